@@ -1,0 +1,48 @@
+"""Run `python -m bench [SECTION ...]`: prints a table and writes `bench/results/latest.json`."""
+
+import argparse
+import importlib
+import os
+import sys
+from pathlib import Path
+
+from bench.report import Row, table, write_json
+
+SECTIONS = {
+    "http": "calls over HTTP against a no-op tool",
+    "startup": "start-up time and memory against a no-op server",
+    "writers": "many writers, full durability",
+    "canonization": "canonizing a scene of 50 proposals",
+    "transcript": "importing a transcript",
+    "growth": "the same calls as a world grows",
+}
+
+
+def main() -> int:
+    """Measure; exit code 1 where a budget is not kept."""
+    parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
+    parser.add_argument("sections", nargs="*", metavar="SECTION", help=", ".join(SECTIONS))
+    parser.add_argument("--json", type=Path, default=Path(__file__).parent / "results/latest.json")
+    chosen = parser.parse_args()
+    unknown = set(chosen.sections) - set(SECTIONS)
+    if unknown:
+        parser.error(f"unknown section {', '.join(sorted(unknown))}")
+    rows: list[Row] = []
+    load = f"{os.cpu_count()} processors, load {os.getloadavg()[0]:.1f}"
+    sys.stderr.write(f"Python {sys.version.split()[0]}, {load}\n")
+    for name in chosen.sections or SECTIONS:
+        sys.stderr.write(f"{name}: {SECTIONS[name]} ...\n")
+        found: list[Row] = importlib.import_module(f"bench.{_module(name)}").run()
+        sys.stdout.write(table(found) + "\n\n")
+        sys.stdout.flush()
+        rows += found
+    write_json(rows, chosen.json)
+    return int(any(row.kept is False for row in rows))
+
+
+def _module(section: str) -> str:
+    return {"http": "http_calls"}.get(section, section)
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

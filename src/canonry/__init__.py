@@ -1,0 +1,3 @@
+"""Canonry: a server of canonical truth for AI agents."""
+
+__version__ = "0.1.0"

@@ -1,0 +1,17 @@
+"""The memory backend: the executable specification, the shortest code that keeps every promise."""
+
+from canonry.adapters.memory.blobs import MemoryBlobs
+from canonry.adapters.memory.documents import MemoryDocuments
+from canonry.adapters.memory.ledger import MemoryLedger
+from canonry.adapters.memory.state import MemoryState
+from canonry.adapters.memory.store import MemoryStore
+from canonry.adapters.memory.text import MemoryText
+
+__all__ = [
+    "MemoryBlobs",
+    "MemoryDocuments",
+    "MemoryLedger",
+    "MemoryState",
+    "MemoryStore",
+    "MemoryText",
+]

@@ -1,0 +1,75 @@
+"""Checkpoints: the write-ahead log moves into the database in a thread, never during a request."""
+
+import asyncio
+import time
+from concurrent.futures import ThreadPoolExecutor
+from typing import Final
+
+import apsw
+
+PAGES_BEFORE: Final = 1000
+"""After so many more pages the write-ahead log is moved again.
+
+Where writing never pauses the log goes on growing, although all of it has been moved; so what
+counts is what came since the last time, else every commit would ask for a checkpoint.
+"""
+
+PAGES_TOO_MANY: Final = 50_000
+"""From here on writers wait until the write-ahead log has been emptied."""
+
+
+_ATTEMPTS: Final = 20
+_PAUSE: Final = 0.05
+
+
+class Checkpoints:
+    """Watches the connection that writes, and moves pages by one of its own."""
+
+    def __init__(self, writer: apsw.Connection, own: apsw.Connection) -> None:
+        """`own` is used by nobody else; it may wait for others."""
+        self._own = own
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="canonry-checkpoint")
+        self._busy = False
+        self._moved = 0
+        writer.set_wal_hook(self._committed)
+
+    def _committed(self, _db: apsw.Connection, _name: str, pages: int) -> int:
+        if pages < self._moved:  # the log began anew
+            self._moved = 0
+        if pages - self._moved > PAGES_BEFORE and not self._busy:
+            self._busy = True
+            self._moved = pages
+            self._thread.submit(self._move, pages)
+        return apsw.SQLITE_OK
+
+    def _move(self, pages: int) -> None:
+        mode = apsw.SQLITE_CHECKPOINT_PASSIVE
+        if pages > PAGES_TOO_MANY:
+            mode = apsw.SQLITE_CHECKPOINT_RESTART
+        try:
+            self._own.wal_checkpoint(mode=mode)
+        except apsw.Error:
+            # A checkpoint that fails loses nothing: the next commit asks for another, and a disk
+            # that is full or broken is reported to whoever writes.
+            return
+        finally:
+            self._busy = False
+
+    def empty(self) -> bool:
+        """Move everything and empty the write-ahead log; False if others kept reading from it."""
+        return self._thread.submit(self._empty).result()
+
+    def _empty(self) -> bool:
+        for _ in range(_ATTEMPTS):
+            try:
+                self._own.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
+            except apsw.BusyError:  # told at once where another process checkpoints
+                time.sleep(_PAUSE)
+            else:
+                return True
+        return False
+
+    async def close(self) -> None:
+        """Wait for the one that runs."""
+        loop = asyncio.get_running_loop()
+        await loop.run_in_executor(None, self._thread.shutdown)

@@ -1,0 +1,57 @@
+"""Connections: how every one of them is set up, whoever uses it."""
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Final
+
+import apsw
+
+from canonry.adapters.sqlite.faults import translated
+
+CACHE_KB: Final = 65_536
+_STATEMENTS: Final = 256
+_BUSY_MS: Final = 10_000
+
+
+class Durability(StrEnum):
+    """`full` syncs each group of commits; `normal` may lose the last ones when power fails."""
+
+    FULL = "full"
+    NORMAL = "normal"
+
+
+def connect(
+    path: Path,
+    *,
+    writes: bool = False,
+    durability: Durability = Durability.FULL,
+    patience_ms: int = 0,
+    vfs: str | None = None,
+    cache_kb: int = CACHE_KB,
+) -> apsw.Connection:
+    """A connection to the store at `path`, which exists unless the connection writes."""
+    flags = apsw.SQLITE_OPEN_READWRITE | (apsw.SQLITE_OPEN_CREATE if writes else 0)
+    with translated():
+        db = apsw.Connection(str(path), flags=flags, vfs=vfs, statementcachesize=_STATEMENTS)
+        db.set_busy_timeout(_BUSY_MS)
+        db.execute(f"PRAGMA cache_size = -{cache_kb}")
+        if writes:
+            db.execute("PRAGMA journal_mode = WAL")
+            db.execute(f"PRAGMA synchronous = {durability.upper()}")
+            db.execute("PRAGMA secure_delete = FAST")
+            db.execute("PRAGMA wal_autocheckpoint = 0")
+        else:
+            db.execute("PRAGMA query_only = ON")
+        db.set_busy_timeout(patience_ms)
+    return db
+
+
+def scratch(path: Path) -> apsw.Connection:
+    """A connection to a file that is thrown away: nothing of it need survive."""
+    with translated():
+        db = apsw.Connection(str(path), statementcachesize=_STATEMENTS)
+        db.execute("PRAGMA journal_mode = OFF")
+        db.execute("PRAGMA synchronous = OFF")
+        db.execute("PRAGMA locking_mode = EXCLUSIVE")
+        db.execute(f"PRAGMA cache_size = -{CACHE_KB}")
+    return db

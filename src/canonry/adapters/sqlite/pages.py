@@ -1,0 +1,125 @@
+"""Pages of a list: its facets are known from their counts, and each is a run in the right order.
+
+So a page costs its own length times the number of facets that match, however long the list is, and
+a total is a sum of counts. Only filters inside a run (time, a second tag, a pattern) must look on.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import apsw
+
+from canonry.adapters.sqlite.listing import NOBODY, List, Owner
+from canonry.adapters.sqlite.packing import Packed, pack, unpack
+from canonry.domain.encoding import decode_thing
+from canonry.ports.views.pages import Page
+from canonry.ports.views.state import Spaces
+
+_RUN: Final = "l.list = ? AND l.owner = ? AND l.space = ? AND l.facet = ?"
+_ORDER: Final = "ORDER BY l.rank, l.later, l.id"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Selection:
+    """Rows of a list under any of `owners` whose facet fits.
+
+    `where` is SQL over the row `l` with its `values`; it starts with AND.
+    """
+
+    listed: List
+    owners: Sequence[Owner] = (NOBODY,)
+    spaces: Spaces = None
+    facet: Callable[[str], bool] | None = None
+    where: str = ""
+    values: tuple[Any, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class _Run:
+    owner: Owner
+    space: Packed
+    facet: str
+    n: int
+
+
+def page_of(db: apsw.Connection, selection: Selection, limit: int, offset: int) -> Page[Any]:
+    """The things of a page, and how many there are in all."""
+    runs = _runs(db, selection)
+    total = _total(db, selection, runs)
+    ids = _ids(db, selection, runs, limit, offset) if offset < total else ()
+    return Page(items=things_of(db, ids), total=total)
+
+
+def counted(
+    db: apsw.Connection, listed: List, owner: Owner, spaces: Spaces
+) -> Sequence[tuple[Packed, str, int]]:
+    """(space, facet, rows) of an owner's list."""
+    if spaces is None:
+        sql = "SELECT space, facet, n FROM counts WHERE list = ? AND owner = ?"
+        return list[Any](db.execute(sql, (int(listed), owner)))
+    sql = "SELECT space, facet, n FROM counts WHERE list = ? AND owner = ? AND space = ?"
+    found: list[Any] = []
+    for space in spaces:
+        found += db.execute(sql, (int(listed), owner, pack(space)))
+    return found
+
+
+def things_of(db: apsw.Connection, ids: Sequence[Packed]) -> list[Any]:
+    """The things under stored ids, in that order."""
+    found = []
+    for packed in ids:
+        row = db.execute("SELECT kind, body FROM things WHERE id = ?", (packed,)).fetchone()
+        if row is not None:
+            found.append(decode_thing(*row))
+    return found
+
+
+def first_ids(
+    db: apsw.Connection, listed: List, owner: Owner, limit: int, space: str = NOBODY
+) -> Sequence[Packed]:
+    """The first ids of an uncounted list, in the order of its ranks."""
+    sql = f"SELECT l.id FROM listing l WHERE {_RUN} {_ORDER} LIMIT ?"  # noqa: S608 - our SQL
+    rows: Any = db.execute(sql, (int(listed), owner, pack(space), "", limit))
+    return [row[0] for row in rows]
+
+
+def _runs(db: apsw.Connection, selection: Selection) -> Sequence[_Run]:
+    return [
+        _Run(owner, space, facet, n)
+        for owner in selection.owners
+        for space, facet, n in counted(db, selection.listed, owner, selection.spaces)
+        if selection.facet is None or selection.facet(facet)
+    ]
+
+
+def _total(db: apsw.Connection, selection: Selection, runs: Sequence[_Run]) -> int:
+    if len(selection.owners) > 1:
+        sql = f"SELECT l.id FROM listing l WHERE {_RUN} {selection.where}"  # noqa: S608 - our SQL
+        seen: set[Packed] = set()
+        for run in runs:
+            seen.update(row[0] for row in db.execute(sql, _values(selection, run)))
+        return len(seen)
+    if not selection.where:
+        return sum(run.n for run in runs)
+    sql = f"SELECT count(*) FROM listing l WHERE {_RUN} {selection.where}"  # noqa: S608 - our SQL
+    found: list[Any] = [db.execute(sql, _values(selection, run)).fetchone() for run in runs]
+    return sum(row[0] for row in found)
+
+
+def _ids(
+    db: apsw.Connection, selection: Selection, runs: Sequence[_Run], limit: int, offset: int
+) -> Sequence[Packed]:
+    head = f"SELECT l.rank, l.later, l.id FROM listing l WHERE {_RUN} {selection.where} {_ORDER}"  # noqa: S608
+    if len(runs) == 1:
+        values = (*_values(selection, runs[0]), limit, offset)
+        return [row[2] for row in db.execute(f"{head} LIMIT ? OFFSET ?", values)]
+    rows: set[tuple[Any, ...]] = set()
+    for run in runs:
+        rows.update(db.execute(f"{head} LIMIT ?", (*_values(selection, run), limit + offset)))
+    ordered = sorted(rows, key=lambda row: (row[0], row[1], unpack(row[2])))
+    return [row[2] for row in ordered[offset : offset + limit]]
+
+
+def _values(selection: Selection, run: _Run) -> tuple[Any, ...]:
+    return (int(selection.listed), run.owner, run.space, run.facet, *selection.values)

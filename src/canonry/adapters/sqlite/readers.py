@@ -1,0 +1,127 @@
+"""Readers: a short query runs where it is asked, a long one in a thread of its own.
+
+A hop to a thread and back costs as much as five lookups. So every query starts on the event loop
+with a budget of two milliseconds; one that needs more is stopped and starts again in a thread,
+where it has until the deadline.
+"""
+
+import asyncio
+import math
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from queue import SimpleQueue
+from typing import Final, TypeVar
+
+import apsw
+
+from canonry.adapters.sqlite.connections import connect
+from canonry.adapters.sqlite.faults import as_canonry, closed, translated
+
+T = TypeVar("T")
+Query = Callable[[apsw.Connection], T]
+
+INLINE_SECONDS: Final = 0.002
+_STEPS: Final = 2000
+_PATIENCE_MS: Final = 5000
+_THREADS: Final = 4
+
+
+class _Watch:
+    """Stops the statement that runs past its time; SQLite asks it now and then."""
+
+    def __init__(self) -> None:
+        self.until = 0.0
+
+    def __call__(self) -> bool:
+        return time.monotonic() > self.until
+
+
+class Readers:
+    """The connections that only read; none keeps a transaction open past a query."""
+
+    def __init__(self, path: Path, *, deadline: float, vfs: str | None = None) -> None:
+        """Open the connection of the event loop; those of the threads follow as needed."""
+        self._path = path
+        self._vfs = vfs
+        self._deadline = deadline
+        self._watch = _Watch()
+        self._inline = self._open(self._watch)
+        self._idle: SimpleQueue[tuple[apsw.Connection, _Watch]] = SimpleQueue()
+        self._opened: list[apsw.Connection] = [self._inline]
+        self._pool = ThreadPoolExecutor(_THREADS, thread_name_prefix="canonry-read")
+        self._closed = False
+
+    async def short(self, query: Query[T], *, together: bool = False) -> T:
+        """Run a query that an index bounds; its statements see one state if they run `together`."""
+        if self._closed:
+            raise closed()
+        self._watch.until = time.monotonic() + INLINE_SECONDS
+        try:
+            return _ask(self._inline, self._watch, query, together=together)
+        except (apsw.InterruptError, apsw.BusyError):
+            return await self.long(query, together=together)
+        except apsw.Error as error:
+            raise as_canonry(error) from error
+
+    async def consistent(self, query: Query[T]) -> T:
+        """Run a short query of several statements that must see one state."""
+        return await self.short(query, together=True)
+
+    async def long(self, query: Query[T], *, together: bool = False) -> T:
+        """Run a query in a thread, until the deadline."""
+        return await self._apart(query, self._deadline, together=together)
+
+    async def whole(self, query: Query[T]) -> T:
+        """Run a query over everything in a thread, however long it takes."""
+        return await self._apart(query, math.inf, together=True)
+
+    async def _apart(self, query: Query[T], seconds: float, *, together: bool) -> T:
+        if self._closed:
+            raise closed()
+
+        def run() -> T:
+            with translated():
+                db, watch = self._borrow()
+                watch.until = time.monotonic() + seconds
+                try:
+                    return _ask(db, watch, query, together=together)
+                finally:
+                    self._idle.put((db, watch))
+
+        return await asyncio.get_running_loop().run_in_executor(self._pool, run)
+
+    def _borrow(self) -> tuple[apsw.Connection, _Watch]:
+        if self._idle.empty():
+            watch = _Watch()
+            db = self._open(watch)
+            db.set_busy_timeout(_PATIENCE_MS)
+            self._opened.append(db)
+            return db, watch
+        return self._idle.get()
+
+    def _open(self, watch: _Watch) -> apsw.Connection:
+        db = connect(self._path, vfs=self._vfs)
+        db.set_progress_handler(watch, _STEPS)
+        return db
+
+    async def close(self) -> None:
+        """Let running queries end, then close every connection."""
+        if self._closed:
+            return
+        self._closed = True
+        await asyncio.get_running_loop().run_in_executor(None, self._pool.shutdown)
+        for db in self._opened:
+            db.close()
+
+
+def _ask(db: apsw.Connection, watch: _Watch, query: Query[T], *, together: bool) -> T:
+    if not together:
+        return query(db)
+    db.execute("BEGIN")
+    try:
+        return query(db)
+    finally:
+        watch.until = math.inf  # nothing may stop the end of a transaction
+        db.execute("COMMIT")

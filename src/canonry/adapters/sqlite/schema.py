@@ -1,0 +1,107 @@
+"""The schema: records are migrated step by step, views are dropped and folded again."""
+
+from collections.abc import Callable
+from importlib.resources import files
+from typing import Any, Final
+
+import apsw
+
+from canonry.adapters.sqlite.faults import newer, not_canonry, translated
+from canonry.adapters.sqlite.folding import fold_all
+from canonry.adapters.sqlite.waiting import index_waiting
+from canonry.domain.upcasters import ENCODING_VERSION, MIN_READER
+
+APPLICATION_ID: Final = 0x43414E4F
+VIEWS_VERSION: Final = 1
+"""Grows when a view changes its shape or what it holds; older views are then folded again."""
+
+_FOLDER: Final = files("canonry.adapters.sqlite")
+_MIGRATIONS: Final = tuple(
+    sorted(
+        (item for item in (_FOLDER / "migrations").iterdir() if item.name.endswith(".sql")),
+        key=lambda item: item.name,
+    )
+)
+SCHEMA_VERSION: Final = len(_MIGRATIONS)
+VIEWS: Final = ("passage_terms", "unindexed", "passages", "counts", "listing", "versions", "things")
+
+
+def prepare(db: apsw.Connection, fetch: Callable[[str], bytes]) -> None:
+    """Bring the store to this version; the caller holds the turn.
+
+    Raises:
+        BrokenInvariant: `store.not-canonry`, `store.newer` or `store.corrupt`.
+    """
+    with translated():
+        db.execute("BEGIN IMMEDIATE")
+        try:
+            _prepare(db, fetch)
+        except BaseException:
+            db.execute("ROLLBACK")
+            raise
+        db.execute("COMMIT")
+
+
+def _prepare(db: apsw.Connection, fetch: Callable[[str], bytes]) -> None:
+    version = _version(db)
+    if version == 0:
+        db.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+    for migration in _MIGRATIONS[version:]:
+        db.execute(migration.read_text(encoding="utf-8"))
+    db.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
+    if _said(db, "min_reader", 0) < MIN_READER:
+        _say(db, "min_reader", MIN_READER)
+    if _said(db, "views", 0) != VIEWS_VERSION:
+        make_views(db)
+        fold_all(db, fetch)
+        index_waiting(db)
+        _say(db, "views", VIEWS_VERSION)
+
+
+def is_current(db: apsw.Connection) -> bool:
+    """Whether nothing is left to prepare.
+
+    Raises:
+        BrokenInvariant: `store.not-canonry` or `store.newer`.
+    """
+    with translated():
+        return _version(db) == SCHEMA_VERSION and _said(db, "views", 0) == VIEWS_VERSION
+
+
+def require_reader(db: apsw.Connection) -> None:
+    """Refuse to write where a later Canonry has forbidden it to readers as old as this.
+
+    Raises:
+        BrokenInvariant: `store.newer`.
+    """
+    if _said(db, "min_reader", 0) > ENCODING_VERSION:
+        raise newer()
+
+
+def make_views(db: apsw.Connection) -> None:
+    """Empty views, in place of those that there are."""
+    for name in VIEWS:
+        db.execute(f"DROP TABLE IF EXISTS {name}")
+    db.execute((_FOLDER / "views.sql").read_text(encoding="utf-8"))
+
+
+def _version(db: apsw.Connection) -> int:
+    application, version = int(db.pragma("application_id")), int(db.pragma("user_version"))
+    if application not in {0, APPLICATION_ID}:
+        raise not_canonry()
+    if application == 0 and db.execute("SELECT 1 FROM sqlite_schema").fetchone() is not None:
+        raise not_canonry()
+    if version > SCHEMA_VERSION:
+        raise newer()
+    if version:
+        require_reader(db)
+    return version
+
+
+def _said(db: apsw.Connection, name: str, default: int) -> int:
+    row: Any = db.execute("SELECT value FROM meta WHERE name = ?", (name,)).fetchone()
+    return default if row is None else int(row[0])
+
+
+def _say(db: apsw.Connection, name: str, value: int) -> None:
+    db.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (name, value))

@@ -1,0 +1,152 @@
+"""The store: one file in a folder, opened by any number of processes, closed without loss."""
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+import apsw
+
+from canonry.adapters.sqlite.checkpoints import Checkpoints
+from canonry.adapters.sqlite.connections import Durability, connect
+from canonry.adapters.sqlite.documents import SqliteDocuments
+from canonry.adapters.sqlite.faults import translated
+from canonry.adapters.sqlite.ledger import SqliteLedger
+from canonry.adapters.sqlite.pump import PATIENCE_SECONDS, Chore, Pump
+from canonry.adapters.sqlite.readers import Readers
+from canonry.adapters.sqlite.schema import is_current, prepare, require_reader
+from canonry.adapters.sqlite.state import SqliteState
+from canonry.adapters.sqlite.text import SqliteText
+from canonry.adapters.sqlite.turnstile import Turnstile
+from canonry.adapters.sqlite.waiting import BATCH, how_many_wait, index_waiting
+from canonry.adapters.sqlite.writing import Pen
+from canonry.domain.errors import Unavailable
+from canonry.ports.records.blobs import Blobs
+from canonry.ports.world import Clock, Identities
+
+FILE: Final = "canon.db"
+_DEADLINE: Final = 10.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SqliteStore:
+    """Everything that reads and writes one folder, for as long as it is open."""
+
+    folder: Path
+    ledger: SqliteLedger
+    state: SqliteState
+    documents: SqliteDocuments
+    text: SqliteText
+    readers: Readers
+    pump: Pump
+    writer: apsw.Connection
+    turnstile: Turnstile
+    checkpoints: Checkpoints
+    checkpointer: apsw.Connection
+    durability: Durability
+
+    @property
+    def path(self) -> Path:
+        """The database file."""
+        return self.folder / FILE
+
+    async def close(self) -> None:
+        """Finish what was asked for, empty the write-ahead log, and let go of the folder."""
+        if not await self.pump.close():
+            return
+        await self.readers.close()
+        self.writer.close()
+        await asyncio.to_thread(self.checkpoints.empty)
+        await self.checkpoints.close()
+        self.checkpointer.close()
+        self.turnstile.close()
+
+
+async def open_store(
+    folder: Path,
+    *,
+    clock: Clock,
+    identities: Identities,
+    blobs: Blobs,
+    durability: Durability = Durability.FULL,
+    deadline: float = _DEADLINE,
+    vfs: str | None = None,
+) -> SqliteStore:
+    """Open the store in `folder`, making or upgrading it where needed.
+
+    Raises:
+        BrokenInvariant: `store.not-canonry`, `store.newer` or `store.corrupt`.
+        Unavailable: `store.unreachable`, `store.read-only`, `store.busy`, `store.io`.
+    """
+    try:
+        await asyncio.to_thread(folder.mkdir, parents=True, exist_ok=True)
+        turnstile = Turnstile(folder)
+    except OSError as error:
+        message = "the data folder cannot be used: check that it is a folder you may write to"
+        raise Unavailable("store.unreachable", message) from error
+    path = folder / FILE
+    loop = asyncio.get_running_loop()
+
+    def fetch(digest: str) -> bytes:
+        return asyncio.run_coroutine_threadsafe(blobs.get(digest), loop).result()
+
+    try:
+        writer = await asyncio.to_thread(lambda: _prepared(path, turnstile, durability, vfs, fetch))
+    except BaseException:
+        turnstile.close()
+        raise
+    readers = Readers(path, deadline=deadline, vfs=vfs)
+    checkpointer = connect(path, writes=True, durability=durability, patience_ms=1000, vfs=vfs)
+    checkpoints = Checkpoints(writer, checkpointer)
+    chore = Chore(is_due=lambda: how_many_wait(writer) >= BATCH, work=lambda: index_waiting(writer))
+    pump = Pump(
+        writer,
+        turnstile,
+        syncs=durability is Durability.FULL,
+        guard=lambda: require_reader(writer),
+        chore=chore,
+    )
+    pen = Pen(db=writer, clock=clock, identities=identities)
+    return SqliteStore(
+        folder=folder,
+        ledger=SqliteLedger(readers, pump, pen, blobs),
+        state=SqliteState(readers),
+        documents=SqliteDocuments(readers),
+        text=SqliteText(readers),
+        readers=readers,
+        pump=pump,
+        writer=writer,
+        turnstile=turnstile,
+        checkpoints=checkpoints,
+        checkpointer=checkpointer,
+        durability=durability,
+    )
+
+
+def _prepared(
+    path: Path,
+    turnstile: Turnstile,
+    durability: Durability,
+    vfs: str | None,
+    fetch: Callable[[str], bytes],
+) -> apsw.Connection:
+    """A connection that may write into a store of this version."""
+    turnstile.enter(PATIENCE_SECONDS)
+    try:
+        db = connect(path, writes=True, durability=durability, vfs=vfs)
+        try:
+            with translated():
+                current = path.stat().st_size > 0 and _is_ours(db)
+            if not current:
+                prepare(db, fetch)
+        except BaseException:
+            db.close()
+            raise
+        return db
+    finally:
+        turnstile.leave()
+
+
+def _is_ours(db: apsw.Connection) -> bool:
+    return int(db.pragma("user_version")) > 0 and is_current(db)

@@ -1,0 +1,133 @@
+"""Views in the ledger's own transaction: what a fold changed becomes rows, nothing else does."""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+import apsw
+
+from canonry.adapters.sqlite.listing import UNCOUNTED, CountKey, Row, rows_of
+from canonry.adapters.sqlite.packing import pack
+from canonry.adapters.sqlite.passages import passage_of, unindex
+from canonry.domain.encoding import decode_thing, encode_thing
+from canonry.domain.entities import Entity
+from canonry.domain.entries import THING_KINDS, Thing, Tombstone
+from canonry.domain.facts import Axiom, Event, Fact
+from canonry.domain.relations import Relation
+from canonry.domain.scenes import Story
+from canonry.domain.sources import Source
+from canonry.domain.spaces import Space
+
+VERSIONED: Final = (Entity, Relation, Fact, Event, Axiom, Source, Story, Space)
+VIEW_TABLES: Final = ("things", "versions", "listing", "counts", "unindexed")
+
+_LOAD: Final = "SELECT n, kind, body FROM things WHERE id = ?"
+_INSERT: Final = "INSERT INTO things (id, kind, body) VALUES (?, ?, ?)"
+_UPDATE: Final = "UPDATE things SET kind = ?, body = ? WHERE n = ?"
+_KEEP: Final = "INSERT INTO versions (id, since, kind, body) VALUES (?, ?, ?, ?)"
+_FORGET: Final = "DELETE FROM versions WHERE id = ?"
+_LIST: Final = "INSERT INTO listing VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+_UNLIST: Final = (
+    "DELETE FROM listing WHERE list = ? AND owner = ? AND space = ? AND facet = ?"
+    " AND rank = ? AND later = ? AND id = ?"
+)
+_COUNT: Final = (
+    "INSERT INTO counts VALUES (?, ?, ?, ?, ?)"
+    " ON CONFLICT (list, owner, space, facet) DO UPDATE SET n = n + excluded.n"
+)
+_UNCOUNT: Final = (
+    "DELETE FROM counts WHERE list = ? AND owner = ? AND space = ? AND facet = ? AND n = 0"
+)
+_WAIT: Final = "INSERT INTO unindexed VALUES (?)"
+_WAIT_NO_MORE: Final = "DELETE FROM unindexed WHERE n = ?"
+_KEY: Final = 7
+"""The first columns of a row of `listing` are its primary key."""
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """A thing as a view holds it, with its row number and its bytes."""
+
+    n: int
+    kind: str
+    body: bytes
+    thing: Any
+
+
+def load(db: apsw.Connection, ids: Iterable[str]) -> dict[str, Loaded]:
+    """Those of `ids` that the view has."""
+    found: dict[str, Loaded] = {}
+    for thing_id in ids:
+        row = db.execute(_LOAD, (pack(thing_id),)).fetchone()
+        if row is not None:
+            n, kind, body = row
+            found[thing_id] = Loaded(n, kind, body, decode_thing(kind, body))
+    return found
+
+
+def store(db: apsw.Connection, things: Iterable[Thing], before: Mapping[str, Loaded]) -> None:
+    """Make the views show `things` as they are now."""
+    counted: Counter[CountKey] = Counter()
+    for thing in things:
+        old = before.get(thing.id)
+        n = _write(db, thing, old)
+        was = None if old is None else old.thing
+        _relist(db, was, thing, counted)
+        _reindex(db, n, was, thing, counted)
+    count(db, counted)
+
+
+def count(db: apsw.Connection, changes: Mapping[CountKey, int]) -> None:
+    """Add `changes` to the counts; what none is left of has no row."""
+    for key, change in changes.items():
+        if change:
+            db.execute(_COUNT, (*key, change))
+        if change < 0:
+            db.execute(_UNCOUNT, key)
+
+
+def _write(db: apsw.Connection, thing: Thing, old: Loaded | None) -> int:
+    kind, body = THING_KINDS[type(thing)], encode_thing(thing)
+    if old is None:
+        db.execute(_INSERT, (pack(thing.id), kind, body))
+        return db.last_insert_rowid()
+    db.execute(_UPDATE, (kind, body, old.n))
+    if isinstance(thing, Tombstone):
+        db.execute(_FORGET, (pack(thing.id),))
+    elif isinstance(thing, VERSIONED) and old.thing.changed_at < thing.changed_at:
+        db.execute(_KEEP, (pack(thing.id), old.thing.changed_at, old.kind, old.body))
+    return old.n
+
+
+def _relist(
+    db: apsw.Connection, was: Thing | None, thing: Thing, counted: Counter[CountKey]
+) -> None:
+    gone, come = dict.fromkeys(rows_of(was)), dict.fromkeys(rows_of(thing))
+    for row in gone:
+        if row not in come:
+            db.execute(_UNLIST, row[:_KEY])
+            _tally(row, -1, counted)
+    for row in come:
+        if row not in gone:
+            db.execute(_LIST, row)
+            _tally(row, 1, counted)
+
+
+def _tally(row: Row, change: int, counted: Counter[CountKey]) -> None:
+    if row[0] not in UNCOUNTED:
+        counted[row[:4]] += change
+
+
+def _reindex(
+    db: apsw.Connection, n: int, was: Thing | None, thing: Thing, counted: Counter[CountKey]
+) -> None:
+    gone, come = passage_of(was), passage_of(thing)
+    if gone == come:
+        return
+    if gone is not None:
+        db.execute(_WAIT_NO_MORE, (n,))
+        if db.changes() == 0:
+            unindex(db, n, gone, counted)
+    if come is not None:
+        db.execute(_WAIT, (n,))

@@ -1,0 +1,57 @@
+"""Passages that wait for the keyword index: a transaction of the index costs more than a write.
+
+So a write only notes its passages; a batch of them enters the index later, in a transaction of its
+own. Searching reads the few that wait as well, and therefore misses none.
+"""
+
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any, Final
+
+import apsw
+
+from canonry.adapters.sqlite.listing import CountKey
+from canonry.adapters.sqlite.passages import index, passage_of
+from canonry.adapters.sqlite.views import count
+from canonry.domain.encoding import decode_thing
+from canonry.domain.passages import Passage
+
+BATCH: Final = 128
+"""So many passages may wait before a process indexes them."""
+
+_PAGE: Final = 500
+# CROSS JOIN walks the few that wait first, and never all things.
+_WAITING: Final = (
+    "SELECT u.n, t.kind, t.body FROM unindexed u CROSS JOIN things t ON t.n = u.n"
+    " WHERE u.n > ? ORDER BY u.n LIMIT ?"
+)
+
+
+def index_waiting(db: apsw.Connection) -> int:
+    """Index every passage that waits; how many."""
+    counted: Counter[CountKey] = Counter()
+    done = 0
+    for n, passage in waiting(db):
+        index(db, n, passage, counted)
+        db.execute("DELETE FROM unindexed WHERE n = ?", (n,))
+        done += 1
+    count(db, counted)
+    return done
+
+
+def waiting(db: apsw.Connection) -> Iterator[tuple[int, Passage]]:
+    """The passages that wait, with the numbers of their things."""
+    after = 0
+    while page := list[Any](db.execute(_WAITING, (after, _PAGE))):
+        for n, kind, body in page:
+            passage = passage_of(decode_thing(kind, body))
+            if passage is not None:
+                yield n, passage
+        after = page[-1][0]
+
+
+def how_many_wait(db: apsw.Connection) -> int:
+    """The number of passages that wait, counted no further than `BATCH`."""
+    sql = "SELECT count(*) FROM (SELECT 1 FROM unindexed LIMIT ?)"
+    row: Any = db.execute(sql, (BATCH,)).fetchone()
+    return int(row[0])

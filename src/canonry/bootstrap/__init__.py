@@ -1,0 +1,1 @@
+"""The only reader of settings and the only namer of concrete classes."""

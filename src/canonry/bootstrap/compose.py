@@ -1,0 +1,34 @@
+"""Compose a canon from concrete parts."""
+
+from canonry.adapters.memory import (
+    MemoryDocuments,
+    MemoryLedger,
+    MemoryState,
+    MemoryStore,
+    MemoryText,
+)
+from canonry.adapters.system import SystemClock, SystemIdentities
+from canonry.domain.policy import Policy
+from canonry.ports.world import Clock, Identities
+from canonry.usecases.canon import Canon
+
+
+def compose_memory(
+    *,
+    clock: Clock | None = None,
+    identities: Identities | None = None,
+    policy: Policy | None = None,
+) -> Canon:
+    """A canon that lives as long as this process: for tests and trials."""
+    store = MemoryStore()
+    the_clock = clock or SystemClock()
+    the_identities = identities or SystemIdentities()
+    return Canon(
+        ledger=MemoryLedger(store, the_clock, the_identities),
+        state=MemoryState(store),
+        documents=MemoryDocuments(store),
+        text=MemoryText(store),
+        clock=the_clock,
+        identities=the_identities,
+        policy=policy or Policy(),
+    )

@@ -1,0 +1,71 @@
+"""Open the embedded store: one folder with one database file and the blobs beside it."""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from canonry.adapters.folder import FolderBlobs
+from canonry.adapters.sqlite import Durability, SqliteUpkeep, open_store
+from canonry.adapters.system import SystemClock, SystemIdentities
+from canonry.domain.policy import Policy
+from canonry.ports.records.blobs import Blobs
+from canonry.ports.views.upkeep import Upkeep
+from canonry.ports.world import Clock, Identities
+from canonry.usecases.canon import Canon
+
+BLOBS = "blobs"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Embedded:
+    """An open store; whoever opened it awaits `close`."""
+
+    canon: Canon
+    blobs: Blobs
+    upkeep: Upkeep
+    close: Callable[[], Awaitable[None]]
+
+
+async def open_embedded(
+    folder: Path,
+    *,
+    clock: Clock | None = None,
+    identities: Identities | None = None,
+    policy: Policy | None = None,
+    durability: Durability = Durability.FULL,
+    vfs: str | None = None,
+) -> Embedded:
+    """Open the store in `folder`, which is made if it is missing; several processes may.
+
+    Raises:
+        BrokenInvariant: `store.not-canonry`, `store.newer` or `store.corrupt`.
+        Unavailable: the folder or its disk cannot be used; the code says why.
+    """
+    the_clock = clock or SystemClock()
+    the_identities = identities or SystemIdentities()
+    blobs = FolderBlobs(folder / BLOBS, syncs=durability is Durability.FULL)
+    store = await open_store(
+        folder,
+        clock=the_clock,
+        identities=the_identities,
+        blobs=blobs,
+        durability=durability,
+        vfs=vfs,
+    )
+    canon = Canon(
+        ledger=store.ledger,
+        state=store.state,
+        documents=store.documents,
+        text=store.text,
+        clock=the_clock,
+        identities=the_identities,
+        policy=policy or Policy(),
+    )
+    upkeep = SqliteUpkeep(
+        store,
+        blobs=blobs,
+        stored_at=blobs.stored_at,
+        blobs_in=lambda target: FolderBlobs(target / BLOBS),
+        clock=the_clock,
+    )
+    return Embedded(canon=canon, blobs=blobs, upkeep=upkeep, close=store.close)

@@ -1,0 +1,186 @@
+"""The examination behind `canonry doctor`: it looks at everything and changes nothing."""
+
+import os
+import shutil
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+from canonry.bootstrap.serving import advice_on
+from canonry.bootstrap.settings import Settings
+from canonry.bootstrap.stores import STORE_FILE, KeptStore, open_kept_store
+from canonry.bootstrap.toolsets import load_toolsets
+from canonry.domain.errors import CanonryError
+from canonry.domain.time import SECOND, render_instant
+
+DISK_WRONG: Final = 200 * 1024 * 1024
+DISK_HINT: Final = 2 * 1024 * 1024 * 1024
+STUCK_AFTER: Final = 60 * SECOND
+SCENES_SHOWN: Final = 100
+PROCESSES_SHOWN: Final = 10
+WAL_HINT: Final = 256 * 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShownSetting:
+    """A setting as it is in force."""
+
+    key: str
+    value: str
+    source: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Advice:
+    """What was found, and what helps."""
+
+    what: str
+    help: str
+
+
+@dataclass(slots=True, kw_only=True)
+class Diagnosis:
+    """Everything that was seen; `wrong` must be mended, `hints` are good to know."""
+
+    settings: list[ShownSetting] = field(default_factory=list)
+    store: dict[str, str | int] = field(default_factory=dict)
+    wrong: list[Advice] = field(default_factory=list)
+    hints: list[Advice] = field(default_factory=list)
+
+    def is_wrong(self, what: str, advice: str) -> None:
+        """Something that must be mended."""
+        self.wrong.append(Advice(what=what, help=advice))
+
+    def hint(self, what: str, advice: str) -> None:
+        """Something that is good to know."""
+        self.hints.append(Advice(what=what, help=advice))
+
+
+async def examine(settings: Settings) -> Diagnosis:
+    """Look at the settings, the disk and the store."""
+    diagnosis = Diagnosis(
+        settings=[ShownSetting(key=k, value=v, source=s) for k, v, s in settings.told()]
+    )
+    _look_at_identity(diagnosis, settings)
+    _look_at_disk(diagnosis, settings.data)
+    if settings.memory:
+        diagnosis.hint(
+            "the store is kept in memory and ends with the process", "leave --memory out"
+        )
+    elif not (settings.data / STORE_FILE).is_file():
+        diagnosis.hint(
+            f"there is no store in {settings.data} yet", "`canonry serve` makes it; or see --data"
+        )
+    else:
+        await _look_at_store(diagnosis, settings)
+    return diagnosis
+
+
+def _look_at_identity(diagnosis: Diagnosis, settings: Settings) -> None:
+    try:
+        advice = advice_on(settings, load_toolsets(settings.toolsets))
+    except CanonryError as error:
+        diagnosis.is_wrong(error.message, "set --toolsets or CANONRY_TOOLSETS")
+        return
+    if advice is None:
+        return
+    if settings.agent_type is None:
+        diagnosis.hint(advice, "set it where the server is started")
+    else:
+        diagnosis.is_wrong(advice, "set --agent-type or CANONRY_AGENT_TYPE")
+
+
+def _look_at_disk(diagnosis: Diagnosis, data: Path) -> None:
+    folder = next(each for each in (data, *data.parents) if each.exists())
+    free = shutil.disk_usage(folder).free
+    what = f"{free // 1024 // 1024} MB are free on the disk of {data}"
+    if free < DISK_WRONG:
+        diagnosis.is_wrong(what, "make room: a full disk refuses every write")
+    elif free < DISK_HINT:
+        diagnosis.hint(what, "make room soon")
+    if not folder.is_dir():
+        diagnosis.is_wrong(f"{folder} is no folder", "name a folder with --data")
+    elif not os.access(folder, os.W_OK):
+        diagnosis.is_wrong(f"{folder} cannot be written", "change its owner or name another --data")
+
+
+async def _look_at_store(diagnosis: Diagnosis, settings: Settings) -> None:
+    try:
+        store = await open_kept_store(settings, existing=True)
+    except CanonryError as error:
+        diagnosis.is_wrong(f"the store cannot be opened: {error.message}", _remedy(error))
+        return
+    try:
+        facts = await store.upkeep.facts_about_store()
+        diagnosis.store.update(facts)
+        _look_at_facts(diagnosis, facts)
+        _look_at_processes(diagnosis, settings.data)
+        await _look_at_scenes(diagnosis, store)
+    except CanonryError as error:
+        diagnosis.is_wrong(f"the store does not answer: {error.message}", _remedy(error))
+    finally:
+        await store.close()
+
+
+def _look_at_facts(diagnosis: Diagnosis, facts: Mapping[str, str | int]) -> None:
+    integrity = facts.get("integrity", "ok")
+    if str(integrity).startswith("not known"):
+        diagnosis.hint(f"integrity is {integrity}", "`canonry verify` reads everything")
+    elif integrity != "ok":
+        diagnosis.is_wrong(
+            f"the store's file is damaged: {integrity}",
+            "stop all servers, copy the folder, then `canonry restore` a backup",
+        )
+    wal = facts.get("log_bytes", 0)
+    if isinstance(wal, int) and wal > WAL_HINT:
+        diagnosis.hint(
+            f"the write-ahead log has {wal // 1024 // 1024} MB",
+            "a reader may be stuck: end processes that hold the store open",
+        )
+
+
+def _look_at_processes(diagnosis: Diagnosis, data: Path) -> None:
+    """Who else has the store open, where the system tells it."""
+    others = sorted(_holders((data / STORE_FILE).resolve()) - {os.getpid()})
+    if others:
+        listed = ", ".join(map(str, others[:PROCESSES_SHOWN]))
+        diagnosis.store["other_processes"] = len(others)
+        diagnosis.hint(
+            f"{len(others)} other processes have the store open: {listed}",
+            "that is fine; they take turns",
+        )
+
+
+def _holders(path: Path) -> set[int]:
+    """The processes that have `path` open; Linux tells it for one's own processes."""
+    found: set[int] = set()
+    for folder in Path("/proc").glob("[0-9]*/fd"):
+        try:
+            if any(each.readlink() == path for each in folder.iterdir()):
+                found.add(int(folder.parent.name))
+        except OSError:
+            continue
+    return found
+
+
+async def _look_at_scenes(diagnosis: Diagnosis, store: KeptStore) -> None:
+    now = store.canon.clock.now()
+    for scene in await store.canon.documents.open_scenes(None, limit=SCENES_SHOWN):
+        if now - scene.updated_at > STUCK_AFTER:
+            diagnosis.is_wrong(
+                f"the scene {scene.id} has been in canonization since "
+                f"{render_instant(scene.updated_at)}",
+                "call composite_canonize_scene for it again; it goes on where it stopped",
+            )
+
+
+def _remedy(error: CanonryError) -> str:
+    remedies = {
+        "store.corrupt": "stop all servers, copy the folder, then `canonry restore` a backup",
+        "store.newer": "install the newer Canonry that wrote it",
+        "store.not-canonry": "name another folder with --data",
+        "store.read-only": "change the folder's owner, or its disk's mount",
+        "store.busy": "end the process that holds the store, then look again",
+    }
+    return remedies.get(error.code, "look at the folder's rights and disk, then run doctor again")

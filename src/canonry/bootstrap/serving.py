@@ -1,0 +1,84 @@
+"""From settings to what a host serves: the gateway over toolsets, and who is behind the process."""
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+
+from typing_extensions import override
+
+from canonry.bootstrap.settings import Settings
+from canonry.domain.errors import InvalidInput
+from canonry.domain.ids import SpaceId
+from canonry.domain.provenance import Authority
+from canonry.gateway.audit import Audit, Record
+from canonry.gateway.call import Gateway, GatewaySettings
+from canonry.gateway.limits import Limits
+from canonry.gateway.principal import Principal, is_name
+from canonry.gateway.tool import Toolset
+from canonry.usecases.canon import Canon
+
+
+class FailureAudit(Audit):
+    """Counts every call, and writes a line only about those that failed."""
+
+    @override
+    def record(self, record: Record, seconds: float) -> None:
+        if record.code == "ok":
+            self.metrics.count(record.name, record.code, seconds)
+        else:
+            super().record(record, seconds)
+
+
+def gateway_for(settings: Settings, canon: Canon, toolsets: Iterable[Toolset]) -> Gateway:
+    """The path of every call, with the limits that the settings name."""
+    rate = settings.rate_limit
+    return Gateway(
+        canon,
+        toolsets,
+        settings=GatewaySettings(
+            limits=Limits(
+                seconds=settings.deadline, per_minute=None if rate is None else max(1, int(rate))
+            ),
+            unknown_properties=settings.allow_unknown_properties,
+            contract_only=settings.contract_only,
+        ),
+        audit=FailureAudit() if settings.log_level == "warning" else Audit(),
+    )
+
+
+def principal_for(settings: Settings) -> Principal:
+    """Who is behind this process; without an agent type only a trusted client can say.
+
+    Raises:
+        InvalidInput: `settings.malformed`, a name that no agent may have.
+    """
+    for key in ("agent_type", "agent_id"):
+        name = getattr(settings, key)
+        if name is not None and not is_name(name):
+            message = f"{key} must be 1 to 128 characters, none of them a control character"
+            raise InvalidInput("settings.malformed", message, path=key)
+    spaces = settings.spaces
+    return Principal(
+        agent_id=settings.agent_id or settings.agent_type,
+        agent_type=settings.agent_type,
+        user=settings.user.lower() if settings.user else None,
+        spaces=None if spaces is None else frozenset(SpaceId(each.lower()) for each in spaces),
+        authorities=frozenset(Authority(name) for name in settings.authorities),
+        trusted=settings.trust_meta,
+    )
+
+
+def advice_on(settings: Settings, toolsets: Iterable[Toolset]) -> str | None:
+    """What an operator should know before serving: why every call would be refused, or None."""
+    known = sorted(frozenset().union(*(each.agent_types for each in toolsets)))
+    if settings.agent_type is None:
+        if settings.trust_meta or settings.auth_issuer is not None:
+            return None
+        return (
+            "no agent type is set, so every call will be refused: start with --agent-type "
+            f"({', '.join(known)}), or with --trust-meta"
+        )
+    if settings.agent_type in known:
+        return None
+    close = get_close_matches(settings.agent_type, known, n=1, cutoff=0.4)
+    hint = f"did you mean {close[0]}?" if close else f"known are {', '.join(known)}"
+    return f"no toolset knows the agent type {settings.agent_type}, so it may call nothing; {hint}"

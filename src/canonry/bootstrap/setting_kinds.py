@@ -1,0 +1,116 @@
+"""Kinds of settings: how each is read from text (environment, command line) and from TOML."""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any, Final
+
+from canonry.domain.errors import InvalidInput
+
+_TRUE: Final = frozenset({"1", "true", "yes", "on"})
+_FALSE: Final = frozenset({"0", "false", "no", "off", ""})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SettingKind:
+    """`of_text` and `of_toml` return the value or raise ValueError; `expected` says what it is."""
+
+    expected: str
+    of_text: Callable[[str], Any]
+    of_toml: Callable[[Any], Any]
+    flag: bool = False
+
+
+def _plain_text(value: Any) -> str:
+    if not isinstance(value, str) or not value:
+        raise ValueError(value)
+    return value
+
+
+def _path(value: Any) -> Path:
+    return Path(_plain_text(value)).expanduser()
+
+
+def _flag_of_text(text: str) -> bool:
+    word = text.strip().casefold()
+    if word not in _TRUE | _FALSE:
+        raise ValueError(text)
+    return word in _TRUE
+
+
+def _flag_of_toml(value: Any) -> bool:
+    if not isinstance(value, bool):
+        raise ValueError(value)  # noqa: TRY004 - every kind answers with the same error
+    return value
+
+
+def _number(value: Any) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float | str):
+        raise ValueError(value)  # noqa: TRY004 - every kind answers with the same error
+    number = float(value)
+    if not 0 < number <= 1_000_000:  # noqa: PLR2004 - false for NaN too
+        raise ValueError(value)
+    return number
+
+
+def _names_of_text(text: str) -> tuple[str, ...]:
+    return tuple(name.strip() for name in text.split(",") if name.strip())
+
+
+def _names_of_toml(value: Any) -> tuple[str, ...]:
+    if isinstance(value, str):
+        return _names_of_text(value)
+    if not isinstance(value, list) or not all(isinstance(name, str) and name for name in value):
+        raise ValueError(value)
+    return tuple(value)
+
+
+TEXT: Final = SettingKind(expected="text", of_text=_plain_text, of_toml=_plain_text)
+PATH: Final = SettingKind(expected="a path", of_text=_path, of_toml=_path)
+FLAG: Final = SettingKind(
+    expected="true or false", of_text=_flag_of_text, of_toml=_flag_of_toml, flag=True
+)
+NUMBER: Final = SettingKind(expected="a number above 0", of_text=_number, of_toml=_number)
+NAMES: Final = SettingKind(
+    expected="names separated by commas", of_text=_names_of_text, of_toml=_names_of_toml
+)
+
+
+def one_of(*choices: str) -> SettingKind:
+    """One word of a closed list."""
+
+    def choose(value: Any) -> str:
+        if value not in choices:
+            raise ValueError(value)
+        return str(value)
+
+    return SettingKind(expected=" or ".join(choices), of_text=choose, of_toml=choose)
+
+
+def some_of(*choices: str) -> SettingKind:
+    """Any words of a closed list, separated by commas."""
+
+    def check(names: tuple[str, ...]) -> tuple[str, ...]:
+        if not set(choices).issuperset(names):
+            raise ValueError(names)
+        return names
+
+    return SettingKind(
+        expected=f"any of {', '.join(choices)}, separated by commas",
+        of_text=lambda text: check(_names_of_text(text)),
+        of_toml=lambda value: check(_names_of_toml(value)),
+    )
+
+
+def unknown_setting(name: str, known: Iterable[str], where: str) -> InvalidInput:
+    """The error for a key that is no setting: it names the nearest one that is."""
+    close = get_close_matches(name, sorted(known), n=1, cutoff=0.5)
+    advice = f"did you mean {close[0]}?" if close else "`canonry doctor` lists all settings"
+    message = f"{where}: there is no setting {name}; {advice}"
+    return InvalidInput("settings.unknown", message, path=name)
+
+
+def wrong_value(name: str, expected: str, where: str) -> InvalidInput:
+    """The error for a value that a setting cannot have; the value itself may be a secret."""
+    return InvalidInput("settings.malformed", f"{where}: {name} must be {expected}", path=name)

@@ -1,0 +1,231 @@
+"""Every setting as data: the file's key, the variable and the option all follow from one row."""
+
+from dataclasses import dataclass
+from typing import Final
+
+from canonry.bootstrap.setting_kinds import (
+    FLAG,
+    NAMES,
+    NUMBER,
+    PATH,
+    TEXT,
+    SettingKind,
+    one_of,
+    some_of,
+)
+from canonry.domain.provenance import Authority
+
+SERVER: Final = "server"
+STORE: Final = "store"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SettingRow:
+    """One setting; `key` is dotted where the file has a table, `field` names it in `Settings`.
+
+    `group` is `store` for what every command on a store needs, else `server`.
+    """
+
+    key: str
+    kind: SettingKind
+    help: str
+    metavar: str = ""
+    default: str = ""
+    group: str = SERVER
+    secret: bool = False
+
+    @property
+    def field(self) -> str:
+        """The attribute of `Settings` that holds it."""
+        return self.key.replace(".", "_")
+
+    @property
+    def variable(self) -> str:
+        """The environment variable."""
+        return f"CANONRY_{self.field.upper()}"
+
+    @property
+    def option(self) -> str:
+        """The option on the command line."""
+        return f"--{self.field.replace('_', '-')}"
+
+
+SETTINGS: Final = (
+    SettingRow(
+        key="data",
+        kind=PATH,
+        metavar="DIR",
+        group=STORE,
+        help="Folder of the store; made when missing.",
+        default="the user's data folder",
+    ),
+    SettingRow(
+        key="durability",
+        kind=one_of("full", "normal"),
+        metavar="full|normal",
+        group=STORE,
+        help="full: an acknowledged write survives power loss; normal: it survives kill -9.",
+        default="full",
+    ),
+    SettingRow(
+        key="toolsets",
+        kind=NAMES,
+        metavar="NAME,...",
+        help="Toolsets to serve.",
+        default="narrative",
+    ),
+    SettingRow(
+        key="http",
+        kind=TEXT,
+        metavar="HOST:PORT",
+        help="Serve Streamable HTTP there instead of standard input and output.",
+    ),
+    SettingRow(
+        key="agent_type",
+        kind=TEXT,
+        metavar="TYPE",
+        help="Role of the agent behind this process, such as CanonKeeper or Narrator.",
+    ),
+    SettingRow(
+        key="agent_id",
+        kind=TEXT,
+        metavar="ID",
+        help="Name of that agent.",
+        default="the agent type",
+    ),
+    SettingRow(
+        key="user",
+        kind=TEXT,
+        metavar="UUID",
+        help="The person on whose behalf the agent acts.",
+    ),
+    SettingRow(
+        key="trust_meta",
+        kind=FLAG,
+        help='Let the client name its agent in each call\'s _meta["dev.canonry/agent"].',
+        default="no",
+    ),
+    SettingRow(
+        key="authorities",
+        kind=some_of(*Authority),
+        metavar="NAME,...",
+        help="Whose word the agent may claim; over HTTP with tokens, the token says.",
+        default="all",
+    ),
+    SettingRow(
+        key="spaces",
+        kind=NAMES,
+        metavar="UUID,...",
+        help="The only universes that the agent may see.",
+        default="all",
+    ),
+    SettingRow(
+        key="memory",
+        kind=FLAG,
+        help="Keep the store in memory only; it ends with the process.",
+        default="no",
+    ),
+    SettingRow(
+        key="contract_only",
+        kind=FLAG,
+        help="Hide the tools that the published contract does not have.",
+        default="no",
+    ),
+    SettingRow(
+        key="error_mode",
+        kind=one_of("result", "jsonrpc"),
+        metavar="result|jsonrpc",
+        help="How a failed call is told: as a tool result that a model can read, or as an error.",
+        default="result",
+    ),
+    SettingRow(
+        key="allow_unknown_properties",
+        kind=FLAG,
+        help="Accept arguments that a tool does not have, and ignore them.",
+        default="no",
+    ),
+    SettingRow(
+        key="deadline",
+        kind=NUMBER,
+        metavar="SECONDS",
+        help="The longest that one call may take.",
+        default="30",
+    ),
+    SettingRow(
+        key="rate_limit",
+        kind=NUMBER,
+        metavar="CALLS",
+        help="The most calls that one agent may make in a minute.",
+        default="no limit",
+    ),
+    SettingRow(
+        key="log_level",
+        kind=one_of("info", "warning"),
+        metavar="info|warning",
+        help="info: one structured line a call on standard error; warning: failures only.",
+        default="info",
+    ),
+    SettingRow(
+        key="http_public",
+        kind=FLAG,
+        help="Allow an address beyond this machine without bearer tokens; rarely right.",
+        default="no",
+    ),
+    SettingRow(
+        key="http_allowed_hosts",
+        kind=NAMES,
+        metavar="HOST,...",
+        help="More names under which clients may address the HTTP server.",
+    ),
+    SettingRow(
+        key="http_allowed_origins",
+        kind=NAMES,
+        metavar="ORIGIN,...",
+        help="Web origins that may call the HTTP server.",
+    ),
+    SettingRow(
+        key="auth.issuer",
+        kind=TEXT,
+        metavar="URL",
+        help="Who signs bearer tokens; switches token verification on.",
+    ),
+    SettingRow(
+        key="auth.audience",
+        kind=TEXT,
+        metavar="NAME",
+        help="The audience that a token must be for.",
+    ),
+    SettingRow(
+        key="auth.resource_url",
+        kind=TEXT,
+        metavar="URL",
+        help="The address under which clients reach this server.",
+        default="http://HOST:PORT/mcp",
+    ),
+    SettingRow(
+        key="auth.jwks_url", kind=TEXT, metavar="URL", help="Where the issuer publishes its keys."
+    ),
+    SettingRow(
+        key="auth.key_file",
+        kind=PATH,
+        metavar="FILE",
+        help="The issuer's public key in PEM, or a shared secret; instead of --auth-jwks-url.",
+    ),
+    SettingRow(
+        key="auth.algorithms",
+        kind=NAMES,
+        metavar="NAME,...",
+        help="Accepted signature algorithms.",
+        default="RS256,ES256,EdDSA",
+    ),
+    SettingRow(
+        key="auth.scopes",
+        kind=NAMES,
+        metavar="NAME,...",
+        help="Scopes that every token must have.",
+    ),
+)
+"""All of them, in the order in which `--help` and `canonry doctor` list them."""
+
+POLICY: Final = "policy"
+"""The table of the file that holds the numbers of `canonry.domain.policy.Policy`."""

@@ -1,0 +1,240 @@
+"""Settings: one file, the environment and the command line become one checked value.
+
+The command line wins over the environment, the environment over the file, the file over defaults.
+"""
+
+import os
+import tomllib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, Final
+
+import platformdirs
+
+from canonry.bootstrap.policy_settings import policy_from
+from canonry.bootstrap.setting_kinds import SettingKind, unknown_setting, wrong_value
+from canonry.bootstrap.setting_table import POLICY, SETTINGS, SettingRow
+from canonry.domain.errors import InvalidInput
+from canonry.domain.ids import is_uuid
+from canonry.domain.policy import Policy
+from canonry.domain.provenance import Authority
+
+CONFIG_VARIABLE: Final = "CANONRY_CONFIG"
+DEBUG_VARIABLE: Final = "CANONRY_DEBUG"
+TEST_VARIABLE: Final = "CANONRY_REQUIRE_BACKENDS"
+_FOREIGN: Final = frozenset({CONFIG_VARIABLE, DEBUG_VARIABLE, TEST_VARIABLE})
+_BENCH: Final = "CANONRY_BENCH_"
+DEFAULT: Final = "default"
+_PORT_MAX: Final = 65_535
+
+
+def user_data() -> Path:
+    """Where the store lies unless somebody says otherwise."""
+    return Path(platformdirs.user_data_dir("canonry", appauthor=False))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """Everything that an operator may decide; `sources` tells where each decision came from."""
+
+    data: Path = field(default_factory=user_data)
+    durability: str = "full"
+    toolsets: tuple[str, ...] = ("narrative",)
+    http: str | None = None
+    agent_type: str | None = None
+    agent_id: str | None = None
+    user: str | None = None
+    trust_meta: bool = False
+    authorities: tuple[str, ...] = tuple(Authority)
+    spaces: tuple[str, ...] | None = None
+    memory: bool = False
+    contract_only: bool = False
+    error_mode: str = "result"
+    allow_unknown_properties: bool = False
+    deadline: float = 30.0
+    rate_limit: float | None = None
+    log_level: str = "info"
+    http_public: bool = False
+    http_allowed_hosts: tuple[str, ...] = ()
+    http_allowed_origins: tuple[str, ...] = ()
+    auth_issuer: str | None = None
+    auth_audience: str | None = None
+    auth_resource_url: str | None = None
+    auth_jwks_url: str | None = None
+    auth_key_file: Path | None = None
+    auth_algorithms: tuple[str, ...] = ("RS256", "ES256", "EdDSA")
+    auth_scopes: tuple[str, ...] = ()
+    policy: Policy = field(default_factory=Policy)
+    sources: Mapping[str, str] = field(default_factory=dict)
+
+    def address(self) -> tuple[str, int] | None:
+        """Host and port to serve HTTP on, or None for standard input and output."""
+        return None if self.http is None else parse_address(self.http)
+
+    def told(self) -> Iterator[tuple[str, str, str]]:
+        """Each setting as (key, value, where it came from); nothing secret is in any value."""
+        for row in SETTINGS:
+            value = getattr(self, row.field)
+            shown = row.default or "not set" if value is None else _shown(value)
+            yield row.key, shown, self.sources.get(row.key, DEFAULT)
+
+
+def user_config() -> Path:
+    """The settings file that is read when none is named; it need not exist."""
+    return Path(platformdirs.user_config_dir("canonry", appauthor=False)) / "canonry.toml"
+
+
+def load_settings(
+    options: Mapping[str, Any] | None = None,
+    *,
+    config: Path | None = None,
+    environment: Mapping[str, str] | None = None,
+) -> Settings:
+    """The effective settings; `options` holds what the command line said, by `SettingRow.field`.
+
+    Raises:
+        InvalidInput: `settings.unknown`, `settings.malformed` or `settings.unreadable`; the
+            message names the key, where it stands and, if unknown, the nearest known one.
+    """
+    variables = os.environ if environment is None else environment
+    values: dict[str, Any] = {}
+    sources: dict[str, str] = {}
+    named = config or (Path(variables[CONFIG_VARIABLE]) if CONFIG_VARIABLE in variables else None)
+    layers = (
+        _from_file(named or user_config(), required=named is not None),
+        _from_environment(variables),
+        _from_options(options or {}),
+    )
+    for layer in layers:
+        for key, (value, source) in layer.items():
+            values[key] = value
+            sources[key] = source
+    policy = values.pop(POLICY, Policy())
+    rows = {row.key: row.field for row in SETTINGS}
+    settings = replace(
+        Settings(policy=policy, sources=sources),
+        **{rows[key]: value for key, value in values.items()},
+    )
+    _check(settings)
+    return settings
+
+
+Layer = dict[str, tuple[Any, str]]
+
+
+def _from_file(path: Path, *, required: bool) -> Layer:
+    try:
+        content = tomllib.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        if not required:
+            return {}
+        message = f"there is no settings file {path}; make it, or leave --config out"
+        raise InvalidInput("settings.unreadable", message, path=str(path)) from None
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        message = f"the settings file {path} cannot be read: {error}"
+        raise InvalidInput("settings.unreadable", message, path=str(path)) from error
+    where = f"settings file {path}"
+    policy = content.pop(POLICY, None)
+    layer: Layer = {}
+    if policy is not None:
+        layer[POLICY] = (policy_from(policy, where), where)
+    rows = {row.key: row for row in SETTINGS}
+    tables = {row.key.partition(".")[0] for row in SETTINGS if "." in row.key}
+    for key, value in _flat(content, tables):
+        row = rows.get(key)
+        if row is None:
+            raise unknown_setting(key, [*rows, POLICY], where)
+        layer[key] = (_read(row.kind.of_toml, value, row.key, row.kind, where), where)
+    return layer
+
+
+def _flat(content: Mapping[str, Any], tables: set[str]) -> Iterator[tuple[str, Any]]:
+    for key, value in content.items():
+        if key in tables and isinstance(value, dict):
+            for inner, inner_value in value.items():
+                yield f"{key}.{inner}", inner_value
+        else:
+            yield key, value
+
+
+def _from_environment(variables: Mapping[str, str]) -> Layer:
+    rows = {row.variable: row for row in SETTINGS}
+    layer: Layer = {}
+    for name in sorted(name for name in variables if name.startswith("CANONRY_")):
+        row = rows.get(name)
+        if row is None:
+            if name in _FOREIGN or name.startswith(_BENCH):
+                continue
+            raise unknown_setting(name, rows, "environment")
+        text = variables[name]
+        if text or row.kind.flag:
+            layer[row.key] = (_read(row.kind.of_text, text, name, row.kind, "environment"), name)
+    return layer
+
+
+def _from_options(options: Mapping[str, Any]) -> Layer:
+    layer: Layer = {}
+    for row in SETTINGS:
+        given = options.get(row.field)
+        if given is None:
+            continue
+        value = given
+        if isinstance(given, str):
+            value = _read(row.kind.of_text, given, row.option, row.kind, "command line")
+        layer[row.key] = (value, row.option)
+    return layer
+
+
+def _read(read: Any, value: Any, name: str, kind: SettingKind, where: str) -> Any:
+    try:
+        return read(value)
+    except ValueError:
+        raise wrong_value(name, kind.expected, where) from None
+
+
+def _check(settings: Settings) -> None:
+    if settings.http is not None:
+        parse_address(settings.http)
+    for key, values in (("user", (settings.user,)), ("spaces", settings.spaces or ())):
+        if any(value is not None and not is_uuid(value) for value in values):
+            raise wrong_value(key, "UUIDs", settings.sources.get(key, DEFAULT))
+    if not settings.toolsets:
+        raise wrong_value("toolsets", "at least one name", settings.sources.get("toolsets", ""))
+    if settings.auth_issuer is None:
+        given = [row.key for row in SETTINGS if row.key.startswith("auth.")]
+        if alone := [key for key in given if key in settings.sources]:
+            message = f"{alone[0]} has no effect without auth.issuer: set both"
+            raise InvalidInput("settings.incomplete", message, path="auth.issuer")
+        return
+    if settings.auth_audience is None:
+        message = "auth.issuer needs auth.audience: the name that tokens for this server carry"
+        raise InvalidInput("settings.incomplete", message, path="auth.audience")
+    if (settings.auth_jwks_url is None) == (settings.auth_key_file is None):
+        message = "auth.issuer needs one of auth.jwks_url and auth.key_file, not both"
+        raise InvalidInput("settings.incomplete", message, path="auth.jwks_url")
+
+
+def parse_address(text: str) -> tuple[str, int]:
+    """Read `HOST:PORT`, where the host may be an IPv6 address in brackets, or left out.
+
+    Raises:
+        InvalidInput: `settings.malformed`.
+    """
+    host, colon, port = text.rpartition(":")
+    if not colon or not port.isascii() or not port.isdigit() or int(port) > _PORT_MAX:
+        raise wrong_value("http", "HOST:PORT, such as 127.0.0.1:8000", "http")
+    return host.removeprefix("[").removesuffix("]") or "127.0.0.1", int(port)
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, tuple):
+        return ",".join(map(str, value)) or "none"
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def row_of(field_name: str) -> SettingRow:
+    """The row of the table behind an attribute of `Settings`."""
+    return next(row for row in SETTINGS if row.field == field_name)

@@ -1,0 +1,67 @@
+"""Opens the store that the settings name; the only place that knows which backends there are."""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from canonry.bootstrap.settings import Settings
+from canonry.domain.errors import NotFound
+from canonry.ports.views.upkeep import Upkeep
+from canonry.usecases.canon import Canon
+
+if TYPE_CHECKING:
+    from canonry.bootstrap.embedded import Embedded
+
+STORE_FILE: Final = "canon.db"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Store:
+    """An open store; `close` finishes what was begun, and must be awaited once."""
+
+    canon: Canon
+    close: Callable[[], Awaitable[None]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KeptStore(Store):
+    """A store that outlives the process, with what an operator does to it."""
+
+    upkeep: Upkeep
+
+
+async def open_store(settings: Settings) -> Store:
+    """The store to serve; made when it does not exist."""
+    if settings.memory:
+        from canonry.bootstrap.compose import compose_memory  # noqa: PLC0415 - one of two
+
+        return Store(canon=compose_memory(policy=settings.policy), close=_nothing)
+    opened = await _open(settings)
+    return Store(canon=opened.canon, close=opened.close)
+
+
+async def open_kept_store(settings: Settings, *, existing: bool = False) -> KeptStore:
+    """The store in the data folder; with `existing`, one must be there already.
+
+    Raises:
+        NotFound: `store.absent`.
+        CanonryError: whatever the backend says of a folder that it cannot open.
+    """
+    if existing and not (settings.data / STORE_FILE).is_file():
+        message = f"there is no store in {settings.data}; name its folder with --data"
+        raise NotFound("store.absent", message, path=str(settings.data))
+    opened = await _open(settings)
+    return KeptStore(canon=opened.canon, close=opened.close, upkeep=opened.upkeep)
+
+
+async def _open(settings: Settings) -> "Embedded":
+    from canonry.adapters.sqlite import Durability  # noqa: PLC0415 - loads the engine
+    from canonry.bootstrap.embedded import open_embedded  # noqa: PLC0415 - as above
+
+    return await open_embedded(
+        settings.data, durability=Durability(settings.durability), policy=settings.policy
+    )
+
+
+async def _nothing() -> None:
+    """Memory needs no closing."""

@@ -1,0 +1,337 @@
+"""The play: Saltmere, a harbour town, in two scenes; every step is a call over the wire."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from canonry.cli.demo.telling import Teller
+from canonry.cli.demo.troupe import Troupe
+
+Ids = dict[str, str]
+
+
+async def play(agents: Troupe) -> None:
+    """Play it from the first universe to the last question."""
+    teller = Teller()
+    world = World(agents, teller)
+    await world.open()
+    await world.try_to_cheat()
+    await world.night_at_the_lighthouse()
+    await world.morning_at_the_quay()
+    await world.ask_why()
+    await world.ask_about_the_retcon()
+    await world.remember()
+    teller.heading("In short")
+    teller.note(f"{teller.accepted} proposals became canon, {teller.refused} things were refused,")
+    teller.note("and for each of them the log says who, when, by which rule, on what evidence.")
+
+
+class World:
+    """What the agents have made so far, by the names that the play uses."""
+
+    def __init__(self, agents: Troupe, teller: Teller) -> None:
+        """Begin with nothing."""
+        self._agents = agents
+        self._tell = teller
+        self._ids: Ids = {}
+        self._turns: Ids = {}
+        self._scene = ""
+        self._proposed: dict[str, str] = {}
+
+    async def open(self) -> None:
+        """A universe, the document that it rests on, its first things, and a story."""
+        self._tell.heading("1. The CanonKeeper opens a universe, from a document")
+        keeper = "CanonKeeper"
+        made = await self._agents.do(
+            keeper, "neo4j_create_universe", name="Saltmere", description="A harbour in the fog."
+        )
+        self._ids["universe"] = made["universe_id"]
+        source = await self._agents.do(
+            keeper,
+            "neo4j_create_source",
+            universe_id=self._ids["universe"],
+            doc_id="harbour-book",
+            title="The Harbour Book",
+            source_type="lore",
+            canon_level="canon",
+        )
+        self._ids["book"] = source["source_id"]
+        for name, kind, description in _THINGS:
+            entity = await self._agents.do(
+                keeper,
+                "neo4j_create_entity",
+                entity_class="EntityInstance",
+                universe_id=self._ids["universe"],
+                name=name,
+                entity_type=kind,
+                description=description,
+                properties={},
+                state_tags=["alive"] if kind == "character" else [],
+                confidence=1.0,
+                authority="source",
+                evidence_refs=[f"source:{self._ids['book']}"],
+            )
+            self._ids[name] = entity["entity_id"]
+            self._tell.call(entity["entity_id"], name)
+        place = await self._agents.do(
+            keeper,
+            "neo4j_create_relationship",
+            from_entity_id=self._ids["Ilsa Vane"],
+            to_entity_id=self._ids["The Quay"],
+            rel_type="LOCATED_IN",
+            authority="source",
+            evidence_refs=[f"source:{self._ids['book']}"],
+        )
+        self._tell.call(place["relationship_id"], "Ilsa is at the Quay")
+        story = await self._agents.do(
+            "Orchestrator",
+            "neo4j_create_story",
+            universe_id=self._ids["universe"],
+            title="The Dark Lamp",
+            story_type="one_shot",
+        )
+        self._ids["story"] = story["story_id"]
+        names = ", ".join(name for name, _, _ in _THINGS)
+        self._tell.note(f"Saltmere, with {names}; Ilsa is at the Quay.")
+
+    async def try_to_cheat(self) -> None:
+        """Writing canon without the right to."""
+        self._tell.heading("2. The Narrator tries to write canon directly")
+        reply = await self._agents.ask(
+            "Narrator",
+            "neo4j_create_fact",
+            universe_id=self._ids["universe"],
+            statement="Ilsa Vane rules Saltmere",
+            involved_entity_ids=[self._ids["Ilsa Vane"]],
+            confidence=1.0,
+            authority="gm",
+            evidence_refs=[f"source:{self._ids['book']}"],
+        )
+        self._tell.denied('"Ilsa Vane rules Saltmere"', reply)
+
+    async def night_at_the_lighthouse(self) -> None:
+        """The first scene: a death, a find, a rumour, and a new place."""
+        self._tell.heading("3. A scene is played: night at the lighthouse")
+        await self._open_scene("Night at the lighthouse", "Marrow Lighthouse")
+        await self._turn("fall", "gm", "The rail gives way. Odo Brand falls into the black water.")
+        await self._turn(
+            "lantern", "Ilsa Vane", "I take the silver lantern and run down the stairs."
+        )
+        await self._turn("ghost", "user", "Maybe a ghost pushed him?")
+        ilsa, odo = self._ids["Ilsa Vane"], self._ids["Odo Brand"]
+        await self._propose(
+            "Odo Brand is dead",
+            "fall",
+            "state_change",
+            "gm",
+            0.95,
+            entity_id=odo,
+            add=["dead"],
+            remove=["alive"],
+        )
+        await self._propose(
+            "Odo Brand falls from the gallery",
+            "fall",
+            "event",
+            "gm",
+            0.95,
+            title="Odo Brand falls from the gallery",
+            involved_entity_ids=[odo],
+            severity=8,
+        )
+        await self._propose(
+            "Ilsa carries the silver lantern",
+            "lantern",
+            "fact",
+            "player",
+            0.9,
+            statement="Ilsa Vane carries the silver lantern",
+            involved_entity_ids=[ilsa],
+        )
+        await self._propose(
+            "A ghost haunts the lighthouse (a guess of the machine)",
+            "ghost",
+            "fact",
+            "system",
+            0.6,
+            statement="A ghost haunts Marrow Lighthouse",
+            involved_entity_ids=[self._ids["Marrow Lighthouse"]],
+        )
+        await self._propose_place(
+            "Ilsa is at the lighthouse at nine", "lantern", "gm", "Marrow Lighthouse"
+        )
+        await self._canonize("4. The CanonKeeper canonizes the scene")
+
+    async def morning_at_the_quay(self) -> None:
+        """The second scene: a dead man acts, players contradict, the game master retcons."""
+        self._tell.heading("5. A second scene: morning at the quay")
+        await self._open_scene("Morning at the quay", "The Quay")
+        await self._turn("door", "user", "Odo kicks in the door of the tavern!")
+        await self._turn("elsewhere", "user", "And at nine, Ilsa was here at the quay.")
+        await self._turn("brass", "gm", "Look closer: the lantern was brass all along.")
+        ilsa, odo = self._ids["Ilsa Vane"], self._ids["Odo Brand"]
+        await self._propose(
+            "Odo, who is dead, kicks in a door",
+            "door",
+            "event",
+            "player",
+            0.9,
+            title="Odo Brand kicks in the tavern door",
+            actor_ids=[odo],
+            involved_entity_ids=[odo],
+        )
+        await self._propose(
+            "A player declares Odo alive, against the game master",
+            "door",
+            "fact",
+            "player",
+            0.9,
+            statement="Odo Brand is not dead",
+            involved_entity_ids=[odo],
+        )
+        await self._propose_place(
+            "At that same hour Ilsa was at the Quay, says a player",
+            "elsewhere",
+            "player",
+            "The Quay",
+        )
+        old = await self._fact("Ilsa Vane carries the silver lantern")
+        await self._propose(
+            "The game master retcons: the lantern is brass",
+            "brass",
+            "fact",
+            "gm",
+            0.9,
+            statement="Ilsa Vane carries a brass lantern",
+            involved_entity_ids=[ilsa],
+            replaces=old,
+        )
+        self._ids["lantern fact"] = old
+        await self._canonize("6. The CanonKeeper canonizes the second scene")
+
+    async def ask_why(self) -> None:
+        """What is true, and why, down to the words at the table; and what was true before."""
+        self._tell.heading("7. Is Odo Brand dead? Why, and since when?")
+        fact = await self._fact("Odo Brand is dead")
+        why = await self._agents.do("Narrator", "neo4j_explain", id=fact)
+        self._tell.explanation(why)
+        before = await self._agents.do(
+            "Narrator",
+            "neo4j_get_entity_at",
+            entity_id=self._ids["Odo Brand"],
+            as_known_at=why["recorded"]["position"] - 1,
+        )
+        now = await self._agents.do(
+            "Narrator", "neo4j_get_entity", entity_id=self._ids["Odo Brand"]
+        )
+        self._tell.note(
+            f"One commit earlier he was known as {', '.join(before['state_tags'])}; "
+            f"now he is {', '.join(now['state_tags'])}."
+        )
+
+    async def ask_about_the_retcon(self) -> None:
+        """What was retconned is still there, with what replaced it."""
+        self._tell.heading("8. And the silver lantern?")
+        why = await self._agents.do("Narrator", "neo4j_explain", id=self._ids["lantern fact"])
+        self._tell.explanation(why)
+
+    async def remember(self) -> None:
+        """A memory may be wrong; it is nobody's truth but its owner's."""
+        self._tell.heading("9. Ilsa remembers it in her own way, and canon does not mind")
+        text = "Odo jumped. I saw his face, and he was smiling."
+        await self._agents.do(
+            "MemoryManager",
+            "mongodb_create_character_memory",
+            entity_id=self._ids["Ilsa Vane"],
+            text=text,
+            emotional_valence=-0.8,
+            importance=0.9,
+            certainty=0.6,
+        )
+        context = await self._agents.do(
+            "ContextAssembly", "composite_assemble_scene_context", scene_id=self._scene
+        )
+        self._tell.said("Ilsa's memory", text)
+        recalled = context["recalled"]["character_memories"]
+        self._tell.note(
+            f"It is kept as hers alone: the scene's context recalls {len(recalled)} memory of "
+            f"those present, beside {len(context['canonical']['facts'])} facts that are canon."
+        )
+
+    async def _open_scene(self, title: str, place: str) -> None:
+        scene = await self._agents.do(
+            "Orchestrator",
+            "mongodb_create_scene",
+            story_id=self._ids["story"],
+            universe_id=self._ids["universe"],
+            title=title,
+            location_ref=self._ids[place],
+            participating_entities=[self._ids["Ilsa Vane"], self._ids["Odo Brand"]],
+        )
+        self._scene = scene["scene_id"]
+        self._proposed = {}
+
+    async def _turn(self, label: str, speaker: str, text: str) -> None:
+        who: dict[str, Any] = {"speaker": speaker}
+        if speaker in self._ids:
+            who = {"speaker": "entity", "entity_id": self._ids[speaker]}
+        turn = await self._agents.do(
+            "Narrator", "mongodb_append_turn", scene_id=self._scene, text=text, **who
+        )
+        self._turns[label] = turn["turn_id"]
+        names = {"gm": "game master", "user": "player"}
+        self._tell.said(names.get(speaker, speaker), text)
+
+    async def _propose(
+        self, label: str, turn: str, kind: str, authority: str, confidence: float, **content: Any
+    ) -> None:
+        proposal = await self._agents.do(
+            "Narrator",
+            "mongodb_create_proposed_change",
+            scene_id=self._scene,
+            turn_id=self._turns[turn],
+            type=kind,
+            content=content,
+            evidence=[{"type": "turn", "ref_id": self._turns[turn]}],
+            confidence=confidence,
+            authority=authority,
+        )
+        self._proposed[proposal["proposal_id"]] = label
+
+    async def _propose_place(self, label: str, turn: str, authority: str, place: str) -> None:
+        await self._propose(
+            label,
+            turn,
+            "relationship",
+            authority,
+            0.9,
+            from_entity_id=self._ids["Ilsa Vane"],
+            to_entity_id=self._ids[place],
+            rel_type="LOCATED_IN",
+            since=_NINE,
+        )
+
+    async def _canonize(self, heading: str) -> None:
+        self._tell.heading(heading)
+        await self._agents.do("CanonKeeper", "composite_canonize_scene", scene_id=self._scene)
+        listed = await self._agents.do(
+            "CanonKeeper", "mongodb_query_proposals", scene_id=self._scene
+        )
+        decided = {each["proposal_id"]: each for each in listed["proposals"]}
+        for proposal_id, label in self._proposed.items():
+            self._tell.verdict(label, decided[proposal_id])
+
+    async def _fact(self, statement: str) -> str:
+        found = await self._agents.do(
+            "Narrator", "neo4j_query_facts", universe_id=self._ids["universe"], limit=500
+        )
+        facts: list[Mapping[str, Any]] = found["facts"]
+        return next(str(each["fact_id"]) for each in facts if each["statement"] == statement)
+
+
+_NINE = "1207-11-03T21:00:00Z"
+_THINGS = (
+    ("Ilsa Vane", "character", "A ferrywoman who knows every stair in town."),
+    ("Odo Brand", "character", "The harbour master, who knows every secret."),
+    ("Marrow Lighthouse", "location", "A tower whose lamp went dark."),
+    ("The Quay", "location", "Wet stones, ropes and gulls."),
+)

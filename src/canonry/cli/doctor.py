@@ -1,0 +1,57 @@
+"""`canonry doctor`: looks at settings and store, and says for each finding what helps."""
+
+import asyncio
+import json
+from dataclasses import asdict
+from typing import Any
+
+import click
+
+from canonry.bootstrap.examination import Diagnosis, examine
+from canonry.cli.options import all_options, settings_from
+
+EPILOG = """\
+\b
+Examples:
+  canonry doctor
+  canonry doctor --data ./world --json
+  CANONRY_AGENT_TYPE=Narrator canonry doctor    shows where each setting comes from
+"""
+
+
+@click.command(epilog=EPILOG)
+@click.option("--json", "as_json", is_flag=True, help="Print JSON for programs.")
+@all_options
+def doctor(*, as_json: bool, **given: Any) -> None:
+    """Look what is wrong with settings and store, and say what helps.
+
+    Nothing is changed. Exit code 1 when something is wrong; hints alone are not wrong.
+    """
+    settings = settings_from(given)
+    diagnosis = asyncio.run(examine(settings))
+    if as_json:
+        click.echo(json.dumps(asdict(diagnosis), sort_keys=True))
+    else:
+        _print(diagnosis)
+    if diagnosis.wrong:
+        raise click.exceptions.Exit(1)
+
+
+def _print(diagnosis: Diagnosis) -> None:
+    click.echo("settings")
+    width = max(len(each.key) for each in diagnosis.settings)
+    for each in diagnosis.settings:
+        click.echo(f"  {each.key:{width}}  {each.value}  ({each.source})")
+    click.echo("\nstore")
+    if not diagnosis.store:
+        click.echo("  none yet")
+    width = max(map(len, diagnosis.store), default=0)
+    for key, value in diagnosis.store.items():
+        click.echo(f"  {key:{width}}  {value}")
+    click.echo("\nfindings")
+    if not diagnosis.wrong and not diagnosis.hints:
+        click.echo("  none: all is well")
+    for advice in diagnosis.wrong:
+        click.echo(f"  WRONG  {advice.what}\n         {advice.help}")
+    for advice in diagnosis.hints:
+        click.echo(f"  hint   {advice.what}\n         {advice.help}")

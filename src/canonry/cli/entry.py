@@ -1,0 +1,165 @@
+"""The entry: finds the command, and turns every failure into one clear line and an exit code."""
+
+import gc
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib import import_module
+from typing import Any, Final
+
+import click
+from typing_extensions import override
+
+from canonry import __version__
+from canonry.domain.errors import (
+    BrokenInvariant,
+    CanonryError,
+    Conflict,
+    InvalidInput,
+    NotAllowed,
+    NotFound,
+    NotSupported,
+    Unavailable,
+)
+
+COMMANDS: Final[dict[str, tuple[str, str]]] = {
+    "serve": ("canonry.cli.serve:serve", "Serve agents over stdio or HTTP."),
+    "demo": ("canonry.cli.demo.command:demo", "Play a small world and see what becomes canon."),
+    "import": ("canonry.cli.imports:imports", "Bring in a transcript, or a log."),
+    "export": ("canonry.cli.export:export", "Write the whole log as JSON Lines."),
+    "verify": ("canonry.cli.verify:verify", "Prove that records and views agree."),
+    "rebuild": ("canonry.cli.upkeep:rebuild", "Fold all views from the records again."),
+    "backup": ("canonry.cli.upkeep:backup", "Copy the store while it serves."),
+    "restore": ("canonry.cli.upkeep:restore", "Put a backup into an empty folder."),
+    "erase": ("canonry.cli.erase:erase", "Erase what was said of somebody, for good."),
+    "tools": ("canonry.cli.tools:tools", "List the tools, or explain one."),
+    "doctor": ("canonry.cli.doctor:doctor", "Look what is wrong, and say what helps."),
+}
+"""Command name to where it lives and what it does."""
+
+EXIT_CODES: Final = (
+    (InvalidInput, 2),
+    (NotAllowed | NotFound | Conflict | NotSupported, 3),
+    (Unavailable, 4),
+    (BrokenInvariant, 5),
+)
+REFUSED: Final = 3
+UNAVAILABLE: Final = 4
+DEFECT: Final = 5
+INTERRUPTED: Final = 130
+
+EPILOG: Final = """\
+\b
+Try it:
+  canonry demo
+  canonry serve --agent-type CanonKeeper
+  canonry tools neo4j_create_fact
+
+\b
+Exit codes:
+  0    done
+  1    looked, and something is wrong (verify, doctor)
+  2    the command or a setting is wrong
+  3    refused: it does not exist, is not allowed, or stands against the canon
+  4    not available now; the same command may be run again
+  5    a defect of Canonry itself
+  130  interrupted
+"""
+
+
+class LazyGroup(click.Group):
+    """Commands by name, imported when they are needed, so that serving starts fast."""
+
+    @override
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    @override
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in COMMANDS:
+            return None
+        module, _, attribute = COMMANDS[cmd_name][0].partition(":")
+        with importing():
+            command: click.Command = getattr(import_module(module), attribute)
+        return command
+
+    @override
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, help_line) for name, (_, help_line) in COMMANDS.items()])
+
+    @override
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            return super().invoke(ctx)
+        except CanonryError as error:
+            if ctx.params.get("debug"):
+                raise
+            complain(f"{error.message} ({error.code})")
+            ctx.exit(exit_code(error))
+        except (click.ClickException, click.exceptions.Exit, click.Abort):
+            raise
+        except KeyboardInterrupt:
+            complain("interrupted")
+            ctx.exit(INTERRUPTED)
+        except BrokenPipeError:
+            _close_output()
+            ctx.exit(0)
+        except OSError as error:
+            if ctx.params.get("debug"):
+                raise
+            place = error.filename or "the system"
+            complain(f"{place}: {error.strerror or error}; check the path, its rights and its disk")
+            ctx.exit(UNAVAILABLE)
+        except Exception as error:
+            if ctx.params.get("debug"):
+                raise
+            complain(
+                f"unexpected {type(error).__name__}: this is a defect; "
+                "`canonry --debug ...` shows where it arose"
+            )
+            ctx.exit(DEFECT)
+
+
+@contextmanager
+def importing() -> Iterator[None]:
+    """Collect no garbage while modules are imported: nothing dies there, and starting is faster."""
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.freeze()  # what was imported stays, so that later collections need not look at it
+        gc.enable()
+
+
+def exit_code(error: CanonryError) -> int:
+    """The exit code for an error, by what the caller may do about it."""
+    if isinstance(error, BrokenInvariant) and error.code.startswith("store."):
+        return REFUSED  # the folder is not a store of ours, is newer, or is damaged: no defect
+    return next((code for kind, code in EXIT_CODES if isinstance(error, kind)), DEFECT)
+
+
+def complain(message: str) -> None:
+    """One line on standard error."""
+    click.echo(f"canonry: {message}", err=True)
+
+
+def _close_output() -> None:
+    """Whoever read our output has gone: keep the interpreter from complaining as it ends."""
+    nothing = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nothing, sys.stdout.fileno())
+
+
+@click.group(cls=LazyGroup, epilog=EPILOG, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="canonry")
+@click.option(
+    "--debug", is_flag=True, envvar="CANONRY_DEBUG", help="Show where an error arose in the code."
+)
+def main(*, debug: bool) -> None:
+    """Canonical truth for AI agents: propose anything, and only what passes the gates is canon.
+
+    Every setting can stand in the settings file, in the environment as CANONRY_NAME, and on the
+    command line, which wins.
+    """
+    del debug  # read from the context where an error is handled

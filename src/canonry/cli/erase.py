@@ -1,0 +1,96 @@
+"""`canonry erase`: a person's right to be forgotten, as an operator's deliberate action."""
+
+import asyncio
+from typing import Any
+
+import click
+
+from canonry.bootstrap.settings import Settings
+from canonry.bootstrap.stores import KeptStore, open_kept_store
+from canonry.cli.operator import operator
+from canonry.cli.options import settings_from, store_options
+from canonry.domain.ids import is_uuid
+from canonry.usecases.erase import (
+    ERASABLE,
+    Erasure,
+    ErasurePlan,
+    plan_erasure,
+)
+from canonry.usecases.erase import (
+    erase as erase_things,
+)
+
+EPILOG = """\
+\b
+Examples:
+  canonry erase --entity 01890a5d-ac96-774b-bcce-b302099a8057        shows what would go
+  canonry erase --entity 01890a5d-ac96-774b-bcce-b302099a8057 --yes  erases it
+
+\b
+Erasing cannot be undone. Backups and exports that were made before still hold the content.
+Scenes, stories and universes hold what others said, and are not erased.
+"""
+
+
+def _kinds(command: Any) -> Any:
+    for kind in reversed(tuple(ERASABLE)):
+        text = f"The {kind} to erase."
+        if kind == "entity":
+            text = "The entity to erase, with all that tells of it."
+        command = click.option(f"--{kind}", kind, metavar="ID", default=None, help=text)(command)
+    return command
+
+
+@click.command(epilog=EPILOG)
+@_kinds
+@click.option("--reason", default="erased by the operator", help="Kept in the tombstone.")
+@click.option("--yes", is_flag=True, help="Do it; without this, only the plan is shown.")
+@store_options
+def erase(*, reason: str, yes: bool, **given: Any) -> None:
+    """Erase a thing for good: its content goes from records and views, a tombstone stays."""
+    named = {kind: given.pop(kind) for kind in ERASABLE}
+    chosen = [(kind, value.lower()) for kind, value in named.items() if value is not None]
+    if len(chosen) != 1:
+        options = ", ".join(f"--{kind}" for kind in ERASABLE)
+        raise click.UsageError(f"name exactly one thing to erase, with one of {options}")
+    ((kind, thing_id),) = chosen
+    if not is_uuid(thing_id):
+        raise click.UsageError(f"--{kind} takes an id, which is a UUID")
+    plan, done = asyncio.run(_erase(settings_from(given), kind, thing_id, reason if yes else None))
+    _print(plan, done)
+
+
+async def _erase(
+    settings: Settings, kind: str, thing_id: str, reason: str | None
+) -> tuple[ErasurePlan, Erasure | None]:
+    store = await open_kept_store(settings, existing=True)
+    try:
+        plan = await plan_erasure(store.canon, kind, thing_id)
+        return plan, None if reason is None else await _do(store, plan, reason)
+    finally:
+        await store.close()
+
+
+async def _do(store: KeptStore, plan: ErasurePlan, reason: str) -> Erasure:
+    caller = operator("canonry erase")
+    return await erase_things(store.canon, store.upkeep, caller, plan, reason=reason)
+
+
+def _print(plan: ErasurePlan, done: Erasure | None) -> None:
+    verb = "would go" if done is None else "erased"
+    for kind, count in sorted(plan.counts.items()):
+        click.echo(f"{count:6} {kind:12} {verb}")
+    if plan.mentions:
+        click.echo(
+            f"\n{len(plan.mentions)} turns of others bear the name and stay; erase each with "
+            f"--turn if need be:"
+        )
+        for mention in plan.mentions[:20]:
+            click.echo(f"  --turn {mention}")
+    if done is None:
+        click.echo("\nnothing was changed; add --yes to erase")
+    else:
+        click.echo(
+            f"\nerased: {done.entries} entries lost their content, the tombstone is at position "
+            f"{done.position}; `canonry verify` shows that the log still holds"
+        )

@@ -1,0 +1,179 @@
+"""`canonry import transcript` and `canonry import log`: bringing in what happened elsewhere."""
+
+import asyncio
+import json
+from collections.abc import Iterator
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import click
+
+from canonry.bootstrap.settings import Settings
+from canonry.bootstrap.stores import open_kept_store
+from canonry.cli.operator import operator
+from canonry.cli.options import settings_from, store_options
+from canonry.cli.progress import progress
+from canonry.cli.transcript_files import gm_names_in, read_transcripts
+from canonry.domain.entities import normalised_name
+from canonry.domain.policy import NAME_MAX
+from canonry.usecases.import_log import ImportedLog, import_log
+from canonry.usecases.import_transcript import ImportReport, ImportRequest, import_transcripts
+from canonry.usecases.transcripts import plain
+
+FILES = click.Path(path_type=Path, exists=True, dir_okay=False)
+
+TRANSCRIPT_EPILOG = """\
+\b
+Examples:
+  canonry import transcript C1E001.json C1E002.json --universe Exandria
+  canonry import transcript session.json --universe Home --gm Anna --cast Ben=Thorin
+
+\b
+Shapes that are understood:
+  [{"speaker": "GM", "text": "It rains."}, {"speaker": "Ben", "text": "I wait."}]
+  {"title": "Session 1", "turns": [...],
+   "summaries": [{"start": 0, "end": 1, "text": "Thorin waits in the rain."}]}
+  CRD3: TURNS with NAMES and UTTERANCES, and NAME.aligned-4.json beside it
+
+\b
+What becomes of it: each file an episode of the story; scenes end where a summary's span ends;
+each summary an event that is proposed with the turns that say the same, and judged. Running it
+again adds nothing; after an interruption it goes on.
+"""
+
+
+@click.group()
+def imports() -> None:
+    """Bring in a transcript, or a log that was exported."""
+
+
+@imports.command(epilog=TRANSCRIPT_EPILOG)
+@click.argument("files", type=FILES, nargs=-1, required=True)
+@click.option("--universe", required=True, metavar="NAME", help="Found by its name, or made.")
+@click.option("--story", metavar="TITLE", help="The campaign.  [default: the universe's name]")
+@click.option(
+    "--gm",
+    "gms",
+    multiple=True,
+    metavar="NAME",
+    help="Who leads the game.  [default: GM, DM, MATT]",
+)
+@click.option("--cast", "casts", multiple=True, metavar="SPEAKER=CHARACTER", help="Who plays whom.")
+@click.option(
+    "--agent-type", default="CanonKeeper", show_default=True, help="Role of the importer."
+)
+@click.option("--json", "as_json", is_flag=True, help="Print JSON for programs.")
+@store_options
+def transcript(
+    *,
+    files: tuple[Path, ...],
+    universe: str,
+    story: str | None,
+    gms: tuple[str, ...],
+    casts: tuple[str, ...],
+    agent_type: str,
+    as_json: bool,
+    **given: Any,
+) -> None:
+    """Make a universe, a story, scenes and turns of transcripts, and canonize the scenes."""
+    settings = settings_from(given)
+    transcripts = read_transcripts(files)
+    request = ImportRequest(
+        universe=_name(universe, "--universe"),
+        story=_name(story or universe, "--story"),
+        transcripts=transcripts,
+        gm_names=frozenset(map(normalised_name, gms)) or gm_names_in(transcripts),
+        casting=_casting(casts),
+    )
+    report = asyncio.run(_import(settings, agent_type, request))
+    if as_json:
+        click.echo(json.dumps(asdict(report), sort_keys=True))
+    else:
+        _print(report)
+
+
+def _name(text: str, option: str) -> str:
+    if not 0 < len(plain(text)) <= NAME_MAX:
+        raise click.UsageError(f"{option} takes a name of 1 to {NAME_MAX} characters")
+    return plain(text)
+
+
+def _casting(casts: tuple[str, ...]) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for each in casts:
+        speaker, equals, character = each.partition("=")
+        if not equals or not speaker.strip() or not character.strip():
+            raise click.UsageError(f"--cast takes SPEAKER=CHARACTER, not {each}")
+        found[normalised_name(speaker)] = _name(character, "--cast")
+    return found
+
+
+async def _import(settings: Settings, agent_type: str, request: ImportRequest) -> ImportReport:
+    store = await open_kept_store(settings)
+    caller = operator("canonry import transcript", agent_type=agent_type)
+    try:
+        with progress("importing turns") as told:
+            return await import_transcripts(store.canon, caller, request, told)
+    finally:
+        await store.close()
+
+
+def _print(report: ImportReport) -> None:
+    for each in report.transcripts:
+        rate = each.turns / each.writing_seconds if each.writing_seconds else 0.0
+        click.echo(f"{each.title}  (story {each.story_id})")
+        click.echo(f"  {each.turns:6} turns in {each.scenes} scenes")
+        if each.commits:
+            click.echo(
+                f"         written in {each.commits} commits and {each.writing_seconds:.2f} s, "
+                f"{rate:.0f} turns/s"
+            )
+        if each.commits_known:
+            click.echo(f"         {each.commits_known} commits were there already")
+        click.echo(
+            f"  {each.proposals:6} proposals: {each.accepted} accepted, "
+            f"{len(each.rejected)} rejected, judged in {each.judging_seconds:.2f} s"
+        )
+        for proposal, rule, rationale in each.rejected:
+            click.echo(f"         {proposal}  {rule}: {rationale}")
+    click.echo(
+        f"universe {report.universe_id}, story {report.story_id}, {report.entities} entities"
+    )
+
+
+@imports.command(
+    epilog="""\
+\b
+Examples:
+  canonry import log world.jsonl --data ./copy
+  canonry import log world.jsonl        again: skips what is there
+"""
+)
+@click.argument("file", type=FILES)
+@store_options
+def log(*, file: Path, **given: Any) -> None:
+    """Append the commits of FILE, which `canonry export` wrote, exactly as they were.
+
+    The file is verified first: a damaged one is refused with the number of the line, and nothing
+    is written. An interrupted import goes on when it is run again.
+    """
+    done = asyncio.run(_import_log(settings_from(given), file))
+    click.echo(
+        f"imported {done.commits - done.known} commits of {done.spaces} spaces; "
+        f"{done.known} were there already"
+    )
+
+
+async def _import_log(settings: Settings, file: Path) -> ImportedLog:
+    store = await open_kept_store(settings)
+    try:
+        with progress("importing commits") as told:
+            return await import_log(store.canon.ledger, lambda: _lines(file), told)
+    finally:
+        await store.close()
+
+
+def _lines(file: Path) -> Iterator[bytes]:
+    with file.open("rb") as lines:
+        yield from lines

@@ -1,0 +1,51 @@
+"""Options that commands share, made from the table of settings, so that no two can differ."""
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+from canonry.bootstrap.setting_table import SETTINGS, STORE, SettingRow
+from canonry.bootstrap.settings import Settings, load_settings
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+CONFIG = click.option(
+    "--config",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE",
+    help="Settings file in TOML; else CANONRY_CONFIG, else canonry.toml of the user.",
+)
+
+
+def store_options(command: F) -> F:
+    """`--config` and what every command on a store needs."""
+    return _with_rows(command, [row for row in SETTINGS if row.group == STORE])
+
+
+def all_options(command: F) -> F:
+    """`--config` and every setting."""
+    return _with_rows(command, list(SETTINGS))
+
+
+def _with_rows(command: F, rows: list[SettingRow]) -> F:
+    for row in reversed(rows):
+        command = _option(row)(command)
+    return CONFIG(command)
+
+
+def _option(row: SettingRow) -> Callable[[F], F]:
+    default = f"  [default: {row.default}]" if row.default else ""
+    text = f"{row.help}{default}"
+    if row.kind.flag:
+        return click.option(
+            f"{row.option}/--no-{row.option[2:]}", row.field, default=None, help=text
+        )
+    return click.option(row.option, row.field, metavar=row.metavar, default=None, help=text)
+
+
+def settings_from(given: Mapping[str, Any]) -> Settings:
+    """The effective settings, from a command's own parameters and everything else."""
+    options = {name: value for name, value in given.items() if name != "config"}
+    return load_settings(options, config=given.get("config"))

@@ -1,0 +1,133 @@
+"""`canonry serve`: the settings become a gateway over a store, behind stdio or HTTP."""
+
+import asyncio
+import json
+import sys
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import click
+
+from canonry.bootstrap.serving import advice_on, gateway_for, principal_for
+from canonry.bootstrap.settings import Settings
+from canonry.bootstrap.stores import open_store
+from canonry.bootstrap.toolsets import load_toolsets
+from canonry.cli.entry import complain, importing
+from canonry.cli.options import all_options, settings_from
+from canonry.domain.errors import InvalidInput
+from canonry.gateway.call import Gateway
+from canonry.gateway.principal import Principal
+from canonry.server.options import BearerOptions, ErrorMode, ServerOptions
+
+EPILOG = """\
+\b
+A client that starts its own server (one per agent):
+  canonry serve --agent-type CanonKeeper
+A client that speaks for several agents:
+  canonry serve --trust-meta
+Several clients over HTTP, on this machine:
+  canonry serve --http 127.0.0.1:8000 --agent-type Narrator
+Another folder, and nothing beyond the published contract:
+  canonry serve --data ./world --contract-only --agent-type Orchestrator
+
+\b
+Each option is also a variable and a key of the settings file:
+  --agent-type X    CANONRY_AGENT_TYPE=X    agent_type = "X"
+  --auth-issuer X   CANONRY_AUTH_ISSUER=X   [auth] issuer = "X"
+The numbers that decide what becomes canon stand in the file only:
+  [policy.scoring] threshold = 0.5
+"""
+
+
+@click.command(epilog=EPILOG)
+@all_options
+def serve(**given: Any) -> None:
+    """Serve agents over standard input and output, or over HTTP with --http.
+
+    The store is one folder; several servers may share it. What was answered is durable.
+    """
+    settings = settings_from(given)
+    options = server_options(settings)
+    address = settings.address()
+    if address is None:
+        asyncio.run(_stdio(settings, options))
+    else:
+        with importing():
+            from canonry.server.http import run_on_fastest_loop  # noqa: PLC0415 - as below
+
+        run_on_fastest_loop(_http(settings, options, *address))
+
+
+async def _stdio(settings: Settings, options: ServerOptions) -> None:
+    with importing():
+        from canonry.server.stdio import serve_stdio  # noqa: PLC0415 - the SDK takes a second
+
+    gateway, principal, close = await _open(settings)
+    await serve_stdio(gateway, principal, server_options=options, close=close)
+
+
+async def _http(settings: Settings, options: ServerOptions, host: str, port: int) -> None:
+    with importing():
+        from canonry.server.http import serve_http  # noqa: PLC0415 - the web stack takes a second
+
+    gateway, principal, close = await _open(settings)
+    notice(f"starting http://{settings.http}/mcp; it ends with Ctrl-C")
+    await serve_http(gateway, principal, host=host, port=port, server_options=options, close=close)
+
+
+async def _open(settings: Settings) -> tuple[Gateway, Principal, Callable[[], Awaitable[None]]]:
+    toolsets = load_toolsets(settings.toolsets)
+    principal = principal_for(settings)
+    if (advice := advice_on(settings, toolsets)) is not None:
+        notice(advice)
+    store = await open_store(settings)
+    return gateway_for(settings, store.canon, toolsets), principal, store.close
+
+
+def notice(message: str) -> None:
+    """Tell the operator: in words on a terminal, else as one more structured line of the log."""
+    if sys.stderr.isatty():
+        complain(message)
+    else:
+        click.echo(json.dumps({"event": "notice", "message": message}), err=True)
+
+
+def server_options(settings: Settings) -> ServerOptions:
+    """How the server speaks, as the settings say."""
+    mode: ErrorMode = "jsonrpc" if settings.error_mode == "jsonrpc" else "result"
+    return ServerOptions(
+        error_mode=mode,
+        allow_unprotected=settings.http_public,
+        allowed_hosts=settings.http_allowed_hosts,
+        allowed_origins=settings.http_allowed_origins,
+        bearer=_bearer(settings),
+    )
+
+
+def _bearer(settings: Settings) -> BearerOptions | None:
+    if settings.auth_issuer is None or settings.auth_audience is None:
+        return None
+    return BearerOptions(
+        issuer=settings.auth_issuer,
+        audience=settings.auth_audience,
+        resource_url=settings.auth_resource_url or f"http://{settings.http}/mcp",
+        key=read_key(settings),
+        jwks_url=settings.auth_jwks_url,
+        algorithms=settings.auth_algorithms,
+        required_scopes=settings.auth_scopes,
+    )
+
+
+def read_key(settings: Settings) -> str | None:
+    """The content of the key file, if one is set.
+
+    Raises:
+        InvalidInput: `settings.unreadable`.
+    """
+    if settings.auth_key_file is None:
+        return None
+    try:
+        return settings.auth_key_file.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError):
+        message = f"the key file {settings.auth_key_file} cannot be read: name one that can"
+        raise InvalidInput("settings.unreadable", message, path="auth.key_file") from None

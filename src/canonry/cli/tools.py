@@ -1,0 +1,170 @@
+"""`canonry tools`: the tools that agents get, as data; the same data that the server serves."""
+
+import inspect
+import json
+from collections.abc import Callable
+from typing import Any
+
+import click
+
+from canonry.bootstrap.toolsets import load_toolsets
+from canonry.cli.options import all_options, settings_from
+from canonry.domain.encoding import encode_json
+from canonry.domain.errors import NotFound
+from canonry.gateway.tool import ANYONE, Tool, Toolset
+
+EPILOG = """\
+\b
+Examples:
+  canonry tools
+  canonry tools neo4j_create_fact
+  canonry tools --contract-only --json
+"""
+
+
+@click.command(epilog=EPILOG)
+@click.argument("name", required=False)
+@click.option("--json", "as_json", is_flag=True, help="Print JSON for programs.")
+@all_options
+def tools(*, name: str | None, as_json: bool, **given: Any) -> None:
+    """List the tools with who may call them, or explain the one called NAME."""
+    settings = settings_from(given)
+    offered = [
+        (toolset, tool)
+        for toolset in load_toolsets(settings.toolsets)
+        for tool in toolset.tools
+        if not (settings.contract_only and tool.extension)
+    ]
+    if name is None:
+        _list(offered, as_json=as_json)
+        return
+    found = next((pair for pair in offered if pair[1].name == name), None)
+    if found is None:
+        message = f"there is no tool {name}; `canonry tools` lists those that there are"
+        raise NotFound("tool.unknown", message, name=name)
+    _explain(*found, as_json=as_json)
+
+
+def _list(offered: list[tuple[Toolset, Tool]], *, as_json: bool) -> None:
+    if as_json:
+        _print_json([_data(toolset, tool) for toolset, tool in offered])
+        return
+    width = max((len(tool.name) for _, tool in offered), default=0)
+    for toolset, tool in offered:
+        mark = "+" if tool.extension else " "
+        roles = "anyone" if tool.roles == ANYONE else ", ".join(sorted(tool.roles))
+        click.echo(f"{mark} {tool.name:{width}}  {toolset.name:10} {roles}")
+    if any(tool.extension for _, tool in offered):
+        click.echo("\n+ an extension: not in the published contract, hidden by --contract-only")
+
+
+def _explain(toolset: Toolset, tool: Tool, *, as_json: bool) -> None:
+    if as_json:
+        _print_json(_data(toolset, tool))
+        return
+    data = _data(toolset, tool)
+    click.echo(f"{tool.name}: {tool.title}\n\n{tool.description}\n")
+    click.echo(f"toolset   {toolset.name}{', an extension' if tool.extension else ''}")
+    click.echo(f"roles     {', '.join(data['roles'])}")
+    traits = [name for name in ("read_only", "destructive", "idempotent") if data[name]]
+    click.echo(f"effect    {', '.join(traits).replace('_', ' ') or 'writes'}")
+    click.echo(f"lives in  {data['lives_in']}\n")
+    click.echo("arguments")
+    _properties(tool.input_schema)
+    click.echo("\nexample")
+    click.echo(_indented(data["example"]))
+    click.echo("\ninput schema")
+    click.echo(_indented(tool.input_schema))
+    click.echo("\noutput schema")
+    click.echo(_indented(tool.output_schema))
+
+
+def _properties(schema: Any) -> None:
+    required = set(schema.get("required", ()))
+    properties = schema.get("properties", {})
+    width = max(map(len, properties), default=0)
+    if not properties:
+        click.echo("  none")
+    for name, inner in properties.items():
+        need = "required" if name in required else "optional"
+        click.echo(f"  {name:{width}}  {need}  {_kind(inner)}")
+
+
+def _kind(schema: Any) -> str:
+    if "enum" in schema:
+        return " | ".join(map(str, schema["enum"]))
+    kind = schema.get("type", "any")
+    text = kind if isinstance(kind, str) else " or ".join(kind)
+    if text == "array":
+        text = f"list of {_kind(schema.get('items', {}))}"
+    if "format" in schema:
+        text = f"{schema['format']}"
+    bounds = [f"{word} {schema[key]}" for key, word in _BOUNDS.items() if key in schema]
+    if "default" in schema:
+        bounds.append(f"default {schema['default']}")
+    return f"{text} ({', '.join(bounds)})" if bounds else text
+
+
+_BOUNDS = {"minimum": "from", "maximum": "to"}
+_SAMPLES: dict[str, Any] = {
+    "string": "text",
+    "integer": 1,
+    "number": 0.9,
+    "boolean": True,
+    "object": {},
+}
+_FORMATS = {
+    "uuid": "01890a5d-ac96-774b-bcce-b302099a8057",
+    "date-time": "2025-01-15T12:00:00Z",
+}
+
+
+def example_of(schema: Any) -> Any:
+    """Arguments that satisfy `schema`: the required ones, as plain as they can be."""
+    if "default" in schema:
+        return schema["default"]
+    if "enum" in schema:
+        return schema["enum"][0]
+    kind = schema.get("type")
+    if kind == "object":
+        wanted = schema.get("required") or ()
+        return {name: example_of(schema["properties"].get(name, {})) for name in wanted}
+    if kind == "array":
+        return [example_of(schema.get("items", {}))]
+    if kind == "number" and "maximum" in schema:
+        return min(0.9, schema["maximum"])
+    return _FORMATS.get(schema.get("format", ""), _SAMPLES.get(str(kind), "text"))
+
+
+def _data(toolset: Toolset, tool: Tool) -> dict[str, Any]:
+    return {
+        "name": tool.name,
+        "toolset": toolset.name,
+        "title": tool.title,
+        "description": tool.description,
+        "roles": sorted(tool.roles) if tool.roles != ANYONE else ["anyone of a known type"],
+        "extension": tool.extension,
+        "read_only": tool.read_only,
+        "destructive": tool.destructive,
+        "idempotent": tool.idempotent,
+        "lives_in": _place(tool.compose or tool.run),
+        "example": example_of(tool.input_schema),
+        "input_schema": tool.input_schema,
+        "output_schema": tool.output_schema,
+    }
+
+
+def _place(run: Callable[..., Any]) -> str:
+    inner = inspect.unwrap(getattr(run, "func", run))
+    module = getattr(inner, "__module__", type(inner).__module__)
+    line = inner.__code__.co_firstlineno if inspect.isfunction(inner) else 1
+    return f"src/{module.replace('.', '/')}.py:{line}"
+
+
+def _print_json(value: Any) -> None:
+    click.echo(encode_json(value).decode())
+
+
+def _indented(value: Any) -> str:
+
+    return "\n".join(f"  {line}" for line in json.dumps(value, indent=2).splitlines())

@@ -1,0 +1,118 @@
+"""`canonry verify`: proves that the chains hold and that the views are what the records say."""
+
+import asyncio
+import json
+from pathlib import Path
+from typing import Any
+
+import click
+
+from canonry.bootstrap.settings import Settings
+from canonry.bootstrap.stores import open_kept_store
+from canonry.cli.options import settings_from, store_options
+from canonry.cli.progress import progress
+from canonry.domain.errors import InvalidInput
+from canonry.ports.views.upkeep import Verification
+from canonry.usecases.export_log import Heads
+from canonry.usecases.verify_store import heads_from, verify_store
+
+EPILOG = """\
+\b
+Examples:
+  canonry verify
+  canonry verify --record heads.json          keep this file elsewhere
+  canonry verify --against heads.json         later: was anything cut off or replaced?
+  canonry verify --against backup/manifest.json
+
+\b
+What it shows: any stored byte that was altered, any gap, any view that differs from its records;
+with --against also a tail that was cut off or a past that was replaced since the heads were kept.
+"""
+
+
+@click.command(epilog=EPILOG)
+@click.option(
+    "--against",
+    type=click.Path(path_type=Path, exists=True, dir_okay=False),
+    metavar="FILE",
+    help="Heads recorded elsewhere: a backup's manifest, an exported log, or --record.",
+)
+@click.option(
+    "--record",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE",
+    help="Write the heads there, if all is well.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print JSON for programs.")
+@store_options
+def verify(*, against: Path | None, record: Path | None, as_json: bool, **given: Any) -> None:
+    """Check every chain, and every view against a fresh fold of the records.
+
+    Exit code 1 when anything is wrong; the first differences are named.
+    """
+    settings = settings_from(given)
+    heads = None if against is None else read_heads(against)
+    verification = asyncio.run(_verify(settings, heads))
+    if as_json:
+        click.echo(json.dumps(_data(verification), sort_keys=True))
+    else:
+        _print(verification)
+    if verification.findings:
+        raise click.exceptions.Exit(1)
+    if record is not None:
+        text = json.dumps({"heads": _data(verification)["heads"]}, sort_keys=True)
+        record.write_text(text + "\n", encoding="utf-8")
+
+
+async def _verify(settings: Settings, heads: Heads | None) -> Verification:
+    store = await open_kept_store(settings, existing=True)
+    try:
+        with progress("verifying") as told:
+            return await verify_store(store.canon.ledger, store.upkeep, told, against=heads)
+    finally:
+        await store.close()
+
+
+def read_heads(path: Path) -> Heads:
+    """The heads that a manifest holds, or the last line of an exported log.
+
+    Raises:
+        InvalidInput: `manifest.unreadable`.
+    """
+    try:
+        with path.open("rb") as file:
+            text = file.readline()
+            if text.startswith(b'{"format"'):
+                for text in file:  # noqa: B007 - the last line is wanted
+                    pass
+            else:
+                text += file.read()
+    except OSError as error:
+        message = f"{path} cannot be read: {error.strerror}"
+        raise InvalidInput("manifest.unreadable", message, path=str(path)) from error
+    return heads_from(text, str(path))
+
+
+def _print(verification: Verification) -> None:
+    for finding in verification.findings:
+        click.echo(f"WRONG  {finding.where}: {finding.what}")
+    if verification.findings:
+        click.echo(
+            "\nIf only views differ, `canonry rebuild` makes them anew. If records differ, restore "
+            "a backup: `canonry restore`."
+        )
+        return
+    click.echo(
+        f"all is well: {verification.commits} commits in {len(verification.heads)} spaces, "
+        f"{verification.things} things"
+    )
+
+
+def _data(verification: Verification) -> dict[str, Any]:
+    return {
+        "ok": not verification.findings,
+        "commits": verification.commits,
+        "things": verification.things,
+        "heads": {space: list(head) for space, head in sorted(verification.heads.items())},
+        "findings": [{"where": each.where, "what": each.what} for each in verification.findings],
+    }

@@ -1,0 +1,1 @@
+"""The canon: values and pure functions; no input or output, clock, randomness or framework."""

@@ -1,0 +1,370 @@
+"""The fold: what a commit does to the things of its space; every view is this and nothing else.
+
+`fold` is pure. An adapter loads the things that `needs` names, folds, and stores what changed; so
+that views rebuilt from the log equal views kept up to date.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from canonry.domain.commits import Commit
+from canonry.domain.entities import Entity
+from canonry.domain.entries import (
+    THING_KINDS,
+    CausesLinked,
+    EntitiesMerged,
+    EntitiesUnmerged,
+    EntityRetconned,
+    Entry,
+    Erased,
+    EventRetconned,
+    EvidenceLinked,
+    FactRetconned,
+    FactSuperseded,
+    Made,
+    ProposalDecided,
+    Redacted,
+    RelationEnded,
+    RelationRetconned,
+    SceneCompleted,
+    SceneDated,
+    SceneMoved,
+    SceneNoted,
+    StoryMoved,
+    Thing,
+    Tombstone,
+)
+from canonry.domain.errors import BrokenInvariant
+from canonry.domain.facts import Axiom, Event, Fact
+from canonry.domain.ids import EntityId, EventId
+from canonry.domain.keys import keys_of
+from canonry.domain.merge import accumulate
+from canonry.domain.observations import Observation
+from canonry.domain.proposals import Proposal
+from canonry.domain.provenance import CanonLevel
+from canonry.domain.relations import Relation
+from canonry.domain.revising import revised
+from canonry.domain.scenes import Scene, SceneStatus, Story, StoryStatus, Turn
+from canonry.domain.snapshots import join, join_all
+from canonry.domain.vocabularies.narrative_fields import policy_of
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Changes:
+    """What a commit did: the things as they are now, and the keys whose readers look again."""
+
+    things: Mapping[str, Thing]
+    touched: frozenset[str]
+
+
+@dataclass(slots=True)
+class _Folding:
+    """The state of one fold: what was loaded, what has changed, what was touched."""
+
+    commit: Commit
+    loaded: Mapping[str, Thing]
+    changed: dict[str, Thing] = field(default_factory=dict)
+    touched: set[str] = field(default_factory=set)
+
+    def get(self, thing_id: str) -> Thing | None:
+        return self.changed.get(thing_id) or self.loaded.get(thing_id)
+
+    def put(self, thing: Thing, *, counted: bool = False) -> None:
+        """Store `thing`; `counted` changes (a number of turns) touch nobody."""
+        before = self.get(thing.id)
+        self.changed[thing.id] = thing
+        if not counted:
+            self.touched |= keys_of(thing)
+            if before is not None:
+                self.touched |= keys_of(before)
+
+    def change(self, thing_id: str, kind: type, **fields: Any) -> None:
+        """Give a thing these fields; an erased one stays erased."""
+        self.develop(thing_id, kind, lambda _: fields)
+
+    def develop(self, thing_id: str, kind: type, how: Callable[[Any], Mapping[str, Any]]) -> None:
+        """Give a thing the fields that follow from what it was."""
+        thing = self.get(thing_id)
+        if isinstance(thing, Tombstone):
+            return
+        if not isinstance(thing, kind):
+            message = f"an entry changes the {kind.__name__} {thing_id}, which does not exist"
+            raise BrokenInvariant("canon.dangling-entry", message, id=thing_id)
+        changed: Any = revised(thing, changed_at=self.commit.position, **how(thing))
+        self.put(changed)
+
+
+def needs(entries: Iterable[Entry]) -> frozenset[str]:
+    """The ids of all things that folding `entries` looks at."""
+    wanted: set[str] = set()
+    for entry in entries:
+        wanted.update(ids_of(entry))
+    return frozenset(wanted)
+
+
+def ids_of(entry: Entry) -> tuple[str, ...]:  # noqa: C901, PLR0911, PLR0912 - one case a kind
+    """The things that `entry` is about, its own first; they stay readable when it is erased."""
+    match entry:
+        case Made(thing=thing):
+            return (thing.id, *_context(thing))
+        case EntityRetconned(entity_id=thing_id):
+            return (thing_id,)
+        case EntitiesMerged():
+            return (entry.kept, entry.merged, *entry.members)
+        case EntitiesUnmerged():
+            return (entry.kept, entry.separated, *entry.remaining)
+        case RelationEnded(relation_id=thing_id) | RelationRetconned(relation_id=thing_id):
+            return (thing_id,)
+        case FactSuperseded(fact_id=thing_id) | FactRetconned(fact_id=thing_id):
+            return (thing_id,)
+        case EventRetconned(event_id=thing_id):
+            return (thing_id,)
+        case CausesLinked():
+            return (entry.cause, entry.effect)
+        case EvidenceLinked(thing_id=thing_id):
+            return (thing_id,)
+        case StoryMoved(story_id=thing_id):
+            return (thing_id,)
+        case SceneMoved() | SceneNoted() | SceneDated() | SceneCompleted():
+            return (entry.scene_id,)
+        case ProposalDecided(proposal_id=thing_id):
+            return (thing_id,)
+        case Erased(targets=ids) | Redacted(ids=ids):
+            return ids
+
+
+def _context(thing: Thing) -> tuple[str, ...]:
+    match thing:
+        case Observation():
+            return (thing.entity_id,)
+        case Turn():
+            return (thing.scene_id,)
+        case Proposal(scene_id=scene) if scene is not None:
+            return (scene,)
+        case Scene():
+            return (thing.story_id,)
+        case _:
+            return ()
+
+
+def fold(commit: Commit, loaded: Mapping[str, Thing]) -> Changes:
+    """What `commit` does, given the things that `needs(commit.entries)` names, where they exist.
+
+    Raises:
+        BrokenInvariant: `canon.dangling-entry`, an entry changes a thing that does not exist.
+    """
+    folding = _Folding(commit=commit, loaded=loaded)
+    for entry in commit.entries:
+        _apply(folding, entry)
+    return Changes(things=folding.changed, touched=frozenset(folding.touched))
+
+
+def _apply(folding: _Folding, entry: Entry) -> None:  # noqa: C901, PLR0912 - one case a kind
+    match entry:
+        case Made(thing=thing):
+            _make(folding, thing)
+        case EntityRetconned() | RelationRetconned() | FactRetconned() | EventRetconned():
+            _retcon(folding, entry)
+        case EntitiesMerged():
+            _merge(folding, entry)
+        case EntitiesUnmerged():
+            _unmerge(folding, entry)
+        case RelationEnded(relation_id=relation_id, until=until):
+            folding.change(relation_id, Relation, ended=True, until=until)
+        case FactSuperseded(fact_id=fact_id, until=until, superseded_by=heir):
+            folding.change(fact_id, Fact, until=until, superseded_by=heir)
+        case CausesLinked(cause=cause, effect=effect):
+            folding.develop(cause, Event, lambda e: {"causes": (*e.causes, effect)})
+        case EvidenceLinked(thing_id=thing_id, evidence=evidence):
+            folding.develop(
+                thing_id,
+                Fact | Event | Entity | Axiom | Relation,  # type: ignore[arg-type]
+                lambda t: {"evidence": (*t.evidence, evidence)},
+            )
+        case StoryMoved(story_id=story_id, status=story_status):
+            folding.change(story_id, Story, status=story_status)
+        case SceneMoved(scene_id=scene_id, status=status):
+            now = folding.commit.recorded_at
+            folding.change(scene_id, Scene, status=status, updated_at=now)
+        case SceneNoted(scene_id=scene_id, gm_notes=notes):
+            folding.change(scene_id, Scene, gm_notes=notes)
+        case SceneDated(scene_id=scene_id, time_ref=time_ref):
+            folding.change(scene_id, Scene, time_ref=time_ref)
+        case SceneCompleted():
+            _complete(folding, entry)
+        case ProposalDecided(proposal_id=proposal_id, decision=decision):
+            dated = revised(decision, decided_at=folding.commit.recorded_at)
+            folding.change(proposal_id, Proposal, status=dated.status, decision=dated)
+        case Erased(targets=targets):
+            for target in targets:
+                _bury(folding, target)
+        case Redacted():
+            _redacted(folding, entry)
+
+
+def _make(folding: _Folding, thing: Thing) -> None:
+    commit = folding.commit
+    stamps: dict[str, Any] = {"position": commit.position, "changed_at": commit.position}
+    match thing:
+        case Observation():
+            _observe(folding, revised(thing, recorded_at=commit.recorded_at, **stamps))
+            return
+        case Turn():
+            index = _count(folding, thing.scene_id, "turn_count")
+            folding.put(revised(thing, index=index, timestamp=commit.recorded_at, **stamps))
+            return
+        case Entity():
+            stamps["updated_at"] = commit.recorded_at
+        case Scene():
+            stamps["updated_at"] = commit.recorded_at
+            _enter_story(folding, thing)
+        case Proposal(scene_id=scene_id) if scene_id is not None:
+            _count(folding, scene_id, "proposal_count")
+    born: Any = thing  # every kind left here has `created_at`, which no type says at once
+    folding.put(revised(born, created_at=commit.recorded_at, **stamps))
+
+
+def _count(folding: _Folding, scene_id: str, counter: str) -> int:
+    scene = folding.get(scene_id)
+    if not isinstance(scene, Scene):
+        return 0
+    before: int = getattr(scene, counter)
+    now = folding.commit.recorded_at
+    folding.put(revised(scene, updated_at=now, **{counter: before + 1}), counted=True)
+    return before
+
+
+def _enter_story(folding: _Folding, scene: Scene) -> None:
+    story = folding.get(scene.story_id)
+    if isinstance(story, Story):
+        began = story.status is StoryStatus.PLANNED
+        grown = revised(
+            story,
+            scene_count=story.scene_count + 1,
+            last_order=max(story.last_order, scene.order),
+            status=StoryStatus.ACTIVE if began else story.status,
+            changed_at=folding.commit.position,
+        )
+        folding.put(grown, counted=not began)
+
+
+def _observe(folding: _Folding, observation: Observation) -> None:
+    folding.put(observation)
+    said = accumulate(observation, policy_of)
+
+    def learn(entity: Entity) -> Mapping[str, Any]:
+        own = join(entity.own, said)
+        return {
+            "own": own,
+            "snapshot": join(entity.snapshot, said) if entity.members else own,
+            "updated_at": folding.commit.recorded_at,
+        }
+
+    folding.develop(observation.entity_id, Entity, learn)
+
+
+def _retcon(
+    folding: _Folding,
+    entry: EntityRetconned | RelationRetconned | FactRetconned | EventRetconned,
+) -> None:
+    fallen: dict[str, Any] = {"level": CanonLevel.RETCONNED, "replaced_by": entry.replaced_by}
+    match entry:
+        case EntityRetconned(entity_id=entity_id):
+            folding.change(entity_id, Entity, **fallen)
+        case RelationRetconned(relation_id=relation_id, reason=reason):
+            folding.change(relation_id, Relation, retcon_reason=reason, **fallen)
+        case FactRetconned(fact_id=fact_id, reason=reason):
+            folding.change(fact_id, Fact, retcon_reason=reason, **fallen)
+        case EventRetconned(event_id=event_id, reason=reason):
+            folding.change(event_id, Event, retcon_reason=reason, **fallen)
+
+
+def _merge(folding: _Folding, entry: EntitiesMerged) -> None:
+    joined = (entry.merged, *entry.members)
+    parts = [e.own for e in map(folding.get, joined) if isinstance(e, Entity)]
+
+    def absorb(root: Entity) -> Mapping[str, Any]:
+        members = tuple(sorted({*root.members, *joined}))
+        return {"members": members, "snapshot": join_all((root.snapshot, *parts))}
+
+    folding.develop(entry.kept, Entity, absorb)
+    for member in joined:
+        folding.develop(
+            member,
+            Entity,
+            lambda e: {"merged_into": entry.kept, "members": (), "snapshot": e.own},
+        )
+
+
+def _unmerge(folding: _Folding, entry: EntitiesUnmerged) -> None:
+    parts = [e.own for e in map(folding.get, entry.remaining) if isinstance(e, Entity)]
+    folding.develop(
+        entry.kept,
+        Entity,
+        lambda e: {"members": entry.remaining, "snapshot": join_all((e.own, *parts))},
+    )
+    folding.change(entry.separated, Entity, merged_into=None)
+
+
+def _complete(folding: _Folding, entry: SceneCompleted) -> None:
+    now = folding.commit.recorded_at
+    folding.change(
+        entry.scene_id,
+        Scene,
+        status=SceneStatus.COMPLETED,
+        outcomes=entry.outcomes,
+        summary=entry.summary,
+        updated_at=now,
+        completed_at=now,
+    )
+
+
+def _bury(folding: _Folding, thing_id: str) -> None:
+    thing = folding.get(thing_id)
+    if thing is not None:
+        was = thing.was if isinstance(thing, Tombstone) else THING_KINDS[type(thing)]
+        _put_tombstone(folding, thing_id, was)
+
+
+def _redacted(folding: _Folding, entry: Redacted) -> None:
+    """Do what the ids alone tell, so that what was not erased folds as it did before."""
+    match entry.kind, entry.ids:
+        case "event.causes_linked", (cause, effect):
+            _apply(folding, CausesLinked(cause=EventId(cause), effect=EventId(effect)))
+        case "entity.merged", (kept, merged, *members):
+            others = tuple(map(EntityId, members))
+            _merge(
+                folding,
+                EntitiesMerged(
+                    kept=EntityId(kept), merged=EntityId(merged), members=others, reason=""
+                ),
+            )
+        case "entity.unmerged", (kept, separated, *remaining):
+            others = tuple(map(EntityId, remaining))
+            _unmerge(
+                folding,
+                EntitiesUnmerged(
+                    kept=EntityId(kept), separated=EntityId(separated), remaining=others, reason=""
+                ),
+            )
+        case kind, (thing_id, *context) if kind.endswith(".made"):
+            noun = kind.removesuffix(".made")
+            if noun in {"turn", "proposal"} and context:
+                _count(folding, context[0], f"{noun}_count")
+            _put_tombstone(folding, thing_id, noun)
+        case _:
+            pass  # it changed a thing that is erased as well
+
+
+def _put_tombstone(folding: _Folding, thing_id: str, kind: str) -> None:
+    position = folding.commit.position
+    folding.put(
+        Tombstone(
+            id=thing_id,
+            space=folding.commit.space,
+            was=kind,
+            position=position,
+            changed_at=position,
+        )
+    )

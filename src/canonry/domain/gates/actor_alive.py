@@ -1,0 +1,46 @@
+"""gate:actor-alive - the dead do nothing after their death; that they are involved is only told."""
+
+from collections.abc import Iterator
+from typing import Final
+
+from canonry.domain.candidates import Candidate
+from canonry.domain.contents import EventContent, FactContent
+from canonry.domain.entities import Entity
+from canonry.domain.gates.kit import Gate, Objection, Weight
+from canonry.domain.moments import comes_after, same_scene
+from canonry.domain.slices import View
+from canonry.domain.standing_tags import conflicts_of, origin_of, tag_held
+from canonry.domain.vocabularies.state_tags import DEAD
+
+
+def _examine(candidate: Candidate, view: View) -> Iterator[Objection]:
+    content = candidate.content
+    if not isinstance(content, EventContent | FactContent):
+        return
+    for reference in content.involved:
+        entity = view.entity(reference)
+        acts = reference in content.actors
+        if entity is not None and (acts or isinstance(content, EventContent)):
+            yield from _of(candidate, entity, view, acts=acts)
+
+
+def _of(candidate: Candidate, entity: Entity, view: View, *, acts: bool) -> Iterator[Objection]:
+    for tag in entity.state_tags:
+        if tag.casefold() not in DEAD:
+            continue
+        died, authority = origin_of(view, entity, tag)
+        now = candidate.moment
+        if same_scene(now, died) or not comes_after(now, died):
+            continue
+        held = tag_held(view, entity, tag)
+        verb = "acts in it" if acts else "is involved in it"
+        yield Objection(
+            weight=Weight.CONTRADICTS if acts else Weight.WARNS,
+            rationale=f"{entity.name} {verb} but is {tag}",
+            conflicts=conflicts_of(held),
+            rivals=(held,) if acts else (),
+            authority=authority,
+        )
+
+
+GATE: Final = Gate(id="gate:actor-alive", examine=_examine)

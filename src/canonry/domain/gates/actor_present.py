@@ -1,0 +1,79 @@
+"""gate:actor-present - who acts at a place is there, or in a place within it, at that time.
+
+Only an event that names its place can contradict; a participant of a scene is where it is set.
+"""
+
+from collections.abc import Iterator
+from typing import Final
+
+from canonry.domain.candidates import Candidate
+from canonry.domain.contents import EventContent
+from canonry.domain.entities import Entity
+from canonry.domain.fields import Reference
+from canonry.domain.gates.kit import Gate, Objection, Weight
+from canonry.domain.ids import EntityId
+from canonry.domain.moments import Moment, comes_after, moment_of, same_scene
+from canonry.domain.relations import Relation
+from canonry.domain.slices import View
+
+PLACE: Final = "LOCATED_IN"
+DEPTH_MAX: Final = 8
+
+
+def _examine(candidate: Candidate, view: View) -> Iterator[Objection]:
+    content = candidate.content
+    if not isinstance(content, EventContent) or content.location is None:
+        return
+    place = view.entity(content.location)
+    if place is None:
+        return
+    for reference in content.actors:
+        actor = view.entity(reference)
+        if actor is not None and not _plays_there(candidate, actor, place):
+            yield from _elsewhere(candidate.moment, actor, place, view)
+
+
+def _plays_there(candidate: Candidate, actor: Entity, place: Entity) -> bool:
+    scene = candidate.scene
+    return scene is not None and scene.location_ref == place.id and actor.id in scene.participants
+
+
+def _elsewhere(now: Moment, actor: Entity, place: Entity, view: View) -> Iterator[Objection]:
+    for relation in view.relations(actor, PLACE, "out"):
+        began = moment_of(relation.since, view.scene(relation.scene_id))
+        if same_scene(now, began) or not _holds(relation, began, now):
+            continue
+        there = view.entity(Reference(relation.to_id))
+        if there is None:
+            continue
+        if _within(there.id, place.id, view) or _within(place.id, there.id, view):
+            continue
+        yield Objection(
+            weight=Weight.CONTRADICTS,
+            rationale=f"{actor.name} acts in {place.name} but is elsewhere by {relation.id}",
+            conflicts=(relation.id,),
+            rivals=(relation.id,),
+            authority=relation.authority,
+        )
+
+
+def _holds(relation: Relation, began: Moment, now: Moment) -> bool:
+    if relation.ended:
+        known = now.at is not None and relation.until is not None and now.at < relation.until
+        return known and comes_after(now, began)
+    at_once = now.at is not None and now.at == began.at
+    return at_once or comes_after(now, began)
+
+
+def _within(inner: EntityId, outer: EntityId, view: View) -> bool:
+    """Whether `inner` is `outer` or lies in it by a chain of places."""
+    here = view.entity(Reference(inner))
+    for _step in range(DEPTH_MAX):
+        if here is None or here.id == outer:
+            break
+        above = [r for r in view.relations(here, PLACE, "out") if r.current]
+        here = view.entity(Reference(above[-1].to_id)) if above else None
+    return here is not None and here.id == outer
+
+
+GATE: Final = Gate(id="gate:actor-present", examine=_examine)

@@ -1,0 +1,29 @@
+"""gate:dependency-accepted - what a proposal builds on has become canon itself."""
+
+from collections.abc import Iterator
+from typing import Final
+
+from canonry.domain.candidates import Candidate
+from canonry.domain.gates.kit import Gate, Objection, Weight
+from canonry.domain.ordering import dependencies_of
+from canonry.domain.proposals import Proposal, ProposalStatus
+from canonry.domain.slices import View
+
+
+def _examine(candidate: Candidate, view: View) -> Iterator[Objection]:
+    for needed in sorted(dependencies_of(candidate)):
+        proposal = view.thing(needed)
+        if not isinstance(proposal, Proposal):
+            rationale = f"the proposal {needed} that it builds on does not exist"
+        elif proposal.space != candidate.proposal.space:
+            rationale = f"the proposal {needed} that it builds on belongs to another universe"
+        elif proposal.status is ProposalStatus.REJECTED:
+            rationale = f"the proposal {needed} that it builds on was rejected"
+        elif proposal.status is ProposalStatus.PENDING:
+            rationale = f"the proposal {needed} that it builds on is not decided before it"
+        else:
+            continue
+        yield Objection(weight=Weight.REFUSES, rationale=rationale, conflicts=(needed,))
+
+
+GATE: Final = Gate(id="gate:dependency-accepted", examine=_examine)

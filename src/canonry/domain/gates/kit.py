@@ -1,0 +1,189 @@
+"""What a gate is: a rule with an id that may object to a proposal, and how objections are weighed.
+
+A gate is pure: it asks a `View` and yields objections. `judge` weighs the objections of all gates
+into a verdict that names the rule, the ids in conflict, and the keys that it rests on.
+"""
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from enum import Enum
+from typing import Final, TypeAlias, TypeVar
+
+from canonry.domain.candidates import Candidate
+from canonry.domain.policy import Policy
+from canonry.domain.proposals import ProposalStatus
+from canonry.domain.provenance import AUTHORITY_RANK, Authority
+from canonry.domain.scoring import Score, score_of, standing_of
+from canonry.domain.slices import Lookup, Slice, View
+from canonry.domain.standing_tags import TagHeld
+
+T = TypeVar("T")
+ACCEPTED_RULE: Final = "gate:score-reaches-threshold"
+"""The rule that stands behind an acceptance to which nothing objects."""
+
+
+class Weight(Enum):
+    """What an objection means for the proposal.
+
+    `REFUSES`: no authority helps. `DEFERS`: it stays pending. `CONTRADICTS`: canon stands against
+    it, and falls where the proposal outranks it. `SUPERSEDES`: what was canon until now ends.
+    `WARNS`: it is told and changes nothing.
+    """
+
+    REFUSES = "refuses"
+    DEFERS = "defers"
+    CONTRADICTS = "contradicts"
+    SUPERSEDES = "supersedes"
+    WARNS = "warns"
+
+
+Rival: TypeAlias = TagHeld | str
+"""What stands against a proposal: a tag, or the id of a fact, relation or event."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Objection:
+    """What a gate says; `authority` is the strongest word behind the rivals."""
+
+    weight: Weight
+    rationale: str
+    conflicts: tuple[str, ...] = ()
+    rivals: tuple[Rival, ...] = ()
+    authority: Authority = Authority.SYSTEM
+    rule: str = ""
+
+
+Examine: TypeAlias = Callable[[Candidate, View], Iterator[Objection]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Gate:
+    """One rule."""
+
+    id: str
+    examine: Examine
+
+    def reads(self, candidate: Candidate, known: Slice, policy: Policy) -> frozenset[str]:
+        """The keys that this rule's word on `candidate` rests on."""
+        view = View(known, policy)
+        for _objection in self.examine(candidate, view):
+            pass
+        return frozenset(view.read)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verdict:
+    """How a proposal fares; `status` PENDING means that it is deferred.
+
+    `authority` is its real standing, `retcons` what falls, `supersedes` what ends, `reads` the
+    keys that all this rests on, `wanted` what must be loaded before it counts.
+    """
+
+    status: ProposalStatus
+    rule: str
+    rationale: str
+    score: Score
+    conflicts: tuple[str, ...] = ()
+    retcons: tuple[Rival, ...] = ()
+    supersedes: tuple[Rival, ...] = ()
+    warnings: tuple[str, ...] = ()
+    reads: frozenset[str] = frozenset()
+    wanted: frozenset[Lookup] = frozenset()
+
+
+def judge(candidate: Candidate, known: Slice, policy: Policy, gates: Iterable[Gate]) -> Verdict:
+    """Weigh what the gates say, in their order; the first refusal decides."""
+    view = View(known, policy)
+    view.thing(candidate.proposal.id)
+    score = score_of(candidate.proposal, standing_of(candidate.proposal, view), policy.scoring)
+    found: list[Objection] = []
+    for gate in gates:
+        for objection in gate.examine(candidate, view):
+            named = _named(objection, gate.id)
+            if named.weight in {Weight.REFUSES, Weight.DEFERS}:
+                return _turned_away(named, score, view)
+            found.append(named)
+    return _weighed(found, score, view)
+
+
+def _named(objection: Objection, rule: str) -> Objection:
+    return Objection(
+        weight=objection.weight,
+        rationale=objection.rationale,
+        conflicts=objection.conflicts,
+        rivals=objection.rivals,
+        authority=objection.authority,
+        rule=rule,
+    )
+
+
+def _turned_away(objection: Objection, score: Score, view: View) -> Verdict:
+    refused = objection.weight is Weight.REFUSES
+    return Verdict(
+        status=ProposalStatus.REJECTED if refused else ProposalStatus.PENDING,
+        rule=objection.rule,
+        rationale=objection.rationale,
+        score=score,
+        conflicts=objection.conflicts,
+        reads=frozenset(view.read),
+        wanted=frozenset(view.wanted),
+    )
+
+
+def _weighed(found: list[Objection], score: Score, view: View) -> Verdict:
+    against = [one for one in found if one.weight is Weight.CONTRADICTS]
+    lost = [one for one in against if not outranks(score.authority, one.authority)]
+    warnings = tuple(one.rationale for one in found if one.weight is Weight.WARNS)
+    reads, wanted = frozenset(view.read), frozenset(view.wanted)
+    if lost:
+        return Verdict(
+            status=ProposalStatus.REJECTED,
+            rule=lost[0].rule,
+            rationale="; ".join(dict.fromkeys(one.rationale for one in lost)),
+            score=score,
+            conflicts=_each(id_ for one in lost for id_ in one.conflicts),
+            warnings=warnings,
+            reads=reads,
+            wanted=wanted,
+        )
+    ended = [one for one in found if one.weight is Weight.SUPERSEDES]
+    deciding = against or ended
+    return Verdict(
+        status=ProposalStatus.ACCEPTED,
+        rule=deciding[0].rule if deciding else ACCEPTED_RULE,
+        rationale=_reason(against, ended, score, warnings),
+        score=score,
+        conflicts=_each(id_ for one in against for id_ in one.conflicts),
+        retcons=_each(rival for one in against for rival in one.rivals),
+        supersedes=_each(rival for one in ended for rival in one.rivals),
+        warnings=warnings,
+        reads=reads,
+        wanted=wanted,
+    )
+
+
+def outranks(new: Authority, old: Authority) -> bool:
+    """Whether the word `new` retcons what rests on `old`; the game master's always does."""
+    return new is Authority.GM or AUTHORITY_RANK[new] > AUTHORITY_RANK[old]
+
+
+def _reason(
+    against: list[Objection], ended: list[Objection], score: Score, warnings: tuple[str, ...]
+) -> str:
+    said = f"the word of {score.authority} carries it with a score of {score.value:g}"
+    parts = [
+        said,
+        *(f"retconned: {one.rationale}" for one in against),
+        *(f"superseded: {one.rationale}" for one in ended),
+        *(f"warning: {one}" for one in warnings),
+    ]
+    return "; ".join(dict.fromkeys(parts))
+
+
+def _each(items: Iterable[T]) -> tuple[T, ...]:
+    return tuple(dict.fromkeys(items))
+
+
+def strongest(authorities: Iterable[Authority]) -> Authority:
+    """The highest of these; none: the lowest there is."""
+    return max(authorities, key=AUTHORITY_RANK.__getitem__, default=Authority.SYSTEM)

@@ -1,0 +1,84 @@
+"""gate:references-fit - whatever a proposal names is of the kind that its place asks for."""
+
+from collections.abc import Iterator
+from typing import Final
+
+from canonry.domain.candidates import Candidate
+from canonry.domain.contents import (
+    EntityContent,
+    EventContent,
+    FactContent,
+    RelationshipContent,
+    StateChangeContent,
+)
+from canonry.domain.entities import Entity, EntityClass, EntityType
+from canonry.domain.facts import Event, Fact
+from canonry.domain.fields import Reference
+from canonry.domain.gates.kit import Gate, Objection, Weight
+from canonry.domain.slices import View
+
+
+def _examine(candidate: Candidate, view: View) -> Iterator[Objection]:
+    match candidate.content:
+        case EntityContent(derives_from=archetype) as content if archetype is not None:
+            yield from _archetype(content, archetype, view)
+        case RelationshipContent() as content:
+            ends = (content.from_entity, content.to_entity)
+            yield from _all_are(ends, Entity, "an entity", view)
+            yield from _two_ends(content, view)
+        case StateChangeContent(entity=reference):
+            yield from _all_are((reference,), Entity, "an entity", view)
+            yield from _instance(reference, view)
+        case EventContent() as content:
+            yield from _all_are(content.involved, Entity, "an entity", view)
+            yield from _all_are((*content.causes, *content.caused_by), Event, "an event", view)
+            yield from _place(content.location, view)
+        case FactContent() as content:
+            yield from _all_are(content.involved, Entity, "an entity", view)
+            replaced = () if content.replaces is None else (content.replaces,)
+            yield from _all_are(replaced, Fact, "a fact", view)
+        case _:
+            return
+
+
+def _all_are(
+    references: tuple[Reference, ...], kind: type, what: str, view: View
+) -> Iterator[Objection]:
+    for reference in references:
+        thing = view.referred(reference)
+        if thing is not None and not isinstance(thing, kind):
+            yield _misfit(f"{reference} must be {what}", thing.id)
+
+
+def _archetype(content: EntityContent, archetype: Reference, view: View) -> Iterator[Objection]:
+    thing = view.entity(archetype)
+    if thing is None or thing.entity_class is not EntityClass.ARCHETYPE:
+        yield _misfit(f"{archetype} must be an archetype to derive from")
+    elif thing.entity_type is not content.entity_type:
+        rationale = f"a {content.entity_type} cannot derive from a {thing.entity_type}"
+        yield _misfit(rationale, thing.id)
+
+
+def _two_ends(content: RelationshipContent, view: View) -> Iterator[Objection]:
+    start, end = view.entity(content.from_entity), view.entity(content.to_entity)
+    if start is not None and end is not None and start.id == end.id:
+        yield _misfit("both ends of the relation are the same entity", start.id)
+
+
+def _instance(reference: Reference, view: View) -> Iterator[Objection]:
+    entity = view.entity(reference)
+    if entity is not None and entity.entity_class is EntityClass.ARCHETYPE:
+        yield _misfit(f"{reference} is an archetype, which has no state", entity.id)
+
+
+def _place(reference: Reference | None, view: View) -> Iterator[Objection]:
+    entity = None if reference is None else view.entity(reference)
+    if entity is not None and entity.entity_type is not EntityType.LOCATION:
+        yield _misfit(f"{reference} must be a location to happen at", entity.id)
+
+
+def _misfit(rationale: str, *conflicts: str) -> Objection:
+    return Objection(weight=Weight.REFUSES, rationale=rationale, conflicts=conflicts)
+
+
+GATE: Final = Gate(id="gate:references-fit", examine=_examine)

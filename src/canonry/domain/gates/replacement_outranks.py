@@ -1,0 +1,28 @@
+"""gate:replacement-outranks - a fact that replaces another has more standing than that one."""
+
+from collections.abc import Iterator
+from typing import Final
+
+from canonry.domain.candidates import Candidate
+from canonry.domain.contents import FactContent
+from canonry.domain.facts import Fact
+from canonry.domain.gates.kit import Gate, Objection, Weight
+from canonry.domain.slices import View
+
+
+def _examine(candidate: Candidate, view: View) -> Iterator[Objection]:
+    content = candidate.content
+    if not isinstance(content, FactContent) or content.replaces is None:
+        return
+    fact = view.referred(content.replaces)
+    if isinstance(fact, Fact):
+        yield Objection(
+            weight=Weight.CONTRADICTS,
+            rationale=f"it would replace the fact {fact.id}, said by {fact.authority}",
+            conflicts=(fact.id,),
+            rivals=(fact.id,),
+            authority=fact.authority,
+        )
+
+
+GATE: Final = Gate(id="gate:replacement-outranks", examine=_examine)

@@ -1,0 +1,28 @@
+"""gate:score-reaches-threshold - a proposal has enough weight; the game master's always has."""
+
+from collections.abc import Iterator
+from typing import Final
+
+from canonry.domain.candidates import Candidate
+from canonry.domain.gates.kit import Gate, Objection, Weight
+from canonry.domain.scoring import score_of, standing_of
+from canonry.domain.slices import View
+
+
+def _examine(candidate: Candidate, view: View) -> Iterator[Objection]:
+    proposal, scoring = candidate.proposal, view.policy.scoring
+    score = score_of(proposal, standing_of(proposal, view), scoring)
+    if score.passes:
+        return
+    rationale = (
+        f"its score of {score.value:g} is below {scoring.threshold:g}: confidence "
+        f"{proposal.confidence:g}, authority {score.authority}, "
+        f"{'with' if proposal.evidence else 'without'} evidence"
+    )
+    if proposal.authority is not score.authority:
+        rationale += f" (claimed {proposal.authority}, but cites no source that is canon)"
+    defers = scoring.below == "defer"
+    yield Objection(weight=Weight.DEFERS if defers else Weight.REFUSES, rationale=rationale)
+
+
+GATE: Final = Gate(id="gate:score-reaches-threshold", examine=_examine)

@@ -1,0 +1,25 @@
+"""gate:target-not-retconned - nothing is built on what never was."""
+
+from collections.abc import Iterator
+from typing import Final
+
+from canonry.domain.candidates import Candidate, Unreadable
+from canonry.domain.contents import references_of
+from canonry.domain.entities import Entity
+from canonry.domain.facts import Event, Fact
+from canonry.domain.gates.kit import Gate, Objection, Weight
+from canonry.domain.provenance import CanonLevel
+from canonry.domain.slices import View
+
+
+def _examine(candidate: Candidate, view: View) -> Iterator[Objection]:
+    if isinstance(candidate.content, Unreadable):
+        return
+    for reference in references_of(candidate.content):
+        thing = view.referred(reference)
+        if isinstance(thing, Entity | Event | Fact) and thing.level is not CanonLevel.CANON:
+            rationale = f"it names {reference}, which is {thing.level} and not canon"
+            yield Objection(weight=Weight.REFUSES, rationale=rationale, conflicts=(thing.id,))
+
+
+GATE: Final = Gate(id="gate:target-not-retconned", examine=_examine)

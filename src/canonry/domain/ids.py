@@ -1,0 +1,52 @@
+"""Identities: lower-case hyphenated UUIDs, one type a noun, so that they cannot be mixed up."""
+
+import re
+from hashlib import sha256
+from typing import Final, NewType
+
+SpaceId = NewType("SpaceId", str)
+CommitId = NewType("CommitId", str)
+EntityId = NewType("EntityId", str)
+ObservationId = NewType("ObservationId", str)
+RelationId = NewType("RelationId", str)
+FactId = NewType("FactId", str)
+EventId = NewType("EventId", str)
+AxiomId = NewType("AxiomId", str)
+SourceId = NewType("SourceId", str)
+SnippetId = NewType("SnippetId", str)
+StoryId = NewType("StoryId", str)
+SceneId = NewType("SceneId", str)
+TurnId = NewType("TurnId", str)
+ProposalId = NewType("ProposalId", str)
+MemoryId = NewType("MemoryId", str)
+
+_UUID: Final = re.compile(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
+_TIME_PREFIX = 13  # the first 48 bits of a version 7 UUID and its hyphen
+
+
+def is_uuid(text: str) -> bool:
+    """Whether `text` is a hyphenated UUID of any version, in either case."""
+    return _UUID.fullmatch(text) is not None
+
+
+def derived_id(commit: CommitId, label: str) -> str:
+    """The id of the thing `label` made by `commit`: equal for equal arguments, else different.
+
+    It keeps the time prefix of the commit's id, so that things made together lie together in an
+    index.
+    """
+    digest = sha256(f"{commit}/{label}".encode()).hexdigest()
+    return f"{commit[:_TIME_PREFIX]}-8{digest[:3]}-{_variant(digest[3:7])}-{digest[7:19]}"
+
+
+def keyed_commit_id(space: str, actor: str, tool: str, key: str) -> CommitId:
+    """The commit id of a request that carries an idempotency key: a retry gives the same one."""
+    digest = sha256(f"{space}\x1f{actor}\x1f{tool}\x1f{key}".encode()).hexdigest()
+    return CommitId(
+        f"{digest[:8]}-{digest[8:12]}-8{digest[12:15]}-{_variant(digest[15:19])}-{digest[19:31]}"
+    )
+
+
+def _variant(digits: str) -> str:
+    """Four hexadecimal digits with the two bits that mark an RFC 9562 UUID."""
+    return "89ab"[int(digits[0], 16) % 4] + digits[1:]

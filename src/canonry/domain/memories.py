@@ -1,0 +1,24 @@
+"""Memories: what a character believes; it may contradict canon, and is nobody else's."""
+
+from dataclasses import dataclass
+
+from canonry.domain.ids import EntityId, FactId, MemoryId, SceneId, SpaceId
+from canonry.domain.time import Instant
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Memory:
+    """A subjective recollection of one character."""
+
+    id: MemoryId
+    space: SpaceId
+    entity_id: EntityId
+    text: str
+    linked_fact_id: FactId | None
+    scene_id: SceneId | None
+    emotional_valence: float
+    importance: float
+    certainty: float
+    created_at: Instant
+    position: int
+    changed_at: int

@@ -1,0 +1,83 @@
+"""Policy: every number and choice that decides what becomes canon and how much is answered."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+from canonry.domain.provenance import Authority
+from canonry.domain.time import DAY
+
+NAME_MAX: Final = 200
+DESCRIPTION_MAX: Final = 2_000
+STATEMENT_MAX: Final = 1_000
+TURN_MAX: Final = 10_000
+QUERY_MAX: Final = 1_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TextLimits:
+    """The longest texts accepted, in characters."""
+
+    name: int = NAME_MAX
+    description: int = DESCRIPTION_MAX
+    statement: int = STATEMENT_MAX
+    turn: int = TURN_MAX
+    memory: int = DESCRIPTION_MAX
+    summary: int = DESCRIPTION_MAX
+    snippet: int = TURN_MAX
+    query: int = QUERY_MAX
+    tag: int = NAME_MAX
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scoring:
+    """A proposal's score is confidence x weight of its authority x evidence factor."""
+
+    weights: Mapping[Authority, float] = field(
+        default_factory=lambda: {
+            Authority.SOURCE: 1.0,
+            Authority.GM: 0.9,
+            Authority.PLAYER: 0.7,
+            Authority.SYSTEM: 0.5,
+        }
+    )
+    without_evidence: float = 0.5
+    threshold: float = 0.5
+    below: str = "reject"
+    """`reject` or `defer`: a deferred proposal stays pending."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ContextLimits:
+    """How much a scene's context holds."""
+
+    tokens: int = 4_000
+    facts: int = 50
+    turns: int = 20
+    scenes: int = 3
+    recalled: int = 5
+    relations: int = 100
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecallWeights:
+    """How a memory's score is made up; recency halves every `half_life` microseconds."""
+
+    meaning: float = 0.4
+    importance: float = 0.3
+    recency: float = 0.3
+    half_life: int = 30 * DAY
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Policy:
+    """All of them together; the settings make one."""
+
+    limits: TextLimits = field(default_factory=TextLimits)
+    scoring: Scoring = field(default_factory=Scoring)
+    context: ContextLimits = field(default_factory=ContextLimits)
+    recall: RecallWeights = field(default_factory=RecallWeights)
+    memories_open: bool = False
+    """Whether every role may search `memory_chunks`."""
+    tags_exclusive: tuple[tuple[str, ...], ...] = ()
+    """Groups of state tags beside the built-in ones, of which at most one may hold."""

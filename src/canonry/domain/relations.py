@@ -1,0 +1,40 @@
+"""Relations: typed edges between two entities, each with the interval in which it holds."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from canonry.domain.ids import EntityId, ProposalId, RelationId, SceneId, SpaceId
+from canonry.domain.provenance import Authority, CanonLevel, Evidence
+from canonry.domain.time import Instant
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Relation:
+    """An edge; `until` is set when a later one superseded it or it was withdrawn."""
+
+    id: RelationId
+    space: SpaceId
+    rel_type: str
+    from_id: EntityId
+    to_id: EntityId
+    properties: Mapping[str, Any] = field(default_factory=dict)
+    since: Instant | None
+    until: Instant | None = None
+    ended: bool = False
+    confidence: float
+    authority: Authority
+    evidence: tuple[Evidence, ...]
+    level: CanonLevel
+    scene_id: SceneId | None = None
+    proposal_id: ProposalId | None = None
+    replaced_by: RelationId | None = None
+    retcon_reason: str | None = None
+    created_at: Instant
+    position: int
+    changed_at: int
+
+    @property
+    def current(self) -> bool:
+        """Whether it is canon and nothing has ended it."""
+        return self.level is CanonLevel.CANON and not self.ended

@@ -1,0 +1,104 @@
+"""Stories, scenes and turns: how a world is played; appended without judgement, never canon."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from canonry.domain.ids import EntityId, SceneId, SpaceId, StoryId, TurnId
+from canonry.domain.time import Instant
+
+
+class StoryType(StrEnum):
+    """How large a story is."""
+
+    CAMPAIGN = "campaign"
+    ARC = "arc"
+    EPISODE = "episode"
+    ONE_SHOT = "one_shot"
+
+
+class StoryStatus(StrEnum):
+    """How far a story has come."""
+
+    PLANNED = "planned"
+    ACTIVE = "active"
+    COMPLETED = "completed"
+    ABANDONED = "abandoned"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Story:
+    """A container of scenes; arcs may lie in campaigns or arcs."""
+
+    id: StoryId
+    space: SpaceId
+    title: str
+    story_type: StoryType
+    theme: str | None
+    premise: str | None
+    parent_id: StoryId | None
+    start_time_ref: Instant | None
+    status: StoryStatus
+    scene_count: int = 0
+    last_order: int = 0
+    created_at: Instant
+    position: int
+    changed_at: int
+
+
+class SceneStatus(StrEnum):
+    """active takes turns; finalizing is being canonized; completed never changes again."""
+
+    ACTIVE = "active"
+    FINALIZING = "finalizing"
+    COMPLETED = "completed"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scene:
+    """A stretch of play with its participants; its turns and proposals are kept beside it."""
+
+    id: SceneId
+    space: SpaceId
+    story_id: StoryId
+    title: str
+    purpose: str | None
+    order: int
+    location_ref: EntityId | None
+    participants: tuple[EntityId, ...]
+    time_ref: Instant | None = None
+    status: SceneStatus
+    gm_notes: str | None = None
+    turn_count: int = 0
+    proposal_count: int = 0
+    outcomes: tuple[str, ...] = ()
+    summary: str | None = None
+    created_at: Instant
+    updated_at: Instant
+    completed_at: Instant | None = None
+    position: int
+    changed_at: int
+
+
+class Speaker(StrEnum):
+    """Who speaks in a turn."""
+
+    USER = "user"
+    GM = "gm"
+    ENTITY = "entity"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Turn:
+    """One utterance; `index` counts from 0 within its scene."""
+
+    id: TurnId
+    space: SpaceId
+    scene_id: SceneId
+    index: int
+    speaker: Speaker
+    entity_id: EntityId | None
+    text: str
+    resolution_ref: str | None
+    timestamp: Instant
+    position: int
+    changed_at: int

@@ -1,0 +1,269 @@
+"""The path that every call takes; no host can skip a step of it."""
+
+from collections.abc import Callable, Coroutine, Iterable, Mapping
+from copy import copy
+from dataclasses import dataclass, field
+from typing import Any
+
+from canonry.domain.errors import BrokenInvariant, CanonryError, InvalidInput
+from canonry.gateway.audit import Audit, Record
+from canonry.gateway.authority import authorize, require_claim
+from canonry.gateway.cache import Filling, ReplyCache, reply_name
+from canonry.gateway.catalogue import Catalogue, ToolOffer, catalogue
+from canonry.gateway.limits import Limits, Rate, measure, within
+from canonry.gateway.principal import KEY_META, Meta, Principal, identify
+from canonry.gateway.replies import Outcome, broken, refused, replied, unknown
+from canonry.gateway.text import shown
+from canonry.gateway.tool import CallTool, Prompt, Reply, Resource, Tool, Toolset
+from canonry.usecases.caller import Caller, Progress, no_progress
+from canonry.usecases.canon import Canon
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GatewaySettings:
+    """What an operator may decide about the path."""
+
+    limits: Limits = field(default_factory=Limits)
+    unknown_properties: bool = False
+    contract_only: bool = False
+
+
+class Gateway:
+    """Serves toolsets over one canon: identify, authorize, limit, validate, run, reply, audit."""
+
+    def __init__(
+        self,
+        canon: Canon,
+        toolsets: Iterable[Toolset],
+        *,
+        settings: GatewaySettings | None = None,
+        audit: Audit | None = None,
+    ) -> None:
+        """Compile every schema.
+
+        Raises:
+            BrokenInvariant: `toolset.ambiguous`, if two things bear the same name.
+        """
+        settings = settings or GatewaySettings()
+        self.canon = canon
+        self.audit = audit or Audit()
+        self.catalogue: Catalogue = catalogue(
+            toolsets,
+            contract_only=settings.contract_only,
+            unknown_properties=settings.unknown_properties,
+        )
+        self._limits = settings.limits
+        self._seconds = canon.clock.monotonic
+        per_minute = self._limits.per_minute
+        self._rate = Rate(per_minute, self._seconds) if per_minute else None
+        self._cache = ReplyCache(canon.ledger, self._seconds)
+
+    def only(self, toolset: str) -> "Gateway":
+        """The same gateway as far as it serves one toolset; cache, rate and metrics are shared."""
+        narrowed = copy(self)
+        narrowed.catalogue = self.catalogue.only(toolset)
+        return narrowed
+
+    async def call(
+        self,
+        name: str,
+        arguments: Mapping[str, Any] | None,
+        principal: Principal,
+        meta: Meta | None = None,
+        progress: Progress = no_progress,
+    ) -> Outcome:
+        """Call the tool `name`; every failure is an outcome, only cancellation is raised."""
+        offer = self.catalogue.tools.get(name)
+        if offer is None:
+            self.audit.record(Record(kind="call", name="(unknown)", code="tool.unknown"), 0.0)
+            return unknown("tool", name)
+        tool, toolset = offer.tool, offer.toolset
+        record, started = Record(kind="call", name=name), self._seconds()
+        caller: Caller | None = None
+        self.audit.begin()
+        try:
+            caller = identify(principal, meta, tool=name, progress=progress)
+            self._authorize(toolset, name, tool.roles, caller, record)
+            given = {} if arguments is None else dict(arguments)
+            if not tool.read_only:  # there an authority is a filter, not a claim
+                require_claim(given, caller)
+            self._limit(given, caller, record)
+            checked = offer.check(given)
+            if tool.compose is not None:
+                call = self._inner_call(principal, meta, progress)
+                return replied(await within(self._limits.seconds, _compose(tool, call, checked)))
+            if caller.idempotency_key is not None:
+                caller = caller.asking(checked)
+            return await self._run(offer, caller, checked, record)
+        except CanonryError as error:
+            return self._refused(error, toolset, caller, record)
+        except Exception as error:  # noqa: BLE001 - the fence: nothing unexpected gets out
+            return self._broken(error, record)
+        except BaseException:
+            record.code = "cancelled"
+            raise
+        finally:
+            self.audit.end(record, self._seconds() - started)
+
+    async def read_resource(
+        self, uri: str, principal: Principal, meta: Meta | None = None
+    ) -> tuple[Resource | None, Outcome]:
+        """Read the resource `uri`; the outcome's text is its content, or the error's JSON."""
+        found = self.catalogue.find_resource(uri)
+        if found is None:
+            return None, unknown("resource", uri)
+        offer, variables = found
+        resource = offer.resource
+
+        async def read(caller: Caller) -> str:
+            return await resource.read(self.canon, caller, variables)
+
+        record = Record(kind="resource", name=resource.name)
+        return resource, await self._text(
+            offer.toolset,
+            principal,
+            meta,
+            record=record,
+            roles=resource.roles,
+            given=variables,
+            work=read,
+        )
+
+    async def get_prompt(
+        self,
+        name: str,
+        arguments: Mapping[str, str] | None,
+        principal: Principal,
+        meta: Meta | None = None,
+    ) -> tuple[Prompt | None, Outcome]:
+        """Render the prompt `name`; the outcome's text is the user message, or the error's JSON."""
+        offer = self.catalogue.prompts.get(name)
+        if offer is None:
+            return None, unknown("prompt", name)
+        prompt, given = offer.prompt, dict(arguments or {})
+
+        async def render(_: Caller) -> str:
+            offer.check(given)
+            return prompt.render(given)
+
+        record = Record(kind="prompt", name=name)
+        return prompt, await self._text(
+            offer.toolset,
+            principal,
+            meta,
+            record=record,
+            roles=prompt.roles,
+            given=given,
+            work=render,
+        )
+
+    async def ready(self) -> bool:
+        """Whether the records answer."""
+        try:
+            await within(self._limits.seconds, self._cache.refresh())
+        except CanonryError:
+            return False
+        return True
+
+    def _authorize(
+        self, toolset: Toolset, name: str, roles: frozenset[str], caller: Caller, record: Record
+    ) -> None:
+        if caller.actor.agent_type in toolset.agent_types:  # any other word may be personal
+            record.agent_type = caller.actor.agent_type
+        authorize(toolset, name, roles, caller)
+
+    def _limit(self, given: dict[str, Any], caller: Caller, record: Record) -> None:
+        if self._rate is not None:
+            self._rate.admit(caller.actor.agent_id)
+        record.size = measure(given, self._limits)
+
+    async def _run(
+        self, offer: ToolOffer, caller: Caller, arguments: dict[str, Any], record: Record
+    ) -> Outcome:
+        tool, metrics = offer.tool, self.audit.metrics
+        seconds = self._limits.seconds
+        if tool.cached is None:
+            return replied(await within(seconds, _work(tool, self.canon, caller, arguments)))
+        found = await self._cache.find(reply_name(offer.toolset.name, tool, caller, arguments))
+        if not isinstance(found, Filling):
+            metrics.cache_hits += 1
+            record.cached = True
+            return found
+        metrics.cache_misses += 1
+        try:
+            outcome = replied(await within(seconds, _work(tool, self.canon, caller, arguments)))
+            self._cache.keep(found, tool.cached, arguments, outcome)
+        finally:
+            self._cache.abandon(found)
+        return outcome
+
+    def _inner_call(self, principal: Principal, meta: Meta | None, progress: Progress) -> CallTool:
+        """How a composed tool calls others: the whole path, and a retry key for each call."""
+        made = 0
+
+        async def call(name: str, arguments: Mapping[str, Any]) -> Reply:
+            nonlocal made
+            made += 1
+            offer = self.catalogue.tools.get(name)
+            if offer is not None and offer.tool.compose is not None:
+                message = f"'{shown(name)}' is made of other calls and cannot be part of one"
+                error = InvalidInput("call.nested", message, path="")
+                return refused(error, offer.toolset, name, None).body
+            inner_meta = meta
+            if meta and isinstance(key := meta.get(KEY_META), str):
+                inner_meta = {**meta, KEY_META: f"{key}#{made}"}
+            return (await self.call(name, arguments, principal, inner_meta, progress)).body
+
+        return call
+
+    async def _text(
+        self,
+        toolset: Toolset,
+        principal: Principal,
+        meta: Meta | None,
+        *,
+        record: Record,
+        roles: frozenset[str],
+        given: dict[str, str],
+        work: Callable[[Caller], Coroutine[Any, Any, str]],
+    ) -> Outcome:
+        """The same path for what is not a tool and answers with text."""
+        started = self._seconds()
+        caller: Caller | None = None
+        self.audit.begin()
+        try:
+            caller = identify(principal, meta, tool=record.name)
+            self._authorize(toolset, record.name, roles, caller, record)
+            self._limit(given, caller, record)
+            text = await within(self._limits.seconds, work(caller))
+            return Outcome(body={}, text=text)
+        except CanonryError as error:
+            return self._refused(error, toolset, caller, record)
+        except Exception as error:  # noqa: BLE001 - the fence: nothing unexpected gets out
+            return self._broken(error, record)
+        finally:
+            self.audit.end(record, self._seconds() - started)
+
+    def _refused(
+        self, error: CanonryError, toolset: Toolset, caller: Caller | None, record: Record
+    ) -> Outcome:
+        if isinstance(error, BrokenInvariant):
+            return self._broken(error, record)
+        record.code = error.code
+        return refused(error, toolset, record.name, caller)
+
+    def _broken(self, error: Exception, record: Record) -> Outcome:
+        record.code = error.code if isinstance(error, CanonryError) else "internal"
+        record.incident = self.canon.identities.fresh()
+        self.audit.incident(record.incident, error)
+        return broken(record.incident)
+
+
+async def _work(tool: Tool, canon: Canon, caller: Caller, arguments: dict[str, Any]) -> Reply:
+    return await tool.run(canon, caller, arguments)
+
+
+async def _compose(tool: Tool, call: CallTool, arguments: dict[str, Any]) -> Reply:
+    if tool.compose is None:
+        raise BrokenInvariant("tool.not-composed", "this tool is not made of other calls")
+    return await tool.compose(call, arguments)

@@ -1,0 +1,199 @@
+"""Bounds on what a call may carry and how long it may take, checked in one walk over it."""
+
+import asyncio
+from collections import deque
+from collections.abc import Callable, Coroutine, Generator, Mapping
+from dataclasses import dataclass
+from typing import Any, Final, TypeVar
+
+from canonry.domain.errors import InvalidInput, Unavailable
+from canonry.gateway.text import is_clean, pointer
+
+_LARGEST: Final = 2**53
+_OVERHEAD: Final = 8  # what a value that is not text counts for
+_WINDOW: Final = 60.0
+_CALLERS: Final = 10_000
+
+Answer = TypeVar("Answer")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """How much one call may ask for. `per_minute` is calls a principal; None means no limit."""
+
+    characters: int = 4_000_000
+    depth: int = 32
+    seconds: float = 30.0
+    per_minute: int | None = None
+
+
+class _SpotError(Exception):
+    def __init__(self, code: str, message: str) -> None:
+        super().__init__(code)
+        self.code = code
+        self.message = message
+        self.steps: deque[str | int] = deque()
+
+
+def measure(arguments: Mapping[str, Any], limits: Limits) -> int:
+    """The size of `arguments` in characters, if everything in them can be kept.
+
+    Raises:
+        InvalidInput: `limits.size`, `limits.depth`, `limits.text`, `limits.number` or
+            `limits.type`, with the path.
+    """
+    try:
+        size = _measure(arguments, limits, limits.depth)
+        if size > limits.characters:
+            raise _too_long(limits)
+    except _SpotError as refused:
+        path = pointer(*refused.steps)
+        raise InvalidInput(refused.code, refused.message, path=path) from None
+    return size
+
+
+def _measure(value: object, limits: Limits, depth: int) -> int:
+    if isinstance(value, str):
+        return _text(value, limits)
+    if isinstance(value, dict):
+        return _object(value, limits, depth)
+    if isinstance(value, list):
+        return _list(value, limits, depth)
+    if isinstance(value, int | float):
+        if -_LARGEST <= value <= _LARGEST:  # false for NaN
+            return _OVERHEAD
+        message = "numbers lie between -2^53 and 2^53; write larger ones as text"
+        raise _SpotError("limits.number", message)
+    if value is None:
+        return _OVERHEAD
+    raise _SpotError("limits.type", "this is not a JSON value")
+
+
+def _object(value: dict[Any, Any], limits: Limits, depth: int) -> int:
+    if depth == 0:
+        raise _too_deep(limits)
+    size = _OVERHEAD
+    for key, inner in value.items():
+        try:
+            size += _text(key, limits)
+            # The commonest case is written out: a call costs more than the check.
+            if isinstance(inner, str):
+                size += _text(inner, limits)
+            else:
+                size += _measure(inner, limits, depth - 1)
+        except _SpotError as refused:
+            refused.steps.appendleft(key)
+            raise
+    return size
+
+
+def _list(value: list[Any], limits: Limits, depth: int) -> int:
+    if depth == 0:
+        raise _too_deep(limits)
+    size = _OVERHEAD
+    index = 0
+    try:
+        for index, inner in enumerate(value):  # noqa: B007 - named for the error path
+            size += _measure(inner, limits, depth - 1)
+    except _SpotError as refused:
+        refused.steps.appendleft(index)
+        raise
+    return size
+
+
+def _text(text: object, limits: Limits) -> int:
+    if not isinstance(text, str):
+        raise _SpotError("limits.type", "the names of properties are text")
+    if len(text) > limits.characters:
+        raise _too_long(limits)
+    if not is_clean(text):
+        raise _SpotError("limits.text", "text must not hold a NUL or a lone surrogate")
+    return len(text)
+
+
+def _too_long(limits: Limits) -> _SpotError:
+    message = f"this is too long: the arguments of a call hold {limits.characters} characters"
+    return _SpotError("limits.size", message)
+
+
+def _too_deep(limits: Limits) -> _SpotError:
+    return _SpotError("limits.depth", f"arguments may be nested {limits.depth} levels deep")
+
+
+class Rate:
+    """A sliding window over the calls of each principal in the last minute."""
+
+    def __init__(self, per_minute: int, clock: Callable[[], float]) -> None:
+        """`clock` gives seconds that never go back."""
+        self._per_minute = per_minute
+        self._clock = clock
+        self._calls: dict[str, deque[float]] = {}
+
+    def admit(self, principal: str) -> None:
+        """Count a call of `principal`.
+
+        Raises:
+            Unavailable: `limits.rate`, with `retry_after` in seconds.
+        """
+        now = self._clock()
+        calls = self._calls.get(principal)
+        if calls is None:
+            self._forget(now)
+            calls = self._calls[principal] = deque(maxlen=self._per_minute)
+        if len(calls) == self._per_minute and now - calls[0] < _WINDOW:
+            wait = round(_WINDOW - (now - calls[0]), 3)
+            message = f"more than {self._per_minute} calls in a minute: wait {wait} s and retry"
+            raise Unavailable("limits.rate", message, retry_after=wait)
+        calls.append(now)
+
+    def _forget(self, now: float) -> None:
+        if len(self._calls) >= _CALLERS:
+            idle = [name for name, calls in self._calls.items() if now - calls[-1] >= _WINDOW]
+            for name in idle or [next(iter(self._calls))]:
+                del self._calls[name]
+
+
+async def within(seconds: float, work: Coroutine[Any, Any, Answer]) -> Answer:
+    """Await `work`, at most `seconds` long.
+
+    Work that never has to wait runs without a timer: arming one would cost more than most reads.
+
+    Raises:
+        Unavailable: `call.deadline`.
+    """
+    try:
+        first = work.send(None)
+    except StopIteration as done:
+        answer: Answer = done.value
+        return answer
+    scope = asyncio.timeout(seconds)
+    try:
+        async with scope:
+            rest: Answer = await _Resumed(first, work)
+            return rest
+    except TimeoutError:
+        if not scope.expired():
+            raise
+        message = f"the call took longer than {seconds:g} s and was stopped: retry it, or ask less"
+        raise Unavailable("call.deadline", message, seconds=seconds) from None
+
+
+class _Resumed:
+    """The rest of a coroutine that has already yielded once."""
+
+    def __init__(self, first: object, work: Coroutine[Any, Any, Any]) -> None:
+        self._first = first
+        self._work = work
+
+    def __await__(self) -> Generator[Any, Any, Any]:
+        awaited = self._first
+        try:
+            while True:
+                try:
+                    sent = yield awaited
+                except BaseException as error:  # noqa: BLE001 - handed to the coroutine it is for
+                    awaited = self._work.throw(error)
+                else:
+                    awaited = self._work.send(sent)
+        except StopIteration as done:
+            return done.value

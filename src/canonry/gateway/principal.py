@@ -1,0 +1,185 @@
+"""Who is behind a connection, and whom a call names: `_meta` narrows, and sets under trust."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from canonry.domain.errors import InvalidInput, NotAllowed
+from canonry.domain.ids import SpaceId
+from canonry.domain.provenance import Actor, Authority
+from canonry.gateway.text import is_clean
+from canonry.usecases.caller import Caller, Progress, no_progress
+
+AGENT_META: Final = "dev.canonry/agent"
+KEY_META: Final = "dev.canonry/idempotency-key"
+_FIELDS: Final = frozenset({"agent_id", "agent_type", "spaces", "authorities"})
+_NAME_LENGTH: Final = 128
+_KEY_LENGTH: Final = 200
+
+Meta = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Principal:
+    """The identity that a process or a verified token is bound to.
+
+    `agent_type` None means that only a trusted client's `_meta` can give one. `spaces` None means
+    all. `trusted` is the operator's word that this client may name its agent per call.
+    """
+
+    agent_id: str | None = None
+    agent_type: str | None = None
+    user: str | None = None
+    spaces: frozenset[SpaceId] | None = None
+    authorities: frozenset[Authority] = field(default_factory=frozenset)
+    trusted: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Claim:
+    agent_id: str | None
+    agent_type: str | None
+    spaces: frozenset[SpaceId] | None
+    authorities: frozenset[Authority]
+
+
+def identify(
+    principal: Principal, meta: Meta | None, *, tool: str, progress: Progress = no_progress
+) -> Caller:
+    """The caller of one call.
+
+    Raises:
+        NotAllowed: `identity.malformed`, `identity.untrusted`, `identity.type-bound` or
+            `identity.missing`; nothing about the tool is revealed.
+        InvalidInput: `idempotency-key.malformed`.
+    """
+    claimed = meta.get(AGENT_META) if meta else None
+    claim = _own(principal) if claimed is None else _claim(principal, claimed)
+    if claim.agent_type is None:
+        message = (
+            "this server does not know the agent type of its caller: start it with --agent-type "
+            "(or CANONRY_AGENT_TYPE), or with --trust-meta and name the agent in "
+            f'_meta["{AGENT_META}"]'
+        )
+        raise NotAllowed("identity.missing", message, setting="--agent-type / CANONRY_AGENT_TYPE")
+    actor = Actor(
+        agent_id=claim.agent_id or claim.agent_type,
+        agent_type=claim.agent_type,
+        user=principal.user,
+    )
+    return Caller(
+        actor=actor,
+        tool=tool,
+        spaces=claim.spaces,
+        authorities=claim.authorities,
+        idempotency_key=_idempotency_key(meta) if meta else None,
+        progress=progress,
+    )
+
+
+def _own(principal: Principal) -> _Claim:
+    return _Claim(
+        agent_id=principal.agent_id,
+        agent_type=principal.agent_type,
+        spaces=principal.spaces,
+        authorities=principal.authorities,
+    )
+
+
+def _claim(principal: Principal, claimed: object) -> _Claim:
+    if not isinstance(claimed, Mapping) or not _FIELDS.issuperset(claimed):
+        names = ", ".join(sorted(_FIELDS))
+        raise _malformed("", f"it must be an object with any of {names}")
+    return _Claim(
+        agent_id=_agent_id(principal, claimed),
+        agent_type=_agent_type(principal, claimed),
+        spaces=_spaces(principal, claimed),
+        authorities=_authorities(principal, claimed),
+    )
+
+
+def _agent_id(principal: Principal, claimed: Meta) -> str | None:
+    own = principal.agent_id
+    if (name := _name(claimed, "agent_id")) is None or name == own:
+        return own
+    delegated = own is not None and name.startswith(f"{own}/")
+    if not (principal.trusted or delegated):
+        raise _untrusted("agent_id")
+    return name
+
+
+def _agent_type(principal: Principal, claimed: Meta) -> str | None:
+    own = principal.agent_type
+    if (name := _name(claimed, "agent_type")) is None or name == own:
+        return own
+    if own is not None:
+        message = f"this connection is bound to the agent type {own!r} and cannot take another"
+        raise NotAllowed("identity.type-bound", message, agent_type=own)
+    if not principal.trusted:
+        raise _untrusted("agent_type")
+    return name
+
+
+def _spaces(principal: Principal, claimed: Meta) -> frozenset[SpaceId] | None:
+    if (names := _names(claimed, "spaces")) is None:
+        return principal.spaces
+    narrowed = frozenset(SpaceId(name) for name in names)
+    return narrowed if principal.spaces is None else narrowed & principal.spaces
+
+
+def _authorities(principal: Principal, claimed: Meta) -> frozenset[Authority]:
+    if (names := _names(claimed, "authorities")) is None:
+        return principal.authorities
+    return frozenset(authority for authority in principal.authorities if authority in names)
+
+
+def _name(claimed: Meta, key: str) -> str | None:
+    name = claimed.get(key)
+    if name is None:
+        return None
+    if not is_name(name):
+        raise _malformed(f"/{key}", f"use 1 to {_NAME_LENGTH} characters, none of them a control")
+    return str(name)
+
+
+def is_name(name: object) -> bool:
+    """Whether `name` may name an agent: 1 to 128 characters, none of them a control character."""
+    return (
+        isinstance(name, str)
+        and 0 < len(name) <= _NAME_LENGTH
+        and is_clean(name)
+        and not any(character < " " or "\x7f" <= character <= "\x9f" for character in name)
+    )
+
+
+def _names(claimed: Meta, key: str) -> Iterable[str] | None:
+    names = claimed.get(key)
+    if names is None:
+        return None
+    if not isinstance(names, list) or not all(is_name(name) for name in names):
+        raise _malformed(f"/{key}", "it must be a list of names")
+    return names
+
+
+def _idempotency_key(meta: Meta) -> str | None:
+    key = meta.get(KEY_META)
+    if key is None:
+        return None
+    if not isinstance(key, str) or not 0 < len(key) <= _KEY_LENGTH or not is_clean(key):
+        message = f"an idempotency key is a string of 1 to {_KEY_LENGTH} characters"
+        path = "/_meta/dev.canonry~1idempotency-key"
+        raise InvalidInput("idempotency-key.malformed", message, path=path)
+    return key
+
+
+def _malformed(spot: str, advice: str) -> NotAllowed:
+    path = f"/_meta/dev.canonry~1agent{spot}"
+    return NotAllowed("identity.malformed", f"the agent is not named properly: {advice}", path=path)
+
+
+def _untrusted(key: str) -> NotAllowed:
+    message = (
+        f"this client may not set its {key} in _meta: start the server with --trust-meta "
+        "(or CANONRY_TRUST_META) if it is trusted"
+    )
+    return NotAllowed("identity.untrusted", message, setting="--trust-meta / CANONRY_TRUST_META")

@@ -1,0 +1,63 @@
+"""What a call comes to: a reply or an error in the toolset's dialect, serialised exactly once."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+import orjson
+
+from canonry.domain.errors import CanonryError
+from canonry.gateway.text import shown
+from canonry.gateway.tool import ErrorBody, Reply, Toolset
+from canonry.usecases.caller import Caller
+
+INVALID_PARAMS: Final = -32602
+INTERNAL_ERROR: Final = -32603
+_NO_META: Final[Mapping[str, Any]] = {}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """The end of a call.
+
+    `body` is the reply, or `{"error": {code, message, data}}`; `text` is the same as JSON.
+    `error` is set where the call failed, and `protocol` where it named something that does not
+    exist, which is an error of the protocol and not of a tool.
+    """
+
+    body: Mapping[str, Any]
+    text: str
+    error: ErrorBody | None = None
+    protocol: bool = False
+    meta: Mapping[str, Any] = field(default_factory=lambda: _NO_META)
+
+
+def replied(reply: Reply) -> Outcome:
+    """The outcome of a call that succeeded."""
+    return Outcome(body=reply, text=orjson.dumps(reply).decode())
+
+
+def refused(error: CanonryError, toolset: Toolset, tool: str, caller: Caller | None) -> Outcome:
+    """The outcome of a call that ended in an error on purpose."""
+    return _failed(toolset.dialect(error, tool=tool, caller=caller))
+
+
+def broken(incident: str) -> Outcome:
+    """The outcome of a call that ended in a defect: an incident id and nothing else about it."""
+    message = f"internal error; the operator finds it in the log as incident {incident}"
+    data = {"error": "INTERNAL", "incident": incident}
+    return _failed(ErrorBody(code=INTERNAL_ERROR, message=message, data=data))
+
+
+def unknown(kind: str, name: str) -> Outcome:
+    """The outcome of a call to something that this server does not offer."""
+    message = f"Unknown {kind}: {shown(name)}"
+    data = {"error": f"UNKNOWN_{kind.upper()}"}
+    body = ErrorBody(code=INVALID_PARAMS, message=message, data=data)
+    return _failed(body, protocol=True)
+
+
+def _failed(error: ErrorBody, *, protocol: bool = False) -> Outcome:
+    body = {"error": {"code": error.code, "message": error.message, "data": dict(error.data)}}
+    text = orjson.dumps(body, default=str).decode()
+    return Outcome(body=body, text=text, error=error, protocol=protocol)

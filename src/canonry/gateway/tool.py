@@ -1,0 +1,128 @@
+"""What a tool is: data. The server, the command line, the documents and the tests read the same."""
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final, Protocol
+
+from canonry.domain.errors import CanonryError
+from canonry.usecases.caller import Caller
+from canonry.usecases.canon import Canon
+
+ANYONE: Final = frozenset({"*"})
+"""The roles of a tool that every *known* agent type may call."""
+
+Arguments = Mapping[str, Any]
+Reply = Mapping[str, Any]
+
+CallTool = Callable[[str, Arguments], Awaitable[Reply]]
+"""Calls another tool for the same caller, through the whole path: its reply, or `{"error": …}`."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cached:
+    """How long a tool's reply may be reused, and which touched keys end that earlier.
+
+    `depends_on(arguments, reply)` gives keys as `canonry.domain.keys` writes them.
+    `seconds(arguments, reply)` is the lifetime; 0 means not at all.
+    """
+
+    seconds: Callable[[Arguments, Reply], float]
+    depends_on: Callable[[Arguments, Reply], frozenset[str]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tool:
+    """A named operation that an agent may call.
+
+    `run(canon, caller, arguments)` takes arguments that already satisfy `input_schema`, checks
+    their meaning, runs one use case and returns the reply as JSON values that satisfy
+    `output_schema`. It raises `CanonryError` and nothing else on purpose.
+
+    A tool that has `compose` is made of calls of other tools: the gateway awaits
+    `compose(call, arguments)` instead of `run`, and each inner call is identified, authorized,
+    limited, validated and audited like any other. A composed tool cannot call a composed tool.
+    """
+
+    name: str
+    title: str
+    description: str
+    input_schema: Mapping[str, Any]
+    output_schema: Mapping[str, Any]
+    roles: frozenset[str]
+    run: Callable[[Canon, Caller, Arguments], Awaitable[Reply]]
+    read_only: bool
+    destructive: bool = False
+    idempotent: bool = False
+    extension: bool = False
+    cached: Cached | None = None
+    compose: Callable[[CallTool, Arguments], Awaitable[Reply]] | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Resource:
+    """A readable thing behind a URI template, e.g. `canonry://entity/{entity_id}`.
+
+    `read(canon, caller, variables)` returns (MIME type, text). Roles as for tools.
+    """
+
+    uri_template: str
+    name: str
+    title: str
+    description: str
+    mime_type: str
+    roles: frozenset[str]
+    read: Callable[[Canon, Caller, Mapping[str, str]], Awaitable[str]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PromptArgument:
+    """One argument of a prompt."""
+
+    name: str
+    description: str
+    required: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Prompt:
+    """A text that tells a model how to work; `render(arguments)` returns the user message."""
+
+    name: str
+    title: str
+    description: str
+    roles: frozenset[str]
+    arguments: tuple[PromptArgument, ...]
+    render: Callable[[Mapping[str, str]], str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ErrorBody:
+    """An error as a contract publishes it."""
+
+    code: int
+    message: str
+    data: Mapping[str, Any]
+
+
+class Dialect(Protocol):
+    """How a toolset words its errors."""
+
+    def __call__(self, error: CanonryError, *, tool: str, caller: Caller | None) -> ErrorBody:
+        """The body for `error`; it must not reveal anything that the error does not carry."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Toolset:
+    """Tools that are served together under one contract."""
+
+    name: str
+    purpose: str
+    server_name: str
+    contract_version: str
+    agent_types: frozenset[str]
+    dialect: Dialect
+    tools: tuple[Tool, ...]
+    resources: tuple[Resource, ...] = ()
+    prompts: tuple[Prompt, ...] = ()
+    instructions: str = field(default="")

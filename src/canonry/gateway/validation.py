@@ -1,0 +1,179 @@
+"""The published schema of a tool, compiled once: refuses with a path, and fills in the defaults."""
+
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+import jsonschema_rs
+from jsonschema_rs import ValidationErrorKind as Kind
+
+from canonry.domain.errors import InvalidInput
+from canonry.domain.ids import is_uuid
+from canonry.domain.time import parse_instant
+from canonry.gateway.text import pointer, shown
+
+_MASK: Final = "the value"
+_REPORTED: Final = 8
+_NAMED: Final = 40
+_BRANCHES: Final = ("anyOf", "oneOf")
+_COMBINED: Final = ("allOf", "anyOf", "oneOf", "$ref", "$dynamicRef", "if", "dependentSchemas")
+
+Schema = Mapping[str, Any]
+Arguments = dict[str, Any]
+
+
+def compile_arguments(
+    schema: Schema, *, unknown_properties: bool = False
+) -> Callable[[Arguments], Arguments]:
+    """A function that checks arguments against `schema` and returns them with defaults filled in.
+
+    The formats `uuid` and `date-time` are asserted, and properties that an object schema does not
+    declare are refused unless `unknown_properties`. The arguments given are never changed; a
+    default value is shared between calls and must not be changed either.
+
+    The function raises InvalidInput: `input.invalid`, `input.missing` or `input.unknown-property`,
+    with the path, the violated keyword and further `problems`.
+    """
+    checked = dict(schema) if unknown_properties else closed(schema)
+    validator = jsonschema_rs.validator_for(
+        checked,
+        formats={"uuid": is_uuid, "date-time": _is_instant},
+        validate_formats=True,
+        mask=_MASK,
+        offline=True,
+    )
+    is_valid = validator.is_valid
+    fill = _filling(schema)
+
+    def check(arguments: Arguments) -> Arguments:
+        if not is_valid(arguments):
+            raise _refusal(validator.iter_errors(arguments), schema)
+        return arguments if fill is None else fill(arguments)
+
+    return check
+
+
+def closed(schema: Schema) -> dict[str, Any]:
+    """`schema` with every object that declares `properties` and nothing about others closed."""
+    result = dict(schema)
+    for keyword in ("properties", "$defs", "definitions"):
+        inner = result.get(keyword)
+        if isinstance(inner, Mapping):
+            result[keyword] = {name: _closed(value) for name, value in inner.items()}
+    for keyword in ("items", "additionalProperties"):
+        if keyword in result:
+            result[keyword] = _closed(result[keyword])
+    if isinstance(result.get("prefixItems"), list):
+        result["prefixItems"] = [_closed(value) for value in result["prefixItems"]]
+    if "properties" not in result:
+        for keyword in _BRANCHES:
+            if isinstance(result.get(keyword), list):
+                result[keyword] = [_closed(value) for value in result[keyword]]
+    elif not {"additionalProperties", "unevaluatedProperties", "patternProperties"} & set(result):
+        combined = any(keyword in result for keyword in _COMBINED)
+        result["unevaluatedProperties" if combined else "additionalProperties"] = False
+    return result
+
+
+def _closed(schema: object) -> object:
+    return closed(schema) if isinstance(schema, Mapping) else schema
+
+
+def _is_instant(text: str) -> bool:
+    try:
+        parse_instant(text)
+    except InvalidInput:
+        return False
+    return True
+
+
+def _filling(schema: Schema) -> Callable[[Arguments], Arguments] | None:
+    """A function that fills in what the schema gives by default, or None if it gives nothing."""
+    properties = schema.get("properties")
+    if not isinstance(properties, Mapping):
+        return None
+    defaults: Arguments = {}
+    inner: dict[str, Callable[[Any], Any]] = {}
+    for name, value in properties.items():
+        if not isinstance(value, Mapping):
+            continue
+        if "default" in value:
+            defaults[name] = value["default"]
+        if (fill := _filling_value(value)) is not None:
+            inner[name] = fill
+    if not defaults and not inner:
+        return None
+
+    def fill_object(arguments: Arguments) -> Arguments:
+        filled = {**defaults, **arguments}
+        for name, fill in inner.items():
+            if name in filled:
+                filled[name] = fill(filled[name])
+        return filled
+
+    return fill_object
+
+
+def _filling_value(schema: Schema) -> Callable[[Any], Any] | None:
+    if (fill := _filling(schema)) is not None:
+        fill_object = fill
+        return lambda value: fill_object(value) if isinstance(value, dict) else value
+    items = schema.get("items")
+    if isinstance(items, Mapping) and (fill_item := _filling_value(items)) is not None:
+        return lambda value: [fill_item(i) for i in value] if isinstance(value, list) else value
+    return None
+
+
+def _refusal(errors: Any, schema: Schema) -> InvalidInput:
+    problems = []
+    for error in errors:
+        problems.extend(_problems(error, schema))
+        if len(problems) > _REPORTED:
+            break
+    code, keyword, path, message = problems[0]
+    spot = f" at {path}" if path else ""
+    further = [{"path": spot, "message": text} for _, _, spot, text in problems[1:_REPORTED]]
+    details: dict[str, Any] = {"path": path, "keyword": keyword}
+    if further:
+        details["problems"] = further
+    return InvalidInput(code, f"invalid arguments{spot}: {message}", **details)
+
+
+def _problems(
+    error: jsonschema_rs.ValidationError, schema: Schema
+) -> list[tuple[str, str, str, str]]:
+    kind, steps = error.kind, error.instance_path
+    match kind:
+        case Kind.Required():
+            path = pointer(*steps, kind.property)
+            return [("input.missing", "required", path, "this property is required")]
+        case Kind.AdditionalProperties() | Kind.UnevaluatedProperties():
+            known = _known(schema, error.schema_path[:-1])
+            advice = f"; known are {', '.join(known)}" if known else ""
+            message, code = f"unknown property{advice}", "input.unknown-property"
+            return [(code, kind.name, pointer(*steps, name), message) for name in kind.unexpected]
+        case Kind.Format():
+            message = _FORMATS.get(kind.format, error.message)
+            return [("input.invalid", "format", pointer(*steps), message)]
+        case _:
+            message = _MESSAGES.get(kind.name, error.message)
+            return [("input.invalid", kind.name, pointer(*steps), message)]
+
+
+def _known(schema: Any, steps: list[str | int]) -> list[str]:
+    for step in steps:
+        if isinstance(schema, Mapping):
+            schema = schema.get(str(step))
+        elif isinstance(schema, list) and isinstance(step, int):
+            schema = schema[step]
+    properties = schema.get("properties") if isinstance(schema, Mapping) else None
+    return [shown(str(name)) for name in properties or ()][:_NAMED]
+
+
+_FORMATS: Final = {
+    "uuid": "write it as a hyphenated UUID, like 0f8fad5b-d9cb-469f-a165-70867728950e",
+    "date-time": "write it as RFC 3339 with an offset, like 2025-01-15T12:00:00Z",
+}
+_MESSAGES: Final = {
+    "anyOf": "the value fits none of the permitted forms",
+    "oneOf": "the value must fit exactly one of the permitted forms",
+}

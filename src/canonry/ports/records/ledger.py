@@ -1,0 +1,87 @@
+"""The ledger port: one append-only log a space, the record that must never be wrong."""
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass
+from typing import Protocol
+
+from canonry.domain.commits import Append, Commit, Outcome, Position
+from canonry.domain.ids import CommitId, SpaceId
+from canonry.domain.sealing import Sealed
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Touched:
+    """What was touched; `keys` are `key_hash` values, None: anything may have been."""
+
+    cursor: int
+    keys: frozenset[int] | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Head:
+    """Where a space's log stands."""
+
+    space: SpaceId
+    position: Position
+    hash: str
+
+
+class Ledger(Protocol):
+    """The behaviour is stated in `canonry.testing.conformance` under `ledger:*`."""
+
+    @abstractmethod
+    async def head(self, space: SpaceId) -> Position:
+        """The position of the newest commit of `space`, `ORIGIN` if there is none."""
+
+    @abstractmethod
+    async def heads(self, *, after: SpaceId | None = None, limit: int) -> Sequence[Head]:
+        """The heads of up to `limit` spaces past `after`, in order of their ids."""
+
+    @abstractmethod
+    async def append(self, batch: Sequence[Append]) -> Sequence[Outcome]:
+        """Append drafts of one space in order; durable, and visible in every view, on return.
+
+        Each draft is one commit, whole or not at all. A draft is `Stale` where a commit after its
+        `judged_at`, and not of this batch, touches one of its `reads`; it and all that follow it
+        in the batch are then not written. A draft whose id is in the log already is `Appended`
+        there, `replayed`, and writes nothing. `recorded_at` grows strictly within a space.
+
+        Raises:
+            Unavailable: `ledger.busy`, `ledger.closed` or `ledger.full`; nothing was written.
+        """
+
+    @abstractmethod
+    async def find(self, commit_id: CommitId) -> Commit | None:
+        """The commit of that id, of any space."""
+
+    @abstractmethod
+    async def read(self, space: SpaceId, *, after: Position, limit: int) -> Sequence[Commit]:
+        """Up to `limit` commits of `space` past `after`, oldest first."""
+
+    @abstractmethod
+    async def read_sealed(self, space: SpaceId, *, after: Position, limit: int) -> Sequence[Sealed]:
+        """The same as stored, for export and verification."""
+
+    @abstractmethod
+    async def restore(self, sealed: Sequence[Sealed]) -> None:
+        """Append commits exactly as they were exported, and fold them into the views.
+
+        Raises:
+            Conflict: `ledger.chain-broken`, one does not follow the head of its space.
+        """
+
+    @abstractmethod
+    async def touched_since(self, cursor: int, *, limit: int) -> Touched:
+        """The keys touched by any process since `cursor` (0: from now on), for caches.
+
+        Cheap where nothing happened. `keys` is None after more than `limit` commits.
+        """
+
+    @abstractmethod
+    def exclusive(self) -> AbstractAsyncContextManager[None]:
+        """Nobody else appends, in any process, until the block ends; the block itself may.
+
+        For a caller whose verdicts were stale again and again; the block must be short.
+        """

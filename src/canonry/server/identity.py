@@ -1,0 +1,143 @@
+"""Identity over HTTP: a verified bearer token says who calls; nothing else does."""
+
+import asyncio
+import hashlib
+from collections import OrderedDict
+from collections.abc import Mapping
+from typing import Any, Final
+
+import jwt
+from mcp.server.auth.middleware.auth_context import get_access_token
+from mcp.server.auth.provider import AccessToken
+from mcp.server.auth.settings import AuthSettings
+
+from canonry.domain.errors import InvalidInput
+from canonry.domain.ids import SpaceId
+from canonry.domain.provenance import Authority
+from canonry.gateway.principal import Principal, is_name
+from canonry.server.options import BearerOptions
+
+_KEPT: Final = 1024
+_KEPT_SECONDS: Final = 60.0
+_LONGEST_TOKEN: Final = 16_384
+
+
+class BearerVerifier:
+    """Verifies signature, issuer, audience and times of JSON Web Tokens.
+
+    A verified token is remembered for a minute, because most requests repeat one.
+    """
+
+    def __init__(self, options: BearerOptions) -> None:
+        """Take the key, or find it by the token's `kid` at the issuer's key set.
+
+        Raises:
+            InvalidInput: `bearer.key-missing`, unless exactly one of the two is given.
+        """
+        if (options.key is None) == (options.jwks_url is None):
+            message = "give bearer tokens either a key or the URL of a key set"
+            raise InvalidInput("bearer.key-missing", message)
+        self._options = options
+        self._keys = jwt.PyJWKClient(options.jwks_url) if options.jwks_url else None
+        self._known: OrderedDict[bytes, tuple[float, AccessToken]] = OrderedDict()
+
+    async def verify_token(self, token: str) -> AccessToken | None:
+        """The token's meaning, or None if it may not be trusted."""
+        if len(token) > _LONGEST_TOKEN:
+            return None
+        now = asyncio.get_running_loop().time()
+        name = hashlib.sha256(token.encode()).digest()
+        known = self._known.get(name)
+        if known is not None and known[0] > now:
+            return known[1]
+        claims = await self._claims(token)
+        if claims is None:
+            return None
+        access = self._access(token, claims)
+        self._known[name] = (now + _KEPT_SECONDS, access)
+        self._known.move_to_end(name)
+        while len(self._known) > _KEPT:
+            self._known.popitem(last=False)
+        return access
+
+    def principal(self) -> Principal:
+        """Who makes the request that is being served.
+
+        The SDK has verified the token and put it into the context of the request.
+        """
+        access = get_access_token()
+        claims = (access.claims or {}) if access else {}
+        return principal_of(claims, self._options)
+
+    async def _claims(self, token: str) -> Mapping[str, Any] | None:
+        options = self._options
+        try:
+            key: Any = options.key
+            if self._keys is not None:
+                key = await asyncio.to_thread(self._keys.get_signing_key_from_jwt, token)
+            claims: dict[str, Any] = jwt.decode(
+                token,
+                key,
+                algorithms=list(options.algorithms),
+                issuer=options.issuer,
+                audience=options.audience,
+                options={"require": ["exp", "iss", "aud"]},
+            )
+        except (jwt.PyJWTError, ValueError, TypeError):
+            return None
+        return claims
+
+    def _access(self, token: str, claims: Mapping[str, Any]) -> AccessToken:
+        scope = claims.get("scope")
+        subject = claims.get("sub")
+        client = claims.get("client_id") or claims.get("azp") or subject
+        return AccessToken(
+            token=token,
+            client_id=str(client or ""),
+            scopes=scope.split() if isinstance(scope, str) else [],
+            expires_at=int(claims["exp"]),
+            resource=self._options.resource_url,
+            subject=str(subject) if subject is not None else None,
+            claims=dict(claims),
+        )
+
+
+def principal_of(claims: Mapping[str, Any], options: BearerOptions) -> Principal:
+    """The principal that verified claims describe.
+
+    A token without a claim about spaces sees every space; one without a claim about authorities
+    may claim none, and one without an agent type may call nothing.
+    """
+    agent_id = claims.get(options.agent_id_claim)
+    agent_type = claims.get(options.agent_type_claim)
+    user = claims.get(options.user_claim)
+    spaces = claims.get(options.spaces_claim)
+    authorities = claims.get(options.authorities_claim)
+    return Principal(
+        agent_id=agent_id if is_name(agent_id) else None,
+        agent_type=agent_type if is_name(agent_type) else None,
+        user=user if isinstance(user, str) else None,
+        spaces=None if spaces is None else frozenset(SpaceId(each) for each in _words(spaces)),
+        authorities=frozenset(each for each in Authority if each in _words(authorities)),
+    )
+
+
+def auth_settings(options: BearerOptions) -> AuthSettings:
+    """What the SDK tells clients about where tokens come from."""
+    # From text, because a URL object would end the issuer with a slash that it may not have.
+    return AuthSettings.model_validate(
+        {
+            "issuer_url": options.issuer,
+            "resource_server_url": options.resource_url,
+            "required_scopes": list(options.required_scopes) or None,
+            "validate_token_resource": False,  # the verifier checks the audience itself
+        }
+    )
+
+
+def _words(value: object) -> frozenset[str]:
+    if isinstance(value, str):
+        return frozenset(value.split())
+    if isinstance(value, list):
+        return frozenset(each for each in value if isinstance(each, str))
+    return frozenset()

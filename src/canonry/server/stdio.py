@@ -1,0 +1,258 @@
+"""Serving one client over standard input and output; ends within a second of the input's end."""
+
+import asyncio
+import contextlib
+import gc
+import os
+import queue
+import signal
+import sys
+import threading
+from collections import deque
+from collections.abc import Awaitable, Callable
+from types import TracebackType
+from typing import Final, Self
+
+import mcp_types as types
+from mcp.shared.message import SessionMessage
+
+from canonry.gateway.call import Gateway
+from canonry.gateway.principal import Principal
+from canonry.server.binding import bind
+from canonry.server.lines import decode, encode
+from canonry.server.logs import LineLog, capture_library_logs
+from canonry.server.options import ServerOptions
+
+_CHUNK: Final = 1 << 18
+_LINES_AHEAD: Final = 256
+_LINE_BYTES: Final = 128 * 1024 * 1024
+_OUTPUT_BYTES: Final = 32 * 1024 * 1024
+
+
+async def serve_stdio(
+    gateway: Gateway,
+    principal: Principal,
+    *,
+    server_options: ServerOptions,
+    close: Callable[[], Awaitable[None]],
+) -> None:
+    """Serve until standard input ends or the process is asked to stop, then `close` the canon.
+
+    Calls that are in flight then get `drain_seconds` to be answered.
+    """
+    log = LineLog()
+    capture_library_logs(log)
+    gateway.audit.write_to(log.write)
+    server = bind(gateway, lambda: principal, server_options)
+    loop = asyncio.get_running_loop()
+    source, sink = _take_standard_streams()
+    output = _Output(loop, sink)
+    inputs = _Input(loop, source, output, server_options.drain_seconds)
+    for number in (signal.SIGTERM, signal.SIGINT):
+        with contextlib.suppress(NotImplementedError):  # Windows has no handlers in a loop
+            loop.add_signal_handler(number, inputs.end)
+    gc.freeze()  # what is loaded stays: no collection looks at it again, not even the last one
+    try:
+        await server.run(inputs, output, server.create_initialization_options())
+    finally:
+        await output.finish()
+        await close()
+        log.close()
+
+
+def _take_standard_streams() -> tuple[int, int]:
+    """Keep the wire for ourselves: stray output goes to standard error, children read nothing."""
+    source, sink = os.dup(0), os.dup(1)
+    nothing = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(nothing, 0)
+    os.close(nothing)
+    sys.stdout.flush()
+    os.dup2(2, 1)
+    return source, sink
+
+
+class _Output:
+    """Messages to the client, written by a thread of their own."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop, descriptor: int) -> None:
+        self._loop = loop
+        self._descriptor = descriptor
+        self._lines: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
+        self._queued = 0  # counted by the loop only
+        self._written = 0  # counted by the thread only
+        self._room = asyncio.Event()
+        self._room.set()
+        self.unanswered: set[int | str] = set()
+        self.idle = asyncio.Event()
+        self.idle.set()
+        self._finished = asyncio.Event()
+        threading.Thread(target=self._write, name="stdout", daemon=True).start()
+
+    def expect(self, request: int | str) -> None:
+        """An answer to `request` is due."""
+        self.unanswered.add(request)
+        self.idle.clear()
+
+    def settle(self, request: int | str | None) -> None:
+        """No answer to `request` is due any more."""
+        if request is not None:
+            self.unanswered.discard(request)
+        if not self.unanswered:
+            self.idle.set()
+
+    async def send(self, item: SessionMessage, /) -> None:
+        """Queue a message; waits only while the client leaves very much unread."""
+        message = item.message
+        await self._room.wait()
+        self.put(encode(message))
+        if isinstance(message, types.JSONRPCResponse | types.JSONRPCError):
+            self.settle(message.id)
+
+    def put(self, line: bytes) -> None:
+        """Queue a line."""
+        self._queued += len(line)
+        if self._queued - self._written > _OUTPUT_BYTES:
+            self._room.clear()
+        self._lines.put(line)
+
+    async def finish(self, seconds: float = 0.3) -> None:
+        """Write what is left, if the client takes it in time."""
+        self._lines.put(None)
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(self._finished.wait(), seconds)
+
+    async def aclose(self) -> None:
+        """Nothing to do: the descriptor lives as long as the process."""
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self,
+        exc_type: type[BaseException] | None,
+        exc_val: BaseException | None,
+        exc_tb: TracebackType | None,
+    ) -> None:
+        await self.aclose()
+
+    def _write(self) -> None:
+        while (line := self._lines.get()) is not None:
+            with contextlib.suppress(OSError):  # the client has gone; its input ends as well
+                rest = memoryview(line)
+                while rest:
+                    rest = rest[os.write(self._descriptor, rest) :]
+            self._written += len(line)
+            if not self._room.is_set() and self._queued - self._written <= _OUTPUT_BYTES // 2:
+                self._call(self._room.set)
+        self._call(self._finished.set)
+
+    def _call(self, callback: Callable[[], object]) -> None:
+        with contextlib.suppress(RuntimeError):  # the loop has closed
+            self._loop.call_soon_threadsafe(callback)
+
+
+class _Input:
+    """Messages from the client, read by a thread of their own; a few hundred lines ahead at most.
+
+    When the input ends, the stream ends only after everything read has been answered, because
+    the SDK cancels what is in flight at the end of the stream.
+    """
+
+    def __init__(
+        self, loop: asyncio.AbstractEventLoop, descriptor: int, output: _Output, drain: float
+    ) -> None:
+        self._loop = loop
+        self._descriptor = descriptor
+        self._output = output
+        self._drain = drain
+        self._lines: deque[bytes | None] = deque()
+        self._arrived = asyncio.Event()
+        self._permits = threading.Semaphore(_LINES_AHEAD)
+        threading.Thread(target=self._read, name="stdin", daemon=True).start()
+
+    def end(self) -> None:
+        """Read no further: answer what has been read, then end."""
+        self._feed(None)
+
+    async def receive(self) -> SessionMessage | Exception:
+        """The next message.
+
+        Raises:
+            StopAsyncIteration: there are no more, and everything read has been answered.
+        """
+        while True:
+            while not self._lines:
+                self._arrived.clear()
+                await self._arrived.wait()
+            line = self._lines.popleft()
+            if line is None:
+                self._lines.appendleft(None)
+                with contextlib.suppress(TimeoutError):
+                    await asyncio.wait_for(self._output.idle.wait(), self._drain)
+                raise StopAsyncIteration
+            self._permits.release()
+            message = decode(line)
+            if isinstance(message, bytes):
+                self._output.put(message)
+            elif message is not None:
+                self._account(message)
+                return SessionMessage(message)
+
+    def _account(self, message: types.JSONRPCMessage) -> None:
+        if isinstance(message, types.JSONRPCRequest):
+            self._output.expect(message.id)
+        elif (
+            isinstance(message, types.JSONRPCNotification)
+            and message.method == "notifications/cancelled"
+        ):
+            cancelled = (message.params or {}).get("requestId")
+            if isinstance(cancelled, int | str):  # anything else was never asked
+                self._output.settle(cancelled)
+
+    async def aclose(self) -> None:
+        """Nothing to do: the thread ends with the process."""
+
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> SessionMessage | Exception:
+        return await self.receive()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self,
+        exc_type: type[BaseException] | None,
+        exc_val: BaseException | None,
+        exc_tb: TracebackType | None,
+    ) -> None:
+        await self.aclose()
+
+    def _feed(self, line: bytes | None) -> None:
+        self._lines.append(line)
+        self._arrived.set()
+
+    def _read(self) -> None:
+        pieces: list[bytes] = []
+        length = 0
+        with contextlib.suppress(RuntimeError):  # the loop has closed
+            while chunk := self._chunk():
+                *whole, rest = chunk.split(b"\n")
+                for end in whole:
+                    self._permits.acquire()
+                    line = b"".join((*pieces, end)) if length <= _LINE_BYTES else b"{"
+                    pieces, length = [], 0
+                    self._loop.call_soon_threadsafe(self._feed, line)
+                if length <= _LINE_BYTES:
+                    pieces.append(rest)
+                length += len(rest)
+            if pieces and any(pieces):
+                self._loop.call_soon_threadsafe(self._feed, b"".join(pieces))
+            self._loop.call_soon_threadsafe(self.end)
+
+    def _chunk(self) -> bytes:
+        try:
+            return os.read(self._descriptor, _CHUNK)
+        except OSError:
+            return b""

@@ -1,0 +1,1 @@
+"""What backends and toolsets are proved with; public, so that others can use it."""

@@ -1,0 +1,31 @@
+"""What a backend must prove: subclass each contract, give it a fixture `backend`, run pytest."""
+
+from canonry.testing.conformance.blobs import BlobsContract, DurableBlobsContract
+from canonry.testing.conformance.documents import DocumentsContract
+from canonry.testing.conformance.durability import DurabilityContract, WritersContract
+from canonry.testing.conformance.kit import Backend, Contract, Damages, KnownGap
+from canonry.testing.conformance.ledger import LedgerContract
+from canonry.testing.conformance.requirements import REQUIREMENTS, requirement
+from canonry.testing.conformance.state import StateContract
+from canonry.testing.conformance.text import TextContract
+from canonry.testing.conformance.upkeep import UpkeepContract
+from canonry.testing.conformance.upkeep_shared import SharedUpkeepContract
+
+__all__ = [
+    "REQUIREMENTS",
+    "Backend",
+    "BlobsContract",
+    "Contract",
+    "Damages",
+    "DocumentsContract",
+    "DurabilityContract",
+    "DurableBlobsContract",
+    "KnownGap",
+    "LedgerContract",
+    "SharedUpkeepContract",
+    "StateContract",
+    "TextContract",
+    "UpkeepContract",
+    "WritersContract",
+    "requirement",
+]

@@ -1,0 +1,172 @@
+"""What a canon answers to every query that a port knows, as values that can be compared."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import product
+from typing import Any, TypeAlias
+
+from canonry.domain.canon import needs
+from canonry.domain.commits import ORIGIN, Position
+from canonry.domain.entities import Entity, EntityType
+from canonry.domain.entries import Thing
+from canonry.domain.facts import Axiom, Event, Fact, FactType
+from canonry.domain.ids import SpaceId
+from canonry.domain.observations import Observation
+from canonry.domain.passages import Collection
+from canonry.domain.provenance import Authority, CanonLevel
+from canonry.domain.relations import Relation
+from canonry.domain.scenes import Scene, SceneStatus, Story
+from canonry.domain.sources import Source
+from canonry.domain.spaces import Space
+from canonry.domain.time import DAY, Instant
+from canonry.ports.views.documents import MemoryQuery, ProposalQuery, SceneQuery
+from canonry.ports.views.state import EntityQuery, EventQuery, FactQuery, RelationQuery, State
+from canonry.ports.views.text import TextQuery
+from canonry.usecases.canon import Canon
+
+HISTORY = Space | Entity | Relation | Fact | Event | Axiom | Source | Story
+"""Kinds of which every version can be asked for."""
+
+Answers: TypeAlias = Mapping[str, Any]
+LOG_MAX = 1_000
+
+
+async def answers(canon: Canon) -> Answers:
+    """Everything that views answer about every space of the ledger, by question."""
+    spaces = [head.space for head in await canon.ledger.heads(limit=100)]
+    things: dict[str, Thing] = {}
+    told: dict[str, Any] = {}
+    for space in spaces:
+        log = await canon.ledger.read(space, after=ORIGIN, limit=LOG_MAX)
+        ids = needs(entry for commit in log for entry in commit.entries)
+        found = await canon.state.things(ids)
+        things.update(found)
+        told[f"{space} things"] = found
+        told |= await _history(canon, space, found, len(log))
+    for thing in things.values():
+        told[f"about {thing.id}"] = await _about(canon.state, thing)
+    told |= await _state(canon, spaces, things)
+    told |= await _documents(canon, spaces, things)
+    return told
+
+
+async def _history(
+    canon: Canon, space: SpaceId, things: Mapping[str, Thing], head: int
+) -> dict[str, Any]:
+    ids = [i for i, thing in things.items() if isinstance(thing, HISTORY)]
+    told: dict[str, Any] = {}
+    for position in range(head + 1):
+        at = Position(position)
+        told[f"{space} at {at}"] = await canon.state.things_as_known_at(ids, at)
+    return told
+
+
+def _of(things: Mapping[str, Thing], kind: type) -> list[str]:
+    return sorted(i for i, thing in things.items() if isinstance(thing, kind))
+
+
+async def _state(
+    canon: Canon, spaces: Sequence[SpaceId], things: Mapping[str, Thing]
+) -> dict[str, Any]:
+    state, told = canon.state, dict[str, Any]()
+    entities = _of(things, Entity)
+    told["spaces"] = await state.spaces(kind=None, parent=None, limit=500, offset=0)
+    for space in spaces:
+        listed = {"limit": 500, "offset": 0}
+        told[f"axioms {space}"] = await state.axioms(space, **listed)
+        told[f"sources {space}"] = await state.sources(space, **listed)
+        told[f"stories {space}"] = await state.stories(space, **listed)
+    for query in _entity_queries(spaces):
+        told[repr(query)] = await state.entities(query)
+    for fact_query in _fact_queries(spaces, entities):
+        told[repr(fact_query)] = await state.facts(fact_query)
+    for one, level in product([None, *entities], (None, CanonLevel.CANON)):
+        chosen: Any = frozenset() if one is None else frozenset((one,))
+        event_query = EventQuery(entities=chosen, level=level, limit=500)
+        told[repr(event_query)] = await state.events(event_query)
+        for direction, current in product(("in", "out", "any"), (False, True)):
+            edges = RelationQuery(entities=chosen, direction=direction, current=current, limit=500)
+            told[repr(edges)] = await state.relations(edges)
+    return told
+
+
+async def _about(state: State, thing: Thing) -> dict[str, Any]:
+    """What is asked about one thing."""
+    told: dict[str, Any] = {}
+    match thing:
+        case Entity():
+            told["observed"] = await state.observations(thing.id, after=ORIGIN, limit=500)
+            told["named"] = await state.entities_named(
+                thing.space, thing.entity_type, thing.name.upper()
+            )
+        case Fact():
+            told["stating"] = await state.facts_stating(thing.space, f" {thing.statement} ")
+        case Event():
+            told["causes"] = await state.causes_of([thing.id])
+        case Observation():
+            at = Instant(thing.recorded_at - 1)
+            told["before"] = await state.position_at(thing.space, at)
+        case _:
+            pass
+    return told
+
+
+def _entity_queries(spaces: Sequence[SpaceId]) -> Iterable[EntityQuery]:
+    chosen: list[Any] = [None, *(frozenset((s,)) for s in spaces)]
+    tags: list[dict[str, Any]] = [
+        {},
+        {"all_of": frozenset(("alive",))},
+        {"any_of": frozenset(("alive", "king"))},
+        {"none_of": frozenset(("alive",))},
+        {"all_of": frozenset(("alive",)), "none_of": frozenset(("hidden",))},
+    ]
+    for some, level, tag in product(chosen, (None, *CanonLevel), tags):
+        yield EntityQuery(spaces=some, level=level, limit=500, **tag)
+    for some, kind in product(chosen, EntityType):
+        yield EntityQuery(spaces=some, entity_type=kind, limit=500)
+    for pattern in ("o", "F*o", "%", "zz"):
+        yield EntityQuery(name_pattern=pattern, limit=3, offset=1)
+
+
+def _fact_queries(spaces: Sequence[SpaceId], entities: Sequence[str]) -> Iterable[FactQuery]:
+    chosen: list[Any] = [None, *(frozenset((s,)) for s in spaces)]
+    bounds = (None, Instant(0), Instant(3 * DAY))
+    for some, start, end in product(chosen, bounds, bounds):
+        yield FactQuery(spaces=some, start=start, end=end, limit=500)
+    for some, level, authority in product(chosen, (None, *CanonLevel), (None, *Authority)):
+        yield FactQuery(spaces=some, level=level, authority=authority, limit=500)
+    ids: Any = entities
+    for one in ids:
+        yield FactQuery(entities=frozenset((one,)), limit=500)
+    yield FactQuery(entities=frozenset(ids), limit=2, offset=1)
+    for kind in FactType:
+        yield FactQuery(fact_type=kind, limit=500)
+        yield FactQuery(entities=frozenset(ids), fact_type=kind, limit=500)
+
+
+async def _documents(
+    canon: Canon, spaces: Sequence[SpaceId], things: Mapping[str, Thing]
+) -> dict[str, Any]:
+    documents, told = canon.documents, dict[str, Any]()
+    chosen: list[Any] = [None, *(frozenset((s,)) for s in spaces)]
+    for some, status in product(chosen, (None, *SceneStatus)):
+        scenes = SceneQuery(spaces=some, status=status, limit=500)
+        told[repr(scenes)] = await documents.scenes(scenes)
+    told["open"] = await documents.open_scenes(None, limit=500)
+    for scene in (None, *_of(things, Scene)):
+        which: Any = scene
+        proposals = ProposalQuery(scene_id=which, limit=500)
+        told[repr(proposals)] = await documents.proposals(proposals)
+        if which is not None:
+            told[f"turns {which}"] = await documents.turns(which)
+    mine: Any
+    for mine in _of(things, Entity):
+        told[f"memories {mine}"] = await documents.memories(MemoryQuery(entity_id=mine))
+    for mine in _of(things, Source):
+        told[f"snippets {mine}"] = await documents.snippets(mine, limit=500, offset=0)
+    # Ranking is the backend's own, so only what is found is compared, not in which order.
+    words = ("ring fire home", "green hills", "the", "quoted", "\u6c49\u5b57", "slip gossip")
+    for some, where, text in product(chosen, Collection, words):
+        asked = TextQuery(collection=where, text=text, spaces=some, limit=100)
+        hits = await canon.text.search(asked)
+        told[repr(asked)] = sorted((h.passage.id, h.passage.text) for h in hits)
+    return told

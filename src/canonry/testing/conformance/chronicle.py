@@ -1,0 +1,248 @@
+"""A short chronicle of two worlds in which every kind of entry happens; contracts read it back."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Final
+
+from canonry.domain.commits import Draft
+from canonry.domain.entities import EntityClass, EntityType
+from canonry.domain.entries import (
+    CausesLinked,
+    EntitiesMerged,
+    EntitiesUnmerged,
+    EntityRetconned,
+    Entry,
+    Erased,
+    EventRetconned,
+    EvidenceLinked,
+    FactRetconned,
+    FactSuperseded,
+    ProposalDecided,
+    RelationEnded,
+    RelationRetconned,
+    SceneCompleted,
+    SceneDated,
+    SceneMoved,
+    SceneNoted,
+    StoryMoved,
+)
+from canonry.domain.facts import Constraint
+from canonry.domain.ids import (
+    EntityId,
+    EventId,
+    FactId,
+    ProposalId,
+    RelationId,
+    SceneId,
+    SpaceId,
+    StoryId,
+)
+from canonry.domain.proposals import ProposalStatus, ProposalType
+from canonry.domain.provenance import Authority, CanonLevel, Evidence, EvidenceKind
+from canonry.domain.scenes import SceneStatus, Speaker, StoryStatus, StoryType
+from canonry.domain.spaces import SpaceKind
+from canonry.domain.time import DAY, Instant
+from canonry.testing.conformance.hostile import PROPERTIES, TEXTS
+from canonry.testing.conformance.kit import Backend
+from canonry.testing.scribe import a_draft, an_append, made
+from canonry.testing.things import (
+    MIDDLE_EARTH,
+    a_decision,
+    a_fact,
+    a_memory,
+    a_named,
+    a_proposal,
+    a_relation,
+    a_scene,
+    a_snippet,
+    a_source,
+    a_space,
+    a_story,
+    a_turn,
+    an_axiom,
+    an_event,
+    an_observation,
+    evidence,
+    ident,
+)
+
+ELSEWHERE: Final = SpaceId(ident("elsewhere"))
+SECRET: Final = "xyzzy-the-words-that-must-vanish"  # noqa: S105 - nobody logs in with it
+"""What the memory called `secret` says, and nothing else does."""
+
+
+def _entity(name: str) -> EntityId:
+    return EntityId(ident(name))
+
+
+def _opening() -> Iterator[tuple[Entry, ...]]:
+    yield made(
+        a_space(properties=PROPERTIES, description=TEXTS[4]),
+        a_space("multiverse", kind=SpaceKind.MULTIVERSE),
+    )
+    yield (
+        *a_named("Frodo", tags=("alive", "in:shire")),
+        *a_named("Sam", tags=("alive",)),
+        *a_named("frodo", entity_type=EntityType.OBJECT),
+        *a_named("Hobbit", entity_class=EntityClass.ARCHETYPE),
+        *a_named("Shire", entity_type=EntityType.LOCATION, derives_from=_entity("Hobbit")),
+    )
+    yield (
+        *a_named("Strider", tags=("alive", "hidden")),
+        *a_named("Aragorn", tags=("king",)),
+        *a_named("Elessar", level=CanonLevel.PROPOSED, authority=Authority.PLAYER),
+        *a_named("Bill", confidence=0.25, evidence=evidence("snippet 0", EvidenceKind.SNIPPET)),
+    )
+    said = {"properties.age": 50, "properties.deep": PROPERTIES, "description": TEXTS[3]}
+    yield made(
+        an_observation("Frodo", "age", fields=said, observed_at=Instant(-DAY)),
+        an_observation("Frodo", "fix", fields={"properties.age": 51}, correction=True),
+        an_observation("Frodo", "tags", fields={"state_tags": {"alive": False, "gone": True}}),
+    )
+    snippets = (
+        a_snippet(f"snippet {n}", index=n, page=n, section="I", text=t) for n, t in enumerate(TEXTS)
+    )
+    constraint = Constraint(kind="exclusive_tags", values=("alive", "dead"), entity_type=None)
+    yield made(
+        a_source(edition="2nd", origin="shelf"),
+        *snippets,
+        an_axiom("magic fades"),
+        an_axiom("nobody is two things", constraint=constraint),
+    )
+
+
+def _play() -> Iterator[tuple[Entry, ...]]:
+    yield made(
+        a_story(theme="loss", premise=TEXTS[2], start_time_ref=Instant(0)),
+        a_story("arc", story_type=StoryType.ARC, parent_id=StoryId(ident("story"))),
+        a_scene(participants=(_entity("Frodo"), _entity("Sam")), location_ref=_entity("Shire")),
+        a_scene("later", order=2, purpose="rest", time_ref=Instant(5 * DAY)),
+    )
+    yield made(
+        a_turn("turn", text="The ring must go to the fire"),
+        a_turn("turn 1", speaker=Speaker.ENTITY, entity_id=_entity("Sam"), text=TEXTS[8]),
+        a_turn("turn 2", speaker=Speaker.USER, resolution_ref=ident("roll"), text="I follow"),
+        a_turn("turn 3", "later", text=TEXTS[9]),
+    )
+    yield made(
+        a_proposal("they left", content={"statement": "they left", "involved": [ident("Sam")]}),
+        a_proposal("it burned", type=ProposalType.EVENT, original=PROPERTIES, turn_index=2),
+        a_proposal("ingested", None, authority=Authority.SOURCE, proposed_by="ingest-001"),
+    )
+    yield made(
+        a_memory("of home", "Frodo", text="green hills", importance=0.9, emotional_valence=-1.0),
+        a_memory("of fear", "Frodo", linked_fact_id=FactId(ident("at home")), certainty=0.1),
+        a_memory("secret", "Sam", text=SECRET, scene_id=SceneId(ident("scene"))),
+    )
+
+
+def _canon() -> Iterator[tuple[Entry, ...]]:
+    yield made(
+        a_fact("at home", "Frodo", time_ref=Instant(0), duration=10 * 86_400),
+        a_fact("on the road", "Frodo", "Sam", time_ref=Instant(3 * DAY)),
+        a_fact("is small", "Frodo", "Frodo", properties=PROPERTIES, authority=Authority.PLAYER),
+        a_fact("a lie", level=CanonLevel.PROPOSED, replaces=FactId(ident("is small"))),
+    )
+    yield made(
+        an_event("birth", "Frodo", time_ref=Instant(-DAY), causes=(EventId(ident("flight")),)),
+        an_event("flight", "Frodo", "Sam", scene_id=SceneId(ident("scene")), severity=10),
+        an_event("dream", time_ref=None, description=TEXTS[3]),
+    )
+    yield made(
+        a_relation("friends", "Frodo", "Sam", since=Instant(0), properties=PROPERTIES),
+        a_relation("home", "Frodo", "Shire", rel_type="LOCATED_IN"),
+        a_relation("rivals", "Sam", "Strider", authority=Authority.SYSTEM),
+        a_relation("self", "Sam", "Sam"),
+    )
+    turn = Evidence(kind=EvidenceKind.TURN, ref=ident("turn"))
+    yield tuple(
+        EvidenceLinked(thing_id=ident(name), evidence=turn)
+        for name in ("at home", "birth", "Frodo", "magic fades", "friends")
+    )
+    yield (
+        CausesLinked(cause=EventId(ident("flight")), effect=EventId(ident("dream"))),
+        FactSuperseded(
+            fact_id=FactId(ident("at home")),
+            until=Instant(3 * DAY),
+            superseded_by=FactId(ident("on the road")),
+        ),
+        RelationEnded(
+            relation_id=RelationId(ident("home")),
+            until=Instant(3 * DAY),
+            superseded_by=None,
+            reason="they left",
+        ),
+    )
+
+
+def _changes() -> Iterator[tuple[Entry, ...]]:
+    yield (
+        EntityRetconned(entity_id=_entity("Bill"), replaced_by=_entity("Sam"), reason=TEXTS[2]),
+        FactRetconned(fact_id=FactId(ident("a lie")), replaced_by=None, reason="a lie"),
+        EventRetconned(event_id=EventId(ident("dream")), replaced_by=None, reason="woke up"),
+        RelationRetconned(relation_id=RelationId(ident("rivals")), replaced_by=None, reason="no"),
+    )
+    strider, aragorn, elessar = _entity("Strider"), _entity("Aragorn"), _entity("Elessar")
+    yield (EntitiesMerged(kept=aragorn, merged=strider, members=(), reason="the same man"),)
+    yield (EntitiesMerged(kept=elessar, merged=aragorn, members=(strider,), reason="crowned"),)
+    yield (
+        EntitiesUnmerged(
+            kept=elessar, separated=strider, remaining=(aragorn,), reason="somebody else"
+        ),
+    )
+    scene, later = SceneId(ident("scene")), SceneId(ident("later"))
+    refused = a_decision(
+        status=ProposalStatus.REJECTED, rule="tags", score=None, conflicts=(ident("is small"),)
+    )
+    yield (
+        StoryMoved(story_id=StoryId(ident("arc")), status=StoryStatus.ABANDONED),
+        SceneMoved(scene_id=scene, status=SceneStatus.FINALIZING),
+        SceneMoved(scene_id=later, status=SceneStatus.FINALIZING),
+        SceneNoted(scene_id=later, gm_notes=TEXTS[10]),
+        SceneDated(scene_id=later, time_ref=Instant(6 * DAY)),
+        ProposalDecided(
+            proposal_id=ProposalId(ident("they left")),
+            decision=a_decision(canonical_id=ident("on the road"), made=(ident("on the road"),)),
+        ),
+        ProposalDecided(proposal_id=ProposalId(ident("it burned")), decision=refused),
+    )
+    outcomes = (ident("on the road"),)
+    yield (SceneCompleted(scene_id=scene, outcomes=outcomes, summary="The ring leaves home"),)
+    yield made(a_memory("gossip", "Shire"), a_turn("slip", "later", text="a slip of the tongue"))
+    yield (Erased(targets=(ident("gossip"), ident("slip")), reason="a right"),)
+
+
+def _elsewhere() -> Iterator[tuple[Entry, ...]]:
+    yield made(a_space("elsewhere", parent=SpaceId(ident("multiverse"))))
+    yield a_named("Frodo of elsewhere", tags=("alive",), space=ELSEWHERE)
+    yield made(
+        a_fact("other fact", "Frodo of elsewhere", space=ELSEWHERE),
+        a_memory("other memory", "Frodo of elsewhere", space=ELSEWHERE, text="green hills"),
+        a_story("other story", space=ELSEWHERE),
+        a_scene("other scene", "other story", space=ELSEWHERE),
+        a_turn("other turn", "other scene", space=ELSEWHERE, text="the ring is a toy"),
+        an_axiom("other axiom", space=ELSEWHERE),
+        a_source("other source", space=ELSEWHERE),
+    )
+
+
+def chronicle() -> Mapping[SpaceId, Sequence[Draft]]:
+    """The drafts of each space, in order."""
+    here = (*_opening(), *_play(), *_canon(), *_changes())
+    return {
+        MIDDLE_EARTH: [a_draft(f"here {n}", entries) for n, entries in enumerate(here)],
+        ELSEWHERE: [
+            a_draft(f"there {n}", entries, space=ELSEWHERE)
+            for n, entries in enumerate(_elsewhere())
+        ],
+    }
+
+
+async def write_chronicle(backend: Backend) -> Mapping[SpaceId, Sequence[Draft]]:
+    """Write the chronicle, a second apart; what was written."""
+    written = chronicle()
+    for space, drafts in written.items():
+        for n, draft in enumerate(drafts):
+            backend.clock.move(1_000_000)
+            name = f"{'here' if space == MIDDLE_EARTH else 'there'} {n}"
+            await backend.canon.ledger.append([an_append(name, draft.entries, space=space)])
+    return written

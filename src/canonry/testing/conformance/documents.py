@@ -1,0 +1,221 @@
+"""The contract of `canonry.ports.views.documents.Documents`."""
+
+from canonry.domain.entries import (
+    ProposalDecided,
+    SceneCompleted,
+    SceneMoved,
+    SceneNoted,
+)
+from canonry.domain.ids import EntityId, ProposalId, SceneId, SourceId, SpaceId, StoryId
+from canonry.domain.proposals import Proposal, ProposalStatus, ProposalType
+from canonry.domain.scenes import Scene, SceneStatus, Story, StoryStatus
+from canonry.ports.views.documents import MemoryQuery, ProposalQuery, SceneQuery
+from canonry.testing.conformance.kit import Backend, Contract
+from canonry.testing.conformance.requirements import requirement
+from canonry.testing.scribe import Scribe, thing_named
+from canonry.testing.things import (
+    MIDDLE_EARTH,
+    a_decision,
+    a_memory,
+    a_proposal,
+    a_scene,
+    a_snippet,
+    a_source,
+    a_story,
+    a_turn,
+    ident,
+)
+
+ELSEWHERE = SpaceId(ident("elsewhere"))
+SCENE = SceneId(ident("scene"))
+
+
+class DocumentsContract(Contract):
+    """Provide a fixture `backend` that yields an empty one."""
+
+    @requirement("documents:scenes:filters")
+    async def test_scenes_come_in_the_order_of_play(self, backend: Backend) -> None:
+        """By story and status, with totals."""
+        scribe, documents = Scribe(backend.canon), backend.canon.documents
+        await scribe.make(a_story(), a_story("side"))
+        for name, story, order in (("c", "story", 3), ("a", "story", 1), ("b", "side", 2)):
+            await scribe.make(a_scene(name, story, order=order))
+        there = a_scene("d", "tale", order=4, space=ELSEWHERE)
+        await Scribe(backend.canon, "there", ELSEWHERE).make(there)
+        await scribe.write(
+            SceneCompleted(scene_id=SceneId(ident("c")), outcomes=(), summary="it ends")
+        )
+
+        async def scenes(query: SceneQuery) -> list[str]:
+            page = await documents.scenes(query)
+            assert page.total == len(page.items)
+            return [scene.title for scene in page.items]
+
+        assert await scenes(SceneQuery()) == ["a", "b", "c", "d"]
+        assert await scenes(SceneQuery(story_id=StoryId(ident("story")))) == ["a", "c"]
+        assert await scenes(SceneQuery(status=SceneStatus.COMPLETED)) == ["c"]
+        assert await scenes(SceneQuery(spaces=frozenset((ELSEWHERE,)))) == ["d"]
+        assert await scenes(SceneQuery(spaces=frozenset())) == []
+        page = await documents.scenes(SceneQuery(limit=2, offset=1))
+        assert ([s.title for s in page.items], page.total) == (["b", "c"], 4)
+
+    @requirement("documents:scenes:open")
+    async def test_open_scenes_are_those_being_canonized(self, backend: Backend) -> None:
+        """Until they are completed or taken up again."""
+        scribe, documents = Scribe(backend.canon), backend.canon.documents
+        await scribe.make(a_scene("one"), a_scene("two"), a_scene("three"))
+        one, two = SceneId(ident("one")), SceneId(ident("two"))
+        finalizing = SceneStatus.FINALIZING
+        await scribe.write(SceneMoved(scene_id=one, status=finalizing))
+        await scribe.write(SceneMoved(scene_id=two, status=finalizing))
+
+        assert {s.id for s in await documents.open_scenes(None, limit=9)} == {one, two}
+        assert len(await documents.open_scenes(MIDDLE_EARTH, limit=1)) == 1
+        assert await documents.open_scenes(ELSEWHERE, limit=9) == []
+        await scribe.write(SceneMoved(scene_id=one, status=SceneStatus.ACTIVE))
+        await scribe.write(SceneCompleted(scene_id=two, outcomes=(ident("fact"),), summary="done"))
+        assert await documents.open_scenes(None, limit=9) == []
+        done = await thing_named(backend.canon.state, "two")
+        assert isinstance(done, Scene)
+        assert (done.summary, done.outcomes) == ("done", (ident("fact"),))
+        assert done.completed_at == done.updated_at > done.created_at
+
+    @requirement("documents:scenes:counts")
+    async def test_scenes_and_stories_count_what_is_in_them(self, backend: Backend) -> None:
+        """In one commit and over many; the first scene makes a planned story active."""
+        scribe, state = Scribe(backend.canon), backend.canon.state
+        await scribe.make(a_story(), a_scene(), a_turn("t0"), a_turn("t1"), a_proposal("p0"))
+        await scribe.make(a_turn("t2"), a_proposal("p1"), a_proposal("p2"))
+        await scribe.make(a_scene("later", order=7), a_proposal("ingested", None))
+        await scribe.write(SceneNoted(scene_id=SCENE, gm_notes="watch the door"))
+
+        scene = await thing_named(state, "scene")
+        story = await thing_named(state, "story")
+
+        assert isinstance(scene, Scene)
+        assert isinstance(story, Story)
+        assert (scene.turn_count, scene.proposal_count) == (3, 3)
+        assert scene.gm_notes == "watch the door"
+        assert (story.scene_count, story.last_order) == (2, 7)
+        assert story.status is StoryStatus.ACTIVE
+
+    @requirement("documents:turns:indexes")
+    async def test_turns_are_numbered_within_their_scene(self, backend: Backend) -> None:
+        """Across commits, and apart from other scenes; unknown scenes have none."""
+        scribe, documents = Scribe(backend.canon), backend.canon.documents
+        await scribe.make(a_scene(), a_scene("other"))
+        for n in range(3):
+            await scribe.make(a_turn(f"a{n}"), a_turn(f"b{n}"), a_turn(f"x{n}", "other"))
+
+        turns = await documents.turns(SCENE)
+
+        assert [t.index for t in turns] == [0, 1, 2, 3, 4, 5]
+        assert [t.text for t in turns] == ["a0", "b0", "a1", "b1", "a2", "b2"]
+        other = await documents.turns(SceneId(ident("other")))
+        assert [t.index for t in other] == [0, 1, 2]
+        assert await documents.turns(SceneId(ident("nowhere"))) == []
+
+    @requirement("documents:turns:last")
+    async def test_last_turns_are_the_newest(self, backend: Backend) -> None:
+        """Oldest of them first; more than there are gives all, none gives none."""
+        scribe, documents = Scribe(backend.canon), backend.canon.documents
+        await scribe.make(a_scene(), *(a_turn(f"turn {n}") for n in range(12)))
+
+        async def last(count: int) -> list[int]:
+            return [turn.index for turn in await documents.turns(SCENE, last=count)]
+
+        assert await last(3) == [9, 10, 11]
+        assert await last(1) == [11]
+        assert await last(99) == list(range(12))
+        assert await last(0) == []
+
+    @requirement("documents:turns:after")
+    async def test_turns_are_paged_without_a_gap(self, backend: Backend) -> None:
+        """From before the first to past the last."""
+        scribe, documents = Scribe(backend.canon), backend.canon.documents
+        await scribe.make(a_scene(), *(a_turn(f"turn {n}") for n in range(12)))
+
+        seen: list[int] = []
+        while page := await documents.turns(SCENE, after=seen[-1] if seen else -1, limit=5):
+            assert len(page) <= 5
+            seen += [turn.index for turn in page]
+
+        assert seen == list(range(12))
+        assert await documents.turns(SCENE, after=99) == []
+
+    @requirement("documents:proposals:filters")
+    async def test_proposals_are_found_by_scene_type_and_status(self, backend: Backend) -> None:
+        """Deciding one moves it; those of ingestion have no scene."""
+        scribe, documents = Scribe(backend.canon), backend.canon.documents
+        await scribe.make(a_scene(), a_scene("other"))
+        event, pending = ProposalType.EVENT, ProposalStatus.PENDING
+        for name, scene, kind in (
+            ("one", "scene", ProposalType.FACT),
+            ("two", "scene", event),
+            ("three", "other", event),
+            ("four", None, event),
+        ):
+            await scribe.make(a_proposal(name, scene, type=kind))
+        decision = a_decision(status=ProposalStatus.REJECTED, conflicts=(ident("fact"),))
+        two = ProposalId(ident("two"))
+        decided = await scribe.write(ProposalDecided(proposal_id=two, decision=decision))
+
+        async def proposals(query: ProposalQuery) -> list[str]:
+            page = await documents.proposals(query)
+            assert page.total == len(page.items)
+            return [str(proposal.content["statement"]) for proposal in page.items]
+
+        assert await proposals(ProposalQuery()) == ["one", "two", "three", "four"]
+        assert await proposals(ProposalQuery(scene_id=SCENE)) == ["one", "two"]
+        assert await proposals(ProposalQuery(scene_id=SCENE, status=pending)) == ["one"]
+        assert await proposals(ProposalQuery(type=event, status=pending)) == ["three", "four"]
+        assert await proposals(ProposalQuery(status=ProposalStatus.REJECTED)) == ["two"]
+        assert await proposals(ProposalQuery(spaces=frozenset((ELSEWHERE,)))) == []
+        page = await documents.proposals(ProposalQuery(limit=2, offset=1))
+        assert ([p.id for p in page.items], page.total) == ([two, ident("three")], 4)
+        rejected = await thing_named(backend.canon.state, "two")
+        assert isinstance(rejected, Proposal)
+        assert rejected.decision is not None
+        assert rejected.decision.decided_at == decided.recorded_at
+        assert rejected.decision.conflicts == (ident("fact"),)
+
+    @requirement("documents:memories:order")
+    async def test_memories_come_most_important_first(self, backend: Backend) -> None:
+        """Then the newest; a floor includes its own value."""
+        scribe, documents = Scribe(backend.canon), backend.canon.documents
+        frodo = EntityId(ident("frodo"))
+        for name, importance in (("old", 0.5), ("new", 0.5), ("top", 1.0), ("low", 0.0)):
+            await scribe.make(a_memory(name, importance=importance))
+
+        async def memories(floor: float, limit: int = 20, offset: int = 0) -> list[str]:
+            query = MemoryQuery(entity_id=frodo, min_importance=floor, limit=limit, offset=offset)
+            return [memory.text for memory in (await documents.memories(query)).items]
+
+        assert await memories(0.0) == ["top", "new", "old", "low"]
+        assert await memories(0.5) == ["top", "new", "old"]
+        assert await memories(0.500001) == ["top"]
+        assert await memories(0.0, limit=2, offset=1) == ["new", "old"]
+        assert (await documents.memories(MemoryQuery(entity_id=frodo, limit=1))).total == 4
+
+    @requirement("documents:memories:own")
+    async def test_memories_are_one_characters_own(self, backend: Backend) -> None:
+        """Whatever others remember."""
+        scribe, documents = Scribe(backend.canon), backend.canon.documents
+        await scribe.make(*(a_memory(f"m{n}", "sam", importance=1.0) for n in range(5)))
+        await scribe.make(a_memory("mine", "frodo", importance=0.1))
+
+        page = await documents.memories(MemoryQuery(entity_id=EntityId(ident("frodo"))))
+
+        assert ([m.text for m in page.items], page.total) == (["mine"], 1)
+
+    @requirement("documents:snippets:order")
+    async def test_snippets_come_by_their_index(self, backend: Backend) -> None:
+        """Page by page, of one source."""
+        scribe, documents = Scribe(backend.canon), backend.canon.documents
+        await scribe.make(a_source(), a_source("other"), a_snippet("x", "other"))
+        for n in (3, 1, 0, 2):
+            await scribe.make(a_snippet(f"s{n}", index=n))
+
+        page = await documents.snippets(SourceId(ident("source")), limit=2, offset=1)
+
+        assert ([s.text for s in page.items], page.total) == (["s1", "s2"], 4)

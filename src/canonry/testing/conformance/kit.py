@@ -1,0 +1,95 @@
+"""What all contracts share: a backend as they see it; gaps are data, and no test is overridden."""
+
+from collections import Counter
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import ClassVar, TypeAlias, TypeVar
+
+import pytest
+
+from canonry.ports.records.blobs import Blobs
+from canonry.ports.views.upkeep import Upkeep
+from canonry.testing.conformance.requirements import REQUIREMENTS
+from canonry.testing.worlds import HandClock
+from canonry.usecases.canon import Canon
+
+T = TypeVar("T")
+
+Opening: TypeAlias = Callable[[], Awaitable["Backend"]]
+Damage: TypeAlias = Callable[[], Awaitable[None]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Damages:
+    """How to harm a store behind its back, by what is harmed; `verify` must find each one.
+
+    Each acts on what `canonry.testing.conformance.chronicle` has written. `views` can be rebuilt,
+    `records` cannot; `blob` alters the bytes under a digest.
+    """
+
+    views: Mapping[str, Damage]
+    records: Mapping[str, Damage]
+    blob: Callable[[str], Awaitable[None]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Backend:
+    """An empty store that a contract may fill; None stands for what the backend does not have.
+
+    `another` opens a different, empty store of the same kind; `reopen` closes this one and opens
+    the same store again, `second` opens the same store beside it (as
+    another process would), `open_backup` opens a folder that `upkeep.backup` wrote, and `close`
+    closes. The fixture closes whatever these gave. `files` lists every file of the store.
+    """
+
+    canon: Canon
+    blobs: Blobs
+    clock: HandClock
+    another: Opening
+    upkeep: Upkeep | None = None
+    close: Callable[[], Awaitable[None]] | None = None
+    reopen: Opening | None = None
+    second: Opening | None = None
+    open_backup: Callable[[Path], Awaitable["Backend"]] | None = None
+    files: Callable[[], Iterable[Path]] | None = None
+    damages: Damages | None = None
+
+
+def present(part: T | None) -> T:
+    """The part of a backend that its contract needs."""
+    assert part is not None, "this contract is for backends that have this; leave it out"
+    return part
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KnownGap:
+    """A promise this backend does not keep yet; its test must fail until the gap is closed."""
+
+    requirement: str
+    reason: str
+
+
+@pytest.mark.anyio
+class Contract:
+    """Subclass a contract, give it a fixture `backend` that yields a `Backend`, and run pytest."""
+
+    known_gaps: ClassVar[tuple[KnownGap, ...]] = ()
+
+    @pytest.fixture(autouse=True)
+    def _apply_known_gaps(self, request: pytest.FixtureRequest) -> None:
+        reasons = {gap.requirement: gap.reason for gap in self.known_gaps}
+        unknown = sorted(reasons.keys() - REQUIREMENTS.keys())
+        assert not unknown, f"gaps of promises that nobody makes: {unknown}"
+        for mark in request.node.iter_markers("requirement"):
+            if mark.args[0] in reasons:
+                gap = pytest.mark.xfail(reason=reasons[mark.args[0]], strict=True)
+                request.node.add_marker(gap)
+
+    async def test_contract_is_not_weakened(self) -> None:
+        """A backend states a gap in `known_gaps`; it does not rewrite or drop a test."""
+        tellers = Counter(name for part in type(self).__mro__ for name in vars(part))
+        told_twice = sorted(
+            n for n, count in tellers.items() if n.startswith("test_") and count > 1
+        )
+        assert not told_twice, f"overridden contract tests: {told_twice}"

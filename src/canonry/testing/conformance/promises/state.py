@@ -1,0 +1,121 @@
+"""What `canonry.ports.views.state.State` promises."""
+
+from collections.abc import Mapping
+from typing import Final
+
+from canonry.testing.conformance.promises import Requirement
+
+STATE: Final[Mapping[str, Requirement]] = {
+    "state:things:round-trip": Requirement(
+        promise="Things of every kind are found by id, equal to what was folded.",
+        because="A view is the fold of the log, and nothing else.",
+    ),
+    "state:things:absent": Requirement(
+        promise="Ids that name nothing are left out, whatever text they are; many may be asked.",
+        because="Ids come from agents, and agents invent some.",
+    ),
+    "state:entities:tags": Requirement(
+        promise="all_of, any_of and none_of select by the tags that hold now, also combined.",
+        because="Who is alive and here is the most frequent question.",
+    ),
+    "state:entities:filters": Requirement(
+        promise="Space, type, class and level select, alone and combined with tags.",
+        because="A faction called like a character is not that character.",
+    ),
+    "state:entities:patterns": Requirement(
+        promise="name_pattern is a case-insensitive substring in which only * and % are wild.",
+        because="Names hold brackets, dots and underscores.",
+    ),
+    "state:entities:pages": Requirement(
+        promise="Pages follow (created_at, id) without gap or repetition, with the exact total.",
+        because="Agents count what they see.",
+    ),
+    "state:entities:current": Requirement(
+        promise="Queries follow changes of tags, names and levels, and leave out merged ones.",
+        because="An index that lags tells an old truth.",
+    ),
+    "state:entities:named": Requirement(
+        promise="entities_named finds canon entities of a type by normalised name, oldest first.",
+        because="Two names that a reader cannot tell apart are one.",
+    ),
+    "state:observations:order": Requirement(
+        promise="observations gives exactly one entity's, past a position, in log order.",
+        because="The history of an entity is told from its beginning.",
+    ),
+    "state:facts:overlap": Requirement(
+        promise="start and end select by overlap of half-open intervals, each may be missing.",
+        because="A fact that ended when another began did not hold then.",
+    ),
+    "state:facts:timeless": Requirement(
+        promise="A fact without time overlaps everything until a later one supersedes it.",
+        because="Most facts are simply true.",
+    ),
+    "state:facts:undated-end": Requirement(
+        promise="A fact superseded without a date keeps its interval and names its heir.",
+        because="Nobody knows when it ended, but that it did.",
+    ),
+    "state:facts:filters": Requirement(
+        promise="Space, entities, level, authority and type select facts, alone and combined.",
+        because="Whose word it was matters as much as what was said.",
+    ),
+    "state:facts:pages": Requirement(
+        promise="Pages of facts follow (created_at, id) without gap, with the exact total.",
+        because="A fact about two of the entities asked for is still one fact.",
+    ),
+    "state:facts:stating": Requirement(
+        promise="facts_stating finds facts that say the same but for case and spaces.",
+        because="Saying something twice does not make it two facts.",
+    ),
+    "state:events:order": Requirement(
+        promise="Events come by their own time where known, else by their recording.",
+        because="A timeline is in the order of the world.",
+    ),
+    "state:events:filters": Requirement(
+        promise="Space, entities, scene and level select events.",
+        because="A timeline of one hero is not that of the world.",
+    ),
+    "state:events:causes": Requirement(
+        promise="causes_of finds the events that brought any of the given ones about.",
+        because="Causes must not run in circles, and only this shows a circle.",
+    ),
+    "state:relations:direction": Requirement(
+        promise="direction selects by end: out, in or any; an edge within the set comes once.",
+        because="Loving is not being loved.",
+    ),
+    "state:relations:filters": Requirement(
+        promise="Space, type and currency select; ended and retconned edges are not current.",
+        because="An old alliance is history.",
+    ),
+    "state:relations:pages": Requirement(
+        promise="Pages of relations follow (created_at, id) without gap, with the exact total.",
+        because="A king has many subjects.",
+    ),
+    "state:spaces:filters": Requirement(
+        promise="spaces selects by kind and parent, page by page.",
+        because="A multiverse lists its universes.",
+    ),
+    "state:lists:own-space": Requirement(
+        promise="axioms, sources and stories are those of one space, page by page.",
+        because="A law of one world is none of another.",
+    ),
+    "state:history:as-known": Requirement(
+        promise="things_as_known_at gives each thing as it stood after every single position.",
+        because="Why something was decided shows only in what was known then.",
+    ),
+    "state:history:position-at": Requirement(
+        promise="position_at gives the last position recorded at or before an instant.",
+        because="People ask by date, logs answer by position.",
+    ),
+    "state:history:erased": Requirement(
+        promise="An erased thing is told by no past: there is its tombstone, or nothing.",
+        because="The past must not tell what the present forgot.",
+    ),
+    "state:fields:provenance": Requirement(
+        promise="Each field of an entity names the observation that it comes from, after storing.",
+        because="Every value can be traced to its evidence.",
+    ),
+    "state:reads:own-writes": Requirement(
+        promise="A read that begins after an append was acknowledged sees it, in every view.",
+        because="An agent reads what it has just written.",
+    ),
+}

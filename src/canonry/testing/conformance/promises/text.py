@@ -1,0 +1,45 @@
+"""What `canonry.ports.views.text.Text` promises."""
+
+from collections.abc import Mapping
+from typing import Final
+
+from canonry.testing.conformance.promises import Requirement
+
+TEXT: Final[Mapping[str, Requirement]] = {
+    "text:search:finds": Requirement(
+        promise="Passages that share a word are found; more and rarer words rank higher.",
+        because="Recall is what the agent sees of the past.",
+    ),
+    "text:search:score": Requirement(
+        promise="Scores lie in (0, 1], fall along the hits, and `terms` are words that matched.",
+        because="Scores of several recalls are weighed against each other.",
+    ),
+    "text:search:ties": Requirement(
+        promise="The same search gives the same hits; equal texts come in the order of their ids.",
+        because="A reply that changes without cause cannot be tested or cached.",
+    ),
+    "text:search:words": Requirement(
+        promise="Words are those of canonry.domain.words: case, accents and ligatures folded.",
+        because="Every backend must find the same.",
+    ),
+    "text:search:frequent": Requirement(
+        promise="A word that every passage holds still finds passages.",
+        because="Dropping frequent words is for speed and must not lose the only word.",
+    ),
+    "text:search:hostile": Requirement(
+        promise="No text of a query is syntax: quotes, operators, wildcards, long or empty text.",
+        because="Queries come from models, and models write anything.",
+    ),
+    "text:search:filters": Requirement(
+        promise="collection, spaces, entities, source_id, without_scene and limit select exactly.",
+        because="A character must not recall what only another knows.",
+    ),
+    "text:search:isolated": Requirement(
+        promise="What other spaces hold changes neither hits nor scores of a space.",
+        because="Scores would tell what another tenant writes about.",
+    ),
+    "text:search:current": Requirement(
+        promise="A passage is found as it is now: new ones at once, erased ones never.",
+        because="What was erased must not be recalled.",
+    ),
+}

@@ -1,0 +1,40 @@
+"""Every promise that a port makes, by a stable id `port:subject:promise`.
+
+A promise without a test, and a test without a promise, both fail `tests/meta`.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Any, Final, TypeVar
+
+import pytest
+
+from canonry.testing.conformance.promises import Requirement
+from canonry.testing.conformance.promises.blobs import BLOBS
+from canonry.testing.conformance.promises.documents import DOCUMENTS
+from canonry.testing.conformance.promises.ledger import LEDGER
+from canonry.testing.conformance.promises.state import STATE
+from canonry.testing.conformance.promises.text import TEXT
+from canonry.testing.conformance.promises.upkeep import UPKEEP
+
+_Test = TypeVar("_Test", bound=Callable[..., Any])
+
+REQUIREMENTS: Final[Mapping[str, Requirement]] = {
+    **LEDGER,
+    **BLOBS,
+    **STATE,
+    **DOCUMENTS,
+    **TEXT,
+    **UPKEEP,
+}
+
+
+def requirement(requirement_id: str) -> Callable[[_Test], _Test]:
+    """Mark a test as the proof of one promise; an unknown id fails at import."""
+    if requirement_id not in REQUIREMENTS:
+        raise KeyError(requirement_id)
+
+    def apply(test: _Test) -> _Test:
+        marked: _Test = pytest.mark.requirement(requirement_id)(test)
+        return marked
+
+    return apply

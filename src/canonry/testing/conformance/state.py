@@ -1,0 +1,10 @@
+"""The contract of `canonry.ports.views.state.State`, put together from its parts."""
+
+from canonry.testing.conformance.state_entities import EntityContract
+from canonry.testing.conformance.state_facts import FactContract
+from canonry.testing.conformance.state_graph import GraphContract
+from canonry.testing.conformance.state_history import HistoryContract
+
+
+class StateContract(EntityContract, FactContract, GraphContract, HistoryContract):
+    """All that a state view promises."""

@@ -1,0 +1,203 @@
+"""The contract of reading things by id, relations by their ends, and the lists of a space."""
+
+from typing import Any
+
+from canonry.domain.entries import RelationEnded, RelationRetconned
+from canonry.domain.ids import EntityId, RelationId, SpaceId
+from canonry.domain.relations import Relation
+from canonry.domain.spaces import SpaceKind
+from canonry.domain.time import Instant
+from canonry.ports.views.documents import MemoryQuery, SceneQuery
+from canonry.ports.views.state import EntityQuery, FactQuery, RelationQuery
+from canonry.testing.conformance.chronicle import write_chronicle
+from canonry.testing.conformance.hostile import TEXTS
+from canonry.testing.conformance.kit import Backend, Contract
+from canonry.testing.conformance.requirements import requirement
+from canonry.testing.scribe import Scribe
+from canonry.testing.things import (
+    MIDDLE_EARTH,
+    a_fact,
+    a_memory,
+    a_relation,
+    a_scene,
+    a_source,
+    a_space,
+    a_story,
+    a_turn,
+    an_axiom,
+    an_entity,
+    ident,
+)
+
+ELSEWHERE = SpaceId(ident("elsewhere"))
+
+
+def some(*names: str) -> frozenset[EntityId]:
+    """Entities as a query takes them."""
+    return frozenset(EntityId(ident(name)) for name in names)
+
+
+async def edges(backend: Backend, *names: str, **query: Any) -> list[str]:
+    """The types of the relations that match, in order."""
+    asked = RelationQuery(entities=some(*names), **query)
+    page = await backend.canon.state.relations(asked)
+    assert page.total == len(page.items)
+    return [relation.rel_type for relation in page.items]
+
+
+class GraphContract(Contract):
+    """Provide a fixture `backend` that yields an empty one."""
+
+    @requirement("state:things:round-trip")
+    async def test_things_of_every_kind_are_found(self, backend: Backend) -> None:
+        """All of the chronicle, each equal to what was made but for what the fold sets."""
+        await write_chronicle(backend)
+        names = ("space", "friends", "magic fades", "snippet 4", "arc", "turn 3", "ingested")
+
+        found = await backend.canon.state.things(ident(name) for name in names)
+
+        assert set(found) == {ident(name) for name in names}
+        assert all(thing.position > 0 and thing.changed_at > 0 for thing in found.values())
+        snippet: Any = found[ident("snippet 4")]
+        assert (snippet.text, snippet.index, snippet.section) == (TEXTS[4], 4, "I")
+        space: Any = found[ident("space")]
+        assert (space.id, space.description) == (MIDDLE_EARTH, TEXTS[4])
+
+    @requirement("state:things:absent")
+    async def test_unknown_ids_are_left_out(self, backend: Backend) -> None:
+        """Among thousands, and whatever text they are."""
+        await Scribe(backend.canon).make(a_fact("one"))
+        strange = [*TEXTS, "not-a-uuid", ident("one").upper(), ident("one")[:-1]]
+        many = [ident(f"nobody {n}") for n in range(2_500)]
+
+        found = await backend.canon.state.things([*strange, *many, ident("one"), ident("one")])
+
+        assert set(found) == {ident("one")}
+        assert await backend.canon.state.things([]) == {}
+
+    @requirement("state:relations:direction")
+    async def test_direction_selects_by_end(self, backend: Backend) -> None:
+        """An edge between two of the entities asked for comes once, and so does a loop."""
+        scribe = Scribe(backend.canon)
+        await scribe.make(a_relation("1", "ann", "bob", rel_type="LOVES"))
+        await scribe.make(a_relation("2", "bob", "cid", rel_type="HATES"))
+        await scribe.make(a_relation("3", "ann", "ann", rel_type="KNOWS"))
+
+        assert await edges(backend, "ann") == ["LOVES", "KNOWS"]
+        assert await edges(backend, "ann", direction="out") == ["LOVES", "KNOWS"]
+        assert await edges(backend, "ann", direction="in") == ["KNOWS"]
+        assert await edges(backend, "bob", direction="in") == ["LOVES"]
+        assert await edges(backend, "bob", direction="out") == ["HATES"]
+        assert await edges(backend, "ann", "bob") == ["LOVES", "HATES", "KNOWS"]
+        assert await edges(backend, "ann", "bob", direction="in") == ["LOVES", "KNOWS"]
+        assert await edges(backend) == ["LOVES", "HATES", "KNOWS"]
+        assert await edges(backend, "nobody") == []
+
+    @requirement("state:relations:filters")
+    async def test_space_type_and_currency_select(self, backend: Backend) -> None:
+        """What ended or was retconned is only found when old edges are wanted."""
+        scribe = Scribe(backend.canon)
+        for name in ("ONE", "TWO", "THREE"):
+            await scribe.make(a_relation(name, "ann", "bob", rel_type=name))
+        there = a_relation("FOUR", "ann", "bob", rel_type="FOUR", space=ELSEWHERE)
+        await Scribe(backend.canon, "there", ELSEWHERE).make(there)
+        one, two = (RelationId(ident(n)) for n in ("ONE", "TWO"))
+        until = Instant(7)
+        await scribe.write(
+            RelationEnded(relation_id=one, until=until, superseded_by=None, reason="over"),
+            RelationRetconned(relation_id=two, replaced_by=None, reason="never"),
+        )
+        here = frozenset((MIDDLE_EARTH,))
+
+        assert await edges(backend, "ann", spaces=here) == ["ONE", "TWO", "THREE"]
+        assert await edges(backend, "ann", spaces=here, current=True) == ["THREE"]
+        assert await edges(backend, "bob", spaces=frozenset((ELSEWHERE,))) == ["FOUR"]
+        assert await edges(backend, "bob", spaces=frozenset()) == []
+        assert await edges(backend, "ann", rel_type="TWO") == ["TWO"]
+        assert await edges(backend, "ann", rel_type="TWO", current=True) == []
+        assert await edges(backend, rel_type="THREE", direction="out", current=True) == ["THREE"]
+
+    @requirement("state:relations:pages")
+    async def test_pages_of_relations_have_no_gap(self, backend: Backend) -> None:
+        """For one end, for both, and for all."""
+        scribe = Scribe(backend.canon)
+        for n in range(4):
+            backend.clock.move(1_000)
+            await scribe.make(*(a_relation(f"{n}/{m}", "king", f"man {m}") for m in range(4)))
+
+        for names in (("king",), ("king", "man 0", "man 1"), ()):
+            seen: list[Relation] = []
+            for offset in range(0, 20, 3):
+                query = RelationQuery(entities=some(*names), limit=3, offset=offset)
+                page = await backend.canon.state.relations(query)
+                assert page.total == 16
+                seen += page.items
+            assert len(seen) == 16
+            assert seen == sorted(seen, key=lambda r: (r.created_at, r.id))
+
+    @requirement("state:spaces:filters")
+    async def test_spaces_are_listed_by_kind_and_parent(self, backend: Backend) -> None:
+        """Page by page, oldest first."""
+        state, many = backend.canon.state, SpaceId(ident("many"))
+        scribe = Scribe(backend.canon)
+        await scribe.make(a_space("many", kind=SpaceKind.MULTIVERSE))
+        await scribe.make(a_space("one", parent=many))
+        await scribe.make(a_space("two", parent=many))
+        await scribe.make(a_space("alone"))
+
+        async def listed(limit: int = 10, offset: int = 0, **chosen: Any) -> list[str]:
+            asked: dict[str, Any] = {"kind": None, "parent": None, **chosen}
+            page = await state.spaces(**asked, limit=limit, offset=offset)
+            assert page.total >= len(page.items)
+            return [space.name for space in page.items]
+
+        assert await listed() == ["many", "one", "two", "alone"]
+        assert await listed(kind=SpaceKind.MULTIVERSE) == ["many"]
+        assert await listed(parent=many) == ["one", "two"]
+        assert await listed(kind=SpaceKind.MULTIVERSE, parent=many) == []
+        assert await listed(limit=2, offset=1) == ["one", "two"]
+
+    @requirement("state:lists:own-space")
+    async def test_lists_are_of_one_space(self, backend: Backend) -> None:
+        """Axioms, sources and stories, with totals past the page."""
+        state = backend.canon.state
+        for name, space in (("here", MIDDLE_EARTH), ("there", ELSEWHERE)):
+            scribe = Scribe(backend.canon, name, space)
+            for n in range(3):
+                what = f"{name} {n}"
+                await scribe.make(
+                    an_axiom(f"law {what}", space=space),
+                    a_source(f"book {what}", space=space),
+                    a_story(f"tale {what}", space=space),
+                )
+
+        axioms = await state.axioms(ELSEWHERE, limit=2, offset=1)
+        sources = await state.sources(MIDDLE_EARTH, limit=2, offset=0)
+        stories = await state.stories(ELSEWHERE, limit=10, offset=2)
+
+        assert (axioms.total, sources.total, stories.total) == (3, 3, 3)
+        assert [a.statement for a in axioms.items] == ["law there 1", "law there 2"]
+        assert [s.title for s in sources.items] == ["book here 0", "book here 1"]
+        assert [s.title for s in stories.items] == ["tale there 2"]
+        assert (await state.axioms(SpaceId(ident("no")), limit=9, offset=0)).total == 0
+
+    @requirement("state:reads:own-writes")
+    async def test_every_view_shows_what_was_acknowledged(self, backend: Backend) -> None:
+        """Entities, facts, scenes, turns and memories, right after each append."""
+        canon, scribe = backend.canon, Scribe(backend.canon)
+        await scribe.make(a_story(), a_scene())
+        for n in range(1, 6):
+            await scribe.make(
+                an_entity(f"entity {n}"),
+                a_fact(f"fact {n}"),
+                a_turn(f"turn {n}"),
+                a_memory(f"memory {n}"),
+            )
+            frodo = MemoryQuery(entity_id=EntityId(ident("frodo")))
+
+            assert (await canon.state.entities(EntityQuery())).total == n
+            assert (await canon.state.facts(FactQuery())).total == n
+            assert len(await canon.documents.turns(a_scene().id)) == n
+            assert (await canon.documents.memories(frodo)).total == n
+            (scene,) = (await canon.documents.scenes(SceneQuery())).items
+            assert scene.turn_count == n

@@ -1,0 +1,81 @@
+"""The contract of looking back: things as they were known, and positions by instant."""
+
+from canonry.domain.canon import fold
+from canonry.domain.commits import ORIGIN, Position
+from canonry.domain.entries import Erased, Thing, Tombstone
+from canonry.domain.ids import SpaceId
+from canonry.domain.time import Instant
+from canonry.testing.conformance.answers import HISTORY
+from canonry.testing.conformance.chronicle import write_chronicle
+from canonry.testing.conformance.kit import Backend, Contract
+from canonry.testing.conformance.requirements import requirement
+from canonry.testing.scribe import Scribe
+from canonry.testing.things import MIDDLE_EARTH, a_fact, ident
+
+
+class HistoryContract(Contract):
+    """Provide a fixture `backend` that yields an empty one."""
+
+    @requirement("state:history:as-known")
+    async def test_every_past_is_the_fold_of_its_prefix(self, backend: Backend) -> None:
+        """At every position of the chronicle, for all kinds that have a history."""
+        written = await write_chronicle(backend)
+
+        for space in written:
+            things: dict[str, Thing] = {}
+            log = await backend.canon.ledger.read(space, after=ORIGIN, limit=100)
+            everything = set(await _ids(backend, space))
+            for commit in log:
+                things.update(fold(commit, things).things)
+                past = await backend.canon.state.things_as_known_at(everything, commit.position)
+                expected = {i: t for i, t in things.items() if isinstance(t, HISTORY)}
+                assert {i: t for i, t in past.items() if isinstance(t, HISTORY)} == expected
+            assert await backend.canon.state.things_as_known_at(everything, ORIGIN) == {}
+
+    @requirement("state:history:position-at")
+    async def test_instants_find_positions(self, backend: Backend) -> None:
+        """Before the first, at each, between two and after the last; another space has none."""
+        scribe, state = Scribe(backend.canon), backend.canon.state
+        start = backend.clock.now()
+        for n in range(3):
+            await scribe.make(a_fact(f"fact {n}"))
+            backend.clock.move(1_000)
+
+        async def at(microseconds: int) -> int:
+            return await state.position_at(MIDDLE_EARTH, Instant(start + microseconds))
+
+        assert [await at(m) for m in (-1, 0, 999, 1_000, 1_500, 2_000, 10**12)] == [
+            0,
+            1,
+            1,
+            2,
+            2,
+            3,
+            3,
+        ]
+        nowhere = SpaceId(ident("nowhere"))
+        assert await state.position_at(nowhere, Instant(start + 10**12)) == ORIGIN
+
+    @requirement("state:history:erased")
+    async def test_no_past_tells_what_was_erased(self, backend: Backend) -> None:
+        """Before, at and after the erasure."""
+        scribe, state = Scribe(backend.canon), backend.canon.state
+        await scribe.make(a_fact("a right to be forgotten"))
+        await scribe.make(a_fact("another"))
+        target = ident("a right to be forgotten")
+        await scribe.write(Erased(targets=(target,), reason="a right"))
+
+        for position in range(4):
+            past = await state.things_as_known_at([target], Position(position))
+            assert all(isinstance(thing, Tombstone) for thing in past.values())
+        now = await state.things([target])
+        assert isinstance(now[target], Tombstone)
+
+
+async def _ids(backend: Backend, space: SpaceId) -> set[str]:
+    """Every id that the log of `space` names."""
+    log = await backend.canon.ledger.read(space, after=ORIGIN, limit=100)
+    things: dict[str, Thing] = {}
+    for commit in log:
+        things.update(fold(commit, things).things)
+    return set(things)

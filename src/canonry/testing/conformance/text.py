@@ -1,0 +1,225 @@
+"""The contract of `canonry.ports.views.text.Text`."""
+
+from typing import Any
+
+import pytest
+
+from canonry.domain.entries import Erased, SceneCompleted
+from canonry.domain.ids import EntityId, SceneId, SpaceId
+from canonry.domain.passages import Collection
+from canonry.domain.words import terms_of
+from canonry.ports.views.text import Hit, TextQuery
+from canonry.testing.conformance.hostile import TEXTS
+from canonry.testing.conformance.kit import Backend, Contract
+from canonry.testing.conformance.requirements import requirement
+from canonry.testing.scribe import Scribe
+from canonry.testing.things import (
+    MIDDLE_EARTH,
+    a_memory,
+    a_scene,
+    a_snippet,
+    a_source,
+    a_turn,
+    ident,
+)
+
+ELSEWHERE = SpaceId(ident("elsewhere"))
+HERE = frozenset((MIDDLE_EARTH,))
+SYNTAX = (
+    *TEXTS,
+    'fire"',
+    "fire AND (ring OR",
+    "NOT fire",
+    "NEAR(fire ring, 2)",
+    "fire*",
+    "text : fire",
+    "{text space} : fire",
+    "^fire + ring",
+    "-fire",
+    "fire; DELETE FROM passages",
+    f'fire" OR space:"{ELSEWHERE}',
+    "\U0001f409",
+    "fire " + " ".join(f"word{n}" for n in range(3_000)),
+    "a" * 50_000,
+)
+
+
+async def hits(backend: Backend, text: str, **query: Any) -> list[Hit]:
+    """The hits among turns and summaries unless the query names another collection."""
+    asked = {"collection": Collection.SCENES, "spaces": HERE, "limit": 50, **query}
+    return list(await backend.canon.text.search(TextQuery(text=text, **asked)))
+
+
+async def ids(backend: Backend, text: str, **query: Any) -> set[str]:
+    """What was found, in no order."""
+    return {hit.passage.id for hit in await hits(backend, text, **query)}
+
+
+def called(*names: str) -> set[str]:
+    """The ids made from these names."""
+    return {ident(name) for name in names}
+
+
+class TextContract(Contract):
+    """Provide a fixture `backend` that yields an empty one."""
+
+    @requirement("text:search:finds")
+    async def test_passages_with_more_and_rarer_words_come_first(self, backend: Backend) -> None:
+        """A passage without any of the words is not found."""
+        scribe = Scribe(backend.canon)
+        await scribe.make(
+            a_turn("both", text="the dragon burns gold today"),
+            a_turn("rare", text="the dragon sleeps until noon"),
+            a_turn("none", text="nothing happens here at all"),
+            *(a_turn(f"common {n}", text=f"much gold lies in room{n}") for n in range(6)),
+        )
+
+        found = await hits(backend, "Dragon, gold?")
+
+        assert [h.passage.id for h in found[:2]] == [ident("both"), ident("rare")]
+        expected = called("both", "rare", *(f"common {n}" for n in range(6)))
+        assert {h.passage.id for h in found} == expected
+
+    @requirement("text:search:score")
+    async def test_scores_fall_and_terms_are_told(self, backend: Backend) -> None:
+        """A hit carries the whole passage."""
+        scribe = Scribe(backend.canon)
+        await scribe.make(a_scene(), a_turn("one", text="Dragon fire"), a_turn("two", text="fire"))
+
+        found = await hits(backend, "dragon FIRE zebra")
+
+        scores = [h.score for h in found]
+        assert all(0 < score <= 1 for score in scores)
+        assert scores == sorted(scores, reverse=True)
+        assert set(found[0].terms) <= {"dragon", "fire"}
+        assert all(set(h.terms) & set(terms_of(h.passage.text)) for h in found)
+        first = found[0].passage
+        assert (first.id, first.text, first.kind) == (ident("one"), "Dragon fire", "turn")
+        assert (first.space, first.scene_id) == (MIDDLE_EARTH, ident("scene"))
+        assert first.at == backend.clock.now()
+
+    @requirement("text:search:ties")
+    async def test_equal_texts_come_in_the_order_of_their_ids(self, backend: Backend) -> None:
+        """Whatever order they were told in; a smaller limit gives a prefix."""
+        scribe = Scribe(backend.canon)
+        for n in range(9):
+            await scribe.make(a_turn(f"turn {n}", text="the same old song"))
+
+        found = [h.passage.id for h in await hits(backend, "song")]
+
+        assert found == sorted(called(*(f"turn {n}" for n in range(9))))
+        assert [h.passage.id for h in await hits(backend, "song", limit=4)] == found[:4]
+        assert await hits(backend, "song") == await hits(backend, "song")
+
+    @requirement("text:search:words")
+    @pytest.mark.parametrize(
+        ("told", "asked"),
+        [
+            ("\u00c9owyn rides", "eowyn"),
+            ("eowyn rides", "\u00c9OWYN"),
+            ("Stra\u00dfe", "STRASSE"),
+            ("\ufb01re", "fire"),
+            ("snake_case", "snake"),
+            ("d'Arc", "arc"),
+            ("\uff26\uff35\uff2c\uff2c", "full"),
+            ("\u039f\u0394\u03a5\u03a3", "\u03bf\u03b4\u03c5\u03c3"),
+            ("x\u00b2 + 1", "x2"),
+            ("\u6c49\u5b57", "\u6c49\u5b57"),
+            ("agent 007", "007"),
+        ],
+    )
+    async def test_words_are_folded(self, backend: Backend, told: str, asked: str) -> None:
+        """Case, accents, ligatures and widths, as the domain folds them."""
+        await Scribe(backend.canon).make(a_turn("told", text=told), a_turn("other", text="no"))
+
+        assert await ids(backend, asked) == called("told")
+
+    @requirement("text:search:frequent")
+    async def test_word_in_every_passage_still_finds(self, backend: Backend) -> None:
+        """Alone, and beside a word that nobody uses."""
+        scribe = Scribe(backend.canon)
+        await scribe.make(*(a_turn(f"turn {n}", text=f"the tale {n}") for n in range(60)))
+
+        assert len(await hits(backend, "the", limit=100)) == 60
+        assert len(await hits(backend, "the zebra", limit=10)) == 10
+        assert ident("turn 7") in await ids(backend, "the 7")
+
+    @requirement("text:search:hostile")
+    async def test_no_query_is_syntax(self, backend: Backend) -> None:
+        """Each finds what shares its words, or nothing, and never another space."""
+        scribe, there = Scribe(backend.canon), Scribe(backend.canon, "there", ELSEWHERE)
+        await scribe.make(a_turn("here", text="fire"))
+        await there.make(a_turn("there", text="fire ring space", space=ELSEWHERE))
+
+        for text in SYNTAX:
+            expected = called("here") if "fire" in terms_of(text) else set()
+            assert await ids(backend, text) == expected, text[:50]
+
+    @requirement("text:search:filters")
+    async def test_filters_select_exactly(self, backend: Backend) -> None:
+        """Collection, spaces, entities, source, scene and limit."""
+        scribe, sam = Scribe(backend.canon), EntityId(ident("sam"))
+        there = Scribe(backend.canon, "there", ELSEWHERE)
+        await scribe.make(
+            a_scene(),
+            a_scene("later"),
+            a_turn("t1", text="fire", entity_id=sam),
+            a_turn("t2", "later", text="fire"),
+            a_memory("m1", "sam", text="fire"),
+            a_memory("m2", "frodo", text="fire", scene_id=SceneId(ident("later"))),
+            a_source(),
+            a_snippet("s1", text="fire"),
+            a_snippet("s2", "other", text="fire"),
+        )
+        await there.make(a_turn("t3", "far", text="fire", space=ELSEWHERE))
+        memories, snippets = Collection.MEMORIES, Collection.SNIPPETS
+        later = ident("later")
+
+        assert await ids(backend, "fire") == called("t1", "t2")
+        assert await ids(backend, "fire", spaces=None) == called("t1", "t2", "t3")
+        assert await ids(backend, "fire", spaces=frozenset((ELSEWHERE,))) == called("t3")
+        assert await ids(backend, "fire", spaces=frozenset()) == set()
+        assert await ids(backend, "fire", entities=frozenset((sam,))) == called("t1")
+        assert await ids(backend, "fire", without_scene=later) == called("t1")
+        mine = frozenset((ident("frodo"), ident("nobody")))
+        assert await ids(backend, "fire", collection=memories) == called("m1", "m2")
+        assert await ids(backend, "fire", collection=memories, entities=mine) == called("m2")
+        assert await ids(backend, "fire", collection=memories, without_scene=later) == called("m1")
+        source = {"collection": snippets, "source_id": ident("source")}
+        assert await ids(backend, "fire", collection=snippets) == called("s1", "s2")
+        assert await ids(backend, "fire", **source) == called("s1")
+        assert len(await hits(backend, "fire", limit=1)) == 1
+
+    @requirement("text:search:isolated")
+    async def test_other_spaces_change_nothing(self, backend: Backend) -> None:
+        """Neither what is found, nor in which order, nor any score."""
+        scribe, there = Scribe(backend.canon), Scribe(backend.canon, "there", ELSEWHERE)
+        await scribe.make(
+            a_turn("one", text="dragon gold"),
+            a_turn("two", text="dragon dragon sleeps"),
+            a_turn("three", text="gold gold gold and more"),
+        )
+        before = await hits(backend, "dragon gold")
+        await there.make(
+            *(a_turn(f"far {n}", "far", text="gold " * n, space=ELSEWHERE) for n in range(40))
+        )
+
+        assert await hits(backend, "dragon gold") == before
+
+    @requirement("text:search:current")
+    async def test_search_follows_changes(self, backend: Backend) -> None:
+        """A summary is found once the scene is completed, and an erased memory never again."""
+        scribe = Scribe(backend.canon)
+        scene = SceneId(ident("scene"))
+        await scribe.make(a_scene(participants=(EntityId(ident("sam")),)), a_memory(text="zebra"))
+        memories = {"collection": Collection.MEMORIES}
+
+        assert await ids(backend, "homecoming") == set()
+        assert await ids(backend, "zebra", **memories) == called("memory")
+        await scribe.write(
+            SceneCompleted(scene_id=scene, outcomes=(), summary="a long homecoming"),
+            Erased(targets=(ident("memory"),), reason="a right"),
+        )
+        (hit,) = await hits(backend, "homecoming", entities=frozenset((ident("sam"),)))
+        assert (hit.passage.id, hit.passage.kind) == (scene, "scene_summary")
+        assert await ids(backend, "zebra", **memories) == set()

@@ -1,0 +1,313 @@
+"""The contract of `canonry.ports.views.upkeep.Upkeep`."""
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from canonry.domain.commits import ORIGIN, Position
+from canonry.domain.entities import Entity
+from canonry.domain.entries import EntitiesMerged, EntitiesUnmerged, Erased, Tombstone
+from canonry.domain.errors import Conflict
+from canonry.domain.ids import EntityId
+from canonry.domain.passages import Collection
+from canonry.ports.views.state import FactQuery
+from canonry.ports.views.text import TextQuery
+from canonry.ports.views.upkeep import Verification
+from canonry.testing.conformance.answers import answers
+from canonry.testing.conformance.chronicle import SECRET, write_chronicle
+from canonry.testing.conformance.kit import Backend, Contract, present
+from canonry.testing.conformance.log import whole_log
+from canonry.testing.conformance.requirements import requirement
+from canonry.testing.scribe import Scribe, made
+from canonry.testing.things import MIDDLE_EARTH, a_fact, a_named, a_turn, an_observation, ident
+
+
+def quiet(done: int, total: int | None) -> None:
+    """Listen to progress: it grows, and stays below its total."""
+    assert done >= 0
+    assert total is None or done <= total
+
+
+async def verified(backend: Backend) -> Verification:
+    """What verify says."""
+    return await present(backend.upkeep).verify(quiet)
+
+
+async def heads(backend: Backend) -> dict[str, tuple[int, str]]:
+    """The heads as the ledger tells them."""
+    return {h.space: (h.position, h.hash) for h in await backend.canon.ledger.heads(limit=100)}
+
+
+async def keep_writing(backend: Backend, count: int) -> None:
+    """One commit after the other, each giving way."""
+    scribe = Scribe(backend.canon, "busy")
+    for n in range(count):
+        await scribe.make(a_fact(f"busy {n}", "Frodo"), a_turn(f"busy turn {n}"))
+        await asyncio.sleep(0)
+
+
+def traces(backend: Backend, text: str) -> list[str]:
+    """The files of the store that hold the bytes of `text`."""
+    return [p.name for p in present(backend.files)() if text.encode() in p.read_bytes()]
+
+
+def content(folder: Path) -> dict[str, str]:
+    """The files of a folder with what they say."""
+    return {path.name: path.read_text() for path in folder.iterdir()}
+
+
+class UpkeepContract(Contract):
+    """For backends that offer `upkeep`, `files`, `open_backup` and `damages`."""
+
+    @requirement("upkeep:verify:good")
+    async def test_good_store_verifies(self, backend: Backend) -> None:
+        """All kinds of entries; the numbers are those of the log."""
+        await write_chronicle(backend)
+
+        seen = await verified(backend)
+
+        assert seen.findings == ()
+        assert seen.commits == len(await whole_log(backend))
+        assert seen.things > 50
+        assert dict(seen.heads) == await heads(backend)
+
+    @requirement("upkeep:verify:empty")
+    async def test_upkeep_of_an_empty_store(self, backend: Backend, tmp_path: Path) -> None:
+        """Nothing to find, to fold, to copy or to collect."""
+        upkeep = present(backend.upkeep)
+
+        assert (await verified(backend)).findings == ()
+        assert await upkeep.rebuild(quiet) == 0
+        assert await upkeep.backup(tmp_path / "copy", quiet) == {}
+        assert await upkeep.collect_orphans() == 0
+        assert (await verified(backend)).commits == 0
+
+    @requirement("upkeep:verify:finds-altered-records")
+    async def test_altered_records_are_found(self, backend: Backend) -> None:
+        """Each damage that the backend knows, on a store of its own."""
+        for name in present(backend.damages).records:
+            fresh = await backend.another()
+            await write_chronicle(fresh)
+            await present(fresh.damages).records[name]()
+
+            assert (await verified(fresh)).findings != (), name
+
+    @requirement("upkeep:verify:finds-altered-views")
+    async def test_altered_views_are_found(self, backend: Backend) -> None:
+        """Each damage that the backend knows, on a store of its own; the finding says where."""
+        for name in present(backend.damages).views:
+            fresh = await backend.another()
+            await write_chronicle(fresh)
+            await present(fresh.damages).views[name]()
+
+            findings = (await verified(fresh)).findings
+
+            assert findings != (), name
+            assert all(finding.where and finding.what for finding in findings)
+
+    @requirement("upkeep:verify:while-serving")
+    async def test_verify_sees_one_moment(self, backend: Backend) -> None:
+        """Writing goes on meanwhile."""
+        await write_chronicle(backend)
+
+        seen, _ = await asyncio.gather(verified(backend), keep_writing(backend, 40))
+
+        assert seen.findings == ()
+
+    @requirement("upkeep:rebuild:equals-incremental")
+    async def test_rebuilt_views_are_the_same(self, backend: Backend) -> None:
+        """Every query answers as before, also after further commits."""
+        await write_chronicle(backend)
+        before = await answers(backend.canon)
+
+        folded = await present(backend.upkeep).rebuild(quiet)
+
+        assert folded == len(await whole_log(backend))
+        assert await answers(backend.canon) == before
+        await keep_writing(backend, 3)
+        assert (await verified(backend)).findings == ()
+
+    @requirement("upkeep:rebuild:repairs")
+    async def test_altered_views_are_repaired(self, backend: Backend) -> None:
+        """Each damage that the backend knows."""
+        for name in present(backend.damages).views:
+            fresh = await backend.another()
+            await write_chronicle(fresh)
+            before = await answers(fresh.canon)
+            await present(fresh.damages).views[name]()
+            await present(fresh.upkeep).rebuild(quiet)
+
+            assert (await verified(fresh)).findings == (), name
+            assert await answers(fresh.canon) == before, name
+
+    @requirement("upkeep:rebuild:while-serving")
+    async def test_rebuild_misses_no_commit(self, backend: Backend) -> None:
+        """Those appended while it ran are in the views."""
+        await write_chronicle(backend)
+        facts = (await backend.canon.state.facts(FactQuery())).total
+
+        await asyncio.gather(present(backend.upkeep).rebuild(quiet), keep_writing(backend, 40))
+
+        assert (await backend.canon.state.facts(FactQuery())).total == facts + 40
+        assert (await verified(backend)).findings == ()
+
+    @requirement("upkeep:backup:opens")
+    async def test_backup_is_the_store(self, backend: Backend, tmp_path: Path) -> None:
+        """Heads, log and answers; later commits are not in it."""
+        await write_chronicle(backend)
+        await Scribe(backend.canon, "large").make(a_turn("book", text="word " * 100_000))
+        log, told = await whole_log(backend), await answers(backend.canon)
+
+        held = await present(backend.upkeep).backup(tmp_path / "copy", quiet)
+        await keep_writing(backend, 3)
+        copy = await present(backend.open_backup)(tmp_path / "copy")
+
+        assert dict(held) == await heads(copy)
+        assert await whole_log(copy) == log
+        assert await answers(copy.canon) == told
+        assert (await verified(copy)).findings == ()
+
+    @requirement("upkeep:backup:while-serving")
+    async def test_backup_of_a_busy_store_is_a_prefix(
+        self, backend: Backend, tmp_path: Path
+    ) -> None:
+        """It verifies, and the original log begins with it."""
+        await write_chronicle(backend)
+
+        held, _ = await asyncio.gather(
+            present(backend.upkeep).backup(tmp_path / "copy", quiet), keep_writing(backend, 40)
+        )
+        copy = await present(backend.open_backup)(tmp_path / "copy")
+
+        assert dict(held) == await heads(copy)
+        assert (await verified(copy)).findings == ()
+        log = await backend.canon.ledger.read_sealed(MIDDLE_EARTH, after=ORIGIN, limit=500)
+        kept = await copy.canon.ledger.read_sealed(MIDDLE_EARTH, after=ORIGIN, limit=500)
+        assert list(log[: len(kept)]) == list(kept)
+
+    @requirement("upkeep:backup:refuses-a-used-target")
+    async def test_used_target_is_left_alone(self, backend: Backend, tmp_path: Path) -> None:
+        """A folder with anything in it."""
+        (tmp_path / "precious").write_text("mine")
+
+        with pytest.raises(Conflict) as caught:
+            await present(backend.upkeep).backup(tmp_path, quiet)
+
+        assert caught.value.code == "backup.exists"
+        assert content(tmp_path) == {"precious": "mine"}
+
+    @requirement("upkeep:purge:leaves-no-trace")
+    async def test_purged_text_is_in_no_file(self, backend: Backend) -> None:
+        """A small memory and a large turn; search finds neither."""
+        await write_chronicle(backend)
+        scribe = Scribe(backend.canon, "large")
+        await scribe.make(a_turn("large secret", text=f"{SECRET}-large " * 20_000))
+        targets = (ident("secret"), ident("large secret"))
+        assert traces(backend, SECRET)
+        await scribe.write(Erased(targets=targets, reason="a right"))
+
+        dropped = await present(backend.upkeep).purge(MIDDLE_EARTH, targets)
+
+        assert dropped == 2
+        assert traces(backend, SECRET) == []
+        things = await backend.canon.state.things(targets)
+        assert all(isinstance(thing, Tombstone) for thing in things.values())
+        for collection in Collection:
+            query = TextQuery(collection=collection, text=SECRET.replace("-", " "))
+            assert all(SECRET not in h.passage.text for h in await backend.canon.text.search(query))
+
+    @requirement("upkeep:purge:verifies")
+    async def test_purged_store_verifies(self, backend: Backend) -> None:
+        """Also after rebuild, which gives the same answers; turns keep their numbers."""
+        await write_chronicle(backend)
+        targets = (ident("secret"), ident("turn 1"), ident("dream"), ident("at home"))
+        await Scribe(backend.canon, "eraser").write(Erased(targets=targets, reason="a right"))
+        before = await heads(backend)
+
+        await present(backend.upkeep).purge(MIDDLE_EARTH, targets)
+        told = await answers(backend.canon)
+
+        assert await heads(backend) == before
+        assert (await verified(backend)).findings == ()
+        await present(backend.upkeep).rebuild(quiet)
+        assert await answers(backend.canon) == told
+        assert (await verified(backend)).findings == ()
+
+    @requirement("upkeep:purge:restored-elsewhere")
+    async def test_purged_log_is_restored_elsewhere(self, backend: Backend) -> None:
+        """Byte by byte; what was erased is a tombstone there as well."""
+        await write_chronicle(backend)
+        targets = (ident("secret"), ident("turn 1"), ident("dream"), ident("at home"))
+        await Scribe(backend.canon, "eraser").write(Erased(targets=targets, reason="a right"))
+        await present(backend.upkeep).purge(MIDDLE_EARTH, targets)
+        log = await whole_log(backend)
+
+        copy = await backend.another()
+        await copy.canon.ledger.restore(log)
+
+        assert await whole_log(copy) == log
+        assert await answers(copy.canon) == await answers(backend.canon)
+        assert (await verified(copy)).findings == ()
+        assert traces(copy, SECRET) == []
+
+    @requirement("upkeep:purge:merged")
+    async def test_purged_entity_leaves_no_trace_in_others(self, backend: Backend) -> None:
+        """It was merged into another and separated again; the other stays, and so does its past."""
+        scribe, entity_ids = Scribe(backend.canon), (ident("ann"), ident("bob"))
+        ann, bob = map(EntityId, entity_ids)
+        said = an_observation("bob", "bob said", fields={"description": SECRET})
+        await scribe.write(*a_named("ann"), *a_named("bob"), *made(said))
+        await scribe.write(EntitiesMerged(kept=ann, merged=bob, members=(), reason=SECRET))
+        await scribe.write(EntitiesUnmerged(kept=ann, separated=bob, remaining=(), reason=""))
+        targets = (bob, ident("bob said"), ident("bob/born"))
+        await scribe.write(Erased(targets=targets, reason="a right"))
+
+        await present(backend.upkeep).purge(MIDDLE_EARTH, targets)
+
+        assert traces(backend, SECRET) == []
+        assert (await verified(backend)).findings == ()
+        for position in range(1, 5):
+            past = await backend.canon.state.things_as_known_at([ann], Position(position))
+            assert SECRET not in repr(past)
+            assert isinstance(past[ann], Entity)
+
+    @requirement("upkeep:purge:keeps-the-rest")
+    async def test_purge_drops_nothing_else(self, backend: Backend) -> None:
+        """All other entries read back as they were, and a second purge drops nothing."""
+        await write_chronicle(backend)
+        target = ident("secret")
+        await Scribe(backend.canon, "eraser").write(Erased(targets=(target,), reason="a right"))
+        before = await whole_log(backend)
+
+        dropped = await present(backend.upkeep).purge(MIDDLE_EARTH, [target])
+        again = await present(backend.upkeep).purge(MIDDLE_EARTH, [target])
+
+        after = await whole_log(backend)
+        assert (dropped, again) == (1, 0)
+        pairs = [(a, b) for a, b in zip(before, after, strict=True) if a != b]
+        ((was, now),) = pairs
+        assert was.body == now.body
+        assert [p for p, q in zip(was.parts, now.parts, strict=True) if p != q] == [was.parts[2]]
+        assert now.parts[2] is None
+
+    @requirement("upkeep:orphans:kept-when-young")
+    async def test_young_and_used_blobs_are_kept(self, backend: Backend) -> None:
+        """Whatever nobody refers to yet may be about to be named."""
+        await Scribe(backend.canon).make(a_turn("book", text="word " * 100_000))
+        digest = await backend.blobs.put(b"about to be named " * 10_000)
+
+        assert await present(backend.upkeep).collect_orphans() == 0
+        assert await backend.blobs.get(digest)
+        log = await backend.canon.ledger.read(MIDDLE_EARTH, after=Position(0), limit=1)
+        assert "word word" in repr(log[0].entries)
+
+    @requirement("upkeep:facts:told")
+    async def test_facts_about_the_store_are_told(self, backend: Backend) -> None:
+        """As texts and numbers under names."""
+        await write_chronicle(backend)
+
+        told = await present(backend.upkeep).facts_about_store()
+
+        assert told
+        assert all(isinstance(value, str | int) for value in told.values())

@@ -1,0 +1,252 @@
+"""Hypothesis strategies for values and things; ids are those of `things.ident` over few names."""
+
+from collections.abc import Mapping
+from functools import cache
+from typing import Any, Final, TypeVar
+
+from hypothesis import strategies as st
+
+from canonry.domain.entities import Entity, EntityClass, EntityType
+from canonry.domain.facts import Axiom, AxiomDomain, Event, Fact, FactType
+from canonry.domain.ids import (
+    AxiomId,
+    EntityId,
+    EventId,
+    FactId,
+    MemoryId,
+    ObservationId,
+    ProposalId,
+    RelationId,
+    TurnId,
+)
+from canonry.domain.memories import Memory
+from canonry.domain.observations import Observation
+from canonry.domain.proposals import Proposal, ProposalType
+from canonry.domain.provenance import Authority, CanonLevel, Evidence, EvidenceKind
+from canonry.domain.relations import Relation
+from canonry.domain.scenes import Speaker, Turn
+from canonry.domain.time import DAY, Instant
+from canonry.testing.conformance.hostile import YEAR_9999, YEAR_ONE
+from canonry.testing.things import (
+    a_fact,
+    a_memory,
+    a_proposal,
+    a_relation,
+    a_turn,
+    an_axiom,
+    an_entity,
+    an_event,
+    an_observation,
+    ident,
+)
+
+T = TypeVar("T")
+
+NAMES: Final = ("Frodo", "frodo  ", "Sam", "Strider", "Aragorn", "\u00c9owyn", "Moria [gate]")
+TAGS: Final = ("alive", "dead", "hidden", "at:moria", "at:shire")
+EDGES: Final = ("ALLY_OF", "ENEMY_OF", "LOCATED_IN", "OWNS")
+
+confidences: Final = st.floats(0.0, 1.0)
+instants: Final = st.integers(YEAR_ONE, YEAR_9999).map(Instant)
+days: Final = st.integers(-3, 3).map(lambda day: Instant(day * DAY))
+"""Few instants, so that bounds meet."""
+evidences: Final = st.builds(
+    Evidence, kind=st.sampled_from(EvidenceKind), ref=st.integers(0, 5).map(lambda n: ident(str(n)))
+)
+evidence_lists: Final = st.lists(evidences, max_size=2).map(tuple)
+levels: Final = st.sampled_from((CanonLevel.CANON, CanonLevel.CANON, CanonLevel.PROPOSED))
+
+
+@cache
+def texts(max_size: int = 30) -> st.SearchStrategy[str]:
+    """Any text that passes the gateway: no NUL, no lone surrogate."""
+    letters = st.characters(exclude_categories=["Cs"], exclude_characters="\x00")
+    return st.text(letters, max_size=max_size)
+
+
+@cache
+def sentences() -> st.SearchStrategy[str]:
+    """Texts that share words."""
+    words = st.sampled_from(("ring", "fire", "the", "Gold", "dragon", "\u00e9cho", "7", "--"))
+    return st.lists(words, max_size=6).map(" ".join)
+
+
+@cache
+def json_values() -> st.SearchStrategy[Any]:
+    """Anything that JSON can say exactly."""
+    plain = (
+        st.none()
+        | st.booleans()
+        | st.integers(-(2**53), 2**53)
+        | st.floats(allow_nan=False, allow_infinity=False)
+        | texts()
+    )
+    return st.recursive(
+        plain,
+        lambda inner: st.lists(inner, max_size=3) | st.dictionaries(texts(8), inner, max_size=3),
+        max_leaves=6,
+    )
+
+
+@cache
+def property_maps() -> st.SearchStrategy[Mapping[str, Any]]:
+    """What a thing may say about itself."""
+    return st.dictionaries(texts(8), json_values(), max_size=3)
+
+
+@cache
+def fields() -> st.SearchStrategy[Mapping[str, Any]]:
+    """What an observation may say."""
+    return st.fixed_dictionaries(
+        {},
+        optional={
+            "name": st.sampled_from(NAMES),
+            "description": texts(),
+            "state_tags": st.dictionaries(st.sampled_from(TAGS), st.booleans(), max_size=3),
+            "properties.age": st.integers(0, 99) | json_values(),
+            "properties.title": texts(),
+        },
+    )
+
+
+def entities(thing_id: str) -> st.SearchStrategy[Entity]:
+    """An entity without observations."""
+    return st.builds(
+        an_entity,
+        id=st.just(EntityId(thing_id)),
+        entity_class=st.sampled_from(EntityClass),
+        entity_type=st.sampled_from((EntityType.CHARACTER, EntityType.LOCATION)),
+        level=levels,
+        authority=st.sampled_from(Authority),
+        confidence=confidences,
+        evidence=evidence_lists,
+    )
+
+
+def observations(thing_id: str, entity_id: str) -> st.SearchStrategy[Observation]:
+    """What somebody said about an entity."""
+    return st.builds(
+        an_observation,
+        st.just(""),
+        st.just(""),
+        id=st.just(ObservationId(thing_id)),
+        entity_id=st.just(EntityId(entity_id)),
+        fields=fields(),
+        authority=st.sampled_from(Authority),
+        confidence=confidences,
+        evidence=evidence_lists,
+        observed_at=st.none() | instants,
+        correction=st.booleans(),
+    )
+
+
+def _some(ids: list[str]) -> st.SearchStrategy[tuple[EntityId, ...]]:
+    if not ids:
+        return st.just(())
+    return st.lists(st.sampled_from(ids).map(EntityId), max_size=3).map(tuple)
+
+
+def facts(thing_id: str, about: list[str]) -> st.SearchStrategy[Fact]:
+    """A fact about some of `about`."""
+    return st.builds(
+        a_fact,
+        id=st.just(FactId(thing_id)),
+        statement=sentences(),
+        fact_type=st.sampled_from(FactType),
+        properties=property_maps(),
+        time_ref=st.none() | days,
+        duration=st.none() | st.integers(0, 3).map(lambda n: n * 86_400),
+        involved=_some(about),
+        confidence=confidences,
+        authority=st.sampled_from(Authority),
+        evidence=evidence_lists,
+        level=levels,
+    )
+
+
+def events(thing_id: str, about: list[str], effects: list[str]) -> st.SearchStrategy[Event]:
+    """An event about some of `about` that may have had effects."""
+    caused = st.lists(st.sampled_from(effects).map(EventId), max_size=2) if effects else st.just([])
+    return st.builds(
+        an_event,
+        id=st.just(EventId(thing_id)),
+        title=texts(),
+        description=sentences(),
+        time_ref=st.none() | days,
+        severity=st.integers(0, 10),
+        involved=_some(about),
+        causes=caused.map(tuple),
+        evidence=evidence_lists,
+        level=levels,
+    )
+
+
+def relations(thing_id: str, ends: list[str]) -> st.SearchStrategy[Relation]:
+    """An edge between two of `ends`, which may be the same."""
+    return st.builds(
+        a_relation,
+        st.just(""),
+        st.just(""),
+        st.just(""),
+        id=st.just(RelationId(thing_id)),
+        rel_type=st.sampled_from(EDGES),
+        from_id=st.sampled_from(ends).map(EntityId),
+        to_id=st.sampled_from(ends).map(EntityId),
+        properties=property_maps(),
+        since=st.none() | days,
+        evidence=evidence_lists,
+        level=levels,
+    )
+
+
+def axioms(thing_id: str) -> st.SearchStrategy[Axiom]:
+    """A law of a world."""
+    return st.builds(
+        an_axiom,
+        id=st.just(AxiomId(thing_id)),
+        statement=texts(),
+        domain=st.sampled_from(AxiomDomain),
+        confidence=confidences,
+    )
+
+
+def turns(thing_id: str, scene: str, speakers: list[str]) -> st.SearchStrategy[Turn]:
+    """Something said in the scene whose id is `scene`."""
+    who = st.none() | st.sampled_from(speakers).map(EntityId) if speakers else st.none()
+    return st.builds(
+        a_turn,
+        id=st.just(TurnId(thing_id)),
+        scene_id=st.just(scene),
+        speaker=st.sampled_from(Speaker),
+        entity_id=who,
+        text=sentences() | texts(),
+    )
+
+
+def proposals(thing_id: str, scene: str | None) -> st.SearchStrategy[Proposal]:
+    """A change that somebody wants."""
+    return st.builds(
+        a_proposal,
+        id=st.just(ProposalId(thing_id)),
+        scene_id=st.just(scene),
+        type=st.sampled_from(ProposalType),
+        content=property_maps(),
+        original=property_maps(),
+        evidence=evidence_lists,
+        confidence=confidences,
+        authority=st.sampled_from(Authority),
+        turn_index=st.none() | st.integers(0, 9),
+    )
+
+
+def memories(thing_id: str, entity_id: str) -> st.SearchStrategy[Memory]:
+    """What a character believes."""
+    return st.builds(
+        a_memory,
+        id=st.just(MemoryId(thing_id)),
+        entity_id=st.just(EntityId(entity_id)),
+        text=sentences() | texts(),
+        emotional_valence=st.floats(-1.0, 1.0),
+        importance=st.sampled_from((0.0, 0.25, 0.5, 1.0)),
+        certainty=confidences,
+    )

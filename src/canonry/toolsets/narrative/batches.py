@@ -1,0 +1,45 @@
+"""The batch tool: several calls in one, run in parallel, answered in order, each on its own."""
+
+import asyncio
+from typing import Any, Final
+
+from canonry.domain.errors import BrokenInvariant
+from canonry.gateway.tool import ANYONE, Arguments, CallTool, Reply, Tool
+from canonry.toolsets.narrative.schemas import OBJECT, TEXT, array, obj
+from canonry.usecases.caller import Caller
+from canonry.usecases.canon import Canon
+
+_CALLS_MAX: Final = 50
+_CALL: Final = obj({"name": TEXT}, {"arguments": {**OBJECT, "default": {}}})
+
+
+async def _together(call: CallTool, arguments: Arguments) -> Reply:
+    calls = arguments["calls"]
+    replies = await asyncio.gather(*(call(each["name"], each["arguments"]) for each in calls))
+    return {"results": list(replies)}
+
+
+async def _never(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
+    del canon, caller, arguments  # the gateway composes this tool of other calls
+    raise BrokenInvariant("tool.composed", "a composed tool is not run by itself")
+
+
+_RESULT: Final[dict[str, Any]] = {"type": "object"}
+
+TOOLS: Final[tuple[Tool, ...]] = (
+    Tool(
+        name="batch_call",
+        title="Batch call",
+        description=(
+            "Call several tools in parallel; results come in order, each a reply or an error. "
+            "Use it only for calls that do not depend on each other."
+        ),
+        input_schema=obj({"calls": {**array(_CALL), "minItems": 1, "maxItems": _CALLS_MAX}}),
+        output_schema=obj({"results": array(_RESULT)}),
+        roles=ANYONE,
+        run=_never,
+        compose=_together,
+        read_only=False,
+        extension=True,
+    ),
+)

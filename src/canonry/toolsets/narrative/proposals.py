@@ -1,0 +1,227 @@
+"""Proposal tools: stage what should become canon, look at what is staged, decide by hand."""
+
+from typing import Any, Final
+
+from canonry.domain.errors import InvalidInput
+from canonry.domain.proposals import Proposal, ProposalStatus, ProposalType
+from canonry.domain.provenance import Evidence, EvidenceKind
+from canonry.domain.time import render_instant
+from canonry.gateway.tool import ANYONE, Arguments, Reply, Tool
+from canonry.toolsets.narrative.arguments import (
+    authority_of,
+    checked_list,
+    limit_of,
+    offset_of,
+    optional_text,
+    optional_uuid,
+    uuid_of,
+)
+from canonry.toolsets.narrative.contract import contract_tool
+from canonry.toolsets.narrative.pages import PAGING, QUERY_MAX
+from canonry.toolsets.narrative.present import listing
+from canonry.toolsets.narrative.present_documents import (
+    PROPOSAL,
+    PROPOSAL_STATUS,
+    PROPOSAL_TYPE,
+    present_proposal,
+)
+from canonry.toolsets.narrative.schemas import (
+    AUTHORITY,
+    INSTANT,
+    OBJECT,
+    SHARE,
+    UUID,
+    array,
+    enum,
+    obj,
+)
+from canonry.usecases.caller import Caller
+from canonry.usecases.canon import Canon
+from canonry.usecases.commit_change import Receipt
+from canonry.usecases.create_proposal import Suggestion, create_loose_proposal, create_proposal
+from canonry.usecases.evaluate_proposal import Verdict, evaluate_proposal
+from canonry.usecases.list_proposals import list_proposals
+from canonry.usecases.receipts import the_made
+
+_STAGED: Final = obj({"proposal_id": UUID, "status": PROPOSAL_STATUS, "created_at": INSTANT})
+_LOOSE_EVIDENCE: Final = array(
+    obj({"type": enum("snippet", "source", "rule"), "ref_id": UUID}),
+)
+
+
+async def _create(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
+    receipt = await create_proposal(
+        canon,
+        caller,
+        uuid_of(arguments, "scene_id"),
+        optional_uuid(arguments, "turn_id"),
+        _suggestion_of(arguments),
+    )
+    return _staged(receipt)
+
+
+async def _propose(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
+    universe_id = uuid_of(arguments, "universe_id")
+    receipt = await create_loose_proposal(canon, caller, universe_id, _suggestion_of(arguments))
+    return _staged(receipt)
+
+
+def _suggestion_of(arguments: Arguments) -> Suggestion:
+    cited = checked_list(arguments["evidence"], "evidence")
+    return Suggestion(
+        type=ProposalType(arguments["type"]),
+        content=arguments["content"],
+        evidence=tuple(dict.fromkeys(map(_evidence_of, cited))),
+        confidence=float(arguments["confidence"]),
+        authority=authority_of(arguments),
+    )
+
+
+def _evidence_of(given: Arguments) -> Evidence:
+    return Evidence(kind=EvidenceKind(given["type"]), ref=uuid_of(given, "ref_id"))
+
+
+def _staged(receipt: Receipt) -> Reply:
+    return {
+        "proposal_id": the_made(receipt, Proposal).id,
+        "status": ProposalStatus.PENDING.value,
+        "created_at": render_instant(receipt.recorded_at),
+    }
+
+
+async def _evaluate(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
+    proposal_id = uuid_of(arguments, "proposal_id")
+    verdict = Verdict(
+        status=ProposalStatus(arguments["decision"]),
+        rationale=optional_text(arguments, "rationale", canon.policy.limits.description) or "",
+        canonical_id=_canonical_id_of(arguments),
+    )
+    done = await evaluate_proposal(canon, caller, proposal_id, verdict)
+    return {
+        "proposal_id": proposal_id,
+        "status": done.status.value,
+        "evaluated_at": render_instant(done.evaluated_at),
+    }
+
+
+def _canonical_id_of(arguments: Arguments) -> str | None:
+    canonical_id = optional_uuid(arguments, "canonical_id")
+    accepted = arguments["decision"] == ProposalStatus.ACCEPTED
+    if accepted and canonical_id is None:
+        message = "name in /canonical_id what the proposal became; write that first"
+        raise InvalidInput("proposal.canonical-id-missing", message, path="/canonical_id")
+    if not accepted and canonical_id is not None:
+        message = "a rejected proposal became nothing; leave /canonical_id out"
+        raise InvalidInput("proposal.canonical-id-unexpected", message, path="/canonical_id")
+    return canonical_id
+
+
+async def _pending(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
+    page = await list_proposals(
+        canon,
+        caller,
+        scene_id=optional_uuid(arguments, "scene_id"),
+        proposal_type=_type_of(arguments),
+        status=ProposalStatus.PENDING,
+        limit=limit_of(arguments, default=50, maximum=QUERY_MAX),
+    )
+    return {"proposals": [present_proposal(each) for each in page.items], "total": page.total}
+
+
+async def _query(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
+    status = arguments.get("status")
+    page = await list_proposals(
+        canon,
+        caller,
+        universe_id=optional_uuid(arguments, "universe_id"),
+        scene_id=optional_uuid(arguments, "scene_id"),
+        proposal_type=_type_of(arguments),
+        status=None if status is None else ProposalStatus(status),
+        limit=limit_of(arguments, default=50, maximum=QUERY_MAX),
+        offset=offset_of(arguments),
+    )
+    return {"proposals": [present_proposal(each) for each in page.items], "total": page.total}
+
+
+def _type_of(arguments: Arguments) -> ProposalType | None:
+    word: Any = arguments.get("type")
+    return None if word is None else ProposalType(word)
+
+
+TOOLS: Final[tuple[Tool, ...]] = (
+    contract_tool(
+        "mongodb_create_proposed_change",
+        title="Propose a change in a scene",
+        description=(
+            "Propose that something said in an active scene becomes canon; it is judged when the "
+            "scene is canonized."
+        ),
+        output_schema=_STAGED,
+        run=_create,
+        read_only=False,
+    ),
+    contract_tool(
+        "mongodb_evaluate_proposal",
+        title="Evaluate proposal",
+        description=(
+            "Accept a pending proposal, naming what you wrote for it, or reject it; this does not "
+            "write canon itself."
+        ),
+        output_schema=obj(
+            {"proposal_id": UUID, "status": PROPOSAL_STATUS, "evaluated_at": INSTANT}
+        ),
+        run=_evaluate,
+        read_only=False,
+        idempotent=True,
+    ),
+    contract_tool(
+        "mongodb_get_pending_proposals",
+        title="Get pending proposals",
+        description="List the proposals that wait for a decision, oldest first.",
+        output_schema=listing("proposals", PROPOSAL),
+        run=_pending,
+        read_only=True,
+        idempotent=True,
+    ),
+    Tool(
+        name="mongodb_propose_change",
+        title="Propose a change without a scene",
+        description="Propose a change that a document brings up and no scene does, citing it.",
+        input_schema=obj(
+            {
+                "universe_id": UUID,
+                "type": PROPOSAL_TYPE,
+                "content": OBJECT,
+                "evidence": _LOOSE_EVIDENCE,
+                "confidence": SHARE,
+                "authority": AUTHORITY,
+            }
+        ),
+        output_schema=_STAGED,
+        roles=ANYONE,
+        run=_propose,
+        read_only=False,
+        extension=True,
+    ),
+    Tool(
+        name="mongodb_query_proposals",
+        title="Query proposals",
+        description="List proposals with their verdicts: what was accepted or refused, and why.",
+        input_schema=obj(
+            {},
+            {
+                "universe_id": UUID,
+                "scene_id": UUID,
+                "type": PROPOSAL_TYPE,
+                "status": PROPOSAL_STATUS,
+                **PAGING,
+            },
+        ),
+        output_schema=listing("proposals", PROPOSAL),
+        roles=ANYONE,
+        run=_query,
+        read_only=True,
+        idempotent=True,
+        extension=True,
+    ),
+)

@@ -1,0 +1,23 @@
+"""The canon as use cases see it: the ports that they are given, and nothing else."""
+
+from dataclasses import dataclass
+
+from canonry.domain.policy import Policy
+from canonry.ports.records.ledger import Ledger
+from canonry.ports.views.documents import Documents
+from canonry.ports.views.state import State
+from canonry.ports.views.text import Text
+from canonry.ports.world import Clock, Identities
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Canon:
+    """Everything a use case may touch."""
+
+    ledger: Ledger
+    state: State
+    documents: Documents
+    text: Text
+    clock: Clock
+    identities: Identities
+    policy: Policy

@@ -1,0 +1,114 @@
+"""Gather the recalled part of a scene's context: what resembles it; a mind is read by its owner."""
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from canonry.domain.entities import Entity
+from canonry.domain.entries import Thing
+from canonry.domain.errors import Unavailable
+from canonry.domain.memories import Memory
+from canonry.domain.passages import Collection
+from canonry.domain.scenes import Scene, Turn
+from canonry.ports.views.text import Hit, TextQuery
+from canonry.usecases.canon import Canon
+from canonry.usecases.involved import family_of
+from canonry.usecases.recall_memories import WORDS_MISSING, rank_for
+
+TURNS_ASKED: Final = 3
+"""How many of the last turns the default query takes up."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Remembrance:
+    """A memory with its owner, its score, and the words that called it up."""
+
+    memory: Memory
+    owner: Entity
+    score: float
+    terms: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recollections:
+    """Each best first; `things` holds what the passages come from and lie in, by id."""
+
+    scenes: Sequence[Hit] = ()
+    memories: Sequence[Remembrance] = ()
+    rules: Sequence[Hit] = ()
+    things: Mapping[str, Thing]
+    degraded: tuple[str, ...] = ()
+
+
+def query_of(scene: Scene, turns: Sequence[Turn], asked: str | None, *, limit: int) -> str:
+    """What to recall by: the question asked, else purpose, title and the last turns."""
+    if asked is not None:
+        return asked
+    told = (turn.text for turn in reversed(turns[-TURNS_ASKED:]))
+    words = " ".join(text for text in (scene.purpose, scene.title, *told) if text)
+    return words[:limit]
+
+
+async def gather_recalled(
+    canon: Canon, scene: Scene, participants: Sequence[Entity], query: str
+) -> Recollections:
+    """Passages of other scenes and of rules, and memories of the participants and nobody else.
+
+    Where words cannot be searched the lists stay empty or fall back to importance and recency,
+    and `degraded` says so.
+    """
+    (scenes, no_scenes), (rules, no_rules), (memories, no_memories) = await asyncio.gather(
+        _passages(canon, scene, Collection.SCENES, query),
+        _passages(canon, scene, Collection.SNIPPETS, query),
+        _memories(canon, scene, participants, query),
+    )
+    wanted = {i for hit in (*scenes, *rules) for i in _ids_of(hit)}
+    things = await canon.state.things(wanted) if wanted else {}
+    return Recollections(
+        scenes=scenes,
+        memories=memories,
+        rules=rules,
+        things=things,
+        degraded=tuple(sorted({*no_scenes, *no_rules, *no_memories})),
+    )
+
+
+def _ids_of(hit: Hit) -> tuple[str, ...]:
+    passage = hit.passage
+    return tuple(i for i in (passage.id, passage.scene_id, passage.source_id) if i is not None)
+
+
+async def _passages(
+    canon: Canon, scene: Scene, collection: Collection, query: str
+) -> tuple[Sequence[Hit], tuple[str, ...]]:
+    asked = TextQuery(
+        collection=collection,
+        text=query,
+        spaces=frozenset((scene.space,)),
+        without_scene=scene.id if collection is Collection.SCENES else None,
+        limit=canon.policy.context.recalled,
+    )
+    try:
+        return await canon.text.search(asked), ()
+    except Unavailable:
+        return (), (WORDS_MISSING,)
+
+
+async def _memories(
+    canon: Canon, scene: Scene, participants: Sequence[Entity], query: str
+) -> tuple[Sequence[Remembrance], tuple[str, ...]]:
+    owners = {mind: owner for owner in participants for mind in family_of(owner)}
+    if not owners:
+        return (), ()
+    ranked = await rank_for(canon, scene.space, frozenset(owners), query)
+    best = [
+        Remembrance(
+            memory=memory,
+            owner=owners[memory.entity_id],
+            score=score,
+            terms=ranked.terms.get(memory.id, ()),
+        )
+        for memory, score in ranked.memories[: canon.policy.context.recalled]
+    ]
+    return best, ranked.degraded

@@ -1,0 +1,88 @@
+"""Get an entity as of a time: as the world was then, or as the canon knew it then."""
+
+from dataclasses import replace
+from typing import Final
+
+from canonry.domain.commits import ORIGIN, Position
+from canonry.domain.entities import Entity
+from canonry.domain.errors import InvalidInput, NotFound, Unavailable
+from canonry.domain.ids import EntityId
+from canonry.domain.merge import accumulate
+from canonry.domain.observations import Observation
+from canonry.domain.snapshots import join_all
+from canonry.domain.time import Instant
+from canonry.domain.vocabularies.narrative_fields import policy_of
+from canonry.ports.views.pages import PAGE_MAX
+from canonry.usecases.caller import Caller
+from canonry.usecases.canon import Canon
+from canonry.usecases.lookup import require
+
+PAGES_MAX: Final = 40
+
+
+async def get_entity_as_of(
+    canon: Canon,
+    caller: Caller,
+    entity_id: str,
+    *,
+    at: Instant | None = None,
+    known_at: Instant | None = None,
+    known_position: Position | None = None,
+) -> Entity:
+    """The entity with the fields that held `at`, or that were recorded until `known_at`.
+
+    `known_position` says the latter by a place in the log. With both, what was known then about
+    that time.
+
+    Raises:
+        InvalidInput: `time.missing`, neither is given.
+        NotFound: `entity.unknown`, or `entity.not-yet`, it did not exist then.
+        Unavailable: `entity.too-long`, it has more observations than one call folds.
+    """
+    if at is None and known_at is None and known_position is None:
+        message = "say when: /at in the world's time, or /as_known_at in the canon's"
+        raise InvalidInput("time.missing", message, path="/at")
+    entity = await require(canon, caller, Entity, entity_id)
+    until = known_position
+    if until is None and known_at is not None:
+        until = await canon.state.position_at(entity.space, known_at)
+    if until is not None:
+        past = (await canon.state.things_as_known_at((entity.id,), until)).get(entity.id)
+        if not isinstance(past, Entity):
+            raise _not_yet(entity_id)
+        entity = past
+    return entity if at is None else await _as_it_was(canon, entity, at, until)
+
+
+async def _as_it_was(canon: Canon, entity: Entity, at: Instant, until: Position | None) -> Entity:
+    """The entity folded from what holds at `at`; what has no time in the world always held."""
+    seen: list[Observation] = []
+    for one in (entity.id, *entity.members):
+        seen.extend(await _observations(canon, one))
+    then = [
+        each
+        for each in seen
+        if (each.observed_at is None or each.observed_at <= at)
+        and (until is None or each.position <= until)
+    ]
+    if not then:
+        raise _not_yet(entity.id)
+    return replace(entity, snapshot=join_all(accumulate(each, policy_of) for each in then))
+
+
+async def _observations(canon: Canon, entity_id: EntityId) -> list[Observation]:
+    found: list[Observation] = []
+    after = ORIGIN
+    for _page in range(PAGES_MAX):
+        page = await canon.state.observations(entity_id, after=after, limit=PAGE_MAX)
+        found.extend(page)
+        if len(page) < PAGE_MAX:
+            return found
+        after = Position(page[-1].position)
+    message = "this entity has too many observations to be folded in one call"
+    raise Unavailable("entity.too-long", message, id=entity_id)
+
+
+def _not_yet(entity_id: str) -> NotFound:
+    message = "this entity did not exist then; ask for a later time"
+    return NotFound("entity.not-yet", message, kind="entity", id=entity_id)

@@ -1,0 +1,144 @@
+"""Recall memories: what comes to a character's mind; asking writes nothing and changes no order."""
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from canonry.domain.entities import Entity
+from canonry.domain.errors import Unavailable
+from canonry.domain.ids import EntityId, SpaceId
+from canonry.domain.memories import Memory
+from canonry.domain.passages import Collection
+from canonry.domain.recall import rank_by_importance, rank_memories
+from canonry.ports.views.documents import MemoryQuery
+from canonry.ports.views.pages import PAGE_MAX
+from canonry.ports.views.text import Hit, TextQuery
+from canonry.usecases.caller import Caller
+from canonry.usecases.canon import Canon
+from canonry.usecases.involved import family_of
+from canonry.usecases.lookup import require
+
+WORDS_MISSING: Final = "text"
+"""What a reply names as degraded where the words could not be searched."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recalled:
+    """Memories with their scores (None without a query); `total` counts before the limit."""
+
+    memories: Sequence[tuple[Memory, float | None]]
+    total: int
+    considered: int
+    degraded: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ranked:
+    """All memories considered, strongest first, with the words that each shares with the query."""
+
+    memories: Sequence[tuple[Memory, float]]
+    terms: Mapping[str, tuple[str, ...]]
+    degraded: tuple[str, ...]
+
+
+async def recall_memories(
+    canon: Canon,
+    caller: Caller,
+    entity_id: str,
+    *,
+    limit: int,
+    min_importance: float = 0.0,
+    query: str | None = None,
+) -> Recalled:
+    """The memories of one character and of those merged into it.
+
+    Without a query the most important come first, then the newest. With one the formula of
+    `canonry.domain.recall` ranks the memories that share words with it and the most important
+    others, at most `PAGE_MAX` of each.
+
+    Raises:
+        NotFound: `entity.unknown`.
+    """
+    owner = await require(canon, caller, Entity, entity_id)
+    minds = family_of(owner)
+    known, total = await _most_important(canon, minds, min_importance)
+    if query is None:
+        ordered = rank_by_importance(known)
+        plain = tuple((memory, None) for memory in ordered[:limit])
+        return Recalled(memories=plain, total=total, considered=len(ordered))
+    ranked = await rank_for(
+        canon, owner.space, minds, query, known=known, min_importance=min_importance
+    )
+    return Recalled(
+        memories=ranked.memories[:limit],
+        total=total,
+        considered=len(ranked.memories),
+        degraded=ranked.degraded,
+    )
+
+
+async def rank_for(
+    canon: Canon,
+    space: SpaceId,
+    minds: frozenset[EntityId],
+    query: str,
+    *,
+    known: Sequence[Memory] | None = None,
+    min_importance: float = 0.0,
+) -> Ranked:
+    """The memories of these minds by meaning, importance and recency, strongest first.
+
+    `known` are memories to consider beside those that share words with the query; by default the
+    most important ones.
+    """
+    if known is None:
+        known, _ = await _most_important(canon, minds, min_importance)
+    hits, degraded = await _hits(canon, space, minds, query)
+    missing = {hit.passage.id for hit in hits} - {memory.id for memory in known}
+    found = await canon.state.things(missing) if missing else {}
+    others = [
+        thing
+        for thing in found.values()
+        if isinstance(thing, Memory)
+        and thing.entity_id in minds
+        and thing.importance >= min_importance
+    ]
+    ranked = rank_memories(
+        (*known, *others),
+        {hit.passage.id: hit.score for hit in hits},
+        now=canon.clock.now(),
+        weights=canon.policy.recall,
+    )
+    terms = {hit.passage.id: hit.terms for hit in hits}
+    return Ranked(memories=ranked, terms=terms, degraded=degraded)
+
+
+async def _most_important(
+    canon: Canon, minds: frozenset[EntityId], min_importance: float
+) -> tuple[Sequence[Memory], int]:
+    pages = await asyncio.gather(
+        *(
+            canon.documents.memories(
+                MemoryQuery(entity_id=mind, min_importance=min_importance, limit=PAGE_MAX)
+            )
+            for mind in sorted(minds)
+        )
+    )
+    return [memory for page in pages for memory in page.items], sum(page.total for page in pages)
+
+
+async def _hits(
+    canon: Canon, space: SpaceId, minds: frozenset[EntityId], query: str
+) -> tuple[Sequence[Hit], tuple[str, ...]]:
+    asked = TextQuery(
+        collection=Collection.MEMORIES,
+        text=query,
+        spaces=frozenset((space,)),
+        entities=frozenset(minds),
+        limit=PAGE_MAX,
+    )
+    try:
+        return await canon.text.search(asked), ()
+    except Unavailable:
+        return (), (WORDS_MISSING,)

@@ -1,0 +1,124 @@
+"""Retcon a fact: it never was true; a replacement may take its place, and both are kept."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from canonry.domain.entities import Entity
+from canonry.domain.entries import Entry, FactRetconned, Made
+from canonry.domain.facts import Fact, FactType
+from canonry.domain.ids import FactId
+from canonry.domain.keys import thing_key
+from canonry.domain.making import Backing, make_fact, make_observation, tag_statement
+from canonry.domain.observations import Observation
+from canonry.domain.provenance import Authority, CanonLevel, Evidence
+from canonry.domain.vocabularies.narrative_fields import STATE_TAGS
+from canonry.domain.vocabularies.state_tags import EXCLUSIVE_GROUPS, excluded_by
+from canonry.usecases.caller import Caller
+from canonry.usecases.canon import Canon
+from canonry.usecases.commit_change import Change, NewId, Receipt, commit_change
+from canonry.usecases.involved import require_standing
+from canonry.usecases.lookup import require, require_evidence
+
+
+async def retcon_fact(
+    canon: Canon,
+    caller: Caller,
+    fact_id: str,
+    *,
+    reason: str,
+    replacement: str | None,
+    authority: Authority,
+    evidence: tuple[Evidence, ...],
+) -> Receipt:
+    """Retcon the fact, and what came with it.
+
+    Where it documents a tag that still stands by it, the tag falls as well, and the tags that it
+    took the place of hold again. A replacement holds of the same entities over the same time;
+    without evidence of its own it rests on that of the fact that it replaces.
+
+    Raises:
+        NotFound: `fact.unknown` or `evidence.unknown`.
+        Conflict: `fact.retconned` or `space.foreign`.
+    """
+    space = (await require(canon, caller, Fact, fact_id)).space
+
+    async def prepare(new_id: NewId) -> Change:
+        fact = await require(canon, caller, Fact, fact_id)
+        require_standing(fact)
+        reads = await require_evidence(canon, caller, space, evidence)
+        backing = Backing(
+            space=space,
+            authority=authority,
+            confidence=1.0,
+            evidence=evidence or fact.evidence,
+            scene_id=fact.scene_id,
+        )
+        fallen = FactRetconned(fact_id=fact.id, replaced_by=None, reason=reason)
+        entries, read = await _tag_undone(canon, caller, new_id, backing, fallen, fact=fact)
+        if replacement is not None:
+            made = _replacement(new_id, backing, fact, replacement)
+            fallen = replace(fallen, replaced_by=FactId(made.thing.id))
+            entries += (made,)
+        return Change(entries=(*entries, fallen), reads=reads | read | {thing_key(fact.id)})
+
+    return await commit_change(canon, caller, space, prepare)
+
+
+def _replacement(new_id: NewId, backing: Backing, fact: Fact, statement: str) -> Made:
+    return make_fact(
+        new_id,
+        backing,
+        statement=statement,
+        involved=fact.involved,
+        time_ref=fact.time_ref,
+        duration=fact.duration,
+        replaces=fact.id,
+    )
+
+
+async def _tag_undone(
+    canon: Canon,
+    caller: Caller,
+    new_id: NewId,
+    backing: Backing,
+    fallen: FactRetconned,
+    *,
+    fact: Fact,
+) -> tuple[tuple[Entry, ...], frozenset[str]]:
+    """Take back the tag, if its value comes from the commit of the fact, and what it displaced."""
+    if fact.fact_type is not FactType.STATE or not _is_tag(fact.properties):
+        return (), frozenset()
+    tag, holds = fact.properties["tag"], fact.properties["holds"]
+    entity = await require(canon, caller, Entity, fact.properties["entity_id"])
+    reads = frozenset((thing_key(entity.id), thing_key(fact.properties["entity_id"])))
+    observation_id = entity.provenance.get(f"{STATE_TAGS}.{tag}", "")
+    seen = (await canon.state.things((observation_id,))).get(observation_id)
+    if not isinstance(seen, Observation) or seen.position != fact.position:
+        return (), reads
+    displaced = _displaced(canon, entity, seen, tag) if holds else []
+    undone = {tag: not holds, **dict.fromkeys(displaced, True)}
+    entries: list[Entry] = [make_observation(new_id, backing, entity.id, {STATE_TAGS: undone})]
+    for other in displaced:
+        words = tag_statement(entity.name, other, holds=False)
+        stating = await canon.state.facts_stating(entity.space, words)
+        entries += [
+            replace(fallen, fact_id=each.id, replaced_by=None)
+            for each in stating
+            if each.position == fact.position and each.level is CanonLevel.CANON
+        ]
+    return tuple(entries), reads
+
+
+def _displaced(canon: Canon, entity: Entity, seen: Observation, tag: str) -> list[str]:
+    """The tags that ended with this observation because `tag` excludes them, and still have."""
+    gone = [
+        other
+        for other, holds in seen.fields[STATE_TAGS].items()
+        if not holds and entity.provenance.get(f"{STATE_TAGS}.{other}") == seen.id
+    ]
+    return excluded_by(tag, (*EXCLUSIVE_GROUPS, *canon.policy.tags_exclusive), gone)
+
+
+def _is_tag(properties: Mapping[str, Any]) -> bool:
+    return properties.keys() >= {"entity_id", "tag", "holds"}

@@ -1,0 +1,36 @@
+"""Blobs in a folder: only whole files count, and a folder that refuses is told."""
+
+from pathlib import Path
+
+import pytest
+
+from canonry.adapters.folder import FolderBlobs
+from canonry.domain.errors import Unavailable
+
+pytestmark = pytest.mark.anyio
+
+
+async def test_a_file_that_was_not_finished_is_no_blob(tmp_path: Path) -> None:
+    blobs = FolderBlobs(tmp_path / "blobs")
+    digest = await blobs.put(b"ring")
+    (tmp_path / "blobs" / digest[:2] / ".new-half").write_bytes(b"ri")
+
+    assert await blobs.digests(limit=10) == [digest]
+
+
+async def test_a_folder_that_cannot_be_made_is_told(tmp_path: Path) -> None:
+    (tmp_path / "blobs").write_text("a file")
+
+    with pytest.raises(Unavailable) as caught:
+        await FolderBlobs(tmp_path / "blobs").put(b"ring")
+
+    assert caught.value.code == "blobs.io"
+
+
+async def test_a_blob_tells_when_it_was_stored(tmp_path: Path) -> None:
+    blobs = FolderBlobs(tmp_path)
+    digest = await blobs.put(b"ring")
+
+    assert await blobs.stored_at(digest) == (tmp_path / digest[:2] / digest).stat().st_mtime
+    assert await blobs.stored_at("0" * 64) is None
+    assert await blobs.stored_at("no digest") is None

@@ -1,0 +1,46 @@
+"""Stores for the tests of the SQLite adapter: opened in a folder, looked at from outside."""
+
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import apsw
+
+from canonry.adapters.folder import FolderBlobs
+from canonry.adapters.sqlite import Durability, SqliteStore, open_store
+from canonry.testing.worlds import CountingIdentities, HandClock
+
+
+@asynccontextmanager
+async def a_store(
+    folder: Path,
+    *,
+    durability: Durability = Durability.NORMAL,
+    prefix: int = 0,
+    deadline: float = 10.0,
+    vfs: str | None = None,
+) -> AsyncIterator[SqliteStore]:
+    """The store in `folder`; two with different prefixes never make the same identity."""
+    store = await open_store(
+        folder,
+        clock=HandClock(),
+        identities=CountingIdentities(prefix),
+        blobs=FolderBlobs(folder / "blobs", syncs=False),
+        durability=durability,
+        deadline=deadline,
+        vfs=vfs,
+    )
+    try:
+        yield store
+    finally:
+        await store.close()
+
+
+def rows(folder: Path, sql: str) -> Sequence[tuple[Any, ...]]:
+    """What a statement gives, or does, behind the store's back."""
+    db = apsw.Connection(str(folder / "canon.db"))
+    try:
+        return db.execute(sql).fetchall()
+    finally:
+        db.close()

@@ -1,0 +1,144 @@
+"""Opening: what is no store, or a later one, is refused untouched; what is older is brought up."""
+
+from pathlib import Path
+
+import apsw
+import pytest
+
+from canonry.domain.errors import BrokenInvariant, CanonryError, Unavailable
+from canonry.testing.scribe import an_append, made
+from canonry.testing.things import MIDDLE_EARTH, a_fact, a_space, a_turn, an_entity
+from tests.adapters.sqlite.opened import a_store, rows
+
+pytestmark = pytest.mark.anyio
+
+
+async def refusal(folder: Path) -> CanonryError:
+    """The error that opening the folder raises."""
+    with pytest.raises(CanonryError) as caught:
+        async with a_store(folder):
+            pass
+    return caught.value
+
+
+async def test_a_file_of_somebody_else_is_refused_and_kept(tmp_path: Path) -> None:
+    (tmp_path / "canon.db").write_bytes(b"dear diary, " * 1000)
+
+    error = await refusal(tmp_path)
+
+    assert error.code == "store.not-canonry"
+    assert (tmp_path / "canon.db").read_bytes() == b"dear diary, " * 1000
+
+
+@pytest.mark.parametrize("application", [0, 0x0F055112])
+async def test_a_database_of_somebody_else_is_refused_and_kept(
+    tmp_path: Path, application: int
+) -> None:
+    rows(tmp_path, f"CREATE TABLE diary (day); PRAGMA application_id = {application}")
+
+    error = await refusal(tmp_path)
+
+    assert error.code == "store.not-canonry"
+    assert rows(tmp_path, "SELECT name FROM sqlite_schema") == [("diary",)]
+
+
+async def test_a_folder_that_is_a_file_is_unreachable(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+
+    assert (await refusal(tmp_path / "file")).code == "store.unreachable"
+
+
+async def test_a_store_of_a_later_version_is_refused(tmp_path: Path) -> None:
+    async with a_store(tmp_path):
+        pass
+    rows(tmp_path, "PRAGMA user_version = 1000")
+
+    error = await refusal(tmp_path)
+
+    assert isinstance(error, BrokenInvariant)
+    assert error.code == "store.newer"
+
+
+async def test_a_reader_that_is_too_old_cannot_open(tmp_path: Path) -> None:
+    async with a_store(tmp_path):
+        pass
+    rows(tmp_path, "UPDATE meta SET value = 1000 WHERE name = 'min_reader'")
+
+    assert (await refusal(tmp_path)).code == "store.newer"
+
+
+async def test_a_later_version_stops_a_server_that_runs(tmp_path: Path) -> None:
+    async with a_store(tmp_path) as store:
+        await store.ledger.append([an_append("one", made(a_space()))])
+        rows(tmp_path, "UPDATE meta SET value = 1000 WHERE name = 'min_reader'")
+
+        with pytest.raises(BrokenInvariant) as caught:
+            await store.ledger.append([an_append("two", made(an_entity()))])
+
+        assert caught.value.code == "store.newer"
+        assert await store.ledger.head(MIDDLE_EARTH) == 1
+
+
+async def test_views_of_an_older_version_are_folded_again(tmp_path: Path) -> None:
+    async with a_store(tmp_path) as store:
+        things = made(a_space(), an_entity(), a_fact("small", "frodo"), a_turn("turn"))
+        await store.ledger.append([an_append("one", things)])
+    before = rows(tmp_path, "SELECT * FROM listing")
+    rows(tmp_path, "UPDATE meta SET value = 0 WHERE name = 'views'; DROP TABLE listing")
+
+    async with a_store(tmp_path) as store:
+        assert (await store.ledger.head(MIDDLE_EARTH)) == 1
+
+    assert rows(tmp_path, "SELECT * FROM listing") == before
+    assert rows(tmp_path, "SELECT count(*) FROM unindexed") == [(0,)]
+
+
+async def test_records_without_views_are_brought_up(tmp_path: Path) -> None:
+    async with a_store(tmp_path) as store:
+        await store.ledger.append([an_append("one", made(a_space(), a_fact("small", "frodo")))])
+    before = rows(tmp_path, "SELECT id, kind, body FROM things ORDER BY id")
+    for table in ("passage_terms", "passages", "things", "versions", "listing", "counts"):
+        rows(tmp_path, f"DROP TABLE {table}")
+    rows(tmp_path, "DELETE FROM meta WHERE name = 'views'")
+
+    async with a_store(tmp_path):
+        pass
+
+    assert rows(tmp_path, "SELECT id, kind, body FROM things ORDER BY id") == before
+
+
+async def test_closing_leaves_one_file_and_may_be_repeated(tmp_path: Path) -> None:
+    async with a_store(tmp_path) as store:
+        await store.ledger.append([an_append("one", made(a_space()))])
+        await store.close()
+        await store.close()
+
+    assert not (tmp_path / "canon.db-wal").exists()
+    assert rows(tmp_path, "SELECT count(*) FROM commits") == [(1,)]
+
+
+async def test_a_closed_store_says_so(tmp_path: Path) -> None:
+    async with a_store(tmp_path) as store:
+        await store.close()
+
+        with pytest.raises(Unavailable) as append:
+            await store.ledger.append([an_append("one", made(a_space()))])
+        with pytest.raises(Unavailable) as read:
+            await store.state.things(["x"])
+        with pytest.raises(Unavailable) as search:
+            async with store.ledger.exclusive():
+                pass
+
+    assert {c.value.code for c in (append, read, search)} == {"ledger.closed"}
+
+
+async def test_the_file_names_its_application(tmp_path: Path) -> None:
+    async with a_store(tmp_path):
+        pass
+
+    db = apsw.Connection(str(tmp_path / "canon.db"))
+    try:
+        assert db.pragma("application_id") == int.from_bytes(b"CANO")
+        assert db.pragma("journal_mode") == "wal"
+    finally:
+        db.close()

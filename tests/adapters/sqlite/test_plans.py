@@ -1,0 +1,51 @@
+"""Plans: every statement of a request is bounded by an index, and none sorts or walks a table."""
+
+from collections.abc import Iterator
+
+import apsw
+import pytest
+
+from canonry.adapters.sqlite import entities, pages, records, schema, state, views, waiting
+
+RUN = f"SELECT l.id FROM listing l WHERE {pages._RUN}"
+SAME = entities._SAME_ENTITY.format
+STATEMENTS = {
+    "a page": f"{RUN} {pages._ORDER} LIMIT ? OFFSET ?",
+    "a page of several tags": (
+        f"{RUN} AND EXISTS ({SAME(owners='= ?')}) AND NOT EXISTS ({SAME(owners='IN (?, ?)')})"
+        f" {pages._ORDER} LIMIT ?"
+    ),
+    "a thing": state._THING,
+    "a past version": state._VERSION,
+    "things to fold": views._LOAD,
+    "a head": records._HEAD,
+    "a known commit": records._KNOWN,
+    "what was touched": records._TOUCHED,
+    "a page of the log": records._BY_SPACE,
+    "the parts of a commit": records._PARTS,
+    "passages that wait": waiting._WAITING,
+}
+
+
+@pytest.fixture
+def db() -> Iterator[apsw.Connection]:
+    store = apsw.Connection(":memory:")
+    schema.prepare(store, lambda _: b"")
+    yield store
+    store.close()
+
+
+@pytest.mark.parametrize("name", STATEMENTS)
+def test_no_statement_of_a_request_walks_a_table(db: apsw.Connection, name: str) -> None:
+    sql = STATEMENTS[name]
+    plan = db.execute(f"EXPLAIN QUERY PLAN {sql}", (1,) * sql.count("?")).fetchall()
+
+    steps = [str(row[3]) for row in plan]
+    assert steps
+    assert not [s for s in steps if s.startswith("SCAN") or "TEMP B-TREE" in s], steps
+
+
+def test_passages_that_wait_come_before_all_things(db: apsw.Connection) -> None:
+    plan = db.execute(f"EXPLAIN QUERY PLAN {waiting._WAITING}", (0, 1)).fetchall()
+
+    assert [str(row[3]).split()[1] for row in plan] == ["u", "t"]

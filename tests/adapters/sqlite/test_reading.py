@@ -1,0 +1,109 @@
+"""Reading: long queries leave the event loop and end at the deadline; search misses nothing."""
+
+import asyncio
+from pathlib import Path
+
+import apsw
+import pytest
+
+from canonry.adapters.sqlite.waiting import BATCH
+from canonry.domain.errors import InvalidInput, Unavailable
+from canonry.domain.passages import Collection
+from canonry.ports.views.state import EntityQuery
+from canonry.ports.views.text import TextQuery
+from canonry.testing.scribe import an_append, made
+from canonry.testing.things import a_named, a_space, a_turn
+from tests.adapters.sqlite.opened import a_store, rows
+
+pytestmark = pytest.mark.anyio
+
+ENDLESS = "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) SELECT count(*) FROM n"
+
+
+def endless(db: apsw.Connection) -> object:
+    return db.execute(ENDLESS).fetchone()
+
+
+async def test_an_endless_query_ends_at_the_deadline(tmp_path: Path) -> None:
+    async with a_store(tmp_path, deadline=0.05) as store:
+        with pytest.raises(Unavailable) as caught:
+            await store.readers.short(endless)
+
+        assert caught.value.code == "store.deadline"
+        assert await store.state.things(["x"]) == {}
+
+
+async def test_a_query_that_was_stopped_leaves_no_transaction(tmp_path: Path) -> None:
+    async with a_store(tmp_path, deadline=0.05) as store:
+        for _ in range(2):
+            with pytest.raises(Unavailable):
+                await store.readers.consistent(endless)
+
+        await store.ledger.append([an_append("one", made(a_space()))])
+        assert (await store.state.entities(EntityQuery())).total == 0
+        assert (await store.state.spaces(kind=None, parent=None, limit=1, offset=0)).total == 1
+
+
+async def test_the_event_loop_goes_on_during_a_long_query(tmp_path: Path) -> None:
+    async with a_store(tmp_path, deadline=0.2) as store:
+        long = asyncio.create_task(store.readers.short(endless))
+        served = 0
+        while not long.done():
+            await store.state.things(["x"])
+            await asyncio.sleep(0)
+            served += 1
+
+        with pytest.raises(Unavailable):
+            await long
+        assert served > 10
+
+
+async def test_search_does_without_what_does_not_answer(tmp_path: Path) -> None:
+    async with a_store(tmp_path) as store:
+        await store.ledger.append([an_append("one", made(a_space(), a_turn("t", text="fire")))])
+        rows(tmp_path, "DROP TABLE counts")
+
+        with pytest.raises(Unavailable) as caught:
+            await store.text.search(TextQuery(collection=Collection.SCENES, text="fire"))
+
+        assert caught.value.code == "text.unavailable"
+
+
+async def test_passages_are_found_before_and_after_they_are_indexed(tmp_path: Path) -> None:
+    async with a_store(tmp_path) as store:
+        await store.ledger.append([an_append("space", made(a_space()))])
+        found = []
+        for n in range(BATCH + 40):
+            turn = a_turn(f"turn {n}", text=f"fire number{n}")
+            await store.ledger.append([an_append(f"{n}", made(turn))])
+            if n % 20 == 0:
+                query = TextQuery(collection=Collection.SCENES, text="fire", limit=500)
+                found.append((n + 1, len(await store.text.search(query))))
+
+        assert [told for told, _ in found] == [hits for _, hits in found]
+    (left,) = rows(tmp_path, "SELECT count(*) FROM unindexed")
+    assert 0 < left[0] < BATCH
+
+
+async def test_a_pattern_has_a_length(tmp_path: Path) -> None:
+    async with a_store(tmp_path) as store:
+        with pytest.raises(InvalidInput) as caught:
+            await store.state.entities(EntityQuery(name_pattern="x" * 100_000))
+
+        assert caught.value.code == "query.pattern-long"
+
+
+async def test_tags_are_combined_by_looking_up_the_rarest(tmp_path: Path) -> None:
+    async with a_store(tmp_path) as store:
+        await store.ledger.append([an_append("space", made(a_space()))])
+        entries = [e for n in range(30) for e in a_named(f"e{n}", tags=("alive",))]
+        rare = a_named("rare", tags=("alive", "crowned"))
+        await store.ledger.append([an_append("many", [*entries, *rare])])
+
+        both = await store.state.entities(EntityQuery(all_of=frozenset({"alive", "crowned"})))
+        last = await store.state.entities(
+            EntityQuery(any_of=frozenset({"alive", "crowned"}), limit=10, offset=25)
+        )
+
+        assert (both.total, both.items[0].name) == (1, "rare")
+        assert (last.total, len(last.items)) == (31, 6)

@@ -1,0 +1,72 @@
+"""The turnstile: one inside, waiters get in, and whoever waits is not passed by who just left."""
+
+import threading
+from pathlib import Path
+
+import pytest
+
+from canonry.adapters.sqlite.turnstile import Turnstile
+from canonry.domain.errors import Unavailable
+
+
+def test_one_is_inside_at_a_time(tmp_path: Path) -> None:
+    one, two = Turnstile(tmp_path), Turnstile(tmp_path)
+
+    assert one.try_enter()
+    assert not two.try_enter()
+    one.leave()
+    assert two.try_enter()
+
+    two.leave()
+    one.close()
+    two.close()
+
+
+def test_waiting_ends(tmp_path: Path) -> None:
+    one, two = Turnstile(tmp_path), Turnstile(tmp_path)
+    one.enter(1)
+
+    with pytest.raises(Unavailable) as caught:
+        two.enter(0.01)
+    assert caught.value.code == "ledger.busy"
+    one.close()
+    two.enter(1)
+
+    two.close()
+
+
+def test_who_waits_comes_before_who_just_left(tmp_path: Path) -> None:
+    one, two = Turnstile(tmp_path), Turnstile(tmp_path)
+    one.enter(1)
+    waiter = threading.Thread(target=two.enter, args=(5,))
+    waiter.start()
+    while _free(tmp_path / "next.lock"):
+        pass  # until the other one holds the place of the next
+
+    one.leave()
+    assert not one.try_enter()
+    waiter.join()
+
+    two.leave()
+    assert one.try_enter()
+    one.close()
+    two.close()
+
+
+def _free(lock: Path) -> bool:
+    """Whether nobody holds the lock, as a third process would see it."""
+    probe = Turnstile(lock.parent)
+    try:
+        waiting = probe._files[0]
+        return _takes(waiting)
+    finally:
+        probe.close()
+
+
+def _takes(file: int) -> bool:
+    fcntl = pytest.importorskip("fcntl")
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True

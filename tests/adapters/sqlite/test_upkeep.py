@@ -1,0 +1,68 @@
+"""Upkeep of one store by several at once: nobody harms another's work, and erased stays erased."""
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from canonry.adapters.sqlite import Durability
+from canonry.adapters.sqlite.scratch import FOLDER
+from canonry.bootstrap.embedded import open_embedded
+from canonry.domain.entries import Erased
+from canonry.testing.scribe import an_append, made
+from canonry.testing.things import MIDDLE_EARTH, a_space, a_turn, ident
+
+pytestmark = pytest.mark.anyio
+
+TURNS = 60
+ERASED = tuple(ident(f"turn {n}") for n in range(5))
+
+
+def unheard(done: int, total: int | None) -> None:
+    """Nobody listens."""
+
+
+async def test_rebuilding_and_purging_at_once_keep_what_was_erased_erased(tmp_path: Path) -> None:
+    here = await open_embedded(tmp_path, durability=Durability.NORMAL)
+    there = await open_embedded(tmp_path, durability=Durability.NORMAL)
+    try:
+        ledger = here.canon.ledger
+        await ledger.append([an_append("space", made(a_space()))])
+        for n in range(TURNS):
+            turn = a_turn(f"turn {n}", text=f"secretword{n} by the fire")
+            await ledger.append([an_append(f"{n}", made(turn))])
+        await ledger.append([an_append("erased", [Erased(targets=ERASED, reason="a right")])])
+
+        folded, dropped, again, twice, seen = await asyncio.gather(
+            here.upkeep.rebuild(unheard),
+            there.upkeep.purge(MIDDLE_EARTH, ERASED),
+            here.upkeep.purge(MIDDLE_EARTH, ERASED[:2]),
+            there.upkeep.rebuild(unheard),
+            there.upkeep.verify(unheard),
+        )
+
+        assert folded == twice == TURNS + 2
+        assert dropped + again == len(ERASED)
+        assert seen.findings == ()
+        assert (await here.upkeep.verify(unheard)).findings == ()
+    finally:
+        await here.close()
+        await there.close()
+    files = [path for path in tmp_path.rglob("*") if path.is_file()]
+    assert not [path.name for path in files if b"secretword3 " in path.read_bytes()]
+    assert not (tmp_path / FOLDER).exists()
+
+
+async def test_a_purge_removes_what_a_killed_process_left(tmp_path: Path) -> None:
+    store = await open_embedded(tmp_path, durability=Durability.NORMAL)
+    try:
+        await store.canon.ledger.append([an_append("space", made(a_space()))])
+        left = tmp_path / FOLDER / "left"
+        left.mkdir(parents=True)
+        (left / "views.db").write_text("what was erased")
+
+        await store.upkeep.purge(MIDDLE_EARTH, [])
+
+        assert not left.exists()
+    finally:
+        await store.close()

@@ -1,0 +1,266 @@
+"""Writing: concurrent calls share a sync, and one that fails harms no other."""
+
+import asyncio
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+import apsw
+import pytest
+
+from canonry.adapters.sqlite import Durability, SqliteStore
+from canonry.domain.commits import Append, Appended, Outcome, Stale
+from canonry.domain.entries import FactRetconned
+from canonry.domain.errors import BrokenInvariant, Unavailable
+from canonry.domain.ids import FactId
+from canonry.domain.keys import ANY, thing_key
+from canonry.testing.scribe import an_append, made
+from canonry.testing.things import MIDDLE_EARTH, a_fact, a_space, a_turn, an_entity, ident
+from tests.adapters.sqlite.opened import a_store, rows
+
+pytestmark = pytest.mark.anyio
+
+WRITERS = 16
+EACH = 10
+
+
+class CountedSyncs(apsw.VFS):
+    """The default file system; counts how often anything waits for the disk."""
+
+    def __init__(self, name: str) -> None:
+        self.count = 0
+        super().__init__(name, "")
+
+    def xOpen(  # noqa: N802 - the name that SQLite gives it
+        self, name: str | apsw.URIFilename | None, flags: list[int]
+    ) -> "CountedFile":
+        return CountedFile(self, name, flags)
+
+
+class CountedFile(apsw.VFSFile):
+    """A file that tells of its syncs."""
+
+    def __init__(
+        self, syncs: CountedSyncs, name: str | apsw.URIFilename | None, flags: list[int]
+    ) -> None:
+        super().__init__("", name, flags)
+        self._syncs = syncs
+
+    def xSync(self, flags: int) -> None:  # noqa: N802 - the name that SQLite gives it
+        self._syncs.count += 1
+        super().xSync(flags)
+
+
+def a_dangling(name: str) -> Append:
+    """A draft that cannot be folded."""
+    fact = FactId(ident("never made"))
+    return an_append(name, [FactRetconned(fact_id=fact, replaced_by=None, reason="r")])
+
+
+async def one(store: SqliteStore, append: Append) -> Outcome:
+    (outcome,) = await store.ledger.append([append])
+    return outcome
+
+
+async def test_concurrent_writers_share_syncs(tmp_path: Path) -> None:
+    syncs = CountedSyncs("shared")
+    async with a_store(tmp_path, durability=Durability.FULL, vfs="shared") as store:
+        await one(store, an_append("space", made(a_space())))
+        syncs.count = 0
+
+        async def write(writer: int) -> None:
+            for n in range(EACH):
+                await one(store, an_append(f"{writer}/{n}", made(a_turn(f"turn {writer}/{n}"))))
+
+        await asyncio.gather(*(write(writer) for writer in range(WRITERS)))
+
+        assert syncs.count <= 0.2 * WRITERS * EACH
+        assert await store.ledger.head(MIDDLE_EARTH) == 1 + WRITERS * EACH
+    syncs.unregister()
+
+
+async def test_every_lone_write_is_synced(tmp_path: Path) -> None:
+    syncs = CountedSyncs("lone")
+    async with a_store(tmp_path, durability=Durability.FULL, vfs="lone") as store:
+        await one(store, an_append("space", made(a_space())))
+        for n in range(EACH):
+            before = syncs.count
+            await one(store, an_append(str(n), made(a_turn(f"turn {n}"))))
+            assert syncs.count > before
+    syncs.unregister()
+
+
+async def test_a_draft_that_fails_harms_no_other_of_its_group(tmp_path: Path) -> None:
+    async with a_store(tmp_path) as store:
+        await one(store, an_append("space", made(a_space())))
+        answers = await asyncio.gather(
+            one(store, an_append("a", made(an_entity("a")))),
+            one(store, a_dangling("wrong")),
+            one(store, an_append("b", made(an_entity("b")))),
+            return_exceptions=True,
+        )
+
+        kinds = [type(answer) for answer in answers]
+        assert kinds == [Appended, BrokenInvariant, Appended]
+        assert await store.ledger.head(MIDDLE_EARTH) == 3
+        assert set(await store.state.things([ident("a"), ident("b")])) == {ident("a"), ident("b")}
+
+
+async def test_a_batch_that_fails_leaves_nothing(tmp_path: Path) -> None:
+    async with a_store(tmp_path) as store:
+        await one(store, an_append("space", made(a_space())))
+
+        with pytest.raises(BrokenInvariant):
+            await store.ledger.append([an_append("a", made(an_entity("a"))), a_dangling("wrong")])
+
+        assert await store.ledger.head(MIDDLE_EARTH) == 1
+        assert await store.state.things([ident("a")]) == {}
+
+
+async def test_a_full_disk_refuses_and_heals(tmp_path: Path) -> None:
+    async with a_store(tmp_path) as store:
+        await one(store, an_append("space", made(a_space())))
+        limit = store.writer.pragma("page_count")
+        store.writer.execute(f"PRAGMA max_page_count = {limit}")
+
+        pages = [a_turn(f"turn {n}", text="word " * 5000) for n in range(100)]
+        with pytest.raises(Unavailable) as caught:
+            await one(store, an_append("pages", made(*pages)))
+        assert caught.value.code == "ledger.full"
+        head = await store.ledger.head(MIDDLE_EARTH)
+        store.writer.execute("PRAGMA max_page_count = 1000000")
+        await one(store, an_append("after", made(an_entity("after"))))
+
+        assert await store.ledger.head(MIDDLE_EARTH) == head + 1
+
+
+async def test_whoever_is_gone_has_written_or_not_but_nothing_hangs(tmp_path: Path) -> None:
+    async with a_store(tmp_path, durability=Durability.FULL) as store:
+        await one(store, an_append("space", made(a_space())))
+        gone = asyncio.create_task(one(store, an_append("gone", made(an_entity("gone")))))
+        await asyncio.sleep(0)
+        gone.cancel()
+        outcome = await one(store, an_append("here", made(an_entity("here"))))
+
+        assert isinstance(outcome, Appended)
+        wrote = bool(await store.state.things([ident("gone")]))
+        assert outcome.position == 2 + wrote
+        assert gone.cancelled()
+
+
+async def test_whoever_is_gone_while_waiting_leaves_the_turn_to_others(tmp_path: Path) -> None:
+    async with a_store(tmp_path, prefix=1) as here, a_store(tmp_path, prefix=2) as there:
+        await one(here, an_append("space", made(a_space())))
+
+        async def wait_and_enter() -> None:
+            async with there.ledger.exclusive():
+                pass
+
+        async with here.ledger.exclusive():
+            gone = asyncio.create_task(wait_and_enter())
+            await asyncio.sleep(0)
+            gone.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await gone
+
+        assert isinstance(await one(here, an_append("a", made(an_entity("a")))), Appended)
+        assert isinstance(await one(there, an_append("b", made(an_entity("b")))), Appended)
+
+
+async def test_another_writer_without_a_turn_is_waited_for(tmp_path: Path) -> None:
+    async with a_store(tmp_path) as store:
+        await one(store, an_append("space", made(a_space())))
+        stranger = apsw.Connection(str(tmp_path / "canon.db"))
+        stranger.execute("BEGIN IMMEDIATE")
+        waiting = asyncio.create_task(one(store, an_append("a", made(an_entity("a")))))
+        await asyncio.sleep(0)
+        stranger.execute("COMMIT")
+        stranger.close()
+
+        assert isinstance(await waiting, Appended)
+
+
+async def test_closing_finishes_what_was_asked_for(tmp_path: Path) -> None:
+    async with a_store(tmp_path, durability=Durability.FULL) as store:
+        await one(store, an_append("space", made(a_space())))
+        asked = [
+            asyncio.create_task(one(store, an_append(str(n), made(an_entity(str(n))))))
+            for n in range(20)
+        ]
+        await asyncio.sleep(0)
+        await store.close()
+        outcomes = await asyncio.gather(*asked)
+
+    assert all(isinstance(outcome, Appended) for outcome in outcomes)
+    assert rows(tmp_path, "SELECT count(*) FROM commits") == [(21,)]
+
+
+async def test_large_payloads_stand_outside_and_large_commits_are_split(tmp_path: Path) -> None:
+    async with a_store(tmp_path) as store:
+        await one(store, an_append("space", made(a_space())))
+        await one(store, an_append("book", made(a_turn("book", text="x" * 100_000))))
+        pages = [a_turn(f"page {n}", text="y" * 60_000) for n in range(80)]
+        await one(store, an_append("pages", made(*pages)))
+        sealed = await store.ledger.read_sealed(MIDDLE_EARTH, after=1, limit=2)  # type: ignore[arg-type]
+
+    payloads = [part.payload for item in sealed for part in item.parts if part is not None]
+    assert len(payloads) == 81
+    assert all(payloads)
+    kept = rows(tmp_path, "SELECT seq, sum(length(payload)), count(blob) FROM parts GROUP BY seq")
+    assert kept[1][1:] == (None, 1)
+    assert 0 < kept[2][1] <= 4_000_000
+    assert kept[2][2] > 0
+
+
+async def test_verdicts_older_than_a_thousand_commits_are_given_again(tmp_path: Path) -> None:
+    async with a_store(tmp_path) as store:
+        await one(store, an_append("space", made(a_space())))
+        batch = [an_append(str(n), made(a_fact(f"fact {n}"))) for n in range(1001)]
+        await store.ledger.append(batch)
+        reads = [thing_key(ident("nothing that was touched"))]
+
+        old = await one(store, an_append("old", made(an_entity("old")), judged_at=1, reads=reads))
+        young = an_append("young", made(an_entity("young")), judged_at=2, reads=reads)
+
+        assert isinstance(old, Stale)
+        assert isinstance(await one(store, young), Appended)
+
+
+async def test_a_group_judges_each_call_by_those_before_it(tmp_path: Path) -> None:
+    async with a_store(tmp_path) as store:
+        await one(store, an_append("space", made(a_space())))
+        drafts = [
+            an_append(str(n), made(an_entity(str(n))), judged_at=1, reads=[ANY]) for n in range(8)
+        ]
+
+        outcomes = await asyncio.gather(*(one(store, draft) for draft in drafts))
+
+        assert [type(outcome) for outcome in outcomes] == [Appended, *[Stale] * 7]
+
+
+async def test_two_stores_on_a_folder_take_turns(tmp_path: Path) -> None:
+    async with a_store(tmp_path, prefix=1) as here, a_store(tmp_path, prefix=2) as there:
+        await one(here, an_append("space", made(a_space())))
+
+        async def write(store: SqliteStore, name: str) -> Sequence[Outcome]:
+            return [
+                await one(store, an_append(f"{name}/{n}", made(a_turn(f"{name}/{n}"))))
+                for n in range(30)
+            ]
+
+        outcomes = await asyncio.gather(write(here, "here"), write(there, "there"))
+
+        positions = sorted(o.position for mine in outcomes for o in mine if isinstance(o, Appended))
+        assert positions == list(range(2, 62))
+        assert await there.ledger.head(MIDDLE_EARTH) == await here.ledger.head(MIDDLE_EARTH) == 61
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")
+async def test_a_forked_child_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async with a_store(tmp_path) as store:
+        monkeypatch.setattr(os, "getpid", lambda: -1)
+
+        with pytest.raises(Unavailable) as caught:
+            await one(store, an_append("space", made(a_space())))
+
+        assert caught.value.code == "ledger.closed"

@@ -1,0 +1,44 @@
+"""Running the command: in this process, or in one of its own where the process itself matters."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from click.testing import CliRunner
+
+from canonry.cli import main
+
+SOURCE = Path(__file__).parents[2] / "src"
+SECONDS = 90
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """How a command ended, and what it wrote."""
+
+    returncode: int
+    stdout: str
+    stderr: str
+
+
+def canonry(*arguments: str, environment: Mapping[str, str] | None = None) -> Done:
+    """Run `canonry ARGUMENTS` in this process."""
+    result = CliRunner().invoke(main, arguments, env=dict(environment or {}))
+    return Done(result.exit_code, result.stdout, result.stderr)
+
+
+def canonry_process(*arguments: str, environment: Mapping[str, str] | None = None) -> Done:
+    """The same in a process of its own."""
+    done = subprocess.run(
+        [sys.executable, "-m", "canonry.cli", *arguments],
+        env={**os.environ, "PYTHONPATH": str(SOURCE), **(environment or {})},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=SECONDS,
+        check=False,
+    )
+    return Done(done.returncode, done.stdout, done.stderr)

@@ -1,0 +1,43 @@
+"""The demonstration refuses what it should, for the right reason, and leaves a sound store."""
+
+import json
+from pathlib import Path
+
+from tests.cli.run import canonry, canonry_process
+
+
+def test_the_demonstration_shows_what_becomes_canon_and_what_does_not(tmp_path: Path) -> None:
+    data = tmp_path / "saltmere"
+    done = canonry_process("demo", "--keep", str(data))
+
+    assert done.returncode == 0, done.stderr
+    steps = done.stdout.split("\n\n")
+    verdicts = "\n".join(steps)
+    refusals = {
+        part.splitlines()[0].strip(): " ".join(part.split())
+        for part in verdicts.split("  refused ")[1:]
+    }
+    expected = {
+        "Ilsa Vane rules Saltmere": "-32001",
+        "A ghost haunts the lighthouse": "gate:score-reaches-threshold",
+        "Odo, who is dead": "gate:actor-alive",
+        "A player declares Odo alive": "gate:statement-negated",
+        "At that same hour": "gate:functional-relation",
+    }
+    assert len(refusals) == len(expected)
+    for what, why in expected.items():
+        assert [text for text in refusals.values() if what in text and why in text], what
+    assert '"Odo Brand is dead" is canon' in verdicts
+    assert "One commit earlier he was known as alive; now he is dead." in verdicts
+    assert '"Ilsa Vane carries the silver lantern" is retconned' in verdicts
+    client = json.loads("{" + done.stdout.split("{", 1)[1].rsplit("}", 1)[0] + "}")
+    assert client["mcpServers"]["canonry"]["args"][-1] == str(data)
+    assert canonry("verify", "--data", str(data)).returncode == 0
+
+
+def test_the_demonstration_does_not_play_in_a_folder_that_holds_something(tmp_path: Path) -> None:
+    (tmp_path / "mine").write_text("keep me")
+    done = canonry("demo", "--keep", str(tmp_path))
+
+    assert done.returncode == 2
+    assert [path.name for path in tmp_path.iterdir()] == ["mine"]

@@ -1,0 +1,187 @@
+"""`canonry serve`: what the settings say is what a real client meets, over stdio and over HTTP."""
+
+import os
+import re
+import subprocess
+import sys
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from mcp import Client, MCPError
+from mcp.client.stdio import StdioServerParameters, stdio_client
+
+from canonry.bootstrap.compose import compose_memory
+from canonry.bootstrap.serving import advice_on, gateway_for, principal_for
+from canonry.bootstrap.settings import load_settings
+from canonry.bootstrap.toolsets import load_toolsets
+from canonry.cli.serve import server_options
+from canonry.domain.errors import InvalidInput
+from canonry.domain.ids import SpaceId
+from canonry.domain.provenance import Authority
+from tests.cli.run import SOURCE, canonry
+
+pytestmark = pytest.mark.anyio
+
+
+@asynccontextmanager
+async def served(
+    *arguments: str, environment: Mapping[str, str] | None = None
+) -> AsyncIterator[Client]:
+    """A client of `canonry serve ARGUMENTS` over stdio."""
+    server = StdioServerParameters(
+        command=sys.executable,
+        args=["-m", "canonry.cli", "serve", *arguments],
+        env={"PYTHONPATH": str(SOURCE), "HOME": os.environ["HOME"], **(environment or {})},
+    )
+    with open(os.devnull, "w", encoding="utf-8") as log:  # noqa: PTH123 - never blocks
+        async with Client(stdio_client(server, errlog=log)) as client:
+            yield client
+
+
+async def call(client: Client, tool: str, agent: str | None = None, **arguments: Any) -> Any:
+    meta: Any = {"dev.canonry/agent": {"agent_type": agent, "agent_id": "a"}} if agent else None
+    return (await client.call_tool(tool, arguments, meta=meta)).structured_content
+
+
+async def test_the_agent_type_of_the_options_is_the_caller(tmp_path: Path) -> None:
+    async with served("--data", str(tmp_path), "--agent-type", "CanonKeeper") as client:
+        made = await call(client, "neo4j_create_universe", name="Home")
+        denied = await call(client, "neo4j_query_universes", agent="Narrator")
+
+    assert made["universe_id"]
+    assert denied["error"]["code"] == -32001
+    assert (tmp_path / "canon.db").is_file()
+
+
+async def test_the_environment_names_the_agent_as_well() -> None:
+    environment = {"CANONRY_AGENT_TYPE": "Narrator", "CANONRY_MEMORY": "1"}
+    async with served(environment=environment) as client:
+        denied = await call(client, "neo4j_create_universe", name="Home")
+        listed = await call(client, "neo4j_query_universes")
+
+    assert denied["error"]["code"] == -32001
+    assert listed == {"universes": [], "total": 0}
+
+
+async def test_a_trusted_client_names_its_agent_per_call() -> None:
+    async with served("--memory", "--trust-meta") as client:
+        made = await call(client, "neo4j_create_universe", agent="CanonKeeper", name="Home")
+        nobody = await call(client, "neo4j_query_universes")
+
+    assert made["universe_id"]
+    assert "--agent-type" in nobody["error"]["message"]
+
+
+async def test_the_file_decides_what_is_served_and_how_errors_are_told(tmp_path: Path) -> None:
+    path = tmp_path / "canonry.toml"
+    path.write_text(
+        'memory = true\ncontract_only = true\nerror_mode = "jsonrpc"\nagent_type = "Narrator"\n'
+    )
+    async with served("--config", str(path)) as client:
+        tools = (await client.list_tools()).tools
+        with pytest.raises(MCPError) as caught:
+            await call(client, "mongodb_get_pending_proposals")
+
+    assert len(tools) == 21
+    assert caught.value.data["error"] == "UNAUTHORIZED"
+
+
+def test_a_server_ends_with_its_input_and_says_what_it_lacks(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "canonry.cli", "serve", "--data", str(tmp_path)],
+        env={**os.environ, "PYTHONPATH": str(SOURCE)},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+
+    assert done.returncode == 0
+    assert done.stdout == ""
+    assert "no agent type is set" in done.stderr
+
+
+def test_another_machine_is_served_only_with_tokens(tmp_path: Path) -> None:
+    done = canonry("serve", "--http", "0.0.0.0:0", "--data", str(tmp_path))
+
+    assert done.returncode == 2
+    assert "http.unprotected" in done.stderr
+
+
+def test_a_toolset_that_does_not_exist_is_named_with_those_that_do() -> None:
+    done = canonry("serve", "--memory", "--toolsets", "narative")
+
+    assert done.returncode == 2
+    assert "there is no toolset narative; known are narrative" in done.stderr
+
+
+def test_a_file_that_is_no_store_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "canon.db").write_text("something else")
+    done = canonry("verify", "--data", str(tmp_path))
+
+    assert done.returncode == 3
+    assert re.search(r"canonry: .* \(store\.not-canonry\)", done.stderr)
+
+
+def test_without_an_agent_type_the_advice_names_the_setting() -> None:
+    toolsets = load_toolsets(("narrative",))
+    by_type = {"agent_type": "Narrator"}
+
+    assert "--agent-type" in (advice_on(load_settings(environment={}), toolsets) or "")
+    assert advice_on(load_settings(by_type, environment={}), toolsets) is None
+    assert advice_on(load_settings({"trust_meta": True}, environment={}), toolsets) is None
+    unknown = load_settings({"agent_type": "CanonKeper"}, environment={})
+    assert "did you mean CanonKeeper" in (advice_on(unknown, toolsets) or "")
+
+
+def test_the_principal_is_what_the_settings_say() -> None:
+    space = "01890A5D-AC96-774B-BCCE-B302099A8057"
+    options = {"agent_type": "Narrator", "authorities": "gm", "spaces": space, "trust_meta": True}
+    principal = principal_for(load_settings(options, environment={}))
+
+    assert principal.agent_id == "Narrator"
+    assert principal.authorities == {Authority.GM}
+    assert principal.spaces == frozenset((SpaceId(space.lower()),))
+    assert principal.trusted
+    with pytest.raises(InvalidInput, match="agent_id"):
+        principal_for(load_settings({"agent_id": "x" * 200}, environment={}))
+
+
+def test_tokens_are_verified_as_the_settings_say(tmp_path: Path) -> None:
+    key = tmp_path / "key.pem"
+    key.write_text("the key")
+    options = {
+        "http": "127.0.0.1:8000",
+        "auth_issuer": "https://issuer",
+        "auth_audience": "canonry",
+        "auth_key_file": str(key),
+        "auth_algorithms": "HS256",
+    }
+    bearer = server_options(load_settings(options, environment={})).bearer
+
+    assert bearer is not None
+    assert bearer.key == "the key"
+    assert bearer.algorithms == ("HS256",)
+    assert bearer.resource_url == "http://127.0.0.1:8000/mcp"
+    key.unlink()
+    with pytest.raises(InvalidInput, match="key file"):
+        server_options(load_settings(options, environment={}))
+
+
+async def test_the_log_can_be_kept_to_failures() -> None:
+    settings = load_settings(
+        {"log_level": "warning", "agent_type": "Narrator", "memory": True}, environment={}
+    )
+    gateway = gateway_for(settings, compose_memory(), load_toolsets(settings.toolsets))
+    lines: list[bytes] = []
+    gateway.audit.write_to(lines.append)
+    principal = principal_for(settings)
+    await gateway.call("neo4j_query_universes", {}, principal)
+    await gateway.call("neo4j_create_universe", {"name": "Home"}, principal)
+
+    assert len(lines) == 1
+    assert b"neo4j_create_universe" in lines[0]

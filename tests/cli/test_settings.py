@@ -1,0 +1,205 @@
+"""Settings: file, environment and command line, in rising precedence, each mistake told clearly."""
+
+from pathlib import Path
+
+import pytest
+
+from canonry.bootstrap.setting_table import SETTINGS, SettingRow
+from canonry.bootstrap.settings import Settings, load_settings, user_config, user_data
+from canonry.domain.errors import InvalidInput
+from canonry.domain.provenance import Authority
+
+
+def a_file(folder: Path, text: str) -> Path:
+    path = folder / "canonry.toml"
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def test_defaults_need_no_file(tmp_path: Path) -> None:
+    settings = load_settings(environment={})
+
+    assert settings.toolsets == ("narrative",)
+    assert settings.data == user_data()
+    assert settings.agent_type is None
+    assert settings.authorities == tuple(Authority)
+
+
+def test_the_command_line_wins_over_the_environment_and_that_over_the_file(tmp_path: Path) -> None:
+    path = a_file(tmp_path, 'agent_type = "Narrator"\nagent_id = "file"\nlog_level = "warning"\n')
+    settings = load_settings(
+        {"agent_type": "CanonKeeper"},
+        config=path,
+        environment={"CANONRY_AGENT_TYPE": "Resolver", "CANONRY_AGENT_ID": "environment"},
+    )
+
+    assert settings.agent_type == "CanonKeeper"
+    assert settings.agent_id == "environment"
+    assert settings.log_level == "warning"
+    sources = {key: source for key, _, source in settings.told()}
+    assert sources["agent_type"] == "--agent-type"
+    assert sources["agent_id"] == "CANONRY_AGENT_ID"
+    assert sources["log_level"] == f"settings file {path}"
+    assert sources["http"] == "default"
+
+
+def test_every_setting_has_a_field_a_variable_and_an_option() -> None:
+    for row in SETTINGS:
+        assert hasattr(Settings(), row.field), row.key
+        assert row.variable.startswith("CANONRY_")
+        assert row.option.startswith("--")
+
+
+@pytest.mark.parametrize("row", SETTINGS, ids=lambda row: row.key)
+def test_every_setting_can_be_given_in_all_three_places(row: SettingRow, tmp_path: Path) -> None:
+    text = SAMPLES.get(row.key, "yes" if row.kind.flag else "text")
+    rest = {f"CANONRY_{key.upper()}": value for key, value in NEEDED.get(row.key, {}).items()}
+    by_option = load_settings({row.field: text}, environment=rest)
+    by_variable = load_settings(environment={**rest, row.variable: text})
+    table, _, key = row.key.rpartition(".")
+    value = (
+        "true" if row.kind.flag else text if row.kind.expected.startswith("a num") else repr(text)
+    )
+    content = f"[{table}]\n{key} = {value}\n" if table else f"{key} = {value}\n"
+    by_file = load_settings(config=a_file(tmp_path, content), environment=rest)
+
+    found = {getattr(each, row.field) for each in (by_option, by_variable, by_file)}
+    assert len(found) == 1
+    assert row.key == "authorities" or found != {getattr(Settings(), row.field)}
+
+
+SAMPLES = {
+    "durability": "normal",
+    "http": "127.0.0.1:8123",
+    "authorities": "gm,player",
+    "user": "01890a5d-ac96-774b-bcce-b302099a8057",
+    "spaces": "01890a5d-ac96-774b-bcce-b302099a8057",
+    "error_mode": "jsonrpc",
+    "deadline": "5",
+    "rate_limit": "60",
+    "log_level": "warning",
+}
+_AUTH = {
+    "auth_issuer": "https://issuer",
+    "auth_audience": "canonry",
+    "auth_jwks_url": "https://keys",
+}
+NEEDED: dict[str, dict[str, str]] = {
+    row.key: {k: v for k, v in _AUTH.items() if k != row.field}
+    for row in SETTINGS
+    if row.key.startswith("auth.")
+}
+NEEDED["auth.key_file"].pop("auth_jwks_url")
+
+
+@pytest.mark.parametrize(
+    ("text", "key", "advice"),
+    [
+        ('agnet_type = "Narrator"', "agnet_type", "agent_type"),
+        ('[auth]\nissur = "x"', "auth.issur", "auth.issuer"),
+        ("[policy.scorin]\nthreshold = 0.4", "policy.scorin", "policy.scoring"),
+        ("[policy.scoring]\ntreshold = 0.4", "policy.scoring.treshold", "policy.scoring.threshold"),
+        ("[policy.scoring.weights]\ngmm = 0.4", "policy.scoring.weights.gmm", "weights.gm"),
+    ],
+)
+def test_an_unknown_key_is_named_with_the_nearest_known_one(
+    text: str, key: str, advice: str, tmp_path: Path
+) -> None:
+    with pytest.raises(InvalidInput, match="did you mean") as caught:
+        load_settings(config=a_file(tmp_path, text), environment={})
+
+    assert caught.value.code == "settings.unknown"
+    assert key in caught.value.message
+    assert advice in caught.value.message
+    assert "canonry.toml" in caught.value.message
+
+
+def test_an_unknown_variable_is_named_with_the_nearest_known_one() -> None:
+    with pytest.raises(InvalidInput, match="CANONRY_AGENT_TYPE"):
+        load_settings(environment={"CANONRY_AGENT_TYP": "Narrator"})
+
+
+@pytest.mark.parametrize(
+    ("text", "key"),
+    [
+        ("trust_meta = 1", "trust_meta"),
+        ("data = 3", "data"),
+        ("toolsets = [1]", "toolsets"),
+        ('durability = "fast"', "durability"),
+        ('http = "somewhere"', "http"),
+        ('http = "127.0.0.1:99999"', "http"),
+        ('user = "Ann"', "user"),
+        ("deadline = -1", "deadline"),
+        ("deadline = nan", "deadline"),
+        ('authorities = ["king"]', "authorities"),
+        ('policy = "strict"', "policy"),
+        ('[policy.scoring]\nthreshold = "high"', "policy.scoring.threshold"),
+        ("[policy.scoring]\nthreshold = 7", "policy.scoring.threshold"),
+        ('[policy.scoring]\nbelow = "ask"', "policy.scoring.below"),
+        ("[policy.limits]\nturn = -1", "policy.limits.turn"),
+        ("[policy.limits]\nturn = true", "policy.limits.turn"),
+        ('[policy]\ntags_exclusive = ["up", "down"]', "policy.tags_exclusive"),
+    ],
+)
+def test_a_wrong_value_is_told_by_its_key(text: str, key: str, tmp_path: Path) -> None:
+    with pytest.raises(InvalidInput) as caught:
+        load_settings(config=a_file(tmp_path, text), environment={})
+
+    assert caught.value.code == "settings.malformed"
+    assert key in caught.value.message
+
+
+def test_the_policy_is_read_from_its_table(tmp_path: Path) -> None:
+    text = """
+[policy]
+tags_exclusive = [["asleep", "awake"]]
+[policy.scoring]
+threshold = 0.6
+below = "defer"
+[policy.scoring.weights]
+player = 0.8
+[policy.limits]
+turn = 500
+"""
+    policy = load_settings(config=a_file(tmp_path, text), environment={}).policy
+
+    assert policy.scoring.threshold == 0.6
+    assert policy.scoring.below == "defer"
+    assert policy.scoring.weights[Authority.PLAYER] == 0.8
+    assert policy.scoring.weights[Authority.GM] == 0.9
+    assert policy.limits.turn == 500
+    assert policy.tags_exclusive == (("asleep", "awake"),)
+
+
+def test_a_named_file_must_exist_and_the_users_own_need_not(tmp_path: Path) -> None:
+    assert not user_config().exists()
+    with pytest.raises(InvalidInput, match="no settings file"):
+        load_settings(config=tmp_path / "absent.toml", environment={})
+    with pytest.raises(InvalidInput, match="no settings file"):
+        load_settings(environment={"CANONRY_CONFIG": str(tmp_path / "absent.toml")})
+
+
+def test_a_broken_file_is_told(tmp_path: Path) -> None:
+    with pytest.raises(InvalidInput, match="cannot be read"):
+        load_settings(config=a_file(tmp_path, "a = = b"), environment={})
+
+
+@pytest.mark.parametrize(
+    "variables",
+    [
+        {"CANONRY_AUTH_AUDIENCE": "canonry"},
+        {"CANONRY_AUTH_ISSUER": "https://issuer"},
+        {"CANONRY_AUTH_ISSUER": "https://issuer", "CANONRY_AUTH_AUDIENCE": "canonry"},
+        {
+            "CANONRY_AUTH_ISSUER": "https://issuer",
+            "CANONRY_AUTH_AUDIENCE": "canonry",
+            "CANONRY_AUTH_JWKS_URL": "https://keys",
+            "CANONRY_AUTH_KEY_FILE": "key.pem",
+        },
+    ],
+)
+def test_half_an_identity_is_refused(variables: dict[str, str]) -> None:
+    with pytest.raises(InvalidInput, match=r"auth\.") as caught:
+        load_settings(environment=variables)
+
+    assert caught.value.code == "settings.incomplete"

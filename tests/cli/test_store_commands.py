@@ -1,0 +1,347 @@
+"""Commands on a store: import, export, verify, rebuild, backup, restore, erase and doctor."""
+
+import asyncio
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import apsw
+import pytest
+
+from canonry.bootstrap.embedded import open_embedded
+from canonry.domain.entries import Made, SceneMoved
+from canonry.domain.ids import SceneId, StoryId
+from canonry.domain.scenes import Scene, SceneStatus
+from canonry.domain.spaces import Space, SpaceKind
+from canonry.domain.time import Instant
+from canonry.testing.worlds import HandClock, a_caller
+from canonry.usecases.commit_change import Change, NewId, commit_change
+from canonry.usecases.create_universe import create_universe
+from canonry.usecases.receipts import the_made
+from tests.cli.run import SOURCE, Done, canonry
+
+TURNS = [
+    {"speaker": "GM", "text": "The hall is empty."},
+    {"speaker": "Ann", "text": "I open the chest."},
+    {"speaker": "Ben", "text": "I watch the door."},
+]
+SESSION = {
+    "title": "Session 1",
+    "turns": TURNS,
+    "summaries": [{"start": 0, "end": 2, "text": "Ann opens the chest while Ben guards the door."}],
+}
+
+
+@pytest.fixture(scope="module")
+def world(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a store into which a session was imported, and its session file."""
+    folder = tmp_path_factory.mktemp("world")
+    (folder / "session.json").write_text(json.dumps(SESSION), encoding="utf-8")
+    done = import_session(folder)
+    assert done.returncode == 0, done.stderr
+    return folder
+
+
+def import_session(folder: Path) -> Done:
+    return canonry(
+        *("import", "transcript", str(folder / "session.json"), "--universe", "Home", "--json"),
+        *("--data", str(folder / "data")),
+    )
+
+
+@pytest.fixture
+def copy(world: Path, tmp_path: Path) -> Path:
+    """A store of one's own to change."""
+    shutil.copytree(world / "data", tmp_path / "data")
+    return tmp_path
+
+
+def exported(data: Path) -> str:
+    done = canonry("export", "--data", str(data))
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_importing_a_session_again_adds_nothing(world: Path) -> None:
+    before = exported(world / "data")
+    done = import_session(world)
+    report = json.loads(done.stdout)
+
+    assert exported(world / "data") == before
+    (session,) = report["transcripts"]
+    assert (session["turns"], session["scenes"], session["accepted"]) == (3, 1, 1)
+    assert session["commits"] == 0
+
+
+def test_what_was_imported_is_canonized_with_its_evidence(world: Path) -> None:
+    entries = [
+        json.loads(part["payload"])
+        for line in exported(world / "data").splitlines()[1:-1]
+        for part in json.loads(line)["parts"]
+    ]
+    (event,) = [each for each in entries if "severity" in each]
+
+    assert event["title"] == "Ann opens the chest while Ben guards the door."
+    assert {evidence["kind"] for evidence in event["evidence"]} >= {"source", "snippet", "turn"}
+    assert len(event["involved"]) == 2
+
+
+def test_a_log_goes_round_through_files(world: Path, tmp_path: Path) -> None:
+    first, second = tmp_path / "first.jsonl", tmp_path / "second.jsonl"
+    data = str(tmp_path / "data")
+    for words in (
+        ("export", str(first), "--data", str(world / "data")),
+        ("import", "log", str(first), "--data", data),
+        ("import", "log", str(first), "--data", data),
+        ("export", str(second), "--data", data),
+        ("verify", "--data", data, "--against", str(first)),
+    ):
+        done = canonry(*words)
+        assert done.returncode == 0, done.stderr
+
+    assert first.read_bytes() == second.read_bytes()
+
+
+def test_a_damaged_log_is_refused_by_its_line(world: Path, tmp_path: Path) -> None:
+    path = tmp_path / "log.jsonl"
+    path.write_text(exported(world / "data").replace("chest", "crate", 1), encoding="utf-8")
+    done = canonry("import", "log", str(path), "--data", str(tmp_path / "data"))
+
+    assert done.returncode == 2
+    assert "import.damaged" in done.stderr
+    assert "line " in done.stderr
+
+
+def test_verify_records_heads_and_finds_a_log_that_was_cut_off(copy: Path, world: Path) -> None:
+    heads = copy / "heads.json"
+    assert canonry("verify", "--data", str(copy / "data"), "--record", str(heads)).returncode == 0
+    recorded = json.loads(heads.read_text())["heads"]
+    (space,) = recorded
+    recorded[space][0] += 1
+    heads.write_text(json.dumps({"heads": recorded}))
+
+    done = canonry("verify", "--data", str(copy / "data"), "--against", str(heads), "--json")
+
+    assert done.returncode == 1
+    assert "cut off" in json.loads(done.stdout)["findings"][0]["what"]
+
+
+def test_verify_finds_a_byte_that_was_altered(copy: Path) -> None:
+    connection = apsw.Connection(str(copy / "data" / "canon.db"))
+    connection.execute("UPDATE parts SET payload = CAST(payload || x'20' AS BLOB) WHERE seq = 1")
+    connection.close()
+    done = canonry("verify", "--data", str(copy / "data"))
+
+    assert done.returncode == 1
+    assert "WRONG" in done.stdout
+
+
+def test_rebuild_gives_the_same_views(copy: Path) -> None:
+    assert canonry("rebuild", "--data", str(copy / "data")).returncode == 0
+    assert canonry("verify", "--data", str(copy / "data")).returncode == 0
+
+
+def test_a_backup_is_restored_and_holds_the_same(copy: Path) -> None:
+    data, backup, restored = copy / "data", copy / "backup", copy / "restored"
+    assert canonry("backup", str(backup), "--data", str(data)).returncode == 0
+    assert canonry("backup", str(backup), "--data", str(data)).returncode == 3
+    done = canonry("restore", str(backup), "--data", str(restored))
+
+    assert done.returncode == 0, done.stderr
+    assert exported(restored) == exported(data)
+    assert canonry("restore", str(backup), "--data", str(restored)).returncode == 3
+    assert {path.name for path in copy.iterdir()} == {"data", "backup", "restored"}
+
+
+def test_a_damaged_backup_is_refused_and_leaves_nothing(copy: Path) -> None:
+    backup = copy / "backup"
+    canonry("backup", str(backup), "--data", str(copy / "data"))
+    manifest = json.loads((backup / "manifest.json").read_text())
+    for head in manifest["heads"].values():
+        head[0] += 1
+    (backup / "manifest.json").write_text(json.dumps(manifest))
+    done = canonry("restore", str(backup), "--data", str(copy / "restored"))
+
+    assert done.returncode == 3
+    assert "restore.damaged" in done.stderr
+    assert not (copy / "restored").exists()
+    assert not list(copy.glob("*.restoring"))
+
+
+def test_erasing_shows_its_plan_first(copy: Path) -> None:
+    report = json.loads(import_report(copy))
+    entity = report["entity"]
+    data = str(copy / "data")
+    before = exported(copy / "data")
+    plan = canonry("erase", "--entity", entity, "--data", data)
+
+    assert plan.returncode == 0, plan.stderr
+    assert "nothing was changed" in plan.stdout
+    assert exported(copy / "data") == before
+
+    done = canonry("erase", "--entity", entity, "--data", data, "--yes")
+    assert "erased" in done.stdout
+    assert "I open the chest" not in exported(copy / "data")
+    assert canonry("verify", "--data", data).returncode == 0
+
+
+def import_report(folder: Path) -> str:
+    """The id of Ann, from the log."""
+    for line in exported(folder / "data").splitlines()[1:-1]:
+        for part in json.loads(line)["parts"]:
+            thing = json.loads(part["payload"])
+            fields = thing.get("fields", {})
+            if isinstance(fields, dict) and fields.get("name") == "Ann":
+                return json.dumps({"entity": thing["entity_id"]})
+    raise AssertionError("Ann is not there")
+
+
+def test_erasing_needs_exactly_one_id() -> None:
+    assert canonry("erase").returncode == 2
+    assert canonry("erase", "--turn", "x").returncode == 2
+
+
+def doctor(*arguments: str, **environment: str) -> tuple[int, dict[str, Any]]:
+    done = canonry("doctor", "--json", *arguments, environment=environment)
+    return done.returncode, json.loads(done.stdout)
+
+
+def test_the_doctor_tells_where_each_setting_comes_from(world: Path) -> None:
+    code, found = doctor("--data", str(world / "data"), CANONRY_AGENT_TYPE="Narrator")
+    sources = {each["key"]: each["source"] for each in found["settings"]}
+
+    assert code == 0
+    assert not found["wrong"]
+    assert sources["data"] == "--data"
+    assert sources["agent_type"] == "CANONRY_AGENT_TYPE"
+    assert found["store"]["integrity"] == "ok"
+    assert found["store"]["proposals"] == 1
+
+
+def test_the_doctor_finds_an_agent_type_that_nobody_knows(tmp_path: Path) -> None:
+    code, found = doctor("--data", str(tmp_path), CANONRY_AGENT_TYPE="CanonKeper")
+
+    assert code == 1
+    assert "did you mean CanonKeeper" in found["wrong"][0]["what"]
+
+
+def test_the_doctor_finds_a_file_that_is_no_store(tmp_path: Path) -> None:
+    (tmp_path / "canon.db").write_bytes(b"something else entirely" * 100)
+    code, found = doctor("--data", str(tmp_path))
+
+    assert code == 1
+    assert found["wrong"]
+
+
+def test_the_doctor_finds_a_file_in_the_place_of_the_folder(tmp_path: Path) -> None:
+    place = tmp_path / "store"
+    place.write_text("a file")
+    code, found = doctor("--data", str(place))
+
+    assert code == 1
+    assert any("is no folder" in each["what"] for each in found["wrong"])
+
+
+def test_the_doctor_does_not_show_a_secret(tmp_path: Path) -> None:
+    (tmp_path / "key").write_text("hush-hush")
+    environment = {
+        "CANONRY_AUTH_ISSUER": "https://issuer",
+        "CANONRY_AUTH_AUDIENCE": "canonry",
+        "CANONRY_AUTH_KEY_FILE": str(tmp_path / "key"),
+    }
+    done = canonry("doctor", "--data", str(tmp_path), environment=environment)
+
+    assert "hush-hush" not in done.stdout
+
+
+def test_an_import_that_was_killed_is_completed_by_the_next(tmp_path: Path) -> None:
+    lines = [{"speaker": f"P{n % 7}", "text": f"Line {n}. " * 5} for n in range(3000)]
+    told = [{"start": n, "end": n + 99, "text": f"Line {n} is told."} for n in range(0, 3000, 100)]
+    path = tmp_path / "long.json"
+    path.write_text(json.dumps({"title": "Long", "turns": lines, "summaries": told}))
+    words = ["import", "transcript", str(path), "--universe", "Long", "--json"]
+    killed, whole = tmp_path / "killed", tmp_path / "whole"
+    process = subprocess.Popen(
+        [sys.executable, "-m", "canonry.cli", *words, "--data", str(killed)],
+        env={**os.environ, "PYTHONPATH": str(SOURCE)},
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    wal = killed / "canon.db-wal"
+    while process.poll() is None and not (wal.exists() and wal.stat().st_size > 400_000):
+        pass
+    process.send_signal(signal.SIGKILL if os.name == "posix" else signal.SIGTERM)
+    process.communicate()
+
+    again = json.loads(canonry(*words, "--data", str(killed)).stdout)["transcripts"][0]
+    once = json.loads(canonry(*words, "--data", str(whole)).stdout)["transcripts"][0]
+
+    assert {k: again[k] for k in ("turns", "scenes", "proposals", "accepted")} == {
+        k: once[k] for k in ("turns", "scenes", "proposals", "accepted")
+    }
+    assert things(killed) == things(whole)
+    assert canonry("verify", "--data", str(killed)).returncode == 0
+
+
+COUNTED = ("things", "spaces", "entities", "events", "stories", "scenes", "proposals")
+
+
+def things(data: Path) -> dict[str, Any]:
+    """How many things the store holds."""
+    _, found = doctor("--data", str(data))
+    return {key: found["store"][key] for key in COUNTED}
+
+
+async def a_scene_in_canonization(data: Path) -> str:
+    """Leave a scene as a crash in the midst of its canonization would, long ago."""
+    store = await open_embedded(data, clock=HandClock())
+    caller = a_caller("Orchestrator")
+    try:
+        receipt = await create_universe(
+            store.canon,
+            caller,
+            kind=SpaceKind.UNIVERSE,
+            name="Stuck",
+            description="",
+            properties={},
+        )
+        space = the_made(receipt, Space).id
+        scene_id = SceneId("01890a5d-ac96-774b-bcce-b302099a8057")
+
+        async def prepare(new_id: NewId) -> Change:
+            scene = Scene(
+                id=scene_id,
+                space=space,
+                story_id=StoryId(new_id("story")),
+                title="Night",
+                purpose=None,
+                order=1,
+                location_ref=None,
+                participants=(),
+                status=SceneStatus.ACTIVE,
+                created_at=Instant(0),
+                updated_at=Instant(0),
+                position=0,
+                changed_at=0,
+            )
+            moved = SceneMoved(scene_id=scene_id, status=SceneStatus.FINALIZING)
+            return Change(entries=(Made(thing=scene), moved), reads=frozenset())
+
+        await commit_change(store.canon, caller, space, prepare)
+        return scene_id
+    finally:
+        await store.close()
+
+
+def test_the_doctor_finds_a_scene_that_a_crash_left_in_canonization(tmp_path: Path) -> None:
+    scene_id = asyncio.run(a_scene_in_canonization(tmp_path))
+    code, found = doctor("--data", str(tmp_path))
+
+    assert code == 1
+    assert scene_id in found["wrong"][0]["what"]
+    assert "composite_canonize_scene" in found["wrong"][0]["help"]

@@ -1,0 +1,47 @@
+"""The memory backend keeps every promise that it can: it is the executable specification."""
+
+import pytest
+
+from canonry.adapters.memory import MemoryBlobs
+from canonry.bootstrap.compose import compose_memory
+from canonry.testing.conformance import (
+    BlobsContract,
+    DocumentsContract,
+    LedgerContract,
+    StateContract,
+    TextContract,
+)
+from canonry.testing.conformance.kit import Backend
+from canonry.testing.worlds import CountingIdentities, HandClock
+
+
+async def open_memory() -> Backend:
+    clock = HandClock()
+    canon = compose_memory(clock=clock, identities=CountingIdentities())
+    return Backend(canon=canon, blobs=MemoryBlobs(), clock=clock, another=open_memory)
+
+
+class OnMemory:
+    @pytest.fixture
+    async def backend(self) -> Backend:
+        return await open_memory()
+
+
+class TestMemoryLedger(OnMemory, LedgerContract):
+    pass
+
+
+class TestMemoryBlobs(OnMemory, BlobsContract):
+    pass
+
+
+class TestMemoryState(OnMemory, StateContract):
+    pass
+
+
+class TestMemoryDocuments(OnMemory, DocumentsContract):
+    pass
+
+
+class TestMemoryText(OnMemory, TextContract):
+    pass

@@ -1,0 +1,82 @@
+"""The embedded store keeps every promise, on one file in a folder that others may share."""
+
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack
+from pathlib import Path
+
+import pytest
+
+from canonry.adapters.sqlite import Durability
+from canonry.testing.conformance import (
+    Backend,
+    BlobsContract,
+    DocumentsContract,
+    DurabilityContract,
+    DurableBlobsContract,
+    LedgerContract,
+    SharedUpkeepContract,
+    StateContract,
+    TextContract,
+    UpkeepContract,
+    WritersContract,
+)
+from tests.conformance.sqlite_store import Folders
+
+
+class OnSqlite:
+    @pytest.fixture
+    async def backend(self, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Backend]:
+        root: Path = tmp_path_factory.mktemp("stores")
+        async with AsyncExitStack() as closing:
+            yield await Folders(root=root, closing=closing).fresh()
+
+
+class OnSyncingSqlite:
+    """As it is served: each commit waits for the disk, which takes another path to the writer."""
+
+    @pytest.fixture
+    async def backend(self, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Backend]:
+        root: Path = tmp_path_factory.mktemp("stores")
+        async with AsyncExitStack() as closing:
+            folders = Folders(root=root, closing=closing, durability=Durability.FULL)
+            yield await folders.fresh()
+
+
+class TestSyncingSqliteLedger(OnSyncingSqlite, LedgerContract, DurabilityContract):
+    pass
+
+
+class TestSyncingSqliteWriters(OnSyncingSqlite, WritersContract):
+    pass
+
+
+class TestSqliteLedger(OnSqlite, LedgerContract):
+    pass
+
+
+class TestSqliteDurability(OnSqlite, DurabilityContract):
+    pass
+
+
+class TestSqliteWriters(OnSqlite, WritersContract):
+    pass
+
+
+class TestSqliteBlobs(OnSqlite, BlobsContract, DurableBlobsContract):
+    pass
+
+
+class TestSqliteState(OnSqlite, StateContract):
+    pass
+
+
+class TestSqliteDocuments(OnSqlite, DocumentsContract):
+    pass
+
+
+class TestSqliteText(OnSqlite, TextContract):
+    pass
+
+
+class TestSqliteUpkeep(OnSqlite, UpkeepContract, SharedUpkeepContract):
+    pass

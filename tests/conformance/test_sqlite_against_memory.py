@@ -1,0 +1,110 @@
+"""Any history: the embedded store and the executable specification answer alike."""
+
+import asyncio
+import tempfile
+from contextlib import AsyncExitStack
+from pathlib import Path
+
+from hypothesis import HealthCheck, given, settings
+
+from canonry.domain.commits import Appended, Outcome
+from canonry.domain.entries import Erased
+from canonry.testing.conformance import Backend
+from canonry.testing.conformance.answers import answers
+from canonry.testing.conformance.kit import present
+from canonry.testing.conformance.log import whole_log
+from canonry.testing.conformance.upkeep import quiet
+from canonry.testing.histories import Step, contended_histories, histories
+from canonry.testing.scribe import an_append
+from canonry.testing.things import MIDDLE_EARTH
+from tests.conformance.sqlite_store import Folders
+from tests.conformance.test_memory import open_memory
+
+unhurried = settings(
+    max_examples=40,
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
+)
+
+
+async def tell(backend: Backend, steps: list[Step]) -> list[Outcome]:
+    outcomes: list[Outcome] = []
+    for number, step in enumerate(steps):
+        head = await backend.canon.ledger.head(MIDDLE_EARTH)
+        judged_at = max(0, head - step.lag)
+        append = an_append(str(number), step.entries, judged_at=judged_at, reads=step.reads)
+        batch = [append, append] if step.again else [append]
+        outcomes += await backend.canon.ledger.append(batch)
+        backend.clock.move(number * 500)
+    return outcomes
+
+
+async def agree(steps: list[Step], root: Path) -> None:
+    async with AsyncExitStack() as closing:
+        real, model = await Folders(root=root, closing=closing).fresh(), await open_memory()
+
+        assert await tell(real, steps) == await tell(model, steps)
+
+        # Salts are random, and so are the hashes over them; all else is the same.
+        chains = [
+            [(s.id, s.position, s.recorded_at) for s in await whole_log(backend)]
+            for backend in (real, model)
+        ]
+        assert chains[0] == chains[1]
+        told, expected = await answers(real.canon), await answers(model.canon)
+        for question, answer in expected.items():
+            assert told[question] == answer, question
+
+
+@unhurried
+@given(steps=histories())
+def test_every_history_is_told_alike(steps: list[Step]) -> None:
+    with tempfile.TemporaryDirectory() as root:
+        asyncio.run(agree(steps, Path(root)))
+
+
+@unhurried
+@given(steps=contended_histories())
+def test_every_contention_is_decided_alike(steps: list[Step]) -> None:
+    with tempfile.TemporaryDirectory() as root:
+        asyncio.run(agree(steps, Path(root)))
+
+
+@unhurried
+@given(steps=histories())
+def test_every_history_verifies_and_is_rebuilt_alike(steps: list[Step]) -> None:
+    async def check(root: Path) -> None:
+        async with AsyncExitStack() as closing:
+            backend = await Folders(root=root, closing=closing).fresh()
+            await tell(backend, steps)
+            upkeep = present(backend.upkeep)
+            assert (await upkeep.verify(quiet)).findings == ()
+            for step in steps:
+                for entry in step.entries:
+                    if isinstance(entry, Erased):
+                        await upkeep.purge(MIDDLE_EARTH, entry.targets)
+            assert (await upkeep.verify(quiet)).findings == ()
+            told = await answers(backend.canon)
+            await upkeep.rebuild(quiet)
+            assert await answers(backend.canon) == told
+            assert (await upkeep.verify(quiet)).findings == ()
+
+    with tempfile.TemporaryDirectory() as root:
+        asyncio.run(check(Path(root)))
+
+
+@unhurried
+@given(steps=histories())
+def test_a_reopened_history_is_the_same(steps: list[Step]) -> None:
+    async def check(root: Path) -> None:
+        async with AsyncExitStack() as closing:
+            backend = await Folders(root=root, closing=closing).fresh()
+            outcomes = await tell(backend, steps)
+            assert all(isinstance(outcome, Appended) for outcome in outcomes)
+            told, log = await answers(backend.canon), await whole_log(backend)
+            again = await present(backend.reopen)()
+            assert await whole_log(again) == log
+            assert await answers(again.canon) == told
+
+    with tempfile.TemporaryDirectory() as root:
+        asyncio.run(check(Path(root)))

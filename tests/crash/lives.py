@@ -1,0 +1,112 @@
+"""Lives of a writing process: started, read line by line, killed with -9, and judged."""
+
+import asyncio
+import contextlib
+import os
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+from canonry.adapters.sqlite import Durability
+from canonry.bootstrap.embedded import Embedded, open_embedded
+from canonry.domain.commits import ORIGIN
+from canonry.domain.ids import CommitId
+from canonry.testing.conformance.upkeep import quiet
+from canonry.testing.things import MIDDLE_EARTH, ident
+
+ROOT = Path(__file__).parents[2]
+LOG_MAX = 100_000
+
+
+class Life:
+    """A running writer; `said` collects all that it acknowledged."""
+
+    def __init__(self, folder: Path, work: str, name: str) -> None:
+        """Start it; `hear` waits until it has the store open."""
+        self.said: list[str] = []
+        self._process = subprocess.Popen(
+            [sys.executable, str(ROOT / "tests/crash/writer.py"), str(folder), work, name],
+            stdout=subprocess.PIPE,
+            env={**os.environ, "PYTHONPATH": f"{ROOT / 'src'}{os.pathsep}{ROOT}"},
+            cwd=ROOT,
+        )
+
+    def _line(self) -> str:
+        assert self._process.stdout is not None
+        raw = self._process.stdout.readline()
+        line = raw.decode().rstrip("\n")
+        if line == "open":
+            return self._line()
+        if raw.endswith(b"\n") and not line.startswith("progress"):
+            self.said.append(line)
+        return line
+
+    def hear(self, lines: int) -> None:
+        """Read so many lines; the writer must not end by itself."""
+        for _ in range(lines):
+            assert self._line(), f"the writer ended with {self._process.poll()}"
+
+    def hear_progress(self, times: int) -> None:
+        """Read until it told progress so many times."""
+        for _ in range(times):
+            while not (line := self._line()).startswith("progress"):
+                assert line, f"the writer ended with {self._process.poll()}"
+
+    def kill(self) -> list[str]:
+        """Kill it with -9; all that it acknowledged, also what nobody had read yet."""
+        if self._process.returncode is None:
+            self._process.kill()
+            while self._line():
+                pass
+            self._process.wait()
+            assert self._process.stdout is not None
+            self._process.stdout.close()
+        return self.said
+
+
+@contextlib.contextmanager
+def a_life(folder: Path, work: str, name: str) -> Iterator[Life]:
+    """A writer that is killed in the end, whatever happens."""
+    life = Life(folder, work, name)
+    try:
+        yield life
+    finally:
+        life.kill()
+
+
+def judge(folder: Path, acknowledged: list[str]) -> None:
+    """Open the store again: nothing lost, nothing twice, nothing by halves, everything sound."""
+    asyncio.run(_judge(folder, acknowledged))
+
+
+async def _judge(folder: Path, acknowledged: list[str]) -> None:
+    store = await open_embedded(folder, durability=Durability.NORMAL)
+    try:
+        names = {ident(f"commit/{name}"): name for name in acknowledged if name[0] != "-"}
+        log = await store.canon.ledger.read(MIDDLE_EARTH, after=ORIGIN, limit=LOG_MAX)
+        assert [c.position for c in log] == list(range(1, len(log) + 1))
+        counted = Counter(commit.id for commit in log)
+        assert not [i for i, times in counted.items() if times > 1], "nothing is there twice"
+        assert not [n for i, n in names.items() if CommitId(i) not in counted], "nothing is lost"
+        things = {ident(f"{kind} {name}") for name in names.values() for kind in KINDS}
+        found = await store.canon.state.things(things)
+        assert set(found) == things, "every commit is whole in the views"
+        for commit in log:
+            assert len(commit.entries) in {1, len(KINDS)}
+        verification = await store.upkeep.verify(quiet)
+        assert verification.findings == ()
+        assert verification.commits == len(log)
+        await _forgotten(store, [name[1:] for name in acknowledged if name[0] == "-"])
+    finally:
+        await store.close()
+
+
+KINDS = ("fact", "turn")
+
+
+async def _forgotten(store: Embedded, names: list[str]) -> None:
+    for name in names:
+        found = await store.canon.state.things([ident(f"turn {name}")])
+        assert name not in repr(found), "what was erased stays erased"

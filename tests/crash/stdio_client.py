@@ -1,0 +1,114 @@
+"""A client that speaks JSON-RPC lines with a real server process, and can kill it with -9."""
+
+import asyncio
+import json
+import os
+import sys
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).parents[2]
+PROTOCOL = "2025-06-18"
+
+
+class Server:
+    """`canonry serve` over standard input and output."""
+
+    def __init__(self, process: asyncio.subprocess.Process) -> None:
+        self._process = process
+        self._sent = 0
+
+    @classmethod
+    @asynccontextmanager
+    async def running(cls, folder: Path, log: Path) -> AsyncIterator["Server"]:
+        """One on the store in `folder` that has shaken hands; it is killed in the end."""
+        server = await cls._start(folder, log)
+        try:
+            await server._shake_hands()
+            yield server
+        finally:
+            await server.kill()
+
+    @classmethod
+    async def _start(cls, folder: Path, log: Path) -> "Server":
+        with log.open("ab") as errors:
+            process = await asyncio.create_subprocess_exec(
+                *(sys.executable, "-m", "canonry.cli", "serve", "--data", str(folder)),
+                "--trust-meta",
+                stdin=asyncio.subprocess.PIPE,
+                stdout=asyncio.subprocess.PIPE,
+                stderr=errors,
+                env={**os.environ, "PYTHONPATH": str(ROOT / "src")},
+            )
+        return cls(process)
+
+    async def _shake_hands(self) -> None:
+        about = {"name": "test", "version": "1"}
+        hello = {"protocolVersion": PROTOCOL, "capabilities": {}, "clientInfo": about}
+        await self.ask("initialize", hello)
+        self._write({"jsonrpc": "2.0", "method": "notifications/initialized"})
+
+    def send(self, method: str, params: Mapping[str, Any]) -> int:
+        """Send a request without waiting; its number."""
+        self._sent += 1
+        self._write({"jsonrpc": "2.0", "id": self._sent, "method": method, "params": params})
+        return self._sent
+
+    def _write(self, message: Mapping[str, Any]) -> None:
+        assert self._process.stdin is not None
+        self._process.stdin.write(json.dumps(message).encode() + b"\n")
+
+    async def answer(self) -> Mapping[str, Any] | None:
+        """The next answer; None once the server has ended."""
+        assert self._process.stdout is not None
+        while (line := await self._process.stdout.readline()).endswith(b"\n"):
+            message: Mapping[str, Any] = json.loads(line)
+            if "id" in message:
+                return message
+        return None
+
+    async def ask(self, method: str, params: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Send a request and wait for its answer; nothing else may be on its way."""
+        number = self.send(method, params)
+        message = await self.answer()
+        assert message is not None, "the server ended"
+        assert message["id"] == number
+        result: Mapping[str, Any] = message["result"]
+        return result
+
+    async def kill(self) -> Sequence[Mapping[str, Any]]:
+        """Kill it with -9; the answers that it had already written."""
+        if self._process.returncode is None:
+            self._process.kill()
+        answers: list[Mapping[str, Any]] = []
+        while (message := await self.answer()) is not None:
+            answers.append(message)
+        await self._process.wait()
+        return answers
+
+    async def end(self) -> int:
+        """Close its input and wait for it; the exit code."""
+        assert self._process.stdin is not None
+        self._process.stdin.close()
+        assert await self.answer() is None
+        return await self._process.wait()
+
+
+def a_call(name: str, agent_type: str, arguments: Mapping[str, Any], key: str) -> dict[str, Any]:
+    """The parameters of a tool call by an agent of this type, with its idempotency key."""
+    meta = {
+        "dev.canonry/agent": {"agent_id": "test-001", "agent_type": agent_type},
+        "dev.canonry/idempotency-key": key,
+    }
+    return {"name": name, "arguments": arguments, "_meta": meta}
+
+
+def outcome(message: Mapping[str, Any]) -> Mapping[str, Any]:
+    """What a tool answered; it must not be an error."""
+    assert "error" not in message, message
+    result = message["result"]
+    assert not result.get("isError"), result
+    answered: Mapping[str, Any] = result["structuredContent"]
+    return answered

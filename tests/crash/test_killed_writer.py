@@ -1,0 +1,148 @@
+"""A writer killed with -9 at any point loses nothing it acknowledged, and doubles nothing."""
+
+import asyncio
+import random
+import sys
+import time
+from itertools import count
+from pathlib import Path
+
+import pytest
+
+from canonry.adapters.sqlite import Durability
+from canonry.bootstrap.embedded import open_embedded
+from canonry.domain.commits import Appended
+from canonry.domain.ids import EntityId
+from canonry.ports.views.pages import PAGE_MAX
+from canonry.ports.views.state import FactQuery
+from canonry.testing.things import MIDDLE_EARTH, ident
+from tests.crash.lives import a_life, judge
+from tests.crash.writer import commit, request
+
+LIVES = 3
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="there is no kill -9")
+
+
+@pytest.mark.parametrize("work", ["singly", "together", "in_batches", "with_blobs"])
+def test_killed_again_and_again_while_writing(tmp_path: Path, work: str) -> None:
+    lots = random.Random(f"killed {work}")
+    acknowledged: list[str] = []
+    for number in range(LIVES):
+        with a_life(tmp_path / "store", work, f"life {number}") as life:
+            life.hear(lots.randrange(1, 40 if work == "with_blobs" else 200))
+            acknowledged += life.kill()
+        judge(tmp_path / "store", acknowledged)
+
+
+@pytest.mark.parametrize("work", ["rebuilding", "backing_up", "purging"])
+def test_killed_again_and_again_during_upkeep(tmp_path: Path, work: str) -> None:
+    lots = random.Random(f"killed {work}")
+    acknowledged: list[str] = []
+    with a_life(tmp_path / "store", "together", "before") as life:
+        life.hear(100)
+        acknowledged += life.kill()
+    for number in range(LIVES):
+        with a_life(tmp_path / "store", work, f"life {number}") as life:
+            life.hear_progress(lots.randrange(1, 9))
+            acknowledged += life.kill()
+        judge(tmp_path / "store", acknowledged)
+
+
+def test_whoever_dies_in_an_exclusive_block_lets_the_others_go_on(tmp_path: Path) -> None:
+    """Another process is about to open the store, or waits for its turn, when that happens."""
+    with a_life(tmp_path / "store", "holding", "held") as holder:
+        holder.hear(1)
+        with a_life(tmp_path / "store", "singly", "other") as other:
+            acknowledged = holder.kill()
+            other.hear(20)
+            acknowledged += other.kill()
+    judge(tmp_path / "store", acknowledged)
+
+
+def test_killed_while_a_store_is_made(tmp_path: Path) -> None:
+    """At the moment in which its file appears, and a little later each time."""
+    for number in range(LIVES):
+        folder = tmp_path / f"store {number}"
+        with a_life(folder, "singly", "first") as life:
+            wait_for(folder / "canon.db")
+            for _ in range(number * 20_000):
+                pass
+            acknowledged = life.kill()
+        judge(folder, acknowledged)
+
+
+def wait_for(path: Path) -> None:
+    """Look until the file is there; its making lasts too short for any slower way."""
+    deadline = time.monotonic() + 20
+    while not path.exists():
+        assert time.monotonic() < deadline, "the writer made no store"
+
+
+def test_a_full_disk_refuses_writes_until_there_is_room(tmp_path: Path) -> None:
+    with a_life(tmp_path / "store", "filling", "full") as life:
+        life.hear_progress(1)
+        acknowledged = life.kill()
+    assert [f"full/after/{n}" for n in range(20)] == acknowledged[-20:]
+    judge(tmp_path / "store", acknowledged)
+
+
+def test_a_page_shows_one_moment_while_a_neighbour_writes(tmp_path: Path) -> None:
+    """What it counts is what it shows, and nothing goes away again."""
+
+    async def read() -> None:
+        store = await open_embedded(tmp_path / "store", durability=Durability.NORMAL)
+        frodo = frozenset((EntityId(ident("frodo")),))
+        seen = 0
+        try:
+            for n in count():
+                query = FactQuery(entities=frodo if n % 2 else frozenset(), limit=PAGE_MAX)
+                page = await store.canon.state.facts(query)
+                assert len(page.items) == min(page.total, PAGE_MAX)
+                assert page.total >= seen
+                seen = page.total
+                if seen >= PAGE_MAX:
+                    break
+        finally:
+            await store.close()
+
+    with a_life(tmp_path / "store", "together", "busy") as life:
+        life.hear(1)
+        asyncio.run(read())
+        acknowledged = life.kill()
+    judge(tmp_path / "store", acknowledged)
+
+
+def test_a_killed_neighbour_does_not_stop_a_writer(tmp_path: Path) -> None:
+    acknowledged: list[str] = []
+    with a_life(tmp_path / "store", "together", "steady") as steady:
+        for number in range(LIVES):
+            with a_life(tmp_path / "store", "together", f"life {number}") as life:
+                life.hear(50)
+                acknowledged += life.kill()
+            steady.hear(50)
+        acknowledged += steady.kill()
+    judge(tmp_path / "store", acknowledged)
+
+
+def test_sending_again_what_was_not_acknowledged_settles_it(tmp_path: Path) -> None:
+    """Whether the commit made it or not, the same id gives one commit."""
+    with a_life(tmp_path / "store", "together", "first") as life:
+        life.hear(60)
+        acknowledged = life.kill()
+    expected = [f"first/{writer}/{n}" for writer in range(16) for n in range(30)]
+
+    async def send_again() -> None:
+        store = await open_embedded(tmp_path / "store", durability=Durability.NORMAL)
+        try:
+            for name in expected:
+                head = await store.canon.ledger.head(MIDDLE_EARTH)
+                (outcome,) = await store.canon.ledger.append([request(name, head=head)])
+                assert isinstance(outcome, Appended)
+                assert outcome.replayed or name not in acknowledged
+            await commit(store, "and on")
+        finally:
+            await store.close()
+
+    asyncio.run(send_again())
+    judge(tmp_path / "store", [*acknowledged, *expected, "and on"])

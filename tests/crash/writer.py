@@ -1,0 +1,173 @@
+"""A process that works on a store until it is killed, and tells each thing done on its output."""
+
+import asyncio
+import sys
+from collections.abc import Awaitable, Callable
+from itertools import count
+from pathlib import Path
+
+from canonry.bootstrap.embedded import Embedded, open_embedded
+from canonry.domain.commits import Append, Appended
+from canonry.domain.entries import Erased
+from canonry.domain.errors import Unavailable
+from canonry.testing.scribe import an_append, made
+from canonry.testing.things import MIDDLE_EARTH, a_fact, a_turn, ident
+
+if sys.platform != "win32":
+    import resource
+
+BATCH = 5
+WRITERS = 16
+LARGE = 200_000
+REFUSALS = 3
+
+
+def say(line: str) -> None:
+    """Tell the parent, at once."""
+    sys.stdout.write(f"{line}\n")
+    sys.stdout.flush()
+
+
+def told(done: int, total: int | None) -> None:
+    """Tell progress."""
+    say(f"progress {done} of {total}")
+
+
+def request(name: str, size: int = 0, *, head: int = 0) -> Append:
+    """The commit called `name`: a fact and a turn, which are there together or not at all."""
+    things = (a_fact(f"fact {name}", "frodo"), a_turn(f"turn {name}", text=f"{name} " + "x" * size))
+    return an_append(name, made(*things), judged_at=head)
+
+
+async def commit(store: Embedded, name: str, size: int = 0) -> None:
+    """Write until acknowledged, then tell."""
+    ledger = store.canon.ledger
+    (outcome,) = await ledger.append([request(name, size, head=await ledger.head(MIDDLE_EARTH))])
+    assert isinstance(outcome, Appended)
+    say(name)
+
+
+async def singly(store: Embedded, life: str) -> None:
+    """One commit after the other."""
+    for n in count():
+        await commit(store, f"{life}/{n}")
+
+
+async def together(store: Embedded, life: str) -> None:
+    """Many writers at once, whose commits share transactions."""
+
+    async def writer(number: int) -> None:
+        for n in count():
+            await commit(store, f"{life}/{number}/{n}")
+
+    await asyncio.gather(*(writer(number) for number in range(WRITERS)))
+
+
+async def in_batches(store: Embedded, life: str) -> None:
+    """Several commits a call."""
+    for n in count():
+        names = [f"{life}/{n}/{m}" for m in range(BATCH)]
+        head = await store.canon.ledger.head(MIDDLE_EARTH)
+        await store.canon.ledger.append([request(name, head=head) for name in names])
+        for name in names:
+            say(name)
+
+
+async def with_blobs(store: Embedded, life: str) -> None:
+    """Payloads that are too large for a row."""
+    for n in count():
+        await commit(store, f"{life}/{n}", LARGE)
+
+
+async def rebuilding(store: Embedded, life: str) -> None:
+    """Views are folded again, and again, while somebody writes."""
+
+    async def rebuild() -> None:
+        while True:
+            say("progress begins")
+            await store.upkeep.rebuild(told)
+
+    await asyncio.gather(rebuild(), singly(store, life))
+
+
+async def backing_up(store: Embedded, life: str) -> None:
+    """One copy after the other beside the store, while somebody writes."""
+
+    async def back_up() -> None:
+        for n in count():
+            say("progress begins")
+            folder = Path(sys.argv[1])
+            await store.upkeep.backup(folder.with_name(f"{folder.name} copy {life} {n}"), told)
+
+    await asyncio.gather(back_up(), singly(store, life))
+
+
+async def purging(store: Embedded, life: str) -> None:
+    """What was written is erased again; an erased name is told with a minus."""
+    ledger = store.canon.ledger
+    for n in count():
+        name = f"{life}/{n}"
+        await commit(store, name)
+        targets = (ident(f"turn {name}"),)
+        head = await ledger.head(MIDDLE_EARTH)
+        await ledger.append(
+            [an_append(f"erase {name}", [Erased(targets=targets, reason="")], judged_at=head)]
+        )
+        say("progress begins")
+        await store.upkeep.purge(MIDDLE_EARTH, targets)
+        say(f"-{name}")
+
+
+async def filling(store: Embedded, life: str) -> None:
+    """The disk is full for a while: writes are refused, reads go on, and later writes as well."""
+    assert sys.platform != "win32", "there are no such limits"
+    largest = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (3_000_000, largest[1]))
+    refused = 0
+    for n in count():
+        try:
+            await commit(store, f"{life}/{n}", 20_000)
+        except Unavailable:
+            refused += 1
+            assert await store.canon.state.things([ident(f"fact {life}/0")])
+        if refused == REFUSALS:
+            break
+    resource.setrlimit(resource.RLIMIT_FSIZE, largest)
+    for n in range(20):
+        await commit(store, f"{life}/after/{n}")
+    say("progress ends")
+    await asyncio.Event().wait()
+
+
+async def holding(store: Embedded, life: str) -> None:
+    """Keep everybody else out, for ever."""
+    async with store.canon.ledger.exclusive():
+        await commit(store, f"{life}/held")
+        await asyncio.Event().wait()
+
+
+WORK: dict[str, Callable[[Embedded, str], Awaitable[None]]] = {
+    work.__name__: work
+    for work in (
+        singly,
+        together,
+        in_batches,
+        with_blobs,
+        rebuilding,
+        backing_up,
+        purging,
+        holding,
+        filling,
+    )
+}
+
+
+async def main(folder: str, work: str, life: str) -> None:
+    """Open the store and work on it."""
+    store = await open_embedded(Path(folder))
+    say("open")
+    await WORK[work](store, life)
+
+
+if __name__ == "__main__":
+    asyncio.run(main(*sys.argv[1:4]))

@@ -1,0 +1,55 @@
+"""The generated page of replies: every property of every reply, as the tests hold it."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from canonry.toolsets.narrative import EXACT
+
+
+def replies_page(note: str) -> str:
+    """What `tools/list` only outlines, in full; a list of one shape is named `property[]`."""
+    parts = [
+        (
+            f"# Replies\n\n{note}\n"
+            "`tools/list` gives the first level of each reply with its types. Here is the rest; a\n"
+            "property with a question mark may be missing.\n"
+        )
+    ]
+    for tool in EXACT:
+        rows = "".join(f"| `{path}` | {kind} |\n" for path, kind in _properties(tool.output_schema))
+        parts.append(f"\n## {tool.name}\n\n| property | type |\n| --- | --- |\n{rows}")
+    return "".join(parts)
+
+
+def _properties(schema: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, str]]:
+    for name, each in schema.get("properties", {}).items():
+        path = f"{prefix}{name}" + ("" if name in schema.get("required", ()) else "?")
+        yield path, _kind(each)
+        for inner, suffix in _inside(each):
+            yield from _properties(inner, f"{path}{suffix}.")
+
+
+def _inside(schema: Mapping[str, Any]) -> Iterator[tuple[Mapping[str, Any], str]]:
+    """The objects in a value, with what their place adds to a path."""
+    if "anyOf" in schema:
+        for each in schema["anyOf"]:
+            yield from _inside(each)
+    elif schema.get("type") == "array":
+        for inner, suffix in _inside(schema["items"]):
+            yield inner, f"[]{suffix}"
+    elif "properties" in schema:
+        yield schema, ""
+
+
+def _kind(schema: Mapping[str, Any]) -> str:
+    if "anyOf" in schema:
+        return " or ".join(dict.fromkeys(map(_kind, schema["anyOf"])))
+    if "enum" in schema:
+        return " or ".join(f"`{each}`" for each in schema["enum"])
+    named = schema.get("type", "anything")
+    kinds = [named] if isinstance(named, str) else list(named)
+    if kinds[0] == "array":
+        kinds[0] = f"list of {_kind(schema['items'])}"
+    if "format" in schema:
+        kinds[0] = str(schema["format"])
+    return " or ".join(kinds)

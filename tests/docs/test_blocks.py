@@ -1,0 +1,91 @@
+"""Every code block of the documents is well formed, and every one that is marked `run` runs."""
+
+import json
+import os
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from tests.docs.markdown import ROOT, Block, blocks
+
+LANGUAGES = frozenset({"bash", "console", "json", "python", "toml", "text", "markdown", "sql"})
+RUNNABLE = [block for block in blocks() if "run" in block.marks]
+SCRIPTS = [block for block in RUNNABLE if block.language == "python"]
+SHELL = [block for block in RUNNABLE if block.language in {"bash", "console"}]
+SHELL_PAGES = sorted({block.path for block in SHELL})
+SECONDS = 150
+
+
+def run(command: list[str], folder: Path) -> subprocess.CompletedProcess[str]:
+    """Run a block's text as a reader would: in a folder of its own, with Canonry installed."""
+    path = os.pathsep.join((str(Path(sys.executable).parent), os.environ["PATH"]))
+    return subprocess.run(
+        command,
+        cwd=folder,
+        env={**os.environ, "PATH": path, "PYTHONPATH": str(ROOT / "src")},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=SECONDS,
+        check=False,
+    )
+
+
+def commands(block: Block) -> str:
+    """The shell commands of a block; of a console session, only what is typed."""
+    if block.language != "console":
+        return block.text
+    typed = (line[2:] for line in block.text.splitlines() if line.startswith(("$ ", "> ")))
+    return "\n".join(typed)
+
+
+@pytest.mark.parametrize("block", blocks(), ids=str)
+def test_a_block_names_its_language(block: Block) -> None:
+    assert block.language in LANGUAGES
+
+
+@pytest.mark.parametrize("block", blocks("json"), ids=str)
+def test_json_parses(block: Block) -> None:
+    json.loads(block.text)
+
+
+@pytest.mark.parametrize("block", blocks("toml"), ids=str)
+def test_toml_parses(block: Block) -> None:
+    tomllib.loads(block.text)
+
+
+@pytest.mark.parametrize("block", blocks("python"), ids=str)
+def test_python_compiles(block: Block) -> None:
+    compile(block.text, str(block), "exec", dont_inherit=True)
+
+
+@pytest.mark.parametrize("block", blocks("bash", "console"), ids=str)
+def test_bash_parses(block: Block, tmp_path: Path) -> None:
+    done = run(["bash", "-n", "-c", commands(block)], tmp_path)
+
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("block", SCRIPTS, ids=str)
+def test_python_that_is_marked_run_runs(block: Block, tmp_path: Path) -> None:
+    done = run([sys.executable, "-c", block.text], tmp_path)
+
+    assert done.returncode == 0, f"{block}\n{done.stdout}\n{done.stderr}"
+
+
+@pytest.mark.parametrize("page", SHELL_PAGES, ids=lambda page: page.stem)
+def test_commands_of_a_page_that_are_marked_run_run_in_turn(page: Path, tmp_path: Path) -> None:
+    script = "\n".join(commands(block) for block in SHELL if block.path == page)
+
+    done = run(["bash", "-euxo", "pipefail", "-c", script], tmp_path)
+
+    assert done.returncode == 0, f"{page}\n{done.stdout}\n{done.stderr}"
+
+
+def test_the_documents_show_something_that_runs() -> None:
+    assert SCRIPTS
+    assert SHELL
+    assert len(RUNNABLE) == len(SCRIPTS) + len(SHELL), "only bash, console and python can run"

@@ -1,0 +1,262 @@
+"""The gates that ask whether canon stands against a proposal, and what falls if it is outranked."""
+
+from typing import Any
+
+import pytest
+
+from canonry.domain.entities import EntityType
+from canonry.domain.entries import EntitiesMerged
+from canonry.domain.ids import EntityId
+from canonry.domain.policy import Policy
+from canonry.domain.proposals import ProposalStatus
+from canonry.domain.provenance import Authority, CanonLevel
+from canonry.testing.things import ident
+from tests.usecases.stage import (
+    ACCEPTED,
+    REJECTED,
+    a_peopled_stage,
+    a_relation_of,
+    a_stage,
+    day,
+    id_of,
+    rfc,
+    verdict_on,
+)
+
+pytestmark = pytest.mark.anyio
+PLACE = EntityType.LOCATION
+
+
+async def test_a_later_state_takes_over_from_the_one_it_excludes() -> None:
+    stage = await a_peopled_stage()
+    await stage.tag("Frodo", "healthy", at=day(1))
+    (healthy,) = await stage.canon.state.facts_stating(
+        (await stage.thing(id_of("Frodo"))).space, "Frodo is healthy"
+    )
+
+    verdict = await stage.verdict(
+        "state_change", {"entity_id": id_of("Frodo"), "add": ["wounded"], "time_ref": rfc(2)}
+    )
+
+    assert (verdict.status, verdict.rule) == (ACCEPTED, "gate:state-tags-exclusive")
+    assert (await stage.thing(id_of("Frodo"))).state_tags == ("wounded",)
+    assert (await stage.thing(healthy.id)).until == day(2)
+
+
+@pytest.mark.parametrize(
+    ("authority", "status"),
+    [
+        (Authority.SYSTEM, REJECTED),
+        (Authority.PLAYER, REJECTED),
+        (Authority.GM, ACCEPTED),
+    ],
+)
+async def test_an_earlier_state_contradicts_and_falls_only_before_a_stronger_word(
+    authority: Authority, status: ProposalStatus
+) -> None:
+    stage = await a_peopled_stage()
+    await stage.tag("Frodo", "healthy", at=day(3), authority=Authority.PLAYER)
+    facts = await stage.canon.state.facts_stating(
+        (await stage.thing(id_of("Frodo"))).space, "Frodo is healthy"
+    )
+
+    verdict = await stage.verdict(
+        "state_change",
+        {"entity_id": id_of("Frodo"), "add": ["wounded"], "time_ref": rfc(2)},
+        authority=authority,
+        confidence=1.0,
+    )
+
+    assert (verdict.status, verdict.rule) == (status, "gate:state-tags-exclusive")
+    assert verdict.conflicts == (facts[0].id,)
+    fallen = await stage.thing(facts[0].id)
+    if status is ACCEPTED:
+        assert fallen.level is CanonLevel.RETCONNED
+        assert fallen.replaced_by == verdict.canonical_id
+        assert (await stage.thing(id_of("Frodo"))).state_tags == ("wounded",)
+    else:
+        assert fallen.level is CanonLevel.CANON
+        assert (await stage.thing(id_of("Frodo"))).state_tags == ("healthy",)
+
+
+async def test_a_policy_adds_groups_of_tags_that_exclude_each_other() -> None:
+    stage = await a_stage(Policy(tags_exclusive=(("king", "beggar"),)))
+    frodo = await stage.entity("Frodo", EntityType.CHARACTER, "king")
+
+    verdict = await stage.verdict("state_change", {"entity_id": frodo, "add": ["beggar", "king"]})
+
+    assert (verdict.status, verdict.rule) == (REJECTED, "gate:state-tags-exclusive")
+
+
+async def test_somebody_who_moves_on_is_no_longer_where_they_were() -> None:
+    stage = await a_peopled_stage()
+    old = a_relation_of("old", "LOCATED_IN", "Frodo", "Shire", since=day(1))
+    await stage.make(old)
+
+    verdict = await stage.verdict(
+        "relationship",
+        {"from": id_of("Frodo"), "to": id_of("Mordor"), "type": "LOCATED_IN", "since": rfc(2)},
+    )
+
+    assert (verdict.status, verdict.rule) == (ACCEPTED, "gate:functional-relation")
+    left = await stage.thing(old.id)
+    assert (left.ended, left.until, left.level) == (True, day(2), CanonLevel.CANON)
+
+
+@pytest.mark.parametrize("since", [1, 2])
+async def test_nobody_is_at_two_places_at_once(since: int) -> None:
+    stage = await a_peopled_stage()
+    await stage.make(a_relation_of("old", "LOCATED_IN", "Frodo", "Shire", since=day(2)))
+
+    verdict = await stage.verdict(
+        "relationship",
+        {
+            "from": id_of("Frodo"),
+            "to": id_of("Mordor"),
+            "type": "LOCATED_IN",
+            "since": rfc(since),
+        },
+    )
+
+    assert (verdict.status, verdict.rule) == (REJECTED, "gate:functional-relation")
+    assert verdict.conflicts == (ident("old"),)
+
+
+async def test_a_thing_has_one_owner_and_the_game_master_may_say_who_it_always_was() -> None:
+    stage = await a_peopled_stage()
+    await stage.entity("Ring", EntityType.OBJECT)
+    await stage.make(a_relation_of("old", "OWNS", "Gollum", "Ring", since=day(5)))
+
+    verdict = await stage.verdict(
+        "relationship",
+        {"from": id_of("Frodo"), "to": id_of("Ring"), "type": "OWNS", "since": rfc(1)},
+        authority=Authority.GM,
+    )
+
+    assert (verdict.status, verdict.rule) == (ACCEPTED, "gate:functional-relation")
+    fallen = await stage.thing(ident("old"))
+    assert (fallen.level, fallen.replaced_by) == (CanonLevel.RETCONNED, verdict.canonical_id)
+
+
+async def test_allies_are_no_enemies_unless_a_later_date_says_so() -> None:
+    stage = await a_peopled_stage()
+    await stage.make(a_relation_of("pact", "ALLY_OF", "Gollum", "Frodo", since=day(1)))
+    hostile: dict[str, Any] = {"from": id_of("Frodo"), "to": id_of("Gollum"), "type": "ENEMY_OF"}
+
+    undated = await stage.verdict("relationship", hostile)
+    await stage.scene("scene 2", order=2)
+    dated = await stage.verdict("relationship", {**hostile, "since": rfc(2)}, scene="scene 2")
+
+    assert (undated.status, undated.rule) == (REJECTED, "gate:opposed-relation")
+    assert undated.conflicts == (ident("pact"),)
+    assert (dated.status, dated.rule) == (ACCEPTED, "gate:opposed-relation")
+    assert (await stage.thing(ident("pact"))).ended
+
+
+async def test_the_dead_do_not_act_but_may_be_involved() -> None:
+    stage = await a_peopled_stage()
+    await stage.tag("Gollum", "dead", at=day(2))
+    gollum = id_of("Gollum")
+    acting = await stage.propose("event", {"title": "He steals", "actor": gollum})
+    before = await stage.propose(
+        "event", {"title": "He fishes", "actor": gollum, "time_ref": rfc(1)}
+    )
+    mourned = await stage.propose(
+        "event", {"title": "They mourn", "involved": [gollum], "time_ref": rfc(4)}
+    )
+
+    report = await stage.canonize()
+
+    refused = verdict_on(report, acting)
+    assert (refused.status, refused.rule) == (REJECTED, "gate:actor-alive")
+    assert len(refused.conflicts) == 1
+    assert verdict_on(report, before).status is ACCEPTED
+    told = verdict_on(report, mourned)
+    assert told.status is ACCEPTED
+    assert "is involved in it but is dead" in told.rationale
+
+
+async def test_where_the_game_master_lets_the_dead_act_they_never_died() -> None:
+    stage = await a_peopled_stage()
+    await stage.tag("Gollum", "dead")
+
+    verdict = await stage.verdict(
+        "event", {"title": "He steals", "actor": id_of("Gollum")}, authority=Authority.GM
+    )
+
+    assert (verdict.status, verdict.rule) == (ACCEPTED, "gate:actor-alive")
+    assert (await stage.thing(verdict.conflicts[0])).level is CanonLevel.RETCONNED
+    assert (await stage.thing(id_of("Gollum"))).state_tags == ()
+
+
+async def test_a_death_told_three_times_in_one_scene_is_accepted_three_times() -> None:
+    stage = await a_peopled_stage()
+    gollum = id_of("Gollum")
+    await stage.propose("fact", {"statement": "Gollum is dead", "entity_ids": [gollum]})
+    await stage.propose("state_change", {"entity_id": gollum, "tag": "dead", "action": "add"})
+    await stage.propose("event", {"title": "Gollum falls", "actor": gollum})
+
+    report = await stage.canonize()
+
+    assert len(report.with_status(ACCEPTED)) == 3
+
+
+async def test_who_acts_at_a_place_is_not_elsewhere() -> None:
+    stage = await a_peopled_stage()
+    await stage.entity("Hobbiton", PLACE)
+    await stage.make(
+        a_relation_of("home", "LOCATED_IN", "Frodo", "Hobbiton"),
+        a_relation_of("part", "LOCATED_IN", "Hobbiton", "Shire"),
+    )
+    frodo = id_of("Frodo")
+    away = await stage.propose("event", {"title": "x", "actor": frodo, "location": id_of("Mordor")})
+    near = await stage.propose("event", {"title": "y", "actor": frodo, "location": id_of("Shire")})
+    present = await stage.propose(
+        "event", {"title": "z", "involved": [frodo], "location": id_of("Mordor")}
+    )
+
+    report = await stage.canonize()
+
+    refused = verdict_on(report, away)
+    assert (refused.status, refused.rule) == (REJECTED, "gate:actor-present")
+    assert refused.conflicts == (ident("home"),)
+    assert verdict_on(report, near).status is ACCEPTED
+    assert verdict_on(report, present).status is ACCEPTED
+
+
+async def test_a_participant_is_where_the_scene_is_set() -> None:
+    stage = await a_peopled_stage()
+    await stage.make(a_relation_of("home", "LOCATED_IN", "Frodo", "Shire"))
+    await stage.scene(
+        "trip",
+        order=2,
+        location_ref=EntityId(id_of("Mordor")),
+        participants=(EntityId(id_of("Frodo")),),
+    )
+
+    verdict = await stage.verdict(
+        "event",
+        {"title": "x", "actor": id_of("Frodo"), "location": id_of("Mordor")},
+        scene="trip",
+    )
+
+    assert verdict.status is ACCEPTED
+
+
+async def test_a_merged_entity_is_where_those_merged_into_it_were() -> None:
+    stage = await a_peopled_stage()
+    strider = await stage.entity("Strider")
+    aragorn = await stage.entity("Aragorn")
+    await stage.make(a_relation_of("old", "LOCATED_IN", "Strider", "Shire"))
+    merged = EntitiesMerged(
+        kept=EntityId(aragorn), merged=EntityId(strider), members=(), reason="one man"
+    )
+    await stage.scribe.write(merged)
+
+    verdict = await stage.verdict(
+        "relationship", {"from": strider, "to": id_of("Mordor"), "type": "LOCATED_IN"}
+    )
+
+    assert (verdict.status, verdict.rule) == (ACCEPTED, "gate:functional-relation")
+    assert (await stage.thing(verdict.canonical_id)).from_id == aragorn
+    assert (await stage.thing(ident("old"))).ended

@@ -1,0 +1,167 @@
+"""The gates that compare what is said and what is caused with what canon says and causes."""
+
+import pytest
+
+from canonry.domain.ids import EntityId, EventId
+from canonry.domain.proposals import ProposalStatus
+from canonry.domain.provenance import Authority, CanonLevel
+from canonry.testing.things import a_fact, an_event, ident
+from tests.usecases.stage import (
+    ACCEPTED,
+    REJECTED,
+    a_peopled_stage,
+    day,
+    id_of,
+    rfc,
+    verdict_on,
+)
+
+pytestmark = pytest.mark.anyio
+
+
+@pytest.mark.parametrize(
+    ("statement", "status"),
+    [
+        ("the  GATE is not open", REJECTED),
+        ("The gate isn't open", REJECTED),
+        ("The gate is no longer open", REJECTED),
+        ("The gate is not closed", ACCEPTED),
+    ],
+)
+async def test_canon_does_not_deny_what_it_says(statement: str, status: ProposalStatus) -> None:
+    stage = await a_peopled_stage()
+    fact = a_fact("The gate is open", involved=(EntityId(id_of("Mordor")),))
+    await stage.make(fact)
+
+    verdict = await stage.verdict("fact", {"statement": statement, "entity_ids": [id_of("Mordor")]})
+
+    assert verdict.status is status
+    if status is REJECTED:
+        assert (verdict.rule, verdict.conflicts) == ("gate:statement-negated", (fact.id,))
+
+
+async def test_a_fact_does_not_state_what_the_state_of_an_entity_excludes() -> None:
+    stage = await a_peopled_stage()
+    await stage.tag("Gollum", "dead")
+    gollum = id_of("Gollum")
+    alive = {"statement": "Gollum is alive", "entity_ids": [gollum]}
+
+    refused = await stage.verdict("fact", alive)
+    await stage.scene("scene 2", order=2)
+    decreed = await stage.verdict("fact", alive, authority=Authority.GM, scene="scene 2")
+
+    assert (refused.status, refused.rule) == (REJECTED, "gate:statement-negated")
+    assert (decreed.status, decreed.conflicts) == (ACCEPTED, refused.conflicts)
+    assert (await stage.thing(refused.conflicts[0])).level is CanonLevel.RETCONNED
+    assert (await stage.thing(gollum)).state_tags == ()
+
+
+async def test_a_state_that_has_been_left_denies_nothing() -> None:
+    stage = await a_peopled_stage()
+    frodo = id_of("Frodo")
+    await stage.tag("Frodo", "healthy")
+    await stage.verdict("state_change", {"entity_id": frodo, "add": ["wounded"]})
+    await stage.scene("scene 2", order=2)
+
+    verdict = await stage.verdict(
+        "fact", {"statement": "Frodo is not healthy", "entity_ids": [frodo]}, scene="scene 2"
+    )
+
+    assert verdict.status is ACCEPTED
+
+
+async def test_a_denial_of_other_entities_or_of_another_time_contradicts_nothing() -> None:
+    stage = await a_peopled_stage()
+    shire, mordor = EntityId(id_of("Shire")), EntityId(id_of("Mordor"))
+    said = a_fact("The gate is open", involved=(mordor,), time_ref=day(1), duration=86_400)
+    standing = a_fact("The road is safe", involved=(mordor,), time_ref=day(1))
+    await stage.make(said, standing)
+    other = await stage.propose(
+        "fact", {"statement": "The gate is not open", "entity_ids": [shire]}
+    )
+    later = await stage.propose(
+        "fact", {"statement": "The gate is not open", "entity_ids": [mordor], "time_ref": rfc(3)}
+    )
+    ended = await stage.propose(
+        "fact", {"statement": "The road is not safe", "entity_ids": [mordor], "time_ref": rfc(3)}
+    )
+
+    report = await stage.canonize()
+
+    assert verdict_on(report, other).status is ACCEPTED
+    assert verdict_on(report, later).rule == "gate:score-reaches-threshold"
+    assert verdict_on(report, ended).rule == "gate:statement-negated"
+    assert (await stage.thing(standing.id)).until == day(3)
+
+
+@pytest.mark.parametrize(
+    ("new", "old", "status"),
+    [
+        (Authority.PLAYER, Authority.SYSTEM, ACCEPTED),
+        (Authority.PLAYER, Authority.PLAYER, REJECTED),
+        (Authority.PLAYER, Authority.GM, REJECTED),
+        (Authority.GM, Authority.SOURCE, ACCEPTED),
+    ],
+)
+async def test_a_fact_replaces_another_where_it_has_more_standing(
+    new: Authority, old: Authority, status: ProposalStatus
+) -> None:
+    stage = await a_peopled_stage()
+    fact = a_fact("The ring is lost", authority=old)
+    await stage.make(fact)
+
+    verdict = await stage.verdict(
+        "fact", {"statement": "The ring is found", "replaces": fact.id}, authority=new
+    )
+
+    assert (verdict.status, verdict.rule) == (status, "gate:replacement-outranks")
+    fallen = await stage.thing(fact.id)
+    if status is ACCEPTED:
+        assert (fallen.level, fallen.replaced_by) == (
+            CanonLevel.RETCONNED,
+            verdict.canonical_id,
+        )
+        assert (await stage.thing(verdict.canonical_id)).replaces == fact.id
+    else:
+        assert fallen.level is CanonLevel.CANON
+
+
+async def test_an_effect_is_not_dated_before_its_cause() -> None:
+    stage = await a_peopled_stage()
+    await stage.make(an_event("fall", time_ref=day(5)))
+    early = await stage.propose(
+        "event", {"title": "push", "time_ref": rfc(6), "causes": [ident("fall")]}
+    )
+    late = await stage.propose(
+        "event", {"title": "grief", "time_ref": rfc(4), "caused_by": [ident("fall")]}
+    )
+    right = await stage.propose(
+        "event", {"title": "joy", "time_ref": rfc(6), "caused_by": [ident("fall")]}
+    )
+
+    report = await stage.canonize()
+
+    for one in (early, late):
+        verdict = verdict_on(report, one)
+        assert (verdict.status, verdict.rule) == (REJECTED, "gate:causes-in-order")
+        assert verdict.conflicts == (ident("fall"),)
+    effect = verdict_on(report, right).canonical_id
+    assert (await stage.thing(ident("fall"))).causes == (effect,)
+
+
+async def test_no_event_brings_about_its_own_cause() -> None:
+    stage = await a_peopled_stage()
+    await stage.make(
+        an_event("first", causes=(EventId(ident("second")),)),
+        an_event("second", causes=(EventId(ident("third")),)),
+        an_event("third"),
+    )
+
+    verdict = await stage.verdict(
+        "event",
+        {"title": "loop", "causes": [ident("first")], "caused_by": [ident("third")]},
+        authority=Authority.GM,
+    )
+
+    assert (verdict.status, verdict.rule) == (REJECTED, "gate:causes-acyclic")
+    assert verdict.conflicts == (ident("third"),)

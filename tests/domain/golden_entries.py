@@ -1,0 +1,162 @@
+"""One entry of every kind with every field filled; what the golden files hold of each version."""
+
+from dataclasses import replace
+from typing import Any
+
+from canonry.domain.entities import EntityClass, EntityType
+from canonry.domain.entries import (
+    CausesLinked,
+    EntitiesMerged,
+    EntitiesUnmerged,
+    EntityRetconned,
+    Entry,
+    Erased,
+    EventRetconned,
+    EvidenceLinked,
+    FactRetconned,
+    FactSuperseded,
+    ProposalDecided,
+    RelationEnded,
+    RelationRetconned,
+    SceneCompleted,
+    SceneDated,
+    SceneMoved,
+    SceneNoted,
+    StoryMoved,
+)
+from canonry.domain.facts import AxiomDomain, Constraint, FactType
+from canonry.domain.ids import (
+    EntityId,
+    EventId,
+    FactId,
+    ProposalId,
+    RelationId,
+    SceneId,
+    SpaceId,
+    StoryId,
+    TurnId,
+)
+from canonry.domain.proposals import ProposalType
+from canonry.domain.provenance import Authority, CanonLevel, Evidence, EvidenceKind
+from canonry.domain.scenes import SceneStatus, Speaker, StoryStatus, StoryType
+from canonry.domain.sources import SourceType
+from canonry.domain.time import Instant
+from canonry.testing.scribe import made
+from canonry.testing.things import (
+    a_decision,
+    a_fact,
+    a_memory,
+    a_proposal,
+    a_relation,
+    a_scene,
+    a_snippet,
+    a_source,
+    a_space,
+    a_story,
+    a_turn,
+    an_axiom,
+    an_entity,
+    an_event,
+    an_observation,
+    evidence,
+    ident,
+)
+
+THEN = Instant(-62_135_596_800_000_000)
+WORDS: dict[str, Any] = {"z": [1, 0.5, None, True], "a": {"\u00e9\U0001f409": '"\\\n'}}
+
+
+def _things() -> tuple[Entry, ...]:
+    scene, story, fact = SceneId(ident("scene")), StoryId(ident("story")), FactId(ident("fact"))
+    proposal, frodo = ProposalId(ident("proposal")), EntityId(ident("frodo"))
+    judged: dict[str, Any] = {"scene_id": scene, "proposal_id": proposal, "properties": WORDS}
+    proven = evidence("book", EvidenceKind.SOURCE)
+    return made(
+        a_space(parent=SpaceId(ident("multiverse")), properties=WORDS, description="d"),
+        an_entity(
+            entity_class=EntityClass.ARCHETYPE,
+            entity_type=EntityType.FACTION,
+            derives_from=frodo,
+            level=CanonLevel.PROPOSED,
+            evidence=proven,
+        ),
+        an_observation(
+            "frodo",
+            "said",
+            fields={"name": "Frodo", "state_tags": {"alive": True}, "properties.w": WORDS},
+            evidence=proven,
+            observed_at=THEN,
+            correction=True,
+        ),
+        a_relation("r", "frodo", "sam", since=THEN, **judged),
+        replace(
+            a_fact("fact", "frodo", time_ref=THEN, duration=60, **judged),
+            fact_type=FactType.OCCURRENCE,
+            replaces=fact,
+            authority=Authority.SOURCE,
+        ),
+        an_event(
+            "event",
+            "frodo",
+            time_ref=THEN,
+            causes=(EventId(ident("effect")),),
+            description="d",
+            scene_id=scene,
+            proposal_id=proposal,
+        ),
+        an_axiom(
+            domain=AxiomDomain.TECHNOLOGY,
+            constraint=Constraint(kind="forbidden_tag", values=("dead",), entity_type="faction"),
+        ),
+        a_source(edition="2nd", origin="shelf", source_type=SourceType.LORE),
+        a_snippet(page=3, section="III", index=2),
+        a_story(
+            story_type=StoryType.ONE_SHOT,
+            theme="t",
+            premise="p",
+            parent_id=story,
+            start_time_ref=THEN,
+        ),
+        a_scene(purpose="p", location_ref=frodo, participants=(frodo,), time_ref=THEN),
+        a_turn(speaker=Speaker.ENTITY, entity_id=frodo, resolution_ref="r", text='"\u00e9"\n'),
+        a_proposal(
+            type=ProposalType.STATE_CHANGE,
+            turn_id=TurnId(ident("turn")),
+            turn_index=4,
+            content=WORDS,
+            original=WORDS,
+        ),
+        a_memory(linked_fact_id=fact, scene_id=scene, emotional_valence=-0.5),
+    )
+
+
+def golden_entries() -> tuple[Entry, ...]:
+    """Every kind once."""
+    scene, one, two = SceneId(ident("scene")), ident("one"), ident("two")
+    decision = a_decision(conflicts=(one,), canonical_id=two, made=(two,), score=0.25)
+    return (
+        *_things(),
+        EntityRetconned(entity_id=EntityId(one), replaced_by=EntityId(two), reason="r"),
+        EntitiesMerged(
+            kept=EntityId(one), merged=EntityId(two), members=(EntityId(ident("x")),), reason="r"
+        ),
+        EntitiesUnmerged(
+            kept=EntityId(one), separated=EntityId(two), remaining=(EntityId(one),), reason="r"
+        ),
+        RelationEnded(
+            relation_id=RelationId(one), until=THEN, superseded_by=RelationId(two), reason="r"
+        ),
+        RelationRetconned(relation_id=RelationId(one), replaced_by=RelationId(two), reason="r"),
+        FactSuperseded(fact_id=FactId(one), until=THEN, superseded_by=FactId(two)),
+        FactRetconned(fact_id=FactId(one), replaced_by=FactId(two), reason="r"),
+        EventRetconned(event_id=EventId(one), replaced_by=EventId(two), reason="r"),
+        CausesLinked(cause=EventId(one), effect=EventId(two)),
+        EvidenceLinked(thing_id=one, evidence=Evidence(kind=EvidenceKind.RULE, ref=two)),
+        StoryMoved(story_id=StoryId(one), status=StoryStatus.COMPLETED),
+        SceneMoved(scene_id=scene, status=SceneStatus.FINALIZING),
+        SceneNoted(scene_id=scene, gm_notes="n"),
+        SceneDated(scene_id=scene, time_ref=THEN),
+        SceneCompleted(scene_id=scene, outcomes=(one,), summary="s"),
+        ProposalDecided(proposal_id=ProposalId(one), decision=decision),
+        Erased(targets=(one, two), reason="r"),
+    )

@@ -1,0 +1,124 @@
+"""The stored form: everything ever written can be read, and what is written now is known."""
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, get_args
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from canonry.domain.encoding import (
+    CHANGE_KINDS,
+    decode_entry,
+    decode_json,
+    decode_thing,
+    encode_entry,
+    encode_json,
+    encode_thing,
+    kind_of,
+)
+from canonry.domain.entries import THING_KINDS, Entry, Redacted, Thing
+from canonry.domain.errors import BrokenInvariant
+from canonry.domain.upcasters import ENCODING_VERSION, MIN_READER, UPCASTERS, upcast
+from canonry.testing.histories import Step, histories
+from canonry.testing.strategies import json_values
+from tests.domain.golden_entries import golden_entries
+from tests.domain.test_canon import a_commit, folded
+
+GOLDEN = Path(__file__).parent / "golden"
+
+
+def golden(version: int) -> list[Mapping[str, Any]]:
+    """The stored entries of a version: kind and payload, one a line."""
+    lines = (GOLDEN / f"encoding-{version}.jsonl").read_text(encoding="utf-8").splitlines()
+    return [json.loads(line) for line in lines]
+
+
+def test_what_is_written_now_is_the_golden_file_of_this_version() -> None:
+    written = [(kind_of(e), encode_entry(e).decode()) for e in golden_entries()]
+
+    assert [(line["kind"], line["payload"]) for line in golden(ENCODING_VERSION)] == written
+
+
+@pytest.mark.parametrize("version", range(1, ENCODING_VERSION + 1))
+def test_every_version_ever_written_is_read(version: int) -> None:
+    read = [decode_entry(e["kind"], version, e["payload"].encode()) for e in golden(version)]
+
+    assert read == list(golden_entries())
+
+
+def test_the_golden_file_holds_every_kind() -> None:
+    kinds = {f"{kind}.made" for kind in THING_KINDS.values()} - {"tombstone.made"}
+
+    assert {line["kind"] for line in golden(ENCODING_VERSION)} == kinds | {*CHANGE_KINDS.values()}
+
+
+def test_every_entry_of_the_union_has_a_kind() -> None:
+    changes = set(get_args(Entry)) - {Redacted}
+
+    assert {type(entry) for entry in golden_entries()} == changes
+    assert set(THING_KINDS) == set(get_args(Thing))
+
+
+@settings(max_examples=40)
+@given(steps=histories())
+def test_entries_and_things_are_read_back_equal(steps: list[Step]) -> None:
+    for step in steps:
+        for entry in step.entries:
+            kind = kind_of(entry)
+            assert decode_entry(kind, ENCODING_VERSION, encode_entry(entry)) == entry
+    commits = [a_commit(n, *step.entries) for n, step in enumerate(steps, start=1)]
+    for thing in folded(*commits).values():
+        again = decode_thing(THING_KINDS[type(thing)], encode_thing(thing))
+        assert again == thing
+        assert encode_thing(again) == encode_thing(thing)
+
+
+@settings(max_examples=60)
+@given(value=st.dictionaries(st.text(max_size=4), json_values(), max_size=4))
+def test_equal_values_are_equal_bytes(value: dict[str, Any]) -> None:
+    backwards = dict(reversed(list(value.items())))
+
+    assert encode_json(backwards) == encode_json(value)
+    assert decode_json(encode_json(value)) == value
+
+
+def test_an_unknown_kind_is_refused() -> None:
+    with pytest.raises(BrokenInvariant) as caught:
+        decode_entry("dragon.made", ENCODING_VERSION, b"{}")
+
+    assert caught.value.code == "encoding.unknown-kind"
+
+
+@pytest.mark.parametrize("payload", [b"", b"{", b"{}", b"[]", b'{"fact_id": 1}', b"\xff"])
+def test_an_unreadable_payload_is_refused(payload: bytes) -> None:
+    with pytest.raises(BrokenInvariant) as caught:
+        decode_entry("fact.retconned", ENCODING_VERSION, payload)
+
+    assert caught.value.code == "encoding.unreadable"
+    assert "fact.retconned" in caught.value.message
+
+
+def test_a_later_version_is_refused_with_advice() -> None:
+    with pytest.raises(BrokenInvariant, match="update") as caught:
+        decode_entry("fact.retconned", ENCODING_VERSION + 1, b"{}")
+
+    assert caught.value.code == "encoding.newer"
+
+
+def test_upcasters_lift_step_by_step() -> None:
+    steps = {
+        1: lambda kind, old: {**old, "two": kind},
+        2: lambda kind, old: {"three": old["two"], "one": old["one"]},
+    }
+
+    assert upcast("k", 1, {"one": 1}, steps=steps, target=3) == {"one": 1, "three": "k"}
+    assert upcast("k", 2, {"one": 1, "two": 2}, steps=steps, target=3) == {"one": 1, "three": 2}
+    assert upcast("k", 3, {"x": 1}, steps=steps, target=3) == {"x": 1}
+
+
+def test_there_is_an_upcaster_from_every_earlier_version() -> None:
+    assert sorted(UPCASTERS) == list(range(1, ENCODING_VERSION))
+    assert 1 <= MIN_READER <= ENCODING_VERSION

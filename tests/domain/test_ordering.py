@@ -1,0 +1,111 @@
+"""Ordering: what is needed comes first, whatever order the proposals were made in."""
+
+from dataclasses import replace
+from itertools import permutations
+from typing import Any
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from canonry.domain.candidates import Candidate, read_candidate
+from canonry.domain.ids import ProposalId
+from canonry.domain.ordering import TYPE_ORDER, declared_names, dependencies_of, in_order
+from canonry.domain.proposals import Proposal, ProposalType
+from canonry.domain.time import Instant
+from canonry.testing.things import a_proposal, a_scene, ident
+from tests.usecases.stage import day, rfc
+
+
+def proposed(name: str, kind: str, content: dict[str, Any], **changes: Any) -> Proposal:
+    made = replace(a_proposal(name), type=ProposalType(kind), content=content)
+    return replace(made, **changes)
+
+
+def ordered(*proposals: Proposal) -> list[str]:
+    names = declared_names(proposals)
+    scene = a_scene()
+    found = in_order(read_candidate(one, scene, names) for one in proposals)
+    return [candidate.proposal.id for candidate in found]
+
+
+def test_types_come_in_their_order_and_what_is_named_before_what_names_it() -> None:
+    hero = proposed("hero", "entity", {"name": "x", "entity_type": "character", "ref": "$x"})
+    fact = proposed("fact", "fact", {"statement": "x", "entity_ids": ["$x"]})
+    effect = proposed(
+        "effect", "event", {"title": "b", "caused_by": [f"proposal:{ident('cause')}"]}
+    )
+    cause = proposed("cause", "event", {"title": "a"}, created_at=Instant(9))
+    change = proposed("change", "state_change", {"entity_id": "$x", "add": ["a"]})
+    expected = [ident(name) for name in ("hero", "change", "cause", "effect", "fact")]
+
+    for some_order in permutations((hero, fact, effect, cause, change)):
+        assert ordered(*some_order) == expected
+
+
+def test_the_worlds_time_comes_before_the_turn_and_the_turn_before_the_clock() -> None:
+    def event(name: str, when: int | None, turn: int | None, created: int) -> Proposal:
+        content = {"title": name, **({} if when is None else {"time_ref": rfc(when)})}
+        return proposed(name, "event", content, turn_index=turn, created_at=Instant(created))
+
+    proposals = [
+        event("day two", 2, 0, 0),
+        event("day one", 1, 5, 0),
+        event("whole scene", None, None, 0),
+        event("late turn", None, 2, 0),
+        event("early turn", None, 1, 9),
+        event("early turn, earlier", None, 1, 8),
+    ]
+
+    assert ordered(*proposals) == [
+        ident(name)
+        for name in (
+            "early turn, earlier",
+            "early turn",
+            "late turn",
+            "whole scene",
+            "day one",
+            "day two",
+        )
+    ]
+
+
+def test_of_two_with_one_name_the_older_has_it() -> None:
+    content = {"name": "x", "entity_type": "character", "ref": "$x"}
+    old = proposed("old", "entity", content, created_at=Instant(1))
+    new = proposed("new", "entity", content, created_at=Instant(2))
+
+    assert declared_names([new, old]) == {"$x": ident("old")}
+
+
+def test_a_scene_dates_what_has_no_time() -> None:
+    scene = a_scene(time_ref=day(4))
+
+    candidate = read_candidate(proposed("x", "fact", {"statement": "x"}), scene, {})
+
+    assert candidate.at == day(4)
+    assert not candidate.moment.dated
+
+
+@given(st.lists(st.tuples(st.sampled_from(ProposalType), st.sets(st.integers(0, 7))), max_size=8))
+def test_everything_is_judged_once_and_after_what_it_needs(
+    drawn: list[tuple[ProposalType, set[int]]],
+) -> None:
+    """Dependencies that point at earlier numbers only cannot form a ring."""
+    proposals = []
+    for number, (_kind, needs) in enumerate(drawn):
+        causes = [f"proposal:{ident(str(n))}" for n in needs if n < number]
+        content = {"title": "x", "caused_by": causes}
+        proposals.append(proposed(str(number), "event", content))
+    candidates = [read_candidate(one, None, {}) for one in reversed(proposals)]
+
+    result = list(in_order(candidates))
+
+    place = {candidate.proposal.id: index for index, candidate in enumerate(result)}
+    assert len(result) == len(drawn) == len(place)
+    for candidate in result:
+        assert all(place[n] < place[candidate.proposal.id] for n in needed(candidate))
+    assert set(TYPE_ORDER) == set(ProposalType)
+
+
+def needed(candidate: Candidate) -> frozenset[ProposalId]:
+    return dependencies_of(candidate)

@@ -1,0 +1,33 @@
+"""Revising gives what `dataclasses.replace` gives."""
+
+from dataclasses import dataclass, replace
+
+import pytest
+
+from canonry.domain.revising import revised
+from canonry.domain.time import Instant
+from canonry.testing.things import a_fact, an_entity
+
+
+@dataclass(frozen=True, slots=True)
+class _Lone:
+    only: int
+
+
+def test_what_is_named_changes_and_nothing_else() -> None:
+    fact = a_fact("fact", "ann")
+
+    assert revised(fact, until=Instant(5), position=7) == replace(
+        fact, until=Instant(5), position=7
+    )
+    assert revised(an_entity()) == an_entity()
+
+
+def test_a_name_that_is_no_field_is_refused() -> None:
+    with pytest.raises(TypeError):
+        revised(a_fact(), colour="red")
+
+
+def test_a_value_of_one_field_is_not_for_revising() -> None:
+    with pytest.raises(TypeError, match="too few fields"):
+        revised(_Lone(1), only=2)

@@ -1,0 +1,50 @@
+"""Scoring: the numbers of the policy, and nothing else, make a score."""
+
+from dataclasses import replace
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from canonry.domain.policy import Policy, Scoring
+from canonry.domain.provenance import Authority
+from canonry.domain.scoring import score_of, standing_of
+from canonry.domain.slices import Slice, View
+from canonry.testing.things import MIDDLE_EARTH, a_proposal, evidence
+
+SHARES = st.floats(0, 1)
+
+
+def test_a_score_is_confidence_times_weight_and_half_without_evidence() -> None:
+    proposal = a_proposal(confidence=0.8)
+
+    assert score_of(proposal, Authority.PLAYER, Scoring()).value == 0.56
+    bare = replace(proposal, evidence=())
+    assert score_of(bare, Authority.PLAYER, Scoring()).value == 0.28
+
+
+@given(low=SHARES, high=SHARES, authority=st.sampled_from(Authority))
+def test_more_confidence_never_scores_less(low: float, high: float, authority: Authority) -> None:
+    low, high = sorted((low, high))
+
+    scores = [
+        score_of(a_proposal(confidence=confidence), authority, Scoring())
+        for confidence in (low, high)
+    ]
+
+    assert scores[0].value <= scores[1].value
+    assert scores[0].passes <= scores[1].passes
+
+
+@given(confidence=SHARES, threshold=SHARES)
+def test_the_game_master_passes_every_threshold(confidence: float, threshold: float) -> None:
+    scoring = Scoring(threshold=threshold)
+
+    assert score_of(a_proposal(confidence=confidence), Authority.GM, scoring).passes
+
+
+def test_a_claimed_source_without_one_stands_like_the_system() -> None:
+    view = View(Slice(space=MIDDLE_EARTH), Policy())
+    claimed = a_proposal(authority=Authority.SOURCE, evidence=evidence())
+
+    assert standing_of(claimed, view) is Authority.SYSTEM
+    assert standing_of(replace(claimed, authority=Authority.PLAYER), view) is Authority.PLAYER

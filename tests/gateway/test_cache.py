@@ -1,0 +1,137 @@
+"""Cached replies: never older than the last commit that matters, never across callers."""
+
+from dataclasses import dataclass, field, replace
+
+import pytest
+from typing_extensions import override
+
+from canonry.adapters.memory import MemoryLedger, MemoryStore
+from canonry.domain.ids import SpaceId
+from canonry.domain.keys import ANY, key_hash
+from canonry.domain.time import SECOND
+from canonry.gateway.cache import Filling, ReplyCache
+from canonry.gateway.replies import replied
+from canonry.gateway.tool import Cached
+from canonry.ports.records.ledger import Touched
+from canonry.testing.worlds import CountingIdentities, HandClock
+from tests.gateway.sample import KEEPER, LAMP, VISITOR, a_canon, a_gateway
+
+OTHER_LAMP = "7c9e6679-7425-40de-944b-e07fc1f90ae7"
+POLICY = Cached(seconds=lambda _, __: 60.0, depends_on=lambda _, __: frozenset({"lamp"}))
+
+
+@dataclass
+class Script(MemoryLedger):
+    """A ledger whose touched keys are written by the test."""
+
+    news: list[frozenset[int] | None] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        super().__init__(MemoryStore(), HandClock(), CountingIdentities())
+
+    @override
+    async def touched_since(self, cursor: int, *, limit: int) -> Touched:
+        if cursor == 0:
+            return Touched(cursor=1, keys=None)
+        news, self.news = self.news, []
+        if None in news:
+            return Touched(cursor=cursor + 1, keys=None)
+        keys = frozenset().union(*(each for each in news if each is not None))
+        return Touched(cursor=cursor + len(news), keys=keys)
+
+
+async def filling(cache: ReplyCache, name: str = "a") -> Filling:
+    found = await cache.find((name,))
+    assert isinstance(found, Filling)
+    return found
+
+
+@pytest.mark.anyio
+async def test_a_reply_is_found_again_until_its_time_is_over() -> None:
+    clock = HandClock()
+    cache = ReplyCache(Script(), clock.monotonic)
+    outcome = replied({"n": 1})
+    cache.keep(await filling(cache), POLICY, {}, outcome)
+    assert await cache.find(("a",)) is outcome
+    clock.move(60 * SECOND)
+    await filling(cache)
+
+
+@pytest.mark.parametrize("touched", [frozenset({key_hash("lamp")}), None, {key_hash(ANY)}])
+@pytest.mark.anyio
+async def test_a_touched_key_ends_a_reply(touched: frozenset[int] | None) -> None:
+    ledger = Script()
+    cache = ReplyCache(ledger, HandClock().monotonic)
+    cache.keep(await filling(cache), POLICY, {}, replied({}))
+    ledger.news.append(frozenset({key_hash("door")}))
+    assert not isinstance(await cache.find(("a",)), Filling)
+    ledger.news.append(touched)
+    await filling(cache)
+
+
+@pytest.mark.parametrize("touched", [frozenset({key_hash("lamp")}), None])
+@pytest.mark.anyio
+async def test_a_reply_is_not_kept_if_its_key_was_touched_while_it_was_made(
+    touched: frozenset[int] | None,
+) -> None:
+    ledger = Script()
+    cache = ReplyCache(ledger, HandClock().monotonic)
+    await cache.refresh()
+    being_made = await filling(cache)
+    ledger.news.append(touched)
+    cache.abandon(await filling(cache, "b"))
+    cache.keep(being_made, POLICY, {}, replied({}))
+    await filling(cache)
+
+
+@pytest.mark.anyio
+async def test_the_oldest_replies_make_room() -> None:
+    cache = ReplyCache(Script(), HandClock().monotonic, entries=2)
+    for name in ("a", "b", "c"):
+        cache.keep(await filling(cache, name), POLICY, {}, replied({}))
+    await filling(cache, "a")
+    assert not isinstance(await cache.find(("b",)), Filling)
+    assert not isinstance(await cache.find(("c",)), Filling)
+
+
+@pytest.mark.anyio
+async def test_a_lifetime_of_zero_and_a_very_long_reply_are_not_kept() -> None:
+    cache = ReplyCache(Script(), HandClock().monotonic, characters=800)
+    never = replace(POLICY, seconds=lambda _, __: 0.0)
+    cache.keep(await filling(cache), never, {}, replied({}))
+    await filling(cache)
+    cache.keep(await filling(cache), POLICY, {}, replied({"text": "x" * 200}))
+    await filling(cache)
+
+
+@pytest.mark.anyio
+async def test_a_write_through_the_gateway_is_seen_by_the_next_cached_read() -> None:
+    gateway = a_gateway()
+    for position in (0, 1, 2):
+        for _ in range(2):
+            outcome = await gateway.call("look", {"lamp_id": LAMP}, KEEPER)
+            assert outcome.body == {"position": position}
+        await gateway.call("found", {"lamp_id": LAMP}, KEEPER)
+    metrics = gateway.audit.metrics
+    assert (metrics.cache_hits, metrics.cache_misses) == (3, 3)
+
+
+@pytest.mark.anyio
+async def test_a_write_by_somebody_else_on_the_same_records_is_seen_too() -> None:
+    canon = a_canon()
+    ours, theirs = a_gateway(canon=canon), a_gateway(canon=canon)
+    assert (await ours.call("look", {"lamp_id": LAMP}, KEEPER)).body == {"position": 0}
+    await theirs.call("found", {"lamp_id": LAMP}, KEEPER)
+    assert (await ours.call("look", {"lamp_id": LAMP}, KEEPER)).body == {"position": 1}
+
+
+@pytest.mark.anyio
+async def test_replies_are_shared_neither_across_roles_nor_spaces_nor_arguments() -> None:
+    gateway = a_gateway()
+    narrow = replace(KEEPER, spaces=frozenset({SpaceId("s")}))
+    for principal in (KEEPER, VISITOR, narrow, replace(KEEPER, user="u")):
+        await gateway.call("look", {"lamp_id": LAMP}, principal)
+    await gateway.call("look", {"lamp_id": OTHER_LAMP}, KEEPER)
+    assert gateway.audit.metrics.cache_hits == 0
+    await gateway.call("look", {"lamp_id": LAMP}, replace(KEEPER, agent_id="another"))
+    assert gateway.audit.metrics.cache_hits == 1

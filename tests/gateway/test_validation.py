@@ -1,0 +1,147 @@
+"""Arguments: exactly the published schema, formats asserted, defaults filled in, paths given."""
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from canonry.domain.errors import InvalidInput
+from canonry.gateway.validation import closed, compile_arguments
+from tests.gateway.sample import LAMP, LIGHT, an_object
+
+NESTED = an_object(
+    {
+        "things": {
+            "type": "array",
+            "items": an_object(
+                {"n": {"type": "integer", "default": 3}, "free": {"type": "object"}}
+            ),
+        },
+        "inner": an_object({"on": {"type": "boolean", "default": True}}),
+        "either": {"anyOf": [an_object({"a": {"type": "string"}}), {"type": "null"}]},
+        "open": an_object({"a": {}}, additionalProperties=True),
+    }
+)
+
+
+def refusal(schema: dict[str, Any], arguments: dict[str, Any]) -> InvalidInput:
+    with pytest.raises(InvalidInput) as caught:
+        compile_arguments(schema)(arguments)
+    return caught.value
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "path"),
+    [
+        ({}, "input.missing", "/lamp_id"),
+        ({"lamp_id": "not-a-uuid"}, "input.invalid", "/lamp_id"),
+        ({"lamp_id": LAMP.replace("-", "")}, "input.invalid", "/lamp_id"),
+        ({"lamp_id": 7}, "input.invalid", "/lamp_id"),
+        ({"lamp_id": LAMP, "level": 101}, "input.invalid", "/level"),
+        ({"lamp_id": LAMP, "level": -1}, "input.invalid", "/level"),
+        ({"lamp_id": LAMP, "level": 1.5}, "input.invalid", "/level"),
+        ({"lamp_id": LAMP, "level": True}, "input.invalid", "/level"),
+        ({"lamp_id": LAMP, "since": "2025-01-01"}, "input.invalid", "/since"),
+        ({"lamp_id": LAMP, "since": "2025-01-01T00:00:00"}, "input.invalid", "/since"),
+        ({"lamp_id": LAMP, "since": "2025-02-30T00:00:00Z"}, "input.invalid", "/since"),
+        ({"lamp_id": LAMP, "tags": {"add": ["x", ""]}}, "input.invalid", "/tags/add/1"),
+        ({"lamp_id": LAMP, "tags": {"ad": []}}, "input.unknown-property", "/tags/ad"),
+        ({"lamp_id": LAMP, "lvl": 1}, "input.unknown-property", "/lvl"),
+        ({"lamp_id": LAMP, "a/b~c": 1}, "input.unknown-property", "/a~1b~0c"),
+    ],
+)
+def test_a_refusal_names_the_spot(arguments: dict[str, Any], code: str, path: str) -> None:
+    error = refusal(LIGHT, arguments)
+    assert (error.code, error.details["path"]) == (code, path)
+    assert path in error.message
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        {"lamp_id": LAMP.upper(), "level": 1.0},
+        {"lamp_id": LAMP, "since": "2025-01-01T00:00:00.5+02:00"},
+        {"lamp_id": LAMP, "details": {"anything": {"at": "all"}}},
+    ],
+)
+def test_what_the_schema_permits_passes(arguments: dict[str, Any]) -> None:
+    assert compile_arguments(LIGHT)(arguments)["lamp_id"] == arguments["lamp_id"]
+
+
+def test_a_value_is_never_repeated_in_the_error() -> None:
+    error = refusal(LIGHT, {"lamp_id": "personal " * 1000})
+    assert "personal" not in error.message
+    assert "personal" not in str(error.details)
+
+
+def test_an_unknown_property_is_answered_with_the_known_ones() -> None:
+    assert "lamp_id, level, since" in refusal(LIGHT, {"lamp_id": LAMP, "lvl": 1}).message
+
+
+def test_further_problems_are_told_as_well() -> None:
+    error = refusal(LIGHT, {"level": "high", "lvl": 1})
+    paths = {error.details["path"], *(each["path"] for each in error.details["problems"])}
+    assert paths == {"/lamp_id", "/level", "/lvl"}
+
+
+def test_unknown_properties_pass_where_the_operator_allows_them() -> None:
+    check = compile_arguments(LIGHT, unknown_properties=True)
+    assert check({"lamp_id": LAMP, "lvl": 1})["lvl"] == 1
+
+
+def test_objects_in_lists_and_alternatives_are_closed_and_open_ones_are_not() -> None:
+    assert refusal(NESTED, {"things": [{}, {"m": 1}]}).details["path"] == "/things/1/m"
+    assert refusal(NESTED, {"either": {"b": 1}}).details["path"] == "/either"
+    check = compile_arguments(NESTED)
+    assert check({"open": {"b": 1}, "either": None, "things": [{"free": {"x": 1}}]})
+
+
+def test_closing_an_object_with_combined_parts_counts_what_they_declare() -> None:
+    schema = an_object({"a": {}}, allOf=[{"properties": {"b": {}}}])
+    check = compile_arguments(schema)
+    assert check({"a": 1, "b": 2})
+    assert refusal(schema, {"c": 1}).details["path"] == "/c"
+
+
+def test_defaults_are_filled_in_and_the_arguments_stay_as_they_were() -> None:
+    arguments: dict[str, Any] = {"things": [{}, {"n": 5}], "inner": {}}
+    filled = compile_arguments(NESTED)(arguments)
+    assert filled == {"things": [{"n": 3}, {"n": 5}], "inner": {"on": True}}
+    assert arguments == {"things": [{}, {"n": 5}], "inner": {}}
+
+
+def test_without_defaults_the_arguments_are_not_even_copied() -> None:
+    arguments = {"a": 1}
+    assert compile_arguments(an_object({"a": {}}))(arguments) is arguments
+
+
+def test_the_published_schema_is_left_as_it_is() -> None:
+    before = str(NESTED)
+    closed(NESTED)
+    assert str(NESTED) == before
+
+
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers(-9, 9) | st.text(max_size=4) | st.just(LAMP),
+    lambda inner: (
+        st.lists(inner, max_size=2)
+        | st.dictionaries(st.sampled_from(["add", "x"]), inner, max_size=2)
+    ),
+    max_leaves=4,
+)
+NAMES = st.sampled_from(["lamp_id", "level", "since", "authority", "tags", "note", "details", "x"])
+
+
+@given(arguments=st.dictionaries(NAMES, VALUES, max_size=4))
+def test_any_arguments_are_accepted_or_refused_with_a_path(arguments: dict[str, Any]) -> None:
+    checked, error = arguments, None
+    try:
+        checked = compile_arguments(LIGHT)(arguments)
+    except InvalidInput as caught:
+        error = caught
+    if error is None:
+        assert {"lamp_id", "level"} <= checked.keys() <= LIGHT["properties"].keys()
+    else:
+        assert error.code in {"input.invalid", "input.missing", "input.unknown-property"}
+        assert error.details["path"].startswith("/")

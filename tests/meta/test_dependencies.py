@@ -1,0 +1,102 @@
+"""What the source imports is what the project declares, and what it declares is locked."""
+
+import ast
+import re
+import sys
+import tomllib
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.meta.tree import PACKAGE, ROOT, python_files
+
+PROJECT: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+MODULE_OF = {"pyjwt": "jwt"}
+BROUGHT_BY = {"anyio": "mcp", "mcp_types": "mcp", "pydantic": "mcp"}
+"""Modules that a declared dependency exposes in its own interface, and which one."""
+USED_BY_NAME = frozenset({"httptools", "uvloop"})
+"""Dependencies that uvicorn is told to use, and that nothing imports."""
+
+
+def name_of(requirement: str) -> str:
+    """The distribution that a requirement line asks for, in lower case."""
+    found = re.match(r"[A-Za-z0-9._-]+", requirement)
+    assert found, requirement
+    return found.group().lower()
+
+
+def modules(requirements: Iterable[str]) -> set[str]:
+    """The top-level modules of the declared distributions."""
+    names = map(name_of, requirements)
+    return {MODULE_OF.get(name, name.replace("-", "_")) for name in names}
+
+
+def imported(paths: Iterable[Path]) -> set[str]:
+    """The top-level modules outside the standard library and Canonry that `paths` import."""
+    found: set[str] = set()
+    for path in paths:
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Import):
+                found.update(alias.name.partition(".")[0] for alias in node.names)
+            elif isinstance(node, ast.ImportFrom) and node.module and node.level == 0:
+                found.add(node.module.partition(".")[0])
+    return found - sys.stdlib_module_names - {"canonry"}
+
+
+def locked(name: str) -> dict[str, str]:
+    """Distribution to version, as a lock file pins them."""
+    text = (ROOT / "requirements" / name).read_text(encoding="utf-8")
+    return dict(re.findall(r"(?m)^([a-z0-9._-]+)==([^\s;\\]+)", text))
+
+
+def served() -> list[Path]:
+    """The source that runs in a server; `canonry.testing` has its own extra."""
+    testing = PACKAGE / "testing"
+    return [path for path in python_files("src") if not path.is_relative_to(testing)]
+
+
+def test_every_import_is_declared() -> None:
+    declared = modules(PROJECT["project"]["dependencies"])
+    brought = {module for module, bringer in BROUGHT_BY.items() if bringer in declared}
+
+    assert not imported(served()) - declared - brought
+
+
+def test_every_declared_dependency_is_used() -> None:
+    declared = modules(PROJECT["project"]["dependencies"])
+
+    assert not declared - imported(served()) - USED_BY_NAME
+
+
+def test_the_testing_extra_covers_the_conformance_kit() -> None:
+    declared = modules(PROJECT["project"]["dependencies"])
+    extra = modules(PROJECT["project"]["optional-dependencies"]["testing"])
+
+    assert not imported(python_files("src/canonry/testing")) - declared - extra - {*BROUGHT_BY}
+
+
+def test_everything_declared_is_locked() -> None:
+    groups = PROJECT["dependency-groups"]
+    run = {name_of(line) for line in PROJECT["project"]["dependencies"] + groups["build"]}
+    dev = run | {name_of(line) for line in groups["dev"] if isinstance(line, str)}
+
+    assert not run - set(locked("run.lock"))
+    assert not dev - set(locked("dev.lock"))
+
+
+def test_both_locks_choose_the_same_versions() -> None:
+    run, dev = locked("run.lock"), locked("dev.lock")
+
+    assert run
+    assert {name: dev.get(name) for name in run} == run
+
+
+@pytest.mark.parametrize("name", ["run.lock", "dev.lock"])
+def test_every_locked_version_has_hashes(name: str) -> None:
+    text = (ROOT / "requirements" / name).read_text(encoding="utf-8")
+    entries = re.split(r"(?m)^(?=[a-z0-9._-]+==)", text)[1:]
+
+    assert entries
+    assert not [entry.splitlines()[0] for entry in entries if "--hash=sha256:" not in entry]

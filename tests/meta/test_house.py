@@ -1,0 +1,65 @@
+"""The files that a newcomer and a release rely on are there and mean what they say."""
+
+import re
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from tests.meta.tree import ROOT, relative
+
+FRAGMENT = re.compile(r"(\+[a-z0-9-]+|\d+)\.([a-z]+)(\.\d+)?\.md")
+FRAGMENTS = [path for path in (ROOT / "changelog.d").glob("*.md") if path.name != "README.md"]
+
+
+@pytest.mark.parametrize("path", FRAGMENTS, ids=relative)
+def test_a_changelog_fragment_has_a_kind_and_a_sentence(path: Path) -> None:
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    kinds = {kind["directory"] for kind in settings["tool"]["towncrier"]["type"]}
+
+    named = FRAGMENT.fullmatch(path.name)
+
+    assert named, "name it <issue>.<kind>.md or +<word>.<kind>.md"
+    assert named[2] in kinds
+    assert path.read_text(encoding="utf-8").rstrip().endswith(".")
+
+
+def test_the_changelog_compiles() -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "towncrier", "build", "--draft", "--version", "0"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+
+    assert done.returncode == 0, done.stderr
+
+
+def test_the_readme_has_its_two_commands() -> None:
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+
+    assert re.search(r"(?m)^make demo\b", readme)
+    assert re.search(r"(?m)^make test\b", readme)
+
+
+def test_ci_runs_what_the_readme_says() -> None:
+    script = (ROOT / ".ci" / "run").read_text(encoding="utf-8")
+
+    assert re.search(r"(?m)^make test\b", script)
+    assert re.search(r"(?m)^make check\b", script)
+
+
+def test_every_decision_follows_the_template() -> None:
+    pages = sorted((ROOT / "docs" / "decisions").glob("[0-9]*.md"))
+
+    assert pages
+    for number, path in enumerate(pages, 1):
+        text = path.read_text(encoding="utf-8")
+        assert path.name.startswith(f"{number:04}-"), f"{path.name}: numbers follow each other"
+        assert text.startswith(f"# {number}. "), path.name
+        for part in ("**Question.**", "**Decision.**", "**Why.**"):
+            assert f"\n{part} " in text, f"{path.name} lacks {part}"

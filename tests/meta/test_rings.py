@@ -1,0 +1,76 @@
+"""The import contracts hold, and each of them refuses what it is there to refuse."""
+
+import os
+import shutil
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+from tests.meta.tree import PACKAGE, ROOT
+
+PYPROJECT = ROOT / "pyproject.toml"
+LINT = """
+import sys
+from importlinter.cli import lint_imports
+sys.exit(lint_imports(config_filename=sys.argv[1], no_cache=True, no_logo=True))
+"""
+WRONG_IMPORTS = {
+    "rings": ("domain/wrong.py", "import canonry.ports"),
+    "domain-is-pure": ("domain/wrong.py", "import random"),
+    "use-cases-are-pure": ("usecases/wrong.py", "import sqlite3"),
+    "adapters-know-ports": ("adapters/memory/wrong.py", "import canonry.usecases"),
+    "adapters-are-strangers": ("adapters/memory/wrong.py", "import canonry.adapters.sqlite"),
+    "toolsets-ask-usecases": ("toolsets/narrative/wrong.py", "import canonry.ports"),
+    "toolsets-are-strangers": ("toolsets/another/__init__.py", "import canonry.toolsets.narrative"),
+    "apsw-belongs-to-sqlite": ("bootstrap/wrong.py", "import apsw"),
+    "sdk-belongs-to-server": ("gateway/wrong.py", "import mcp"),
+    "tokens-belong-to-server": ("gateway/wrong.py", "import jwt"),
+    "schemas-belong-to-gateway": ("toolsets/narrative/wrong.py", "import jsonschema_rs"),
+    "encoding-has-one-home": ("usecases/wrong.py", "import msgspec"),
+    "pytest-belongs-to-testing": ("bootstrap/wrong.py", "import pytest"),
+}
+
+
+def lint(source: Path) -> subprocess.CompletedProcess[str]:
+    """Check the package under `source` against the project's contracts."""
+    return subprocess.run(
+        [sys.executable, "-c", LINT, str(PYPROJECT)],
+        env={**os.environ, "PYTHONPATH": str(source), "COLUMNS": "200"},
+        cwd=source,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+
+
+def names() -> dict[str, str]:
+    """The name under which each contract reports, by its id."""
+    contracts = tomllib.loads(PYPROJECT.read_text(encoding="utf-8"))["tool"]["importlinter"]
+    return {contract["id"]: contract["name"] for contract in contracts["contracts"]}
+
+
+def test_imports_point_inward() -> None:
+    done = lint(PACKAGE.parent)
+
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_every_contract_refuses_a_wrong_import(tmp_path: Path) -> None:
+    shutil.copytree(PACKAGE, tmp_path / "canonry", ignore=shutil.ignore_patterns("__pycache__"))
+    for place, line in WRONG_IMPORTS.values():
+        path = tmp_path / "canonry" / place
+        path.parent.mkdir(exist_ok=True)
+        with path.open("a", encoding="utf-8") as file:
+            file.write(f"{line}\n")
+
+    done = lint(tmp_path)
+
+    assert done.returncode == 1, done.stdout + done.stderr
+    kept = [name for name in names().values() if f"{name} BROKEN" not in done.stdout]
+    assert not kept, f"not refused: {kept}\n{done.stdout}{done.stderr}"
+
+
+def test_every_contract_has_a_wrong_import_to_refuse() -> None:
+    assert sorted(WRONG_IMPORTS) == sorted(names())

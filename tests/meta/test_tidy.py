@@ -1,0 +1,78 @@
+"""Style by the numbers, checked as a test so that it cannot be skipped."""
+
+import ast
+from functools import cache
+from pathlib import Path
+
+from tests.meta.tree import PACKAGE, python_files, relative
+
+MODULE_LINES_MAX = 400
+FUNCTION_LINES_MAX = 60
+EMPTY_NAMES = frozenset({"common", "misc", "base", "manager", "core", "shared"})
+EMPTY_WORDS = frozenset({"util", "utils", "helper", "helpers", "misc"})
+SOURCES = python_files("src")
+EVERYTHING = python_files("src", "tests", "bench")
+
+
+@cache
+def parsed(path: Path) -> ast.Module:
+    """The syntax tree of a module."""
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
+def begins_with_a_sentence(path: Path) -> bool:
+    """Whether a module's docstring begins with a paragraph that ends as a sentence does."""
+    first = (ast.get_docstring(parsed(path)) or "").split("\n\n")[0]
+    return first.rstrip().endswith((".", ":", "?"))
+
+
+def lines_of(function: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
+    """How many lines a function takes, its signature and docstring included."""
+    return (function.end_lineno or 0) - function.lineno + 1
+
+
+def test_there_is_a_package_to_check() -> None:
+    assert SOURCES
+    assert (PACKAGE / "py.typed").is_file()
+
+
+def test_every_module_begins_with_a_sentence() -> None:
+    assert [relative(path) for path in SOURCES if not begins_with_a_sentence(path)] == []
+
+
+def test_every_module_fits_in_a_head() -> None:
+    lines = {path: path.read_text(encoding="utf-8").count("\n") for path in EVERYTHING}
+
+    too_long = {relative(path): n for path, n in lines.items() if n > MODULE_LINES_MAX}
+
+    assert too_long == {}, f"more than {MODULE_LINES_MAX} lines: split it by noun"
+
+
+def test_every_function_fits_on_a_page() -> None:
+    too_long = {
+        f"{relative(path)}:{node.name}": lines_of(node)
+        for path in SOURCES
+        for node in ast.walk(parsed(path))
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+        and lines_of(node) >= FUNCTION_LINES_MAX
+    }
+
+    assert too_long == {}, f"functions of {FUNCTION_LINES_MAX} lines or more"
+
+
+def test_every_name_says_what_is_inside() -> None:
+    names = {relative(path): path.stem for path in EVERYTHING}
+    names |= {relative(path.parent): path.parent.name for path in SOURCES}
+    empty = [
+        place
+        for place, name in names.items()
+        if name in EMPTY_NAMES or EMPTY_WORDS & set(name.split("_"))
+    ]
+
+    assert empty == [], "name the noun that it is about"
+
+
+def test_every_folder_of_the_package_is_a_package() -> None:
+    folders = {path.parent for path in SOURCES}
+
+    assert sorted(relative(f) for f in folders if not (f / "__init__.py").is_file()) == []

@@ -1,0 +1,127 @@
+"""A server of lamps in a process of its own, spoken to line by line or over HTTP."""
+
+import contextlib
+import json
+import os
+import queue
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Final
+
+REPOSITORY: Final = Path(__file__).parents[2]
+PATIENCE: Final = 30.0
+CLIENT: Final = {"name": "test", "version": "1"}
+VERSIONS: Final = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
+MODERN: Final = "2026-07-28"
+ENVELOPE: Final = {
+    "io.modelcontextprotocol/protocolVersion": MODERN,
+    "io.modelcontextprotocol/clientCapabilities": {},
+    "io.modelcontextprotocol/clientInfo": CLIENT,
+}
+
+Message = dict[str, Any]
+
+
+def command(*words: str) -> list[str]:
+    return [sys.executable, "-m", "tests.server.lamp_server", *words]
+
+
+def environment() -> dict[str, str]:
+    return {**os.environ, "PYTHONPATH": os.pathsep.join((str(REPOSITORY / "src"), str(REPOSITORY)))}
+
+
+@contextlib.contextmanager
+def lamp_process(*words: str) -> Iterator[subprocess.Popen[bytes]]:
+    with subprocess.Popen(
+        command(*words),
+        cwd=REPOSITORY,
+        env=environment(),
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    ) as process:
+        try:
+            yield process
+        finally:
+            process.kill()
+
+
+class Wire:
+    """JSON-RPC, line by line, with a process; threads drain both outputs."""
+
+    def __init__(self, process: subprocess.Popen[bytes], version: str = "2025-11-25") -> None:
+        self.process = process
+        self.version = version
+        self.errors: list[bytes] = []
+        self._lines: queue.SimpleQueue[bytes] = queue.SimpleQueue()
+        self._count = 0
+        self._threads = [
+            threading.Thread(target=self._read, daemon=True),
+            threading.Thread(target=self._drain, daemon=True),
+        ]
+        for thread in self._threads:
+            thread.start()
+
+    def greet(self) -> Message:
+        hello = {"protocolVersion": self.version, "capabilities": {}, "clientInfo": CLIENT}
+        answer = self.ask("initialize", hello)
+        self.send_line(b'{"jsonrpc":"2.0","method":"notifications/initialized"}')
+        return answer
+
+    def ask(self, method: str, params: Message | None = None) -> Message:
+        self.send(method, params)
+        return self.receive()
+
+    def call(self, name: str, arguments: Message, meta: Message | None = None) -> Message:
+        params: Message = {"name": name, "arguments": arguments}
+        if meta:
+            params["_meta"] = meta
+        return self.ask("tools/call", params)
+
+    def send(self, method: str, params: Message | None = None) -> int:
+        self._count += 1
+        params = dict(params or {})
+        if self.version == MODERN:
+            params["_meta"] = {**ENVELOPE, **params.get("_meta", {})}
+        message = {"jsonrpc": "2.0", "id": self._count, "method": method, "params": params}
+        self.send_line(json.dumps(message).encode())
+        return self._count
+
+    def send_line(self, line: bytes) -> None:
+        assert self.process.stdin is not None
+        self.process.stdin.write(line + b"\n")
+        self.process.stdin.flush()
+
+    def receive(self) -> Message:
+        message: Message = json.loads(self._lines.get(timeout=PATIENCE))
+        return message
+
+    def rest(self) -> list[Message]:
+        """What still comes until the process closes its output."""
+        for thread in self._threads:
+            thread.join(PATIENCE)
+        lines = []
+        while not self._lines.empty():
+            lines.append(json.loads(self._lines.get()))
+        return lines
+
+    def hang_up(self) -> float:
+        """Close the process's input, and give the seconds that it took to end."""
+        assert self.process.stdin is not None
+        started = time.monotonic()
+        self.process.stdin.close()
+        self.process.wait(PATIENCE)
+        return time.monotonic() - started
+
+    def _read(self) -> None:
+        assert self.process.stdout is not None
+        for line in self.process.stdout:
+            self._lines.put(line)
+
+    def _drain(self) -> None:
+        assert self.process.stderr is not None
+        self.errors.extend(self.process.stderr)

@@ -1,0 +1,63 @@
+"""A process that serves the lamps, for tests: `stdio` or `http`, then options by name."""
+
+import asyncio
+import contextlib
+import os
+import sys
+
+from canonry.adapters.system import SystemClock
+from canonry.gateway.principal import Principal
+from canonry.server.options import BearerOptions, ServerOptions
+from tests.gateway.sample import KEEPER, TRUSTED, a_canon, a_gateway
+
+KEY = "a shared secret that only tests know, long enough for HS256"
+ISSUER = "https://issuer.example"
+RESOURCE = "http://127.0.0.1/mcp"
+BEARER = BearerOptions(
+    issuer=ISSUER, audience=RESOURCE, resource_url=RESOURCE, key=KEY, algorithms=("HS256",)
+)
+
+
+def say(text: str) -> None:
+    with contextlib.suppress(OSError):  # a test may have stopped listening
+        os.write(2, f"{text}\n".encode())
+
+
+async def close() -> None:
+    say("closed")
+
+
+async def main(words: list[str]) -> None:
+    principal = next((TRUSTED for word in words if word == "trusted"), KEEPER)
+    if "anonymous" in words:
+        principal = Principal()
+    options = ServerOptions(
+        error_mode="jsonrpc" if "jsonrpc" in words else "result",
+        bearer=BEARER if "bearer" in words else None,
+    )
+    gateway = a_gateway(canon=a_canon(SystemClock()))
+    if "stdio" in words:
+        from canonry.server.stdio import serve_stdio  # noqa: PLC0415 - either, as the command does
+
+        await serve_stdio(gateway, principal, server_options=options, close=close)
+        return
+    from canonry.server.http import serve_http  # noqa: PLC0415
+
+    await serve_http(
+        gateway,
+        principal,
+        host="127.0.0.1",
+        port=0,
+        server_options=options,
+        close=close,
+        listening=lambda address: print(address, flush=True),  # noqa: T201 - the test reads it
+    )
+
+
+if __name__ == "__main__":
+    if "http" in sys.argv:
+        from canonry.server.http import run_on_fastest_loop
+
+        run_on_fastest_loop(main(sys.argv[1:]))
+    else:
+        asyncio.run(main(sys.argv[1:]))

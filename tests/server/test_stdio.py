@@ -1,0 +1,300 @@
+"""Standard input and output: every revision on the wire, hostile lines, and a prompt end."""
+
+import json
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from mcp import Client, StdioServerParameters
+
+from tests.gateway.sample import KEEPER, LAMP, LAMPS, SECRET
+from tests.server.lamp_process import (
+    CLIENT,
+    MODERN,
+    PATIENCE,
+    REPOSITORY,
+    VERSIONS,
+    Message,
+    Wire,
+    command,
+    environment,
+    lamp_process,
+)
+
+REPLY = {"lamp_id": LAMP, "level": 7, "by": KEEPER.agent_id}
+
+
+@pytest.fixture(scope="module")
+def keeper() -> Iterator[Wire]:
+    with lamp_process("stdio") as process:
+        wire = Wire(process)
+        wire.greet()
+        yield wire
+
+
+def error_in(answer: Message) -> Message:
+    result = answer["result"]
+    assert result["isError"] is True
+    assert json.loads(result["content"][0]["text"]) == result["structuredContent"]
+    error: Message = result["structuredContent"]["error"]
+    return error
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_each_handshake_revision_is_spoken_as_it_is_written(version: str) -> None:
+    with lamp_process("stdio") as process:
+        wire = Wire(process, version)
+        hello = wire.greet()["result"]
+        assert hello["protocolVersion"] == version
+        assert hello["serverInfo"]["name"] == "lamp-layer"
+        assert hello["serverInfo"]["version"] == "1.0.0"
+        assert set(hello["capabilities"]) == {"tools", "resources", "prompts"}
+        result = wire.call("light", {"lamp_id": LAMP, "level": 7})["result"]
+        text = json.dumps(REPLY, separators=(",", ":"))
+        assert result["content"] == [{"type": "text", "text": text}]
+        assert "resultType" not in result
+        structured = version >= "2025-06-18"
+        assert result.get("structuredContent") == (REPLY if structured else None)
+        refused = wire.call("light", {"lamp_id": "?"})["result"]
+        assert refused["isError"] is True
+        assert json.loads(refused["content"][0]["text"])["error"]["code"] == -32003
+        unknown = wire.call("nothing", {})
+        assert unknown["error"]["code"] == -32602
+
+
+def test_the_stateless_revision_is_spoken_as_it_is_written() -> None:
+    with lamp_process("stdio") as process:
+        wire = Wire(process, MODERN)
+        result = wire.call("light", {"lamp_id": LAMP, "level": 7})["result"]
+        assert result["resultType"] == "complete"
+        assert result["structuredContent"] == REPLY
+        assert wire.call("nothing", {})["error"]["code"] == -32602
+        listed = wire.ask("tools/list")["result"]
+        schema = listed["tools"][0]["inputSchema"]
+        assert json.dumps(schema) == json.dumps(LAMPS.tools[0].input_schema)
+        assert listed["resultType"] == "complete"
+        assert wire.ask("server/discover")["result"]["supportedVersions"] == [MODERN]
+
+
+@pytest.mark.parametrize(("version", "code"), [("2025-06-18", -32001), (MODERN, -31001)])
+def test_protocol_errors_carry_the_numbers_of_their_time(version: str, code: int) -> None:
+    with lamp_process("stdio", "jsonrpc", "anonymous") as process:
+        wire = Wire(process, version)
+        if version != MODERN:
+            wire.greet()
+        error = wire.call("light", {"lamp_id": LAMP})["error"]
+        assert error["code"] == code
+        assert error["data"]["error"] == "identity.missing"
+        assert "--agent-type" in error["message"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "path"),
+    [
+        ({"lamp_id": LAMP, "note": "a\x00b"}, "/note"),
+        ({"lamp_id": LAMP, "note": "a\ud800b"}, "/note"),
+        ({"lamp_id": LAMP, "note": "x" * 10_000_000}, "/note"),
+        ({"lamp_id": LAMP, "details": {"a": 2**60}}, "/details/a"),
+        ({"lamp_id": LAMP, "colour": "red"}, "/colour"),
+        ({"lamp_id": LAMP, "since": "yesterday"}, "/since"),
+    ],
+)
+def test_bad_arguments_are_refused_with_their_path(
+    keeper: Wire, arguments: dict[str, Any], path: str
+) -> None:
+    error = error_in(keeper.call("light", arguments))
+    assert error["code"] == -32003
+    assert error["data"]["path"] == path
+    assert len(json.dumps(error)) < 1000
+
+
+@pytest.mark.parametrize("depth", [40, 400])
+def test_deep_nesting_is_refused_with_its_path(keeper: Wire, depth: int) -> None:
+    line = (
+        b'{"jsonrpc":"2.0","id":"deep","method":"tools/call","params":{"name":"light","arguments":'
+        + b'{"details":' * depth
+        + b"1"
+        + b"}" * depth
+        + b"}}"
+    )
+    keeper.send_line(line)
+    answer = keeper.receive()
+    assert answer["id"] == "deep"
+    error = error_in(answer)
+    assert error["data"]["error"] == "limits.depth"
+    assert error["data"]["path"].startswith("/details/details")
+
+
+@pytest.mark.parametrize(
+    ("line", "code", "request_id"),
+    [
+        (b"garbage", -32700, None),
+        (b"[]", -32600, None),
+        (b"\xff\xfe", -32700, None),
+        (b'{"jsonrpc":"2.0","id":8,"method":"tools/call","params":' + b"[" * 100_000, -32700, 8),
+        (b'{"jsonrpc":"1.0","id":9,"method":"x"}', -32600, 9),
+        (b'{"jsonrpc":"2.0","id":1.5,"method":"ping"}', -32600, None),
+        (b'{"jsonrpc":"2.0","id":null,"method":"ping"}', -32600, None),
+        (b'{"jsonrpc":"2.0","id":{},"method":"tools/list","params":{"x":"\\ud800"}}', -32600, None),
+    ],
+)
+def test_what_is_no_message_is_answered_and_the_server_lives(
+    keeper: Wire, line: bytes, code: int, request_id: int | None
+) -> None:
+    keeper.send_line(line)
+    answer = keeper.receive()
+    assert (answer["error"]["code"], answer["id"]) == (code, request_id)
+    assert "result" in keeper.call("count", {})
+
+
+@pytest.mark.parametrize("request_id", [{"a": [1]}, [], None, 1.5, True, "nobody", 10**30])
+def test_a_cancellation_of_nothing_that_was_asked_is_survived(
+    keeper: Wire, request_id: object
+) -> None:
+    params = {"requestId": request_id}
+    message = {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": params}
+    keeper.send_line(json.dumps(message).encode())
+    assert "result" in keeper.call("count", {})
+
+
+def test_an_empty_line_is_passed_over(keeper: Wire) -> None:
+    keeper.send_line(b"  ")
+    assert "result" in keeper.call("count", {})
+
+
+def test_a_lone_surrogate_in_a_name_is_answered(keeper: Wire) -> None:
+    assert keeper.call("no\ud800pe", {})["error"]["code"] == -32602
+
+
+def test_a_defect_shows_neither_its_text_nor_a_trace(keeper: Wire) -> None:
+    answer = keeper.call("fail", {})
+    assert error_in(answer)["code"] == -32603
+    assert SECRET not in json.dumps(answer)
+    assert "Traceback" not in json.dumps(answer)
+
+
+def test_many_calls_at_once_are_all_answered(keeper: Wire) -> None:
+    sent = {keeper.send("tools/call", {"name": "count", "arguments": {}}) for _ in range(300)}
+    assert {keeper.receive()["id"] for _ in sent} == sent
+
+
+def test_it_ends_within_a_second_of_its_input_and_closes_the_canon() -> None:
+    with lamp_process("stdio") as process:
+        wire = Wire(process)
+        wire.greet()
+        assert wire.hang_up() < 1.0
+        assert process.returncode == 0
+        wire.rest()
+        assert b"closed\n" in wire.errors
+
+
+def test_calls_in_flight_are_answered_before_it_ends() -> None:
+    with lamp_process("stdio") as process:
+        wire = Wire(process)
+        wire.greet()
+        quick = wire.send("tools/call", {"name": "pause", "arguments": {"seconds": 0.1}})
+        assert wire.hang_up() < 1.0
+        answers = {each["id"]: each for each in wire.rest()}
+        assert answers[quick]["result"]["structuredContent"] == {"paused": True}
+
+
+def test_a_call_that_never_ends_does_not_keep_it() -> None:
+    with lamp_process("stdio") as process:
+        wire = Wire(process)
+        wire.greet()
+        wire.send("tools/call", {"name": "wait", "arguments": {}})
+        wire.call("count", {})
+        assert wire.hang_up() < 1.0
+        assert process.returncode == 0
+
+
+def test_it_ends_without_ever_having_been_spoken_to() -> None:
+    with lamp_process("stdio") as process:
+        wire = Wire(process)
+        assert process.stdin is not None
+        process.stdin.close()
+        assert process.wait(PATIENCE) == 0
+        wire.rest()
+        assert b"closed\n" in wire.errors
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such signals")
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_ends_it_in_order(number: signal.Signals) -> None:
+    with lamp_process("stdio") as process:
+        wire = Wire(process)
+        wire.greet()
+        process.send_signal(number)
+        assert process.wait(PATIENCE) == 0
+        wire.rest()
+        assert b"closed\n" in wire.errors
+
+
+def test_the_audit_goes_to_standard_error_line_by_line() -> None:
+    with lamp_process("stdio") as process:
+        wire = Wire(process)
+        wire.greet()
+        wire.call("light", {"lamp_id": LAMP, "note": "Jane Roe"})
+        wire.hang_up()
+        wire.rest()
+    lines = [json.loads(line) for line in wire.errors if line.startswith(b"{")]
+    assert [line["name"] for line in lines if line["event"] == "call"] == ["light"]
+    assert b"Jane Roe" not in b"".join(wire.errors)
+
+
+def test_a_client_that_reads_no_log_does_not_stop_the_server() -> None:
+    with subprocess.Popen(
+        command("stdio"),
+        cwd=REPOSITORY,
+        env=environment(),
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    ) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        hello = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": CLIENT}
+        first = {"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": hello}
+        call = {"name": "count", "arguments": {}}
+        lines = [json.dumps(first), '{"jsonrpc":"2.0","method":"notifications/initialized"}']
+        for line in lines:
+            process.stdin.write(line.encode() + b"\n")
+        process.stdin.flush()
+        process.stdout.readline()
+        for number in range(1, 1501):  # more lines of audit than a pipe holds
+            message = {"jsonrpc": "2.0", "id": number, "method": "tools/call", "params": call}
+            process.stdin.write(json.dumps(message).encode() + b"\n")
+            if number % 50 == 0:
+                process.stdin.flush()
+                for _ in range(50):
+                    assert b'"result"' in process.stdout.readline()
+        assert process.stderr is not None
+        process.stderr.close()
+        process.stdin.close()
+        assert process.wait(PATIENCE) == 0
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("mode", ["legacy", "auto"])
+async def test_the_official_client_is_served(mode: Any) -> None:
+    words = command("stdio", "trusted")
+    parameters = StdioServerParameters(
+        command=words[0], args=words[1:], cwd=REPOSITORY, env=environment()
+    )
+    meta: Any = {"dev.canonry/agent": {"agent_id": "k-1", "agent_type": "Keeper"}}
+    seen: list[float] = []
+
+    async def listen(progress: float, total: float | None, message: str | None) -> None:
+        seen.append(progress)
+
+    async with Client(parameters, mode=mode) as client:
+        result = await client.call_tool("light", {"lamp_id": LAMP}, meta=meta)
+        assert result.structured_content["by"] == "k-1"
+        await client.call_tool("count", {}, progress_callback=listen, meta=meta)
+        assert seen == [1, 2, 3]
+        spoofed: Any = {"dev.canonry/agent": {"agent_type": "Stranger"}}
+        result = await client.call_tool("light", {"lamp_id": LAMP}, meta=spoofed)
+        assert result.structured_content["error"]["code"] == -32001

@@ -1,0 +1,279 @@
+"""Context: what a model is told about a scene: canon, what was said, what it recalls; no more."""
+
+import pytest
+
+from canonry.domain.entries import EntityRetconned, Made
+from canonry.domain.ids import EntityId, SceneId, SpaceId, StoryId
+from canonry.domain.time import parse_instant
+from canonry.testing.things import a_scene
+from tests.toolsets.narrative.kit import NOWHERE
+from tests.toolsets.narrative.stage import (
+    CONTEXT_TOOL,
+    a_stage,
+    assemble,
+    names,
+    statements,
+)
+
+pytestmark = pytest.mark.anyio
+
+
+async def test_every_section_is_told_and_the_metadata_names_the_scene() -> None:
+    stage = await a_stage()
+    scene_id = await stage.scene(purpose="To begin")
+    context = await assemble(stage, scene_id)
+    assert set(context) == {"canonical", "narrative", "recalled", "metadata"}
+    metadata = context["metadata"]
+    assert metadata["universe_id"] == stage.world.universe_id
+    assert metadata["story_id"] == stage.story_id
+    assert metadata["scene_id"] == scene_id
+    assert metadata["recall_query"] == "To begin A long-expected party"
+    assert metadata["degraded"] == ["vectors"]
+    assert metadata["tokens"]["budget"] == 4_000
+
+
+async def test_only_context_assembly_gets_it_and_the_scene_exists() -> None:
+    stage = await a_stage()
+    scene_id = await stage.scene()
+    for agent in (
+        "Orchestrator",
+        "CanonKeeper",
+        "Narrator",
+        "Resolver",
+        "MemoryManager",
+        "Indexer",
+    ):
+        await stage.world.refused(CONTEXT_TOOL, agent, code=-32001, scene_id=scene_id)
+    await stage.world.refused(CONTEXT_TOOL, "ContextAssembly", code=-32002, scene_id=NOWHERE)
+
+
+async def test_those_present_come_first_and_who_is_one_relation_away_after_them() -> None:
+    stage = await a_stage()
+    gandalf, bilbo = await stage.world.entity("Gandalf"), await stage.world.entity("Bilbo")
+    far = await stage.world.entity("Saruman")
+    await stage.world.relation(gandalf, "KNOWS", stage.frodo)
+    await stage.world.relation(gandalf, "KNOWS", stage.sam)
+    await stage.world.relation(stage.frodo, "KNOWS", bilbo)
+    await stage.world.relation(gandalf, "KNOWS", far)
+    inside = await stage.world.relation(stage.sam, "ALLY_OF", stage.frodo)
+    context = await assemble(stage, await stage.scene())
+    assert names(context) == ["Frodo", "Sam", "The Shire", "Gandalf", "Bilbo"]
+    roles = [entity["role"] for entity in context["canonical"]["entities"]]
+    assert roles == ["participant", "participant", "location", "related", "related"]
+    relations = context["canonical"]["relations"]
+    assert relations[0]["relationship_id"] == inside
+    assert (relations[0]["from_name"], relations[0]["to_name"]) == ("Sam", "Frodo")
+    assert len(relations) == 4
+
+
+async def test_an_ended_relation_leads_nowhere() -> None:
+    stage = await a_stage()
+    gandalf = await stage.world.entity("Gandalf")
+    relation = await stage.world.relation(gandalf, "KNOWS", stage.frodo)
+    await stage.world.call("neo4j_end_relationship", relationship_id=relation, reason="forgot")
+    context = await assemble(stage, await stage.scene())
+    assert "Gandalf" not in names(context)
+    assert context["canonical"]["relations"] == []
+
+
+async def test_what_was_retconned_or_superseded_is_not_told() -> None:
+    stage = await a_stage()
+    scene_id = await stage.scene()
+    await stage.world.fact("Frodo has the Ring", stage.frodo)
+    wrong = await stage.world.fact("Frodo is a dwarf", stage.frodo)
+    await stage.world.call("neo4j_retcon_fact", fact_id=wrong, reason="a slip")
+    gone = EntityRetconned(entity_id=EntityId(stage.sam), replaced_by=None, reason="never was")
+    await stage.write(gone)
+    context = await assemble(stage, scene_id)
+    assert names(context) == ["Frodo", "The Shire"]
+    assert statements(context) == ["Frodo has the Ring"]
+
+
+async def test_facts_are_ranked_by_participants_and_newness_and_told_once() -> None:
+    stage = await a_stage()
+    await stage.world.fact("The Shire is green", stage.shire)
+    await stage.world.fact("Frodo is tired", stage.frodo)
+    await stage.world.fact("Frodo is hungry", stage.frodo)
+    await stage.world.fact("They are friends", stage.frodo, stage.sam)
+    await stage.world.fact("they  are FRIENDS", stage.sam, stage.frodo)
+    await stage.world.fact("Mordor is dark", await stage.world.entity("Mordor"))
+    context = await assemble(stage, await stage.scene())
+    assert statements(context) == [
+        "they  are FRIENDS",
+        "Frodo is hungry",
+        "Frodo is tired",
+        "The Shire is green",
+    ]
+
+
+async def test_a_dated_scene_is_told_what_holds_then_and_what_is_still_to_come() -> None:
+    stage = await a_stage()
+    early, late = "3001-09-22T00:00:00Z", "3018-09-23T00:00:00Z"
+    await stage.world.fact("Bilbo has the Ring", stage.frodo, time_ref=early, duration=3600)
+    await stage.world.fact("Frodo has the Ring", stage.frodo, time_ref=early)
+    await stage.world.fact("Frodo leaves the Shire", stage.frodo, time_ref=late)
+    scene = a_scene(
+        space=SpaceId(stage.world.universe_id),
+        story_id=StoryId(stage.story_id),
+        participants=(EntityId(stage.frodo),),
+        time_ref=parse_instant("3010-01-01T00:00:00Z"),
+    )
+    await stage.write(Made(thing=scene))
+    context = await assemble(stage, scene.id)
+    assert statements(context) == ["Frodo has the Ring"]
+    (thread,) = context["narrative"]["open_threads"]
+    assert (thread["kind"], thread["text"]) == ("promised_fact", "Frodo leaves the Shire")
+
+
+async def test_the_last_turns_are_told_in_the_order_of_play_with_the_speakers_names() -> None:
+    stage = await a_stage()
+    scene_id = await stage.scene()
+    for n in range(25):
+        await stage.turn(scene_id, f"turn {n}", speaker="entity", entity_id=stage.sam)
+    context = await assemble(stage, scene_id)
+    turns = context["narrative"]["prior_turns"]
+    assert [turn["text"] for turn in turns] == [f"turn {n}" for n in range(5, 25)]
+    assert {turn["entity_name"] for turn in turns} == {"Sam"}
+    assert context["metadata"]["total_turns"] == 25
+
+
+async def test_the_last_three_completed_scenes_of_the_story_are_told_without_this_one() -> None:
+    stage = await a_stage()
+    for n in range(5):
+        await stage.complete(await stage.scene(f"Scene {n}"), f"Summary {n}.")
+    other = await stage.scene("Other", story_id=await stage.world.story("Another"))
+    await stage.complete(other, "Elsewhere.")
+    scene_id = await stage.scene("Now")
+    told = (await assemble(stage, scene_id))["narrative"]["previous_scenes"]
+    assert [scene["summary"] for scene in told] == ["Summary 2.", "Summary 3.", "Summary 4."]
+    await stage.complete(scene_id, "It ended.")
+    context = await assemble(stage, scene_id)
+    assert context["narrative"]["scene_summary"] == "It ended."
+    told = context["narrative"]["previous_scenes"]
+    assert [scene["title"] for scene in told] == ["Scene 2", "Scene 3", "Scene 4"]
+
+
+async def test_the_game_masters_notes_are_told_here_and_null_without_any() -> None:
+    stage = await a_stage()
+    scene_id = await stage.scene()
+    assert (await assemble(stage, scene_id))["narrative"]["gm_notes"] is None
+    await stage.world.call(
+        "mongodb_update_scene", "Orchestrator", scene_id=scene_id, gm_notes="the butler"
+    )
+    assert (await assemble(stage, scene_id))["narrative"]["gm_notes"] == "the butler"
+
+
+async def test_open_threads_are_undecided_proposals_and_events_without_effects() -> None:
+    stage = await a_stage()
+    scene_id = await stage.scene()
+    effect = await stage.world.event("The flight", stage.frodo)
+    await stage.world.event("The warning", stage.frodo, causes_event_ids=[effect])
+    proposal_id = await stage.propose(scene_id)
+    decided = await stage.propose(scene_id)
+    await stage.world.call("mongodb_evaluate_proposal", proposal_id=decided, decision="rejected")
+    threads = (await assemble(stage, scene_id))["narrative"]["open_threads"]
+    assert [(thread["kind"], thread["id"]) for thread in threads] == [
+        ("unresolved_proposal", proposal_id),
+        ("event_without_effect", effect),
+    ]
+    assert threads[0]["text"] == "fact: Frodo has the Ring"
+
+
+async def test_a_thread_of_a_state_change_says_what_would_change() -> None:
+    stage = await a_stage()
+    scene_id = await stage.scene()
+    content = {"entity_id": stage.frodo, "add": ["tired"], "remove": ["cheerful"]}
+    await stage.propose(scene_id, type="state_change", content=content)
+
+    (thread,) = (await assemble(stage, scene_id))["narrative"]["open_threads"]
+
+    assert thread["text"] == "state_change: tired, no longer cheerful"
+
+
+async def test_sections_that_are_not_wanted_stay_as_empty_keys() -> None:
+    stage = await a_stage()
+    scene_id = await stage.scene()
+    await stage.turn(scene_id, "a party")
+    await stage.remember(stage.sam, "a party")
+    await stage.world.call(
+        "mongodb_update_scene", "Orchestrator", scene_id=scene_id, gm_notes="the butler"
+    )
+    context = await assemble(
+        stage,
+        scene_id,
+        include_canonical=False,
+        include_narrative=False,
+        include_semantic=False,
+    )
+    assert context["canonical"] == {"entities": [], "facts": [], "relations": []}
+    assert context["narrative"] == {
+        "prior_turns": [],
+        "scene_summary": None,
+        "gm_notes": None,
+        "previous_scenes": [],
+        "open_threads": [],
+    }
+    assert context["recalled"] == {
+        "similar_scenes": [],
+        "character_memories": [],
+        "rule_excerpts": [],
+    }
+    assert context["metadata"]["degraded"] == []
+    assert context["metadata"]["tokens"]["used"] == 0
+
+
+async def test_a_merged_participant_is_told_as_the_entity_it_became() -> None:
+    stage = await a_stage()
+    double = await stage.world.entity("Underhill")
+    scene_id = await stage.scene(participating_entities=[double])
+    await stage.world.fact("He stays at the inn", double)
+    await stage.world.relation(double, "KNOWS", stage.sam)
+    await stage.remember(double, "The inn was loud")
+    await stage.world.call(
+        "neo4j_merge_entities", kept_entity_id=stage.frodo, merged_entity_id=double, reason="same"
+    )
+    context = await assemble(stage, scene_id)
+    told = [entity["entity_id"] for entity in context["canonical"]["entities"]]
+    assert told == [stage.frodo, stage.shire, stage.sam]
+    assert statements(context) == ["He stays at the inn"]
+    (relation,) = context["canonical"]["relations"]
+    assert (relation["from_entity_id"], relation["to_name"]) == (stage.frodo, "Sam")
+    (memory,) = context["recalled"]["character_memories"]
+    assert (memory["entity_id"], memory["text"]) == (stage.frodo, "The inn was loud")
+
+
+async def test_the_same_canon_gives_the_same_context_and_nothing_is_written() -> None:
+    stage = await a_stage()
+    scene_id = await stage.scene()
+    for n in range(3):
+        await stage.turn(scene_id, f"turn {n}")
+        await stage.world.fact(f"fact {n}", stage.frodo, stage.sam)
+        await stage.remember(stage.sam, f"turn {n}")
+    before = await stage.world.heads()
+    assert await assemble(stage, scene_id) == await assemble(stage, scene_id)
+    assert await stage.world.heads() == before
+
+
+async def test_a_scene_with_nobody_in_it_has_a_context_too() -> None:
+    stage = await a_stage()
+    scene = a_scene(
+        space=SpaceId(stage.world.universe_id), story_id=StoryId(stage.story_id), title="Empty"
+    )
+    await stage.write(Made(thing=scene))
+    context = await assemble(stage, SceneId(scene.id))
+    assert context["canonical"] == {"entities": [], "facts": [], "relations": []}
+
+
+async def test_what_one_scene_made_canon_the_next_scene_is_told() -> None:
+    stage = await a_stage()
+    before = await stage.scene("Before")
+    turn_id = await stage.turn(before, "Frodo takes the Ring.")
+    proposal_id = await stage.propose(before, turn_id=turn_id)
+    reply = await stage.world.call("composite_canonize_scene", scene_id=before)
+    assert reply["accepted_proposals"] == [proposal_id]
+    context = await assemble(stage, await stage.scene("After"))
+    assert statements(context) == ["Frodo has the Ring"]
+    (told,) = context["narrative"]["previous_scenes"]
+    assert told["scene_id"] == before
+    assert told["summary"]
+    assert context["narrative"]["open_threads"] == []

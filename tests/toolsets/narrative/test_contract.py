@@ -1,0 +1,132 @@
+"""The published contract: names, schemas, annotations and texts of the tools as listed."""
+
+import json
+import re
+from typing import Any
+
+import orjson
+import pytest
+
+from canonry.gateway.tool import Tool
+from canonry.toolsets.narrative import EXACT, NARRATIVE
+from canonry.toolsets.narrative.contract import published
+from canonry.toolsets.narrative.outlines import outline
+from canonry.toolsets.narrative.present import FACT
+from canonry.toolsets.narrative.schemas import INSTANT, OBJECT, UUID, array, enum, nullable, obj
+
+LISTED = {tool.name: tool for tool in NARRATIVE.tools}
+CONTRACT = {entry["name"]: entry for entry in published()["tools"]}
+OF_CONTRACT = pytest.mark.parametrize("name", CONTRACT)
+EVERY_TOOL = pytest.mark.parametrize("tool", NARRATIVE.tools, ids=lambda tool: tool.name)
+CURRENT = ["EntityArchetype", "EntityInstance"]
+BOTH_VOCABULARIES = [*CURRENT, "EntityAxiomatica", "EntityConcreta"]
+SENTENCE = re.compile(r"[A-Z].*?[.](?= [A-Z]|$)")
+
+# What the whole list may weigh beyond the contract's own input schemas, in bytes.
+EXTENSION_INPUTS_MAX = 11_500
+OUTPUTS_MAX = 20_000
+
+
+def size(value: Any) -> int:
+    return len(orjson.dumps(value))
+
+
+def test_all_tools_of_the_contract_are_served_and_marked_as_such() -> None:
+    served = {tool.name for tool in NARRATIVE.tools if not tool.extension}
+
+    assert served == set(CONTRACT)
+    assert len(served) == 21
+
+
+@OF_CONTRACT
+def test_an_input_schema_is_the_published_one_with_both_entity_vocabularies(name: str) -> None:
+    text = json.dumps(CONTRACT[name]["inputSchema"])
+    expected = json.loads(text.replace(json.dumps(CURRENT), json.dumps(BOTH_VOCABULARIES)))
+
+    assert LISTED[name].input_schema == expected
+
+
+def test_two_tools_take_an_entity_class() -> None:
+    widened = [n for n, tool in LISTED.items() if "EntityConcreta" in json.dumps(tool.input_schema)]
+
+    assert widened == ["neo4j_create_entity", "neo4j_query_entities"]
+
+
+@OF_CONTRACT
+def test_the_roles_are_the_published_ones(name: str) -> None:
+    assert LISTED[name].roles == frozenset(CONTRACT[name]["allowed_agent_types"])
+
+
+@EVERY_TOOL
+def test_annotations_follow_from_the_name(tool: Tool) -> None:
+    verb = tool.name.split("_")[1]
+
+    reads = verb in {"get", "query", "retrieve", "semantic", "assemble", "explain"}
+    assert tool.read_only == reads
+    assert not (tool.read_only and tool.destructive)
+    assert tool.cached is None or tool.read_only
+
+
+@EVERY_TOOL
+def test_a_reply_is_an_object_that_its_schema_describes(tool: Tool) -> None:
+    assert tool.output_schema["type"] == "object"
+    assert tool.output_schema["properties"]
+    assert tool.output_schema.get("additionalProperties") is False
+    assert tool.input_schema["type"] == "object"
+
+
+@EVERY_TOOL
+def test_a_description_is_one_or_two_sentences(tool: Tool) -> None:
+    sentences = SENTENCE.findall(tool.description)
+
+    assert " ".join(sentences) == tool.description
+    assert 1 <= len(sentences) <= 2
+    assert len(tool.description) <= 200
+    assert 3 <= len(tool.title) <= 40
+
+
+@EVERY_TOOL
+def test_a_name_follows_the_convention(tool: Tool) -> None:
+    assert re.fullmatch(
+        r"(neo4j|mongodb|qdrant|composite)(_[a-z]+){2,4}|neo4j_explain|batch_call", tool.name
+    )
+
+
+def test_the_list_stays_small_beyond_the_contract() -> None:
+    extensions = [tool for tool in NARRATIVE.tools if tool.extension]
+    inputs = sum(size([tool.name, tool.description, tool.input_schema]) for tool in extensions)
+    outputs = sum(size(tool.output_schema) for tool in NARRATIVE.tools)
+
+    assert inputs <= EXTENSION_INPUTS_MAX
+    assert outputs <= OUTPUTS_MAX
+
+
+@pytest.mark.parametrize("exact", EXACT, ids=lambda tool: tool.name)
+def test_a_listed_schema_names_every_property_of_the_exact_one(exact: Tool) -> None:
+    listed = LISTED[exact.name].output_schema
+
+    assert listed["properties"].keys() == exact.output_schema["properties"].keys()
+    assert listed["required"] == exact.output_schema["required"]
+
+
+def test_what_lies_inside_a_reply_is_outlined() -> None:
+    exact = obj(
+        {"at": INSTANT, "fact": nullable(FACT), "facts": array(FACT), "ids": array(UUID)},
+        {"kind": enum("a", "b"), "made": OBJECT},
+    )
+
+    assert outline(exact)["properties"] == {
+        "at": {"type": "string", "format": "date-time"},
+        "fact": {"type": ["object", "null"]},
+        "facts": {"type": "array", "items": {"type": "object", "required": ["fact_id"]}},
+        "ids": {"type": "array"},
+        "kind": {"type": "string", "enum": ["a", "b"]},
+        "made": {"type": "object"},
+    }
+
+
+def test_the_toolset_introduces_itself_as_the_contract_says() -> None:
+    assert NARRATIVE.server_name == "monitor-data-layer"
+    assert NARRATIVE.contract_version == "1.0.0"
+    assert NARRATIVE.agent_types == frozenset(published()["agent_types"])
+    assert len(NARRATIVE.agent_types) == 7

@@ -1,0 +1,167 @@
+"""Keepers who write at the same time: whoever comes second judges by what the first one wrote."""
+
+import asyncio
+from collections.abc import Coroutine, Iterable
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from canonry.gateway.call import Gateway
+from canonry.gateway.replies import Outcome
+from canonry.testing.simulation import Faults, FaultyLedger, Simulation, simulate
+from canonry.toolsets.narrative import NARRATIVE
+from tests.toolsets.narrative.kit import World, a_world
+
+SEEDS = pytest.mark.parametrize("seed", range(15))
+SLOW = Faults(delay=0.05)
+
+
+async def a_slow_world(simulation: Simulation) -> tuple[World, FaultyLedger]:
+    """A world whose ledger lets others run before and after each call."""
+    world = await a_world()
+    line = FaultyLedger(world.canon.ledger, simulation.lots, SLOW)
+    canon = replace(world.canon, ledger=line)
+    return replace(world, canon=canon, gateway=Gateway(canon, (NARRATIVE,))), line
+
+
+async def together(calls: Iterable[Coroutine[Any, Any, Outcome]]) -> list[str]:
+    """The codes of calls that are made at once; those that succeed have none."""
+    outcomes = await asyncio.gather(*calls)
+    return [o.error.data["code"] for o in outcomes if o.error is not None]
+
+
+def related(world: World, from_id: str, rel_type: str, to_id: str) -> Coroutine[Any, Any, Outcome]:
+    arguments = {"from_entity_id": from_id, "rel_type": rel_type, "to_entity_id": to_id}
+    return world.outcome("neo4j_create_relationship", arguments)
+
+
+@SEEDS
+def test_nobody_is_in_two_places(seed: int) -> None:
+    async def race(simulation: Simulation) -> None:
+        world, _ = await a_slow_world(simulation)
+        ann = await world.entity("Ann")
+        places = [await world.entity(f"Place {n}", entity_type="location") for n in range(5)]
+
+        refused = await together(related(world, ann, "LOCATED_IN", place) for place in places)
+
+        simulation.assert_interleaved()
+        assert refused == []
+        told = await world.call("neo4j_query_relationships", entity_id=ann)
+        now = await world.call("neo4j_query_relationships", entity_id=ann, current_only=True)
+        assert (told["total"], now["total"]) == (5, 1)
+
+    simulate(race, seed=seed)
+
+
+@SEEDS
+def test_of_two_opposed_relations_one_is_refused(seed: int) -> None:
+    async def race(simulation: Simulation) -> None:
+        world, _ = await a_slow_world(simulation)
+        ann, ben = await world.entity("Ann"), await world.entity("Ben")
+
+        refused = await together(
+            [related(world, ann, "ALLY_OF", ben), related(world, ben, "ENEMY_OF", ann)]
+        )
+
+        assert refused == ["relation.opposed"]
+
+    simulate(race, seed=seed)
+
+
+@SEEDS
+def test_a_ring_of_causes_is_never_closed(seed: int) -> None:
+    async def race(simulation: Simulation) -> None:
+        world, _ = await a_slow_world(simulation)
+        ann = await world.entity("Ann")
+        ring = [await world.event(f"Event {n}", ann) for n in range(4)]
+
+        refused = await together(
+            world.outcome(
+                "neo4j_create_causal_link", {"cause_event_id": cause, "effect_event_id": effect}
+            )
+            for cause, effect in zip(ring, [*ring[1:], ring[0]], strict=True)
+        )
+
+        assert refused == ["event.causal-cycle"]
+
+    simulate(race, seed=seed)
+
+
+@SEEDS
+def test_a_fact_is_retconned_by_one_of_many(seed: int) -> None:
+    async def race(simulation: Simulation) -> None:
+        world, _ = await a_slow_world(simulation)
+        fact = await world.fact("Ann rules", await world.entity("Ann"))
+
+        refused = await together(
+            world.outcome(
+                "neo4j_retcon_fact",
+                {"fact_id": fact, "reason": "no", "replacement_statement": f"Version {n}"},
+            )
+            for n in range(4)
+        )
+
+        assert refused == ["fact.retconned"] * 3
+        assert (await world.call("neo4j_query_facts", canon_level="canon"))["total"] == 1
+
+    simulate(race, seed=seed)
+
+
+@SEEDS
+def test_a_tag_takes_effect_once(seed: int) -> None:
+    async def race(simulation: Simulation) -> None:
+        world, _ = await a_slow_world(simulation)
+        ann = await world.entity("Ann")
+        arguments = {
+            "entity_id": ann,
+            "state_tag_changes": {"add": ["wounded"]},
+            "authority": "gm",
+            "evidence_refs": world.evidence,
+        }
+
+        refused = await together(
+            world.outcome("neo4j_update_entity_state", arguments) for _ in range(4)
+        )
+
+        assert refused == []
+        assert (await world.call("neo4j_query_facts", entity_id=ann))["total"] == 1
+
+    simulate(race, seed=seed)
+
+
+@SEEDS
+def test_two_entities_are_not_merged_into_each_other(seed: int) -> None:
+    async def race(simulation: Simulation) -> None:
+        world, _ = await a_slow_world(simulation)
+        ann, ben = await world.entity("Ann"), await world.entity("Ben")
+
+        refused = await together(
+            world.outcome(
+                "neo4j_merge_entities",
+                {"kept_entity_id": kept, "merged_entity_id": gone, "reason": "the same"},
+            )
+            for kept, gone in ((ann, ben), (ben, ann))
+        )
+
+        assert refused == ["entity.already-merged"]
+        assert (await world.call("neo4j_query_entities"))["total"] == 1
+
+    simulate(race, seed=seed)
+
+
+@SEEDS
+def test_writers_who_touch_different_things_never_wait_for_each_other(seed: int) -> None:
+    async def race(simulation: Simulation) -> None:
+        world, line = await a_slow_world(simulation)
+        heroes = [await world.entity(f"Hero {n}") for n in range(6)]
+        before = line.appends
+
+        await asyncio.gather(*(world.fact(f"{hero} rules", hero) for hero in heroes))
+        await asyncio.gather(*(world.event("Feast", hero) for hero in heroes))
+        await asyncio.gather(*(world.entity(f"Guest {n}") for n in range(6)))
+
+        simulation.assert_interleaved()
+        assert line.appends - before == 18, "each was judged once"
+
+    simulate(race, seed=seed)

@@ -1,0 +1,207 @@
+"""Search: passages by their words, with the reason, within what the caller may read."""
+
+from typing import Any
+
+import pytest
+
+from canonry.domain.entries import Made
+from canonry.domain.ids import SourceId, SpaceId
+from canonry.domain.policy import Policy
+from canonry.testing.things import a_snippet, ident
+from tests.toolsets.narrative.kit import NOWHERE
+from tests.toolsets.narrative.stage import Stage, a_stage
+
+pytestmark = pytest.mark.anyio
+
+
+async def search(
+    stage: Stage, text: str, collection: str = "scene_chunks", agent: str = "Narrator", **more: Any
+) -> list[dict[str, Any]]:
+    reply = await stage.world.call(
+        "qdrant_semantic_search", agent, query_text=text, collection=collection, **more
+    )
+    assert reply["degraded"] == ["vectors"]
+    return list(reply["results"])
+
+
+async def a_rule(stage: Stage, text: str, name: str = "snippet") -> str:
+    snippet = a_snippet(
+        name,
+        space=SpaceId(stage.world.universe_id),
+        source_id=SourceId(stage.world.source_id),
+        text=text,
+        page=7,
+        section="Combat",
+    )
+    await stage.write(Made(thing=snippet))
+    return ident(name)
+
+
+async def test_a_turn_is_found_by_its_words_with_what_it_can_be_traced_by() -> None:
+    stage = await a_stage()
+    scene_id = await stage.scene()
+    await stage.turn(scene_id, "Nothing to see")
+    turn_id = await stage.turn(scene_id, "The dragon sleeps", speaker="entity", entity_id=stage.sam)
+    (hit,) = await search(stage, "a DRAGON")
+    assert hit["id"] == turn_id
+    assert hit["text"] == "The dragon sleeps"
+    assert 0 < hit["score"] <= 1
+    assert hit["why"] == {"by": "keywords", "terms": ["dragon"]}
+    assert hit["payload"]["type"] == "turn"
+    assert hit["payload"]["scene_id"] == scene_id
+    assert hit["payload"]["story_id"] == stage.story_id
+    assert hit["payload"]["universe_id"] == stage.world.universe_id
+    assert hit["payload"]["entity_ids"] == [stage.sam]
+
+
+async def test_the_summary_of_a_completed_scene_is_found() -> None:
+    stage = await a_stage()
+    scene_id = await stage.scene()
+    await stage.complete(scene_id, "They left for Rivendell.")
+    (hit,) = await search(stage, "rivendell")
+    assert (hit["id"], hit["payload"]["type"]) == (scene_id, "scene_summary")
+
+
+async def test_a_rule_is_found_with_its_page() -> None:
+    stage = await a_stage()
+    snippet_id = await a_rule(stage, "A grappled creature cannot move.")
+    (hit,) = await search(stage, "grappled", "snippet_chunks")
+    assert hit["payload"] == {
+        "type": "snippet",
+        "universe_id": stage.world.universe_id,
+        "timestamp": hit["payload"]["timestamp"],
+        "snippet_id": snippet_id,
+        "source_id": stage.world.source_id,
+        "doc_id": "book-1",
+        "source_title": "The First Book",
+        "page": 7,
+        "section": "Combat",
+    }
+
+
+async def test_filters_narrow_a_search() -> None:
+    stage = await a_stage()
+    scene_id = await stage.scene()
+    await stage.turn(scene_id, "dragon!", speaker="entity", entity_id=stage.sam)
+    await stage.turn(scene_id, "dragon?", speaker="entity", entity_id=stage.frodo)
+    await a_rule(stage, "A dragon flies.")
+    other = await stage.world.another_universe()
+    for filters, count in (
+        ({}, 2),
+        ({"universe_id": stage.world.universe_id}, 2),
+        ({"universe_id": other.universe_id}, 0),
+        ({"entity_id": stage.sam}, 1),
+    ):
+        assert len(await search(stage, "dragon", filters=filters)) == count
+    for source_id, count in ((stage.world.source_id, 1), (other.source_id, 0)):
+        hits = await search(stage, "dragon", "snippet_chunks", filters={"source_id": source_id})
+        assert len(hits) == count
+
+
+async def test_a_filter_that_a_collection_cannot_serve_is_refused_with_its_path() -> None:
+    stage = await a_stage()
+    for collection, name in (
+        ("scene_chunks", "source_id"),
+        ("memory_chunks", "source_id"),
+        ("snippet_chunks", "entity_id"),
+    ):
+        data = await stage.world.refused(
+            "qdrant_semantic_search",
+            "MemoryManager",
+            code=-32003,
+            query_text="x",
+            collection=collection,
+            filters={name: NOWHERE},
+        )
+        assert data["path"] == f"/filters/{name}"
+
+
+async def test_a_filter_by_what_does_not_exist_is_refused() -> None:
+    stage = await a_stage()
+    for collection, name in (
+        ("scene_chunks", "universe_id"),
+        ("scene_chunks", "entity_id"),
+        ("snippet_chunks", "source_id"),
+    ):
+        await stage.world.refused(
+            "qdrant_semantic_search",
+            code=-32002,
+            query_text="x",
+            collection=collection,
+            filters={name: NOWHERE},
+        )
+
+
+async def test_the_best_come_first_and_the_weak_can_be_left_out() -> None:
+    stage = await a_stage()
+    scene_id = await stage.scene()
+    for text in ("dragon", "dragon fire gold", "a long tale of fire and of many other things"):
+        await stage.turn(scene_id, text)
+    hits = await search(stage, "dragon fire gold")
+    scores = [hit["score"] for hit in hits]
+    assert hits[0]["text"] == "dragon fire gold"
+    assert scores == sorted(scores, reverse=True)
+    assert [h["score"] for h in await search(stage, "dragon fire gold", limit=2)] == scores[:2]
+    strong = await search(stage, "dragon fire gold", min_score=scores[0])
+    assert [hit["score"] for hit in strong] == [s for s in scores if s >= scores[0]]
+
+
+async def test_minds_are_searched_by_the_memory_roles_only() -> None:
+    stage = await a_stage()
+    await stage.remember(stage.sam, "I peeled potatoes")
+    for agent in ("MemoryManager", "ContextAssembly"):
+        (hit,) = await search(stage, "potatoes", "memory_chunks", agent)
+        assert hit["payload"]["entity_id"] == stage.sam
+        assert hit["payload"]["memory_id"] == hit["id"]
+    for agent in ("Orchestrator", "CanonKeeper", "Narrator", "Resolver", "Indexer"):
+        data = await stage.world.refused(
+            "qdrant_semantic_search",
+            agent,
+            code=-32001,
+            query_text="potatoes",
+            collection="memory_chunks",
+        )
+        assert data["agent_type"] == agent
+        assert data["allowed_types"] == ["ContextAssembly", "MemoryManager"]
+
+
+async def test_the_policy_may_open_minds_to_every_role() -> None:
+    stage = await a_stage(Policy(memories_open=True))
+    await stage.remember(stage.sam, "I peeled potatoes")
+    assert len(await search(stage, "potatoes", "memory_chunks", "Narrator")) == 1
+
+
+async def test_nothing_is_found_in_spaces_that_one_may_not_see() -> None:
+    stage = await a_stage()
+    await stage.turn(await stage.scene(), "dragon")
+    stage.world.spaces = frozenset()
+    assert await search(stage, "dragon") == []
+    await stage.world.refused(
+        "qdrant_semantic_search",
+        code=-32002,
+        query_text="dragon",
+        collection="scene_chunks",
+        filters={"universe_id": stage.world.universe_id},
+    )
+
+
+@pytest.mark.parametrize("text", ['"', "AND OR NOT", "a* -b", "(((", "\\", "%", "🐉", "''; --"])
+async def test_whatever_is_typed_is_only_words(text: str) -> None:
+    stage = await a_stage()
+    await stage.turn(await stage.scene(), "dragon")
+    assert await search(stage, text) == []
+
+
+async def test_a_query_says_something_and_limits_are_bounded() -> None:
+    stage = await a_stage()
+    for wrong, path in (
+        ({"query_text": " "}, "/query_text"),
+        ({"query_text": "x" * 1_001}, "/query_text"),
+        ({"limit": 0}, "/limit"),
+        ({"limit": 101}, "/limit"),
+        ({"min_score": 2}, "/min_score"),
+    ):
+        arguments: dict[str, Any] = {"query_text": "x", "collection": "scene_chunks"}
+        arguments |= wrong
+        data = await stage.world.refused("qdrant_semantic_search", code=-32003, **arguments)
+        assert data["path"] == path

@@ -1,0 +1,214 @@
+"""What changes: an earlier state ends when a later one takes over, with a date or without."""
+
+from typing import Any
+
+import pytest
+
+from tests.toolsets.narrative.kit import World, a_world
+from tests.toolsets.narrative.stage import Stage, a_stage, assemble, statements
+
+pytestmark = pytest.mark.anyio
+MONDAY, TUESDAY, WEDNESDAY = (f"2020-06-0{day}T00:00:00Z" for day in (1, 2, 3))
+
+
+async def changed(stage: Stage, **content: Any) -> dict[str, Any]:
+    """The verdict on a change of Frodo's state, brought up and judged in a scene of its own."""
+    scene = await stage.scene()
+    change = {"entity_id": stage.frodo, **content}
+    await stage.propose(scene, type="state_change", content=change)
+    reply = await stage.world.call("composite_canonize_scene", scene_id=scene)
+    (verdict,) = reply["verdicts"]
+    return dict(verdict)
+
+
+async def kept(world: World, entity: str, **tags: Any) -> list[str]:
+    """The facts of a change that the canon keeper writes directly."""
+    reply = await world.call(
+        "neo4j_update_entity_state",
+        entity_id=entity,
+        state_tag_changes=tags,
+        authority="gm",
+        evidence_refs=world.evidence,
+    )
+    return [str(one) for one in reply["fact_ids"]]
+
+
+async def states(world: World, entity: str) -> dict[str, dict[str, Any]]:
+    """The history of an entity's state by statement; of equal ones the newest."""
+    reply = await world.call("neo4j_get_entity", entity_id=entity, include_state_history=True)
+    return {fact["statement"]: fact for fact in reply["state_history"]}
+
+
+async def told(stage: Stage, **scene: Any) -> list[str]:
+    """The facts of state that the context of a new scene tells."""
+    context = await assemble(stage, await stage.scene(**scene))
+    return sorted(each for each in statements(context) if each.startswith("Frodo is"))
+
+
+async def test_a_state_without_dates_ends_with_the_one_that_excludes_it() -> None:
+    stage = await a_stage()
+    alive = await changed(stage, add=["alive"])
+    dead = await changed(stage, add=["dead"])
+
+    history = await states(stage.world, stage.frodo)
+
+    assert history["Frodo is alive"]["superseded_by"] == dead["canonical_id"]
+    assert history["Frodo is alive"]["until"] is None
+    assert history["Frodo is dead"]["superseded_by"] is None
+    assert await told(stage) == ["Frodo is dead", "Frodo is no longer alive"]
+    reply = await stage.world.call("neo4j_explain", id=alive["canonical_id"])
+    assert (reply["fall"]["how"], reply["fall"]["by"]) == ("superseded", dead["canonical_id"])
+    assert (reply["since"], reply["until"], reply["fall"]["until"]) == (None, None, None)
+
+
+async def test_an_explanation_tells_since_when_until_when_a_state_held() -> None:
+    stage = await a_stage()
+    healthy = await changed(stage, add=["healthy"], time_ref=MONDAY)
+    wounded = await changed(stage, add=["wounded"], time_ref=WEDNESDAY)
+
+    reply = await stage.world.call("neo4j_explain", id=healthy["canonical_id"])
+
+    assert (reply["since"], reply["until"]) == (MONDAY, WEDNESDAY)
+    assert reply["superseded_by"] == wounded["canonical_id"]
+    assert reply["fall"]["until"] == WEDNESDAY
+
+
+async def test_an_end_is_still_explained_when_more_evidence_came_later() -> None:
+    stage = await a_stage()
+    alive = await changed(stage, add=["alive"])
+    dead = await changed(stage, add=["dead"])
+    scene = await stage.scene()
+    await stage.world.call(
+        "neo4j_link_evidence",
+        canonical_id=alive["canonical_id"],
+        evidence_ref=f"scene:{scene}",
+    )
+
+    reply = await stage.world.call("neo4j_explain", id=alive["canonical_id"])
+
+    assert (reply["fall"]["how"], reply["fall"]["by"]) == ("superseded", dead["canonical_id"])
+
+
+async def test_a_dated_scene_is_told_what_held_then() -> None:
+    stage = await a_stage()
+    await changed(stage, add=["healthy"], time_ref=MONDAY)
+    await changed(stage, add=["wounded"], time_ref=WEDNESDAY)
+    scene = await stage.scene()
+    await stage.world.call("mongodb_update_scene", scene_id=scene, time_ref=TUESDAY)
+
+    context = await assemble(stage, scene)
+
+    assert statements(context) == ["Frodo is healthy"]
+    assert await told(stage) == ["Frodo is no longer healthy", "Frodo is wounded"]
+
+
+async def test_a_tag_taken_away_ends_the_fact_that_told_it_and_comes_back_anew() -> None:
+    stage = await a_stage()
+    await changed(stage, add=["tired"])
+    rested = await changed(stage, remove=["tired"])
+
+    assert await told(stage) == ["Frodo is no longer tired"]
+    history = await states(stage.world, stage.frodo)
+    assert history["Frodo is tired"]["superseded_by"] == rested["canonical_id"]
+    await changed(stage, add=["tired"])
+    assert await told(stage) == ["Frodo is tired"]
+
+
+async def test_one_change_that_names_both_tags_ends_the_first_by_the_second() -> None:
+    stage = await a_stage()
+    await changed(stage, add=["alive"], time_ref=MONDAY)
+    dead = await changed(stage, add=["dead"], remove=["alive"], time_ref=TUESDAY)
+
+    alive = (await states(stage.world, stage.frodo))["Frodo is alive"]
+
+    assert (alive["until"], alive["superseded_by"]) == (TUESDAY, dead["canonical_id"])
+
+
+async def test_a_change_dated_before_the_fact_began_ends_it_without_a_date() -> None:
+    stage = await a_stage()
+    await changed(stage, add=["tired"], time_ref=WEDNESDAY)
+    rested = await changed(stage, remove=["tired"], time_ref=MONDAY)
+
+    tired = (await states(stage.world, stage.frodo))["Frodo is tired"]
+
+    assert (tired["until"], tired["superseded_by"]) == (None, rested["canonical_id"])
+
+
+async def test_the_keepers_own_change_of_state_ends_what_it_replaces() -> None:
+    world = await a_world()
+    odo = await world.entity("Odo")
+    await kept(world, odo, add=["alive"])
+    dead, gone = await kept(world, odo, add=["dead"], remove=["alive"])
+
+    history = await states(world, odo)
+
+    assert history["Odo is alive"]["superseded_by"] == dead
+    assert history["Odo is no longer alive"]["fact_id"] == gone
+    assert history["Odo is dead"]["superseded_by"] is None
+
+
+async def test_a_tag_that_the_keeper_writes_takes_the_place_of_those_that_exclude_it() -> None:
+    world = await a_world()
+    odo = await world.entity("Odo")
+    await kept(world, odo, add=["alive", "cheerful"])
+
+    dead_and_gone = await kept(world, odo, add=["dead"])
+
+    entity = await world.call("neo4j_get_entity", entity_id=odo)
+    assert entity["state_tags"] == ["cheerful", "dead"]
+    assert len(dead_and_gone) == 2
+
+
+@pytest.mark.parametrize("directly", [True, False])
+async def test_a_fact_that_says_the_same_in_words_ends_as_well(directly: bool) -> None:
+    stage = await a_stage()
+    await changed(stage, add=["alive"])
+    said = await stage.world.fact("Frodo is  Alive", stage.frodo)
+    other = await stage.world.fact("Frodo is alive", stage.frodo, stage.sam)
+    if directly:
+        await kept(stage.world, stage.frodo, add=["dead"], remove=["alive"])
+    else:
+        await changed(stage, add=["dead"])
+
+    replies = [await stage.world.call("neo4j_explain", id=one) for one in (said, other)]
+
+    assert [reply["superseded_by"] is None for reply in replies] == [False, True]
+
+
+async def test_a_state_that_was_told_under_an_earlier_name_ends_as_well() -> None:
+    world = await a_world()
+    strider, aragorn = await world.entity("Strider"), await world.entity("Aragorn")
+    await kept(world, strider, add=["hidden"])
+    await world.call(
+        "neo4j_merge_entities", kept_entity_id=aragorn, merged_entity_id=strider, reason="one man"
+    )
+    await kept(world, aragorn, remove=["hidden"])
+
+    history = await states(world, aragorn)
+
+    assert history["Strider is hidden"]["superseded_by"] is not None
+
+
+@pytest.mark.parametrize("dates", [{}, {"time_ref": MONDAY}])
+async def test_what_is_said_again_without_a_time_is_a_fact_of_its_own(dates: Any) -> None:
+    stage = await a_stage()
+    first = await changed(stage, add=["tired"], **dates)
+    await changed(stage, remove=["tired"], **({"time_ref": TUESDAY} if dates else {}))
+    scene = await stage.scene()
+    said = {"statement": "Frodo is tired", "entity_ids": [stage.frodo]}
+    await stage.propose(scene, content=said)
+
+    reply = await stage.world.call("composite_canonize_scene", scene_id=scene)
+
+    (again,) = reply["canonical_fact_ids"]
+    assert again != first["canonical_id"]
+    assert "Frodo is tired" in await told(stage)
+
+
+async def test_only_facts_of_state_make_the_history_of_an_entity() -> None:
+    world = await a_world()
+    odo = await world.entity("Odo")
+    await world.fact("Odo was born", odo)
+    await kept(world, odo, add=["alive"])
+
+    assert list(await states(world, odo)) == ["Odo is alive"]

@@ -1,0 +1,197 @@
+"""A stage: a universe with a story and a scene, in which a test proposes and canonizes."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from canonry.bootstrap.compose import compose_memory
+from canonry.domain.contents import normalise
+from canonry.domain.entities import Entity, EntityClass, EntityType
+from canonry.domain.entries import Born
+from canonry.domain.ids import EntityId, SceneId, TurnId
+from canonry.domain.making import Backing, change_state, make_entity
+from canonry.domain.policy import Policy
+from canonry.domain.proposals import ProposalStatus, ProposalType
+from canonry.domain.provenance import Authority, Evidence, EvidenceKind
+from canonry.domain.relations import Relation
+from canonry.domain.time import DAY, Instant
+from canonry.testing.scribe import Scribe
+from canonry.testing.things import (
+    MIDDLE_EARTH,
+    a_proposal,
+    a_relation,
+    a_scene,
+    a_source,
+    a_story,
+    a_turn,
+    evidence,
+    ident,
+)
+from canonry.testing.worlds import CountingIdentities, HandClock, a_caller
+from canonry.usecases.canon import Canon
+from canonry.usecases.canonize_scene import CanonizationReport, canonize_scene
+from canonry.usecases.proposal_verdicts import Judged, ProposalVerdict
+
+ACCEPTED, REJECTED = ProposalStatus.ACCEPTED, ProposalStatus.REJECTED
+
+
+def day(number: int) -> Instant:
+    """The world's own days."""
+    return Instant(number * DAY)
+
+
+def rfc(number: int) -> str:
+    """The same as proposals write it: a day of January 1970."""
+    return f"1970-01-{number + 1:02d}T00:00:00Z"
+
+
+def id_of(name: str) -> str:
+    """The id of the entity that was declared under `name`."""
+    return ident(f"{name}/entity")
+
+
+@dataclass
+class Stage:
+    """Writes things by name; the current scene is called `scene`."""
+
+    canon: Canon
+    scribe: Scribe
+    count: int = 0
+    names: dict[str, str] = field(default_factory=dict)
+
+    async def make(self, *things: Born) -> None:
+        """Bring things into being with one commit."""
+        await self.scribe.make(*things)
+
+    async def entity(
+        self,
+        name: str,
+        kind: EntityType = EntityType.CHARACTER,
+        *tags: str,
+        authority: Authority = Authority.GM,
+        at: Instant | None = None,
+        entity_class: EntityClass = EntityClass.INSTANCE,
+    ) -> str:
+        """A canon entity with the id that `id_of` gives."""
+        _, entries = make_entity(
+            lambda label: ident(f"{name}/{label}"),
+            backing(authority),
+            entity_class=entity_class,
+            entity_type=kind,
+            name=name,
+            description="",
+            properties={},
+            state_tags=tags,
+            observed_at=at,
+        )
+        await self.scribe.write(*entries)
+        return id_of(name)
+
+    async def tag(
+        self, name: str, tag: str, *, authority: Authority = Authority.GM, at: Instant | None = None
+    ) -> None:
+        """A change of state written by the canon keeper."""
+        entity = await self.thing(id_of(name))
+        assert isinstance(entity, Entity)
+        _, entries = change_state(
+            lambda label: ident(f"{name}/{tag}/{label}"),
+            backing(authority),
+            entity,
+            add=(tag,),
+            remove=(),
+            time_ref=at,
+        )
+        await self.scribe.write(*entries)
+
+    async def scene(self, name: str = "scene", order: int = 1, **changes: Any) -> str:
+        """A scene with one turn, which is called `<name>/turn`."""
+        await self.make(
+            a_scene(name, order=order, **changes),
+            a_turn(f"{name}/turn", name),
+        )
+        return ident(name)
+
+    async def propose(
+        self,
+        kind: str,
+        content: Mapping[str, Any],
+        *,
+        authority: Authority = Authority.PLAYER,
+        confidence: float = 0.9,
+        scene: str = "scene",
+        name: str = "",
+        cited: tuple[Evidence, ...] | None = None,
+        **changes: Any,
+    ) -> str:
+        """A pending proposal; the id of it."""
+        self.count += 1
+        called = name or f"proposal {self.count}"
+        turn = TurnId(ident(f"{scene}/turn"))
+        proposal = replace(
+            a_proposal(called, scene),
+            type=ProposalType(kind),
+            content=normalise(ProposalType(kind), content),
+            evidence=evidence(f"{scene}/turn") if cited is None else cited,
+            authority=authority,
+            confidence=confidence,
+            turn_id=turn,
+            turn_index=0,
+        )
+        await self.make(replace(proposal, **changes))
+        return ident(called)
+
+    async def canonize(self, scene: str = "scene", **options: Any) -> CanonizationReport:
+        """Canonize a scene as the canon keeper."""
+        return await canonize_scene(self.canon, a_caller(), SceneId(ident(scene)), **options)
+
+    async def verdict(self, kind: str, content: Mapping[str, Any], **more: Any) -> ProposalVerdict:
+        """The verdict on a single proposal."""
+        proposal = await self.propose(kind, content, **more)
+        report = await self.canonize(more.get("scene", "scene"))
+        return verdict_on(report, proposal)
+
+    async def thing(self, thing_id: str | None) -> Any:
+        """Whatever has this id."""
+        assert thing_id is not None
+        return (await self.canon.state.things((thing_id,))).get(thing_id)
+
+
+def verdict_on(report: Judged, proposal: str) -> ProposalVerdict:
+    """The verdict on one of the proposals."""
+    return next(one for one in report.verdicts if one.proposal_id == proposal)
+
+
+def backing(authority: Authority = Authority.GM) -> Backing:
+    """What stands behind things that are written directly."""
+    return Backing(
+        space=MIDDLE_EARTH,
+        authority=authority,
+        confidence=1.0,
+        evidence=(Evidence(kind=EvidenceKind.SOURCE, ref=ident("source")),),
+    )
+
+
+def a_relation_of(name: str, rel_type: str, start: str, end: str, **changes: Any) -> Relation:
+    """A canon relation between entities that `id_of` names."""
+    ends = {"from_id": EntityId(id_of(start)), "to_id": EntityId(id_of(end))}
+    return replace(a_relation(name, start, end), rel_type=rel_type, **{**ends, **changes})
+
+
+async def a_stage(policy: Policy | None = None) -> Stage:
+    """A universe with a source, a story, and an active scene."""
+    canon = compose_memory(clock=HandClock(), identities=CountingIdentities(), policy=policy)
+    stage = Stage(canon=canon, scribe=Scribe(canon))
+    await stage.scribe.open("space")
+    await stage.make(a_source(), a_story())
+    await stage.scene()
+    return stage
+
+
+async def a_peopled_stage() -> Stage:
+    """Frodo and Gollum, the Shire and Mordor."""
+    stage = await a_stage()
+    await stage.entity("Frodo")
+    await stage.entity("Gollum")
+    await stage.entity("Shire", EntityType.LOCATION)
+    await stage.entity("Mordor", EntityType.LOCATION)
+    return stage

@@ -1,0 +1,75 @@
+"""Canonizing loose proposals: interrupted anywhere, or run twice at once, it ends the same."""
+
+import asyncio
+
+import pytest
+
+from canonry.domain.errors import Unavailable
+from canonry.domain.proposals import ProposalStatus
+from canonry.testing.things import ident
+from canonry.testing.worlds import a_caller
+from canonry.usecases.canonize_proposals import canonize_proposals
+from canonry.usecases.decide_proposals import BATCH
+from canonry.usecases.proposal_verdicts import Judged
+from tests.usecases.stage import ACCEPTED, REJECTED, Stage
+from tests.usecases.test_canonize_interrupted import (
+    PROPOSALS,
+    FragileLedger,
+    Killed,
+    a_fragile_stage,
+    everything,
+)
+
+pytestmark = pytest.mark.anyio
+WANTED = [ident(f"proposal {number}") for number in range(1, PROPOSALS + 1)]
+
+
+async def a_loose_stage() -> tuple[Stage, FragileLedger]:
+    """The proposals of a scene, but without the scene."""
+    return await a_fragile_stage(loose=True)
+
+
+async def judged(stage: Stage) -> Judged:
+    return await canonize_proposals(stage.canon, a_caller(), WANTED)
+
+
+@pytest.mark.parametrize("written", [False, True])
+async def test_after_a_kill_at_any_append_the_next_call_ends_as_without_it(written: bool) -> None:
+    calm, _ = await a_loose_stage()
+    expected = await judged(calm)
+    for kill_at in range(1, 1 + -(-PROPOSALS // BATCH)):
+        stage, ledger = await a_loose_stage()
+        ledger.kill_at, ledger.written_before_death = kill_at, written
+        with pytest.raises(Killed):
+            await judged(stage)
+
+        report = await judged(stage)
+
+        assert report.verdicts == expected.verdicts
+        assert await everything(stage) == await everything(calm)
+
+
+async def test_two_calls_at_once_decide_every_proposal_once() -> None:
+    stage, _ = await a_loose_stage()
+
+    one, other = await asyncio.gather(judged(stage), judged(stage))
+
+    assert one == other
+    assert len(one.with_status(ACCEPTED)) + len(one.with_status(REJECTED)) == PROPOSALS
+
+
+async def test_what_cannot_be_written_stays_pending_and_the_rest_goes_on() -> None:
+    stage, ledger = await a_loose_stage()
+    failing = WANTED[-1]
+    ledger.refuses = frozenset({failing})
+
+    with pytest.raises(Unavailable) as failure:
+        await judged(stage)
+
+    assert failure.value.code == "canonization.partial"
+    (failed,) = failure.value.details["failed"]
+    assert failed["proposal_id"] == failing
+    details = failure.value.details
+    assert len(details["accepted"]) + len(details["rejected"]) == PROPOSALS - 1
+    ledger.refuses = frozenset()
+    assert not (await judged(stage)).with_status(ProposalStatus.PENDING)

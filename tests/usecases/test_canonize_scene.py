@@ -1,0 +1,233 @@
+"""Canonizing a scene: what becomes of its proposals, of the scene, and of what it made."""
+
+from dataclasses import replace
+
+import pytest
+
+from canonry.domain.entities import Entity, EntityType
+from canonry.domain.entries import ProposalDecided
+from canonry.domain.errors import Conflict, NotFound
+from canonry.domain.facts import Event, Fact
+from canonry.domain.ids import ProposalId
+from canonry.domain.judgement import commit_of_proposal
+from canonry.domain.proposals import ProposalStatus
+from canonry.domain.provenance import Authority, CanonLevel
+from canonry.domain.relations import Relation
+from canonry.domain.scenes import SceneStatus
+from canonry.testing.things import (
+    MIDDLE_EARTH,
+    a_decision,
+    a_turn,
+    an_event,
+    ident,
+)
+from canonry.testing.worlds import a_caller
+from canonry.usecases.canonize_scene import canonize_scene
+from tests.usecases.stage import ACCEPTED, REJECTED, Stage, a_stage, day, id_of, rfc, verdict_on
+
+pytestmark = pytest.mark.anyio
+
+
+async def test_a_scene_makes_canon_of_every_type_of_proposal_in_the_order_of_need() -> None:
+    stage = await a_stage()
+    await stage.propose("fact", {"statement": "Sam trusts Frodo", "entity_ids": ["$sam", "$f"]})
+    await stage.propose("event", {"title": "They leave", "actors": ["$sam", "$f"]})
+    await stage.propose("state_change", {"entity": "$sam", "changes": {"add": ["tired"]}})
+    await stage.propose("relationship", {"from": "$sam", "to": "$f", "rel_type": "ALLY_OF"})
+    for name, ref in (("Sam", "$sam"), ("Frodo", "$f")):
+        await stage.propose("entity", {"name": name, "entity_type": "character", "ref": ref})
+
+    report = await stage.canonize()
+
+    assert len(report.with_status(ACCEPTED)) == 6
+    counts = (report.ids(Fact), report.ids(Event), report.ids(Entity), report.ids(Relation))
+    assert [len(ids) for ids in counts] == [2, 1, 2, 1]
+    scene = await stage.thing(ident("scene"))
+    assert scene.status is SceneStatus.COMPLETED
+    assert set(scene.outcomes) == {one for ids in counts for one in ids}
+    (sam,) = await stage.canon.state.entities_named(MIDDLE_EARTH, EntityType.CHARACTER, "sam")
+    assert sam.state_tags == ("tired",)
+
+
+async def test_everything_that_is_made_names_its_turn_and_its_scene_as_evidence() -> None:
+    stage = await a_stage()
+
+    verdict = await stage.verdict("fact", {"statement": "x"}, cited=(), authority=Authority.GM)
+
+    fact = await stage.thing(verdict.canonical_id)
+    assert {str(each) for each in fact.evidence} == {
+        f"turn:{ident('scene/turn')}",
+        f"scene:{ident('scene')}",
+    }
+    assert (fact.scene_id, fact.level) == (ident("scene"), CanonLevel.CANON)
+
+
+async def test_each_proposal_is_one_commit_whose_id_comes_from_the_proposal() -> None:
+    stage = await a_stage()
+    good = await stage.propose("fact", {"statement": "x"})
+    weak = await stage.propose("fact", {"statement": "y"}, authority=Authority.SYSTEM)
+
+    await stage.canonize()
+
+    for one in (good, weak):
+        commit = await stage.canon.ledger.find(commit_of_proposal(ProposalId(one)))
+        assert commit is not None
+        decided = [e.proposal_id for e in commit.entries if isinstance(e, ProposalDecided)]
+        assert decided == [one]
+
+
+async def test_what_is_canon_already_is_not_made_twice_but_gains_evidence() -> None:
+    stage = await a_stage()
+    frodo = await stage.entity("Frodo")
+    again = await stage.propose("entity", {"name": " FRODO ", "entity_type": "character"})
+    other = await stage.propose("entity", {"name": "Frodo", "entity_type": "concept"})
+    first = await stage.propose("fact", {"statement": "x"})
+    second = await stage.propose("fact", {"statement": "X "})
+    owns = {"from": frodo, "to": f"proposal:{other}", "type": "KNOWS"}
+    edge = await stage.propose("relationship", owns)
+    twice = await stage.propose("relationship", owns)
+
+    report = await stage.canonize()
+
+    assert verdict_on(report, again).canonical_id == frodo
+    assert verdict_on(report, other).canonical_id != frodo
+    for one, same in ((first, second), (edge, twice)):
+        assert verdict_on(report, one).canonical_id == verdict_on(report, same).canonical_id
+        assert verdict_on(report, same).made == ()
+    assert frodo in report.ids(Entity)
+    cited = {str(each) for each in (await stage.thing(frodo)).evidence}
+    assert f"scene:{ident('scene')}" in cited
+
+
+async def test_an_undated_proposal_happens_at_the_time_of_its_scene() -> None:
+    stage = await a_stage()
+    await stage.scene("dated", order=2, time_ref=day(3))
+
+    event = await stage.verdict("event", {"title": "x"}, scene="dated")
+
+    assert (await stage.thing(event.canonical_id)).time_ref == day(3)
+
+
+async def test_an_earlier_scene_does_not_know_a_later_death() -> None:
+    stage = await a_stage()
+    gollum = await stage.entity("Gollum")
+    await stage.scene("third", order=3)
+    await stage.scene("second", order=2)
+    await stage.scene("fourth", order=4)
+    death = {"entity_id": gollum, "add": ["dead"]}
+    died = await stage.verdict("state_change", death, scene="third")
+    acts = {"title": "He fishes", "actor": gollum}
+
+    before = await stage.verdict("event", acts, scene="second")
+    after = await stage.verdict("event", acts, scene="fourth")
+
+    assert (died.status, before.status) == (ACCEPTED, ACCEPTED)
+    assert (after.status, after.rule) == (REJECTED, "gate:actor-alive")
+
+
+async def test_without_evaluation_nothing_is_decided_and_the_scene_is_completed() -> None:
+    stage = await a_stage()
+    await stage.entity("Frodo")
+    waiting = await stage.propose("fact", {"statement": "x"})
+    decided = await stage.propose("fact", {"statement": "y"})
+    decision = a_decision(canonical_id=id_of("Frodo"), rule="keeper:evaluation")
+    await stage.scribe.write(ProposalDecided(proposal_id=ProposalId(decided), decision=decision))
+
+    report = await stage.canonize(evaluate=False)
+
+    assert report.with_status(ProposalStatus.PENDING) == (waiting,)
+    assert report.with_status(ACCEPTED) == (decided,)
+    assert report.ids(Entity) == (id_of("Frodo"),)
+    assert report.ids(Fact) == ()
+    assert (await stage.thing(ident("scene"))).status is SceneStatus.COMPLETED
+
+
+async def test_events_that_the_keeper_wrote_for_the_scene_are_among_its_outcomes() -> None:
+    stage = await a_stage()
+    await stage.make(an_event("battle", scene_id=ident("scene")))
+
+    report = await stage.canonize()
+
+    assert report.ids(Event) == (ident("battle"),)
+
+
+async def test_the_summary_is_the_one_given_else_taken_from_the_turns() -> None:
+    stage = await a_stage()
+    turns = [
+        a_turn("t1", index=1, text="Frodo takes the ring. The wind blows."),
+        a_turn("t2", index=2, text="The ring burns Frodo. Sam cries."),
+    ]
+    await stage.make(*turns)
+    await stage.scene("given", order=2)
+
+    extracted = await stage.canonize()
+    given = await stage.canonize("given", summary="They part.")
+
+    assert "Frodo takes the ring." in extracted.summary
+    assert given.summary == "They part."
+    assert (await stage.thing(ident("scene"))).summary == extracted.summary
+
+
+async def test_a_completed_scene_is_not_canonized_again() -> None:
+    stage = await a_stage()
+    await stage.canonize()
+    before = await stage.canon.ledger.head(MIDDLE_EARTH)
+
+    with pytest.raises(Conflict) as refusal:
+        await stage.canonize()
+
+    assert refusal.value.code == "scene.completed"
+    assert await stage.canon.ledger.head(MIDDLE_EARTH) == before
+
+
+async def test_a_retry_with_the_same_key_gets_the_same_report() -> None:
+    stage = await a_stage()
+    await stage.propose("fact", {"statement": "x"})
+    caller = replace(a_caller(), idempotency_key="once")
+    first = await canonize_scene(stage.canon, caller, ident("scene"))
+    await stage.scene("other", order=2)
+
+    assert await canonize_scene(stage.canon, caller, ident("scene")) == first
+    with pytest.raises(Conflict, match="key-reused"):
+        await canonize_scene(stage.canon, caller, ident("other"))
+
+
+async def test_a_scene_that_does_not_exist_is_not_found() -> None:
+    stage = await a_stage()
+
+    with pytest.raises(NotFound, match=r"scene\.unknown"):
+        await stage.canonize("nowhere")
+
+
+async def test_what_happened_earlier_in_the_world_is_applied_first() -> None:
+    stage = await a_stage()
+    frodo = await stage.entity("Frodo")
+    for tag, number in (("wounded", 2), ("healthy", 1)):
+        await stage.propose(
+            "state_change", {"entity_id": frodo, "add": [tag], "time_ref": rfc(number)}
+        )
+
+    await stage.canonize()
+
+    assert (await stage.thing(frodo)).state_tags == ("wounded",)
+
+
+async def test_more_proposals_than_a_page_are_all_decided() -> None:
+    stage = await a_stage()
+    proposals = [await stage.propose("fact", {"statement": f"fact {n}"}) for n in range(120)]
+
+    report = await stage.canonize()
+
+    assert report.with_status(ACCEPTED) == tuple(proposals)
+    assert len(report.ids(Fact)) == 120
+
+
+async def test_a_symmetric_relation_is_the_same_from_either_end() -> None:
+    stage: Stage = await a_stage()
+    frodo, sam = await stage.entity("Frodo"), await stage.entity("Sam")
+    one = await stage.propose("relationship", {"from": frodo, "to": sam, "type": "ALLIED_WITH"})
+    two = await stage.propose("relationship", {"from": sam, "to": frodo, "type": "ALLY_OF"})
+
+    report = await stage.canonize()
+
+    assert verdict_on(report, one).canonical_id == verdict_on(report, two).canonical_id

@@ -1,0 +1,166 @@
+"""Committing a change: judged again when it went stale, and done once for one key."""
+
+from dataclasses import replace
+
+import pytest
+
+from canonry.bootstrap.compose import compose_memory
+from canonry.domain.commits import ORIGIN
+from canonry.domain.entries import Made
+from canonry.domain.errors import Conflict, InvalidInput, Unavailable
+from canonry.domain.facts import Fact
+from canonry.domain.ids import FactId, SpaceId, is_uuid
+from canonry.domain.keys import ANY
+from canonry.testing.scribe import Scribe
+from canonry.testing.things import MIDDLE_EARTH, a_fact, ident
+from canonry.testing.worlds import CountingIdentities, HandClock, a_caller
+from canonry.usecases.canon import Canon
+from canonry.usecases.commit_change import ATTEMPTS_MAX, Change, NewId, commit_change
+
+pytestmark = pytest.mark.anyio
+
+KEYED = replace(a_caller(), idempotency_key="once")
+
+
+@pytest.fixture
+def canon() -> Canon:
+    return compose_memory(clock=HandClock(), identities=CountingIdentities())
+
+
+class Preparing:
+    """Wants one fact; meanwhile others write as often as they are told to."""
+
+    def __init__(self, canon: Canon, statement: str = "mine", disturbed: int = 0) -> None:
+        self._scribe = Scribe(canon, "others")
+        self._statement = statement
+        self._disturbed = disturbed
+        self.attempts = 0
+        self.ids: set[str] = set()
+
+    async def __call__(self, new_id: NewId) -> Change:
+        self.attempts += 1
+        fact_id = new_id("fact")
+        self.ids.add(fact_id)
+        if self.attempts <= self._disturbed:
+            await self._scribe.make(a_fact(f"other {self.attempts}"))
+        fact = a_fact("mine", id=FactId(fact_id), statement=self._statement)
+        return Change(entries=(Made(thing=fact),), reads=frozenset((ANY,)), warnings=("mind",))
+
+
+async def statements(canon: Canon) -> list[str]:
+    log = await canon.ledger.read(MIDDLE_EARTH, after=ORIGIN, limit=100)
+    things = [e.thing for c in log for e in c.entries if isinstance(e, Made)]
+    return [thing.statement for thing in things if isinstance(thing, Fact)]
+
+
+async def test_a_change_is_written_and_told(canon: Canon) -> None:
+    prepare = Preparing(canon)
+
+    receipt = await commit_change(canon, a_caller(), MIDDLE_EARTH, prepare)
+
+    (fact,) = receipt.made(Fact)
+    assert (receipt.position, receipt.warnings, receipt.replayed) == (1, ("mind",), False)
+    assert is_uuid(receipt.commit_id)
+    assert prepare.ids == {fact.id}
+    assert set(await canon.state.things([fact.id])) == {fact.id}
+
+
+async def test_a_stale_verdict_is_given_again_with_the_same_ids(canon: Canon) -> None:
+    prepare = Preparing(canon, disturbed=2)
+
+    receipt = await commit_change(canon, a_caller(), MIDDLE_EARTH, prepare)
+
+    assert (prepare.attempts, len(prepare.ids), receipt.position) == (3, 1, 3)
+    assert await statements(canon) == ["other 1", "other 2", "mine"]
+
+
+async def test_who_loses_three_times_judges_alone(canon: Canon) -> None:
+    """The fourth attempt is exclusive: only the writer itself could still disturb it."""
+    prepare = Preparing(canon, disturbed=3)
+
+    receipt = await commit_change(canon, a_caller(), MIDDLE_EARTH, prepare)
+
+    assert (prepare.attempts, receipt.position) == (4, 4)
+
+
+async def test_attempts_are_bounded(canon: Canon) -> None:
+    prepare = Preparing(canon, disturbed=99)
+
+    with pytest.raises(Unavailable) as caught:
+        await commit_change(canon, a_caller(), MIDDLE_EARTH, prepare)
+
+    assert (caught.value.code, caught.value.retryable) == ("canon.contended", True)
+    assert prepare.attempts == ATTEMPTS_MAX
+    assert "mine" not in await statements(canon)
+    await commit_change(canon, a_caller(), MIDDLE_EARTH, Preparing(canon))
+
+
+async def test_a_key_makes_a_request_happen_once(canon: Canon) -> None:
+    first = await commit_change(canon, KEYED, MIDDLE_EARTH, Preparing(canon, "first"))
+    again = Preparing(canon, "second")
+
+    replayed = await commit_change(canon, KEYED, MIDDLE_EARTH, again)
+
+    assert again.attempts == 0
+    assert replayed == replace(first, replayed=True, warnings=(), entries=replayed.entries)
+    (fact,) = replayed.made(Fact)
+    assert isinstance(fact, Fact)
+    assert fact.statement == "first"
+    assert await statements(canon) == ["first"]
+
+
+async def test_a_key_means_something_else_for_another_agent_tool_or_space(canon: Canon) -> None:
+    other_tool = replace(KEYED, tool="other")
+    other_agent = replace(KEYED, actor=replace(KEYED.actor, agent_id="other"))
+    for caller in (KEYED, other_tool, other_agent):
+        await commit_change(canon, caller, MIDDLE_EARTH, Preparing(canon, caller.tool))
+    there = SpaceId(ident("there"))
+
+    receipt = await commit_change(canon, KEYED, there, Preparing(canon))
+
+    assert not receipt.replayed
+    assert len(await statements(canon)) == 3
+
+
+async def test_without_a_key_each_request_is_its_own(canon: Canon) -> None:
+    for _ in range(2):
+        await commit_change(canon, a_caller(), MIDDLE_EARTH, Preparing(canon))
+
+    assert await statements(canon) == ["mine", "mine"]
+
+
+async def test_nothing_to_write_writes_nothing(canon: Canon) -> None:
+    async def prepare(new_id: NewId) -> Change:
+        return Change(entries=(), reads=frozenset(), warnings=("already so",))
+
+    receipt = await commit_change(canon, KEYED, MIDDLE_EARTH, prepare)
+
+    assert (receipt.entries, receipt.replayed, receipt.warnings) == ((), True, ("already so",))
+    assert await canon.ledger.head(MIDDLE_EARTH) == ORIGIN
+
+
+async def test_an_objection_writes_nothing_and_burns_no_key(canon: Canon) -> None:
+    async def object_(new_id: NewId) -> Change:
+        raise InvalidInput("fact.wrong", "this cannot be")
+
+    with pytest.raises(InvalidInput):
+        await commit_change(canon, KEYED, MIDDLE_EARTH, object_)
+
+    receipt = await commit_change(canon, KEYED, MIDDLE_EARTH, Preparing(canon))
+    assert not receipt.replayed
+
+
+async def test_an_objection_in_an_exclusive_attempt_lets_others_go_on(canon: Canon) -> None:
+    prepare = Preparing(canon, disturbed=3)
+
+    async def object_late(new_id: NewId) -> Change:
+        change = await prepare(new_id)
+        if prepare.attempts > 3:
+            raise Conflict("fact.conflict", "somebody said otherwise")
+        return change
+
+    with pytest.raises(Conflict):
+        await commit_change(canon, a_caller(), MIDDLE_EARTH, object_late)
+
+    await commit_change(canon, a_caller(), MIDDLE_EARTH, Preparing(canon))
+    assert (await statements(canon))[-1] == "mine"

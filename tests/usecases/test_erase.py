@@ -1,0 +1,151 @@
+"""Erasing: what goes with an entity, that no byte of it stays, and that the log still verifies."""
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from canonry.bootstrap.embedded import Embedded, open_embedded
+from canonry.domain.entities import Entity, EntityType
+from canonry.domain.entries import Tombstone
+from canonry.domain.errors import InvalidInput, NotFound
+from canonry.domain.ids import EntityId, SpaceId
+from canonry.domain.scenes import Turn
+from canonry.testing.worlds import a_caller
+from canonry.usecases.canon import Canon
+from canonry.usecases.erase import erase, plan_erasure
+from canonry.usecases.import_transcript import ImportReport, ImportRequest, import_transcripts
+from canonry.usecases.keep_memory import Recollection, keep_memory
+from canonry.usecases.transcripts import Line, Summary, Transcript
+from canonry.usecases.verify_store import verify_store
+
+pytestmark = pytest.mark.anyio
+
+SECRET = "Xanthippe"
+
+
+def silent(done: int, total: int | None) -> None:
+    """Whoever tests does not watch."""
+
+
+@pytest.fixture
+async def store(tmp_path: Path) -> AsyncIterator[Embedded]:
+    opened = await open_embedded(tmp_path)
+    yield opened
+    await opened.close()
+
+
+async def a_played_world(canon: Canon) -> ImportReport:
+    lines = (
+        Line(speakers=("GM",), text="The hall is empty."),
+        Line(speakers=(SECRET,), text="I open the chest and take the letter."),
+        Line(speakers=("Ben",), text="I watch the door."),
+        Line(speakers=("Ben",), text=f"Hurry, {SECRET}!"),
+    )
+    transcript = Transcript(
+        title="Session 1",
+        lines=lines,
+        summaries=(Summary(start=0, end=1, text="She opens the chest and takes the letter."),),
+    )
+    request = ImportRequest(
+        universe="Home", story="Home", transcripts=(transcript,), gm_names=frozenset({"gm"})
+    )
+    return await import_transcripts(canon, a_caller(), request, silent)
+
+
+async def the_entity(canon: Canon, space: str) -> Entity:
+    (found,) = await canon.state.entities_named(SpaceId(space), EntityType.CHARACTER, SECRET)
+    return found
+
+
+async def test_an_entity_goes_with_all_that_tells_of_it(store: Embedded) -> None:
+    report = await a_played_world(store.canon)
+    entity = await the_entity(store.canon, report.universe_id)
+    request = Recollection(
+        entity_id=entity.id,
+        text="The letter was mine.",
+        linked_fact_id=None,
+        scene_id=None,
+        emotional_valence=0.1,
+        importance=0.5,
+        certainty=1.0,
+    )
+    await keep_memory(store.canon, a_caller("MemoryManager"), request)
+
+    plan = await plan_erasure(store.canon, "entity", entity.id)
+
+    assert dict(plan.counts) == {
+        "entity": 1,
+        "observation": 1,
+        "turn": 1,
+        "memory": 1,
+        "event": 1,
+        "proposal": 1,
+    }
+    assert len(plan.mentions) == 1
+
+
+async def test_no_byte_of_it_stays_and_the_log_still_verifies(
+    store: Embedded, tmp_path: Path
+) -> None:
+    report = await a_played_world(store.canon)
+    entity = await the_entity(store.canon, report.universe_id)
+    plan = await plan_erasure(store.canon, "entity", entity.id)
+    await erase(store.canon, store.upkeep, a_caller(), plan, reason="asked for")
+    for turn in plan.mentions:
+        mention = await plan_erasure(store.canon, "turn", turn)
+        await erase(store.canon, store.upkeep, a_caller(), mention, reason="asked for")
+
+    things = await store.canon.state.things(plan.targets)
+    assert all(isinstance(thing, Tombstone) for thing in things.values())
+    verification = await verify_store(store.canon.ledger, store.upkeep, silent)
+    assert not verification.findings
+    for path in tmp_path.rglob("*"):
+        if path.is_file():
+            assert b"take the letter" not in path.read_bytes(), path
+            assert f"Hurry, {SECRET}".encode() not in path.read_bytes(), path
+
+
+async def test_erasing_again_finishes_what_was_interrupted(store: Embedded) -> None:
+    report = await a_played_world(store.canon)
+    entity = await the_entity(store.canon, report.universe_id)
+    plan = await plan_erasure(store.canon, "entity", entity.id)
+    first = await erase(store.canon, store.upkeep, a_caller(), plan, reason="asked for")
+
+    again = await plan_erasure(store.canon, "entity", entity.id)
+    second = await erase(store.canon, store.upkeep, a_caller(), again, reason="asked for")
+
+    assert again.targets == plan.targets
+    assert dict(again.counts) == dict(plan.counts)
+    assert await store.canon.ledger.head(SpaceId(report.universe_id)) == first.position
+    assert second.targets == first.targets
+
+
+async def test_planning_changes_nothing(store: Embedded) -> None:
+    report = await a_played_world(store.canon)
+    space = SpaceId(report.universe_id)
+    before = await store.canon.ledger.head(space)
+    await plan_erasure(store.canon, "entity", (await the_entity(store.canon, space)).id)
+
+    assert await store.canon.ledger.head(space) == before
+
+
+async def test_scenes_and_unknown_ids_are_refused(store: Embedded) -> None:
+    with pytest.raises(InvalidInput, match="only these"):
+        await plan_erasure(store.canon, "scene", "01890a5d-ac96-774b-bcce-b302099a8057")
+    with pytest.raises(NotFound):
+        await plan_erasure(store.canon, "turn", EntityId("01890a5d-ac96-774b-bcce-b302099a8057"))
+
+
+async def test_a_turn_can_go_alone(store: Embedded) -> None:
+    report = await a_played_world(store.canon)
+    entity = await the_entity(store.canon, report.universe_id)
+    plan = await plan_erasure(store.canon, "entity", entity.id)
+    (turn_id,) = [
+        thing.id
+        for thing in (await store.canon.state.things(plan.targets)).values()
+        if isinstance(thing, Turn)
+    ]
+    alone = await plan_erasure(store.canon, "turn", turn_id)
+
+    assert dict(alone.counts) == {"turn": 1}

@@ -1,0 +1,187 @@
+"""Export and import of the log: the same bytes, a whole file or none of it, and resumable."""
+
+import json
+from collections.abc import Iterable, Sequence
+
+import pytest
+from typing_extensions import override
+
+from canonry.adapters.memory import MemoryLedger, MemoryStore
+from canonry.bootstrap.compose import compose_memory
+from canonry.domain.errors import Conflict, InvalidInput, Unavailable
+from canonry.domain.ids import SpaceId
+from canonry.domain.sealing import Sealed
+from canonry.domain.spaces import SpaceKind
+from canonry.ports.records.ledger import Ledger
+from canonry.testing.worlds import CountingIdentities, HandClock, a_caller
+from canonry.usecases.canon import Canon
+from canonry.usecases.create_universe import create_universe
+from canonry.usecases.export_log import export_log
+from canonry.usecases.import_log import ImportedLog, import_log
+
+pytestmark = pytest.mark.anyio
+
+
+def silent(done: int, total: int | None) -> None:
+    """Whoever tests does not watch."""
+
+
+async def a_world(prefix: int = 0, names: Sequence[str] = ("North", "Süd", "\u2028")) -> Canon:
+    canon = compose_memory(clock=HandClock(), identities=CountingIdentities(prefix))
+    for name in names:
+        await create_universe(
+            canon,
+            a_caller(),
+            kind=SpaceKind.UNIVERSE,
+            name=name,
+            description="",
+            properties={},
+        )
+    return canon
+
+
+async def exported(canon: Canon) -> list[bytes]:
+    return [line async for line in export_log(canon.ledger, silent)]
+
+
+async def imported(ledger: Ledger, lines: Iterable[bytes]) -> ImportedLog:
+    kept = list(lines)
+    return await import_log(ledger, lambda: kept, silent)
+
+
+async def test_a_round_trip_gives_the_same_bytes() -> None:
+    lines = await exported(await a_world())
+    copy = compose_memory()
+    report = await imported(copy.ledger, lines)
+
+    assert await exported(copy) == lines
+    assert (report.spaces, report.commits, report.known) == (3, 3, 0)
+    spaces = await copy.state.spaces(kind=None, parent=None, limit=10, offset=0)
+    assert {space.name for space in spaces.items} >= {"North", "Süd"}
+
+
+async def test_the_lines_are_what_the_format_says() -> None:
+    lines = await exported(await a_world())
+    head, *commits, manifest = map(json.loads, lines)
+
+    assert head == {"format": "canonry-log", "version": 1}
+    assert [each["space"] for each in commits] == sorted(each["space"] for each in commits)
+    assert set(commits[0]) == {"space", "position", "id", "recorded_at", "hash", "body", "parts"}
+    assert manifest["manifest"]["commits"] == 3
+    assert manifest["manifest"]["heads"][commits[0]["space"]] == [1, commits[0]["hash"]]
+
+
+async def test_an_empty_log_goes_round_too() -> None:
+    lines = await exported(compose_memory())
+    copy = compose_memory()
+
+    assert (await imported(copy.ledger, lines)).commits == 0
+    assert len(lines) == 2
+
+
+async def test_importing_twice_adds_nothing() -> None:
+    lines = await exported(await a_world())
+    copy = compose_memory()
+    await imported(copy.ledger, lines)
+
+    assert (await imported(copy.ledger, lines)).known == 3
+    assert await exported(copy) == lines
+
+
+def damaged(lines: list[bytes], number: int, old: bytes, new: bytes) -> list[bytes]:
+    assert old in lines[number - 1]
+    changed = lines[number - 1].replace(old, new, 1)
+    return [*lines[: number - 1], changed, *lines[number:]]
+
+
+@pytest.mark.parametrize(
+    ("number", "old", "new"),
+    [
+        (1, b"canonry-log", b"something"),
+        (2, b"North", b"South"),
+        (3, b'"salt":"', b'"salt":"00'),
+        (3, b'"position":1', b'"position":2'),
+        (2, b'{"body"', b'{"bodi"'),
+        (4, b"}", b""),
+        (5, b'"commits"', b'"commits'),
+    ],
+)
+async def test_a_damaged_file_is_refused_with_its_line(number: int, old: bytes, new: bytes) -> None:
+    lines = damaged(await exported(await a_world()), number, old, new)
+    copy = compose_memory()
+
+    with pytest.raises(InvalidInput, match=f"line {number} ") as caught:
+        await imported(copy.ledger, lines)
+
+    assert caught.value.code == "import.damaged"
+    assert not await copy.ledger.heads(limit=10)
+
+
+@pytest.mark.parametrize("kept", [0, 1, 3, 4])
+async def test_a_file_that_was_cut_off_is_refused(kept: int) -> None:
+    lines = (await exported(await a_world()))[:kept]
+    copy = compose_memory()
+
+    with pytest.raises(InvalidInput, match="cut off"):
+        await imported(copy.ledger, lines)
+
+    assert not await copy.ledger.heads(limit=10)
+
+
+async def test_a_commit_that_was_left_out_is_missed() -> None:
+    lines = await exported(await a_world())
+
+    with pytest.raises(InvalidInput, match="commits are missing"):
+        await imported(compose_memory().ledger, [*lines[:2], *lines[3:]])
+
+
+async def test_lines_after_the_manifest_are_refused() -> None:
+    lines = await exported(await a_world())
+
+    with pytest.raises(InvalidInput, match="after the manifest"):
+        await imported(compose_memory().ledger, [*lines, lines[1]])
+
+
+async def test_a_newer_format_is_refused_as_such() -> None:
+    lines = damaged(await exported(await a_world()), 1, b'"version":1', b'"version":2')
+
+    with pytest.raises(InvalidInput, match="newer one"):
+        await imported(compose_memory().ledger, lines)
+
+
+async def test_another_past_is_refused_and_nothing_is_written() -> None:
+    lines = await exported(await a_world(names=("North", "South")))
+    other = await a_world(names=("North", "Elsewhere"))
+    before = await exported(other)
+
+    with pytest.raises(Conflict, match="another way"):
+        await imported(other.ledger, lines)
+
+    assert await exported(other) == before
+
+
+class StoppingLedger(MemoryLedger):
+    """A ledger whose process ends after some restored batches."""
+
+    batches = 1
+
+    @override
+    async def restore(self, sealed: Sequence[Sealed]) -> None:
+        if self.batches == 0:
+            raise Unavailable("ledger.closed", "the process ends here")
+        self.batches -= 1
+        await super().restore(sealed)
+
+
+async def test_an_interrupted_import_goes_on() -> None:
+    lines = await exported(await a_world())
+    ledger = StoppingLedger(MemoryStore(), HandClock(), CountingIdentities())
+    with pytest.raises(Unavailable):
+        await imported(ledger, lines)
+
+    ledger.batches = 5
+    report = await imported(ledger, lines)
+
+    assert report.known == 1
+    assert [line async for line in export_log(ledger, silent)] == lines
+    assert await ledger.head(SpaceId(json.loads(lines[1])["space"])) == 1

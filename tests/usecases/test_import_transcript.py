@@ -1,0 +1,164 @@
+"""Importing transcripts: who speaks, what is proposed and judged, and that again adds nothing."""
+
+from dataclasses import replace
+
+import pytest
+
+from canonry.bootstrap.compose import compose_memory
+from canonry.domain.entities import EntityType
+from canonry.domain.ids import SpaceId
+from canonry.domain.policy import Policy, TextLimits
+from canonry.domain.provenance import Authority, EvidenceKind
+from canonry.domain.scenes import Scene, SceneStatus, Speaker, StoryType, Turn
+from canonry.ports.views.documents import SceneQuery
+from canonry.ports.views.state import EventQuery
+from canonry.testing.worlds import a_caller
+from canonry.usecases.canon import Canon
+from canonry.usecases.import_transcript import (
+    ImportReport,
+    ImportRequest,
+    TranscriptReport,
+    import_transcripts,
+)
+from canonry.usecases.transcripts import Line, Summary, Transcript
+
+pytestmark = pytest.mark.anyio
+
+SESSION = Transcript(
+    title="Session 1",
+    lines=(
+        Line(speakers=("GM",), text="A dragon sleeps on the bridge."),
+        Line(speakers=("ANN",), text="I sneak past the dragon."),
+        Line(speakers=("BEN", "ANN"), text="Cheers!"),
+        Line(speakers=("ALL",), text="Hooray!"),
+        Line(speakers=("BEN",), text="I ring the bell."),
+    ),
+    summaries=(
+        Summary(start=0, end=1, text="Ann sneaks past a dragon on the bridge. It is dark."),
+        Summary(start=4, end=4, text="Ben rings the bell."),
+    ),
+)
+REQUEST = ImportRequest(
+    universe="Home", story="The Bridge", transcripts=(SESSION,), gm_names=frozenset({"gm"})
+)
+
+
+def silent(done: int, total: int | None) -> None:
+    """Whoever tests does not watch."""
+
+
+async def run(canon: Canon, request: ImportRequest = REQUEST) -> ImportReport:
+    return await import_transcripts(canon, a_caller(), request, silent)
+
+
+async def turns_of(canon: Canon, report: ImportReport) -> list[Turn]:
+    scenes = await canon.documents.scenes(SceneQuery(limit=100))
+    assert report.transcripts
+    return [turn for scene in scenes.items for turn in await canon.documents.turns(scene.id)]
+
+
+async def test_a_session_becomes_an_episode_of_a_campaign_with_scenes_and_turns() -> None:
+    canon = compose_memory()
+    report = await run(canon)
+    space = SpaceId(report.universe_id)
+    stories = (await canon.state.stories(space, limit=10, offset=0)).items
+    scenes = (await canon.documents.scenes(SceneQuery(limit=10))).items
+
+    assert [(s.title, s.story_type) for s in stories] == [
+        ("The Bridge", StoryType.CAMPAIGN),
+        ("Session 1", StoryType.EPISODE),
+    ]
+    assert stories[1].parent_id == stories[0].id == report.story_id
+    assert [scene.status for scene in scenes] == [SceneStatus.COMPLETED]
+    assert scenes[0].title == "Ann sneaks past a dragon on the bridge."
+    assert (scenes[0].summary or "").endswith("Ben rings the bell.")
+
+
+async def test_each_speaker_is_heard_as_who_they_are() -> None:
+    canon = compose_memory()
+    turns = await turns_of(canon, await run(canon))
+    ids = {turn.entity_id for turn in turns if turn.entity_id}
+    things = await canon.state.things(ids)
+    names = {i: getattr(thing, "name", "") for i, thing in things.items()}
+
+    assert [(t.speaker, names.get(t.entity_id or ""), t.text) for t in turns] == [
+        (Speaker.GM, None, "A dragon sleeps on the bridge."),
+        (Speaker.ENTITY, "Ann", "I sneak past the dragon."),
+        (Speaker.USER, None, "BEN, ANN: Cheers!"),
+        (Speaker.USER, None, "ALL: Hooray!"),
+        (Speaker.ENTITY, "Ben", "I ring the bell."),
+    ]
+
+
+async def test_summaries_become_events_with_the_words_at_the_table_as_evidence() -> None:
+    canon = compose_memory()
+    report = await run(canon)
+    events = (await canon.state.events(EventQuery(limit=10))).items
+    turns: dict[str, Turn] = {turn.id: turn for turn in await turns_of(canon, report)}
+    sneaking = next(event for event in events if "dragon" in event.title)
+
+    assert (report.transcripts[0].proposals, report.transcripts[0].accepted) == (2, 2)
+    assert sneaking.authority is Authority.SOURCE
+    said = [turns[e.ref].text for e in sneaking.evidence if e.kind is EvidenceKind.TURN]
+    assert said[:2] == ["A dragon sleeps on the bridge.", "I sneak past the dragon."]
+    kinds = {evidence.kind for evidence in sneaking.evidence}
+    assert kinds >= {EvidenceKind.SOURCE, EvidenceKind.SNIPPET, EvidenceKind.SCENE}
+
+
+async def test_a_player_may_be_cast_as_a_character() -> None:
+    canon = compose_memory()
+    report = await run(canon, replace(REQUEST, casting={"ann": "Thorin"}))
+    space = SpaceId(report.universe_id)
+
+    (thorin,) = await canon.state.entities_named(space, EntityType.CHARACTER, "Thorin")
+    assert thorin.properties == {"speaker": "ANN"}
+    assert not await canon.state.entities_named(space, EntityType.CHARACTER, "Ann")
+
+
+async def test_importing_again_adds_nothing() -> None:
+    canon = compose_memory()
+    first = await run(canon)
+    head = await canon.ledger.head(SpaceId(first.universe_id))
+    second = await run(canon)
+
+    assert second.universe_id == first.universe_id
+    assert second.story_id == first.story_id
+    assert await canon.ledger.head(SpaceId(first.universe_id)) == head
+    assert figures(second.transcripts[0]) == figures(first.transcripts[0])
+    assert second.transcripts[0].commits == 0
+
+
+def figures(report: TranscriptReport) -> tuple[int, int, int, int]:
+    return report.turns, report.scenes, report.proposals, report.accepted
+
+
+async def test_a_second_session_joins_the_campaign_and_knows_its_speakers() -> None:
+    canon = compose_memory()
+    await run(canon)
+    more = await run(canon, replace(REQUEST, transcripts=(replace(SESSION, title="Session 2"),)))
+    space = SpaceId(more.universe_id)
+
+    assert (await canon.state.stories(space, limit=10, offset=0)).total == 3
+    assert len(await canon.state.entities_named(space, EntityType.CHARACTER, "Ann")) == 1
+
+
+async def test_a_turn_that_is_too_long_is_cut_between_sentences() -> None:
+    canon = compose_memory(policy=Policy(limits=TextLimits(turn=40)))
+    long = Line(speakers=("GM",), text="The gate falls with a crash. Everyone runs for the hills.")
+    request = replace(REQUEST, transcripts=(Transcript(title="Long", lines=(long,)),))
+    turns = await turns_of(canon, await run(canon, request))
+
+    assert [turn.text for turn in turns] == [
+        "The gate falls with a crash.",
+        "Everyone runs for the hills.",
+    ]
+
+
+async def test_scenes_name_those_who_speak_in_them() -> None:
+    canon = compose_memory()
+    await run(canon)
+    (scene,) = (await canon.documents.scenes(SceneQuery(limit=10))).items
+    things = await canon.state.things(scene.participants)
+
+    assert isinstance(scene, Scene)
+    assert {getattr(thing, "name", "") for thing in things.values()} == {"GM", "Ann", "Ben"}
