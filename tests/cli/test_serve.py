@@ -1,11 +1,13 @@
 """`canonry serve`: what the settings say is what a real client meets, over stdio and over HTTP."""
 
+import json
 import os
 import re
 import subprocess
 import sys
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
+from dataclasses import asdict, fields
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +18,7 @@ from mcp.client.stdio import StdioServerParameters, stdio_client
 from canonry.bootstrap.compose import compose_memory
 from canonry.bootstrap.serving import advice_on, gateway_for, principal_for
 from canonry.bootstrap.settings import load_settings
-from canonry.bootstrap.toolsets import load_toolsets
+from canonry.bootstrap.toolsets import TOOLSETS, load_faces, load_toolsets
 from canonry.cli.serve import server_options
 from canonry.domain.errors import InvalidInput
 from canonry.domain.ids import SpaceId
@@ -103,6 +105,70 @@ def test_a_server_ends_with_its_input_and_says_what_it_lacks(tmp_path: Path) -> 
     assert done.returncode == 0
     assert done.stdout == ""
     assert "no agent type is set" in done.stderr
+
+
+@pytest.mark.parametrize("asked", [False, True])
+def test_a_store_that_cannot_be_served_ends_the_server_with_one_line(
+    tmp_path: Path, asked: bool
+) -> None:
+    (tmp_path / "canon.db").write_text("something else")
+    hello = {
+        "protocolVersion": "2025-11-25",
+        "capabilities": {},
+        "clientInfo": {"name": "test", "version": "1"},
+    }
+    lines = (
+        {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": hello},
+        {"jsonrpc": "2.0", "method": "notifications/initialized"},
+        {"jsonrpc": "2.0", "id": 2, "method": "tools/list"},
+    )
+    done = subprocess.run(
+        [sys.executable, "-m", "canonry.cli", "serve", "--data", str(tmp_path), "--trust-meta"],
+        env={**os.environ, "PYTHONPATH": str(SOURCE)},
+        input="".join(f"{json.dumps(each)}\n" for each in lines if asked),
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    answers = [json.loads(line) for line in done.stdout.splitlines()]
+
+    assert done.returncode == 3
+    assert re.fullmatch(r"canonry: .* \(store\.not-canonry\)\n", done.stderr)
+    assert [each["id"] for each in answers] == ([1, 2] if asked else [])
+    if asked:
+        assert answers[0]["result"]["serverInfo"]["name"] == "monitor-data-layer"
+        assert answers[1]["error"]["code"] == -32603
+        assert answers[1]["error"]["data"] == {"error": "INTERNAL"}
+
+
+def test_a_client_is_greeted_before_any_tool_is_loaded() -> None:
+    script = (
+        "import sys, canonry.cli.serve, canonry.server.stdio\n"
+        "from canonry.bootstrap.toolsets import load_faces\n"
+        "print(load_faces(['narrative', 'narrative'])[0].server_name)\n"
+        "heavy = ('canonry.usecases', 'canonry.adapters', 'canonry.gateway.call')\n"
+        "print([name for name in sys.modules if name.startswith(heavy)])\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script],
+        env={**os.environ, "PYTHONPATH": str(SOURCE)},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=True,
+    )
+
+    assert done.stdout == "monitor-data-layer\n[]\n"
+
+
+def test_a_toolset_has_the_face_that_it_shows_before() -> None:
+    faces, toolsets = load_faces(TOOLSETS), load_toolsets(TOOLSETS)
+
+    assert [
+        {each.name: getattr(toolset, each.name) for each in fields(face)}
+        for face, toolset in zip(faces, toolsets, strict=True)
+    ] == [asdict(face) for face in faces]
 
 
 def test_another_machine_is_served_only_with_tokens(tmp_path: Path) -> None:

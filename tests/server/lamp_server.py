@@ -6,7 +6,9 @@ import os
 import sys
 
 from canonry.adapters.system import SystemClock
+from canonry.domain.errors import Unavailable
 from canonry.gateway.principal import Principal
+from canonry.server.opening import Opened
 from canonry.server.options import BearerOptions, ServerOptions
 from tests.gateway.sample import KEEPER, TRUSTED, a_canon, a_gateway
 
@@ -39,7 +41,12 @@ async def main(words: list[str]) -> None:
     if "stdio" in words:
         from canonry.server.stdio import serve_stdio  # noqa: PLC0415 - either, as the command does
 
-        await serve_stdio(gateway, principal, server_options=options, close=close)
+        async def opened() -> Opened:
+            if "unopened" in words:
+                raise Unavailable("store.busy", "the lamps are in use")
+            return Opened(gateway=gateway, principal=principal, close=close)
+
+        await serve_stdio(gateway.catalogue.toolsets, opened, server_options=options)
         return
     from canonry.server.http import serve_http  # noqa: PLC0415
 

@@ -24,6 +24,11 @@ from tests.server.lamp_process import (
     lamp_process,
 )
 
+HELLO: Message = {
+    "protocolVersion": "2025-11-25",
+    "capabilities": {},
+    "clientInfo": CLIENT,
+}
 REPLY = {"lamp_id": LAMP, "level": 7, "by": KEEPER.agent_id}
 
 
@@ -298,3 +303,25 @@ async def test_the_official_client_is_served(mode: Any) -> None:
         spoofed: Any = {"dev.canonry/agent": {"agent_type": "Stranger"}}
         result = await client.call_tool("light", {"lamp_id": LAMP}, meta=spoofed)
         assert result.structured_content["error"]["code"] == -32001
+
+
+def test_what_cannot_be_opened_is_said_to_who_waits_and_ends_the_server() -> None:
+    with lamp_process("stdio", "unopened") as process:
+        wire = Wire(process)
+        assert wire.ask("initialize", HELLO)["result"]["serverInfo"]["name"] == "lamp-layer"
+        answers = wire.rest()
+        assert process.wait(PATIENCE) != 0
+        assert answers == []
+        assert any(b"the lamps are in use" in line for line in wire.errors)
+
+
+def test_a_client_that_asks_all_at_once_and_leaves_is_answered() -> None:
+    with lamp_process("stdio") as process:
+        wire = Wire(process)
+        first = wire.send("initialize", HELLO)
+        wire.send_line(b'{"jsonrpc":"2.0","method":"notifications/initialized"}')
+        asked = [wire.send("tools/list") for _ in range(3)]
+        wire.hang_up()
+        answers = wire.rest()
+        assert {each["id"] for each in answers if "result" in each} == {first, *asked}
+        assert process.returncode == 0

@@ -3,21 +3,20 @@
 import asyncio
 import json
 import sys
-from collections.abc import Awaitable, Callable
-from typing import Any
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from canonry.bootstrap.serving import advice_on, gateway_for, principal_for
 from canonry.bootstrap.settings import Settings
-from canonry.bootstrap.stores import open_store
-from canonry.bootstrap.toolsets import load_toolsets
+from canonry.bootstrap.toolsets import load_faces, load_toolsets
 from canonry.cli.entry import complain, importing
 from canonry.cli.options import all_options, settings_from
 from canonry.domain.errors import InvalidInput
-from canonry.gateway.call import Gateway
-from canonry.gateway.principal import Principal
 from canonry.server.options import BearerOptions, ErrorMode, ServerOptions
+
+if TYPE_CHECKING:
+    from canonry.server.opening import Opened
 
 EPILOG = """\
 \b
@@ -59,29 +58,47 @@ def serve(**given: Any) -> None:
 
 
 async def _stdio(settings: Settings, options: ServerOptions) -> None:
+    faces = load_faces(settings.toolsets)
     with importing():
         from canonry.server.stdio import serve_stdio  # noqa: PLC0415 - the SDK takes a second
 
-    gateway, principal, close = await _open(settings)
-    await serve_stdio(gateway, principal, server_options=options, close=close)
+    await serve_stdio(faces, partial(_open, settings), server_options=options)
 
 
 async def _http(settings: Settings, options: ServerOptions, host: str, port: int) -> None:
     with importing():
         from canonry.server.http import serve_http  # noqa: PLC0415 - the web stack takes a second
 
-    gateway, principal, close = await _open(settings)
+    opened = await _open(settings)
     notice(f"starting http://{settings.http}/mcp; it ends with Ctrl-C")
-    await serve_http(gateway, principal, host=host, port=port, server_options=options, close=close)
+    await serve_http(
+        opened.gateway,
+        opened.principal,
+        host=host,
+        port=port,
+        server_options=options,
+        close=opened.close,
+    )
 
 
-async def _open(settings: Settings) -> tuple[Gateway, Principal, Callable[[], Awaitable[None]]]:
-    toolsets = load_toolsets(settings.toolsets)
+async def _open(settings: Settings) -> "Opened":
+    """The tools and the store; importing both takes longer than greeting a client."""
+    with importing():
+        from canonry.bootstrap.serving import (  # noqa: PLC0415 - loads the gateway
+            advice_on,
+            gateway_for,
+            principal_for,
+        )
+        from canonry.bootstrap.stores import open_store  # noqa: PLC0415 - as above
+        from canonry.server.opening import Opened  # noqa: PLC0415 - loads the SDK
+
+        toolsets = load_toolsets(settings.toolsets)
     principal = principal_for(settings)
     if (advice := advice_on(settings, toolsets)) is not None:
         notice(advice)
     store = await open_store(settings)
-    return gateway_for(settings, store.canon, toolsets), principal, store.close
+    gateway = gateway_for(settings, store.canon, toolsets)
+    return Opened(gateway=gateway, principal=principal, close=store.close)
 
 
 def notice(message: str) -> None:

@@ -1,10 +1,11 @@
 """What a tool is: data. The server, the command line, the documents and the tests read the same."""
 
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Final, Protocol
 
 from canonry.domain.errors import CanonryError
+from canonry.gateway.face import Face
 from canonry.usecases.caller import Caller
 from canonry.usecases.canon import Canon
 
@@ -113,16 +114,11 @@ class Dialect(Protocol):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Toolset:
-    """Tools that are served together under one contract."""
+class Toolset(Face):
+    """Tools that are served together under one contract, behind one face."""
 
-    name: str
-    purpose: str
-    server_name: str
-    contract_version: str
     agent_types: frozenset[str]
     dialect: Dialect
     tools: tuple[Tool, ...]
     resources: tuple[Resource, ...] = ()
     prompts: tuple[Prompt, ...] = ()
-    instructions: str = field(default="")

@@ -1,20 +1,19 @@
 """The one binding from a gateway to the MCP SDK: what is listed, and how an outcome is said."""
 
-from collections.abc import Awaitable, Callable, Mapping
-from functools import wraps
-from typing import Any, Final, ParamSpec, TypeVar
+from collections.abc import Callable, Mapping
+from typing import Any, Final
 
 import mcp_types as types
 from mcp import MCPError
 from mcp.server import Server
-from mcp.server.context import ServerRequestContext
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
+from typing_extensions import override
 
-from canonry import __version__
 from canonry.gateway.call import Gateway
 from canonry.gateway.principal import Principal
 from canonry.gateway.replies import INTERNAL_ERROR, INVALID_PARAMS, Outcome
 from canonry.gateway.tool import ErrorBody, Prompt, Resource, Tool
+from canonry.server.greeting import Context, Handlers, greet
 from canonry.server.options import ServerOptions
 
 EXTENSION_META: Final = "dev.canonry/extension"
@@ -27,57 +26,25 @@ _LIST_HINTS: Final = {**_COMPLETE, "ttlMs": 300_000, "cacheScope": "public"}
 _READ_HINTS: Final = {**_COMPLETE, "ttlMs": 0, "cacheScope": "private"}
 _PLAIN_SCHEMA: Final[Mapping[str, Any]] = {"type": "object"}
 
-Context = ServerRequestContext[Any, Any]
-P = ParamSpec("P")
-R = TypeVar("R")
-
 
 def bind(gateway: Gateway, principal: Callable[[], Principal], options: ServerOptions) -> Server:
     """An MCP server that offers everything of `gateway`, each call made by `principal()`."""
-    binding = _Binding(gateway, principal, options)
-    toolsets = gateway.catalogue.toolsets
-    alone = toolsets[0] if len(toolsets) == 1 else None
-    server: Server = Server(
-        alone.server_name if alone else "canonry",
-        version=alone.contract_version if alone else __version__,
-        title=f"Canonry {__version__}",
-        description=alone.purpose if alone else "Canonical truth for AI agents",
-        instructions="\n\n".join(each.instructions for each in toolsets if each.instructions),
-        get_tool_input_schema=binding.header_schema,
-        on_list_tools=_fenced(binding.list_tools),
-        on_call_tool=_fenced(binding.call_tool),
-        on_list_resources=_fenced(binding.list_resources),
-        on_list_resource_templates=_fenced(binding.list_resource_templates),
-        on_read_resource=_fenced(binding.read_resource),
-        on_list_prompts=_fenced(binding.list_prompts),
-        on_get_prompt=_fenced(binding.get_prompt),
-    )
-    if not options.tracing:
-        server.middleware.clear()  # a span for each message costs, and nobody collects them
-    return server
+    binding = Binding(gateway, principal, options)
+
+    async def ready() -> Handlers:
+        return binding
+
+    faces = gateway.catalogue.toolsets
+    return greet(faces, ready, options, header_schema=binding.header_schema)
 
 
-def _fenced(handler: Callable[P, Awaitable[R]]) -> Callable[P, Awaitable[R]]:
-    """Let nothing out but protocol errors: the SDK would send the text of any other exception."""
-
-    @wraps(handler)
-    async def fenced(*args: P.args, **kwargs: P.kwargs) -> R:
-        try:
-            return await handler(*args, **kwargs)
-        except MCPError:
-            raise
-        except Exception:  # noqa: BLE001 - the gateway has logged what it knows
-            raise MCPError(INTERNAL_ERROR, "internal error", {"error": "INTERNAL"}) from None
-
-    return fenced
-
-
-class _Binding:
+class Binding(Handlers):
     """The handlers; what never changes is built once."""
 
     def __init__(
         self, gateway: Gateway, principal: Callable[[], Principal], options: ServerOptions
     ) -> None:
+        """Each call is made by `principal()`."""
         self._gateway = gateway
         self._principal = principal
         self._as_results = options.error_mode == "result"
@@ -113,18 +80,23 @@ class _Binding:
         """
         return self._header_schemas.get(name)
 
-    async def list_tools(self, *_: object) -> Any:
+    @override
+    async def list_tools(self) -> Any:
         return self._tools
 
-    async def list_resources(self, *_: object) -> Any:
+    @override
+    async def list_resources(self) -> Any:
         return self._resources
 
-    async def list_resource_templates(self, *_: object) -> Any:
+    @override
+    async def list_resource_templates(self) -> Any:
         return self._templates
 
-    async def list_prompts(self, *_: object) -> Any:
+    @override
+    async def list_prompts(self) -> Any:
         return self._prompts
 
+    @override
     async def call_tool(self, ctx: Context, params: types.CallToolRequestParams) -> Any:
         outcome = await self._gateway.call(
             params.name,
@@ -148,6 +120,7 @@ class _Binding:
             result["_meta"] = outcome.meta
         return result
 
+    @override
     async def read_resource(self, ctx: Context, params: types.ReadResourceRequestParams) -> Any:
         uri = params.uri
         resource, outcome = await self._gateway.read_resource(uri, self._principal(), ctx.meta)
@@ -156,6 +129,7 @@ class _Binding:
         content = {"uri": uri, "mimeType": resource.mime_type, "text": outcome.text}
         return {"contents": [content], **_READ_HINTS}
 
+    @override
     async def get_prompt(self, ctx: Context, params: types.GetPromptRequestParams) -> Any:
         prompt, outcome = await self._gateway.get_prompt(
             params.name, params.arguments, self._principal(), ctx.meta

@@ -9,18 +9,18 @@ import signal
 import sys
 import threading
 from collections import deque
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from types import TracebackType
 from typing import Final, Self
 
 import mcp_types as types
 from mcp.shared.message import SessionMessage
 
-from canonry.gateway.call import Gateway
-from canonry.gateway.principal import Principal
-from canonry.server.binding import bind
+from canonry.gateway.face import Face
+from canonry.server.greeting import greet
 from canonry.server.lines import decode, encode
 from canonry.server.logs import LineLog, capture_library_logs
+from canonry.server.opening import Bound, Opened, Opening
 from canonry.server.options import ServerOptions
 
 _CHUNK: Final = 1 << 18
@@ -30,34 +30,57 @@ _OUTPUT_BYTES: Final = 32 * 1024 * 1024
 
 
 async def serve_stdio(
-    gateway: Gateway,
-    principal: Principal,
+    faces: Sequence[Face],
+    open_canon: Callable[[], Awaitable[Opened]],
     *,
     server_options: ServerOptions,
-    close: Callable[[], Awaitable[None]],
 ) -> None:
-    """Serve until standard input ends or the process is asked to stop, then `close` the canon.
+    """Serve until standard input ends or the process is asked to stop, then close the canon.
 
-    Calls that are in flight then get `drain_seconds` to be answered.
+    The client is greeted with `faces` alone. `open_canon` is awaited as soon as the first answer
+    has been written, or the first request needs it, or the input ends. If it fails, requests that
+    wait for it get an internal error, nothing more is read, and its exception is raised here.
+    Calls that are in flight at the end get `drain_seconds` to be answered.
     """
     log = LineLog()
     capture_library_logs(log)
-    gateway.audit.write_to(log.write)
-    server = bind(gateway, lambda: principal, server_options)
     loop = asyncio.get_running_loop()
     source, sink = _take_standard_streams()
-    output = _Output(loop, sink)
-    inputs = _Input(loop, source, output, server_options.drain_seconds)
+
+    async def work() -> Bound:
+        try:
+            return await _bound(open_canon, log, server_options)
+        except Exception:
+            inputs.end()
+            raise
+
+    opening = Opening(work)
+    output = _Output(loop, sink, opening.begin)
+    inputs = _Input(loop, source, output, opening, server_options.drain_seconds)
+    server = greet(faces, opening.handlers, server_options)
     for number in (signal.SIGTERM, signal.SIGINT):
         with contextlib.suppress(NotImplementedError):  # Windows has no handlers in a loop
             loop.add_signal_handler(number, inputs.end)
-    gc.freeze()  # what is loaded stays: no collection looks at it again, not even the last one
     try:
         await server.run(inputs, output, server.create_initialization_options())
     finally:
         await output.finish()
-        await close()
-        log.close()
+        try:
+            await (await opening.result()).close()
+        finally:
+            log.close()
+
+
+async def _bound(
+    open_canon: Callable[[], Awaitable[Opened]], log: LineLog, options: ServerOptions
+) -> Bound:
+    opened = await open_canon()
+    from canonry.server.binding import Binding  # noqa: PLC0415 - it imports the gateway
+
+    opened.gateway.audit.write_to(log.write)
+    bound = Binding(opened.gateway, lambda: opened.principal, options)
+    gc.freeze()  # what is loaded stays: no collection looks at it again, not even the last one
+    return Bound(handlers=bound, close=opened.close)
 
 
 def _take_standard_streams() -> tuple[int, int]:
@@ -72,10 +95,16 @@ def _take_standard_streams() -> tuple[int, int]:
 
 
 class _Output:
-    """Messages to the client, written by a thread of their own."""
+    """Messages to the client, written by a thread of their own.
 
-    def __init__(self, loop: asyncio.AbstractEventLoop, descriptor: int) -> None:
+    `begun` is called in the loop when the first of them has been written.
+    """
+
+    def __init__(
+        self, loop: asyncio.AbstractEventLoop, descriptor: int, begun: Callable[[], object]
+    ) -> None:
         self._loop = loop
+        self._begun = begun
         self._descriptor = descriptor
         self._lines: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
         self._queued = 0  # counted by the loop only
@@ -141,6 +170,8 @@ class _Output:
                 rest = memoryview(line)
                 while rest:
                     rest = rest[os.write(self._descriptor, rest) :]
+            if not self._written:
+                self._call(self._begun)
             self._written += len(line)
             if not self._room.is_set() and self._queued - self._written <= _OUTPUT_BYTES // 2:
                 self._call(self._room.set)
@@ -155,15 +186,22 @@ class _Input:
     """Messages from the client, read by a thread of their own; a few hundred lines ahead at most.
 
     When the input ends, the stream ends only after everything read has been answered, because
-    the SDK cancels what is in flight at the end of the stream.
+    the SDK cancels what is in flight at the end of the stream. What was still to be opened is
+    opened before that, so that a store that cannot be served is told even if nothing was asked.
     """
 
     def __init__(
-        self, loop: asyncio.AbstractEventLoop, descriptor: int, output: _Output, drain: float
+        self,
+        loop: asyncio.AbstractEventLoop,
+        descriptor: int,
+        output: _Output,
+        opening: Opening,
+        drain: float,
     ) -> None:
         self._loop = loop
         self._descriptor = descriptor
         self._output = output
+        self._opening = opening
         self._drain = drain
         self._lines: deque[bytes | None] = deque()
         self._arrived = asyncio.Event()
@@ -187,6 +225,7 @@ class _Input:
             line = self._lines.popleft()
             if line is None:
                 self._lines.appendleft(None)
+                await self._opening.settled()  # the time for answers begins when there can be any
                 with contextlib.suppress(TimeoutError):
                     await asyncio.wait_for(self._output.idle.wait(), self._drain)
                 raise StopAsyncIteration
