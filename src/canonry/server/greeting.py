@@ -1,7 +1,7 @@
 """The SDK's server behind the faces of toolsets: it greets at once, and loads to do more."""
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from typing import Any, Final, Protocol
+from typing import Any, Protocol
 
 import mcp_types as types
 from mcp import MCPError
@@ -85,9 +85,6 @@ def _fenced(
         except MCPError:
             raise
         except Exception:  # noqa: BLE001 - the gateway has logged what it knows
-            raise MCPError(types.INTERNAL_ERROR, "internal error", _INTERNAL) from None
+            raise MCPError(types.INTERNAL_ERROR, "internal error", {"error": "INTERNAL"}) from None
 
     return fenced
-
-
-_INTERNAL: Final = {"error": "INTERNAL"}
