@@ -1,4 +1,7 @@
-"""Calls over HTTP: server processor time and latency against a no-op tool on the same SDK."""
+"""Calls over HTTP: server processor time and latency against a no-op tool on the same SDK.
+
+Embedding in the background is off: what that costs writers is measured for itself.
+"""
 
 import asyncio
 import json
@@ -10,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from bench.loads import call_body, closed_loop, request_bytes
-from bench.processes import Server, free_port
+from bench.processes import Server, free_port, stay_off_the_servers_processor
 from bench.report import Row, median
 from bench.worlds import World, build_world
 from canonry.bootstrap.embedded import open_embedded
@@ -85,13 +88,14 @@ def _compare(world: World, folder: Path) -> list[Row]:
     ports = [free_port() for _ in range(4)]
     floor = (python, "-m", "bench.floors")
     serve = (python, "-m", "canonry.cli", "serve", "--data", str(folder / "data"), "--trust-meta")
-    quick = {"CANONRY_DURABILITY": "normal"}
+    quick = {"CANONRY_DURABILITY": "normal", "CANONRY_RECALL_EMBEDDER": "none"}
     servers = [
         Server((*floor, "starlette", str(ports[0]), payload), ports[0]),
         Server((*floor, "tool", str(ports[1]), payload), ports[1]),
         Server((*floor, "tool", str(ports[2]), payload), ports[2]),
         Server((*serve, "--http", f"127.0.0.1:{ports[3]}"), ports[3], quick),
     ]
+    stay_off_the_servers_processor()
     with servers[0], servers[1], servers[2], servers[3]:
         subjects = _subjects(world, servers)
         asyncio.run(_rounds(list(subjects.values())))

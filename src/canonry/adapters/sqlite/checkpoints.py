@@ -3,6 +3,7 @@
 import asyncio
 import time
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from typing import Final
 
 import apsw
@@ -30,30 +31,41 @@ class Checkpoints:
         self._own = own
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="canonry-checkpoint")
         self._busy = False
+        self._pages = 0
         self._moved = 0
+        self._rest_is_due = False
         writer.set_wal_hook(self._committed)
 
     def _committed(self, _db: apsw.Connection, _name: str, pages: int) -> int:
-        if pages < self._moved:  # the log began anew
-            self._moved = 0
-        if pages - self._moved > PAGES_BEFORE and not self._busy:
-            self._busy = True
-            self._moved = pages
+        if pages < self._pages:  # the log began anew
+            self._moved, self._rest_is_due = 0, False
+        self._pages = pages
+        if self._busy:
+            return apsw.SQLITE_OK
+        if self._rest_is_due:
+            self._rest_is_due, self._moved = False, pages
+            self._checkpoint(apsw.SQLITE_CHECKPOINT_PASSIVE)
+        elif pages - self._moved > PAGES_BEFORE:
+            self._busy, self._moved = True, pages
             self._thread.submit(self._move, pages)
         return apsw.SQLITE_OK
 
     def _move(self, pages: int) -> None:
-        mode = apsw.SQLITE_CHECKPOINT_PASSIVE
-        if pages > PAGES_TOO_MANY:
-            mode = apsw.SQLITE_CHECKPOINT_RESTART
-        try:
+        """Move what there is, beside the writer.
+
+        What is written meanwhile is little. It is moved right after the next commit, when nobody
+        writes: only a log that has been moved as a whole begins anew, and a long one is slow.
+        """
+        much = pages > PAGES_TOO_MANY
+        passive, restart = apsw.SQLITE_CHECKPOINT_PASSIVE, apsw.SQLITE_CHECKPOINT_RESTART
+        self._checkpoint(restart if much else passive)
+        self._rest_is_due, self._busy = True, False
+
+    def _checkpoint(self, mode: int) -> None:
+        # One that fails loses nothing: a later commit asks for another, and a disk that is full or
+        # broken is reported to whoever writes.
+        with suppress(apsw.Error):
             self._own.wal_checkpoint(mode=mode)
-        except apsw.Error:
-            # A checkpoint that fails loses nothing: the next commit asks for another, and a disk
-            # that is full or broken is reported to whoever writes.
-            return
-        finally:
-            self._busy = False
 
     def empty(self) -> bool:
         """Move everything and empty the write-ahead log; False if others kept reading from it."""

@@ -90,12 +90,32 @@ class Pump:
         if self._owner is not None and self._owner is asyncio.current_task():
             self._direct = asyncio.create_task(self._transact([job], entered=True))
             await asyncio.shield(self._direct)
-        else:
+        elif self._syncs or self._turn.locked() or not self._rests():
             self._queue.append(job)
-            if self._running is None or self._running.done():
-                self._running = asyncio.create_task(self._run())
+            self._start()
+        else:
+            await self._write_at_once(job)
         result: T = await answer
         return result
+
+    def _rests(self) -> bool:
+        return not self._queue and (self._running is None or self._running.done())
+
+    def _start(self) -> None:
+        if self._running is None or self._running.done():
+            self._running = asyncio.create_task(self._run())
+
+    async def _write_at_once(self, job: _Job) -> None:
+        """Write alone, within the call that asks for it.
+
+        Where no commit waits for the disk a group gains nothing, and a call that never leaves the
+        event loop's hands is answered in half the time.
+        """
+        async with self._turn:
+            self._written += job.weight
+            await self._transact([job], entered=False)
+        if self._written >= _WEIGHT_BETWEEN:
+            self._start()
 
     def exclusive(self) -> AbstractAsyncContextManager[None]:
         """Nobody else writes, in any process, until the block ends."""
@@ -154,9 +174,10 @@ class Pump:
         return True
 
     async def _run(self) -> None:
-        while self._queue:
+        while self._queue or self._written >= _WEIGHT_BETWEEN:
             async with self._turn:
-                await self._transact(self._group(), entered=False)
+                if self._queue:
+                    await self._transact(self._group(), entered=False)
                 await self._tidy()
             # Those just answered run now; what they write next is in the next group.
             await asyncio.sleep(0)
