@@ -15,6 +15,7 @@ SECTIONS = {
     "canonization": "canonizing a scene of 50 proposals",
     "transcript": "importing a transcript",
     "growth": "the same calls as a world grows",
+    "search": "searching passages as spaces and stores grow",
 }
 
 

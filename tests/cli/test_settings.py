@@ -78,6 +78,9 @@ SAMPLES = {
     "deadline": "5",
     "rate_limit": "60",
     "log_level": "warning",
+    "recall.embedder": "hashing",
+    "recall.dimensions": "384",
+    "recall.library": "sentence_transformers",
 }
 _AUTH = {
     "auth_issuer": "https://issuer",
@@ -90,6 +93,34 @@ NEEDED: dict[str, dict[str, str]] = {
     if row.key.startswith("auth.")
 }
 NEEDED["auth.key_file"].pop("auth_jwks_url")
+
+
+@pytest.mark.parametrize("missing", ["recall_url", "recall_model", "recall_dimensions"])
+def test_an_endpoint_for_embeddings_needs_an_address_a_model_and_its_size(missing: str) -> None:
+    given = {
+        "recall_embedder": "openai",
+        "recall_url": "https://models/v1",
+        "recall_model": "text-embedding-3-small",
+        "recall_dimensions": "1536",
+    }
+    assert load_settings(given, environment={}).recall_dimensions == 1536
+
+    with pytest.raises(InvalidInput, match="set both") as caught:
+        load_settings({k: v for k, v in given.items() if k != missing}, environment={})
+    assert caught.value.details["path"] == missing.replace("_", ".", 1)
+
+
+def test_the_key_of_an_endpoint_stands_in_the_environment_only(tmp_path: Path) -> None:
+    settings = load_settings(environment={"CANONRY_RECALL_KEY": "secret"})
+
+    assert not any("secret" in value for _, value, _ in settings.told())
+    with pytest.raises(InvalidInput):
+        load_settings(config=a_file(tmp_path, '[recall]\nkey = "secret"\n'), environment={})
+
+
+def test_dimensions_are_a_whole_number() -> None:
+    with pytest.raises(InvalidInput, match="whole number"):
+        load_settings({"recall_dimensions": "1.5"}, environment={})
 
 
 @pytest.mark.parametrize(

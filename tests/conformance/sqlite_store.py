@@ -29,6 +29,10 @@ VIEWS = {
     "a word was never said": (
         "INSERT INTO passages (rowid, words, marks) VALUES (99999, 'ghost', 'ghost')"
     ),
+    "a stem is counted that nobody said": "INSERT INTO stem_counts VALUES ('ghost', 'ghost', 1)",
+    "stems are kept of no passage": (
+        "INSERT INTO passage_stems VALUES (99999, NULL, NULL, '', 'ghost')"
+    ),
 }
 RECORDS = {
     "a payload says something else": (

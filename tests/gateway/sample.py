@@ -11,6 +11,7 @@ from canonry.adapters.memory import (
     MemoryStore,
     MemoryText,
 )
+from canonry.adapters.readers import LocalReader
 from canonry.domain.commits import Append, Draft
 from canonry.domain.entries import Made
 from canonry.domain.errors import (
@@ -261,6 +262,7 @@ def a_canon(clock: Clock | None = None) -> Canon:
         clock=clock,
         identities=identities,
         policy=Policy(),
+        reader=LocalReader(),
     )
 
 

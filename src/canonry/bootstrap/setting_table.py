@@ -224,6 +224,59 @@ SETTINGS: Final = (
         metavar="NAME,...",
         help="Scopes that every token must have.",
     ),
+    SettingRow(
+        key="recall.embedder",
+        kind=one_of("onnx", "hashing", "openai", "hub", "none"),
+        metavar="NAME",
+        help="What finds passages by meaning: onnx, hashing, openai (any compatible endpoint), "
+        "hub; none: words alone.",
+        default="onnx",
+    ),
+    SettingRow(
+        key="recall.model",
+        kind=TEXT,
+        metavar="NAME",
+        help="The model of an endpoint or a hub, by its name there.",
+    ),
+    SettingRow(
+        key="recall.model_version",
+        kind=TEXT,
+        metavar="TEXT",
+        help="Raise it when the endpoint or the hub serves other weights under the same name.",
+        default="1",
+    ),
+    SettingRow(
+        key="recall.model_folder",
+        kind=PATH,
+        metavar="DIR",
+        help="Where onnx finds its model's files.",
+        default="an installed package",
+    ),
+    SettingRow(
+        key="recall.dimensions",
+        kind=NUMBER,
+        metavar="NUMBER",
+        help="The dimensions of the vectors of an endpoint or a hub.",
+    ),
+    SettingRow(
+        key="recall.ask_dimensions",
+        kind=FLAG,
+        help="Ask the endpoint for vectors of so many dimensions.",
+        default="no",
+    ),
+    SettingRow(
+        key="recall.url",
+        kind=TEXT,
+        metavar="URL",
+        help="The base address of the endpoint; its key is CANONRY_RECALL_KEY.",
+    ),
+    SettingRow(
+        key="recall.library",
+        kind=one_of("fastembed", "sentence_transformers"),
+        metavar="NAME",
+        help="The installed library that fetches and runs a hub's model.",
+        default="fastembed",
+    ),
 )
 """All of them, in the order in which `--help` and `canonry doctor` list them."""
 

@@ -23,10 +23,14 @@ from canonry.domain.provenance import Authority
 CONFIG_VARIABLE: Final = "CANONRY_CONFIG"
 DEBUG_VARIABLE: Final = "CANONRY_DEBUG"
 TEST_VARIABLE: Final = "CANONRY_REQUIRE_BACKENDS"
-_FOREIGN: Final = frozenset({CONFIG_VARIABLE, DEBUG_VARIABLE, TEST_VARIABLE})
+KEY_VARIABLE: Final = "CANONRY_RECALL_KEY"
+"""The key of an endpoint for embeddings: a secret stands in the environment and nowhere else."""
+
+_FOREIGN: Final = frozenset({CONFIG_VARIABLE, DEBUG_VARIABLE, TEST_VARIABLE, KEY_VARIABLE})
 _BENCH: Final = "CANONRY_BENCH_"
 DEFAULT: Final = "default"
 _PORT_MAX: Final = 65_535
+_DIMENSIONS_MAX: Final = 16_384
 
 
 def user_data() -> Path:
@@ -65,6 +69,14 @@ class Settings:
     auth_key_file: Path | None = None
     auth_algorithms: tuple[str, ...] = ("RS256", "ES256", "EdDSA")
     auth_scopes: tuple[str, ...] = ()
+    recall_embedder: str = "onnx"
+    recall_model: str | None = None
+    recall_model_version: str = "1"
+    recall_model_folder: Path | None = None
+    recall_dimensions: float | None = None
+    recall_ask_dimensions: bool = False
+    recall_url: str | None = None
+    recall_library: str = "fastembed"
     policy: Policy = field(default_factory=Policy)
     sources: Mapping[str, str] = field(default_factory=dict)
 
@@ -201,6 +213,7 @@ def _check(settings: Settings) -> None:
             raise wrong_value(key, "UUIDs", settings.sources.get(key, DEFAULT))
     if not settings.toolsets:
         raise wrong_value("toolsets", "at least one name", settings.sources.get("toolsets", ""))
+    check_recall(settings)
     if settings.auth_issuer is None:
         given = [row.key for row in SETTINGS if row.key.startswith("auth.")]
         if alone := [key for key in given if key in settings.sources]:
@@ -213,6 +226,27 @@ def _check(settings: Settings) -> None:
     if (settings.auth_jwks_url is None) == (settings.auth_key_file is None):
         message = "auth.issuer needs one of auth.jwks_url and auth.key_file, not both"
         raise InvalidInput("settings.incomplete", message, path="auth.jwks_url")
+
+
+def check_recall(settings: Settings) -> None:
+    """Refuse an embedder that lacks what it needs.
+
+    Raises:
+        InvalidInput: `settings.incomplete` or `settings.malformed`.
+    """
+    needed = {
+        "openai": ("recall.url", "recall.model", "recall.dimensions"),
+        "hub": ("recall.model", "recall.dimensions"),
+    }
+    embedder, rows = settings.recall_embedder, {row.key: row.field for row in SETTINGS}
+    for key in needed.get(embedder, ()):
+        if getattr(settings, rows[key]) is None:
+            message = f"recall.embedder {embedder} needs {key}: set both"
+            raise InvalidInput("settings.incomplete", message, path=key)
+    size = settings.recall_dimensions
+    if size is not None and not (size.is_integer() and size <= _DIMENSIONS_MAX):
+        expected = f"a whole number up to {_DIMENSIONS_MAX}"
+        raise wrong_value("recall.dimensions", expected, settings.sources["recall.dimensions"])
 
 
 def parse_address(text: str) -> tuple[str, int]:

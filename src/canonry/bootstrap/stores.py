@@ -1,9 +1,10 @@
 """Opens the store that the settings name; the only place that knows which backends there are."""
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
+from canonry.bootstrap.recalling import recall_for
 from canonry.bootstrap.settings import Settings
 from canonry.domain.errors import NotFound
 from canonry.ports.views.upkeep import Upkeep
@@ -36,8 +37,7 @@ async def open_store(settings: Settings) -> Store:
         from canonry.bootstrap.compose import compose_memory  # noqa: PLC0415 - one of two
 
         return Store(canon=compose_memory(policy=settings.policy), close=_nothing)
-    opened = await _open(settings)
-    return Store(canon=opened.canon, close=opened.close)
+    return await open_kept_store(settings)
 
 
 async def open_kept_store(settings: Settings, *, existing: bool = False) -> KeptStore:
@@ -51,7 +51,15 @@ async def open_kept_store(settings: Settings, *, existing: bool = False) -> Kept
         message = f"there is no store in {settings.data}; name its folder with --data"
         raise NotFound("store.absent", message, path=str(settings.data))
     opened = await _open(settings)
-    return KeptStore(canon=opened.canon, close=opened.close, upkeep=opened.upkeep)
+    recall = recall_for(settings, opened.canon)
+
+    async def close() -> None:
+        if recall is not None:
+            await recall.close()
+        await opened.close()
+
+    canon = replace(opened.canon, recall=recall)
+    return KeptStore(canon=canon, close=close, upkeep=opened.upkeep)
 
 
 async def _open(settings: Settings) -> "Embedded":

@@ -5,6 +5,7 @@ from typing import Any
 
 import click
 
+from canonry.bootstrap.recalling import RECALL_FILE, recall_folder
 from canonry.bootstrap.settings import Settings
 from canonry.bootstrap.stores import KeptStore, open_kept_store
 from canonry.cli.operator import operator
@@ -19,6 +20,7 @@ from canonry.usecases.erase import (
 from canonry.usecases.erase import (
     erase as erase_things,
 )
+from canonry.usecases.index_passages import forget_passages
 
 EPILOG = """\
 \b
@@ -66,7 +68,13 @@ async def _erase(
     store = await open_kept_store(settings, existing=True)
     try:
         plan = await plan_erasure(store.canon, kind, thing_id)
-        return plan, None if reason is None else await _do(store, plan, reason)
+        if reason is None:
+            return plan, None
+        done = await _do(store, plan, reason)
+        recall = store.canon.recall
+        if recall is not None and (recall_folder(settings) / RECALL_FILE).is_file():
+            await forget_passages(recall, plan.targets)
+        return plan, done
     finally:
         await store.close()
 

@@ -11,6 +11,7 @@ import click
 
 from canonry.bootstrap.settings import Settings
 from canonry.bootstrap.stores import open_kept_store
+from canonry.cli.documents import documents
 from canonry.cli.operator import operator
 from canonry.cli.options import settings_from, store_options
 from canonry.cli.progress import progress
@@ -45,7 +46,10 @@ again adds nothing; after an interruption it goes on.
 
 @click.group()
 def imports() -> None:
-    """Bring in a transcript, or a log that was exported."""
+    """Bring in transcripts, documents, or a log that was exported."""
+
+
+imports.add_command(documents)
 
 
 @imports.command(epilog=TRANSCRIPT_EPILOG)

@@ -84,6 +84,8 @@ async def _http(settings: Settings, options: ServerOptions, host: str, port: int
 async def _open(settings: Settings) -> "Opened":
     """The tools and the store; importing both takes longer than greeting a client."""
     with importing():
+        from canonry.bootstrap.indexing import BackgroundIndexing  # noqa: PLC0415 - as below
+        from canonry.bootstrap.recalling import recall_folder  # noqa: PLC0415 - as below
         from canonry.bootstrap.serving import (  # noqa: PLC0415 - loads the gateway
             advice_on,
             gateway_for,
@@ -97,8 +99,18 @@ async def _open(settings: Settings) -> "Opened":
     if (advice := advice_on(settings, toolsets)) is not None:
         notice(advice)
     store = await open_store(settings)
+    recall, close = store.canon.recall, store.close
+    if recall is not None:
+        indexing = BackgroundIndexing(store.canon, recall, recall_folder(settings), notice)
+        indexing.start()
+
+        async def stop() -> None:
+            await indexing.stop()
+            await store.close()
+
+        close = stop
     gateway = gateway_for(settings, store.canon, toolsets)
-    return Opened(gateway=gateway, principal=principal, close=store.close)
+    return Opened(gateway=gateway, principal=principal, close=close)
 
 
 def notice(message: str) -> None:

@@ -7,11 +7,14 @@ from typing import Any
 
 import click
 
+from canonry.bootstrap.indexing import mend_index, rebuild_index
+from canonry.bootstrap.recalling import recall_folder
 from canonry.bootstrap.restoring import restore_backup
 from canonry.bootstrap.settings import Settings
 from canonry.bootstrap.stores import open_kept_store
 from canonry.cli.options import settings_from, store_options
 from canonry.cli.progress import progress
+from canonry.domain.errors import InvalidInput
 from canonry.domain.ids import SpaceId
 
 
@@ -20,24 +23,55 @@ from canonry.domain.ids import SpaceId
 \b
 Examples:
   canonry rebuild
+  canonry rebuild --only vectors
   canonry verify && echo "nothing to rebuild"
 """
 )
+@click.option(
+    "--only",
+    type=click.Choice(["views", "vectors"]),
+    default=None,
+    help="views: what the records say; vectors: the index that finds passages by meaning, whole.",
+)
 @store_options
-def rebuild(**given: Any) -> None:
-    """Fold all views from the records again.
+def rebuild(*, only: str | None, **given: Any) -> None:
+    """Fold all views from the records again, and forget a damaged index of vectors.
 
-    Records are not touched. Safe while servers run, and when it is interrupted.
+    Records are not touched. Safe while servers run, and when it is interrupted. A server makes
+    the vectors that are missing; `--only vectors` makes all of them anew, here and now.
     """
-    commits = asyncio.run(_rebuild(settings_from(given)))
+    settings = settings_from(given)
+    if only == "vectors":
+        vectors = asyncio.run(_rebuild_vectors(settings))
+        click.echo(f"made {vectors} vectors anew")
+        return
+    commits, dropped = asyncio.run(_rebuild(settings, mends=only is None))
     click.echo(f"rebuilt all views from {commits} commits")
+    if dropped:
+        click.echo("dropped the damaged index of vectors; a server makes it anew")
 
 
-async def _rebuild(settings: Settings) -> int:
+async def _rebuild(settings: Settings, *, mends: bool) -> tuple[int, bool]:
     store = await open_kept_store(settings, existing=True)
     try:
         with progress("rebuilding views") as told:
-            return await store.upkeep.rebuild(told)
+            commits = await store.upkeep.rebuild(told)
+        recall = store.canon.recall
+        known = recall is not None and recall_folder(settings).is_dir()
+        dropped = mends and known and recall is not None and await mend_index(recall)
+        return commits, dropped
+    finally:
+        await store.close()
+
+
+async def _rebuild_vectors(settings: Settings) -> int:
+    store = await open_kept_store(settings, existing=True)
+    try:
+        if store.canon.recall is None:
+            message = "no passages are found by meaning here: set recall.embedder"
+            raise InvalidInput("settings.incomplete", message, path="recall.embedder")
+        with progress("making vectors") as told:
+            return await rebuild_index(store.canon.recall, recall_folder(settings), told)
     finally:
         await store.close()
 

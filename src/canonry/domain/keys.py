@@ -73,6 +73,11 @@ def memories_key(entity_id: str) -> str:
     return f"memories:{entity_id}"
 
 
+def snippets_key(source_id: str) -> str:
+    """The snippets of a source and their order."""
+    return f"snippets:{source_id}"
+
+
 def stories_key(space: str) -> str:
     """The stories of a space and the scenes in them."""
     return f"stories:{space}"
@@ -118,8 +123,11 @@ def keys_of(thing: Thing) -> frozenset[str]:  # noqa: C901, PLR0911, PLR0912 - o
             return frozenset((own, causes_key(thing.space), *involved))
         case Axiom():
             return frozenset((own, axioms_key(thing.space)))
-        case Source() | Snippet():
+        case Source():
             return frozenset((own, listing_key("source", thing.space)))
+        case Snippet():
+            listing = listing_key("source", thing.space)
+            return frozenset((own, snippets_key(thing.source_id), listing))
         case Story():
             return frozenset((own, stories_key(thing.space)))
         case Scene():

@@ -22,7 +22,10 @@ class Collection(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Passage:
-    """A text with what it can be filtered by; `id` is the id of the thing that it comes from."""
+    """A text with what it can be filtered by; `id` is the id of the thing that it comes from.
+
+    `place` is the index of a turn in its scene; other passages stand in no row.
+    """
 
     id: str
     collection: Collection
@@ -31,6 +34,7 @@ class Passage:
     text: str
     entities: tuple[str, ...] = ()
     scene_id: str | None = None
+    place: int | None = None
     source_id: str | None = None
     importance: float | None = None
     at: Instant
@@ -48,6 +52,7 @@ def passages_of(thing: Thing) -> Iterator[Passage]:
                 text=thing.text,
                 entities=(thing.entity_id,) if thing.entity_id else (),
                 scene_id=thing.scene_id,
+                place=thing.index,
                 at=thing.timestamp,
             )
         case Scene(status=SceneStatus.COMPLETED, summary=summary) if summary:

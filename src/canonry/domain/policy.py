@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from canonry.domain.provenance import Authority
+from canonry.domain.ranking import RankingWeights
 from canonry.domain.time import DAY
 
 NAME_MAX: Final = 200
@@ -77,6 +78,7 @@ class Policy:
     scoring: Scoring = field(default_factory=Scoring)
     context: ContextLimits = field(default_factory=ContextLimits)
     recall: RecallWeights = field(default_factory=RecallWeights)
+    ranking: RankingWeights = field(default_factory=RankingWeights)
     memories_open: bool = False
     """Whether every role may search `memory_chunks`."""
     tags_exclusive: tuple[tuple[str, ...], ...] = ()

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Final
+from typing import Any
 
 from canonry.domain.context import Fitted, Section, cost_of, fit, tokens_of
 from canonry.domain.entities import Entity
@@ -11,9 +11,9 @@ from canonry.domain.facts import Fact
 from canonry.domain.relations import Relation
 from canonry.domain.scenes import Scene, Turn
 from canonry.domain.time import Instant
-from canonry.ports.views.text import Hit
 from canonry.usecases.caller import Caller
 from canonry.usecases.canon import Canon
+from canonry.usecases.find_passages import FoundPassage
 from canonry.usecases.gather_canonical import Canonical, Cast, find_cast, gather_canonical
 from canonry.usecases.gather_narrative import Narrative, Thread, gather_narrative, promises
 from canonry.usecases.gather_recalled import (
@@ -24,9 +24,6 @@ from canonry.usecases.gather_recalled import (
     query_of,
 )
 from canonry.usecases.lookup import require
-
-MEANING_MISSING: Final = "vectors"
-"""What a reply names as degraded where recall goes by words and not by meaning."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,7 +86,7 @@ async def assemble_context(canon: Canon, caller: Caller, request: ContextRequest
             budget=budget,
             used=notes + fitted.used,
             omitted=dict(fitted.omitted),
-            degraded=(*((MEANING_MISSING,) if request.recalled else ()), *recalled.degraded),
+            degraded=recalled.degraded,
         ),
         fitted,
     )
@@ -174,9 +171,9 @@ def _thread_cost(thread: Thread) -> int:
     return cost_of(thread.text, thread.kind, ids=1, fields=3)
 
 
-def _hit_cost(hit: Hit) -> int:
+def _hit_cost(hit: FoundPassage) -> int:
     passage = hit.passage
-    return cost_of(passage.text, *hit.terms, ids=4 + len(passage.entities), fields=13)
+    return cost_of(passage.text, *hit.terms, ids=5 + len(passage.entities), fields=23)
 
 
 def _kept(context: Context, fitted: Fitted) -> Context:

@@ -3,16 +3,18 @@
 from dataclasses import dataclass
 
 from canonry.domain.policy import Policy
+from canonry.ports.document_reader import DocumentReader
 from canonry.ports.records.ledger import Ledger
 from canonry.ports.views.documents import Documents
 from canonry.ports.views.state import State
 from canonry.ports.views.text import Text
 from canonry.ports.world import Clock, Identities
+from canonry.usecases.recall import Recall
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Canon:
-    """Everything a use case may touch."""
+    """Everything a use case may touch; without `recall`, passages are found by words alone."""
 
     ledger: Ledger
     state: State
@@ -21,3 +23,5 @@ class Canon:
     clock: Clock
     identities: Identities
     policy: Policy
+    reader: DocumentReader
+    recall: Recall | None = None

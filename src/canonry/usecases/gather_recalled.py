@@ -7,15 +7,23 @@ from typing import Final
 
 from canonry.domain.entities import Entity
 from canonry.domain.entries import Thing
-from canonry.domain.errors import Unavailable
 from canonry.domain.memories import Memory
 from canonry.domain.passages import Collection
 from canonry.domain.scenes import Scene, Turn
-from canonry.ports.views.text import Hit, TextQuery
+from canonry.ports.views.text import TextQuery
 from canonry.usecases.canon import Canon
+from canonry.usecases.find_passages import (
+    MEANING_BEHIND,
+    MEANING_MISSING,
+    WORDS_MISSING,
+    FoundPassage,
+    FoundPassages,
+    find_passages,
+)
 from canonry.usecases.involved import family_of
-from canonry.usecases.recall_memories import WORDS_MISSING, rank_for
+from canonry.usecases.recall_memories import rank_for
 
+_DEGRADED: Final = (MEANING_MISSING, MEANING_BEHIND, WORDS_MISSING)
 TURNS_ASKED: Final = 3
 """How many of the last turns the default query takes up."""
 
@@ -34,9 +42,9 @@ class Remembrance:
 class Recollections:
     """Each best first; `things` holds what the passages come from and lie in, by id."""
 
-    scenes: Sequence[Hit] = ()
+    scenes: Sequence[FoundPassage] = ()
     memories: Sequence[Remembrance] = ()
-    rules: Sequence[Hit] = ()
+    rules: Sequence[FoundPassage] = ()
     things: Mapping[str, Thing]
     degraded: tuple[str, ...] = ()
 
@@ -55,33 +63,34 @@ async def gather_recalled(
 ) -> Recollections:
     """Passages of other scenes and of rules, and memories of the participants and nobody else.
 
-    Where words cannot be searched the lists stay empty or fall back to importance and recency,
-    and `degraded` says so.
+    Where nothing can be searched the lists stay empty or fall back to importance and recency, and
+    `degraded` says so.
     """
-    (scenes, no_scenes), (rules, no_rules), (memories, no_memories) = await asyncio.gather(
+    scenes, rules, (memories, no_memories) = await asyncio.gather(
         _passages(canon, scene, Collection.SCENES, query),
         _passages(canon, scene, Collection.SNIPPETS, query),
         _memories(canon, scene, participants, query),
     )
-    wanted = {i for hit in (*scenes, *rules) for i in _ids_of(hit)}
-    things = await canon.state.things(wanted) if wanted else {}
+    known = {**scenes.things, **rules.things}
+    wanted = {i for hit in (*scenes.hits, *rules.hits) for i in _ids_of(hit)} - known.keys()
+    missing = {*scenes.degraded, *rules.degraded, *no_memories}
     return Recollections(
-        scenes=scenes,
+        scenes=scenes.hits,
         memories=memories,
-        rules=rules,
-        things=things,
-        degraded=tuple(sorted({*no_scenes, *no_rules, *no_memories})),
+        rules=rules.hits,
+        things={**known, **(await canon.state.things(wanted) if wanted else {})},
+        degraded=tuple(name for name in _DEGRADED if name in missing),
     )
 
 
-def _ids_of(hit: Hit) -> tuple[str, ...]:
+def _ids_of(hit: FoundPassage) -> tuple[str, ...]:
     passage = hit.passage
     return tuple(i for i in (passage.id, passage.scene_id, passage.source_id) if i is not None)
 
 
 async def _passages(
     canon: Canon, scene: Scene, collection: Collection, query: str
-) -> tuple[Sequence[Hit], tuple[str, ...]]:
+) -> FoundPassages:
     asked = TextQuery(
         collection=collection,
         text=query,
@@ -89,10 +98,7 @@ async def _passages(
         without_scene=scene.id if collection is Collection.SCENES else None,
         limit=canon.policy.context.recalled,
     )
-    try:
-        return await canon.text.search(asked), ()
-    except Unavailable:
-        return (), (WORDS_MISSING,)
+    return await find_passages(canon, asked)
 
 
 async def _memories(

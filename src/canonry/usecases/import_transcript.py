@@ -21,7 +21,6 @@ from canonry.domain.making import UNSET, Backing, make_entity
 from canonry.domain.proposals import ProposalStatus
 from canonry.domain.provenance import Authority
 from canonry.domain.scenes import Scene, SceneStatus, Story, StoryStatus, StoryType
-from canonry.domain.spaces import Space, SpaceKind
 from canonry.ports.views.documents import ProposalQuery
 from canonry.ports.views.pages import PAGE_MAX
 from canonry.ports.views.upkeep import Told
@@ -29,10 +28,10 @@ from canonry.usecases.caller import Caller
 from canonry.usecases.canon import Canon
 from canonry.usecases.canonize_scene import canonize_scene
 from canonry.usecases.commit_change import Change, NewId, commit_change
-from canonry.usecases.create_universe import create_universe
 from canonry.usecases.receipts import the_made
 from canonry.usecases.transcript_entries import Cast, PlannedScene, TranscriptEntries
 from canonry.usecases.transcripts import Transcript, plain
+from canonry.usecases.universe_named import universe_named
 
 ENTRIES_PER_COMMIT: Final = 250
 PLAN_VERSION: Final = 1
@@ -87,7 +86,8 @@ async def import_transcripts(
     Raises:
         CanonryError: as the writes that it consists of; run it again to go on.
     """
-    space = await _universe(canon, caller, request.universe)
+    description = f"The world of {request.universe}, as it was told at the table."
+    space = await universe_named(canon, caller, request.universe, description=description)
     campaign = await _campaign(canon, caller, space, request.story)
     cast = Cast(gm_names=request.gm_names, casting=request.casting)
     plans = [
@@ -158,30 +158,6 @@ def _plan(
         limits=limits,
     )
     return _Plan(transcript=transcript, entries=entries, caller=known)
-
-
-async def _universe(canon: Canon, caller: Caller, name: str) -> SpaceId:
-    """The universe of that name, the oldest if there are several; made if there is none."""
-    offset = 0
-    while True:
-        page = await canon.state.spaces(
-            kind=SpaceKind.UNIVERSE, parent=None, limit=PAGE_MAX, offset=offset
-        )
-        for space in page.items:
-            if normalised_name(space.name) == normalised_name(name):
-                return space.id
-        offset += len(page.items)
-        if not page.items or offset >= page.total:
-            break
-    receipt = await create_universe(
-        canon,
-        replace(caller, idempotency_key=f"universe {normalised_name(name)}"),
-        kind=SpaceKind.UNIVERSE,
-        name=name,
-        description=f"The world of {name}, as it was told at the table.",
-        properties={},
-    )
-    return the_made(receipt, Space).id
 
 
 async def _campaign(canon: Canon, caller: Caller, space: SpaceId, title: str) -> StoryId:

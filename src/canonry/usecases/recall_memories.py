@@ -3,24 +3,20 @@
 import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
 
 from canonry.domain.entities import Entity
-from canonry.domain.errors import Unavailable
 from canonry.domain.ids import EntityId, SpaceId
 from canonry.domain.memories import Memory
 from canonry.domain.passages import Collection
 from canonry.domain.recall import rank_by_importance, rank_memories
 from canonry.ports.views.documents import MemoryQuery
 from canonry.ports.views.pages import PAGE_MAX
-from canonry.ports.views.text import Hit, TextQuery
+from canonry.ports.views.text import TextQuery
 from canonry.usecases.caller import Caller
 from canonry.usecases.canon import Canon
+from canonry.usecases.find_passages import MEANING_MISSING, FoundPassage, find_passages
 from canonry.usecases.involved import family_of
 from canonry.usecases.lookup import require
-
-WORDS_MISSING: Final = "text"
-"""What a reply names as degraded where the words could not be searched."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,8 +50,8 @@ async def recall_memories(
     """The memories of one character and of those merged into it.
 
     Without a query the most important come first, then the newest. With one the formula of
-    `canonry.domain.recall` ranks the memories that share words with it and the most important
-    others, at most `PAGE_MAX` of each.
+    `canonry.domain.recall` ranks the memories that resemble it and the most important others, at
+    most `PAGE_MAX` of each.
 
     Raises:
         NotFound: `entity.unknown`.
@@ -89,29 +85,47 @@ async def rank_for(
 ) -> Ranked:
     """The memories of these minds by meaning, importance and recency, strongest first.
 
-    `known` are memories to consider beside those that share words with the query; by default the
+    `known` are memories to consider beside those that resemble the query; by default the
     most important ones.
     """
     if known is None:
         known, _ = await _most_important(canon, minds, min_importance)
-    hits, degraded = await _hits(canon, space, minds, query)
-    missing = {hit.passage.id for hit in hits} - {memory.id for memory in known}
-    found = await canon.state.things(missing) if missing else {}
+    asked = TextQuery(
+        collection=Collection.MEMORIES,
+        text=query,
+        spaces=frozenset((space,)),
+        entities=frozenset(minds),
+        limit=PAGE_MAX,
+    )
+    found = await find_passages(canon, asked)
+    listed = {memory.id for memory in known}
     others = [
         thing
-        for thing in found.values()
+        for thing in found.things.values()
         if isinstance(thing, Memory)
+        and thing.id not in listed
         and thing.entity_id in minds
         and thing.importance >= min_importance
     ]
     ranked = rank_memories(
         (*known, *others),
-        {hit.passage.id: hit.score for hit in hits},
+        {hit.passage.id: _meaning(hit, found.degraded) for hit in found.hits},
         now=canon.clock.now(),
         weights=canon.policy.recall,
     )
-    terms = {hit.passage.id: hit.terms for hit in hits}
-    return Ranked(memories=ranked, terms=terms, degraded=degraded)
+    terms = {hit.passage.id: hit.terms for hit in found.hits}
+    return Ranked(memories=ranked, terms=terms, degraded=found.degraded)
+
+
+def _meaning(hit: FoundPassage, degraded: Sequence[str]) -> float:
+    """How much a memory has to do with the query, in [0, 1]: by its words where nothing else is.
+
+    Beside likenesses of meaning, words count by the share of the query that they cover, because
+    their own scores are higher than any likeness.
+    """
+    if MEANING_MISSING in degraded:
+        return hit.by_words
+    return min(1.0, max(0.0, hit.why.similarity, hit.why.keywords))
 
 
 async def _most_important(
@@ -126,19 +140,3 @@ async def _most_important(
         )
     )
     return [memory for page in pages for memory in page.items], sum(page.total for page in pages)
-
-
-async def _hits(
-    canon: Canon, space: SpaceId, minds: frozenset[EntityId], query: str
-) -> tuple[Sequence[Hit], tuple[str, ...]]:
-    asked = TextQuery(
-        collection=Collection.MEMORIES,
-        text=query,
-        spaces=frozenset((space,)),
-        entities=frozenset(minds),
-        limit=PAGE_MAX,
-    )
-    try:
-        return await canon.text.search(asked), ()
-    except Unavailable:
-        return (), (WORDS_MISSING,)

@@ -2,22 +2,20 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final, TypeAlias
+from typing import Final
 
 from canonry.domain.entities import Entity
 from canonry.domain.entries import Thing
 from canonry.domain.errors import InvalidInput, NotAllowed
 from canonry.domain.passages import Collection
 from canonry.domain.sources import Source
-from canonry.ports.views.text import Hit, TextQuery
+from canonry.ports.views.text import TextQuery
 from canonry.usecases.caller import Caller
 from canonry.usecases.canon import Canon
 from canonry.usecases.covered_spaces import covered_spaces
+from canonry.usecases.find_passages import FoundPassage, find_passages
 from canonry.usecases.involved import family_of
 from canonry.usecases.lookup import require
-
-FoundPassage: TypeAlias = Hit
-"""A passage with its score and the words that found it, by the name that toolsets use."""
 
 MEMORY_READERS: Final = frozenset({"ContextAssembly", "MemoryManager"})
 """The agent types that may search memories unless the policy opens them."""
@@ -31,7 +29,7 @@ _SERVED: Final[Mapping[Collection, frozenset[str]]] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SearchRequest:
-    """What is looked for, and where."""
+    """What is looked for, and where; hits that score less than `min_score` are left out."""
 
     collection: Collection
     text: str
@@ -46,18 +44,18 @@ class SearchRequest:
 class Findings:
     """The passages found, best first, with the things that they come from and lie in, by id."""
 
-    hits: Sequence[Hit]
+    hits: Sequence[FoundPassage]
     things: Mapping[str, Thing]
+    degraded: tuple[str, ...]
 
 
 async def search_passages(canon: Canon, caller: Caller, request: SearchRequest) -> Findings:
-    """The best passages that the caller may read.
+    """The best passages that the caller may read; what could not be searched is named.
 
     Raises:
         NotAllowed: `memories.closed`, the caller's agent type may not read minds.
         InvalidInput: `search.filter-not-served`, the collection knows nothing of that filter.
         NotFound: `universe.unknown`, `entity.unknown` or `source.unknown`.
-        Unavailable: `text.unavailable`.
     """
     _require_readable(canon, caller, request.collection)
     _require_served(request)
@@ -69,10 +67,13 @@ async def search_passages(canon: Canon, caller: Caller, request: SearchRequest) 
         source_id=await _source(canon, caller, request),
         limit=request.limit,
     )
-    hits = [hit for hit in await canon.text.search(query) if hit.score >= request.min_score]
+    found = await find_passages(canon, query)
+    hits = [hit for hit in found.hits if hit.score >= request.min_score]
     passages = [hit.passage for hit in hits]
-    wanted = {i for p in passages for i in (p.id, p.scene_id, p.source_id) if i is not None}
-    return Findings(hits=hits, things=await canon.state.things(wanted) if wanted else {})
+    around = {i for p in passages for i in (p.scene_id, p.source_id) if i is not None}
+    missing = around - found.things.keys()
+    things = {**found.things, **(await canon.state.things(missing) if missing else {})}
+    return Findings(hits=hits, things=things, degraded=found.degraded)
 
 
 def _require_readable(canon: Canon, caller: Caller, collection: Collection) -> None:

@@ -97,7 +97,7 @@ async def test_records_without_views_are_brought_up(tmp_path: Path) -> None:
     async with a_store(tmp_path) as store:
         await store.ledger.append([an_append("one", made(a_space(), a_fact("small", "frodo")))])
     before = rows(tmp_path, "SELECT id, kind, body FROM things ORDER BY id")
-    for table in ("passage_terms", "passages", "things", "versions", "listing", "counts"):
+    for table in ("passages", "things", "versions", "listing", "counts"):
         rows(tmp_path, f"DROP TABLE {table}")
     rows(tmp_path, "DELETE FROM meta WHERE name = 'views'")
 

@@ -5,7 +5,16 @@ from collections.abc import Iterator
 import apsw
 import pytest
 
-from canonry.adapters.sqlite import entities, pages, records, schema, state, views, waiting
+from canonry.adapters.sqlite import (
+    entities,
+    pages,
+    records,
+    schema,
+    state,
+    views,
+    vocabulary,
+    waiting,
+)
 
 RUN = f"SELECT l.id FROM listing l WHERE {pages._RUN}"
 SAME = entities._SAME_ENTITY.format
@@ -24,6 +33,9 @@ STATEMENTS = {
     "a page of the log": records._BY_SPACE,
     "the parts of a commit": records._PARTS,
     "passages that wait": waiting._WAITING,
+    "how often a stem occurs": vocabulary._N,
+    "stems that resemble one": vocabulary._ALIKE,
+    "stems that begin so": vocabulary._BEGUN,
 }
 
 

@@ -78,7 +78,7 @@ async def test_passages_are_found_before_and_after_they_are_indexed(tmp_path: Pa
             await store.ledger.append([an_append(f"{n}", made(turn))])
             if n % 20 == 0:
                 query = TextQuery(collection=Collection.SCENES, text="fire", limit=500)
-                found.append((n + 1, len(await store.text.search(query))))
+                found.append((n + 1, len((await store.text.search(query)).hits)))
 
         assert [told for told, _ in found] == [hits for _, hits in found]
     (left,) = rows(tmp_path, "SELECT count(*) FROM unindexed")

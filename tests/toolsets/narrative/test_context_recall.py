@@ -1,7 +1,6 @@
 """Recall within a context: what resembles the scene, whose memories, and how much of it fits."""
 
 import json
-from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
@@ -12,7 +11,7 @@ from canonry.domain.errors import Unavailable
 from canonry.domain.ids import SourceId, SpaceId
 from canonry.domain.policy import ContextLimits, Policy
 from canonry.gateway.call import Gateway
-from canonry.ports.views.text import Hit, Text, TextQuery
+from canonry.ports.views.text import Found, Text, TextQuery
 from canonry.testing.things import a_snippet, ident
 from canonry.toolsets.narrative import NARRATIVE
 from tests.toolsets.narrative.stage import (
@@ -30,7 +29,7 @@ class SilentText(Text):
     """A text view that does not answer."""
 
     @override
-    async def search(self, query: TextQuery) -> Sequence[Hit]:
+    async def search(self, query: TextQuery) -> Found:
         raise Unavailable("text.unavailable", "the text view does not answer")
 
 

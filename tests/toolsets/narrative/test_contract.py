@@ -23,7 +23,7 @@ BOTH_VOCABULARIES = [*CURRENT, "EntityAxiomatica", "EntityConcreta"]
 SENTENCE = re.compile(r"[A-Z].*?[.](?= [A-Z]|$)")
 
 # What the whole list may weigh beyond the contract's own input schemas, in bytes.
-EXTENSION_INPUTS_MAX = 11_500
+EXTENSION_INPUTS_MAX = 12_250
 OUTPUTS_MAX = 20_000
 
 

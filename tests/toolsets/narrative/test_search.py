@@ -1,13 +1,20 @@
 """Search: passages by their words, with the reason, within what the caller may read."""
 
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from canonry.adapters.embedders import HashingEmbedder
+from canonry.adapters.vectors import FolderVectors
 from canonry.domain.entries import Made
 from canonry.domain.ids import SourceId, SpaceId
 from canonry.domain.policy import Policy
+from canonry.gateway.call import Gateway
 from canonry.testing.things import a_snippet, ident
+from canonry.toolsets.narrative import NARRATIVE
+from canonry.usecases.recall import Engines, Recall
 from tests.toolsets.narrative.kit import NOWHERE
 from tests.toolsets.narrative.stage import Stage, a_stage
 
@@ -46,7 +53,13 @@ async def test_a_turn_is_found_by_its_words_with_what_it_can_be_traced_by() -> N
     assert hit["id"] == turn_id
     assert hit["text"] == "The dragon sleeps"
     assert 0 < hit["score"] <= 1
-    assert hit["why"] == {"by": "keywords", "terms": ["dragon"]}
+    assert (hit["why"]["by"], hit["why"]["terms"]) == ("keywords", ["dragon"])
+    parts = hit["why"]["parts"]
+    strength = sum(parts.values())
+    assert parts["keywords"] == strength > 0
+    assert hit["score"] == pytest.approx(strength / (1 + strength), abs=1e-3)
+    assert hit["evidence_ref"] == f"turn:{turn_id}"
+    assert hit["payload"]["turn_index"] == 1
     assert hit["payload"]["type"] == "turn"
     assert hit["payload"]["scene_id"] == scene_id
     assert hit["payload"]["story_id"] == stage.story_id
@@ -205,3 +218,54 @@ async def test_a_query_says_something_and_limits_are_bounded() -> None:
         arguments |= wrong
         data = await stage.world.refused("qdrant_semantic_search", code=-32003, **arguments)
         assert data["path"] == path
+
+
+async def test_what_resembles_in_meaning_is_found_and_says_so(tmp_path: Path) -> None:
+    stage = await a_stage()
+    turn_id = await stage.turn(await stage.scene(), "The dragon sleeps")
+    await stage.remember(stage.sam, "The dragon sleeps")
+    canon = stage.world.canon
+    embedder = HashingEmbedder()
+    recall = Recall(
+        Engines(embedder=lambda _: embedder, vectors=lambda: FolderVectors(tmp_path)),
+        ledger=canon.ledger,
+        state=canon.state,
+        documents=canon.documents,
+        clock=canon.clock,
+    )
+    stage.world.gateway = Gateway(replace(canon, recall=recall), (NARRATIVE,))
+    found = await stage.world.call(
+        "qdrant_semantic_search",
+        "Narrator",
+        query_text="the dragon sleeps",
+        collection="scene_chunks",
+    )
+    kept = await stage.world.call(
+        "mongodb_retrieve_character_memories",
+        "MemoryManager",
+        entity_id=stage.sam,
+        semantic_query="the dragon sleeps",
+    )
+    await recall.close()
+    (hit,) = [hit for hit in found["results"] if hit["id"] == turn_id]
+    assert found["degraded"] == []
+    assert hit["why"]["by"] == "both"
+    assert hit["why"]["similarity"] > 0
+    assert hit["why"]["parts"]["meaning"] > 0
+    assert (kept["metadata"]["meaning"], kept["metadata"]["degraded"]) == ("both", [])
+
+
+async def test_a_passage_says_where_it_stands_and_how_it_is_cited() -> None:
+    stage = await a_stage()
+    scene_id = await stage.scene()
+    await stage.turn(scene_id, "the dragon sleeps")
+    turn_id = await stage.turn(scene_id, "the dragon wakes")
+    await stage.remember(stage.sam, "the dragon wakes")
+    rule_id = await a_rule(stage, "A dragon wakes at night.")
+    (turn, _) = await search(stage, "wakes dragon")
+    (memory,) = await search(stage, "wakes", "memory_chunks", "MemoryManager")
+    (rule,) = await search(stage, "wakes", "snippet_chunks")
+    assert (turn["id"], turn["evidence_ref"]) == (turn_id, f"turn:{turn_id}")
+    assert (turn["payload"]["scene_id"], turn["payload"]["turn_index"]) == (scene_id, 1)
+    assert rule["evidence_ref"] == f"snippet:{rule_id}"
+    assert memory["evidence_ref"] is None

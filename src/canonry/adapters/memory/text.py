@@ -1,18 +1,25 @@
 """Keyword search in memory: BM25 over a scan."""
 
-import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from typing_extensions import override
 
 from canonry.adapters.memory.store import MemoryStore
 from canonry.domain.entries import Thing
+from canonry.domain.keywords import (
+    Figures,
+    Measure,
+    Sought,
+    alike,
+    doubted,
+    measure,
+    most_frequent,
+    sought_in,
+)
 from canonry.domain.passages import Passage, passages_of
-from canonry.domain.words import terms_of
-from canonry.ports.views.text import Hit, Text, TextQuery
-
-K1, B = 1.2, 0.75
+from canonry.domain.stems import stems_of
+from canonry.ports.views.text import Found, Hit, Text, TextQuery
 
 
 class MemoryText(Text):
@@ -23,37 +30,56 @@ class MemoryText(Text):
         self._store = store
 
     @override
-    async def search(self, query: TextQuery) -> Sequence[Hit]:
-        passages = [
-            p
+    async def search(self, query: TextQuery) -> Found:
+        everything = [
+            (passage, stems_of(passage.text))
             for thing in self._things()
-            for p in passages_of(thing)
-            if p.collection is query.collection
-            and (query.spaces is None or p.space in query.spaces)
-            and (not query.entities or not query.entities.isdisjoint(p.entities))
-            and query.source_id in {None, p.source_id}
-            and (query.without_scene is None or p.scene_id != query.without_scene)
+            for passage in passages_of(thing)
+            if passage.collection is query.collection
+            and (query.spaces is None or passage.space in query.spaces)
         ]
-        hits = rank(frozenset(terms_of(query.text)), passages)
-        return hits[: query.limit]
+        measure = measure_of(sought_in(query.text), [stems for _, stems in everything])
+        hits = [
+            _hit(passage, shares)
+            for passage, stems in everything
+            if query.allows(passage) and (shares := measure.shares(stems))
+        ]
+        hits.sort(key=lambda hit: (-hit.score, hit.id))
+        asked = measure.asked(hits[0].shares if hits else {})
+        return Found(hits=hits[: query.limit], asked=asked)
 
     def _things(self) -> Sequence[Thing]:
         return list(self._store.things.values())
 
 
-def rank(wanted: frozenset[str], passages: Sequence[Passage]) -> list[Hit]:
-    """Passages with any wanted word, by BM25 scaled into (0, 1), best first."""
-    counts = [Counter(terms_of(p.text)) for p in passages]
-    seen = Counter(term for count in counts for term in wanted & count.keys())
-    average = sum(c.total() for c in counts) / (len(counts) or 1) or 1
-    hits: list[Hit] = []
-    for passage, count in zip(passages, counts, strict=True):
-        found = sorted(wanted & count.keys())
-        raw = 0.0
-        for term in found:
-            idf = math.log(1 + (len(passages) - seen[term] + 0.5) / (seen[term] + 0.5))
-            norm = count[term] + K1 * (1 - B + B * count.total() / average)
-            raw += idf * count[term] * (K1 + 1) / norm
-        if raw > 0:
-            hits.append(Hit(passage=passage, score=raw / (raw + 1), terms=tuple(found)))
-    return sorted(hits, key=lambda hit: (-hit.score, hit.passage.id))
+def measure_of(sought: Sought, passages: Sequence[Sequence[str]]) -> Measure:
+    """What words are worth among these passages, each given by its stems."""
+    found_in = Counter(stem for stems in passages for stem in set(stems))
+    figures = Figures(
+        passages=len(passages),
+        length=sum(map(len, passages)) / (len(passages) or 1) or 1,
+        found_in=found_in,
+    )
+    words = found_in.items()
+    return measure(
+        sought,
+        figures,
+        corrected={each: most_frequent(alike(each, words)) for each in doubted(sought, found_in)},
+        begun={each: _begun(each, found_in) for each in sought.begun},
+    )
+
+
+def _begun(beginning: str, found_in: Mapping[str, int]) -> Mapping[str, int]:
+    return most_frequent(word for word in found_in.items() if word[0].startswith(beginning))
+
+
+def _hit(passage: Passage, shares: Mapping[str, float]) -> Hit:
+    raw = sum(shares.values())
+    return Hit(
+        id=passage.id,
+        score=raw / (raw + 1),
+        shares=shares,
+        scene_id=passage.scene_id,
+        place=passage.place,
+        entities=passage.entities,
+    )

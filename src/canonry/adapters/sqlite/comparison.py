@@ -31,6 +31,11 @@ _TABLES: Final = (
         rest=("starts", "ends", "name"),
     ),
     _Table(name="counts", key=("list", "owner", "space", "facet"), rest=("n",)),
+    _Table(name="stem_counts", key=("mark", "stem"), rest=("n",)),
+)
+_STEMS: Final = (
+    "SELECT t.id, s.scene, s.place, s.entities, s.stems"
+    " FROM {schema}.passage_stems s LEFT JOIN {schema}.things t ON t.n = s.n"
 )
 _WORDS: Final = (
     "SELECT w.term, coalesce(t.id, w.doc) AS id, w.col, w.offset"
@@ -43,6 +48,7 @@ def differences(db: apsw.Connection) -> Iterator[Finding]:
     for table in _TABLES:
         yield from _rows(db, table)
     yield from _words(db)
+    yield from _stems(db)
     yield from _waiting(db)
 
 
@@ -87,6 +93,17 @@ def _same_words(db: apsw.Connection) -> bool:
     one = db.execute("SELECT term, doc, col, offset FROM temp.live_words")
     two = db.execute("SELECT term, doc, col, offset FROM temp.true_words")
     return all(here == there for here, there in zip_longest(one, two))
+
+
+def _stems(db: apsw.Connection) -> Iterator[Finding]:
+    live, true = _STEMS.format(schema="live"), _STEMS.format(schema="main")
+    for one, two, what in (
+        (live, true, "its stems are not those that the records lead to"),
+        (true, live, "its stems are missing"),
+    ):
+        sql = f"SELECT DISTINCT id FROM ({one} EXCEPT {two}) LIMIT ?"  # noqa: S608 - our own SQL
+        for (packed,) in db.execute(sql, (SHOWN,)):
+            yield Finding(where=f"passage_stems: {_named((packed,))}", what=what)
 
 
 def _waiting(db: apsw.Connection) -> Iterator[Finding]:

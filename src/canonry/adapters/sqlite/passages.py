@@ -1,14 +1,14 @@
-"""Passages as indexed: each word behind a mark of its space and collection.
+"""Passages as indexed: each stem behind a mark of its space and collection.
 
-So a word's list of passages, and how often it occurs, is that of one space alone: a small space in
+So a stem's list of passages, and how often it occurs, is that of one space alone: a small space in
 a large store is searched as fast as if it were alone, and learns nothing about the others.
 """
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from hashlib import blake2b
-from typing import Final
+from typing import Final, TypeAlias
 
 import apsw
 
@@ -16,11 +16,21 @@ from canonry.adapters.sqlite.listing import CountKey, List
 from canonry.adapters.sqlite.packing import pack
 from canonry.domain.entries import Thing
 from canonry.domain.passages import Collection, Passage, passages_of
-from canonry.domain.words import terms_of
+from canonry.domain.stems import stems_of
+
+StemKey: TypeAlias = tuple[str, str]
+"""A mark and a stem."""
 
 _MARK_BYTES: Final = 6
 _INDEX: Final = "INSERT INTO passages (rowid, words, marks) VALUES (?, ?, ?)"
 _UNINDEX: Final = "INSERT INTO passages (passages, rowid, words, marks) VALUES ('delete', ?, ?, ?)"
+_KEEP: Final = "INSERT INTO passage_stems VALUES (?, ?, ?, ?, ?)"
+_DROP: Final = "DELETE FROM passage_stems WHERE n = ?"
+_COUNT: Final = (
+    "INSERT INTO stem_counts VALUES (?, ?, ?)"
+    " ON CONFLICT (mark, stem) DO UPDATE SET n = n + excluded.n"
+)
+_UNCOUNT: Final = "DELETE FROM stem_counts WHERE mark = ? AND stem = ? AND n <= 0"
 
 
 @lru_cache(maxsize=4096)
@@ -54,32 +64,53 @@ def passage_of(thing: Thing | None) -> Passage | None:
     return None if thing is None else next(passages_of(thing), None)
 
 
-def index(db: apsw.Connection, n: int, passage: Passage, counted: Counter[CountKey]) -> None:
-    """Put the passage of the thing `n` into the index, and count it."""
-    words, marks, length = _indexed(passage)
-    db.execute(_INDEX, (n, words, marks))
-    _measure(passage, counted, 1, length)
+def index(
+    db: apsw.Connection,
+    n: int,
+    passage: Passage,
+    counted: Counter[CountKey],
+    stem_counts: Counter[StemKey],
+) -> None:
+    """Put the passage of the thing `n` into the index, and count it; `count_stems` must follow."""
+    stems = stems_of(passage.text)
+    mark = mark_of(passage.space, passage.collection)
+    db.execute(_INDEX, (n, _words(mark, stems), _all_marks(mark, passage)))
+    scene = None if passage.scene_id is None else pack(passage.scene_id)
+    db.execute(_KEEP, (n, scene, passage.place, " ".join(passage.entities), " ".join(stems)))
+    _measure(passage, counted, 1, len(stems))
+    stem_counts.update((mark, stem) for stem in set(stems))
 
 
 def unindex(db: apsw.Connection, n: int, passage: Passage, counted: Counter[CountKey]) -> None:
     """Take the passage of the thing `n` out of the index."""
-    words, marks, length = _indexed(passage)
-    db.execute(_UNINDEX, (n, words, marks))
-    _measure(passage, counted, -1, -length)
-
-
-def _indexed(passage: Passage) -> tuple[str, str, int]:
-    """The words and marks of a passage as indexed, and how many words that is."""
+    stems = stems_of(passage.text)
     mark = mark_of(passage.space, passage.collection)
-    terms = terms_of(passage.text)
-    words = " ".join([word_in(mark, term) for term in terms])
-    return words, " ".join(_marks(mark, passage)), len(terms)
+    db.execute(_UNINDEX, (n, _words(mark, stems), _all_marks(mark, passage)))
+    db.execute(_DROP, (n,))
+    _measure(passage, counted, -1, -len(stems))
+    count_stems(db, {(mark, stem): -1 for stem in set(stems)})
+
+
+def count_stems(db: apsw.Connection, changes: Mapping[StemKey, int]) -> None:
+    """Add `changes` to the counts of stems; what none is left of has no row."""
+    for (mark, stem), change in sorted(changes.items()):
+        db.execute(_COUNT, (mark, stem, change))
+        if change < 0:
+            db.execute(_UNCOUNT, (mark, stem))
+
+
+def _words(mark: str, stems: Sequence[str]) -> str:
+    return " ".join([word_in(mark, stem) for stem in stems])
 
 
 def _measure(passage: Passage, counted: Counter[CountKey], passages: int, words: int) -> None:
     place = (int(List.PASSAGES), str(passage.collection), pack(passage.space))
     counted[*place, "passages"] += passages
     counted[*place, "words"] += words
+
+
+def _all_marks(mark: str, passage: Passage) -> str:
+    return " ".join(_marks(mark, passage))
 
 
 def _marks(mark: str, passage: Passage) -> Iterator[str]:

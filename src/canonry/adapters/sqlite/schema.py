@@ -12,7 +12,7 @@ from canonry.adapters.sqlite.waiting import index_waiting
 from canonry.domain.upcasters import ENCODING_VERSION, MIN_READER
 
 APPLICATION_ID: Final = 0x43414E4F
-VIEWS_VERSION: Final = 1
+VIEWS_VERSION: Final = 2
 """Grows when a view changes its shape or what it holds; older views are then folded again."""
 
 _FOLDER: Final = files("canonry.adapters.sqlite")
@@ -23,7 +23,17 @@ _MIGRATIONS: Final = tuple(
     )
 )
 SCHEMA_VERSION: Final = len(_MIGRATIONS)
-VIEWS: Final = ("passage_terms", "unindexed", "passages", "counts", "listing", "versions", "things")
+VIEWS: Final = (
+    "passage_terms",  # of the first version; it leans on `passages` and goes before it
+    "stem_counts",
+    "passage_stems",
+    "unindexed",
+    "passages",
+    "counts",
+    "listing",
+    "versions",
+    "things",
+)
 
 
 def prepare(db: apsw.Connection, fetch: Callable[[str], bytes]) -> None:

@@ -1,20 +1,21 @@
 """Keyword search with FTS5: the index finds candidates, the formula ranks them.
 
 FTS5 ranks with figures of the whole table. Here it only picks the best candidates of each space;
-their scores come from BM25 over the figures of the spaces asked for, and of nothing else.
+their scores come from BM25 over the figures of the spaces asked for, and of nothing else. Frequent
+terms do not pick candidates as long as rarer ones do, because their lists are long; they still
+count in the scores of what is found.
 """
 
-import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Final
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
+from typing import Final
 
 import apsw
 from typing_extensions import override
 
 from canonry.adapters.sqlite.listing import List
-from canonry.adapters.sqlite.packing import unpack
+from canonry.adapters.sqlite.packing import Packed, unpack
 from canonry.adapters.sqlite.pages import counted
 from canonry.adapters.sqlite.passages import (
     entity_in,
@@ -24,47 +25,36 @@ from canonry.adapters.sqlite.passages import (
     word_in,
 )
 from canonry.adapters.sqlite.readers import Readers
+from canonry.adapters.sqlite.vocabulary import beginning_with, counts_of, resembling
 from canonry.adapters.sqlite.waiting import waiting
-from canonry.domain.encoding import decode_thing
 from canonry.domain.errors import CanonryError, Unavailable
-from canonry.domain.passages import Passage, passages_of
-from canonry.domain.words import terms_of
-from canonry.ports.views.text import Hit, Text, TextQuery
-
-K1: Final = 1.2
-B: Final = 0.75
-TERMS_LOOKED_UP: Final = 256
-TERMS_SEARCHED: Final = 32
-FREQUENT: Final = 1000
-"""A word in more passages than this, and in a tenth of all, is left out where rarer ones exist."""
-
-_RARE_SHARE: Final = 10
-_CANDIDATES: Final = 64
-_TERM: Final = "SELECT doc FROM passage_terms WHERE term = ?"
-_COUNT: Final = "SELECT count(*) FROM passages WHERE passages MATCH ?"
-_FIND: Final = (
-    "SELECT t.kind, t.body FROM (SELECT rowid AS n FROM passages WHERE passages MATCH ?"
-    " ORDER BY bm25(passages, 1.0, 0.0), rowid LIMIT ?) AS found JOIN things t ON t.n = found.n"
+from canonry.domain.keywords import (
+    Figures,
+    Measure,
+    Sought,
+    alike,
+    doubted,
+    measure,
+    most_frequent,
+    sought_in,
 )
+from canonry.domain.passages import Passage
+from canonry.domain.ranking import Asked
+from canonry.domain.stems import stems_of
+from canonry.ports.views.text import Found, Hit, Text, TextQuery
 
+POSTINGS_MIN: Final = 1_500
+POSTINGS_MAX: Final = 10_000
+POSTINGS_SHARE: Final = 8
+"""Terms pick candidates, the rarest first, while their lists together are no longer than an eighth
+of all passages, within these bounds; the rarest always does."""
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Figures:
-    """Passages searched, their mean length, and in how many of them each term occurs."""
-
-    passages: int
-    length: float
-    found_in: Mapping[str, int]
-
-
-class _Counted:
-    """A passage with how often it holds each word."""
-
-    __slots__ = ("count", "passage")
-
-    def __init__(self, passage: Passage) -> None:
-        self.passage = passage
-        self.count = Counter(terms_of(passage.text))
+_FIND: Final = (
+    "SELECT t.id, s.scene, s.place, s.entities, s.stems FROM (SELECT rowid AS n FROM passages"
+    " WHERE passages MATCH ? ORDER BY bm25(passages, 1.0, 0.0), rowid LIMIT ?) AS found"
+    " JOIN passage_stems s ON s.n = found.n JOIN things t ON t.n = found.n"
+)
+_KNOWN_TEXTS: Final = 512
 
 
 class SqliteText(Text):
@@ -75,94 +65,128 @@ class SqliteText(Text):
         self._readers = readers
 
     @override
-    async def search(self, query: TextQuery) -> Sequence[Hit]:
-        terms = list(dict.fromkeys(terms_of(query.text)))[:TERMS_LOOKED_UP]
-        if not terms or query.limit < 1:
-            return []
+    async def search(self, query: TextQuery) -> Found:
+        sought = sought_in(query.text)
+        if not (sought.stems or sought.begun) or query.limit < 1:
+            return Found(hits=(), asked=Asked(terms={}, strongest=0.0))
         try:
-            return await self._readers.long(lambda db: _search(db, query, terms), together=True)
+            return await self._readers.long(lambda db: _search(db, query, sought), together=True)
         except CanonryError as error:
             message = "keyword search did not answer; go on without it"
             raise Unavailable("text.unavailable", message, cause=error.code) from error
 
 
-def _search(db: apsw.Connection, query: TextQuery, terms: Sequence[str]) -> Sequence[Hit]:
-    sizes: Counter[str] = Counter()
-    words = 0
-    for packed, facet, n in counted(db, List.PASSAGES, str(query.collection), query.spaces):
-        if facet == "passages":
-            sizes[unpack(packed)] = n
-        else:
-            words += n
-    late = [_Counted(passage) for _, passage in waiting(db) if _asked_for(query, passage)]
-    found_in = Counter({term: _found_in(db, query, sizes, term) for term in terms})
-    for item in late:
-        found_in.update(found_in.keys() & item.count.keys())
-    figures = _Figures(
-        passages=sum(_size(db, query, space, n) for space, n in sizes.items()) + len(late),
-        length=(words + sum(item.count.total() for item in late)) / (sizes.total() + len(late) or 1)
-        or 1,
-        found_in=found_in,
-    )
-    searched = _choose(figures)
-    hits = [hit for item in late for hit in _hit(item, figures)]
-    for space in sizes if searched else ():
-        match = _match(query, space, searched)
-        for kind, body in db.execute(_FIND, (match, max(_CANDIDATES, 4 * query.limit))):
-            for passage in passages_of(decode_thing(kind, body)):
-                if passage.space == space:
-                    hits += _hit(_Counted(passage), figures)
-    return sorted(hits, key=lambda hit: (-hit.score, hit.passage.id))[: query.limit]
+class _Corpus:
+    """The passages of a collection in the spaces asked for: indexed ones, and those that wait."""
+
+    def __init__(self, db: apsw.Connection, query: TextQuery) -> None:
+        self.db = db
+        self.sizes: Counter[str] = Counter()
+        words = 0
+        for packed, facet, n in counted(db, List.PASSAGES, str(query.collection), query.spaces):
+            if facet == "passages":
+                self.sizes[unpack(packed)] = n
+            else:
+                words += n
+        self.late = [
+            (passage, _stems(passage.text))
+            for _, passage in waiting(db)
+            if passage.collection is query.collection
+            and (query.spaces is None or passage.space in query.spaces)
+        ]
+        self.vocabulary = Counter(stem for _, stems in self.late for stem in set(stems))
+        self.marks = [mark_of(space, query.collection) for space in self.sizes]
+        self.passages = self.sizes.total() + len(self.late)
+        words += sum(len(stems) for _, stems in self.late)
+        self.length = words / (self.passages or 1) or 1
+
+    def counts(self, stems: Iterable[str]) -> Counter[str]:
+        """In how many passages each of `stems` occurs."""
+        wanted = frozenset(stems)
+        late = {stem: n for stem, n in self.vocabulary.items() if stem in wanted}
+        return counts_of(self.db, self.marks, wanted) + Counter(late)
+
+    def resembling(self, stem: str) -> Mapping[str, int]:
+        """The words that a stem may be a misspelling of."""
+        late = dict(alike(stem, self.vocabulary.items()))
+        return most_frequent((resembling(self.db, self.marks, stem) + Counter(late)).items())
+
+    def beginning(self, letters: str) -> Mapping[str, int]:
+        """The words that begin with these letters."""
+        late = {stem: n for stem, n in self.vocabulary.items() if stem.startswith(letters)}
+        return most_frequent((beginning_with(self.db, self.marks, letters) + Counter(late)).items())
 
 
-def _asked_for(query: TextQuery, passage: Passage) -> bool:
-    return (
-        passage.collection is query.collection
-        and (query.spaces is None or passage.space in query.spaces)
-        and (not query.entities or not query.entities.isdisjoint(passage.entities))
-        and query.source_id in {None, passage.source_id}
-        and (query.without_scene is None or passage.scene_id != query.without_scene)
-    )
+def _search(db: apsw.Connection, query: TextQuery, sought: Sought) -> Found:
+    corpus = _Corpus(db, query)
+    found_in = corpus.counts((*sought.stems, *(stem for p in sought.phrases for stem in p)))
+    corrected = {stem: corpus.resembling(stem) for stem in doubted(sought, found_in)}
+    begun = {letters: corpus.beginning(letters) for letters in sought.begun}
+    for others in (*corrected.values(), *begun.values()):
+        found_in.update({stem: n for stem, n in others.items() if stem not in found_in})
+    figures = Figures(passages=corpus.passages, length=corpus.length, found_in=found_in)
+    scores = measure(sought, figures, corrected=corrected, begun=begun)
+    late = ((passage, stems) for passage, stems in corpus.late if query.allows(passage))
+    hits = [hit for passage, stems in late for hit in _waiting(passage, stems, scores)]
+    picked = _pick(figures, scores)
+    for space in corpus.sizes if picked else ():
+        match = _match(query, space, (*((stem,) for stem in picked), *_readable(sought, figures)))
+        hits += _indexed(db, match, query.limit, scores)
+    hits.sort(key=lambda hit: (-hit.score, hit.id))
+    asked = scores.asked(hits[0].shares if hits else {})
+    return Found(hits=hits[: query.limit], asked=asked)
 
 
-def _found_in(db: apsw.Connection, query: TextQuery, spaces: Mapping[str, int], term: str) -> int:
-    total = 0
-    for space in spaces:
-        mark = mark_of(space, query.collection)
-        if _narrow(query, mark):
-            total += _one(db, _COUNT, _match(query, space, (term,)))
-        else:
-            total += _one(db, _TERM, word_in(mark, term).encode().lower().decode())
-    return total
+def _indexed(db: apsw.Connection, match: str, limit: int, scores: Measure) -> Iterator[Hit]:
+    scene_of = lru_cache(_scene)  # few scenes, many passages
+    for identity, scene, place, entities, stems in db.execute(_FIND, (match, limit)):
+        if shares := scores.shares(stems.split(" ")):
+            raw = sum(shares.values())
+            about = tuple(entities.split()) if entities else ()
+            score = raw / (raw + 1)
+            yield Hit(unpack(identity), score, shares, scene_of(scene), place, about)
 
 
-def _size(db: apsw.Connection, query: TextQuery, space: str, everything: int) -> int:
-    """How many passages of the space the filters leave."""
+def _waiting(passage: Passage, stems: Sequence[str], scores: Measure) -> Iterator[Hit]:
+    if shares := scores.shares(stems):
+        raw, about = sum(shares.values()), passage.entities
+        yield Hit(passage.id, raw / (raw + 1), shares, passage.scene_id, passage.place, about)
+
+
+def _scene(packed: Packed | None) -> str | None:
+    return None if packed is None else unpack(packed)
+
+
+def _pick(figures: Figures, scores: Measure) -> Sequence[str]:
+    """The rarest of the words that count, as far as their lists are short enough to be read."""
+    present = sorted((n, stem) for stem in scores.meant if (n := figures.found_in.get(stem, 0)))
+    room = min(POSTINGS_MAX, max(POSTINGS_MIN, figures.passages // POSTINGS_SHARE))
+    picked: list[str] = []
+    for n, stem in present:
+        room -= n
+        if picked and room < 0:
+            break
+        picked.append(stem)
+    return picked
+
+
+def _readable(sought: Sought, figures: Figures) -> Iterator[Sequence[str]]:
+    """The phrases that any passage may hold, and whose rarest word is rare enough."""
+    for phrase in sought.phrases:
+        if 0 < min(figures.found_in.get(stem, 0) for stem in phrase) <= POSTINGS_MAX:
+            yield phrase
+
+
+def _match(query: TextQuery, space: str, phrases: Iterable[Sequence[str]]) -> str:
     mark = mark_of(space, query.collection)
+    words = (" ".join(word_in(mark, stem) for stem in phrase) for phrase in phrases)
+    match = f"({' OR '.join(map(_quoted, words))})"
     narrow = _narrow(query, mark)
     if narrow:
-        out = _out(query, mark)
-        return _one(db, _COUNT, f"({narrow}) NOT {out}" if out else narrow)
-    if query.without_scene is not None:
-        return everything - _one(db, _COUNT, _out(query, mark))
-    return everything
-
-
-def _choose(figures: _Figures) -> Sequence[str]:
-    """The rarest terms; frequent ones only where there are no others."""
-    present = sorted((n, term) for term, n in figures.found_in.items() if n > 0)
-    limit = max(FREQUENT, figures.passages // _RARE_SHARE)
-    rare = [term for n, term in present if n <= limit]
-    return rare[:TERMS_SEARCHED] or [term for _, term in present[:2]]
-
-
-def _match(query: TextQuery, space: str, terms: Sequence[str]) -> str:
-    mark = mark_of(space, query.collection)
-    match = f"({' OR '.join(_quoted(word_in(mark, term)) for term in terms)})"
-    narrow, out = _narrow(query, mark), _out(query, mark)
-    if narrow:
         match = f"({match} AND {narrow})"
-    return f"{match} NOT {out}" if out else match
+    if query.without_scene is not None:
+        match = f"{match} NOT {_quoted(scene_in(mark, query.without_scene))}"
+    return match
 
 
 def _narrow(query: TextQuery, mark: str) -> str:
@@ -176,29 +200,11 @@ def _narrow(query: TextQuery, mark: str) -> str:
     return " AND ".join(parts)
 
 
-def _out(query: TextQuery, mark: str) -> str:
-    """What a passage must not be marked with."""
-    return "" if query.without_scene is None else _quoted(scene_in(mark, query.without_scene))
-
-
 def _quoted(token: str) -> str:
     return f'"{token}"'
 
 
-def _one(db: apsw.Connection, sql: str, value: str) -> int:
-    row: Any = db.execute(sql, (value,)).fetchone()
-    return 0 if row is None else int(row[0])
-
-
-def _hit(item: _Counted, figures: _Figures) -> Sequence[Hit]:
-    count = item.count
-    found = sorted(figures.found_in.keys() & count.keys())
-    raw = 0.0
-    for term in found:
-        n = figures.found_in[term]
-        idf = math.log(1 + (max(figures.passages - n, 0) + 0.5) / (n + 0.5))
-        norm = count[term] + K1 * (1 - B + B * count.total() / figures.length)
-        raw += idf * count[term] * (K1 + 1) / norm
-    if raw <= 0:
-        return ()
-    return (Hit(passage=item.passage, score=raw / (raw + 1), terms=tuple(found)),)
+@lru_cache(maxsize=_KNOWN_TEXTS)
+def _stems(text: str) -> tuple[str, ...]:
+    """The stems of a text that waits, and is read again by every search until it is indexed."""
+    return stems_of(text)

@@ -41,7 +41,7 @@ CREATE TABLE counts (
   PRIMARY KEY (list, owner, space, facet)
 ) STRICT, WITHOUT ROWID;
 
--- rowid = things.n; each word carries the mark of its space and collection; see passages.py
+-- rowid = things.n; each stem carries the mark of its space and collection; see passages.py
 CREATE VIRTUAL TABLE passages USING fts5 (
   words, marks, content='', tokenize="ascii tokenchars '_@'"
 );
@@ -51,4 +51,19 @@ CREATE TABLE unindexed (
   n INTEGER PRIMARY KEY
 ) STRICT;
 
-CREATE VIRTUAL TABLE passage_terms USING fts5vocab (passages, row);
+-- what ranking needs of an indexed passage, without decoding its thing; n = things.n
+CREATE TABLE passage_stems (
+  n INTEGER PRIMARY KEY,
+  scene ANY,
+  place INTEGER,
+  entities TEXT NOT NULL,
+  stems TEXT NOT NULL
+) STRICT;
+
+-- in how many indexed passages of a space and collection a stem occurs, in order of the alphabet
+CREATE TABLE stem_counts (
+  mark TEXT NOT NULL,
+  stem TEXT NOT NULL,
+  n INTEGER NOT NULL,
+  PRIMARY KEY (mark, stem)
+) STRICT, WITHOUT ROWID;

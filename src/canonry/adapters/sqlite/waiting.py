@@ -11,7 +11,7 @@ from typing import Any, Final
 import apsw
 
 from canonry.adapters.sqlite.listing import CountKey
-from canonry.adapters.sqlite.passages import index, passage_of
+from canonry.adapters.sqlite.passages import StemKey, count_stems, index, passage_of
 from canonry.adapters.sqlite.views import count
 from canonry.domain.encoding import decode_thing
 from canonry.domain.passages import Passage
@@ -30,12 +30,14 @@ _WAITING: Final = (
 def index_waiting(db: apsw.Connection) -> int:
     """Index every passage that waits; how many."""
     counted: Counter[CountKey] = Counter()
+    stems: Counter[StemKey] = Counter()
     done = 0
     for n, passage in waiting(db):
-        index(db, n, passage, counted)
+        index(db, n, passage, counted, stems)
         db.execute("DELETE FROM unindexed WHERE n = ?", (n,))
         done += 1
     count(db, counted)
+    count_stems(db, stems)
     return done
 
 

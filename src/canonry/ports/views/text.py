@@ -1,11 +1,12 @@
 """The text port: finding passages by their words; it suggests and never decides."""
 
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from canonry.domain.passages import Collection, Passage
+from canonry.domain.ranking import Asked
 from canonry.ports.views.state import Spaces
 
 
@@ -24,21 +25,46 @@ class TextQuery:
     without_scene: str | None = None
     limit: int = 10
 
+    def allows(self, passage: Passage) -> bool:
+        """Whether the filters select a passage, whatever its words."""
+        return (
+            passage.collection is self.collection
+            and (self.spaces is None or passage.space in self.spaces)
+            and (not self.entities or not self.entities.isdisjoint(passage.entities))
+            and self.source_id in {None, passage.source_id}
+            and (self.without_scene is None or passage.scene_id != self.without_scene)
+        )
+
+
+class Hit(NamedTuple):
+    """A passage found: the id of its thing, where it stands, and who is named.
+
+    `score` in (0, 1], higher is better; `shares` are the terms of the query that it was found by,
+    with what each adds. The text is left where it is: hundreds of hits are ranked, few are shown.
+    A tuple, because that many are made for each query.
+    """
+
+    id: str
+    score: float
+    shares: Mapping[str, float]
+    scene_id: str | None
+    place: int | None
+    entities: tuple[str, ...]
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Hit:
-    """A passage found; `score` in (0, 1], higher is better; `terms` are the words that matched."""
+class Found:
+    """The passages that share words with a query, and what was asked by it."""
 
-    passage: Passage
-    score: float
-    terms: tuple[str, ...]
+    hits: Sequence[Hit]
+    asked: Asked
 
 
 class Text(Protocol):
     """The behaviour is stated in `canonry.testing.conformance` under `text:*`."""
 
     @abstractmethod
-    async def search(self, query: TextQuery) -> Sequence[Hit]:
+    async def search(self, query: TextQuery) -> Found:
         """The best passages, best first, ties by id.
 
         Raises:

@@ -167,6 +167,6 @@ async def _documents(
     words = ("ring fire home", "green hills", "the", "quoted", "\u6c49\u5b57", "slip gossip")
     for some, where, text in product(chosen, Collection, words):
         asked = TextQuery(collection=where, text=text, spaces=some, limit=100)
-        hits = await canon.text.search(asked)
-        told[repr(asked)] = sorted((h.passage.id, h.passage.text) for h in hits)
+        found = await canon.text.search(asked)
+        told[repr(asked)] = sorted((h.id, sorted(h.shares)) for h in found.hits)
     return told

@@ -28,6 +28,8 @@ _CODES: Final[dict[str, tuple[int, str]]] = {
     "scene.in-progress": (-32004, "IN_PROGRESS"),
     "limits.rate": (-32005, "RATE_LIMITED"),
     "call.deadline": (-32005, "DEADLINE_EXCEEDED"),
+    "document.too-slow": (-32005, "DEADLINE_EXCEEDED"),
+    "document.no-reader": (-32005, "UNAVAILABLE"),
     "ledger.busy": (-32005, "BUSY"),
     "canon.contended": (-32005, "BUSY"),
     "ledger.closed": (-32005, "UNAVAILABLE"),

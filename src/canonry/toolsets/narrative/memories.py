@@ -1,5 +1,6 @@
 """Memory tools: what one character believes; kept by the MemoryManager, told to two roles only."""
 
+from collections.abc import Sequence
 from typing import Any, Final
 
 from canonry.domain.memories import Memory
@@ -26,14 +27,14 @@ from canonry.toolsets.narrative.schemas import (
     nullable,
     obj,
 )
-from canonry.usecases.assemble_context import MEANING_MISSING
 from canonry.usecases.caller import Caller
 from canonry.usecases.canon import Canon
+from canonry.usecases.find_passages import MEANING_MISSING, WORDS_MISSING
 from canonry.usecases.keep_memory import Recollection, keep_memory
 from canonry.usecases.recall_memories import recall_memories
 from canonry.usecases.receipts import the_made
 
-BY_WORDS: Final = "keywords"
+BY_WORDS, BY_MEANING, BY_BOTH = "keywords", "meaning", "both"
 
 
 async def _create(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
@@ -65,8 +66,8 @@ async def _retrieve(canon: Canon, caller: Caller, arguments: Arguments) -> Reply
     )
     metadata: dict[str, Any] = {"considered": found.considered, "meaning": None, "degraded": []}
     if query is not None:
-        metadata["meaning"] = BY_WORDS
-        metadata["degraded"] = [MEANING_MISSING, *found.degraded]
+        metadata["meaning"] = _searched_by(found.degraded)
+        metadata["degraded"] = list(found.degraded)
     return {
         "memories": [
             {**present_memory(memory), "score": score} for memory, score in found.memories
@@ -74,6 +75,13 @@ async def _retrieve(canon: Canon, caller: Caller, arguments: Arguments) -> Reply
         "total": found.total,
         "metadata": metadata,
     }
+
+
+def _searched_by(degraded: Sequence[str]) -> str | None:
+    """By what the memories were compared with the query; None: by nothing."""
+    if MEANING_MISSING not in degraded:
+        return BY_MEANING if WORDS_MISSING in degraded else BY_BOTH
+    return None if WORDS_MISSING in degraded else BY_WORDS
 
 
 TOOLS: Final[tuple[Tool, ...]] = (
@@ -99,7 +107,7 @@ TOOLS: Final[tuple[Tool, ...]] = (
                 "metadata": obj(
                     {
                         "considered": COUNT,
-                        "meaning": nullable(enum(BY_WORDS)),
+                        "meaning": nullable(enum(BY_WORDS, BY_MEANING, BY_BOTH)),
                         "degraded": array(TEXT),
                     }
                 ),

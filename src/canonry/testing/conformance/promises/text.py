@@ -11,7 +11,7 @@ TEXT: Final[Mapping[str, Requirement]] = {
         because="Recall is what the agent sees of the past.",
     ),
     "text:search:score": Requirement(
-        promise="Scores lie in (0, 1], fall along the hits, and `terms` are words that matched.",
+        promise="Scores lie in (0, 1], fall along the hits, and `shares` are terms that matched.",
         because="Scores of several recalls are weighed against each other.",
     ),
     "text:search:ties": Requirement(
@@ -21,6 +21,14 @@ TEXT: Final[Mapping[str, Requirement]] = {
     "text:search:words": Requirement(
         promise="Words are those of canonry.domain.words: case, accents and ligatures folded.",
         because="Every backend must find the same.",
+    ),
+    "text:search:forms": Requirement(
+        promise="Other forms of a word, a slip in a long one, and `begun*` find it.",
+        because="People write from memory, and inflect.",
+    ),
+    "text:search:phrases": Requirement(
+        promise="Passages in which the words of a quoted phrase follow each other come first.",
+        because="Who quotes remembers the very words.",
     ),
     "text:search:frequent": Requirement(
         promise="A word that every passage holds still finds passages.",

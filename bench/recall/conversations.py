@@ -1,0 +1,99 @@
+"""Conversations with questions whose answering turns are known."""
+
+import json
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+HERE = Path(__file__).parent
+CRD3 = HERE.parents[2] / "shared/data/crd3"
+EPISODES = ("C1E001", "C1E002")
+WORDS_IN_A_SENTENCE = 5
+
+_SENTENCE_END = re.compile(r"(?<=[.!?])\s+")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Said:
+    """A turn: where it stands, who says it, what is said."""
+
+    thread: str
+    place: int
+    speaker: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Question:
+    """A question of some kind, with the numbers of the turns that answer it."""
+
+    kind: str
+    text: str
+    answers: frozenset[int]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Conversation:
+    """Turns that are searched together, and what is asked about them."""
+
+    turns: tuple[Said, ...]
+    questions: tuple[Question, ...]
+
+
+def embedded_text(turns: tuple[Said, ...], number: int) -> str:
+    """What is embedded for a turn: who says what, after what was said just before."""
+    turn = turns[number]
+    before = turns[number - 1] if number and turns[number - 1].thread == turn.thread else None
+    return "\n".join(f"{each.speaker}: {each.text}" for each in (before, turn) if each)
+
+
+def crd3() -> Conversation | None:
+    """Both episodes together, or None where they are absent; the kind is the episode."""
+    if not CRD3.is_dir():
+        return None
+    turns: list[Said] = []
+    questions: list[Question] = []
+    for episode in EPISODES:
+        first = len(turns)
+        told: Any = json.loads((CRD3 / f"{episode}.json").read_text("utf-8"))
+        for place, turn in enumerate(told["TURNS"]):
+            speaker, text = "/".join(turn["NAMES"]), " ".join(turn["UTTERANCES"])
+            turns.append(Said(thread=episode, place=place, speaker=speaker, text=text))
+        chunks: Any = json.loads((CRD3 / f"{episode}.aligned-4.json").read_text("utf-8"))
+        for chunk in chunks:
+            span = chunk["ALIGNMENT"]
+            answers = range(first + span["TURN START"], first + span["TURN END"] + 1)
+            question = Question(kind=episode, text=chunk["CHUNK"], answers=frozenset(answers))
+            questions.append(question)
+    return Conversation(turns=tuple(turns), questions=tuple(questions))
+
+
+def by_sentence(conversation: Conversation) -> Conversation:
+    """The same, asked by single sentences; of the turns that answer the whole some answer each."""
+    questions = [
+        Question(kind=question.kind, text=sentence, answers=question.answers)
+        for question in conversation.questions
+        for sentence in _SENTENCE_END.split(question.text)
+        if len(sentence.split()) >= WORDS_IN_A_SENTENCE
+    ]
+    return Conversation(turns=conversation.turns, questions=tuple(questions))
+
+
+def written(name: str) -> Conversation:
+    """A dialogue of our own: `tuning` or `heldout`."""
+    told: Any = json.loads((HERE / f"{name}.json").read_text("utf-8"))
+    turns: list[Said] = []
+    for number, turn in enumerate(told["turns"]):
+        said = Said(thread=turn["scene"], place=number, speaker=turn["speaker"], text=turn["text"])
+        turns.append(said)
+    number_of = {turn["id"]: number for number, turn in enumerate(told["turns"])}
+    questions = [
+        Question(
+            kind=each["kind"],
+            text=each["question"],
+            answers=frozenset(number_of[turn] for turn in each["evidence"]),
+        )
+        for each in told["questions"]
+    ]
+    return Conversation(turns=tuple(turns), questions=tuple(questions))

@@ -1,0 +1,91 @@
+"""Keywords alone: BM25 over stems, as the text view scores them, and the outside reference."""
+
+import math
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bench.recall.conversations import Conversation
+from canonry.domain.ranking import Asked
+from canonry.domain.stems import asked_stems, is_near, stems_of
+
+K1, B = 1.2, 0.75
+CORRECTED = 0.7
+"""What a term counts that stands for another one, misspelled."""
+
+
+class Keywords:
+    """Every turn's stems, and where each stem occurs."""
+
+    def __init__(self, conversation: Conversation) -> None:
+        counts = [Counter(stems_of(turn.text)) for turn in conversation.turns]
+        self._n = len(counts)
+        self._length = [count.total() for count in counts]
+        self._mean = sum(self._length) / self._n
+        self._found: dict[str, list[tuple[int, int]]] = defaultdict(list)
+        for number, count in enumerate(counts):
+            for stem, times in count.items():
+                self._found[stem].append((number, times))
+
+    def search(self, text: str) -> tuple[Asked, Mapping[int, Mapping[str, float]]]:
+        """What was asked, and what each turn found scores by each term."""
+        stems = asked_stems(text)
+        hits: dict[int, dict[str, float]] = defaultdict(dict)
+        possible: dict[str, float] = {}
+        for stem in stems:
+            possible[stem] = self._idf(len(self._found.get(stem, ()))) * (K1 + 1)
+            for found, share in self._meant(stem):
+                idf = self._idf(len(self._found[found])) * share
+                for number, times in self._found[found]:
+                    norm = times + K1 * (1 - B + B * self._length[number] / self._mean)
+                    score = idf * times * (K1 + 1) / norm
+                    hits[number][stem] = max(score, hits[number].get(stem, 0.0))
+        strongest = max((sum(terms.values()) for terms in hits.values()), default=0.0)
+        return Asked(terms=possible, strongest=strongest), hits
+
+    def _meant(self, stem: str) -> Sequence[tuple[str, float]]:
+        if stem in self._found:
+            return [(stem, 1.0)]
+        alike = (s for s in self._found if s[0] == stem[0] and is_near(stem, s))
+        return [(each, CORRECTED) for each in alike]
+
+    def _idf(self, found_in: int) -> float:
+        return math.log(1 + (self._n - found_in + 0.5) / (found_in + 0.5))
+
+
+def in_order(hits: Mapping[int, Mapping[str, float]]) -> Sequence[int]:
+    """The turns found, by the sum of their terms."""
+    return sorted(hits, key=lambda number: (-sum(hits[number].values()), number))
+
+
+class Reference:
+    """bm25s as its documentation shows it, with English stop words and Snowball stems."""
+
+    def __init__(self, texts: Sequence[str]) -> None:
+        self._bm25s: Any = import_module("bm25s")
+        self._stemmer = import_module("Stemmer").Stemmer("english")
+        self._index = self._bm25s.BM25()
+        self._index.index(self._tokens(texts), show_progress=False)
+
+    def search(self, text: str) -> Sequence[int]:
+        """The turns that share a stem with the question, best first."""
+        tokens = self._tokens([text], ids=False)[0]
+        known = [token for token in tokens if token in self._index.vocab_dict]
+        if not known:
+            return []
+        scores: NDArray[np.float32] = self._index.get_scores(known)
+        order = np.argsort(-scores, kind="stable")
+        return [int(number) for number in order if scores[number] > 0]
+
+    def _tokens(self, texts: Sequence[str], *, ids: bool = True) -> Any:
+        return self._bm25s.tokenize(
+            list(texts),
+            stopwords="en",
+            stemmer=self._stemmer,
+            return_ids=ids,
+            show_progress=False,
+        )

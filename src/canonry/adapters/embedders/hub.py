@@ -1,0 +1,94 @@
+"""Embedders from a model hub, through a library that fetches and runs the model (an extra)."""
+
+import asyncio
+import threading
+from collections.abc import Callable, Sequence
+from enum import StrEnum
+from importlib import import_module
+from typing import Any, TypeAlias
+
+from typing_extensions import override
+
+from canonry.adapters.embedders.unavailability import unavailable
+from canonry.adapters.embedders.unit_vectors import unit_vector
+from canonry.ports.embedder import Embedder, EmbeddingModel, Purpose, Vector
+
+_Encode: TypeAlias = Callable[[Sequence[str], Purpose], Sequence[Sequence[float]]]
+
+
+class Library(StrEnum):
+    """Who runs the model, by the name of its package."""
+
+    FASTEMBED = "fastembed"
+    SENTENCE_TRANSFORMERS = "sentence_transformers"
+
+
+class HubEmbedder(Embedder):
+    """A model by its name on the hub, fetched by the library when it is first used."""
+
+    def __init__(self, *, library: Library, name: str, dimensions: int, version: str = "1") -> None:
+        """`version` is the operator's: raise it when the hub serves other weights."""
+        self._library = library
+        self._model = EmbeddingModel(name=name, version=version, dimensions=dimensions)
+        self._loading = threading.Lock()
+        self._encode: _Encode | None = None
+
+    @property
+    @override
+    def model(self) -> EmbeddingModel:
+        return self._model
+
+    @override
+    async def embed(self, texts: Sequence[str], purpose: Purpose) -> Sequence[Vector]:
+        return await asyncio.to_thread(self._embed, texts, purpose) if texts else []
+
+    @override
+    async def close(self) -> None:
+        self._encode = None
+
+    def _embed(self, texts: Sequence[str], purpose: Purpose) -> Sequence[Vector]:
+        encode = self._load()
+        try:
+            rows = [[float(number) for number in row] for row in encode(texts, purpose)]
+        except Exception as error:  # the libraries promise no class of errors
+            message = "the model failed on these texts; look at the library's own log"
+            raise unavailable(message, model=self._model.name) from error
+        if any(len(row) != self._model.dimensions for row in rows) or len(rows) != len(texts):
+            message = "the model makes vectors of another size: set its dimensions"
+            raise unavailable(message, model=self._model.name)
+        return [unit_vector(row) for row in rows]
+
+    def _load(self) -> _Encode:
+        with self._loading:
+            if self._encode is None:
+                try:
+                    package = import_module(self._library)
+                    self._encode = _opened(self._library, package, self._model.name)
+                except ImportError as error:
+                    message = f"install the package {self._library}, or set another embedder"
+                    raise unavailable(message, package=str(self._library)) from error
+                except Exception as error:  # what a download or a broken file raises is its own
+                    message = "the model cannot be fetched or opened; check its name and the net"
+                    raise unavailable(message, model=self._model.name) from error
+            return self._encode
+
+
+def _opened(library: Library, package: Any, name: str) -> _Encode:
+    match library:
+        case Library.FASTEMBED:
+            model = package.TextEmbedding(model_name=name)
+
+            def by_fastembed(texts: Sequence[str], purpose: Purpose) -> Any:
+                embed = model.query_embed if purpose is Purpose.QUERY else model.passage_embed
+                return list(embed(list(texts)))
+
+            return by_fastembed
+        case Library.SENTENCE_TRANSFORMERS:
+            transformer = package.SentenceTransformer(name)
+
+            def by_transformers(texts: Sequence[str], purpose: Purpose) -> Any:
+                asks = purpose is Purpose.QUERY
+                named = "query" if asks and "query" in transformer.prompts else None
+                return transformer.encode(list(texts), prompt_name=named)
+
+            return by_transformers

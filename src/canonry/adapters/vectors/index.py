@@ -1,0 +1,222 @@
+"""The embedded index: what is published is searched by clusters, what is not is searched exactly.
+
+Every candidate is looked up among the rows before it is returned, so that what another process
+has removed or replaced is never found, whichever version of the index is mapped.
+"""
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from threading import Lock
+from typing import Final
+
+import apsw
+from typing_extensions import override
+
+from canonry.adapters.vectors import rows
+from canonry.adapters.vectors.faults import translated
+from canonry.adapters.vectors.owner import owning
+from canonry.adapters.vectors.published import Published
+from canonry.adapters.vectors.publishing import SCANNED_WHOLE, publish
+from canonry.adapters.vectors.searching import Search
+from canonry.adapters.vectors.tail import Tail
+from canonry.domain.errors import BrokenInvariant, Unavailable
+from canonry.ports.embedder import EmbeddingModel
+from canonry.ports.views.vectors import (
+    VectorBatch,
+    VectorHit,
+    VectorQuery,
+    Vectors,
+    VectorStatus,
+)
+
+FILE: Final = "recall.db"
+LOCK: Final = "recall.lock"
+WAITING: Final = 4096
+"""So many vectors may wait for the next version of the index, or an eighth of the last one."""
+
+_SHARE: Final = 8
+_SEARCHED_EXACTLY: Final = 200_000
+
+
+@dataclass(slots=True)
+class _Opened:
+    """What a process has of one model: the version it maps, if any, and the rows after it."""
+
+    path: Path | None
+    published: Published | None
+    tail: Tail
+    lock: Lock = field(default_factory=Lock)
+
+
+class FolderVectors(Vectors):
+    """Vectors in a folder that several processes may share."""
+
+    def __init__(
+        self, folder: Path, *, waiting: int = WAITING, scanned_whole: int = SCANNED_WHOLE
+    ) -> None:
+        """Use the folder, which is made when something is written.
+
+        A space with more than `scanned_whole` vectors is searched by clusters.
+        """
+        self._folder = folder
+        self._waiting = waiting
+        self._scanned_whole = scanned_whole
+        self._rows = rows.Rows(folder / FILE)
+        self._lock = Lock()
+        self._opened: dict[int, _Opened] = {}
+
+    @override
+    async def apply(self, batch: VectorBatch) -> None:
+        _require_size(batch)
+        await asyncio.to_thread(self._apply, batch)
+
+    @override
+    async def search(self, query: VectorQuery) -> Sequence[VectorHit]:
+        if query.limit < 1 or len(query.vector) != 4 * query.model.dimensions:
+            return []
+        return await asyncio.to_thread(self._search, query)
+
+    @override
+    async def status(self) -> Sequence[VectorStatus]:
+        return await asyncio.to_thread(self._status)
+
+    @override
+    async def tend(self, model: EmbeddingModel) -> bool:
+        return await asyncio.to_thread(self._tend, model)
+
+    @override
+    async def drop(self, model: EmbeddingModel | None = None) -> None:
+        await asyncio.to_thread(self._drop, model)
+
+    @override
+    async def close(self) -> None:
+        self._forget()
+
+    def _apply(self, batch: VectorBatch) -> None:
+        with translated(), self._rows.writing() as db:
+            rows.write(db, batch)
+
+    def _search(self, query: VectorQuery) -> Sequence[VectorHit]:
+        with translated(), self._rows.reading() as db:
+            m = rows.model_number(db, query.model)
+            if m is None:
+                return []
+            opened = self._current(db, m, query.model)
+            return Search(db, m, query, opened.published, opened.tail).hits()
+
+    def _status(self) -> Sequence[VectorStatus]:
+        with translated(), self._rows.reading() as db:
+            return [
+                VectorStatus(
+                    model=model,
+                    count=rows.count(db, m),
+                    cursor=cursor,
+                    waiting=rows.count(db, m, after=self._mapped(db, m, model)),
+                )
+                for m, model, cursor in rows.models(db)
+            ]
+
+    def _mapped(self, db: apsw.Connection, m: int, model: EmbeddingModel) -> int:
+        published = self._open(db, m, model).published
+        return published.newest if published is not None else 0
+
+    def _tend(self, model: EmbeddingModel) -> bool:
+        with translated(), owning(self._folder / LOCK) as owned:
+            if not owned:
+                return False
+            with self._rows.reading() as db:
+                m = rows.model_number(db, model)
+                if m is None or not self._due(db, m, model):
+                    return False
+                last = max(self._versions(m), default=(0, None))[0]
+                target = self._folder / f"recall-{m}-{last + 1:08}.index"
+                publish(db, m, model, target, scanned_whole=self._scanned_whole)
+            for number, path in self._versions(m):
+                if number <= last:
+                    _remove(path)
+            return True
+
+    def _due(self, db: apsw.Connection, m: int, model: EmbeddingModel) -> bool:
+        published = self._open(db, m, model).published
+        size, newest = (0, 0) if published is None else (len(published), published.newest)
+        waiting = rows.count(db, m, after=newest)
+        removed = size + waiting - rows.count(db, m)
+        return max(waiting, removed) > max(self._waiting, size // _SHARE)
+
+    def _current(self, db: apsw.Connection, m: int, model: EmbeddingModel) -> _Opened:
+        opened = self._open(db, m, model)
+        with opened.lock:
+            if not len(opened.tail):
+                waiting = rows.count(db, m, after=opened.tail.after)
+                if waiting > _SEARCHED_EXACTLY:
+                    message = "the vector index is being built; search by words meanwhile"
+                    raise Unavailable("vectors.unavailable", message)
+            opened.tail.read_on(db)
+        return opened
+
+    def _open(self, db: apsw.Connection, m: int, model: EmbeddingModel) -> _Opened:
+        """The newest version that is whole; a damaged one is as good as none."""
+        with self._lock:
+            paths = [path for _, path in sorted(self._versions(m), reverse=True)]
+            opened = self._opened.get(m)
+            if opened is not None and opened.path == (paths[0] if paths else None):
+                return opened
+            published = None
+            for path in paths[:1]:
+                published = _whole(path, rows.identity(db), model)
+            after = 0 if published is None else published.newest
+            opened = _Opened(
+                path=paths[0] if paths else None,
+                published=published,
+                tail=Tail(m, after, model.dimensions),
+            )
+            self._opened[m] = opened
+            return opened
+
+    def _versions(self, m: int) -> list[tuple[int, Path]]:
+        found = self._folder.glob(f"recall-{m}-*.index")
+        return [(int(path.stem.rpartition("-")[2]), path) for path in found]
+
+    def _drop(self, model: EmbeddingModel | None) -> None:
+        with translated():
+            if model is None:
+                self._forget()
+                for path in self._folder.glob("recall*"):
+                    if path.name != LOCK:
+                        path.unlink(missing_ok=True)
+                return
+            with self._rows.writing() as db:
+                m = rows.model_number(db, model)
+                if m is not None:
+                    rows.forget(db, m)
+            self._forget()
+
+    def _forget(self) -> None:
+        with self._lock:
+            self._opened.clear()
+        self._rows.close()
+
+
+def _whole(path: Path, origin: str, model: EmbeddingModel) -> Published | None:
+    try:
+        published = Published(path)
+    except (Unavailable, OSError, ValueError, KeyError):
+        return None
+    fits = published.origin == origin and published.model == asdict(model)
+    return published if fits else None
+
+
+def _remove(path: Path) -> None:
+    try:
+        path.unlink()
+    except OSError:
+        return  # a process that maps it may keep it; the next owner tries again
+
+
+def _require_size(batch: VectorBatch) -> None:
+    size = 4 * batch.model.dimensions
+    if any(len(entry.vector) != size for entry in batch.entries):
+        message = "a vector has not as many dimensions as its model"
+        raise BrokenInvariant("vectors.wrong-size", message)

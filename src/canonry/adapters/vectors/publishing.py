@@ -1,0 +1,189 @@
+"""Publishing: the owner writes a new version of the index beside the old one and renames it.
+
+A process that dies meanwhile leaves a file behind that nobody reads and the next owner removes.
+"""
+
+import json
+import os
+import zlib
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict
+from itertools import groupby, islice
+from pathlib import Path
+from typing import Any, Final
+
+import apsw
+import numpy as np
+
+from canonry.adapters.vectors import rows
+from canonry.adapters.vectors.clusters import assigned, centres_of, how_many
+from canonry.adapters.vectors.codes import Codes, Numbers, encoded
+from canonry.adapters.vectors.published import ALIGNED, MAGIC
+from canonry.ports.embedder import EmbeddingModel
+
+SCANNED_WHOLE: Final = 32_768
+"""A space with so many vectors or fewer has no clusters."""
+
+_READ_AT_ONCE: Final = 4096
+
+
+class _Writer:
+    """Writes arrays one after the other and remembers where each is."""
+
+    def __init__(self, path: Path) -> None:
+        self._file = path.open("wb")
+        self._checksum = 0
+        self._at = 0
+        self._arrays: dict[str, Any] = {}
+
+    def begin(self, name: str, kind: str, *width: int) -> None:
+        self._write(bytes(-self._at % ALIGNED))
+        self._arrays[name] = {"offset": self._at, "kind": kind, "shape": [0, *width]}
+
+    def extend(self, name: str, values: np.ndarray[Any, Any]) -> None:
+        entry = self._arrays[name]
+        entry["shape"][0] += len(values)
+        self._write(np.ascontiguousarray(values, dtype=entry["kind"]).tobytes())
+
+    def finish(self, header: Mapping[str, Any]) -> None:
+        text = json.dumps({**header, "arrays": self._arrays}).encode()
+        checks = zlib.crc32(text), self._checksum
+        with self._file as file:
+            file.write(text + len(text).to_bytes(8, "little"))
+            file.write(b"".join(check.to_bytes(4, "little") for check in checks) + MAGIC)
+            file.flush()
+            os.fsync(file.fileno())
+
+    def close(self) -> None:
+        self._file.close()
+
+    def _write(self, data: bytes) -> None:
+        self._file.write(data)
+        self._checksum = zlib.crc32(data, self._checksum)
+        self._at += len(data)
+
+
+class _Layout:
+    """Where each space came to lie, and the arrays that are small enough to wait in memory."""
+
+    def __init__(self, dimensions: int, scanned_whole: int) -> None:
+        self._scanned_whole = scanned_whole
+        self.spaces: dict[str, dict[str, list[int]]] = {}
+        self.runs: dict[str, list[list[int]]] = {}
+        self.numbers: list[Numbers] = []
+        self.scales: list[Any] = []
+        self.centres: list[Any] = [np.empty((0, dimensions), dtype=np.float32)]
+        self.starts: list[Numbers] = []
+        self.rows = 0
+        self.clusters = 0
+
+    def add(self, collection: str, space: str, numbers: Numbers, codes: Codes) -> Numbers:
+        """Place a space; the order in which its vectors are to be written."""
+        start, first, order = self.rows, self.clusters, np.arange(len(codes), dtype=np.int64)
+        self.rows += len(codes)
+        if len(codes) > self._scanned_whole:
+            centres = centres_of(codes, how_many(len(codes)))
+            groups = assigned(codes, centres)
+            order = np.argsort(groups, kind="stable")
+            bounds = np.searchsorted(groups[order], np.arange(len(centres) + 1))
+            # One bound more than clusters: the extra centre keeps both arrays in step.
+            self.centres.extend((centres, np.zeros_like(centres[:1])))
+            self.starts.append(bounds + start)
+            self.clusters += len(centres) + 1
+        region = [start, self.rows, first, max(0, self.clusters - first - 1)]
+        self.spaces.setdefault(collection, {})[space] = region
+        self._run(collection, region)
+        self.numbers.append(numbers[order])
+        self.scales.append(codes.scales[order])
+        return order
+
+    def _run(self, collection: str, region: list[int]) -> None:
+        runs = self.runs.setdefault(collection, [])
+        if region[3] == 0 and runs and runs[-1][3] == 0 and runs[-1][1] == region[0]:
+            runs[-1] = [runs[-1][0], region[1], 0, 0]
+        else:
+            runs.append(list(region))
+
+
+def publish(
+    db: apsw.Connection,
+    m: int,
+    model: EmbeddingModel,
+    target: Path,
+    *,
+    scanned_whole: int = SCANNED_WHOLE,
+) -> None:
+    """Write the index of a model as it is now to `target`, which appears whole or not at all."""
+    newest = rows.newest(db)
+    writer = _Writer(temporary(target))
+    try:
+        layout = _Layout(model.dimensions, scanned_whole)
+        writer.begin("values", "|i1", model.dimensions)
+        for (collection, space), numbers, codes in _spaces(db, m, model.dimensions, newest):
+            order = layout.add(collection, space, numbers, codes)
+            for low in range(0, len(order), _READ_AT_ONCE):
+                writer.extend("values", codes.values[order[low : low + _READ_AT_ONCE]])
+        _write_small(writer, layout, model.dimensions)
+        header = {
+            "model": asdict(model),
+            "origin": rows.identity(db),
+            "newest": newest,
+            "spaces": layout.spaces,
+            "runs": layout.runs,
+        }
+        writer.finish(header)
+        temporary(target).replace(target)
+    finally:
+        writer.close()
+        temporary(target).unlink(missing_ok=True)
+    _sync_folder(target.parent)
+
+
+def temporary(target: Path) -> Path:
+    """Where a version is written before it is published."""
+    return target.with_suffix(".new")
+
+
+def _write_small(writer: _Writer, layout: _Layout, dimensions: int) -> None:
+    numbers = np.concatenate(layout.numbers or [np.empty(0, dtype=np.int64)])
+    positions = np.argsort(numbers, kind="stable")
+    small: tuple[tuple[str, str, tuple[int, ...], list[Any]], ...] = (
+        ("scales", "<f4", (), layout.scales),
+        ("numbers", "<i8", (), [numbers]),
+        ("sorted", "<i8", (), [numbers[positions]]),
+        ("positions", "<i8", (), [positions]),
+        ("centres", "<f4", (dimensions,), layout.centres),
+        ("starts", "<i8", (), layout.starts),
+    )
+    for name, kind, width, parts in small:
+        writer.begin(name, kind, *width)
+        for part in parts:
+            writer.extend(name, part)
+
+
+def _spaces(
+    db: apsw.Connection, m: int, dimensions: int, newest: int
+) -> Iterator[tuple[tuple[str, str], Numbers, Codes]]:
+    stream = rows.by_space(db, m, newest)
+    for place, group in groupby(stream, key=lambda row: (row[0], row[1])):
+        numbers: list[int] = []
+        blocks: list[Codes] = []
+        while block := list(islice(group, _READ_AT_ONCE)):
+            numbers.extend(row[2] for row in block)
+            blocks.append(encoded(rows.floats([row[3] for row in block], dimensions)))
+        codes = Codes(
+            values=np.concatenate([block.values for block in blocks]),
+            scales=np.concatenate([block.scales for block in blocks]),
+        )
+        blocks.clear()
+        yield place, np.array(numbers, dtype=np.int64), codes
+
+
+def _sync_folder(folder: Path) -> None:
+    if os.name != "posix":
+        return
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)

@@ -1,0 +1,301 @@
+"""Rows: the vectors in a SQLite file of their own, as half-precision floats.
+
+Numbers of rows only ever grow, so that whoever knows the rows up to a number reads the rest.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from threading import Lock
+from typing import Any, Final
+
+import apsw
+import numpy as np
+
+from canonry.adapters.vectors.codes import Floats
+from canonry.adapters.vectors.faults import corrupt
+from canonry.ports.embedder import EmbeddingModel
+from canonry.ports.views.vectors import VectorBatch, VectorEntry
+
+APPLICATION: Final = 0x43414E56
+VERSION: Final = 1
+_BUSY_MS: Final = 10_000
+_ASKED_AT_ONCE: Final = 500
+_ROW: Final = "SELECT n, id, part, collection, space, scene, vector FROM vectors"
+_SCHEMA: Final = """
+CREATE TABLE identity (id TEXT NOT NULL) STRICT;
+INSERT INTO identity VALUES (lower(hex(randomblob(16))));
+CREATE TABLE models (
+  m INTEGER PRIMARY KEY, name TEXT NOT NULL, version TEXT NOT NULL, dimensions INTEGER NOT NULL,
+  digest TEXT NOT NULL, cursor TEXT NOT NULL, UNIQUE (name, version, dimensions, digest)
+) STRICT;
+CREATE TABLE vectors (
+  n INTEGER PRIMARY KEY AUTOINCREMENT, m INTEGER NOT NULL, id TEXT NOT NULL,
+  part INTEGER NOT NULL, collection TEXT NOT NULL, space TEXT NOT NULL, scene TEXT, source TEXT,
+  vector BLOB NOT NULL
+) STRICT;
+CREATE UNIQUE INDEX vectors_by_id ON vectors (m, id, part);
+CREATE INDEX vectors_by_space ON vectors (m, collection, space, n);
+CREATE INDEX vectors_by_source ON vectors (m, source, n) WHERE source IS NOT NULL;
+CREATE TABLE about (
+  m INTEGER NOT NULL, entity TEXT NOT NULL, n INTEGER NOT NULL, PRIMARY KEY (m, entity, n)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX about_by_row ON about (n);
+"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Row:
+    """A vector with its number, and what tells whether a query may find it."""
+
+    n: int
+    id: str
+    part: int
+    collection: str
+    space: str
+    scene: str | None
+    vector: bytes
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Connected:
+    db: apsw.Connection
+    file: tuple[int, int] | None
+
+
+class Rows:
+    """Reads and writes through connections of its own, each used by one thread at a time."""
+
+    def __init__(self, path: Path) -> None:
+        """Use the file at `path`, which is made when something is written."""
+        self._path = path
+        self._idle: list[_Connected] = []
+        self._lock = Lock()
+
+    def reading(self) -> AbstractContextManager[apsw.Connection]:
+        """A connection that sees one state of the file throughout."""
+        return self._transaction("BEGIN")
+
+    def writing(self) -> AbstractContextManager[apsw.Connection]:
+        """A connection whose changes are kept if nothing is raised."""
+        return self._transaction("BEGIN IMMEDIATE")
+
+    def close(self) -> None:
+        """Close every connection that nobody uses."""
+        with self._lock:
+            while self._idle:
+                self._idle.pop().db.close()
+
+    @contextmanager
+    def _transaction(self, begin: str) -> Iterator[apsw.Connection]:
+        connected = self._idle_connection() or self._connect()
+        db = connected.db
+        try:
+            db.execute(begin)
+            yield db
+            db.execute("COMMIT")
+        except BaseException:
+            db.close()  # which rolls back what is open
+            raise
+        with self._lock:
+            self._idle.append(connected)
+
+    def _idle_connection(self) -> _Connected | None:
+        """One that is open on the file that now has the name; another process may drop it."""
+        with self._lock:
+            while self._idle:
+                connected = self._idle.pop()
+                if connected.file == _file_at(self._path):
+                    return connected
+                connected.db.close()
+        return None
+
+    def _connect(self) -> _Connected:
+        self._path.parent.mkdir(parents=True, exist_ok=True)
+        db = apsw.Connection(str(self._path))
+        try:
+            db.set_busy_timeout(_BUSY_MS)
+            _prepare(db)
+            # The index may be lost at any time, so that it need not outlive a failure of power.
+            db.execute("PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL")
+            db.execute("PRAGMA secure_delete = ON")  # freed pages are overwritten
+        except BaseException:
+            db.close()
+            raise
+        return _Connected(db=db, file=_file_at(self._path))
+
+
+def _file_at(path: Path) -> tuple[int, int] | None:
+    try:
+        found = path.stat()
+    except FileNotFoundError:
+        return None
+    return found.st_dev, found.st_ino
+
+
+def _prepare(db: apsw.Connection) -> None:
+    if _number(db, "PRAGMA user_version") != VERSION:
+        db.execute("BEGIN IMMEDIATE")
+        try:
+            if _number(db, "SELECT count(*) FROM sqlite_schema") == 0:
+                db.execute(_SCHEMA)
+                db.pragma("application_id", APPLICATION)
+                db.pragma("user_version", VERSION)
+        finally:
+            db.execute("COMMIT")
+    marks = _number(db, "PRAGMA user_version"), _number(db, "PRAGMA application_id")
+    if marks != (VERSION, APPLICATION):
+        raise corrupt()
+
+
+def _number(db: apsw.Connection, sql: str, *bound: Any) -> int:
+    row: Any = db.execute(sql, bound).fetchone()
+    return int(row[0] or 0)
+
+
+def identity(db: apsw.Connection) -> str:
+    """The name of this file and of no other, for files that are made from it."""
+    row: Any = db.execute("SELECT id FROM identity").fetchone()
+    return str(row[0])
+
+
+def model_number(db: apsw.Connection, model: EmbeddingModel) -> int | None:
+    """The number that a model has in this file."""
+    sql = "SELECT m FROM models WHERE name = ? AND version = ? AND dimensions = ? AND digest = ?"
+    row: Any = db.execute(sql, _bound(model)).fetchone()
+    return None if row is None else int(row[0])
+
+
+def models(db: apsw.Connection) -> Sequence[tuple[int, EmbeddingModel, str]]:
+    """Every model with its number and cursor."""
+    sql = "SELECT m, name, version, dimensions, digest, cursor FROM models ORDER BY m"
+    return [
+        (
+            m,
+            EmbeddingModel(name=name, version=v, dimensions=size, digest=digest or None),
+            cursor,
+        )
+        for m, name, v, size, digest, cursor in list[Any](db.execute(sql))
+    ]
+
+
+def write(db: apsw.Connection, batch: VectorBatch) -> None:
+    """Take in a batch."""
+    db.execute(
+        "INSERT INTO models (name, version, dimensions, digest, cursor) VALUES (?, ?, ?, ?, ?)"
+        " ON CONFLICT DO UPDATE SET cursor = excluded.cursor",
+        (*_bound(batch.model), batch.cursor),
+    )
+    m = model_number(db, batch.model)
+    gone = {*batch.removed, *(entry.id for entry in batch.entries)}
+    for i in gone:
+        numbers = "SELECT n FROM vectors WHERE m = ? AND id = ?"
+        db.execute(f"DELETE FROM about WHERE n IN ({numbers})", (m, i))  # noqa: S608 - constant
+        db.execute("DELETE FROM vectors WHERE m = ? AND id = ?", (m, i))
+    for entry in batch.entries:
+        n = _insert(db, m, entry)
+        about = [(m, entity, n) for entity in sorted(set(entry.entities))]
+        db.executemany("INSERT INTO about (m, entity, n) VALUES (?, ?, ?)", about)
+
+
+def forget(db: apsw.Connection, m: int) -> None:
+    """Drop a model."""
+    for table in ("about", "vectors", "models"):
+        db.execute(f"DELETE FROM {table} WHERE m = ?", (m,))  # noqa: S608 - names are constants
+
+
+def count(db: apsw.Connection, m: int, *, after: int = 0) -> int:
+    """How many vectors of a model there are, or how many with a higher number."""
+    if after:
+        # The plus keeps the query on the numbers: no index on models is of use for the few last.
+        return _number(db, "SELECT count(*) FROM vectors WHERE n > ? AND +m = ?", after, m)
+    return _number(db, "SELECT count(*) FROM vectors WHERE m = ?", m)
+
+
+def newest(db: apsw.Connection) -> int:
+    """The highest number given so far."""
+    return _number(db, "SELECT max(n) FROM vectors")
+
+
+def after(db: apsw.Connection, m: int, n: int) -> Iterator[Row]:
+    """The rows of a model with a higher number, in order."""
+    sql = f"{_ROW} WHERE n > ? AND +m = ? ORDER BY n"
+    return (_row(row) for row in db.execute(sql, (n, m)))
+
+
+def by_number(db: apsw.Connection, numbers: Sequence[int]) -> Mapping[int, Row]:
+    """The rows that are still there."""
+    found: dict[int, Row] = {}
+    for start in range(0, len(numbers), _ASKED_AT_ONCE):
+        some = numbers[start : start + _ASKED_AT_ONCE]
+        marks = ",".join("?" * len(some))
+        sql = f"{_ROW} WHERE n IN ({marks})"
+        found.update({row[0]: _row(row) for row in list[Any](db.execute(sql, some))})
+    return found
+
+
+def numbers_about(db: apsw.Connection, m: int, entities: frozenset[str]) -> set[int]:
+    """The rows that name any of the entities."""
+    sql = "SELECT n FROM about WHERE m = ? AND entity = ?"
+    return {row[0] for entity in entities for row in list[Any](db.execute(sql, (m, entity)))}
+
+
+def numbers_from(db: apsw.Connection, m: int, source: str) -> set[int]:
+    """The rows that come from a source."""
+    sql = "SELECT n FROM vectors WHERE m = ? AND source = ?"
+    return {row[0] for row in list[Any](db.execute(sql, (m, source)))}
+
+
+def by_space(db: apsw.Connection, m: int, newest: int) -> Iterator[tuple[str, str, int, bytes]]:
+    """Collection, space, number and vector of every row up to `newest`, spaces together."""
+    sql = (
+        "SELECT collection, space, n, vector FROM vectors INDEXED BY vectors_by_space"
+        " WHERE m = ? AND n <= ? ORDER BY collection, space, n"
+    )
+    return iter(db.execute(sql, (m, newest)))
+
+
+def halves(vector: bytes) -> bytes:
+    """A vector of the port in half precision."""
+    return np.frombuffer(vector, dtype="<f4").astype("<f2").tobytes()
+
+
+def floats(stored: Sequence[bytes], dimensions: int) -> Floats:
+    """Vectors as they are stored, as floats.
+
+    Raises:
+        Unavailable: `vectors.corrupt`, one has another size.
+    """
+    if any(len(one) != 2 * dimensions for one in stored):
+        raise corrupt()
+    joined = np.frombuffer(b"".join(stored), dtype="<f2").astype(np.float32)
+    return joined.reshape(len(stored), dimensions)
+
+
+def _insert(db: apsw.Connection, m: int | None, entry: VectorEntry) -> int:
+    bound = (
+        m,
+        entry.id,
+        entry.part,
+        str(entry.collection),
+        entry.space,
+        entry.scene_id,
+        entry.source_id,
+        halves(entry.vector),
+    )
+    db.execute(
+        "INSERT INTO vectors (m, id, part, collection, space, scene, source, vector)"
+        " VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+        bound,
+    )
+    return db.last_insert_rowid()
+
+
+def _bound(model: EmbeddingModel) -> tuple[str, str, int, str]:
+    return model.name, model.version, model.dimensions, model.digest or ""
+
+
+def _row(row: Any) -> Row:
+    n, i, part, collection, space, scene, vector = row
+    return Row(n=n, id=i, part=part, collection=collection, space=space, scene=scene, vector=vector)

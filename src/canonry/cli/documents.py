@@ -1,0 +1,169 @@
+"""`canonry import documents`: rulebooks, lore and notes become sources with citable snippets."""
+
+import asyncio
+import json
+from collections.abc import Coroutine, Sequence
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Any, Final
+
+import click
+
+from canonry.bootstrap.settings import Settings
+from canonry.bootstrap.stores import open_kept_store
+from canonry.cli.operator import operator
+from canonry.cli.options import settings_from, store_options
+from canonry.cli.progress import progress
+from canonry.domain.errors import CanonryError, InvalidInput
+from canonry.domain.excerpts import DocumentType
+from canonry.domain.policy import NAME_MAX
+from canonry.domain.provenance import CanonLevel
+from canonry.domain.sources import SourceType
+from canonry.ports.document_reader import DocumentLimits
+from canonry.usecases.import_documents import GivenDocument, ImportedDocument, import_document
+from canonry.usecases.transcripts import plain
+
+KINDS: Final = {
+    ".md": DocumentType.MARKDOWN,
+    ".markdown": DocumentType.MARKDOWN,
+    ".pdf": DocumentType.PDF,
+    ".text": DocumentType.PLAIN,
+    ".txt": DocumentType.PLAIN,
+}
+"""Which kind of document a file is, by the end of its name."""
+
+LEVELS: Final = ("proposed", "canon", "authoritative")
+
+EPILOG = """\
+\b
+Examples:
+  canonry import documents rules.pdf house-rules.md --universe Exandria
+  canonry import documents old.txt --charset windows-1252 --universe Exandria \\
+      --source-type lore --level canon
+
+\b
+What becomes of it: each file a source, known by the file's name; its text is cut at sections,
+paragraphs and sentences into snippets of about 500 tokens, which can be searched and cited as
+snippet:ID. A file that was imported already adds nothing; a changed one adds its snippets behind
+those of the older version, which stay.
+"""
+
+
+@click.command("documents", epilog=EPILOG)
+@click.argument(
+    "files",
+    type=click.Path(path_type=Path, exists=True, dir_okay=False),
+    nargs=-1,
+    required=True,
+)
+@click.option("--universe", required=True, metavar="NAME", help="Found by its name, or made.")
+@click.option(
+    "--source-type",
+    type=click.Choice([each.value for each in SourceType]),
+    default=SourceType.RULEBOOK.value,
+    show_default=True,
+    help="What the documents are.",
+)
+@click.option(
+    "--level",
+    type=click.Choice(LEVELS),
+    default=CanonLevel.AUTHORITATIVE.value,
+    show_default=True,
+    help="How far they are true.",
+)
+@click.option("--charset", metavar="NAME", help="Of texts that are not in UTF-8.")
+@click.option(
+    "--agent-type", default="CanonKeeper", show_default=True, help="Role of the importer."
+)
+@click.option("--json", "as_json", is_flag=True, help="Print JSON for programs.")
+@store_options
+def documents(
+    *,
+    files: tuple[Path, ...],
+    universe: str,
+    source_type: str,
+    level: str,
+    charset: str | None,
+    agent_type: str,
+    as_json: bool,
+    **given: Any,
+) -> None:
+    """Cut text, Markdown and PDF files into snippets that proposals can cite."""
+    if not 0 < len(plain(universe)) <= NAME_MAX:
+        raise click.UsageError(f"--universe takes a name of 1 to {NAME_MAX} characters")
+    done = asyncio.run(
+        _import(
+            settings_from(given),
+            agent_type,
+            [(path, _kind_of(path)) for path in files],
+            charset,
+            universe=plain(universe),
+            source_type=SourceType(source_type),
+            level=CanonLevel(level),
+        )
+    )
+    if as_json:
+        click.echo(json.dumps([asdict(each) for each in done], sort_keys=True))
+        return
+    for each in done:
+        known = each.snippets - each.added
+        already = f", {known} were there already" if known else ""
+        click.echo(f"{each.name}  (source {each.source_id})")
+        click.echo(f"  {each.added:6} snippets added{already}")
+
+
+def _kind_of(path: Path) -> DocumentType:
+    kind = KINDS.get(path.suffix.lower())
+    if kind is None:
+        message = f"{path} is of no kind that can be read; it may end with {', '.join(KINDS)}"
+        raise InvalidInput("document.unknown-kind", message, path=str(path))
+    return kind
+
+
+def _read(path: Path, kind: DocumentType, charset: str | None) -> GivenDocument:
+    limit = DocumentLimits().bytes
+    try:
+        with path.open("rb") as file:
+            data = file.read(limit + 1)
+    except OSError as error:
+        message = f"{path} cannot be read: {error.strerror}"
+        raise InvalidInput("document.unreadable", message, path=str(path)) from error
+    name = plain(path.name)[:NAME_MAX]
+    title = plain(path.stem)[:NAME_MAX] or name
+    return GivenDocument(name=name, title=title, data=data, kind=kind, charset=charset)
+
+
+async def _import(
+    settings: Settings,
+    agent_type: str,
+    files: Sequence[tuple[Path, DocumentType]],
+    charset: str | None,
+    **source: Any,
+) -> list[ImportedDocument]:
+    store = await open_kept_store(settings)
+    caller = operator("canonry import documents", agent_type=agent_type)
+    try:
+        with progress("importing snippets") as told:
+
+            async def tell(done: float, total: float | None, message: str) -> None:
+                del message  # the bar says it
+                told(int(done), None if total is None else int(total))
+
+            told_caller = replace(caller, progress=tell)
+            done = []
+            for path, kind in files:
+                given = _read(path, kind, charset)
+                importing = import_document(store.canon, told_caller, given, **source)
+                done.append(await _named(given.name, importing))
+            return done
+    finally:
+        await store.close()
+
+
+async def _named(name: str, importing: Coroutine[Any, Any, ImportedDocument]) -> ImportedDocument:
+    """The same, with the file's name in front of what is wrong with it."""
+    try:
+        return await importing
+    except CanonryError as error:
+        message = f"{name}: {error.message}"
+        raise type(error)(error.code, message, **error.details) from error

@@ -1,0 +1,164 @@
+"""Keywords: what a passage scores by the words of a query, the same formula in every backend.
+
+It is BM25 over stems. A word that nobody uses stands for those that it may be a misspelling of, a
+beginning ("kragh*") for all words that begin so. A phrase in double quotes counts as a term of its
+own where its words follow each other, and for as much as all of them can add apart: so passages
+that hold it come before those that only hold its words.
+"""
+
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final, TypeAlias
+
+from canonry.domain.ranking import Asked
+from canonry.domain.stems import asked_stems, is_near, phrases_in, prefixes_in
+
+K1: Final = 1.2
+B: Final = 0.75
+CORRECTED: Final = 0.7
+"""What a term counts that stands for another one, misspelled."""
+SOUGHT_MAX: Final = 256
+"""So many terms of a query are looked up."""
+DOUBTED_MAX: Final = 8
+"""So many words that nobody uses are taken for misspelled."""
+DOUBTED_LENGTH: Final = 4
+SLIPS_MAX: Final = 2
+MEANT_MAX: Final = 16
+"""So many words stand for one that is misspelled, or for a beginning; the most frequent ones."""
+
+Shares: TypeAlias = dict[str, float]
+"""What each term of the query adds to the score of a passage."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sought:
+    """What a query looks for: stems, beginnings of words, and phrases as stems in a row."""
+
+    stems: tuple[str, ...]
+    begun: tuple[str, ...] = ()
+    phrases: tuple[tuple[str, ...], ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Figures:
+    """Passages searched, their mean length, and in how many of them each stem occurs."""
+
+    passages: int
+    length: float
+    found_in: Mapping[str, int]
+
+    def worth(self, found_in: int) -> float:
+        """The most that a word can add which stands in so many passages."""
+        left = max(self.passages - found_in, 0)
+        return math.log(1 + (left + 0.5) / (found_in + 0.5)) * (K1 + 1)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Measure:
+    """What the words of a passage are worth to a query.
+
+    `meant` leads from a stem to the terms that it stands for; `most` tells what a term can add.
+    """
+
+    meant: Mapping[str, Sequence[tuple[str, float]]]
+    phrases: Sequence[tuple[tuple[str, ...], float]]
+    most: Mapping[str, float]
+    length: float
+
+    def shares(self, stems: Sequence[str]) -> Shares:
+        """What each term of the query adds to the score of a passage with these stems."""
+        counts: dict[str, int] = {}
+        for stem in stems:
+            if stem in self.meant:
+                counts[stem] = counts.get(stem, 0) + 1
+        shares: Shares = {}
+        if not counts:
+            return shares
+        slack = K1 * (1 - B + B * len(stems) / self.length)
+        for stem, times in counts.items():
+            for term, worth in self.meant[stem]:
+                share = worth * times / (times + slack)
+                if share > shares.get(term, 0.0):
+                    shares[term] = share
+        for phrase, worth in self.phrases:
+            if _holds(stems, phrase):
+                shares[named(phrase)] = worth
+        return shares
+
+    def asked(self, best: Mapping[str, float]) -> Asked:
+        """What ranking has to know of the query; `best` are the shares of the first passage."""
+        return Asked(terms=self.most, strongest=sum(best.values()))
+
+
+def sought_in(text: str) -> Sought:
+    """What `text` looks for."""
+    begun = prefixes_in(text)
+    covered = frozenset(asked_stems(" ".join(begun))) if begun else frozenset()
+    stems = [stem for stem in asked_stems(text) if stem not in covered][:SOUGHT_MAX]
+    return Sought(stems=tuple(stems), begun=begun, phrases=phrases_in(text))
+
+
+def doubted(sought: Sought, found_in: Mapping[str, int]) -> tuple[str, ...]:
+    """The stems that occur nowhere and are long enough to be misspelled."""
+    unknown = (s for s in sought.stems if not found_in.get(s) and len(s) >= DOUBTED_LENGTH)
+    return tuple(unknown)[:DOUBTED_MAX]
+
+
+def alike(stem: str, vocabulary: Iterable[tuple[str, int]]) -> Iterator[tuple[str, int]]:
+    """Those words, with their counts, that `stem` may be a misspelling of."""
+    letters = set(stem)
+    for other, n in vocabulary:
+        if other[0] != stem[0] or len(letters.symmetric_difference(other)) > 2 * SLIPS_MAX:
+            continue  # far cheaper than the distance, and rules out most
+        if is_near(stem, other):
+            yield other, n
+
+
+def most_frequent(words: Iterable[tuple[str, int]]) -> dict[str, int]:
+    """The few words that stand for another one."""
+    ordered = sorted(words, key=lambda word: (-word[1], word[0]))
+    return dict(ordered[:MEANT_MAX])
+
+
+def measure(
+    sought: Sought,
+    figures: Figures,
+    *,
+    corrected: Mapping[str, Iterable[str]],
+    begun: Mapping[str, Iterable[str]],
+) -> Measure:
+    """What words are worth; `corrected` and `begun` name the words that a term stands for."""
+    found_in = figures.found_in
+    meant: dict[str, list[tuple[str, float]]] = {}
+    most: dict[str, float] = {}
+    for stem in sought.stems:
+        most[stem] = figures.worth(found_in.get(stem, 0))
+        meant.setdefault(stem, []).append((stem, most[stem]))
+        for other in corrected.get(stem, ()):
+            worth = CORRECTED * figures.worth(found_in.get(other, 0))
+            meant.setdefault(other, []).append((stem, worth))
+    for beginning in sought.begun:
+        words = tuple(begun.get(beginning, ()))
+        term = f"{beginning}*"
+        most[term] = figures.worth(sum(found_in.get(word, 0) for word in words))
+        for word in words:
+            meant.setdefault(word, []).append((term, most[term]))
+    phrases = []
+    for phrase in sought.phrases:
+        worth = sum(figures.worth(found_in.get(stem, 0)) for stem in phrase)
+        most[named(phrase)] = worth
+        phrases.append((phrase, worth))
+    return Measure(meant=meant, phrases=phrases, most=most, length=figures.length)
+
+
+def named(phrase: Sequence[str]) -> str:
+    """A phrase as a term is told."""
+    return f'"{" ".join(phrase)}"'
+
+
+def _holds(stems: Sequence[str], phrase: tuple[str, ...]) -> bool:
+    """Whether the stems of a phrase follow each other somewhere."""
+    size = len(phrase)
+    starts = (n for n, stem in enumerate(stems) if stem == phrase[0])
+    return any(tuple(stems[n : n + size]) == phrase for n in starts)

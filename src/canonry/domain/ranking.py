@@ -1,0 +1,289 @@
+"""Ranking: in which order found passages are shown, from keywords, meaning and their neighbours.
+
+Keywords and meaning each see one passage at a time, and turns of a conversation are short: what a
+question is about often stands in the turn before, or is spread over twenty of them. So a passage
+also counts what stands near it, and less the farther away it stands. A word counts once however
+often the neighbours repeat it: by its best place, which keeps a name that everybody says from
+drowning the rest.
+
+Laws:
+- A limit is a prefix: taking the first n is what a limit of n means.
+- The order of arrival changes nothing, each passage comes once, and ties are broken by id.
+- No signal of a passage, nor of its neighbours, lowers its score by growing.
+- A passage whose signals are all zero, and which stands near none, scores zero.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from operator import add, itemgetter
+from types import MappingProxyType
+from typing import Final, NamedTuple, TypeAlias
+
+from canonry.domain.words import terms_of
+
+Signals: TypeAlias = list[float]
+"""A figure for each candidate of one thread, in the order of their places."""
+
+_Parts: TypeAlias = tuple[float, float, float, float, float, float]
+"""What keywords, meaning, neighbours, names, importance and recency add to a strength."""
+
+
+_NO_TERMS: Final[Mapping[str, float]] = MappingProxyType({})
+_NAME_LENGTH: Final = 3
+"""Shorter words of a name ("of", "de") name nobody."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Strengths:
+    """How much each signal counts, for one class of query; keywords are the measure and count 1.
+
+    `possible` is the share of the best keyword score that any passage could have in the scale that
+    keywords are measured by; the rest is the best score found. Measured by what is possible, a
+    question whose words hardly occur leaves the order to its meaning.
+    """
+
+    meaning: float
+    meaning_alone: float
+    named: float
+    possible: float
+
+
+POINTED: Final = Strengths(meaning=1.0, meaning_alone=1.0, named=0.2, possible=1.0)
+"""For a short question: few turns answer it, and who said it matters."""
+
+BROAD: Final = Strengths(meaning=1.0, meaning_alone=0.0, named=0.1, possible=0.0)
+"""For a long description: a stretch of conversation answers it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RankingWeights:
+    """The formula's figures; `bench/recall` states what they were chosen on.
+
+    `reach` is what remains of a signal one place on. A query of at most `few` terms is pointed,
+    one of at least `many` is broad, and between them the strengths change evenly.
+    """
+
+    pointed: Strengths = POINTED
+    broad: Strengths = BROAD
+    few: int = 6
+    many: int = 14
+    reach: float = 0.93
+    keywords_alone: float = 0.5
+    unrelated: float = 0.2
+    """A similarity up to this says nothing."""
+    importance: float = 0.0
+    recency: float = 0.0
+    pool: int = 128
+    """Passages that keywords and meaning each find for a pointed query; twice that for a broad."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """What is known of a query: its terms, each with the most that a passage can score by it.
+
+    Terms that occur nowhere belong to it. `strongest` is the best keyword score among all passages
+    searched; it is part of the query so that a passage's score does not depend on who else is
+    ranked with it.
+    """
+
+    terms: Mapping[str, float]
+    strongest: float
+
+
+class Candidate(NamedTuple):
+    """A passage to rank: what it scores by each term, and how similar in meaning it is.
+
+    `thread` and `place` say where it stands: turn 7 of a scene. `named` is 1 where the query names
+    who speaks or whom it is about. A neighbour that nothing found may be a candidate as well.
+    A tuple, because hundreds are made for each query, and a frozen dataclass takes five times as
+    long to make.
+    """
+
+    id: str
+    thread: str | None = None
+    place: int = 0
+    terms: Mapping[str, float] = _NO_TERMS
+    similarity: float = 0.0
+    named: float = 0.0
+    importance: float = 0.0
+    recency: float = 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Why:
+    """Why a passage was found, in parts that sum up to `strength`.
+
+    `terms` are those of its own with what each adds, strongest first; `nearby` is what the turns
+    around it add.
+    """
+
+    terms: tuple[tuple[str, float], ...]
+    similarity: float
+    keywords: float
+    meaning: float
+    nearby: float
+    named: float
+    importance: float
+    recency: float
+
+    @property
+    def strength(self) -> float:
+        """The sum of all parts."""
+        own = self.keywords + self.meaning + self.nearby
+        return own + self.named + self.importance + self.recency
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ranked:
+    """A passage in its order; `score` in [0, 1) is its strength squeezed."""
+
+    id: str
+    score: float
+    why: Why
+
+
+def breadth(terms: int, weights: RankingWeights) -> float:
+    """0 for a pointed question, 1 for a broad description, growing with the number of terms."""
+    return min(1.0, max(0.0, (terms - weights.few) / (weights.many - weights.few)))
+
+
+def strengths_for(terms: int, weights: RankingWeights) -> Strengths:
+    """The strengths for a query of so many terms."""
+    share = breadth(terms, weights)
+
+    def between(pointed: float, broad: float) -> float:
+        return (1 - share) * pointed + share * broad
+
+    low, high = weights.pointed, weights.broad
+    return Strengths(
+        meaning=between(low.meaning, high.meaning),
+        meaning_alone=between(low.meaning_alone, high.meaning_alone),
+        named=between(low.named, high.named),
+        possible=between(low.possible, high.possible),
+    )
+
+
+def pool_for(terms: int, weights: RankingWeights) -> int:
+    """How many passages each of keywords and meaning should find for ranking."""
+    return round(weights.pool * (1 + breadth(terms, weights)))
+
+
+def rank_passages(
+    asked: Asked,
+    candidates: Iterable[Candidate],
+    weights: RankingWeights,
+    *,
+    limit: int | None = None,
+) -> Sequence[Ranked]:
+    """Each candidate once, strongest first; with a limit only so many of them."""
+    known = {candidate.id: candidate for candidate in candidates}
+    strengths = strengths_for(len(asked.terms), weights)
+    most = strengths.possible * sum(asked.terms.values())
+    most += (1 - strengths.possible) * asked.strongest
+    scale = 1 / most if most > 0 else 0.0
+    found: list[tuple[float, str, Candidate, _Parts]] = []
+    for stretch in _stretches(known.values()):
+        own = [sum(each.terms.values()) for each in stretch]
+        sense = [max(0.0, each.similarity - weights.unrelated) for each in stretch]
+        words, around = own, sense
+        if len(stretch) > 1:
+            fading = _fading(stretch, weights.reach)
+            words, around = _words_nearby(stretch, fading), _nearby(sense, fading)
+        by_words = scale / (1 + weights.keywords_alone)
+        by_sense = strengths.meaning / (1 + strengths.meaning_alone)
+        for n, each in enumerate(stretch):
+            parts = (
+                own[n] * scale,
+                sense[n] * strengths.meaning,
+                max(0.0, words[n] - own[n]) * by_words + (around[n] - sense[n]) * by_sense,
+                each.named * strengths.named,
+                each.importance * weights.importance,
+                each.recency * weights.recency,
+            )
+            strength = sum(parts)
+            found.append((-strength / (1 + strength), each.id, each, parts))
+    found.sort(key=itemgetter(0, 1))
+    return [
+        Ranked(id=each.id, score=-score, why=_why(each, parts, scale))
+        for score, _, each, parts in found[:limit]
+    ]
+
+
+def _why(candidate: Candidate, parts: _Parts, scale: float) -> Why:
+    keywords, meaning, nearby, named, importance, recency = parts
+    terms = sorted(candidate.terms.items(), key=lambda pair: (-pair[1], pair[0]))
+    return Why(
+        terms=tuple((term, value * scale) for term, value in terms),
+        similarity=candidate.similarity,
+        keywords=keywords,
+        meaning=meaning,
+        nearby=nearby,
+        named=named,
+        importance=importance,
+        recency=recency,
+    )
+
+
+def _stretches(candidates: Iterable[Candidate]) -> Iterable[Sequence[Candidate]]:
+    """The candidates of each thread by place; whoever stands in none stands alone."""
+    threads: dict[str, list[Candidate]] = defaultdict(list)
+    for candidate in candidates:
+        if candidate.thread is None:
+            yield (candidate,)
+        else:
+            threads[candidate.thread].append(candidate)
+    for members in threads.values():
+        yield sorted(members, key=lambda each: (each.place, each.id))
+
+
+def _fading(stretch: Sequence[Candidate], reach: float) -> Signals:
+    """What remains of a signal from each candidate to the next."""
+    return [float(reach ** (after.place - before.place)) for before, after in pairwise(stretch)]
+
+
+def _words_nearby(stretch: Sequence[Candidate], fading: Signals) -> Signals:
+    """For each candidate, the sum of what each term counts at its best place around it."""
+    signals: dict[str, Signals] = {}
+    for n, candidate in enumerate(stretch):
+        for term, value in candidate.terms.items():
+            if term not in signals:
+                signals[term] = [0.0] * len(stretch)
+            signals[term][n] = value
+    total = [0.0] * len(stretch)
+    for _, signal in sorted(signals.items()):
+        total = list(map(add, total, _nearby(signal, fading)))
+    return total
+
+
+def _nearby(signal: Signals, fading: Signals) -> Signals:
+    """The strongest of each signal and its neighbours', each as far as it fades on the way."""
+    best = list(signal)
+    last = best[0]
+    for n, fade in enumerate(fading, 1):
+        last *= fade
+        if last > best[n]:
+            best[n] = last
+        else:
+            last = best[n]
+    last = best[-1]
+    for n in range(len(fading) - 1, -1, -1):
+        last *= fading[n]
+        if last > best[n]:
+            best[n] = last
+        else:
+            last = best[n]
+    return best
+
+
+def naming(asked: frozenset[str], names: Iterable[str]) -> float:
+    """1 where the words asked hold a whole name, or any word of it that could be a name; else 0.
+
+    Names and words are cut alike, by `canonry.domain.words`.
+    """
+    return float(
+        any(
+            len(word) >= _NAME_LENGTH and word in asked for name in names for word in terms_of(name)
+        )
+    )

@@ -1,0 +1,112 @@
+"""The vectors port: finding passages by the likeness of their meaning; it suggests, never decides.
+
+It is rebuilt from the records at any time: losing it loses nothing, and no write waits for it.
+"""
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from canonry.domain.ids import SpaceId
+from canonry.domain.passages import Collection
+from canonry.ports.embedder import EmbeddingModel, Vector
+from canonry.ports.views.state import Spaces
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VectorEntry:
+    """The vector of a passage, or of one part of a long one, with what it is filtered by."""
+
+    id: str
+    part: int = 0
+    collection: Collection
+    space: SpaceId
+    entities: tuple[str, ...] = ()
+    scene_id: str | None = None
+    source_id: str | None = None
+    vector: Vector
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VectorBatch:
+    """What becomes of the vectors of one model, all or nothing, and how far the log is read then.
+
+    The entries of an id replace all that it had; an id that is removed has none. `cursor` is for
+    the caller alone to understand.
+    """
+
+    model: EmbeddingModel
+    entries: Sequence[VectorEntry] = ()
+    removed: Sequence[str] = ()
+    cursor: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VectorQuery:
+    """Passages of one collection near to `vector`, which `model` made.
+
+    `entities` selects passages that name any of them; `without_scene` leaves one scene out.
+    """
+
+    model: EmbeddingModel
+    vector: Vector
+    collection: Collection
+    spaces: Spaces = None
+    entities: frozenset[str] = frozenset()
+    source_id: str | None = None
+    without_scene: str | None = None
+    limit: int = 10
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VectorHit:
+    """A passage found; `similarity` is the inner product, between -1 and 1."""
+
+    id: str
+    part: int
+    similarity: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VectorStatus:
+    """How many vectors of a model there are, how far the log is read, and what is not yet fast."""
+
+    model: EmbeddingModel
+    count: int
+    cursor: str
+    waiting: int
+
+
+class Vectors(Protocol):
+    """Every method may raise Unavailable: `vectors.unavailable`, or `vectors.corrupt`.
+
+    Callers go on with words and say so; `drop` mends what is corrupt, and indexing begins anew.
+    """
+
+    @abstractmethod
+    async def apply(self, batch: VectorBatch) -> None:
+        """Take in a batch; the next search finds it, also from another process."""
+
+    @abstractmethod
+    async def search(self, query: VectorQuery) -> Sequence[VectorHit]:
+        """The nearest passages, nearest first, ties by id and part; none for an unknown model."""
+
+    @abstractmethod
+    async def status(self) -> Sequence[VectorStatus]:
+        """What is there of each model, in order of their first batches."""
+
+    @abstractmethod
+    async def tend(self, model: EmbeddingModel) -> bool:
+        """Make what was taken in fast to search if it is time; whoever indexes calls it often.
+
+        Whether anything was done; of several processes one does it, and nobody waits.
+        """
+
+    @abstractmethod
+    async def drop(self, model: EmbeddingModel | None = None) -> None:
+        """Forget a model and its vectors; without one everything, also what is corrupt."""
+
+    @abstractmethod
+    async def close(self) -> None:
+        """Let go of files; closing twice is allowed."""

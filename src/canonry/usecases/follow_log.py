@@ -1,0 +1,100 @@
+"""Follow the log: what was written to every space since a cursor, for views outside the store."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final, Self
+
+from canonry.domain.canon import ids_of
+from canonry.domain.commits import ORIGIN, Commit, Position
+from canonry.domain.encoding import decode_json, encode_json
+from canonry.domain.entries import Erased
+from canonry.domain.ids import SpaceId
+from canonry.ports.records.ledger import Ledger
+
+_SPACES: Final = 500
+_COMMITS: Final = 100
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LogCursor:
+    """How far each space is read; `complete` once everything had been read at some moment."""
+
+    complete: bool = False
+    positions: Mapping[SpaceId, Position] = field(default_factory=dict[SpaceId, Position])
+
+    @classmethod
+    def read(cls, text: str) -> Self:
+        """The cursor that `text` holds; the beginning if it holds none."""
+        try:
+            found = decode_json(text.encode())
+            positions = {SpaceId(k): Position(int(v)) for k, v in found["positions"].items()}
+            return cls(complete=bool(found["complete"]), positions=positions)
+        except (ValueError, KeyError, TypeError, AttributeError):
+            return cls()
+
+    def written(self) -> str:
+        """The cursor as text."""
+        return encode_json({"complete": self.complete, "positions": self.positions}).decode()
+
+    def at(self, space: SpaceId) -> Position:
+        """The position up to which `space` is read."""
+        return self.positions.get(space, ORIGIN)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Followed:
+    """The things that commits are about, in the order in which they were first named."""
+
+    ids: Sequence[str]
+    erasing: frozenset[SpaceId]
+    cursor: LogCursor
+    commits: int
+    waiting: int
+
+
+async def heads_of(ledger: Ledger) -> Mapping[SpaceId, Position]:
+    """Where every space stands."""
+    found: dict[SpaceId, Position] = {}
+    after: SpaceId | None = None
+    while page := await ledger.heads(after=after, limit=_SPACES):
+        found.update({head.space: head.position for head in page})
+        after = page[-1].space
+    return found
+
+
+async def follow_log(ledger: Ledger, cursor: LogCursor, *, ids: int) -> Followed:
+    """Commits past `cursor`, space by space, until they are about `ids` things or more.
+
+    `waiting` counts the commits that are left then; the new cursor is complete where none is.
+    """
+    positions, heads = dict(cursor.positions), await heads_of(ledger)
+    found: dict[str, None] = {}
+    erasing: set[SpaceId] = set()
+    commits = 0
+    for space, head in heads.items():
+        while positions.get(space, ORIGIN) < head and len(found) < ids:
+            after = positions.get(space, ORIGIN)
+            page = await ledger.read(space, after=after, limit=_COMMITS)
+            if not page:
+                break
+            for commit in page:
+                found.update(dict.fromkeys(ids_in(commit)))
+                if any(isinstance(entry, Erased) for entry in commit.entries):
+                    erasing.add(space)
+                positions[space] = commit.position
+                commits += 1
+                if len(found) >= ids:
+                    break
+    waiting = sum(max(0, head - positions.get(space, ORIGIN)) for space, head in heads.items())
+    return Followed(
+        ids=tuple(found),
+        erasing=frozenset(erasing),
+        cursor=LogCursor(complete=cursor.complete or waiting == 0, positions=positions),
+        commits=commits,
+        waiting=waiting,
+    )
+
+
+def ids_in(commit: Commit) -> Sequence[str]:
+    """The things that a commit is about."""
+    return [thing_id for entry in commit.entries for thing_id in ids_of(entry)]

@@ -1,0 +1,65 @@
+"""A local endpoint for embeddings: a real HTTP server whose answers a test writes down."""
+
+import json
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+
+@dataclass
+class Said:
+    """What the server answers next, in order, and what it was asked; then it embeds."""
+
+    statuses: list[int] = field(default_factory=list)
+    body: bytes | None = None
+    asked: list[Mapping[str, Any]] = field(default_factory=list)
+    keys: list[str | None] = field(default_factory=list)
+    url: str = ""
+
+
+def embedding_of(text: str) -> list[float]:
+    """A vector of three numbers that tells texts apart."""
+    return [float(len(text)), float(text.count("a")), 1.0]
+
+
+def answer_to(request: Mapping[str, Any]) -> bytes:
+    """The vectors of a request, in an order that only `index` reveals."""
+    texts = request["input"]
+    data = [{"index": i, "embedding": embedding_of(text)} for i, text in enumerate(texts)]
+    return json.dumps({"object": "list", "data": data[::-1]}).encode()
+
+
+@contextmanager
+def an_endpoint() -> Iterator[Said]:
+    """Serve on a free port of this machine."""
+    said = Said()
+
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def do_POST(self) -> None:
+            length = int(self.headers["Content-Length"])
+            request = json.loads(self.rfile.read(length))
+            said.asked.append({"path": self.path, **request})
+            said.keys.append(self.headers.get("Authorization"))
+            status = said.statuses.pop(0) if said.statuses else 200
+            body = said.body if said.body is not None else answer_to(request)
+            self.send_response(status)
+            self.send_header("Content-Length", str(len(body)))
+            self.send_header("Retry-After", "0")
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - its name
+            return
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        said.url = f"http://127.0.0.1:{server.server_address[1]}/v1/"
+        thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
+        thread.start()
+        yield said
+        server.shutdown()
+        thread.join()

@@ -1,0 +1,98 @@
+"""Hub models: the library that runs them may be missing, fail, or serve another size."""
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from canonry.adapters.embedders import HubEmbedder, Library
+from canonry.domain.errors import Unavailable
+from canonry.ports.embedder import Purpose
+from tests.adapters.embedders.likeness import numbers
+
+pytestmark = pytest.mark.anyio
+
+FASTEMBED = """
+class TextEmbedding:
+    def __init__(self, model_name):
+        if model_name != "small":
+            raise ValueError(model_name)
+    def query_embed(self, texts):
+        return ([3.0, 4.0] for _ in texts)
+    def passage_embed(self, texts):
+        return ([0.0, 2.0] for _ in texts)
+"""
+SENTENCE_TRANSFORMERS = """
+class SentenceTransformer:
+    prompts = {"query": "query: "}
+    def __init__(self, name):
+        pass
+    def encode(self, texts, prompt_name):
+        if "break" in texts:
+            raise RuntimeError("private words")
+        return [[1.0, 0.0] if prompt_name else [0.0, 1.0] for _ in texts]
+"""
+
+
+@pytest.fixture(autouse=True)
+def _libraries(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "fastembed.py").write_text(FASTEMBED)
+    (tmp_path / "sentence_transformers.py").write_text(SENTENCE_TRANSFORMERS)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    for library in Library:
+        monkeypatch.delitem(sys.modules, library, raising=False)
+
+
+@pytest.mark.parametrize(
+    ("library", "query", "passage"),
+    [
+        (Library.FASTEMBED, (0.6, 0.8), (0.0, 1.0)),
+        (Library.SENTENCE_TRANSFORMERS, (1.0, 0.0), (0.0, 1.0)),
+    ],
+)
+async def test_queries_and_passages_are_told_apart(
+    library: Library, query: tuple[float, ...], passage: tuple[float, ...]
+) -> None:
+    embedder = HubEmbedder(library=library, name="small", dimensions=2)
+
+    (asked,) = await embedder.embed(["a"], Purpose.QUERY)
+    (kept,) = await embedder.embed(["a"], Purpose.PASSAGE)
+    await embedder.close()
+
+    assert numbers(asked) == pytest.approx(query)
+    assert numbers(kept) == pytest.approx(passage)
+    assert embedder.model.name == "small"
+    assert await embedder.embed([], Purpose.QUERY) == []
+
+
+async def refusal(embedder: HubEmbedder, text: str = "a") -> Unavailable:
+    """The error of embedding a text."""
+    with pytest.raises(Unavailable) as caught:
+        await embedder.embed([text], Purpose.QUERY)
+    assert caught.value.code == "embedder.unavailable"
+    return caught.value
+
+
+async def test_a_missing_library_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "fastembed", None)
+    embedder = HubEmbedder(library=Library.FASTEMBED, name="small", dimensions=2)
+
+    assert "install the package fastembed" in (await refusal(embedder)).message
+
+
+async def test_a_model_that_cannot_be_fetched_is_unavailable() -> None:
+    embedder = HubEmbedder(library=Library.FASTEMBED, name="none", dimensions=2)
+
+    assert "cannot be fetched" in (await refusal(embedder)).message
+
+
+async def test_a_failure_of_the_model_tells_nothing_of_the_texts() -> None:
+    embedder = HubEmbedder(library=Library.SENTENCE_TRANSFORMERS, name="small", dimensions=2)
+
+    assert "private" not in str(await refusal(embedder, "break"))
+
+
+async def test_vectors_of_another_size_name_the_setting() -> None:
+    embedder = HubEmbedder(library=Library.FASTEMBED, name="small", dimensions=3)
+
+    assert "dimensions" in (await refusal(embedder)).message

@@ -1,0 +1,133 @@
+"""Reading texts: which bytes are which characters, and where Markdown has its sections."""
+
+import codecs
+
+import pytest
+
+from canonry.adapters.readers import LocalReader
+from canonry.domain.errors import InvalidInput
+from canonry.domain.excerpts import DocumentType, Part
+from canonry.ports.document_reader import DocumentLimits
+
+pytestmark = pytest.mark.anyio
+
+PLAIN, MARKDOWN = DocumentType.PLAIN, DocumentType.MARKDOWN
+WORD = "caf\u00e9 \u9f8d"
+
+
+async def text_of(data: bytes, charset: str | None = None) -> str:
+    (part,) = await LocalReader().read(data, PLAIN, charset=charset)
+    return part.text
+
+
+async def sections_of(text: str) -> list[tuple[str | None, str]]:
+    parts = await LocalReader().read(text.encode(), MARKDOWN)
+    return [(part.section, part.text) for part in parts]
+
+
+async def refusal(
+    data: bytes, charset: str | None = None, limits: DocumentLimits | None = None
+) -> str:
+    with pytest.raises(InvalidInput) as refused:
+        await LocalReader(limits).read(data, PLAIN, charset=charset)
+    return refused.value.code
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        WORD.encode(),
+        codecs.BOM_UTF8 + WORD.encode(),
+        codecs.BOM_UTF16_LE + WORD.encode("utf-16-le"),
+        codecs.BOM_UTF16_BE + WORD.encode("utf-16-be"),
+        codecs.BOM_UTF32_LE + WORD.encode("utf-32-le"),
+        codecs.BOM_UTF32_BE + WORD.encode("utf-32-be"),
+    ],
+)
+async def test_the_byte_order_mark_says_the_encoding_and_utf_8_is_the_default(data: bytes) -> None:
+    assert await text_of(data) == WORD
+
+
+async def test_a_charset_is_taken_at_its_word() -> None:
+    assert await text_of(b"caf\xe9", "windows-1252") == "caf\u00e9"
+    assert await text_of("\u9f8d".encode("shift_jis"), "shift_jis") == "\u9f8d"
+
+
+async def test_the_mark_outranks_the_charset() -> None:
+    assert await text_of(codecs.BOM_UTF8 + WORD.encode(), "windows-1252") == WORD
+
+
+@pytest.mark.parametrize("charset", [None, "ascii", "no-such-charset", "zlib", "rot13"])
+async def test_an_encoding_is_never_guessed(charset: str | None) -> None:
+    assert await refusal(b"caf\xe9", charset) == "document.encoding"
+
+
+async def test_half_a_character_is_refused() -> None:
+    assert await refusal(codecs.BOM_UTF16_LE + b"\x00\xd8a\x00") == "document.encoding"
+    assert await refusal(codecs.BOM_UTF16_LE + b"a") == "document.encoding"
+
+
+async def test_nul_is_no_text() -> None:
+    assert await refusal(b"a\0b") == "document.not-text"
+    assert await refusal(b"\x89PNG\r\n\0\0") == "document.not-text"
+    assert await refusal(b"a\0b", "utf-8") == "document.not-text"
+
+
+async def test_a_document_that_says_nothing_is_refused() -> None:
+    assert await refusal(b"") == "document.empty"
+    assert await refusal(b" \n") == "document.empty"
+    assert await refusal(codecs.BOM_UTF8) == "document.empty"
+
+
+async def test_a_document_that_is_too_long_is_refused() -> None:
+    assert await refusal(b"x" * 11, limits=DocumentLimits(bytes=10)) == "document.too-large"
+    assert await refusal(b"x" * 11, limits=DocumentLimits(characters=10)) == "document.too-large"
+
+
+async def test_all_line_ends_are_line_feeds() -> None:
+    assert await text_of(b"a\r\nb\rc\n") == "a\nb\nc\n"
+
+
+async def test_markdown_is_cut_at_its_headings() -> None:
+    text = "Before.\n\n# Rules\n\nAll.\n\n## Fire\n\nBurns.\n\nIce\n---\n\nCools.\n\n# End\n\nBye."
+
+    assert await sections_of(text) == [
+        (None, "Before."),
+        ("Rules", "# Rules\n\nAll."),
+        ("Rules > Fire", "## Fire\n\nBurns."),
+        ("Rules > Ice", "Ice\n---\n\nCools."),
+        ("End", "# End\n\nBye."),
+    ]
+
+
+async def test_a_heading_without_text_stands_with_the_next_section() -> None:
+    assert await sections_of("# Rules\n## Fire\nBurns.") == [
+        ("Rules > Fire", "# Rules\n\n## Fire\nBurns.")
+    ]
+    assert await sections_of("Text.\n# End") == [(None, "Text."), ("End", "# End")]
+
+
+async def test_what_only_looks_like_a_heading_is_none() -> None:
+    text = "# Code\n```\n# a comment\n```\n> # quoted\n\n#hashtag\n\n    # indented"
+
+    assert await sections_of(text) == [("Code", text)]
+
+
+async def test_the_title_of_a_section_has_no_markup() -> None:
+    ((section, _),) = await sections_of("# The **`fire`** [rule](http://x.test) of snake_case #\nX")
+
+    assert section == "The fire rule of snake_case"
+
+
+async def test_a_preamble_is_no_heading() -> None:
+    assert await sections_of("---\ntitle: Rules\n---\n# Fire\nBurns.") == [
+        (None, "title: Rules"),
+        ("Fire", "# Fire\nBurns."),
+    ]
+
+
+async def test_a_long_flat_document_is_read_quickly() -> None:
+    parts = await LocalReader().read(b"# A\nb *c* [d](e)\n\n" * 20_000, MARKDOWN)
+
+    assert len(parts) == 20_000
+    assert parts[-1] == Part(text="# A\nb *c* [d](e)", section="A")

@@ -1,0 +1,73 @@
+"""Entries: vectors for tests, drawn from a seed, with whatever they are filtered by."""
+
+import math
+import random
+import struct
+from collections.abc import Sequence
+
+from canonry.domain.ids import SpaceId
+from canonry.domain.passages import Collection
+from canonry.ports.embedder import EmbeddingModel, Vector
+from canonry.ports.views.vectors import VectorBatch, VectorEntry, VectorHit, VectorQuery, Vectors
+
+MODEL = EmbeddingModel(name="tiny", version="1", dimensions=16)
+SPACE = SpaceId("middle-earth")
+ELSEWHERE = SpaceId("elsewhere")
+
+
+def unit(*numbers: float) -> Vector:
+    """A vector of length one in the direction of the numbers, the others being zero."""
+    length = sum(number * number for number in numbers) ** 0.5
+    padded = [number / length for number in numbers] + [0.0] * (16 - len(numbers))
+    return struct.pack("<16f", *padded)
+
+
+def drawn(seed: int) -> Vector:
+    """A vector in some direction."""
+    source = random.Random(seed)
+    return unit(*(source.gauss(0, 1) for _ in range(16)))
+
+
+def an_entry(name: str, vector: Vector, **given: object) -> VectorEntry:
+    """An entry among the memories of Middle-earth unless it is said otherwise."""
+    settings: dict[str, object] = {"collection": Collection.MEMORIES, "space": SPACE, **given}
+    return VectorEntry(id=name, vector=vector, **settings)  # type: ignore[arg-type]
+
+
+def many(number: int, *, first: int = 0, **given: object) -> list[VectorEntry]:
+    """Entries in all directions, numbered."""
+    return [an_entry(f"e{i:05}", drawn(i), **given) for i in range(first, first + number)]
+
+
+async def take_in(
+    vectors: Vectors,
+    entries: Sequence[VectorEntry] = (),
+    removed: Sequence[str] = (),
+    *,
+    model: EmbeddingModel = MODEL,
+    cursor: str = "1",
+) -> None:
+    """Apply a batch."""
+    await vectors.apply(VectorBatch(model=model, entries=entries, removed=removed, cursor=cursor))
+
+
+async def found(vectors: Vectors, vector: Vector, **given: object) -> list[str]:
+    """The ids that a search finds among memories, nearest first."""
+    return [hit.id for hit in await hits(vectors, vector, **given)]
+
+
+async def hits(vectors: Vectors, vector: Vector, **given: object) -> Sequence[VectorHit]:
+    """What a search finds among memories, nearest first."""
+    settings: dict[str, object] = {"model": MODEL, "collection": Collection.MEMORIES, **given}
+    return await vectors.search(VectorQuery(vector=vector, **settings))  # type: ignore[arg-type]
+
+
+def exactly(entries: Sequence[VectorEntry], vector: Vector, limit: int) -> list[str]:
+    """The ids of the nearest entries by plain arithmetic."""
+    asked = struct.unpack("<16f", vector)
+
+    def likeness(entry: VectorEntry) -> float:
+        numbers = struct.unpack("<16f", entry.vector)
+        return math.fsum(a * b for a, b in zip(asked, numbers, strict=True))
+
+    return [entry.id for entry in sorted(entries, key=likeness, reverse=True)[:limit]]

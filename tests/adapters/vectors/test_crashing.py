@@ -1,0 +1,58 @@
+"""Crashing: a process that is killed while it indexes leaves whole batches, and nothing else."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from canonry.adapters.vectors import FolderVectors
+from tests.adapters.vectors.entries import MODEL, SPACE, found, many, take_in, unit
+
+pytestmark = pytest.mark.anyio
+
+INDEXER = """
+import asyncio, sys
+from pathlib import Path
+from canonry.adapters.vectors import FolderVectors
+from tests.adapters.vectors.entries import MODEL, many, take_in
+
+async def main():
+    vectors = FolderVectors(Path(sys.argv[1]), waiting=60)
+    for number in range(100_000):
+        await take_in(vectors, many(50, first=50 * number), cursor=str(number + 1))
+        print(number + 1, flush=True)
+        await vectors.tend(MODEL)
+
+asyncio.run(main())
+"""
+
+
+def killed_after(folder: Path, batches: int) -> int:
+    """Kill an indexing process once it has told of so many batches; how many it told of."""
+    known = {**os.environ, "PYTHONPATH": os.pathsep.join((*sys.path, str(Path.cwd())))}
+    command = (sys.executable, "-c", INDEXER, str(folder))
+    with subprocess.Popen(command, stdout=subprocess.PIPE, env=known) as indexer:
+        assert indexer.stdout is not None
+        told = [int(indexer.stdout.readline()) for _ in range(batches)]
+        indexer.kill()
+    return told[-1]
+
+
+@pytest.mark.parametrize("batches", [1, 2, 5, 9])
+async def test_a_killed_indexer_leaves_what_its_cursor_says(tmp_path: Path, batches: int) -> None:
+    told = killed_after(tmp_path, batches)
+
+    vectors = FolderVectors(tmp_path, waiting=60)
+    (status,) = await vectors.status()
+    reached = int(status.cursor)
+    assert reached >= told
+    assert status.count == 50 * reached
+    assert len(await found(vectors, unit(1.0), limit=9999)) == status.count
+
+    await take_in(vectors, many(100, first=50 * reached), cursor=str(reached + 2))
+    assert await vectors.tend(MODEL)
+    everything = await found(vectors, unit(1.0), spaces=frozenset((SPACE,)), limit=99_999)
+    assert len(everything) == 50 * (reached + 2)
+    await vectors.close()

@@ -1,0 +1,216 @@
+"""Keeping the index: processes share it, and what is damaged is told, dropped and made again."""
+
+import asyncio
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from canonry.adapters.vectors import FolderVectors
+from canonry.domain.errors import BrokenInvariant, Unavailable
+from tests.adapters.vectors.entries import MODEL, an_entry, found, many, take_in, unit
+
+pytestmark = pytest.mark.anyio
+
+LOCKER = """
+import sys
+from pathlib import Path
+from canonry.adapters.vectors.owner import owning
+with owning(Path(sys.argv[1])) as owned:
+    print(owned, flush=True)
+    sys.stdin.read()
+"""
+
+
+@contextmanager
+def another_owner(folder: Path) -> Iterator[None]:
+    """Another process that holds the owner's lock, and is killed in the end."""
+    command = (sys.executable, "-c", LOCKER, str(folder / "recall.lock"))
+    known = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    pipe = subprocess.PIPE
+    with subprocess.Popen(command, stdin=pipe, stdout=pipe, env=known) as other:
+        assert other.stdout is not None
+        assert other.stdout.readline().strip() == b"True"
+        yield
+        other.kill()
+
+
+def versions(folder: Path) -> list[str]:
+    """The files beside the rows."""
+    return sorted(path.name for path in folder.glob("recall-*"))
+
+
+async def test_a_second_process_finds_what_the_first_wrote_and_published(tmp_path: Path) -> None:
+    one, two = FolderVectors(tmp_path, waiting=2), FolderVectors(tmp_path, waiting=2)
+    await take_in(one, [an_entry("a", unit(1.0))])
+    assert await found(two, unit(1.0)) == ["a"]
+
+    await take_in(two, [an_entry("b", unit(1.0, 0.1)), an_entry("c", unit(1.0, 0.2))])
+    assert await one.tend(MODEL)
+    await take_in(one, [an_entry("d", unit(1.0, 0.3))], removed=["a"])
+
+    assert await found(two, unit(1.0)) == ["b", "c", "d"]
+    assert [status.waiting for status in await two.status()] == [1]
+    await one.close()
+    assert await found(one, unit(1.0)) == ["b", "c", "d"]
+
+
+async def test_publishing_waits_until_it_pays_and_leaves_one_version(tmp_path: Path) -> None:
+    vectors = FolderVectors(tmp_path, waiting=10)
+    await take_in(vectors, many(10))
+    assert not await vectors.tend(MODEL)
+    await take_in(vectors, many(10, first=10))
+    assert await vectors.tend(MODEL)
+    assert not await vectors.tend(MODEL)
+    await take_in(vectors, many(11, first=20))
+    assert await vectors.tend(MODEL)
+
+    assert versions(tmp_path) == ["recall-1-00000002.index"]
+    assert [(s.count, s.waiting) for s in await vectors.status()] == [(31, 0)]
+
+
+async def test_removing_much_publishes_anew(tmp_path: Path) -> None:
+    vectors = FolderVectors(tmp_path, waiting=4)
+    await take_in(vectors, many(10))
+    assert await vectors.tend(MODEL)
+
+    await take_in(vectors, removed=[f"e{i:05}" for i in range(6)])
+
+    assert await vectors.tend(MODEL)
+    assert await found(vectors, unit(1.0), limit=99) != []
+
+
+async def test_while_another_process_owns_the_index_nobody_else_publishes(tmp_path: Path) -> None:
+    vectors = FolderVectors(tmp_path, waiting=2)
+    await take_in(vectors, many(9))
+    with another_owner(tmp_path):
+        assert not await vectors.tend(MODEL)
+        assert len(await found(vectors, unit(1.0))) == 9
+
+    assert await vectors.tend(MODEL)
+
+
+async def test_a_version_that_was_left_half_written_is_never_read(tmp_path: Path) -> None:
+    vectors = FolderVectors(tmp_path, waiting=2)
+    await take_in(vectors, many(9))
+    (tmp_path / "recall-1-00000001.new").write_bytes(b"half")
+
+    assert await vectors.tend(MODEL)
+    assert versions(tmp_path) == ["recall-1-00000001.index"]
+
+
+@pytest.mark.parametrize("harm", ["flip", "cut", "empty", "foreign"])
+async def test_a_damaged_version_is_as_good_as_none_and_is_replaced(
+    tmp_path: Path, harm: str
+) -> None:
+    vectors = FolderVectors(tmp_path, waiting=2)
+    await take_in(vectors, many(50))
+    assert await vectors.tend(MODEL)
+    wanted = await found(vectors, unit(1.0))
+    await vectors.close()
+    path = tmp_path / "recall-1-00000001.index"
+    whole = path.read_bytes()
+    path.unlink()
+    flipped = whole[:70] + bytes([whole[70] ^ 1]) + whole[71:]
+    harmed = {"flip": flipped, "cut": whole[:-9], "empty": b"", "foreign": b"x" * 999}
+    path.write_bytes(harmed[harm])
+
+    assert await found(vectors, unit(1.0)) == wanted
+    assert await vectors.tend(MODEL)
+    assert await found(vectors, unit(1.0)) == wanted
+    assert [status.waiting for status in await vectors.status()] == [0]
+
+
+async def test_a_version_made_from_other_rows_is_not_used(tmp_path: Path) -> None:
+    vectors = FolderVectors(tmp_path, waiting=2)
+    await take_in(vectors, many(9))
+    assert await vectors.tend(MODEL)
+    await vectors.close()
+    for path in tmp_path.glob("recall.db*"):
+        path.unlink()
+
+    await take_in(vectors, [an_entry("only", unit(1.0))])
+
+    assert await found(vectors, unit(1.0)) == ["only"]
+
+
+@pytest.mark.parametrize("harm", [b"not a database " * 300, None])
+async def test_rows_that_cannot_be_read_are_told_and_dropped(
+    tmp_path: Path, harm: bytes | None
+) -> None:
+    vectors = FolderVectors(tmp_path)
+    await take_in(vectors, many(9))
+    await vectors.close()
+    path = tmp_path / "recall.db"
+    if harm is not None:
+        path.write_bytes(harm)
+    else:  # the version of the schema is one that nobody knows
+        whole = bytearray(path.read_bytes())
+        whole[60:64] = (99).to_bytes(4, "big")
+        path.write_bytes(whole)
+
+    for _ in range(2):
+        with pytest.raises(Unavailable) as caught:
+            await found(vectors, unit(1.0))
+        assert caught.value.code == "vectors.corrupt"
+        with pytest.raises(Unavailable):
+            await take_in(vectors, many(1))
+
+    await vectors.drop()
+    assert await vectors.status() == []
+    await take_in(vectors, [an_entry("new", unit(1.0))])
+    assert await found(vectors, unit(1.0)) == ["new"]
+
+
+async def test_whoever_still_has_a_dropped_file_open_goes_on_with_the_new_one(
+    tmp_path: Path,
+) -> None:
+    one, two = FolderVectors(tmp_path), FolderVectors(tmp_path)
+    await take_in(one, [an_entry("old", unit(1.0))])
+    assert await found(two, unit(1.0)) == ["old"]
+
+    await one.drop()
+    await take_in(two, [an_entry("new", unit(1.0))])
+
+    assert await found(one, unit(1.0)) == ["new"]
+
+
+async def test_a_folder_that_cannot_be_made_is_unavailable(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    vectors = FolderVectors(tmp_path / "file")
+
+    for asked in (found(vectors, unit(1.0)), vectors.tend(MODEL), vectors.status()):
+        with pytest.raises(Unavailable) as caught:
+            await asked
+        assert caught.value.code == "vectors.unavailable"
+
+
+async def test_a_vector_of_another_size_is_refused_whole(tmp_path: Path) -> None:
+    vectors = FolderVectors(tmp_path)
+
+    with pytest.raises(BrokenInvariant, match="wrong-size"):
+        await take_in(vectors, [an_entry("a", unit(1.0)), an_entry("b", b"1234")])
+
+    assert await vectors.status() == []
+    assert await found(vectors, b"1234") == []
+
+
+async def test_searching_goes_on_while_others_write_and_publish(tmp_path: Path) -> None:
+    vectors = FolderVectors(tmp_path, waiting=20)
+    await take_in(vectors, [an_entry("first", unit(1.0))])
+
+    async def write() -> None:
+        for start in range(0, 400, 40):
+            await take_in(vectors, many(40, first=start))
+            await vectors.tend(MODEL)
+
+    async def look() -> None:
+        for _ in range(40):
+            assert (await found(vectors, unit(1.0), limit=1)) == ["first"]
+
+    await asyncio.gather(write(), look(), look())
+    assert [status.count for status in await vectors.status()] == [401]

@@ -1,0 +1,183 @@
+"""Searching by meaning: the same answers whether vectors wait or are published."""
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from canonry.adapters.vectors import FolderVectors
+from canonry.domain.passages import Collection
+from canonry.ports.embedder import EmbeddingModel
+from tests.adapters.vectors.entries import (
+    ELSEWHERE,
+    MODEL,
+    SPACE,
+    an_entry,
+    drawn,
+    exactly,
+    found,
+    hits,
+    many,
+    take_in,
+    unit,
+)
+
+pytestmark = pytest.mark.anyio
+
+
+@pytest.fixture
+async def vectors(tmp_path: Path) -> AsyncIterator[FolderVectors]:
+    opened = FolderVectors(tmp_path / "index", waiting=4)
+    yield opened
+    await opened.close()
+    await opened.close()
+
+
+@pytest.fixture(params=["waiting", "published", "both"])
+def state(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+async def settle(vectors: FolderVectors, state: str) -> None:
+    """Publish what is there, unless the test is about what waits."""
+    if state != "waiting":
+        assert await vectors.tend(MODEL)
+    if state == "both":
+        await take_in(vectors, many(3, first=90_000, space=ELSEWHERE))
+
+
+async def test_an_index_that_was_never_written_finds_nothing(vectors: FolderVectors) -> None:
+    assert await found(vectors, unit(1.0)) == []
+    assert await vectors.status() == []
+    assert not await vectors.tend(MODEL)
+
+
+async def test_the_nearest_come_first_with_their_similarity(
+    vectors: FolderVectors, state: str
+) -> None:
+    entries = [an_entry(f"m{i}", unit(1.0, i / 4)) for i in range(8)]
+    await take_in(vectors, entries)
+    await settle(vectors, state)
+
+    best = await hits(vectors, unit(1.0), spaces=frozenset((SPACE,)), limit=3)
+
+    assert [hit.id for hit in best] == ["m0", "m1", "m2"]
+    assert [hit.similarity for hit in best] == pytest.approx([1.0, 0.970, 0.894], abs=2e-3)
+
+
+async def test_equal_similarities_are_ordered_by_id_and_part(
+    vectors: FolderVectors, state: str
+) -> None:
+    entries = [an_entry(name, unit(1.0), part=part) for name in "cab" for part in (1, 0)]
+    await take_in(vectors, entries)
+    await settle(vectors, state)
+
+    best = await hits(vectors, unit(1.0), limit=4)
+
+    assert [(hit.id, hit.part) for hit in best] == [("a", 0), ("a", 1), ("b", 0), ("b", 1)]
+
+
+async def test_spaces_and_collections_are_kept_apart(vectors: FolderVectors, state: str) -> None:
+    await take_in(
+        vectors,
+        [
+            *(an_entry(f"here{i}", unit(1.0, i)) for i in range(3)),
+            *(an_entry(f"there{i}", unit(1.0, i), space=ELSEWHERE) for i in range(3)),
+            an_entry("told", unit(1.0), collection=Collection.SCENES),
+        ],
+    )
+    await settle(vectors, state)
+
+    assert await found(vectors, unit(1.0), spaces=frozenset((ELSEWHERE,)), limit=2) == [
+        "there0",
+        "there1",
+    ]
+    assert await found(vectors, unit(1.0), limit=2) == ["here0", "there0"]
+    assert await found(vectors, unit(1.0), spaces=frozenset()) == []
+    assert await found(vectors, unit(1.0), collection=Collection.SCENES) == ["told"]
+    assert await found(vectors, unit(1.0), collection=Collection.SNIPPETS) == []
+
+
+async def test_filters_by_entity_source_and_scene(vectors: FolderVectors, state: str) -> None:
+    await take_in(
+        vectors,
+        [
+            an_entry("a", unit(1.0), entities=("frodo", "sam"), scene_id="s1"),
+            an_entry("b", unit(1.0, 1.0), entities=("sam",), scene_id="s2"),
+            an_entry("c", unit(1.0, 2.0), entities=("sam",), source_id="book", scene_id="s1"),
+            an_entry("d", unit(1.0, 3.0), source_id="book"),
+            an_entry("e", unit(1.0, 4.0)),
+        ],
+    )
+    await settle(vectors, state)
+
+    spaces = frozenset((SPACE,))
+    assert await found(vectors, unit(1.0), entities=frozenset(("sam",))) == ["a", "b", "c"]
+    assert await found(vectors, unit(1.0), entities=frozenset(("frodo", "sam")), limit=1) == ["a"]
+    assert await found(vectors, unit(1.0), source_id="book", spaces=spaces) == ["c", "d"]
+    assert await found(
+        vectors, unit(1.0), source_id="book", entities=frozenset(("sam",)), spaces=spaces
+    ) == ["c"]
+    assert await found(vectors, unit(1.0), without_scene="s1", spaces=spaces) == ["b", "d", "e"]
+    assert await found(vectors, unit(1.0), entities=frozenset(("gollum",))) == []
+
+
+async def test_a_scene_left_out_does_not_hide_what_lies_behind_it(
+    vectors: FolderVectors, state: str
+) -> None:
+    near = [an_entry(f"near{i:03}", unit(9.0, i / 400), scene_id="s1") for i in range(400)]
+    far = [an_entry(f"far{i}", unit(-1.0, i), scene_id="s2") for i in range(3)]
+    await take_in(vectors, [*near, *far])
+    await settle(vectors, state)
+
+    behind = await found(vectors, unit(1.0), without_scene="s1", spaces=frozenset((SPACE,)))
+    assert behind == ["far2", "far1", "far0"]
+
+
+async def test_what_is_replaced_or_removed_is_found_no_more(
+    vectors: FolderVectors, state: str
+) -> None:
+    await take_in(vectors, [an_entry(f"m{i}", unit(1.0, i)) for i in range(6)])
+    await settle(vectors, state)
+
+    await take_in(vectors, [an_entry("m0", unit(0.0, 1.0))], removed=["m1", "unknown"])
+
+    assert await found(vectors, unit(1.0), limit=3, spaces=frozenset((SPACE,))) == [
+        "m2",
+        "m3",
+        "m4",
+    ]
+    assert (await found(vectors, unit(0.0, 1.0), limit=1)) == ["m0"]
+
+
+async def test_clusters_find_what_exact_search_finds(tmp_path: Path) -> None:
+    vectors = FolderVectors(tmp_path, waiting=4, scanned_whole=1_000)
+    entries = [*many(6_000), *many(200, first=30_000, space=ELSEWHERE)]
+    await take_in(vectors, entries)
+    assert await vectors.tend(MODEL)
+    here = [entry for entry in entries if entry.space == SPACE]
+
+    shared = 0
+    for seed in range(50_000, 50_030):
+        asked = drawn(seed)
+        wanted = exactly(here, asked, 10)
+        shared += len(set(wanted) & set(await found(vectors, asked, spaces=frozenset((SPACE,)))))
+
+    assert shared >= 0.97 * 300
+    await vectors.close()
+
+
+async def test_models_do_not_mix(vectors: FolderVectors) -> None:
+    other = EmbeddingModel(name="tiny", version="2", dimensions=16)
+    await take_in(vectors, [an_entry("old", unit(1.0))], cursor="7")
+    await take_in(vectors, [an_entry("new", unit(1.0))], model=other, cursor="3")
+
+    assert await found(vectors, unit(1.0)) == ["old"]
+    assert await found(vectors, unit(1.0), model=other) == ["new"]
+    told = [(s.model.version, s.count, s.cursor, s.waiting) for s in await vectors.status()]
+    assert told == [("1", 1, "7", 1), ("2", 1, "3", 1)]
+
+    await vectors.drop(MODEL)
+
+    assert await found(vectors, unit(1.0)) == []
+    assert await found(vectors, unit(1.0), model=other) == ["new"]

@@ -1,0 +1,143 @@
+"""Excerpts: verbatim, complete, short enough, cut at the best border, and shared at the edges."""
+
+from itertools import pairwise
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from canonry.domain.excerpts import Cut, Excerpt, Part, cut
+from canonry.testing.strategies import texts
+
+SMALL = Cut(tokens=25, overlap=5)  # a hundred characters, twenty of them shared
+SENTENCE = "The dragon sleeps on gold. "
+
+
+def excerpts(*parts: Part, how: Cut = SMALL) -> list[Excerpt]:
+    return list(cut(parts, how))
+
+
+def of(text: str, how: Cut = SMALL) -> list[str]:
+    return [excerpt.text for excerpt in excerpts(Part(text=text), how=how)]
+
+
+WORDY = st.text(alphabet="ab .\n!\u3002\u2022-1)", max_size=2_000)
+
+
+@given(texts() | WORDY)
+def test_every_excerpt_is_a_stretch_of_the_text_and_short_enough(text: str) -> None:
+    for excerpt in of(text):
+        assert excerpt
+        assert excerpt in text
+        assert len(excerpt) <= SMALL.longest
+
+
+@given(WORDY)
+def test_nothing_between_the_excerpts_is_left_out(text: str) -> None:
+    reached = 0
+    for excerpt in of(text):
+        begin = text.find(excerpt, max(0, reached - SMALL.longest))
+        while text[reached:begin].strip():  # an equal stretch stands earlier in the text
+            raise AssertionError((text, excerpt))
+        reached = max(reached, begin + len(excerpt))
+    assert not text[reached:].strip()
+
+
+@given(WORDY)
+def test_the_cut_is_the_same_each_time(text: str) -> None:
+    assert of(text) == of(text)
+
+
+def test_a_short_text_is_one_excerpt() -> None:
+    assert of(" A rule.\n\nAnother. ") == ["A rule.\n\nAnother."]
+    assert of(" \n ") == []
+    assert excerpts() == []
+
+
+def test_five_hundred_tokens_and_fifty_shared_are_the_measure() -> None:
+    found = of("".join(f"Dragon number {n} sleeps on gold. " for n in range(1_000)), Cut())
+
+    assert max(map(len, found)) <= 2_000
+    assert min(map(len, found)) > 1_000, "equal pieces rather than a short last one"
+    for before, after in pairwise(found):
+        shared = max(n for n in range(len(after) + 1) if before.endswith(after[:n]))
+        assert 150 <= shared <= 250
+
+
+def test_excerpts_begin_and_end_with_sentences() -> None:
+    for excerpt in of(SENTENCE * 20):
+        assert excerpt.startswith("The ")
+        assert excerpt.endswith("gold.")
+
+
+def test_the_end_of_a_paragraph_is_a_better_border_than_that_of_a_sentence() -> None:
+    first = "One two three. " * 4
+    second = "Four five six. " * 4
+
+    assert of(f"{first.strip()}\n\n{second.strip()}")[0] == first.strip()
+
+
+def test_a_sentence_that_is_too_long_to_share_is_not_shared_in_half() -> None:
+    text = f"You may not strike twice{' in one and the same round' * 5}. It is a rule. "
+
+    assert {excerpt[:7] for excerpt in of(text * 5, Cut(tokens=50, overlap=5))} <= {
+        "You may",
+        "It is a",
+    }
+
+
+def test_items_of_a_list_stay_whole() -> None:
+    items = [f"- item number {n} of the list" for n in range(12)]
+
+    for excerpt in of("\n".join(items)):
+        assert set(excerpt.splitlines()) <= set(items)
+
+
+def test_a_sentence_that_is_too_long_is_cut_between_words() -> None:
+    words = [f"word{n}" for n in range(100)]
+
+    for excerpt in of(" ".join(words)):
+        assert set(excerpt.split()) <= set(words)
+
+
+def test_a_word_that_is_too_long_is_cut_all_the_same() -> None:
+    assert "".join(of("x" * 250)) == "x" * 250
+
+
+def test_a_script_without_gaps_is_cut_at_its_own_marks() -> None:
+    for excerpt in of("\u9f8d\u306f\u5bdd\u3066\u3044\u308b\u3002" * 40):
+        assert excerpt.endswith("\u3002")
+
+
+def test_sections_are_never_mixed() -> None:
+    found = excerpts(Part(text="Fire burns.", section="Fire"), Part(text="Ice.", section="Ice"))
+
+    assert found == [
+        Excerpt(text="Fire burns.", page=None, section="Fire"),
+        Excerpt(text="Ice.", page=None, section="Ice"),
+    ]
+
+
+def test_a_sentence_that_runs_over_a_page_stays_whole_and_is_cited_where_it_begins() -> None:
+    (found,) = excerpts(Part(text="The dragon\n", page=3), Part(text="sleeps.", page=4))
+
+    assert found == Excerpt(text="The dragon\nsleeps.", page=3, section=None)
+
+
+def test_an_excerpt_is_cited_by_the_page_of_what_is_new_in_it() -> None:
+    pages = [Part(text=SENTENCE * 3, page=n) for n in range(1, 5)]
+
+    found = [(each.page, each.text) for each in excerpts(*pages)]
+
+    assert [page for page, _ in found] == sorted(page or 0 for page, _ in found)
+    assert found[0][0] == 1
+    assert found[-1][0] == 4
+
+
+def test_a_page_without_text_is_passed_over() -> None:
+    found = excerpts(Part(text=" ", page=1), Part(text="Text.", page=2))
+
+    assert found == [Excerpt(text="Text.", page=2, section=None)]
+
+
+def test_the_limit_of_a_snippet_is_kept() -> None:
+    assert max(map(len, of(SENTENCE * 20, Cut(characters=40)))) <= 40

@@ -1,0 +1,127 @@
+"""Keywords: what words are worth, for every text and every query."""
+
+from collections import Counter
+from collections.abc import Sequence
+from itertools import pairwise
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from canonry.domain.keywords import (
+    DOUBTED_MAX,
+    MEANT_MAX,
+    SOUGHT_MAX,
+    Figures,
+    Measure,
+    Sought,
+    alike,
+    doubted,
+    measure,
+    most_frequent,
+    sought_in,
+)
+
+WORDS = st.lists(st.sampled_from(["dragon", "gold", "fire", "key", "silver", "road"]), min_size=1)
+CORPUS = (("dragon", "gold"), ("dragon", "sleep"), ("silver", "key"), ("key", "silver"))
+
+
+def figures_of(passages: Sequence[Sequence[str]]) -> Figures:
+    """The figures of these passages."""
+    return Figures(
+        passages=len(passages),
+        length=sum(map(len, passages)) / len(passages),
+        found_in=Counter(stem for stems in passages for stem in set(stems)),
+    )
+
+
+def measure_of(sought: Sought, passages: Sequence[Sequence[str]] = CORPUS) -> Measure:
+    """What words are worth among these passages."""
+    return measure(sought, figures_of(passages), corrected={}, begun={})
+
+
+def test_a_query_is_cut_into_words_beginnings_and_phrases() -> None:
+    sought = sought_in('who found the "silver key" of kragh*?')
+
+    assert set(sought.stems) == {"found", "silver", "key"}
+    assert sought.begun == ("kragh",)
+    assert sought.phrases == (("silver", "key"),)
+
+
+def test_a_long_query_is_cut_short() -> None:
+    assert len(sought_in(" ".join(f"word{n}" for n in range(1_000))).stems) == SOUGHT_MAX
+
+
+def test_rarer_words_are_worth_more() -> None:
+    figures = figures_of(CORPUS)
+
+    assert figures.worth(0) > figures.worth(1) > figures.worth(2) > figures.worth(4) > 0
+
+
+@given(WORDS, WORDS)
+def test_no_term_adds_more_than_it_can(asked: list[str], told: list[str]) -> None:
+    scores = measure_of(Sought(stems=tuple(dict.fromkeys(asked))), (*CORPUS, told))
+
+    shares = scores.shares(told)
+
+    assert shares.keys() == set(asked) & set(told)
+    assert all(0 < share <= scores.most[term] for term, share in shares.items())
+
+
+@given(WORDS)
+def test_saying_a_word_once_more_in_as_many_words_never_counts_less(told: list[str]) -> None:
+    scores = measure_of(Sought(stems=("dragon",)))
+
+    once = scores.shares([*told, "dragon", "road"]).get("dragon", 0.0)
+
+    assert scores.shares([*told, "dragon", "dragon"])["dragon"] >= once
+
+
+@given(st.permutations(["silver", "key", "and", "gold", "of", "old"]))
+def test_who_holds_a_phrase_comes_before_who_holds_its_words(told: list[str]) -> None:
+    scores = measure_of(Sought(stems=("silver", "key"), phrases=(("silver", "key"),)))
+    joined = ("silver", "key") in pairwise(told)
+
+    best_apart = sum(measure_of(Sought(stems=("silver", "key"))).most.values())
+
+    assert ('"silver key"' in scores.shares(told)) is joined
+    if joined:
+        assert sum(scores.shares(told).values()) > best_apart
+
+
+def test_a_word_that_nobody_uses_stands_for_those_that_it_resembles() -> None:
+    sought = Sought(stems=("draogn", "road"))
+    figures = figures_of(CORPUS)
+    unknown = doubted(sought, figures.found_in)
+    corrected = {s: dict(alike(s, figures.found_in.items())) for s in unknown}
+
+    scores = measure(sought, figures, corrected=corrected, begun={})
+
+    assert unknown == ("draogn", "road")
+    assert corrected == {"draogn": {"dragon": 2}, "road": {}}
+    assert 0 < scores.shares(CORPUS[0])["draogn"] < scores.most["draogn"]
+
+
+def test_a_beginning_stands_for_every_word_that_begins_so() -> None:
+    scores = measure(
+        Sought(stems=(), begun=("si",)), figures_of(CORPUS), corrected={}, begun={"si": ["silver"]}
+    )
+
+    assert [set(scores.shares(stems)) for stems in CORPUS] == [set(), set(), {"si*"}, {"si*"}]
+
+
+def test_little_is_doubted_and_few_words_are_meant() -> None:
+    many = tuple(f"unheard{n}" for n in range(50))
+
+    assert len(doubted(Sought(stems=("abc", *many)), {})) == DOUBTED_MAX
+    assert list(most_frequent((f"w{n}", n) for n in range(50)))[:2] == ["w49", "w48"]
+    assert len(most_frequent((f"w{n}", n) for n in range(50))) == MEANT_MAX
+
+
+def test_what_was_asked_is_told_with_the_strongest_score() -> None:
+    scores = measure_of(Sought(stems=("dragon", "zebra")))
+
+    asked = scores.asked(scores.shares(CORPUS[0]))
+
+    assert set(asked.terms) == {"dragon", "zebra"}
+    assert asked.strongest == scores.shares(CORPUS[0])["dragon"]
+    assert scores.asked({}).strongest == 0

@@ -1,0 +1,161 @@
+"""Ranking: the order of found passages obeys laws that any reader may rely on."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from canonry.domain.ranking import (
+    Asked,
+    Candidate,
+    RankingWeights,
+    breadth,
+    naming,
+    rank_passages,
+)
+
+WEIGHTS = RankingWeights(importance=0.1, recency=0.1)
+TERMS = ("tower", "mine", "bear", "ale")
+
+shares = st.floats(0, 1)
+
+
+@st.composite
+def candidates_(draw: st.DrawFn) -> list[Candidate]:
+    names = draw(st.lists(st.sampled_from("abcdefghijkl"), max_size=8, unique=True))
+    return [
+        Candidate(
+            id=name,
+            thread=draw(st.sampled_from((None, "one", "two"))),
+            place=draw(st.integers(0, 9)),
+            terms=draw(st.dictionaries(st.sampled_from(TERMS), st.floats(0, 5), max_size=3)),
+            similarity=draw(st.floats(-1, 1)),
+            named=draw(st.sampled_from((0.0, 1.0))),
+            importance=draw(shares),
+            recency=draw(shares),
+        )
+        for name in names
+    ]
+
+
+questions = st.integers(1, 30).map(
+    lambda n: Asked(terms={f"term {i}": 6.0 for i in range(n)}, strongest=9.0)
+)
+
+
+def scores(asked: Asked, candidates: list[Candidate]) -> dict[str, float]:
+    return {each.id: each.score for each in rank_passages(asked, candidates, WEIGHTS)}
+
+
+@given(questions, candidates_())
+def test_each_passage_comes_once_strongest_first_and_ties_are_broken_by_id(
+    asked: Asked, candidates: list[Candidate]
+) -> None:
+    ranked = rank_passages(asked, candidates + candidates, WEIGHTS)
+    order = [(-each.score, each.id) for each in ranked]
+    assert order == sorted(set(order))
+    assert {each.id for each in ranked} == {candidate.id for candidate in candidates}
+
+
+@given(questions, candidates_())
+def test_the_order_does_not_depend_on_the_order_of_arrival(
+    asked: Asked, candidates: list[Candidate]
+) -> None:
+    ranked = rank_passages(asked, candidates, WEIGHTS)
+    assert rank_passages(asked, candidates[::-1], WEIGHTS) == ranked
+
+
+@given(questions, candidates_(), st.integers(0, 9))
+def test_a_limit_takes_a_prefix(asked: Asked, candidates: list[Candidate], limit: int) -> None:
+    everything = rank_passages(asked, candidates, WEIGHTS)
+    assert rank_passages(asked, candidates, WEIGHTS, limit=limit) == everything[:limit]
+
+
+@given(questions, candidates_())
+def test_threads_do_not_touch_each_other(asked: Asked, candidates: list[Candidate]) -> None:
+    together = scores(asked, candidates)
+    for thread in {candidate.thread for candidate in candidates}:
+        alone = [candidate for candidate in candidates if candidate.thread == thread]
+        assert scores(asked, alone) == {c.id: together[c.id] for c in alone}
+
+
+@given(questions, candidates_(), st.data())
+def test_no_signal_lowers_any_score_by_growing(
+    asked: Asked, candidates: list[Candidate], data: st.DataObject
+) -> None:
+    if not candidates:
+        return
+    which = data.draw(st.integers(0, len(candidates) - 1))
+    one, more = candidates[which], data.draw(shares)
+    grown = data.draw(
+        st.sampled_from(
+            (
+                one._replace(similarity=one.similarity + more),
+                one._replace(named=one.named + more),
+                one._replace(importance=one.importance + more),
+                one._replace(recency=one.recency + more),
+                one._replace(terms={**one.terms, "ale": one.terms.get("ale", 0.0) + more}),
+            )
+        )
+    )
+    before = scores(asked, candidates)
+    after = scores(asked, [*candidates[:which], grown, *candidates[which + 1 :]])
+    assert all(after[each] >= before[each] - 1e-12 for each in before)
+
+
+@given(questions, candidates_())
+def test_the_parts_of_the_reason_sum_up_to_the_strength(
+    asked: Asked, candidates: list[Candidate]
+) -> None:
+    for each in rank_passages(asked, candidates, WEIGHTS):
+        why = each.why
+        assert 0 <= each.score < 1
+        assert why.nearby >= -1e-9
+        assert abs(each.score - why.strength / (1 + why.strength)) < 1e-12
+        assert abs(sum(value for _, value in why.terms) - why.keywords) < 1e-9
+
+
+def test_a_passage_that_nothing_speaks_for_scores_zero() -> None:
+    assert scores(Asked(terms={}, strongest=0.0), [Candidate(id="a", thread="one")]) == {"a": 0.0}
+
+
+def test_a_turn_between_two_that_match_comes_before_a_distant_one() -> None:
+    asked = Asked(terms={"tower": 6.0}, strongest=4.0)
+    before = Candidate(id="a", thread="one", place=1, terms={"tower": 3.0})
+    between = Candidate(id="b", thread="one", place=2)
+    after = Candidate(id="c", thread="one", place=3, terms={"tower": 3.0})
+    distant = Candidate(id="d", thread="one", place=40)
+    ranked = rank_passages(asked, (before, between, after, distant), WEIGHTS)
+    assert [each.id for each in ranked] == ["a", "c", "b", "d"]
+
+
+def test_a_word_that_neighbours_repeat_counts_once() -> None:
+    asked = Asked(terms={"bear": 6.0, "ale": 6.0}, strongest=4.0)
+    same = [
+        Candidate(id="a", thread="one", place=1, terms={"bear": 3.0}),
+        Candidate(id="b", thread="one", place=2, terms={"bear": 3.0}),
+    ]
+    other = [
+        Candidate(id="c", thread="two", place=1, terms={"bear": 3.0}),
+        Candidate(id="d", thread="two", place=2, terms={"ale": 3.0}),
+    ]
+    ranked = scores(asked, same + other)
+    assert ranked["c"] == ranked["d"] > ranked["a"] == ranked["b"]
+
+
+def test_a_question_whose_words_hardly_occur_is_ordered_by_meaning() -> None:
+    asked = Asked(terms={"wich": 20.0, "animl": 20.0, "the": 1.0}, strongest=0.5)
+    by_word = Candidate(id="a", terms={"the": 0.5}, similarity=0.25)
+    by_meaning = Candidate(id="b", similarity=0.5)
+    assert [each.id for each in rank_passages(asked, (by_word, by_meaning), WEIGHTS)] == ["b", "a"]
+
+
+@given(st.integers(0, 60), st.integers(0, 60))
+def test_more_terms_make_a_query_broader(one: int, other: int) -> None:
+    low, high = sorted((one, other))
+    assert 0 <= breadth(low, WEIGHTS) <= breadth(high, WEIGHTS) <= 1
+
+
+def test_a_name_is_asked_for_by_any_word_of_it() -> None:
+    asked = frozenset(("what", "did", "solveig", "say", "of", "it"))
+    assert naming(asked, ("Solveig of Bergen",)) == 1.0
+    assert naming(asked, ("Queen of Spades", "Ines")) == 0.0
+    assert naming(asked, ()) == 0.0

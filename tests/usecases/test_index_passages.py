@@ -1,0 +1,293 @@
+"""Indexing by meaning: what was written is found at once, and the index follows the log."""
+
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import pytest
+from typing_extensions import override
+
+from canonry.adapters.embedders import HashingEmbedder
+from canonry.adapters.vectors import FolderVectors
+from canonry.domain.entities import EntityType
+from canonry.domain.entries import Erased
+from canonry.domain.errors import Unavailable
+from canonry.domain.passages import Collection
+from canonry.domain.scenes import Speaker
+from canonry.ports.embedder import Embedder, EmbeddingModel, Purpose, Vector
+from canonry.ports.views.text import TextQuery
+from canonry.testing.things import MIDDLE_EARTH, a_memory, a_snippet, a_turn, ident
+from canonry.testing.worlds import HandClock
+from canonry.usecases.fresh_passages import FRESH
+from canonry.usecases.index_passages import PassageIndexer, drop_index
+from canonry.usecases.recall import Engines, Recall
+from tests.usecases.stage import Stage, a_stage, id_of
+
+pytestmark = pytest.mark.anyio
+
+SCENES = TextQuery(collection=Collection.SCENES, text="", spaces=frozenset((MIDDLE_EARTH,)))
+
+
+class Noting(Embedder):
+    """Hashes, notes what it was given, and is away when it is told to."""
+
+    def __init__(self, dimensions: int = 384) -> None:
+        self._hashing = HashingEmbedder(dimensions)
+        self.texts: list[str] = []
+        self.away = False
+
+    @property
+    @override
+    def model(self) -> EmbeddingModel:
+        return self._hashing.model
+
+    @override
+    async def embed(self, texts: Sequence[str], purpose: Purpose) -> Sequence[Vector]:
+        if self.away:
+            raise Unavailable("embedder.unavailable", "the model is away")
+        if purpose is Purpose.PASSAGE:
+            self.texts += texts
+        return await self._hashing.embed(texts, purpose)
+
+    @override
+    async def close(self) -> None:
+        return
+
+
+@dataclass
+class Scenario:
+    """A world, and recall over it with as many embedders as there are sizes of vectors."""
+
+    stage: Stage
+    folder: Path
+    clock: HandClock = field(default_factory=HandClock)
+    embedders: dict[int, Noting] = field(default_factory=dict)
+    opened: list[Recall] = field(default_factory=list)
+
+    def recall(self, dimensions: int = 384) -> Recall:
+        """As a process sees it that was started with an embedder of so many dimensions."""
+
+        def embedder(model: EmbeddingModel | None) -> Embedder | None:
+            size = dimensions if model is None else model.dimensions
+            return self.embedders.setdefault(size, Noting(size))
+
+        canon = self.stage.canon
+        recall = Recall(
+            Engines(embedder=embedder, vectors=lambda: FolderVectors(self.folder)),
+            ledger=canon.ledger,
+            state=canon.state,
+            documents=canon.documents,
+            clock=self.clock,
+        )
+        self.opened.append(recall)
+        return recall
+
+    async def say(self, *texts: str, start: int = 1) -> None:
+        """Turns of the scene, in one commit."""
+        turns = [a_turn(text, index=start + number, text=text) for number, text in enumerate(texts)]
+        await self.stage.make(*turns)
+
+
+@pytest.fixture
+async def world(tmp_path: Path) -> AsyncIterator[Scenario]:
+    made = Scenario(stage=await a_stage(), folder=tmp_path / "recall")
+    yield made
+    for recall in made.opened:
+        await recall.close()
+
+
+async def index(recall: Recall, things: int = 256) -> int:
+    """Index all that there is; the number of vectors made."""
+    indexer, made = PassageIndexer(recall, things=things), 0
+    while True:
+        done = await indexer.step()
+        made += done.vectors
+        if done.commits == 0:
+            return made
+
+
+async def found(recall: Recall, text: str, query: TextQuery = SCENES) -> list[str]:
+    return [thing_id for thing_id, _ in await recall.search(text, query)]
+
+
+async def test_what_was_indexed_is_found_by_another_process(world: Scenario) -> None:
+    await world.say("The dragon sleeps on gold.", "We sail at dawn.")
+    assert await index(world.recall()) == 3
+
+    other = world.recall()
+    ids = await found(other, "a dragon that sleeps")
+
+    assert ids[0] == ident("The dragon sleeps on gold.")
+    assert other.behind == 0
+
+
+async def test_what_was_just_written_is_found_before_it_is_indexed(world: Scenario) -> None:
+    recall = world.recall()
+    await index(recall)
+    await world.say("The dragon sleeps on gold.", "We sail at dawn.")
+
+    ids = await found(recall, "a dragon that sleeps")
+
+    assert ids[0] == ident("The dragon sleeps on gold.")
+    assert recall.behind == 0
+    made = len(world.embedders[384].texts)
+    await found(recall, "sailing")
+    assert len(world.embedders[384].texts) == made
+
+
+async def test_of_too_much_that_is_new_the_newest_is_found_and_the_rest_told(
+    world: Scenario,
+) -> None:
+    recall = world.recall()
+    await index(recall)
+    texts = [f"line number {n}" for n in range(FRESH + 40)]
+    for low in range(0, len(texts), 8):
+        await world.say(*texts[low : low + 8], start=1 + low)
+
+    everything = replace(SCENES, limit=2 * len(texts))
+    ids = await found(recall, "line", everything)
+
+    assert ident(texts[-1]) in ids
+    assert ident(texts[0]) not in ids
+    assert recall.behind > 0
+    await index(recall)
+    assert ident(texts[0]) in await found(recall, "line", everything)
+    assert recall.behind == 0
+
+
+async def test_a_turn_is_embedded_with_its_speaker_and_the_turn_before(world: Scenario) -> None:
+    frodo = await world.stage.entity("Frodo", EntityType.CHARACTER)
+    await world.stage.make(
+        a_turn("one", index=1, text="Who goes there?"),
+        a_turn("two", index=2, text="A friend.", speaker=Speaker.ENTITY, entity_id=frodo),
+    )
+    await world.stage.make(a_turn("three", index=3, text="Pass.", speaker=Speaker.USER))
+    await world.stage.make(a_memory("mind", entity="x", entity_id=frodo, text="I was afraid."))
+
+    await index(world.recall())
+
+    texts = world.embedders[384].texts
+    assert "GM: Who goes there?\nFrodo: A friend." in texts
+    assert "Frodo: A friend.\nPlayer: Pass." in texts
+    assert "Frodo: I was afraid." in texts
+
+
+async def test_filters_hold_in_the_index_and_for_what_is_new(world: Scenario) -> None:
+    frodo = await world.stage.entity("Frodo")
+    recall = world.recall()
+    for name in ("indexed", "new"):
+        await world.stage.make(
+            a_turn(f"{name}/a", index=1, entity_id=frodo, speaker=Speaker.ENTITY),
+            a_turn(f"{name}/b", index=2),
+            a_turn(f"{name}/c", "elsewhere", index=0),
+            a_snippet(f"{name}/d"),
+        )
+        if name == "indexed":
+            await index(recall)
+
+    everywhere = replace(SCENES, limit=50)
+    by_entity = await found(recall, "a", replace(everywhere, entities=frozenset((id_of("Frodo"),))))
+    without = await found(recall, "a", replace(everywhere, without_scene=ident("scene")))
+    foreign = await found(recall, "a", replace(everywhere, spaces=frozenset()))
+    snippets = replace(everywhere, collection=Collection.SNIPPETS, source_id=ident("source"))
+
+    assert set(by_entity) == {ident("indexed/a"), ident("new/a")}
+    assert set(without) == {ident("indexed/c"), ident("new/c")}
+    assert foreign == []
+    assert set(await found(recall, "a", snippets)) == {ident("indexed/d"), ident("new/d")}
+
+
+async def test_a_long_passage_is_found_by_any_of_its_parts_once(world: Scenario) -> None:
+    filler = "Nothing much happens on this day in the fields of the farmer. " * 80
+    await world.stage.make(a_snippet("long", text=f"{filler}Then a comet strikes the mill."))
+    recall = world.recall()
+    assert await index(recall) > 2
+
+    snippets = replace(SCENES, collection=Collection.SNIPPETS)
+    assert await found(recall, "comet strikes the mill", snippets) == [ident("long")]
+
+
+async def test_an_interrupted_indexer_goes_on_where_it_was(world: Scenario) -> None:
+    for number in range(6):
+        await world.say(f"line {number}", start=1 + number)
+    first = PassageIndexer(world.recall(), things=4)
+    done = await first.step()
+    assert done.waiting > 0
+    before = len(world.embedders[384].texts)
+
+    await index(world.recall())
+
+    assert len(world.embedders[384].texts) == 7
+    assert before > 0
+
+
+async def test_a_model_that_is_away_loses_nothing(world: Scenario) -> None:
+    recall = world.recall()
+    await index(recall)
+    world.embedders[384].away = True
+    await world.say("The dragon sleeps on gold.")
+
+    with pytest.raises(Unavailable, match="away"):
+        await found(recall, "dragon")
+    with pytest.raises(Unavailable, match="just failed"):
+        await found(recall, "dragon")
+    with pytest.raises(Unavailable, match="away"):
+        await index(recall)
+
+    world.embedders[384].away = False
+    world.clock.move(60_000_000)
+    assert await index(recall) == 1
+    assert ident("The dragon sleeps on gold.") in await found(recall, "dragon")
+
+
+async def test_the_old_model_serves_until_the_new_one_has_seen_everything(world: Scenario) -> None:
+    await world.say("The dragon sleeps on gold.", "We sail at dawn.")
+    await index(world.recall(384))
+
+    recall = world.recall(64)
+    indexer = PassageIndexer(recall, things=1)
+    await indexer.step()
+    assert (await found(recall, "dragon sleeps"))[0] == ident("The dragon sleeps on gold.")
+    assert len(world.embedders[64].texts) < 3
+
+    await index(recall)
+    assert (await found(recall, "dragon sleeps"))[0] == ident("The dragon sleeps on gold.")
+    assert len(world.embedders[64].texts) == 3
+    statuses = await (await recall.opened()).vectors.status()
+    assert [status.model.dimensions for status in statuses] == [64]
+
+
+async def test_an_erased_turn_leaves_the_index_and_the_turn_after_it(world: Scenario) -> None:
+    await world.say("Xanthippe took the letter.", "Then she left.")
+    recall = world.recall()
+    await index(recall)
+    await world.stage.scribe.write(
+        Erased(targets=(ident("Xanthippe took the letter."),), reason="asked")
+    )
+
+    assert ident("Xanthippe took the letter.") not in await found(recall, "Xanthippe letter")
+    world.embedders[384].texts.clear()
+    await index(recall)
+    assert ident("Xanthippe took the letter.") not in await found(recall, "Xanthippe letter")
+    assert "GM: Then she left." in world.embedders[384].texts
+
+
+async def test_a_damaged_index_is_told_and_made_anew(world: Scenario) -> None:
+    await world.say("The dragon sleeps on gold.")
+    first = world.recall()
+    await index(first)
+    await first.close()
+    (world.folder / "recall.db").write_bytes(b"no database at all" * 1000)
+    for beside in world.folder.glob("recall.db-*"):
+        beside.unlink()
+
+    recall = world.recall()
+    with pytest.raises(Unavailable) as caught:
+        await found(recall, "dragon")
+    assert caught.value.code == "vectors.corrupt"
+    with pytest.raises(Unavailable):
+        await index(recall)
+
+    await drop_index(recall)
+    await index(recall)
+    assert ident("The dragon sleeps on gold.") in await found(recall, "dragon")

@@ -1,0 +1,216 @@
+"""Ingesting a source: what is kept, that again adds nothing, and what happens with others about."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from canonry.bootstrap.compose import compose_memory
+from canonry.bootstrap.embedded import open_embedded
+from canonry.domain.entries import Erased, Tombstone
+from canonry.domain.errors import InvalidInput, NotFound, Unavailable
+from canonry.domain.excerpts import DocumentType
+from canonry.domain.ids import SpaceId
+from canonry.domain.provenance import CanonLevel
+from canonry.domain.sources import Snippet, Source, SourceType
+from canonry.domain.spaces import Space, SpaceKind
+from canonry.testing.worlds import a_caller
+from canonry.usecases.canon import Canon
+from canonry.usecases.commit_change import Change, NewId, commit_change
+from canonry.usecases.create_source import NewSource, create_source
+from canonry.usecases.create_universe import create_universe
+from canonry.usecases.ingest_source import (
+    SNIPPETS_PER_COMMIT,
+    Ingested,
+    IngestRequest,
+    ingest_source,
+)
+from canonry.usecases.query_snippets import query_snippets
+from canonry.usecases.receipts import the_made
+
+pytestmark = pytest.mark.anyio
+
+KEEPER = a_caller()
+RULES = b"# Fire\nFire burns.\n\n# Ice\nIce cools."
+LONG = "".join(f"## Rule {n}\nDo number {n}.\n\n" for n in range(600)).encode()
+
+
+@pytest.fixture(params=["memory", "embedded"])
+async def canon(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Canon]:
+    if request.param == "memory":
+        yield compose_memory()
+        return
+    opened = await open_embedded(tmp_path)
+    yield opened.canon
+    await opened.close()
+
+
+async def a_source(canon: Canon, doc_id: str = "rules") -> Source:
+    made = await create_universe(
+        canon, KEEPER, kind=SpaceKind.UNIVERSE, name=doc_id, description="A world.", properties={}
+    )
+    new = NewSource(
+        space=the_made(made, Space).id,
+        doc_id=doc_id,
+        title="Rules",
+        edition=None,
+        origin=None,
+        source_type=SourceType.RULEBOOK,
+        level=CanonLevel.AUTHORITATIVE,
+    )
+    return the_made(await create_source(canon, KEEPER, new), Source)
+
+
+async def ingest(
+    canon: Canon,
+    source: Source,
+    data: bytes = RULES,
+    kind: DocumentType = DocumentType.MARKDOWN,
+    *,
+    title: str | None = None,
+) -> Ingested:
+    request = IngestRequest(source_id=source.id, data=data, kind=kind, title=title)
+    return await ingest_source(canon, KEEPER, request)
+
+
+async def snippets(canon: Canon, source: Source) -> list[Snippet]:
+    found: list[Snippet] = []
+    while True:
+        page = await query_snippets(canon, KEEPER, source.id, limit=500, offset=len(found))
+        found.extend(page.items)
+        if len(found) >= page.total:
+            return found
+
+
+async def test_a_document_becomes_snippets_in_reading_order(canon: Canon) -> None:
+    source = await a_source(canon)
+
+    done = await ingest(canon, source, title="House rules")
+
+    assert (done.first, done.snippets, done.added) == (0, 2, 2)
+    assert [(s.index, s.section, s.text, s.page) for s in await snippets(canon, source)] == [
+        (0, "House rules > Fire", "# Fire\nFire burns.", None),
+        (1, "House rules > Ice", "# Ice\nIce cools.", None),
+    ]
+
+
+async def test_the_same_document_again_adds_nothing(canon: Canon) -> None:
+    source = await a_source(canon)
+    await ingest(canon, source)
+    head = await canon.ledger.head(source.space)
+
+    again = await ingest(canon, source)
+    as_utf_16 = await ingest(canon, source, RULES.decode().encode("utf-16"))
+
+    assert (again.first, again.snippets, again.added) == (0, 2, 0)
+    assert as_utf_16 == again
+    assert await canon.ledger.head(source.space) == head
+
+
+async def test_another_document_goes_behind_and_the_first_is_still_known(canon: Canon) -> None:
+    source = await a_source(canon)
+    await ingest(canon, source)
+
+    other = await ingest(canon, source, b"# Wind\nIt blows.")
+
+    assert (other.first, other.added) == (2, 1)
+    assert (await ingest(canon, source)).added == 0
+    assert [each.index for each in await snippets(canon, source)] == [0, 1, 2]
+
+
+async def test_the_same_document_of_another_source_is_its_own(canon: Canon) -> None:
+    one, other = await a_source(canon, "one"), await a_source(canon, "other")
+
+    await ingest(canon, one)
+
+    assert (await ingest(canon, other)).added == 2
+
+
+async def test_a_long_document_is_kept_in_commits_of_a_bounded_size(canon: Canon) -> None:
+    source = await a_source(canon)
+    before = await canon.ledger.head(source.space)
+    told: list[tuple[float, float | None]] = []
+
+    async def tell(done: float, total: float | None, message: str) -> None:
+        told.append((done, total))
+
+    request = IngestRequest(source_id=source.id, data=LONG, kind=DocumentType.MARKDOWN)
+    done = await ingest_source(canon, replace(KEEPER, progress=tell), request)
+
+    assert done.added == 600
+    assert await canon.ledger.head(source.space) == before + -(-600 // SNIPPETS_PER_COMMIT)
+    assert [each.index for each in await snippets(canon, source)] == list(range(600))
+    assert [each.section for each in (await snippets(canon, source))[:2]] == ["Rule 0", "Rule 1"]
+    assert told[-1] == (600, 600)
+
+
+async def test_two_documents_at_once_do_not_take_each_others_places(canon: Canon) -> None:
+    source = await a_source(canon)
+
+    await asyncio.gather(
+        ingest(canon, source, LONG),
+        ingest(canon, source, LONG.replace(b"Rule", b"Law")),
+        ingest(canon, source, LONG),
+    )
+
+    found = await snippets(canon, source)
+    assert [each.index for each in found] == list(range(1_200))
+    firsts = [each.section for each in found[::600]]
+    assert sorted(each or "" for each in firsts) == ["Law 0", "Rule 0"]
+
+
+async def test_an_interrupted_ingestion_goes_on_when_it_is_repeated() -> None:
+    canon = compose_memory()
+    source = await a_source(canon)
+    request = IngestRequest(source_id=source.id, data=LONG, kind=DocumentType.MARKDOWN)
+
+    async def leave(done: float, total: float | None, message: str) -> None:
+        raise Unavailable("call.deadline", "the caller left after the first commit")
+
+    with pytest.raises(Unavailable):
+        await ingest_source(canon, replace(KEEPER, progress=leave), request)
+    assert len(await snippets(canon, source)) == 100
+    await ingest(canon, source)
+
+    assert (await ingest(canon, source, LONG)).added == 500
+    found = await snippets(canon, source)
+    assert [each.index for each in found] == list(range(602))
+    assert found[599].section == "Rule 599"
+
+
+async def test_an_erased_snippet_stays_erased(canon: Canon) -> None:
+    source = await a_source(canon)
+    await ingest(canon, source)
+    first = (await snippets(canon, source))[0]
+
+    async def prepare(new_id: NewId) -> Change:
+        return Change(entries=(Erased(targets=(first.id,), reason="asked"),), reads=frozenset())
+
+    await commit_change(canon, KEEPER, source.space, prepare)
+
+    assert (await ingest(canon, source)).added == 0
+    assert isinstance((await canon.state.things([first.id]))[first.id], Tombstone)
+
+
+async def test_nothing_is_written_of_a_document_that_cannot_be_read(canon: Canon) -> None:
+    source = await a_source(canon)
+    head = await canon.ledger.head(source.space)
+
+    with pytest.raises(InvalidInput) as refused:
+        await ingest(canon, source, b"\xff\xff\xff", DocumentType.PLAIN)
+
+    assert refused.value.code == "document.encoding"
+    assert await canon.ledger.head(source.space) == head
+
+
+async def test_a_source_that_nobody_may_see_takes_no_document(canon: Canon) -> None:
+    source = await a_source(canon)
+    stranger = replace(KEEPER, spaces=frozenset((SpaceId("elsewhere"),)))
+    request = IngestRequest(source_id=source.id, data=RULES, kind=DocumentType.MARKDOWN)
+
+    with pytest.raises(NotFound):
+        await ingest_source(canon, stranger, request)
+    with pytest.raises(NotFound):
+        await query_snippets(canon, stranger, source.id, limit=1, offset=0)
