@@ -19,7 +19,7 @@ from bench.recall.conversations import Conversation
 from bench.worlds import ACTOR, STAMPS, Scribe
 from canonry.adapters.sqlite import Durability
 from canonry.bootstrap.embedded import open_embedded
-from canonry.domain.entities import EntityClass, EntityType
+from canonry.domain.entities import EntityClass
 from canonry.domain.entries import Made
 from canonry.domain.ids import CommitId, EntityId, SceneId, SpaceId, StoryId, TurnId, derived_id
 from canonry.domain.making import Backing, make_entity
@@ -27,6 +27,7 @@ from canonry.domain.passages import Collection
 from canonry.domain.provenance import Authority, Evidence, EvidenceKind
 from canonry.domain.scenes import Scene, SceneStatus, Speaker, Turn
 from canonry.domain.time import Instant
+from canonry.domain.vocabularies.narrative_types import EntityType
 from canonry.ports.views.text import TextQuery
 from canonry.usecases.canon import Canon
 from canonry.usecases.find_passages import find_passages

@@ -3,7 +3,7 @@
 from dataclasses import replace
 from typing import Any
 
-from canonry.domain.entities import EntityClass, EntityType
+from canonry.domain.entities import EntityClass
 from canonry.domain.entries import (
     CausesLinked,
     EntitiesMerged,
@@ -41,6 +41,7 @@ from canonry.domain.provenance import Authority, CanonLevel, Evidence, EvidenceK
 from canonry.domain.scenes import SceneStatus, Speaker, StoryStatus, StoryType
 from canonry.domain.sources import SourceType
 from canonry.domain.time import Instant
+from canonry.domain.vocabularies.narrative_types import EntityType
 from canonry.testing.scribe import made
 from canonry.testing.things import (
     a_decision,

@@ -27,7 +27,7 @@ def candidates_(draw: st.DrawFn) -> list[Candidate]:
             thread=draw(st.sampled_from((None, "one", "two"))),
             place=draw(st.integers(0, 9)),
             terms=draw(st.dictionaries(st.sampled_from(TERMS), st.floats(0, 5), max_size=3)),
-            similarity=draw(st.floats(-1, 1)),
+            similarity=draw(st.none() | st.floats(-1, 1)),
             named=draw(st.sampled_from((0.0, 1.0))),
             importance=draw(shares),
             recency=draw(shares),
@@ -71,6 +71,7 @@ def test_a_limit_takes_a_prefix(asked: Asked, candidates: list[Candidate], limit
 
 @given(questions, candidates_())
 def test_threads_do_not_touch_each_other(asked: Asked, candidates: list[Candidate]) -> None:
+    candidates = [each._replace(similarity=each.similarity or 0.0) for each in candidates]
     together = scores(asked, candidates)
     for thread in {candidate.thread for candidate in candidates}:
         alone = [candidate for candidate in candidates if candidate.thread == thread]
@@ -88,7 +89,7 @@ def test_no_signal_lowers_any_score_by_growing(
     grown = data.draw(
         st.sampled_from(
             (
-                one._replace(similarity=one.similarity + more),
+                one._replace(similarity=None if (s := one.similarity) is None else s + more),
                 one._replace(named=one.named + more),
                 one._replace(importance=one.importance + more),
                 one._replace(recency=one.recency + more),
@@ -152,6 +153,22 @@ def test_a_question_whose_words_hardly_occur_is_ordered_by_meaning() -> None:
 def test_more_terms_make_a_query_broader(one: int, other: int) -> None:
     low, high = sorted((one, other))
     assert 0 <= breadth(low, WEIGHTS) <= breadth(high, WEIGHTS) <= 1
+
+
+def test_a_similarity_that_is_not_known_counts_as_the_mean_of_those_that_are() -> None:
+    asked = Asked(terms={"ale": 4.0}, strongest=4.0)
+    unknown, near, far = (
+        Candidate(id="unknown", terms={"ale": 4.0}, similarity=None),
+        Candidate(id="near", similarity=0.9),
+        Candidate(id="far", similarity=0.3),
+    )
+
+    found = scores(asked, [unknown, near, far])
+
+    assert (
+        found["unknown"] == scores(asked, [unknown._replace(similarity=0.6), near, far])["unknown"]
+    )
+    assert found["unknown"] > found["near"]
 
 
 def test_a_name_is_asked_for_by_any_word_of_it() -> None:

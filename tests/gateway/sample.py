@@ -15,6 +15,7 @@ from canonry.adapters.readers import LocalReader
 from canonry.domain.commits import Append, Draft
 from canonry.domain.entries import Made
 from canonry.domain.errors import (
+    BrokenInvariant,
     CanonryError,
     Conflict,
     InvalidInput,
@@ -59,8 +60,13 @@ CODES: tuple[tuple[type[CanonryError], int], ...] = (
 )
 
 
-def dialect(error: CanonryError, *, tool: str, caller: Caller | None) -> ErrorBody:
+def dialect(
+    error: CanonryError, *, tool: str, caller: Caller | None, trace_id: str = ""
+) -> ErrorBody:
     code = next((code for kind, code in CODES if isinstance(error, kind)), -32005)
+    if isinstance(error, BrokenInvariant):
+        data = {"error": "INTERNAL", **error.details}
+        return ErrorBody(code=-32603, message=error.message, data=data)
     data = {"error": error.code, "tool": tool, **error.details}
     return ErrorBody(code=code, message=error.message, data=data)
 

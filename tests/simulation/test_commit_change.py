@@ -7,13 +7,13 @@ import pytest
 
 from canonry.bootstrap.compose import compose_memory
 from canonry.domain.commits import ORIGIN
-from canonry.domain.entities import EntityType
 from canonry.domain.entries import Made
 from canonry.domain.errors import Conflict, Unavailable
 from canonry.domain.facts import Fact
 from canonry.domain.ids import EntityId, FactId
 from canonry.domain.keys import facts_key, name_key
 from canonry.domain.sealing import GENESIS, fault_in
+from canonry.domain.vocabularies.narrative_types import EntityType
 from canonry.ports.views.state import FactQuery
 from canonry.testing.simulation import Faults, FaultyLedger, Simulation, simulate
 from canonry.testing.things import MIDDLE_EARTH, a_fact, an_entity, an_observation, ident

@@ -6,7 +6,7 @@ from typing import Any
 
 from canonry.bootstrap.compose import compose_memory
 from canonry.domain.contents import normalise
-from canonry.domain.entities import Entity, EntityClass, EntityType
+from canonry.domain.entities import Entity, EntityClass
 from canonry.domain.entries import Born
 from canonry.domain.ids import EntityId, SceneId, TurnId
 from canonry.domain.making import Backing, change_state, make_entity
@@ -15,6 +15,7 @@ from canonry.domain.proposals import ProposalStatus, ProposalType
 from canonry.domain.provenance import Authority, Evidence, EvidenceKind
 from canonry.domain.relations import Relation
 from canonry.domain.time import DAY, Instant
+from canonry.domain.vocabularies.narrative_types import EntityType
 from canonry.testing.scribe import Scribe
 from canonry.testing.things import (
     MIDDLE_EARTH,

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from canonry.domain.entities import Entity, EntityType
+from canonry.domain.entities import Entity
 from canonry.domain.entries import ProposalDecided
 from canonry.domain.errors import Conflict, NotFound
 from canonry.domain.facts import Event, Fact
@@ -14,6 +14,7 @@ from canonry.domain.proposals import ProposalStatus
 from canonry.domain.provenance import Authority, CanonLevel
 from canonry.domain.relations import Relation
 from canonry.domain.scenes import SceneStatus
+from canonry.domain.vocabularies.narrative_types import EntityType
 from canonry.testing.things import (
     MIDDLE_EARTH,
     a_decision,

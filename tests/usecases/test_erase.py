@@ -6,11 +6,12 @@ from pathlib import Path
 import pytest
 
 from canonry.bootstrap.embedded import Embedded, open_embedded
-from canonry.domain.entities import Entity, EntityType
+from canonry.domain.entities import Entity
 from canonry.domain.entries import Tombstone
 from canonry.domain.errors import InvalidInput, NotFound
 from canonry.domain.ids import EntityId, SpaceId
 from canonry.domain.scenes import Turn
+from canonry.domain.vocabularies.narrative_types import EntityType
 from canonry.testing.worlds import a_caller
 from canonry.usecases.canon import Canon
 from canonry.usecases.erase import erase, plan_erasure

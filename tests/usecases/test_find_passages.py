@@ -21,6 +21,7 @@ from canonry.testing.things import MIDDLE_EARTH, a_memory, a_turn, ident
 from canonry.testing.worlds import HandClock
 from canonry.usecases.canon import Canon
 from canonry.usecases.find_passages import FoundPassages, find_passages
+from canonry.usecases.fresh_passages import FRESH
 from canonry.usecases.recall import Engines, Recall
 from tests.usecases.stage import Stage, a_stage, id_of
 
@@ -149,6 +150,20 @@ async def test_what_meaning_finds_keeps_to_the_filters(stage: Stage, recall: Rec
 
     assert ident("here") in ids(found)
     assert not {ident("there"), ident("far"), ident("memory")}.intersection(ids(found))
+
+
+async def test_a_passage_that_the_index_lacks_is_not_ranked_as_if_it_meant_nothing(
+    stage: Stage, recall: Recall
+) -> None:
+    for n in range(FRESH + 40):
+        await stage.make(a_turn(f"t{n}", text=f"The bell tolls {n} times."))
+    canon = replace(stage.canon, recall=recall)
+
+    found = await find(canon, "the bell tolls 7 times")
+
+    assert found.degraded == ("vectors-behind",)
+    assert recall.behind
+    assert ids(found)[0] == ident("t7")
 
 
 async def test_what_was_erased_is_not_found_by_its_meaning(stage: Stage, recall: Recall) -> None:

@@ -5,11 +5,11 @@ from dataclasses import replace
 import pytest
 
 from canonry.bootstrap.compose import compose_memory
-from canonry.domain.entities import EntityType
 from canonry.domain.ids import SpaceId
 from canonry.domain.policy import Policy, TextLimits
 from canonry.domain.provenance import Authority, EvidenceKind
 from canonry.domain.scenes import Scene, SceneStatus, Speaker, StoryType, Turn
+from canonry.domain.vocabularies.narrative_types import EntityType
 from canonry.ports.views.documents import SceneQuery
 from canonry.ports.views.state import EventQuery
 from canonry.testing.worlds import a_caller

@@ -9,11 +9,11 @@ from typing_extensions import override
 
 from canonry.adapters.embedders import HashingEmbedder
 from canonry.adapters.vectors import FolderVectors
-from canonry.domain.entities import EntityType
 from canonry.domain.entries import Erased
 from canonry.domain.errors import Unavailable
 from canonry.domain.passages import Collection
 from canonry.domain.scenes import Speaker
+from canonry.domain.vocabularies.narrative_types import EntityType
 from canonry.ports.embedder import Embedder, EmbeddingModel, Purpose, Vector
 from canonry.ports.views.text import TextQuery
 from canonry.testing.things import MIDDLE_EARTH, a_memory, a_snippet, a_turn, ident

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, TypeAlias, TypeVar
 
-from canonry.domain.entities import EntityClass, EntityType
+from canonry.domain.entities import EntityClass
 from canonry.domain.errors import InvalidInput
 from canonry.domain.facts import FactType
 from canonry.domain.fields import Fields, Reference, missing, reference_of, typed
@@ -16,6 +16,7 @@ from canonry.domain.policy import TextLimits
 from canonry.domain.proposals import ProposalType
 from canonry.domain.time import Instant, render_instant
 from canonry.domain.vocabularies.narrative_relations import relation_type
+from canonry.domain.vocabularies.narrative_types import EntityType
 
 DURATION_MAX: Final = 10**12
 UNLIMITED: Final = TextLimits(

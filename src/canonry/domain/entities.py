@@ -29,29 +29,19 @@ class EntityClass(StrEnum):
     INSTANCE = "EntityInstance"
 
 
-class EntityType(StrEnum):
-    """What an entity is; it never changes."""
-
-    CHARACTER = "character"
-    FACTION = "faction"
-    LOCATION = "location"
-    OBJECT = "object"
-    CONCEPT = "concept"
-    ORGANIZATION = "organization"
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Entity:
     """An entity with its current snapshot.
 
     `own` folds this entity's observations; `snapshot` also those of `members`, the entities merged
     into it. `merged_into` names the root where this one was merged away: readers follow it.
+    `entity_type` never changes; which types there are is for each vocabulary to say.
     """
 
     id: EntityId
     space: SpaceId
     entity_class: EntityClass
-    entity_type: EntityType
+    entity_type: str
     derives_from: EntityId | None
     level: CanonLevel
     authority: Authority

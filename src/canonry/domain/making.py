@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from canonry.domain.entities import Entity, EntityClass, EntityType
+from canonry.domain.entities import Entity, EntityClass
 from canonry.domain.entries import Entry, Made
 from canonry.domain.facts import Event, Fact, FactType
 from canonry.domain.ids import (
@@ -50,7 +50,7 @@ def make_entity(
     backing: Backing,
     *,
     entity_class: EntityClass,
-    entity_type: EntityType,
+    entity_type: str,
     name: str,
     description: str,
     properties: Mapping[str, Any],

@@ -11,12 +11,15 @@ Laws:
 - The order of arrival changes nothing, each passage comes once, and ties are broken by id.
 - No signal of a passage, nor of its neighbours, lowers its score by growing.
 - A passage whose signals are all zero, and which stands near none, scores zero.
+- A similarity that nobody has measured yet counts as the mean of those that were: for a passage
+  that an index does not hold, being unknown is neither a merit nor a fault.
 """
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from math import fsum
 from operator import add, itemgetter
 from types import MappingProxyType
 from typing import Final, NamedTuple, TypeAlias
@@ -95,7 +98,8 @@ class Asked:
 class Candidate(NamedTuple):
     """A passage to rank: what it scores by each term, and how similar in meaning it is.
 
-    `thread` and `place` say where it stands: turn 7 of a scene. `named` is 1 where the query names
+    `thread` and `place` say where it stands: turn 7 of a scene. A `similarity` of None is not
+    known. `named` is 1 where the query names
     who speaks or whom it is about. A neighbour that nothing found may be a candidate as well.
     A tuple, because hundreds are made for each query, and a frozen dataclass takes five times as
     long to make.
@@ -105,7 +109,7 @@ class Candidate(NamedTuple):
     thread: str | None = None
     place: int = 0
     terms: Mapping[str, float] = _NO_TERMS
-    similarity: float = 0.0
+    similarity: float | None = 0.0
     named: float = 0.0
     importance: float = 0.0
     recency: float = 0.0
@@ -183,10 +187,11 @@ def rank_passages(
     most = strengths.possible * sum(asked.terms.values())
     most += (1 - strengths.possible) * asked.strongest
     scale = 1 / most if most > 0 else 0.0
+    typical = _typical(known.values())
     found: list[tuple[float, str, Candidate, _Parts]] = []
     for stretch in _stretches(known.values()):
         own = [sum(each.terms.values()) for each in stretch]
-        sense = [max(0.0, each.similarity - weights.unrelated) for each in stretch]
+        sense = [_likeness(each, typical, weights) for each in stretch]
         words, around = own, sense
         if len(stretch) > 1:
             fading = _fading(stretch, weights.reach)
@@ -211,12 +216,23 @@ def rank_passages(
     ]
 
 
+def _typical(candidates: Iterable[Candidate]) -> float:
+    """The mean of the similarities that are known."""
+    measured = [each.similarity for each in candidates if each.similarity is not None]
+    return fsum(measured) / len(measured) if measured else 0.0
+
+
+def _likeness(candidate: Candidate, typical: float, weights: RankingWeights) -> float:
+    similarity = candidate.similarity
+    return max(0.0, (typical if similarity is None else similarity) - weights.unrelated)
+
+
 def _why(candidate: Candidate, parts: _Parts, scale: float) -> Why:
     keywords, meaning, nearby, named, importance, recency = parts
     terms = sorted(candidate.terms.items(), key=lambda pair: (-pair[1], pair[0]))
     return Why(
         terms=tuple((term, value * scale) for term, value in terms),
-        similarity=candidate.similarity,
+        similarity=candidate.similarity or 0.0,
         keywords=keywords,
         meaning=meaning,
         nearby=nearby,

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any, TypeAlias, TypeVar
 
 from canonry.domain.canon import Changes
-from canonry.domain.entities import Entity, EntityType, normalised_name
+from canonry.domain.entities import Entity, normalised_name
 from canonry.domain.entries import Thing
 from canonry.domain.facts import Axiom, Fact
 from canonry.domain.fields import PROPOSAL_PREFIX, Reference
@@ -60,7 +60,7 @@ class StatementLookup:
 class NameLookup:
     """The canon entities of a type with a normalised name."""
 
-    entity_type: EntityType
+    entity_type: str
     name: str
 
 
@@ -219,7 +219,7 @@ class View:
         facts = self._under(statement_key(words), Fact)
         return [fact for fact in facts if fact.level is CanonLevel.CANON]
 
-    def named(self, entity_type: EntityType, name: str) -> Sequence[Entity]:
+    def named(self, entity_type: str, name: str) -> Sequence[Entity]:
         """The canon entities with this type and name that stand for themselves, oldest first."""
         words = normalised_name(name)
         self.read.add(name_key(entity_type, words))

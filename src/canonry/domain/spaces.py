@@ -1,4 +1,4 @@
-"""Spaces: the isolation boundary of everything; a narrative space is a universe or a multiverse."""
+"""Spaces: the isolation boundary of everything, whatever its users call it."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -10,10 +10,17 @@ from canonry.domain.time import Instant
 
 
 class SpaceKind(StrEnum):
-    """What a space is to its users."""
+    """What a space is to its users.
+
+    A universe is told, a multiverse holds universes, a world is played in; a project is a
+    catalog's, an account is one user's own.
+    """
 
     UNIVERSE = "universe"
     MULTIVERSE = "multiverse"
+    WORLD = "world"
+    PROJECT = "project"
+    ACCOUNT = "account"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,3 +41,8 @@ class Space:
     def space(self) -> SpaceId:
         """A space lies in itself."""
         return self.id
+
+    @property
+    def told(self) -> bool:
+        """Whether stories can take place in it."""
+        return self.kind in {SpaceKind.UNIVERSE, SpaceKind.WORLD}

@@ -28,6 +28,7 @@ class Record:
     code: str = "ok"
     cached: bool = False
     incident: str = ""
+    trace: str = ""
 
 
 class Audit:
@@ -64,6 +65,8 @@ class Audit:
         }
         if record.cached:
             line["cached"] = True
+        if record.trace:
+            line["trace"] = record.trace
         if record.incident:
             line["incident"] = record.incident
         self._write(orjson.dumps(line, option=orjson.OPT_APPEND_NEWLINE))

@@ -17,7 +17,7 @@ def authorize(toolset: Toolset, name: str, roles: frozenset[str], caller: Caller
         NotAllowed: `authority.denied`, with the tool, the agent type and the allowed types.
     """
     agent_type = caller.actor.agent_type
-    if agent_type in toolset.agent_types and (agent_type in roles or roles >= ANYONE):
+    if knows(toolset, agent_type) and (agent_type in roles or roles >= ANYONE):
         return
     allowed = toolset.agent_types if roles >= ANYONE else roles
     message = f"Agent type '{shown(agent_type)}' is not authorized to call '{name}'"
@@ -28,6 +28,11 @@ def authorize(toolset: Toolset, name: str, roles: frozenset[str], caller: Caller
         agent_type=shown(agent_type),
         allowed_types=sorted(allowed),
     )
+
+
+def knows(toolset: Toolset, agent_type: str) -> bool:
+    """Whether the toolset has a role of this name, or takes every name."""
+    return agent_type in toolset.agent_types or toolset.agent_types >= ANYONE
 
 
 def require_claim(arguments: Mapping[str, Any], caller: Caller) -> None:

@@ -26,6 +26,8 @@ class GatewaySettings:
     limits: Limits = field(default_factory=Limits)
     unknown_properties: bool = False
     contract_only: bool = False
+    published_rates: bool = False
+    """Whether the calls a minute that a contract publishes for its tools are enforced."""
 
 
 class Gateway:
@@ -56,6 +58,11 @@ class Gateway:
         self._seconds = canon.clock.monotonic
         per_minute = self._limits.per_minute
         self._rate = Rate(per_minute, self._seconds) if per_minute else None
+        self._tool_rates = {
+            name: Rate(offer.tool.per_minute, self._seconds)
+            for name, offer in self.catalogue.tools.items()
+            if settings.published_rates and offer.tool.per_minute is not None
+        }
         self._cache = ReplyCache(canon.ledger, self._seconds)
 
     def only(self, toolset: str) -> "Gateway":
@@ -73,32 +80,33 @@ class Gateway:
         progress: Progress = no_progress,
     ) -> Outcome:
         """Call the tool `name`; every failure is an outcome, only cancellation is raised."""
-        offer = self.catalogue.tools.get(name)
+        offer = self.catalogue.find_tool(name)
         if offer is None:
             self.audit.record(Record(kind="call", name="(unknown)", code="tool.unknown"), 0.0)
             return unknown("tool", name)
-        tool, toolset = offer.tool, offer.toolset
+        tool, toolset, name = offer.tool, offer.toolset, offer.tool.name
         record, started = Record(kind="call", name=name), self._seconds()
         caller: Caller | None = None
         self.audit.begin()
         try:
-            caller = identify(principal, meta, tool=name, progress=progress)
+            caller = self._identify(toolset, principal, meta, name, progress)
             self._authorize(toolset, name, tool.roles, caller, record)
             given = {} if arguments is None else dict(arguments)
             if not tool.read_only:  # there an authority is a filter, not a claim
                 require_claim(given, caller)
-            self._limit(given, caller, record)
+            self._limit(given, caller, record, tool)
             checked = offer.check(given)
             if tool.compose is not None:
                 call = self._inner_call(principal, meta, progress)
-                return replied(await within(self._limits.seconds, _compose(tool, call, checked)))
+                seconds = (tool.limits or self._limits).seconds
+                return replied(await within(seconds, _compose(tool, call, checked)))
             if caller.idempotency_key is not None:
                 caller = caller.asking(checked)
             return await self._run(offer, caller, checked, record)
         except CanonryError as error:
             return self._refused(error, toolset, caller, record)
         except Exception as error:  # noqa: BLE001 - the fence: nothing unexpected gets out
-            return self._broken(error, record)
+            return self._broken(error, toolset, record)
         except BaseException:
             record.code = "cancelled"
             raise
@@ -172,16 +180,32 @@ class Gateway:
             record.agent_type = caller.actor.agent_type
         authorize(toolset, name, roles, caller)
 
-    def _limit(self, given: dict[str, Any], caller: Caller, record: Record) -> None:
+    def _identify(
+        self,
+        toolset: Toolset,
+        principal: Principal,
+        meta: Meta | None,
+        name: str,
+        progress: Progress = no_progress,
+    ) -> Caller:
+        default = toolset.default_agent_type
+        return identify(principal, meta, tool=name, default_type=default, progress=progress)
+
+    def _limit(
+        self, given: dict[str, Any], caller: Caller, record: Record, tool: Tool | None = None
+    ) -> None:
         if self._rate is not None:
             self._rate.admit(caller.actor.agent_id)
-        record.size = measure(given, self._limits)
+        if tool is not None and tool.name in self._tool_rates:
+            self._tool_rates[tool.name].admit(caller.actor.user or caller.actor.agent_id)
+        own = None if tool is None else tool.limits
+        record.size = measure(given, own or self._limits)
 
     async def _run(
         self, offer: ToolOffer, caller: Caller, arguments: dict[str, Any], record: Record
     ) -> Outcome:
         tool, metrics = offer.tool, self.audit.metrics
-        seconds = self._limits.seconds
+        seconds = (tool.limits or self._limits).seconds
         if tool.cached is None:
             return replied(await within(seconds, _work(tool, self.canon, caller, arguments)))
         found = await self._cache.find(reply_name(offer.toolset.name, tool, caller, arguments))
@@ -204,7 +228,7 @@ class Gateway:
         async def call(name: str, arguments: Mapping[str, Any]) -> Reply:
             nonlocal made
             made += 1
-            offer = self.catalogue.tools.get(name)
+            offer = self.catalogue.find_tool(name)
             if offer is not None and offer.tool.compose is not None:
                 message = f"'{shown(name)}' is made of other calls and cannot be part of one"
                 error = InvalidInput("call.nested", message, path="")
@@ -232,7 +256,7 @@ class Gateway:
         caller: Caller | None = None
         self.audit.begin()
         try:
-            caller = identify(principal, meta, tool=record.name)
+            caller = self._identify(toolset, principal, meta, record.name)
             self._authorize(toolset, record.name, roles, caller, record)
             self._limit(given, caller, record)
             text = await within(self._limits.seconds, work(caller))
@@ -240,7 +264,7 @@ class Gateway:
         except CanonryError as error:
             return self._refused(error, toolset, caller, record)
         except Exception as error:  # noqa: BLE001 - the fence: nothing unexpected gets out
-            return self._broken(error, record)
+            return self._broken(error, toolset, record)
         finally:
             self.audit.end(record, self._seconds() - started)
 
@@ -248,15 +272,16 @@ class Gateway:
         self, error: CanonryError, toolset: Toolset, caller: Caller | None, record: Record
     ) -> Outcome:
         if isinstance(error, BrokenInvariant):
-            return self._broken(error, record)
+            return self._broken(error, toolset, record)
         record.code = error.code
-        return refused(error, toolset, record.name, caller)
+        record.trace = self.canon.identities.fresh() if toolset.traced else ""
+        return refused(error, toolset, record.name, caller, record.trace)
 
-    def _broken(self, error: Exception, record: Record) -> Outcome:
+    def _broken(self, error: Exception, toolset: Toolset, record: Record) -> Outcome:
         record.code = error.code if isinstance(error, CanonryError) else "internal"
         record.incident = self.canon.identities.fresh()
         self.audit.incident(record.incident, error)
-        return broken(record.incident)
+        return broken(record.incident, toolset, record.name)
 
 
 async def _work(tool: Tool, canon: Canon, caller: Caller, arguments: dict[str, Any]) -> Reply:

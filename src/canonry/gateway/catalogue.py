@@ -67,6 +67,11 @@ class Catalogue:
     tools: Mapping[str, ToolOffer]
     resources: tuple[ResourceOffer, ...]
     prompts: Mapping[str, PromptOffer]
+    aliases: Mapping[str, str]
+
+    def find_tool(self, name: str) -> ToolOffer | None:
+        """The tool that bears `name`, or is called by it as well."""
+        return self.tools.get(name) or self.tools.get(self.aliases.get(name, ""))
 
     def find_resource(self, uri: str) -> tuple[ResourceOffer, dict[str, str]] | None:
         """The resource behind `uri`, with the values of its variables."""
@@ -82,6 +87,7 @@ class Catalogue:
             tools={n: offer for n, offer in self.tools.items() if offer.toolset.name == toolset},
             resources=tuple(each for each in self.resources if each.toolset.name == toolset),
             prompts={n: each for n, each in self.prompts.items() if each.toolset.name == toolset},
+            aliases=self.aliases,
         )
 
 
@@ -110,6 +116,12 @@ def catalogue(
             (prompt.name, PromptOffer(toolset, prompt))
             for toolset in served
             for prompt in toolset.prompts
+        ),
+        aliases=_by_name(
+            (alias, tool.name)
+            for toolset in served
+            for tool in toolset.tools
+            for alias in tool.aliases
         ),
     )
 

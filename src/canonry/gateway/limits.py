@@ -19,12 +19,16 @@ Answer = TypeVar("Answer")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
-    """How much one call may ask for. `per_minute` is calls a principal; None means no limit."""
+    """How much one call may ask for. `per_minute` is calls a principal; None means no limit.
+
+    With `any_number` whole numbers of any size pass, for a toolset that keeps them exactly.
+    """
 
     characters: int = 4_000_000
     depth: int = 32
     seconds: float = 30.0
     per_minute: int | None = None
+    any_number: bool = False
 
 
 class _SpotError(Exception):
@@ -62,6 +66,8 @@ def _measure(value: object, limits: Limits, depth: int) -> int:
     if isinstance(value, int | float):
         if -_LARGEST <= value <= _LARGEST:  # false for NaN
             return _OVERHEAD
+        if limits.any_number and isinstance(value, int):
+            return value.bit_length()
         message = "numbers lie between -2^53 and 2^53; write larger ones as text"
         raise _SpotError("limits.number", message)
     if value is None:

@@ -44,9 +44,14 @@ class _Claim:
 
 
 def identify(
-    principal: Principal, meta: Meta | None, *, tool: str, progress: Progress = no_progress
+    principal: Principal,
+    meta: Meta | None,
+    *,
+    tool: str,
+    default_type: str | None = None,
+    progress: Progress = no_progress,
 ) -> Caller:
-    """The caller of one call.
+    """The caller of one call, of `default_type` where nobody has said of which.
 
     Raises:
         NotAllowed: `identity.malformed`, `identity.untrusted`, `identity.type-bound` or
@@ -55,7 +60,8 @@ def identify(
     """
     claimed = meta.get(AGENT_META) if meta else None
     claim = _own(principal) if claimed is None else _claim(principal, claimed)
-    if claim.agent_type is None:
+    agent_type = claim.agent_type or default_type
+    if agent_type is None:
         message = (
             "this server does not know the agent type of its caller: start it with --agent-type "
             "(or CANONRY_AGENT_TYPE), or with --trust-meta and name the agent in "
@@ -63,8 +69,8 @@ def identify(
         )
         raise NotAllowed("identity.missing", message, setting="--agent-type / CANONRY_AGENT_TYPE")
     actor = Actor(
-        agent_id=claim.agent_id or claim.agent_type,
-        agent_type=claim.agent_type,
+        agent_id=claim.agent_id or agent_type,
+        agent_type=agent_type,
         user=principal.user,
     )
     return Caller(

@@ -6,13 +6,15 @@ from typing import Any, Final
 
 import orjson
 
-from canonry.domain.errors import CanonryError
+from canonry.domain.errors import BrokenInvariant, CanonryError
 from canonry.gateway.text import shown
 from canonry.gateway.tool import ErrorBody, Reply, Toolset
 from canonry.usecases.caller import Caller
 
 INVALID_PARAMS: Final = -32602
 INTERNAL_ERROR: Final = -32603
+DEFECT: Final = "internal"
+"""The code under which a dialect is asked to word a defect."""
 _NO_META: Final[Mapping[str, Any]] = {}
 
 
@@ -20,12 +22,12 @@ _NO_META: Final[Mapping[str, Any]] = {}
 class Outcome:
     """The end of a call.
 
-    `body` is the reply, or `{"error": {code, message, data}}`; `text` is the same as JSON.
-    `error` is set where the call failed, and `protocol` where it named something that does not
-    exist, which is an error of the protocol and not of a tool.
+    `body` is the reply, or `{"error": {code, message, data}}` in the dialect's form; `text` is the
+    same as JSON. `error` is set where the call failed, and `protocol` where it named something
+    that does not exist, which is an error of the protocol and not of a tool.
     """
 
-    body: Mapping[str, Any]
+    body: Any
     text: str
     error: ErrorBody | None = None
     protocol: bool = False
@@ -37,16 +39,18 @@ def replied(reply: Reply) -> Outcome:
     return Outcome(body=reply, text=orjson.dumps(reply).decode())
 
 
-def refused(error: CanonryError, toolset: Toolset, tool: str, caller: Caller | None) -> Outcome:
+def refused(
+    error: CanonryError, toolset: Toolset, tool: str, caller: Caller | None, trace_id: str = ""
+) -> Outcome:
     """The outcome of a call that ended in an error on purpose."""
-    return _failed(toolset.dialect(error, tool=tool, caller=caller))
+    return _failed(toolset.dialect(error, tool=tool, caller=caller, trace_id=trace_id))
 
 
-def broken(incident: str) -> Outcome:
+def broken(incident: str, toolset: Toolset, tool: str) -> Outcome:
     """The outcome of a call that ended in a defect: an incident id and nothing else about it."""
     message = f"internal error; the operator finds it in the log as incident {incident}"
-    data = {"error": "INTERNAL", "incident": incident}
-    return _failed(ErrorBody(code=INTERNAL_ERROR, message=message, data=data))
+    error = BrokenInvariant(DEFECT, message, incident=incident)
+    return _failed(toolset.dialect(error, tool=tool, caller=None, trace_id=incident))
 
 
 def unknown(kind: str, name: str) -> Outcome:
@@ -58,6 +62,8 @@ def unknown(kind: str, name: str) -> Outcome:
 
 
 def _failed(error: ErrorBody, *, protocol: bool = False) -> Outcome:
-    body = {"error": {"code": error.code, "message": error.message, "data": dict(error.data)}}
+    body = error.wire
+    if body is None:
+        body = {"error": {"code": error.code, "message": error.message, "data": dict(error.data)}}
     text = orjson.dumps(body, default=str).decode()
     return Outcome(body=body, text=text, error=error, protocol=protocol)

@@ -6,14 +6,16 @@ from typing import Any, Final, Protocol
 
 from canonry.domain.errors import CanonryError
 from canonry.gateway.face import Face
+from canonry.gateway.limits import Limits
 from canonry.usecases.caller import Caller
 from canonry.usecases.canon import Canon
 
 ANYONE: Final = frozenset({"*"})
-"""The roles of a tool that every *known* agent type may call."""
+"""As roles: every agent type that the toolset knows. As types: it knows every name."""
 
 Arguments = Mapping[str, Any]
-Reply = Mapping[str, Any]
+Reply = Any
+"""JSON values: an object as a rule; where a contract says so, a list or null."""
 
 CallTool = Callable[[str, Arguments], Awaitable[Reply]]
 """Calls another tool for the same caller, through the whole path: its reply, or `{"error": …}`."""
@@ -42,6 +44,9 @@ class Tool:
     A tool that has `compose` is made of calls of other tools: the gateway awaits
     `compose(call, arguments)` instead of `run`, and each inner call is identified, authorized,
     limited, validated and audited like any other. A composed tool cannot call a composed tool.
+
+    `aliases` are names by which it can be called and is never listed. `limits` take the place of
+    the server's; `per_minute` are the calls that its contract publishes for each user.
     """
 
     name: str
@@ -55,6 +60,9 @@ class Tool:
     destructive: bool = False
     idempotent: bool = False
     extension: bool = False
+    aliases: tuple[str, ...] = ()
+    limits: Limits | None = None
+    per_minute: int | None = None
     cached: Cached | None = None
     compose: Callable[[CallTool, Arguments], Awaitable[Reply]] | None = None
 
@@ -98,27 +106,44 @@ class Prompt:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ErrorBody:
-    """An error as a contract publishes it."""
+    """An error as a contract publishes it.
+
+    `code`, `message` and `data` are those of a protocol error. `wire` is what a tool's result says
+    instead, where the contract has a form of its own.
+    """
 
     code: int
     message: str
     data: Mapping[str, Any]
+    wire: Mapping[str, Any] | None = None
 
 
 class Dialect(Protocol):
     """How a toolset words its errors."""
 
-    def __call__(self, error: CanonryError, *, tool: str, caller: Caller | None) -> ErrorBody:
-        """The body for `error`; it must not reveal anything that the error does not carry."""
+    def __call__(
+        self, error: CanonryError, *, tool: str, caller: Caller | None, trace_id: str = ""
+    ) -> ErrorBody:
+        """The body for `error`; it must not reveal anything that the error does not carry.
+
+        A defect arrives as the BrokenInvariant `internal`. `trace_id` is under which the audit has
+        the call, and empty where the toolset is not `traced`.
+        """
         ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Toolset(Face):
-    """Tools that are served together under one contract, behind one face."""
+    """Tools that are served together under one contract, behind one face.
+
+    A caller whose agent type nobody has named is of the `default_agent_type`. A `traced` toolset
+    names failed calls by ids that the audit has as well.
+    """
 
     agent_types: frozenset[str]
     dialect: Dialect
     tools: tuple[Tool, ...]
+    default_agent_type: str | None = None
+    traced: bool = False
     resources: tuple[Resource, ...] = ()
     prompts: tuple[Prompt, ...] = ()

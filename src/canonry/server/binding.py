@@ -112,7 +112,8 @@ class Binding(Handlers):
             "content": [{"type": "text", "text": outcome.text}],
             "resultType": "complete",
         }
-        if ctx.protocol_version >= _STRUCTURED_SINCE:
+        structured = isinstance(outcome.body, Mapping)  # the protocol knows no other
+        if structured and ctx.protocol_version >= _STRUCTURED_SINCE:
             result["structuredContent"] = outcome.body
         if error is not None:
             result["isError"] = True

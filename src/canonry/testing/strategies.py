@@ -6,7 +6,7 @@ from typing import Any, Final, TypeVar
 
 from hypothesis import strategies as st
 
-from canonry.domain.entities import Entity, EntityClass, EntityType
+from canonry.domain.entities import Entity, EntityClass
 from canonry.domain.facts import Axiom, AxiomDomain, Event, Fact, FactType
 from canonry.domain.ids import (
     AxiomId,
@@ -26,6 +26,7 @@ from canonry.domain.provenance import Authority, CanonLevel, Evidence, EvidenceK
 from canonry.domain.relations import Relation
 from canonry.domain.scenes import Speaker, Turn
 from canonry.domain.time import DAY, Instant
+from canonry.domain.vocabularies.narrative_types import EntityType
 from canonry.testing.conformance.hostile import YEAR_9999, YEAR_ONE
 from canonry.testing.things import (
     a_fact,

@@ -7,7 +7,7 @@ from dataclasses import replace
 from hashlib import sha256
 from typing import Any, Final
 
-from canonry.domain.entities import Entity, EntityClass, EntityType
+from canonry.domain.entities import Entity, EntityClass
 from canonry.domain.entries import Made
 from canonry.domain.facts import Axiom, AxiomDomain, Event, Fact, FactType
 from canonry.domain.ids import (
@@ -43,6 +43,7 @@ from canonry.domain.scenes import (
 from canonry.domain.sources import Snippet, Source, SourceType
 from canonry.domain.spaces import Space, SpaceKind
 from canonry.domain.time import Instant
+from canonry.domain.vocabularies.narrative_types import EntityType
 
 NEVER: Final = Instant(0)
 STAMPS: Final[dict[str, Any]] = {"created_at": NEVER, "position": 0, "changed_at": 0}

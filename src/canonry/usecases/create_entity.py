@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from canonry.domain.entities import Entity, EntityClass, EntityType
+from canonry.domain.entities import Entity, EntityClass
 from canonry.domain.errors import Conflict, InvalidInput
 from canonry.domain.ids import EntityId
 from canonry.domain.keys import thing_key
@@ -26,7 +26,7 @@ class NewEntity:
     """What is known of an entity when it is declared."""
 
     entity_class: EntityClass
-    entity_type: EntityType
+    entity_type: str
     name: str
     description: str
     properties: Mapping[str, Any]

@@ -3,13 +3,14 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from canonry.domain.entities import Entity, EntityType
+from canonry.domain.entities import Entity
 from canonry.domain.entries import Made
 from canonry.domain.errors import Conflict
 from canonry.domain.ids import EntityId, SceneId, SpaceId, StoryId
 from canonry.domain.keys import scenes_key, thing_key
 from canonry.domain.making import UNSET
 from canonry.domain.scenes import Scene, SceneStatus, Story, StoryStatus
+from canonry.domain.vocabularies.narrative_types import EntityType
 from canonry.usecases.caller import Caller
 from canonry.usecases.canon import Canon
 from canonry.usecases.commit_change import Change, NewId, Receipt, commit_change
@@ -87,7 +88,7 @@ async def _staged(
         return None, participants
     location = found[-1]
     require_instances(space, (location,), path="/location_ref")
-    if location.entity_type is not EntityType.LOCATION:
+    if location.entity_type != EntityType.LOCATION:
         message = f"/location_ref names a {location.entity_type}; name an entity of type location"
         raise Conflict(
             "scene.not-a-location", message, path="/location_ref", conflicts=[location.id]

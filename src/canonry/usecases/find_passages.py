@@ -70,7 +70,8 @@ async def find_passages(canon: Canon, query: TextQuery) -> FoundPassages:
     """The best passages within `query`; a smaller limit gives a prefix of a larger one's.
 
     Nearness that says nothing finds nothing. What does not answer is left out and named in
-    `degraded`.
+    `degraded`. While the index lags behind, a passage that only its words found is not held to be
+    without likeness: it may be one that the index does not have yet.
     """
     weights = canon.policy.ranking
     pool = pool_for(len(sought_in(query.text).stems), weights)
@@ -82,9 +83,10 @@ async def find_passages(canon: Canon, query: TextQuery) -> FoundPassages:
     things = dict(await _things(canon, similar.keys() - hits.keys()))
     standing = {**hits, **_standing(query, things.values())}
     named = await _named(canon, query.text, standing.values())
+    elsewhere = None if MEANING_BEHIND in no_meaning else 0.0
     ranked = rank_passages(
         words.asked,
-        [_candidate(hit, similar, named) for hit in standing.values()],
+        [_candidate(hit, similar.get(hit.id, elsewhere), named) for hit in standing.values()],
         weights,
         limit=query.limit,
     )
@@ -170,13 +172,13 @@ def _names(entity_id: str, known: Mapping[str, Thing]) -> Sequence[str]:
     return names
 
 
-def _candidate(hit: Hit, similar: _Similar, named: frozenset[str]) -> Candidate:
+def _candidate(hit: Hit, similarity: float | None, named: frozenset[str]) -> Candidate:
     return Candidate(
         id=hit.id,
         thread=None if hit.place is None else hit.scene_id,
         place=hit.place or 0,
         terms=hit.shares,
-        similarity=similar.get(hit.id, 0.0),
+        similarity=similarity,
         named=0.0 if named.isdisjoint(hit.entities) else 1.0,
     )
 

@@ -12,7 +12,7 @@ from hashlib import sha256
 from typing import Final
 
 from canonry.domain.encoding import encode_json
-from canonry.domain.entities import EntityClass, EntityType, normalised_name
+from canonry.domain.entities import EntityClass, normalised_name
 from canonry.domain.entries import Entry, Made
 from canonry.domain.errors import Unavailable
 from canonry.domain.ids import EntityId, SpaceId, StoryId
@@ -21,6 +21,7 @@ from canonry.domain.making import UNSET, Backing, make_entity
 from canonry.domain.proposals import ProposalStatus
 from canonry.domain.provenance import Authority
 from canonry.domain.scenes import Scene, SceneStatus, Story, StoryStatus, StoryType
+from canonry.domain.vocabularies.narrative_types import EntityType
 from canonry.ports.views.documents import ProposalQuery
 from canonry.ports.views.pages import PAGE_MAX
 from canonry.ports.views.upkeep import Told

@@ -9,7 +9,7 @@ from canonry.domain.errors import Conflict
 from canonry.domain.ids import SpaceId
 from canonry.domain.keys import thing_key
 from canonry.domain.provenance import Evidence, EvidenceKind
-from canonry.domain.spaces import Space, SpaceKind
+from canonry.domain.spaces import Space
 from canonry.usecases.caller import Caller, unknown
 from canonry.usecases.canon import Canon
 
@@ -64,7 +64,7 @@ async def require_universe(canon: Canon, caller: Caller, space: str) -> Space:
         NotFound: `universe.unknown`.
     """
     found = (await canon.state.things((space,))).get(space)
-    if not isinstance(found, Space) or found.kind is not SpaceKind.UNIVERSE:
+    if not isinstance(found, Space) or not found.told:
         raise unknown("universe", space)
     caller.require_sight(found.id, "universe", space)
     return found

@@ -1,6 +1,6 @@
 """Query entities: by type, class, level, tags and name, in the universes that the caller sees."""
 
-from canonry.domain.entities import Entity, EntityClass, EntityType
+from canonry.domain.entities import Entity, EntityClass
 from canonry.domain.provenance import CanonLevel
 from canonry.ports.views.pages import Page
 from canonry.ports.views.state import EntityQuery
@@ -14,7 +14,7 @@ async def query_entities(
     caller: Caller,
     *,
     universe_id: str | None,
-    entity_type: EntityType | None,
+    entity_type: str | None,
     entity_class: EntityClass | None,
     level: CanonLevel | None,
     all_of: tuple[str, ...],

@@ -10,7 +10,7 @@ import pytest
 from canonry.domain.candidates import read_candidate
 from canonry.domain.commits import ORIGIN
 from canonry.domain.contents import normalise
-from canonry.domain.entities import Entity, EntityType
+from canonry.domain.entities import Entity
 from canonry.domain.entries import (
     EntitiesMerged,
     EntityRetconned,
@@ -32,6 +32,7 @@ from canonry.domain.provenance import Authority, CanonLevel
 from canonry.domain.relations import Relation
 from canonry.domain.scenes import Scene
 from canonry.domain.slices import Slice
+from canonry.domain.vocabularies.narrative_types import EntityType
 from canonry.testing.things import (
     MIDDLE_EARTH,
     a_fact,

@@ -4,12 +4,12 @@ from typing import Any
 
 import pytest
 
-from canonry.domain.entities import EntityType
 from canonry.domain.entries import EntitiesMerged
 from canonry.domain.ids import EntityId
 from canonry.domain.policy import Policy
 from canonry.domain.proposals import ProposalStatus
 from canonry.domain.provenance import Authority, CanonLevel
+from canonry.domain.vocabularies.narrative_types import EntityType
 from canonry.testing.things import ident
 from tests.usecases.stage import (
     ACCEPTED,

@@ -8,7 +8,7 @@ from typing_extensions import override
 
 from canonry.adapters.memory.store import MemoryStore
 from canonry.domain.commits import ORIGIN, Position
-from canonry.domain.entities import Entity, EntityType, normalised_name
+from canonry.domain.entities import Entity, normalised_name
 from canonry.domain.entries import Thing
 from canonry.domain.facts import Axiom, Event, Fact
 from canonry.domain.ids import EntityId, EventId, SpaceId
@@ -97,15 +97,13 @@ class MemoryState(State):
         return page(found, query.limit, query.offset)
 
     @override
-    async def entities_named(
-        self, space: SpaceId, entity_type: EntityType, name: str
-    ) -> Sequence[Entity]:
+    async def entities_named(self, space: SpaceId, entity_type: str, name: str) -> Sequence[Entity]:
         wanted = normalised_name(name)
         return page(
             (
                 e
                 for e in self._store.of(Entity, frozenset((space,)))
-                if e.entity_type is entity_type
+                if e.entity_type == entity_type
                 and e.level is CanonLevel.CANON
                 and e.merged_into is None
                 and normalised_name(e.name) == wanted

@@ -14,7 +14,7 @@ from canonry.adapters.sqlite.pages import Selection, first_ids, page_of, things_
 from canonry.adapters.sqlite.readers import Readers
 from canonry.domain.commits import ORIGIN, Position
 from canonry.domain.encoding import decode_thing
-from canonry.domain.entities import Entity, EntityType, normalised_name
+from canonry.domain.entities import Entity, normalised_name
 from canonry.domain.entries import Thing
 from canonry.domain.facts import Axiom, Event, Fact
 from canonry.domain.ids import EntityId, EventId, SpaceId
@@ -81,13 +81,11 @@ class SqliteState(State):
         return await self._readers.consistent(lambda db: select_entities(db, query))
 
     @override
-    async def entities_named(
-        self, space: SpaceId, entity_type: EntityType, name: str
-    ) -> Sequence[Entity]:
+    async def entities_named(self, space: SpaceId, entity_type: str, name: str) -> Sequence[Entity]:
         wanted, owner = normalised_name(name), key_hash(name_key(entity_type, name))
         found = await self._first(List.ENTITIES_NAMED, owner, NAMESAKES_MAX, space)
         return [
-            e for e in found if e.entity_type is entity_type and normalised_name(e.name) == wanted
+            e for e in found if e.entity_type == entity_type and normalised_name(e.name) == wanted
         ]
 
     @override

@@ -8,7 +8,7 @@ from typing import Final
 
 from canonry.domain.candidates import Candidate
 from canonry.domain.contents import EntityContent, RelationshipContent, StateChangeContent
-from canonry.domain.entities import Entity, EntityType
+from canonry.domain.entities import Entity
 from canonry.domain.facts import Axiom, Constraint
 from canonry.domain.gates.kit import Gate, Objection, Weight
 from canonry.domain.slices import View
@@ -42,8 +42,8 @@ def _breaks(candidate: Candidate, law: Constraint, view: View) -> bool:
             return False
 
 
-def _governs(law: Constraint, entity_type: EntityType) -> bool:
-    return law.entity_type in {None, entity_type.value}
+def _governs(law: Constraint, entity_type: str) -> bool:
+    return law.entity_type in {None, entity_type}
 
 
 def _forbids(law: Constraint, new: frozenset[str], all_held: frozenset[str]) -> bool:

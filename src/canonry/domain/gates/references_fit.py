@@ -11,11 +11,12 @@ from canonry.domain.contents import (
     RelationshipContent,
     StateChangeContent,
 )
-from canonry.domain.entities import Entity, EntityClass, EntityType
+from canonry.domain.entities import Entity, EntityClass
 from canonry.domain.facts import Event, Fact
 from canonry.domain.fields import Reference
 from canonry.domain.gates.kit import Gate, Objection, Weight
 from canonry.domain.slices import View
+from canonry.domain.vocabularies.narrative_types import EntityType
 
 
 def _examine(candidate: Candidate, view: View) -> Iterator[Objection]:
@@ -73,7 +74,7 @@ def _instance(reference: Reference, view: View) -> Iterator[Objection]:
 
 def _place(reference: Reference | None, view: View) -> Iterator[Objection]:
     entity = None if reference is None else view.entity(reference)
-    if entity is not None and entity.entity_type is not EntityType.LOCATION:
+    if entity is not None and entity.entity_type != EntityType.LOCATION:
         yield _misfit(f"{reference} must be a location to happen at", entity.id)
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from canonry.domain.commits import Position
-from canonry.domain.entities import Entity, EntityClass, EntityType
+from canonry.domain.entities import Entity, EntityClass
 from canonry.domain.entries import Thing
 from canonry.domain.facts import Axiom, Event, Fact, FactType
 from canonry.domain.ids import EntityId, EventId, SpaceId
@@ -31,7 +31,7 @@ class EntityQuery:
     """
 
     spaces: Spaces = None
-    entity_type: EntityType | None = None
+    entity_type: str | None = None
     entity_class: EntityClass | None = None
     level: CanonLevel | None = None
     all_of: frozenset[str] = frozenset()
@@ -124,9 +124,7 @@ class State(Protocol):
         """The entities that match."""
 
     @abstractmethod
-    async def entities_named(
-        self, space: SpaceId, entity_type: EntityType, name: str
-    ) -> Sequence[Entity]:
+    async def entities_named(self, space: SpaceId, entity_type: str, name: str) -> Sequence[Entity]:
         """Canon entities of a type whose normalised name is that of `name`, oldest first; <= 50."""
 
     @abstractmethod

@@ -6,7 +6,7 @@ from typing import Any, TypeAlias
 
 from canonry.domain.canon import needs
 from canonry.domain.commits import ORIGIN, Position
-from canonry.domain.entities import Entity, EntityType
+from canonry.domain.entities import Entity
 from canonry.domain.entries import Thing
 from canonry.domain.facts import Axiom, Event, Fact, FactType
 from canonry.domain.ids import SpaceId
@@ -18,6 +18,7 @@ from canonry.domain.scenes import Scene, SceneStatus, Story
 from canonry.domain.sources import Source
 from canonry.domain.spaces import Space
 from canonry.domain.time import DAY, Instant
+from canonry.domain.vocabularies.narrative_types import EntityType
 from canonry.ports.views.documents import MemoryQuery, ProposalQuery, SceneQuery
 from canonry.ports.views.state import EntityQuery, EventQuery, FactQuery, RelationQuery, State
 from canonry.ports.views.text import TextQuery

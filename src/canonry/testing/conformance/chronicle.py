@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 from canonry.domain.commits import Draft
-from canonry.domain.entities import EntityClass, EntityType
+from canonry.domain.entities import EntityClass
 from canonry.domain.entries import (
     CausesLinked,
     EntitiesMerged,
@@ -41,6 +41,7 @@ from canonry.domain.provenance import Authority, CanonLevel, Evidence, EvidenceK
 from canonry.domain.scenes import SceneStatus, Speaker, StoryStatus, StoryType
 from canonry.domain.spaces import SpaceKind
 from canonry.domain.time import DAY, Instant
+from canonry.domain.vocabularies.narrative_types import EntityType
 from canonry.testing.conformance.hostile import PROPERTIES, TEXTS
 from canonry.testing.conformance.kit import Backend
 from canonry.testing.scribe import a_draft, an_append, made

@@ -7,6 +7,7 @@ from canonry.domain.facts import Fact
 from canonry.domain.relations import Relation
 from canonry.domain.scenes import Scene
 from canonry.domain.time import render_instant
+from canonry.domain.vocabularies.narrative_types import narrative_type
 from canonry.gateway.tool import Arguments, Reply, Tool
 from canonry.toolsets.narrative.arguments import optional_text, uuid_of
 from canonry.toolsets.narrative.contract import contract_tool
@@ -190,7 +191,7 @@ def _entity(entity: Entity, role: str) -> Shown:
         "entity_id": entity.id,
         "name": entity.name,
         "entity_class": entity.entity_class.value,
-        "entity_type": entity.entity_type.value,
+        "entity_type": narrative_type(entity.entity_type),
         "role": role,
         "description": entity.description,
         "properties": dict(entity.properties),

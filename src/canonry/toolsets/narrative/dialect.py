@@ -11,7 +11,7 @@ from canonry.domain.errors import (
     NotSupported,
     Unavailable,
 )
-from canonry.gateway.replies import INTERNAL_ERROR
+from canonry.gateway.replies import DEFECT, INTERNAL_ERROR
 from canonry.gateway.tool import ErrorBody
 from canonry.usecases.caller import Caller
 
@@ -38,8 +38,14 @@ _CODES: Final[dict[str, tuple[int, str]]] = {
 }
 
 
-def dialect(error: CanonryError, *, tool: str, caller: Caller | None) -> ErrorBody:
+def dialect(
+    error: CanonryError, *, tool: str, caller: Caller | None, trace_id: str = ""
+) -> ErrorBody:
     """The published code and symbolic name, our own stable code, and the error's details."""
+    del trace_id  # the contract has no place for it
+    if error.code == DEFECT:
+        data = {"error": "INTERNAL", **error.details}
+        return ErrorBody(code=INTERNAL_ERROR, message=error.message, data=data)
     number, name = _CODES.get(error.code) or _number_of(error)
     data = dict(error.details)
     if isinstance(error, NotAllowed) and caller is not None:

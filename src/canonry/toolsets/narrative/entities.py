@@ -3,11 +3,12 @@
 from collections.abc import Iterator
 from typing import Any, Final
 
-from canonry.domain.entities import Entity, EntityType
+from canonry.domain.entities import Entity
 from canonry.domain.errors import InvalidInput
 from canonry.domain.ids import EntityId
 from canonry.domain.keys import facts_key, listing_key, relations_key, thing_key
 from canonry.domain.provenance import CanonLevel
+from canonry.domain.vocabularies.narrative_types import EntityType
 from canonry.gateway.tool import Arguments, Cached, Reply, Tool
 from canonry.toolsets.narrative.arguments import (
     authority_of,

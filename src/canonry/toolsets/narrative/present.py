@@ -13,6 +13,7 @@ from canonry.domain.scenes import Story
 from canonry.domain.sources import Source
 from canonry.domain.spaces import Space
 from canonry.domain.time import Instant, render_instant
+from canonry.domain.vocabularies.narrative_types import narrative_type
 from canonry.toolsets.narrative.schemas import (
     BOOLEAN,
     COUNT,
@@ -104,7 +105,7 @@ def present_entity(entity: Entity) -> Shown:
         "entity_id": entity.id,
         "universe_id": entity.space,
         "entity_class": entity.entity_class.value,
-        "entity_type": entity.entity_type.value,
+        "entity_type": narrative_type(entity.entity_type),
         "name": entity.name,
         "description": entity.description,
         "properties": dict(entity.properties),
