@@ -16,6 +16,8 @@ SECTIONS = {
     "transcript": "importing a transcript",
     "growth": "the same calls as a world grows",
     "search": "searching passages as spaces and stores grow",
+    "vectors": "the index of vectors against exact search",
+    "indexing": "writers while passages are indexed by the default model",
 }
 
 

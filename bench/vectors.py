@@ -44,7 +44,7 @@ def run() -> list[Row]:
 
 
 async def _measured(count: int) -> list[Row]:
-    sentences = _Sentences()
+    sentences = Sentences()
     known, queries = sentences.draw(count), sentences.draw(QUERIES)
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
@@ -104,7 +104,7 @@ def _unit(vectors: NDArray[Any]) -> Floats:
     return scaled
 
 
-class _Sentences:
+class Sentences:
     """Draws vectors that lie about as sentences do."""
 
     def __init__(self) -> None:
@@ -211,10 +211,10 @@ async def _serve(folder: Path, queries: Floats) -> dict[str, float]:
     await _searches(vectors, queries[:1], LARGE)
     start = time.perf_counter() - begun
     await _searches(vectors, queries, LARGE)
-    return {"start": start, "resident": _resident()}
+    return {"start": start, "resident": resident()}
 
 
-def _resident() -> float:
+def resident() -> float:
     """Megabytes of this process in memory, mapped files included; 0 where nobody tells."""
     status = Path("/proc/self/status")
     lines = status.read_text().splitlines() if status.exists() else []

@@ -60,12 +60,12 @@ async def _run(folder: Path) -> list[Row]:
         world = await build_world(store.canon, entities=1000, facts_each=2, scenes=WRITERS)
         appends = CountedAppends(store.canon.ledger)
         syncs.count = 0
-        done = await _phase(store.canon, world, WRITERS)
+        done = await phase(store.canon, world, WRITERS)
         fsyncs = syncs.count / appends.commits
         attempts = appends.attempts / appends.commits
         syncs.seconds = SLOW_SYNC
-        alone = sum((await _phase(store.canon, world, 1)).values())
-        together = sum((await _phase(store.canon, world, WRITERS)).values())
+        alone = sum((await phase(store.canon, world, 1)).values())
+        together = sum((await phase(store.canon, world, WRITERS)).values())
     finally:
         syncs.seconds = 0.0
         await store.close()
@@ -101,10 +101,11 @@ async def _run(folder: Path) -> list[Row]:
     ]
 
 
-async def _phase(canon: Canon, world: World, writers: int) -> Counter[int]:
+async def phase(canon: Canon, world: World, writers: int, seconds: float = SECONDS) -> Counter[int]:
+    """What each of so many writers commits in that time."""
     gateway = Gateway(canon, [NARRATIVE])
     done: Counter[int] = Counter()
-    end = time.perf_counter() + SECONDS
+    end = time.perf_counter() + seconds
 
     async def writer(number: int) -> None:
         while time.perf_counter() < end:

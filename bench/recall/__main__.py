@@ -15,6 +15,7 @@ from bench.recall.conversations import (
     by_sentence,
     crd3,
     embedded_text,
+    slipped,
     written,
 )
 from bench.recall.keywords import Keywords, Reference, in_order
@@ -25,7 +26,7 @@ from canonry.domain.ranking import Candidate, RankingWeights, naming, pool_for, 
 from canonry.domain.words import terms_of
 from canonry.ports.embedder import Purpose
 
-SETS = ("crd3", "crd3-sentences", "tuning", "heldout")
+SETS = ("crd3", "crd3-sentences", "tuning", "heldout", "heldout-slips")
 WEIGHTS = RankingWeights()
 SPAN_BETTER, FIRST_BETTER = 1.20, 1.08
 """What the final ranking must reach, as a multiple of the outside reference, on `crd3`."""
@@ -63,6 +64,8 @@ def main() -> int:
 
 
 def _conversation(name: str) -> Conversation | None:
+    if name == "heldout-slips":
+        return slipped(written("heldout"))
     if not name.startswith("crd3"):
         return written(name)
     whole = crd3()

@@ -2,14 +2,17 @@
 
 import json
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
+
+from canonry.domain.words import terms_of
 
 HERE = Path(__file__).parent
 CRD3 = HERE.parents[2] / "shared/data/crd3"
 EPISODES = ("C1E001", "C1E002")
 WORDS_IN_A_SENTENCE = 5
+WORD_THAT_SLIPS = 6
 
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+")
 
@@ -77,6 +80,25 @@ def by_sentence(conversation: Conversation) -> Conversation:
         for sentence in _SENTENCE_END.split(question.text)
         if len(sentence.split()) >= WORDS_IN_A_SENTENCE
     ]
+    return Conversation(turns=conversation.turns, questions=tuple(questions))
+
+
+def slipped(conversation: Conversation) -> Conversation:
+    """The same, where the longest word of each question that the turns use begins wrongly.
+
+    The slips take turns: another letter, none, one too many, and two swapped.
+    """
+    known = frozenset(term for turn in conversation.turns for term in terms_of(turn.text))
+    questions = []
+    for number, question in enumerate(conversation.questions):
+        words = [word for word in terms_of(question.text) if word in known]
+        word = max(words, key=len, default="")
+        if len(word) >= WORD_THAT_SLIPS:
+            wrong = (f"x{word[1:]}", word[1:], f"x{word}", f"{word[1]}{word[0]}{word[2:]}")[
+                number % 4
+            ]
+            text = re.sub(rf"\b{word}\b", wrong, question.text.casefold())
+            questions.append(replace(question, text=text))
     return Conversation(turns=conversation.turns, questions=tuple(questions))
 
 

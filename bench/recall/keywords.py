@@ -10,8 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bench.recall.conversations import Conversation
+from canonry.domain.keywords import alike, most_frequent
 from canonry.domain.ranking import Asked
-from canonry.domain.stems import asked_stems, is_near, stems_of
+from canonry.domain.stems import asked_stems, stems_of
 
 K1, B = 1.2, 0.75
 CORRECTED = 0.7
@@ -50,8 +51,9 @@ class Keywords:
     def _meant(self, stem: str) -> Sequence[tuple[str, float]]:
         if stem in self._found:
             return [(stem, 1.0)]
-        alike = (s for s in self._found if s[0] == stem[0] and is_near(stem, s))
-        return [(each, CORRECTED) for each in alike]
+        words = [(each, len(found)) for each, found in self._found.items()]
+        near = most_frequent(alike(stem, words)) or most_frequent(alike(stem, words, at_start=True))
+        return [(each, CORRECTED) for each in near]
 
     def _idf(self, found_in: int) -> float:
         return math.log(1 + (self._n - found_in + 0.5) / (found_in + 0.5))

@@ -64,6 +64,40 @@ def test_a_changed_file_adds_to_the_same_source(tmp_path: Path) -> None:
     assert second["added"] == 1
 
 
+def test_files_of_one_name_in_two_folders_are_two_documents(tmp_path: Path) -> None:
+    paths = []
+    for folder, text in (("fire", b"Fire burns."), ("ice", b"Ice cools.")):
+        (tmp_path / folder).mkdir()
+        paths.append(written(tmp_path / folder, "rules.md", text))
+
+    fire, ice = report(import_documents(tmp_path, *paths))
+    again = report(import_documents(tmp_path, *reversed(paths)))
+    (changed,) = report(
+        import_documents(tmp_path, written(tmp_path / "ice", "rules.md", b"Ice melts."))
+    )
+
+    assert (fire["doc_id"], ice["doc_id"]) == ("rules.md", "ice/rules.md")
+    assert fire["source_id"] != ice["source_id"]
+    assert again == [{**ice, "added": 0}, {**fire, "added": 0}]
+    assert (changed["source_id"], changed["added"]) == (ice["source_id"], 1)
+
+
+def test_a_moved_document_is_known_by_its_text_and_a_new_edition_by_the_id(tmp_path: Path) -> None:
+    (first,) = report(import_documents(tmp_path, written(tmp_path, "a.txt", b"One.")))
+    (moved,) = report(import_documents(tmp_path, written(tmp_path, "b.txt", b"One.")))
+    told = ("--doc-id", "a.txt", written(tmp_path, "c.txt", b"Two."))
+    (edition,) = report(import_documents(tmp_path, *told))
+    (other,) = report(import_documents(tmp_path, written(tmp_path, "d.txt", b"Three.")))
+
+    assert (moved["source_id"], moved["added"]) == (first["source_id"], 0)
+    assert (edition["source_id"], edition["added"]) == (first["source_id"], 1)
+    assert other["source_id"] != first["source_id"]
+    refused = import_documents(
+        tmp_path, "--doc-id", "x", *(str(tmp_path / n) for n in ("a.txt", "d.txt"))
+    )
+    assert refused.returncode == 2
+
+
 def test_a_charset_is_named_and_never_guessed(tmp_path: Path) -> None:
     path = written(tmp_path, "old.txt", b"caf\xe9")
 

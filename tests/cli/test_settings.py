@@ -80,6 +80,8 @@ SAMPLES = {
     "log_level": "warning",
     "recall.embedder": "hashing",
     "recall.dimensions": "384",
+    "recall.patience": "3",
+    "recall.url": "https://models/v1",
     "recall.library": "sentence_transformers",
 }
 _AUTH = {

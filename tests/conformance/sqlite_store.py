@@ -31,7 +31,7 @@ VIEWS = {
     ),
     "a stem is counted that nobody said": "INSERT INTO stem_counts VALUES ('ghost', 'ghost', 1)",
     "stems are kept of no passage": (
-        "INSERT INTO passage_stems VALUES (99999, NULL, NULL, '', 'ghost')"
+        "INSERT INTO passage_stems VALUES (99999, 'ghost', 'ghost', NULL, NULL, NULL, '', 'ghost')"
     ),
 }
 RECORDS = {

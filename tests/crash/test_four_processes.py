@@ -174,7 +174,6 @@ async def kept(folder: Path, world: World) -> dict[str, str]:
     return dict(pairs)
 
 
-@pytest.mark.timeout(60)
 def test_each_acknowledged_write_is_there_once(tmp_path: Path) -> None:
     folder, log = tmp_path / "store", tmp_path / "servers.log"
 

@@ -74,8 +74,8 @@ def test_a_heavier_section_is_filled_faster() -> None:
     assert result.kept == {"0": [10], "1": [10] * 4}
 
 
-def test_four_characters_make_a_token_and_ids_and_fields_cost_as_well() -> None:
-    assert tokens_of("abcd", None, "", "abcde") == 3
+def test_texts_cost_their_tokens_and_ids_and_fields_cost_as_well() -> None:
+    assert tokens_of("abcd", None, "", "abcd, e") == 4
     assert cost_of("abcd", None, ids=2, fields=3) == 1 + 2 * ID_TOKENS + 3 * FIELD_TOKENS
 
 

@@ -6,9 +6,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from canonry.domain.excerpts import Cut, Excerpt, Part, cut
+from canonry.domain.sentences import tokens_in
 from canonry.testing.strategies import texts
 
-SMALL = Cut(tokens=25, overlap=5)  # a hundred characters, twenty of them shared
+SMALL = Cut(tokens=25, overlap=5)
 SENTENCE = "The dragon sleeps on gold. "
 
 
@@ -28,14 +29,14 @@ def test_every_excerpt_is_a_stretch_of_the_text_and_short_enough(text: str) -> N
     for excerpt in of(text):
         assert excerpt
         assert excerpt in text
-        assert len(excerpt) <= SMALL.longest
+        assert tokens_in(excerpt) <= SMALL.tokens
 
 
 @given(WORDY)
 def test_nothing_between_the_excerpts_is_left_out(text: str) -> None:
     reached = 0
     for excerpt in of(text):
-        begin = text.find(excerpt, max(0, reached - SMALL.longest))
+        begin = text.find(excerpt, max(0, reached - 200))
         while text[reached:begin].strip():  # an equal stretch stands earlier in the text
             raise AssertionError((text, excerpt))
         reached = max(reached, begin + len(excerpt))
@@ -56,11 +57,11 @@ def test_a_short_text_is_one_excerpt() -> None:
 def test_five_hundred_tokens_and_fifty_shared_are_the_measure() -> None:
     found = of("".join(f"Dragon number {n} sleeps on gold. " for n in range(1_000)), Cut())
 
-    assert max(map(len, found)) <= 2_000
-    assert min(map(len, found)) > 1_000, "equal pieces rather than a short last one"
+    assert max(map(tokens_in, found)) <= 500
+    assert min(map(tokens_in, found)) > 250, "equal pieces rather than a short last one"
     for before, after in pairwise(found):
         shared = max(n for n in range(len(after) + 1) if before.endswith(after[:n]))
-        assert 150 <= shared <= 250
+        assert 40 <= tokens_in(after[:shared]) <= 60
 
 
 def test_excerpts_begin_and_end_with_sentences() -> None:

@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Sequence
 from itertools import pairwise
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -11,10 +12,13 @@ from canonry.domain.keywords import (
     DOUBTED_MAX,
     MEANT_MAX,
     SOUGHT_MAX,
+    START_LENGTH,
     Figures,
     Measure,
     Sought,
     alike,
+    beginnings_alike,
+    begins_alike,
     doubted,
     measure,
     most_frequent,
@@ -99,6 +103,30 @@ def test_a_word_that_nobody_uses_stands_for_those_that_it_resembles() -> None:
     assert unknown == ("draogn", "road")
     assert corrected == {"draogn": {"dragon": 2}, "road": {}}
     assert 0 < scores.shares(CORPUS[0])["draogn"] < scores.most["draogn"]
+
+
+@pytest.mark.parametrize("slip", ["gragholm", "ragholm", "rkagholm", "akragholm", "gragolm"])
+def test_a_first_letter_may_be_wrong_missing_swapped_or_one_too_many(slip: str) -> None:
+    words = (("kragholm", 3), ("fragment", 2), ("krag", 1))
+
+    assert dict(alike(slip, words)) == {}
+    assert dict(alike(slip, words, at_start=True)) == {"kragholm": 3}
+
+
+def test_short_words_are_not_misspelled_at_their_beginning() -> None:
+    assert not dict(alike("wire", (("fire", 1), ("wires", 1)), at_start=True))
+
+
+@given(st.text("abc", min_size=1, max_size=8), st.text("abc", min_size=1, max_size=8))
+def test_the_beginnings_looked_up_are_those_of_the_words_that_begin_alike(
+    stem: str, other: str
+) -> None:
+    starts = tuple(beginnings_alike(stem, "abc"))
+
+    if len(stem) >= START_LENGTH:
+        assert other.startswith(starts) or not begins_alike(stem, other)
+    else:
+        assert starts == ()
 
 
 def test_a_beginning_stands_for_every_word_that_begins_so() -> None:

@@ -2,11 +2,14 @@
 
 from dataclasses import replace
 
+import pytest
 from hypothesis import given, settings
 
+from canonry.domain.entities import Entity
 from canonry.domain.entries import Thing, Tombstone
 from canonry.domain.ids import EntityId
-from canonry.domain.passages import Collection, passages_of
+from canonry.domain.passages import Collection, is_silenced, passages_of
+from canonry.domain.provenance import CanonLevel
 from canonry.domain.scenes import SceneStatus
 from canonry.domain.time import Instant
 from canonry.testing.histories import Step, histories
@@ -14,15 +17,23 @@ from canonry.testing.things import (
     MIDDLE_EARTH,
     a_fact,
     a_memory,
+    a_named,
     a_scene,
     a_snippet,
     a_turn,
-    an_entity,
+    an_axiom,
+    an_event,
     ident,
 )
 from tests.domain.test_canon import a_commit, folded
 
 SAM = EntityId(ident("sam"))
+
+
+def a_sam() -> Entity:
+    entity = folded(a_commit(1, *a_named("sam")))[SAM]
+    assert isinstance(entity, Entity)
+    return entity
 
 
 def test_a_turn_names_its_speaker_and_scene() -> None:
@@ -56,11 +67,48 @@ def test_a_snippet_is_found_by_its_source() -> None:
     assert (passage.collection, passage.source_id) == (Collection.SNIPPETS, ident("source"))
 
 
-def test_what_is_canon_or_erased_is_no_passage() -> None:
-    grave = Tombstone(id=ident("x"), space=MIDDLE_EARTH, was="turn", position=1, changed_at=1)
-    silent: tuple[Thing, ...] = (an_entity(), a_fact(), grave)
+def test_what_is_canon_is_found_by_what_it_says_and_whom_it_is_about() -> None:
+    involved = (SAM,)
+    things: tuple[Thing, ...] = (
+        a_sam(),
+        a_fact(statement="Sam cooks", involved=involved),
+        an_event(title="A feast", description="They ate.", involved=involved),
+        an_axiom(statement="Rings corrupt."),
+    )
 
-    assert [p for thing in silent for p in passages_of(thing)] == []
+    found = [(p.collection, p.kind, p.text, p.entities) for t in things for p in passages_of(t)]
+
+    assert found == [
+        (Collection.ENTITIES, "entity", "sam: character", (SAM,)),
+        (Collection.FACTS, "fact", "Sam cooks", (SAM,)),
+        (Collection.FACTS, "event", "A feast\nThey ate.", (SAM,)),
+        (Collection.LORE, "axiom", "Rings corrupt.", ()),
+    ]
+
+
+def test_an_entity_of_a_type_of_lore_is_found_as_lore() -> None:
+    (passage,) = passages_of(replace(a_sam(), entity_type="lore_fact"))
+
+    assert (passage.collection, passage.kind) == (Collection.LORE, "lore")
+
+
+@pytest.mark.parametrize("level", [CanonLevel.PROPOSED, CanonLevel.RETCONNED])
+def test_what_is_not_canon_or_no_longer_is_no_passage_and_leaves_an_index(
+    level: CanonLevel,
+) -> None:
+    grave = Tombstone(id=ident("x"), space=MIDDLE_EARTH, was="turn", position=1, changed_at=1)
+    fallen = (replace(a_sam(), level=level), a_fact(level=level), an_event(level=level))
+
+    assert [p for thing in (*fallen, grave) for p in passages_of(thing)] == []
+    assert all(is_silenced(thing) for thing in (*fallen, grave))
+    standing: tuple[Thing, ...] = (a_sam(), a_fact(), a_turn(), a_scene())
+    assert not any(is_silenced(thing) for thing in standing)
+
+
+def test_a_merged_entity_is_still_found_by_its_old_name() -> None:
+    merged = replace(a_sam(), merged_into=EntityId(ident("samwise")))
+
+    assert [(p.id, p.text) for p in passages_of(merged)] == [(SAM, "sam: character")]
 
 
 @settings(max_examples=30)

@@ -12,7 +12,7 @@ from canonry.domain.ranking import (
     rank_passages,
 )
 
-WEIGHTS = RankingWeights(importance=0.1, recency=0.1)
+WEIGHTS = RankingWeights()
 TERMS = ("tower", "mine", "bear", "ale")
 
 shares = st.floats(0, 1)
@@ -29,8 +29,6 @@ def candidates_(draw: st.DrawFn) -> list[Candidate]:
             terms=draw(st.dictionaries(st.sampled_from(TERMS), st.floats(0, 5), max_size=3)),
             similarity=draw(st.none() | st.floats(-1, 1)),
             named=draw(st.sampled_from((0.0, 1.0))),
-            importance=draw(shares),
-            recency=draw(shares),
         )
         for name in names
     ]
@@ -91,8 +89,6 @@ def test_no_signal_lowers_any_score_by_growing(
             (
                 one._replace(similarity=None if (s := one.similarity) is None else s + more),
                 one._replace(named=one.named + more),
-                one._replace(importance=one.importance + more),
-                one._replace(recency=one.recency + more),
                 one._replace(terms={**one.terms, "ale": one.terms.get("ale", 0.0) + more}),
             )
         )

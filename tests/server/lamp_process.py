@@ -7,7 +7,6 @@ import queue
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
@@ -109,13 +108,11 @@ class Wire:
             lines.append(json.loads(self._lines.get()))
         return lines
 
-    def hang_up(self) -> float:
-        """Close the process's input, and give the seconds that it took to end."""
+    def hang_up(self) -> None:
+        """Close the process's input, and wait until it ends."""
         assert self.process.stdin is not None
-        started = time.monotonic()
         self.process.stdin.close()
         self.process.wait(PATIENCE)
-        return time.monotonic() - started
 
     def _read(self) -> None:
         assert self.process.stdout is not None

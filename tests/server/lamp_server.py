@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import os
 import sys
+from dataclasses import replace
 
 from canonry.adapters.system import SystemClock
 from canonry.domain.errors import Unavailable
@@ -18,6 +19,7 @@ RESOURCE = "http://127.0.0.1/mcp"
 BEARER = BearerOptions(
     issuer=ISSUER, audience=RESOURCE, resource_url=RESOURCE, key=KEY, algorithms=("HS256",)
 )
+LONG = 60.0
 
 
 def say(text: str) -> None:
@@ -37,6 +39,8 @@ async def main(words: list[str]) -> None:
         error_mode="jsonrpc" if "jsonrpc" in words else "result",
         bearer=BEARER if "bearer" in words else None,
     )
+    if "patient" in words:
+        options = replace(options, drain_seconds=LONG, shutdown_seconds=LONG)
     gateway = a_gateway(canon=a_canon(SystemClock()))
     if "stdio" in words:
         from canonry.server.stdio import serve_stdio  # noqa: PLC0415 - either, as the command does

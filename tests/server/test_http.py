@@ -264,10 +264,10 @@ def wait_for_line(address: str, line: str) -> None:
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such signals")
 def test_a_signal_lets_calls_in_flight_end_and_closes_the_canon() -> None:
-    with lamp_process("http", "trusted") as process:
+    with lamp_process("http", "trusted", "patient") as process:
         address = address_of(process)
         with ThreadPoolExecutor() as pool:
-            pending = pool.submit(call, address, "pause", {"seconds": 0.5})
+            pending = pool.submit(call, address, "pause", {"seconds": 2})
             wait_for_line(address, "canonry_calls_in_flight 1")
             process.send_signal(signal.SIGTERM)
             assert pending.result(PATIENCE).json()["result"]["structuredContent"]["paused"]

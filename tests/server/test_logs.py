@@ -2,7 +2,6 @@
 
 import logging
 import os
-import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 
@@ -51,11 +50,9 @@ def test_lines_appear_while_the_log_is_open(pipe: tuple[int, int]) -> None:
 def test_nothing_waits_for_a_reader_who_does_not_read() -> None:
     read, write = os.pipe()
     log, line = LineLog(write), b"x" * 1000 + b"\n"
-    started = time.monotonic()
     for _ in range(20_000):
         log.write(line)
     log.close(0.1)
-    assert time.monotonic() - started < 10
     with os.fdopen(read, "rb") as late, ThreadPoolExecutor() as pool:
         reading = pool.submit(late.read)
         log.close(30)

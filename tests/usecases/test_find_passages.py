@@ -1,6 +1,6 @@
 """Finding passages: words and meaning together, and what is said where one of them is away."""
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -15,7 +15,7 @@ from canonry.domain.ids import EntityId, SceneId, SpaceId
 from canonry.domain.passages import Collection
 from canonry.domain.scenes import Speaker
 from canonry.ports.embedder import Embedder, EmbeddingModel, Purpose, Vector
-from canonry.ports.views.text import Found, Text, TextQuery
+from canonry.ports.views.text import Found, Hit, Text, TextQuery
 from canonry.testing.scribe import Scribe
 from canonry.testing.things import MIDDLE_EARTH, a_memory, a_turn, ident
 from canonry.testing.worlds import HandClock
@@ -50,6 +50,10 @@ class Silent(Text):
 
     @override
     async def search(self, query: TextQuery) -> Found:
+        raise Unavailable("text.unavailable", "the text view does not answer")
+
+    @override
+    async def placed(self, ids: Iterable[str], query: TextQuery) -> Sequence[Hit]:
         raise Unavailable("text.unavailable", "the text view does not answer")
 
 

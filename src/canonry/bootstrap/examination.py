@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Final
 
 from canonry.bootstrap.recall_examination import look_at_recall
-from canonry.bootstrap.recalling import recall_folder
+from canonry.bootstrap.recalling import origin_of, recall_folder
 from canonry.bootstrap.serving import advice_on
 from canonry.bootstrap.settings import Settings
 from canonry.bootstrap.stores import STORE_FILE, KeptStore, open_kept_store
@@ -121,7 +121,7 @@ async def _look_at_store(diagnosis: Diagnosis, settings: Settings) -> None:
         _look_at_processes(diagnosis, settings.data)
         await _look_at_scenes(diagnosis, store)
         if store.canon.recall is not None:
-            await _look_at_recall(diagnosis, store.canon.recall, recall_folder(settings))
+            await _look_at_recall(diagnosis, store.canon.recall, settings)
     except CanonryError as error:
         diagnosis.is_wrong(f"the store does not answer: {error.message}", _remedy(error))
     finally:
@@ -180,9 +180,9 @@ async def _look_at_scenes(diagnosis: Diagnosis, store: KeptStore) -> None:
             )
 
 
-async def _look_at_recall(diagnosis: Diagnosis, recall: Recall, folder: Path) -> None:
+async def _look_at_recall(diagnosis: Diagnosis, recall: Recall, settings: Settings) -> None:
     """The embedder and its index; whatever is wrong with them, search goes on by words."""
-    seen = await look_at_recall(recall, folder)
+    seen = await look_at_recall(recall, recall_folder(settings), origin_of(settings))
     diagnosis.store.update(seen.facts)
     for what, advice in seen.wrong:
         diagnosis.is_wrong(what, advice)

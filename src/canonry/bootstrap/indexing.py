@@ -8,7 +8,7 @@ import asyncio
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeAlias
 
 from canonry.bootstrap.recalling import RECALL_FILE
 from canonry.domain.errors import CanonryError, Unavailable
@@ -26,6 +26,8 @@ _WAITS: Final = (2.0, 10.0, 60.0)
 _LOOKS_UNASKED: Final = 10
 _ANY: Final = 1
 
+_FileId: TypeAlias = tuple[int, int]
+
 Report = Callable[[str], None]
 """Told what an operator should know, once for each change."""
 
@@ -41,6 +43,7 @@ class BackgroundIndexing:
         self._report = report
         self._task: asyncio.Task[None] | None = None
         self._fault: str | None = None
+        self._failures = 0
 
     def start(self) -> None:
         """Begin to watch; it costs nothing until something is searched or written."""
@@ -54,15 +57,14 @@ class BackgroundIndexing:
 
     async def _run(self) -> None:
         cursor = await self._wanted()
-        failures = 0
         while True:
             try:
                 await self._own(cursor)
-            except (CanonryError, OSError) as error:
-                why = error.message if isinstance(error, CanonryError) else error.strerror
+            except Exception as error:  # noqa: BLE001 - not even a defect may end it for good
+                why = _reason(error)
                 self._tell(f"passages are not indexed by meaning: {why}; `canonry doctor` helps")
-                await asyncio.sleep(_WAITS[min(failures, len(_WAITS) - 1)])
-                failures += 1
+                await asyncio.sleep(_WAITS[min(self._failures, len(_WAITS) - 1)])
+                self._failures += 1
 
     async def _wanted(self) -> int:
         """Wait for the first search, or for a write of any process."""
@@ -102,24 +104,48 @@ class BackgroundIndexing:
             await asyncio.sleep(_PATIENCE)
 
     async def _index(self, cursor: int) -> None:
-        indexer = PassageIndexer(self._recall)
         while True:
-            done = await indexer.step()
-            self._tell(None)
-            if done.commits == 0 and not await indexer.tend():
-                cursor = await self._wait(cursor)
+            indexer, file = PassageIndexer(self._recall), self._file()
+            while file in {None, self._file()}:
+                done = await indexer.step()
+                file = file or self._file()
+                self._tell(None)
+                self._failures = 0
+                if done.idle and not await indexer.tend():
+                    cursor = await self._wait(cursor, file)
+            self._recall.indexed_anew()
 
-    async def _wait(self, cursor: int) -> int:
+    async def _wait(self, cursor: int, file: _FileId | None) -> int:
+        """Wait until something was written, or until somebody dropped the index."""
         while True:
             now = await self._look(cursor)
-            if now != cursor:
+            if now != cursor or file != self._file():
                 return now
             await asyncio.sleep(LOOKS_EVERY)
+
+    def _file(self) -> _FileId | None:
+        """Which file the index is: `canonry rebuild` in another process drops a damaged one."""
+        try:
+            found = (self._folder / RECALL_FILE).stat()
+        except OSError:
+            return None
+        return found.st_dev, found.st_ino
 
     def _tell(self, fault: str | None) -> None:
         if fault is not None and fault != self._fault:
             self._report(fault)
         self._fault = fault
+
+
+def _reason(error: Exception) -> str:
+    """What is said of an error; the words of a defect may be anybody's, so that it has none."""
+    match error:
+        case CanonryError():
+            return error.message
+        case OSError():
+            return error.strerror or "the folder cannot be used"
+        case _:
+            return f"an unexpected {type(error).__name__}"
 
 
 async def rebuild_index(recall: Recall, folder: Path, told: Told) -> int:
@@ -142,7 +168,7 @@ async def rebuild_index(recall: Recall, folder: Path, told: Told) -> int:
             vectors += done.vectors
             commits += done.commits
             told(commits, commits + done.waiting)
-            if done.commits == 0 and not await indexer.tend():
+            if done.idle and not await indexer.tend():
                 return vectors
 
 

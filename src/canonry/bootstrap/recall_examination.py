@@ -11,7 +11,8 @@ from canonry.usecases.follow_log import LogCursor, heads_of
 from canonry.usecases.recall import Recall
 
 _REMEDIES: Final = {
-    "embedder.unavailable": "search goes on by words; install the model, or set recall.embedder",
+    "embedder.unavailable": "search goes on by words; install or start the model, or set another",
+    "embedder.slow": "search goes on by words; look at the endpoint, or raise recall.patience",
     "vectors.corrupt": "search goes on by words; `canonry rebuild --only vectors` makes it anew",
     "vectors.unavailable": "search goes on by words; look at the rights and the disk of its folder",
 }
@@ -26,13 +27,21 @@ class RecallSeen:
     hints: list[tuple[str, str]] = field(default_factory=list[tuple[str, str]])
 
 
-async def look_at_recall(recall: Recall, folder: Path) -> RecallSeen:
-    """Ask the model for one vector, and the index how far it is; nothing is changed."""
+async def look_at_recall(recall: Recall, folder: Path, origin: str) -> RecallSeen:
+    """Ask the model for one vector, and the index how far it is; nothing is changed.
+
+    `origin` says where the model comes from.
+    """
     seen = RecallSeen()
     try:
         opened = await recall.opened()
         seen.facts["recall_model"] = _told(opened.embedder.model)
-        await opened.embedder.embed(("hello",), Purpose.QUERY)
+        seen.facts["recall_model_origin"] = origin
+        async with asyncio.timeout(recall.patience):
+            await opened.embedder.embed(("hello",), Purpose.QUERY)
+    except TimeoutError:
+        what = f"the embedding model: it did not answer in time ({recall.patience:g} s)"
+        seen.wrong.append((what, _REMEDIES["embedder.slow"]))
     except Unavailable as error:
         seen.wrong.append((f"the embedding model: {error.message}", _remedy(error)))
         if error.details.get("package"):
@@ -67,7 +76,7 @@ async def _look_at_index(seen: RecallSeen, recall: Recall, folder: Path) -> None
 
 
 def _told(model: EmbeddingModel) -> str:
-    return f"{model.name} {model.version} ({model.dimensions} dimensions)"
+    return f"{model.name}, version {model.version}, {model.dimensions} dimensions"
 
 
 def _remedy(error: Unavailable) -> str:

@@ -4,22 +4,31 @@ Engines are imported when they are first needed, so that an idle server neither 
 them.
 """
 
+import asyncio
 import os
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
+from urllib.parse import urlsplit
 
 from canonry.bootstrap.settings import KEY_VARIABLE, Settings
+from canonry.domain.commits import ORIGIN, Position
+from canonry.domain.entries import Tombstone
+from canonry.domain.ids import SpaceId
 from canonry.ports.embedder import Embedder, EmbeddingModel
 from canonry.ports.views.vectors import Vectors
 from canonry.usecases.canon import Canon
+from canonry.usecases.index_passages import forget_passages
 from canonry.usecases.recall import Engines, Recall
 
 if TYPE_CHECKING:
-    from canonry.adapters.embedders import Library
+    from canonry.adapters.embedders import Library, Prefixes
 
 FOLDER: Final = "recall"
 RECALL_FILE: Final = "recall.db"
 NONE: Final = "none"
+_SHARE: Final = 0.5
+"""So much of a call's time the model may take at most: the rest is for going on by words."""
 
 
 def recall_folder(settings: Settings) -> Path:
@@ -44,7 +53,51 @@ def recall_for(settings: Settings, canon: Canon) -> Recall | None:
         state=canon.state,
         documents=canon.documents,
         clock=canon.clock,
+        patience=min(settings.recall_patience, settings.deadline * _SHARE),
     )
+
+
+async def forget_erased(
+    settings: Settings, canon: Canon, space: SpaceId, ids: Sequence[str]
+) -> None:
+    """Take what was erased out of the index, whichever embedder the settings name now.
+
+    Raises:
+        Unavailable: `vectors.unavailable` or `vectors.unfinished`; the same may be done again.
+    """
+    folder = recall_folder(settings)
+    if not await asyncio.to_thread((folder / RECALL_FILE).is_file):
+        return
+    from canonry.adapters.vectors import FolderVectors  # noqa: PLC0415 - see above
+
+    things = (await canon.state.things(ids)).values()
+    erased_at = max(
+        (thing.position for thing in things if isinstance(thing, Tombstone)), default=ORIGIN
+    )
+    vectors = FolderVectors(folder)
+    try:
+        await forget_passages(vectors, canon.documents, space, ids, erased_at=Position(erased_at))
+    finally:
+        await vectors.close()
+
+
+def origin_of(settings: Settings) -> str:
+    """Where the model of the settings comes from; nothing secret is in it."""
+    from canonry.adapters import embedders  # noqa: PLC0415 - see above
+
+    match settings.recall_embedder:
+        case "onnx":
+            model = embedders.MINILM
+            return f"{model.origin} ({model.licence}), pinned by digest, on this machine"
+        case "hashing":
+            return "none: likeness of spelling, on this machine"
+        case "openai":
+            address = urlsplit(settings.recall_url or "")
+            return f"the endpoint {address.scheme}://{address.netloc}{address.path}"
+        case "hub":
+            return f"the hub, fetched and run by {settings.recall_library} on this machine"
+        case other:
+            return other
 
 
 def embedder_for(settings: Settings, model: EmbeddingModel | None = None) -> Embedder | None:
@@ -71,18 +124,21 @@ def embedder_for(settings: Settings, model: EmbeddingModel | None = None) -> Emb
             return None
     if model is None:
         return chosen
-    return next((each for each in (chosen, *known) if each.model == model), None)
+    # An endpoint claims to be any model that it is asked for; what is known is on this machine.
+    return next((each for each in (*known, chosen) if each.model == model), None)
 
 
 def _endpoint(settings: Settings, model: EmbeddingModel | None) -> Embedder:
     from canonry.adapters.embedders import Endpoint, OpenAICompatibleEmbedder  # noqa: PLC0415
 
+    version, prefixes = _version(settings, model)
     return OpenAICompatibleEmbedder(
         Endpoint(
             base_url=settings.recall_url or "",
             model=_name(settings, model),
             dimensions=_dimensions(settings, model),
-            version=settings.recall_model_version if model is None else model.version,
+            version=version,
+            prefixes=prefixes,
             key=os.environ.get(KEY_VARIABLE) or None,
             ask_dimensions=settings.recall_ask_dimensions,
         )
@@ -92,12 +148,25 @@ def _endpoint(settings: Settings, model: EmbeddingModel | None) -> Embedder:
 def _hub(settings: Settings, library: "Library", model: EmbeddingModel | None) -> Embedder:
     from canonry.adapters.embedders import HubEmbedder  # noqa: PLC0415 - see above
 
+    version, prefixes = _version(settings, model)
     return HubEmbedder(
         library=library,
         name=_name(settings, model),
         dimensions=_dimensions(settings, model),
-        version=settings.recall_model_version if model is None else model.version,
+        version=version,
+        prefixes=prefixes,
     )
+
+
+def _version(settings: Settings, model: EmbeddingModel | None) -> tuple[str, "Prefixes"]:
+    from canonry.adapters.embedders import Prefixes  # noqa: PLC0415 - see above
+
+    if model is not None:
+        return Prefixes.in_version(model.version)
+    prefixes = Prefixes(
+        query=settings.recall_query_prefix or "", passage=settings.recall_passage_prefix or ""
+    )
+    return settings.recall_model_version, prefixes
 
 
 def _name(settings: Settings, model: EmbeddingModel | None) -> str:

@@ -259,6 +259,28 @@ SETTINGS: Final = (
         help="The dimensions of the vectors of an endpoint or a hub.",
     ),
     SettingRow(
+        key="recall.query_prefix",
+        kind=TEXT,
+        metavar="TEXT",
+        help='What a model of an endpoint or a hub wants before a question, such as "query: ".',
+        default="nothing",
+    ),
+    SettingRow(
+        key="recall.passage_prefix",
+        kind=TEXT,
+        metavar="TEXT",
+        help='The same before a passage, such as "passage: ".',
+        default="nothing",
+    ),
+    SettingRow(
+        key="recall.patience",
+        kind=NUMBER,
+        metavar="SECONDS",
+        help="The longest that a search waits for the model before it goes on by words; half of "
+        "the deadline at most.",
+        default="10",
+    ),
+    SettingRow(
         key="recall.ask_dimensions",
         kind=FLAG,
         help="Ask the endpoint for vectors of so many dimensions.",

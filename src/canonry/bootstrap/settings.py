@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final
+from urllib.parse import urlsplit
 
 import platformdirs
 
@@ -74,6 +75,9 @@ class Settings:
     recall_model_version: str = "1"
     recall_model_folder: Path | None = None
     recall_dimensions: float | None = None
+    recall_query_prefix: str | None = None
+    recall_passage_prefix: str | None = None
+    recall_patience: float = 10.0
     recall_ask_dimensions: bool = False
     recall_url: str | None = None
     recall_library: str = "fastembed"
@@ -247,6 +251,18 @@ def check_recall(settings: Settings) -> None:
     if size is not None and not (size.is_integer() and size <= _DIMENSIONS_MAX):
         expected = f"a whole number up to {_DIMENSIONS_MAX}"
         raise wrong_value("recall.dimensions", expected, settings.sources["recall.dimensions"])
+    if settings.recall_url is not None and not _is_address(settings.recall_url):
+        expected = "an http or https address without a password, such as http://127.0.0.1:80/v1"
+        raise wrong_value("recall.url", expected, settings.sources.get("recall.url", DEFAULT))
+
+
+def _is_address(text: str) -> bool:
+    try:
+        parts = urlsplit(text)
+        whole = bool(parts.hostname) and parts.port != 0 and parts.username is None
+    except ValueError:  # brackets without an end, or a port that is none
+        return False
+    return whole and parts.scheme in {"http", "https"}
 
 
 def parse_address(text: str) -> tuple[str, int]:

@@ -3,7 +3,8 @@
 import asyncio
 import json
 from collections.abc import Coroutine, Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, replace
+from hashlib import blake2b
 from pathlib import Path
 from typing import Any, Final
 
@@ -42,10 +43,11 @@ Examples:
       --source-type lore --level canon
 
 \b
-What becomes of it: each file a source, known by the file's name; its text is cut at sections,
-paragraphs and sentences into snippets of about 500 tokens, which can be searched and cited as
-snippet:ID. A file that was imported already adds nothing; a changed one adds its snippets behind
-those of the older version, which stay.
+What becomes of it: each file a source; its text is cut at sections, paragraphs and sentences into
+snippets of about 500 tokens, which can be searched and cited as snippet:ID. A text that was
+imported already adds nothing, wherever it lies now; a file that has changed adds its snippets
+behind those of the older version, which stay. Files of one name in different folders are different
+documents. A new edition from another place is told by --doc-id.
 """
 
 
@@ -71,6 +73,7 @@ those of the older version, which stay.
     show_default=True,
     help="How far they are true.",
 )
+@click.option("--doc-id", metavar="ID", help="What the document is known by; for one file.")
 @click.option("--charset", metavar="NAME", help="Of texts that are not in UTF-8.")
 @click.option(
     "--agent-type", default="CanonKeeper", show_default=True, help="Role of the importer."
@@ -83,6 +86,7 @@ def documents(
     universe: str,
     source_type: str,
     level: str,
+    doc_id: str | None,
     charset: str | None,
     agent_type: str,
     as_json: bool,
@@ -91,12 +95,14 @@ def documents(
     """Cut text, Markdown and PDF files into snippets that proposals can cite."""
     if not 0 < len(plain(universe)) <= NAME_MAX:
         raise click.UsageError(f"--universe takes a name of 1 to {NAME_MAX} characters")
+    if doc_id is not None and (len(files) > 1 or not 0 < len(plain(doc_id)) <= NAME_MAX):
+        raise click.UsageError(f"--doc-id takes one file, and 1 to {NAME_MAX} characters")
     done = asyncio.run(
         _import(
             settings_from(given),
             agent_type,
             [(path, _kind_of(path)) for path in files],
-            charset,
+            _Reading(charset=charset, doc_id=None if doc_id is None else plain(doc_id)),
             universe=plain(universe),
             source_type=SourceType(source_type),
             level=CanonLevel(level),
@@ -108,7 +114,8 @@ def documents(
     for each in done:
         known = each.snippets - each.added
         already = f", {known} were there already" if known else ""
-        click.echo(f"{each.name}  (source {each.source_id})")
+        other = "" if each.doc_id == each.name else f", known as {each.doc_id}"
+        click.echo(f"{each.name}  (source {each.source_id}{other})")
         click.echo(f"  {each.added:6} snippets added{already}")
 
 
@@ -120,7 +127,15 @@ def _kind_of(path: Path) -> DocumentType:
     return kind
 
 
-def _read(path: Path, kind: DocumentType, charset: str | None) -> GivenDocument:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Reading:
+    """What is said about the files."""
+
+    charset: str | None
+    doc_id: str | None
+
+
+def _read(path: Path, kind: DocumentType, reading: _Reading) -> GivenDocument:
     limit = DocumentLimits().bytes
     try:
         with path.open("rb") as file:
@@ -130,14 +145,26 @@ def _read(path: Path, kind: DocumentType, charset: str | None) -> GivenDocument:
         raise InvalidInput("document.unreadable", message, path=str(path)) from error
     name = plain(path.name)[:NAME_MAX]
     title = plain(path.stem)[:NAME_MAX] or name
-    return GivenDocument(name=name, title=title, data=data, kind=kind, charset=charset)
+    whole = path.resolve()
+    # A digest tells files apart without telling whose folders they lie in.
+    place = blake2b(str(whole).encode(errors="replace"), digest_size=16).hexdigest()
+    return GivenDocument(
+        name=name,
+        title=title,
+        data=data,
+        kind=kind,
+        charset=reading.charset,
+        place=f"file:{place}",
+        folder=plain(whole.parent.name)[: NAME_MAX // 2],
+        doc_id=reading.doc_id,
+    )
 
 
 async def _import(
     settings: Settings,
     agent_type: str,
     files: Sequence[tuple[Path, DocumentType]],
-    charset: str | None,
+    reading: _Reading,
     **source: Any,
 ) -> list[ImportedDocument]:
     store = await open_kept_store(settings)
@@ -152,7 +179,7 @@ async def _import(
             told_caller = replace(caller, progress=tell)
             done = []
             for path, kind in files:
-                given = _read(path, kind, charset)
+                given = _read(path, kind, reading)
                 importing = import_document(store.canon, told_caller, given, **source)
                 done.append(await _named(given.name, importing))
             return done

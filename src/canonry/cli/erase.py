@@ -5,7 +5,7 @@ from typing import Any
 
 import click
 
-from canonry.bootstrap.recalling import RECALL_FILE, recall_folder
+from canonry.bootstrap.recalling import forget_erased
 from canonry.bootstrap.settings import Settings
 from canonry.bootstrap.stores import KeptStore, open_kept_store
 from canonry.cli.operator import operator
@@ -20,7 +20,6 @@ from canonry.usecases.erase import (
 from canonry.usecases.erase import (
     erase as erase_things,
 )
-from canonry.usecases.index_passages import forget_passages
 
 EPILOG = """\
 \b
@@ -71,9 +70,7 @@ async def _erase(
         if reason is None:
             return plan, None
         done = await _do(store, plan, reason)
-        recall = store.canon.recall
-        if recall is not None and (recall_folder(settings) / RECALL_FILE).is_file():
-            await forget_passages(recall, plan.targets)
+        await forget_erased(settings, store.canon, plan.space, plan.targets)
         return plan, done
     finally:
         await store.close()

@@ -1,6 +1,6 @@
 """Context: what a model is told about a scene, ranked, without repetitions, within a budget.
 
-Everything here is pure and counts tokens by estimate: four characters make one.
+Everything here is pure and counts tokens by the estimate of `canonry.domain.sentences`.
 """
 
 from collections import Counter
@@ -12,19 +12,20 @@ from canonry.domain.facts import Event, Fact
 from canonry.domain.ids import EntityId
 from canonry.domain.provenance import AUTHORITY_RANK
 from canonry.domain.relations import Relation
+from canonry.domain.sentences import tokens_in
 from canonry.domain.time import Instant
 
 T = TypeVar("T")
 
-CHARACTERS_A_TOKEN: Final = 4
 ID_TOKENS: Final = 10
 FIELD_TOKENS: Final = 5
-"""What a quoted id, and the name of a field with its punctuation, take."""
+"""What a quoted id, and the name of a field with its punctuation, take; models read the signs
+between two names of JSON together, so they are not counted one by one."""
 
 
 def tokens_of(*texts: str | None) -> int:
-    """About how many tokens the texts take, each rounded up."""
-    return sum(-(-len(text) // CHARACTERS_A_TOKEN) for text in texts if text)
+    """About how many tokens the texts take together."""
+    return sum(tokens_in(text) for text in texts if text)
 
 
 def cost_of(*texts: str | None, ids: int, fields: int) -> int:
@@ -113,12 +114,17 @@ def is_promised(fact: Fact, instant: Instant | None) -> bool:
     return instant is not None and fact.time_ref is not None and fact.time_ref > instant
 
 
-def rank_facts(facts: Iterable[Fact], participants: Collection[EntityId]) -> list[Fact]:
-    """First by how many participants a fact involves, then the newest, then the most entitled."""
+def rank_facts(
+    facts: Iterable[Fact], participants: Collection[EntityId], recalled: Collection[str] = ()
+) -> list[Fact]:
+    """First by how many participants a fact involves, then the newest, then the most entitled.
+
+    A fact among `recalled`, because it resembles what is played, counts as if it involved one more.
+    """
     present = frozenset(participants)
 
     def order(fact: Fact) -> tuple[int, int, int, str]:
-        overlap = len(present.intersection(fact.involved))
+        overlap = len(present.intersection(fact.involved)) + (fact.id in recalled)
         return (-overlap, -fact.position, -AUTHORITY_RANK[fact.authority], fact.id)
 
     return sorted(facts, key=order)

@@ -13,18 +13,8 @@ from enum import StrEnum
 from itertools import groupby
 from typing import Final
 
-from canonry.domain.context import CHARACTERS_A_TOKEN
+from canonry.domain.sentences import is_ended, paragraph_starts, sentence_starts, token_starts
 
-_PARAGRAPH: Final = re.compile(r"\n[^\S\n]*\n\s*")
-# Closing quotes are spelled by their numbers, as they look like others.
-_CLOSING: Final = r"""[\"'\u201d\u2019\u00bb)\]]*"""
-_SENTENCE: Final = re.compile(
-    rf"[.!?\u2026]{_CLOSING}\s+"  # an end mark, what closes with it, and the gap
-    r"|[\u3002\uff01\uff1f]\s*"  # end marks of scripts that write no gap
-    r"|\n[^\S\n]*(?=[-*+\u2022|]\s|\d{1,3}[.)]\s)"  # the next item of a list, or row of a table
-)
-_ENDED: Final = re.compile(rf"[.!?:;\u2026\u3002\uff01\uff1f]{_CLOSING}$")
-_TAIL: Final = 8  # characters, enough for an end mark and what closes with it
 _GAP: Final = re.compile(r"\s+")
 _MID_PARAGRAPH: Final = 1.5
 """How much farther from the ideal length the end of a paragraph may be than that of a sentence."""
@@ -64,16 +54,6 @@ class Cut:
     overlap: int = 50
     characters: int = 10_000
 
-    @property
-    def longest(self) -> int:
-        """The longest excerpt in characters."""
-        return min(self.tokens * CHARACTERS_A_TOKEN, self.characters)
-
-    @property
-    def shared(self) -> int:
-        """The longest overlap in characters; an excerpt is mostly its own."""
-        return min(self.overlap * CHARACTERS_A_TOKEN, self.longest // 4)
-
 
 def cut(parts: Sequence[Part], how: Cut) -> Iterator[Excerpt]:
     """The excerpts of a document in reading order; parts that follow in a section flow together."""
@@ -100,8 +80,7 @@ class _Flow:
         length = 0
         for before, part in zip((None, *parts), parts, strict=False):
             if before is not None:  # a sentence may run on from one page to the next
-                ended = _ENDED.search(before.text.rstrip()[-_TAIL:])
-                pieces.append("\n\n" if ended else "\n")
+                pieces.append("\n\n" if is_ended(before.text) else "\n")
                 length += len(pieces[-1])
             starts.append(length)
             pieces.append(part.text.strip())
@@ -115,19 +94,49 @@ class _Flow:
 
 def _spans(text: str, how: Cut) -> Iterator[tuple[int, int, int]]:
     """(begin, begin of what is new, end) of each excerpt; together they cover the text."""
-    borders = _Borders(text)
+    ruler, borders = _Ruler(text, how), _Borders(text)
     fresh = begin = 0
     while fresh < len(text):
-        room = begin + how.longest - fresh
-        left = len(text) - fresh
-        if left <= room:
+        most = ruler.farthest(begin)
+        if most >= len(text):
             yield begin, fresh, len(text)
             return
-        own = how.longest - how.shared
-        ideal = left / max(2, -(-left // own))  # equal pieces rather than a short last one
-        end = borders.end(fresh, ideal, fresh + room)
+        end = borders.end(fresh, ruler.ideal(fresh), most)
         yield begin, fresh, end
-        begin, fresh = borders.begin(end, how.shared), end
+        begin, fresh = borders.begin(end, ruler.shared(end)), end
+
+
+class _Ruler:
+    """How far tokens, and at most so many characters, reach in a text."""
+
+    def __init__(self, text: str, how: Cut) -> None:
+        self._length = len(text)
+        self._how = how
+        self._starts = token_starts(text)
+
+    def farthest(self, begin: int) -> int:
+        """Where an excerpt ends at the latest."""
+        reached = self._after(begin, self._how.tokens)
+        return min(reached, begin + self._how.characters)
+
+    def ideal(self, begin: int) -> int:
+        """Where an excerpt ends best: equal pieces rather than a short last one."""
+        tokens = len(self._starts) - bisect_left(self._starts, begin)
+        own = self._how.tokens - min(self._how.overlap, self._how.tokens // 4)
+        characters = max(1, self._how.characters * 3 // 4)
+        pieces = max(2, -(-tokens // own), -(-(self._length - begin) // characters))
+        return self._after(begin, tokens // pieces)
+
+    def shared(self, end: int) -> int:
+        """How long before `end` the next excerpt begins best; an excerpt is mostly its own."""
+        overlap = min(self._how.overlap, self._how.tokens // 4)
+        place = max(0, bisect_left(self._starts, end) - overlap)
+        begin = self._starts[place] if place < len(self._starts) else end
+        return max(0, min(end - begin, self._how.characters // 4))
+
+    def _after(self, begin: int, tokens: int) -> int:
+        place = bisect_left(self._starts, begin) + tokens
+        return self._starts[place] if place < len(self._starts) else self._length
 
 
 class _Borders:
@@ -135,19 +144,18 @@ class _Borders:
 
     def __init__(self, text: str) -> None:
         self._text = text
-        self._paragraphs = {found.end() for found in _PARAGRAPH.finditer(text)}
-        sentences = {found.end() for found in _SENTENCE.finditer(text)}
-        self._all = sorted(self._paragraphs | sentences)
+        self._paragraphs = frozenset(paragraph_starts(text))
+        self._all = sorted(self._paragraphs.union(sentence_starts(text)))
 
-    def end(self, begin: int, ideal: float, most: int) -> int:
+    def end(self, begin: int, ideal: int, most: int) -> int:
         """The best border past `begin`, `most` at the latest."""
         near = self._all[bisect_right(self._all, begin) : bisect_right(self._all, most)]
         if near:
-            return min(near, key=lambda border: self._distance(border, begin + ideal))
+            return min(near, key=lambda border: self._distance(border, ideal))
         gaps = [found.end() for found in _GAP.finditer(self._text, begin, most)]
         return gaps[-1] if gaps and gaps[-1] > begin else most
 
-    def _distance(self, border: int, ideal: float) -> float:
+    def _distance(self, border: int, ideal: int) -> float:
         return abs(border - ideal) * (1 if border in self._paragraphs else _MID_PARAGRAPH)
 
     def begin(self, end: int, shared: int) -> int:

@@ -24,6 +24,10 @@ DOUBTED_MAX: Final = 8
 """So many words that nobody uses are taken for misspelled."""
 DOUBTED_LENGTH: Final = 4
 SLIPS_MAX: Final = 2
+START_LENGTH: Final = 5
+"""Shorter words are not taken for misspelled at their beginning: too many end alike."""
+_START: Final = 4
+"""So many letters are compared where the first one is wrong."""
 MEANT_MAX: Final = 16
 """So many words stand for one that is misspelled, or for a beginning; the most frequent ones."""
 
@@ -68,16 +72,15 @@ class Measure:
 
     def shares(self, stems: Sequence[str]) -> Shares:
         """What each term of the query adds to the score of a passage with these stems."""
-        counts: dict[str, int] = {}
-        for stem in stems:
-            if stem in self.meant:
-                counts[stem] = counts.get(stem, 0) + 1
+        meant = self.meant
+        held = [stem for stem in stems if stem in meant]
         shares: Shares = {}
-        if not counts:
+        if not held:
             return shares
         slack = K1 * (1 - B + B * len(stems) / self.length)
-        for stem, times in counts.items():
-            for term, worth in self.meant[stem]:
+        for stem in dict.fromkeys(held):
+            times = held.count(stem)
+            for term, worth in meant[stem]:
                 share = worth * times / (times + slack)
                 if share > shares.get(term, 0.0):
                     shares[term] = share
@@ -105,14 +108,42 @@ def doubted(sought: Sought, found_in: Mapping[str, int]) -> tuple[str, ...]:
     return tuple(unknown)[:DOUBTED_MAX]
 
 
-def alike(stem: str, vocabulary: Iterable[tuple[str, int]]) -> Iterator[tuple[str, int]]:
-    """Those words, with their counts, that `stem` may be a misspelling of."""
+def alike(
+    stem: str, vocabulary: Iterable[tuple[str, int]], *, at_start: bool = False
+) -> Iterator[tuple[str, int]]:
+    """Those words, with their counts, that `stem` may be a misspelling of.
+
+    Their first letter is right; or, `at_start`, something is wrong there and the next letters are
+    right. Beginnings are rarely misspelled, so that is for stems that resemble nothing otherwise.
+    """
+    if at_start and len(stem) < START_LENGTH:
+        return
     letters = set(stem)
     for other, n in vocabulary:
-        if other[0] != stem[0] or len(letters.symmetric_difference(other)) > 2 * SLIPS_MAX:
+        fits = begins_alike(stem, other) if at_start else other[0] == stem[0]
+        if not fits or len(letters.symmetric_difference(other)) > 2 * SLIPS_MAX:
             continue  # far cheaper than the distance, and rules out most
         if is_near(stem, other):
             yield other, n
+
+
+def begins_alike(stem: str, other: str) -> bool:
+    """Whether two words begin alike but for a first letter wrong, missing, too many or swapped."""
+    return (
+        other[1:_START] == stem[1:_START]
+        or other[1:_START] == stem[: _START - 1]
+        or other[: _START - 1] == stem[1:_START]
+        or (other[:2] == stem[1::-1] and other[2:_START] == stem[2:_START])
+    )
+
+
+def beginnings_alike(stem: str, letters: Iterable[str]) -> frozenset[str]:
+    """How all words begin that may begin alike, where words begin with one of these letters."""
+    if len(stem) < START_LENGTH:
+        return frozenset()
+    ends = (stem[1:_START], stem[: _START - 1])
+    wrong = {letter + end for letter in letters for end in ends}
+    return frozenset((*wrong, stem[1:_START], stem[1::-1] + stem[2:_START]))
 
 
 def most_frequent(words: Iterable[tuple[str, int]]) -> dict[str, int]:

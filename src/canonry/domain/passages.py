@@ -3,21 +3,40 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Final
 
-from canonry.domain.entries import Thing
+from canonry.domain.entities import Entity
+from canonry.domain.entries import Thing, Tombstone
+from canonry.domain.facts import Axiom, Event, Fact
 from canonry.domain.ids import SpaceId
 from canonry.domain.memories import Memory
+from canonry.domain.portraits import portrait
+from canonry.domain.provenance import CanonLevel
 from canonry.domain.scenes import Scene, SceneStatus, Turn
 from canonry.domain.sources import Snippet
 from canonry.domain.time import Instant
+from canonry.domain.vocabularies.portrait_fields import LORE_TYPES
+
+PASSAGES_VERSION: Final = 2
+"""Grows when other texts are passages than before; indexes of meaning then begin anew."""
+
+STANDING: Final = frozenset({CanonLevel.CANON, CanonLevel.AUTHORITATIVE})
+"""The levels at which recall finds what canon says: neither proposals nor what was retconned."""
 
 
 class Collection(StrEnum):
-    """Where a passage is found."""
+    """Where a passage is found.
+
+    Scenes, memories and snippets hold what was said, believed and written; the others what is
+    canon: who there is, what is so and what happened, and the laws and lore of the world.
+    """
 
     SCENES = "scene_chunks"
     MEMORIES = "memory_chunks"
     SNIPPETS = "snippet_chunks"
+    ENTITIES = "entities"
+    FACTS = "facts"
+    LORE = "lore"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,7 +60,30 @@ class Passage:
 
 
 def passages_of(thing: Thing) -> Iterator[Passage]:
-    """The passages of a thing as it is now; none for what is not searched."""
+    """The passage of a thing as it is now; none for what is not searched.
+
+    An entity that was merged into another one keeps its own, so that its old names lead to it;
+    who shows it follows `merged_into`.
+    """
+    match thing:
+        case Turn() | Scene() | Memory() | Snippet():
+            yield from _told(thing)
+        case Entity() | Fact() | Event() | Axiom() if thing.level in STANDING:
+            yield from (each for each in _canonical(thing) if each.text.strip())
+        case _:
+            return
+
+
+def is_silenced(thing: Thing) -> bool:
+    """Whether an index may still hold a passage of the thing, although it has none any more."""
+    if isinstance(thing, Tombstone):
+        return True
+    if isinstance(thing, Entity | Fact | Event | Axiom):
+        return next(passages_of(thing), None) is None
+    return False
+
+
+def _told(thing: Turn | Scene | Memory | Snippet) -> Iterator[Passage]:
     match thing:
         case Turn():
             yield Passage(
@@ -90,3 +132,49 @@ def passages_of(thing: Thing) -> Iterator[Passage]:
             )
         case _:
             return
+
+
+def _canonical(thing: Entity | Fact | Event | Axiom) -> Iterator[Passage]:
+    match thing:
+        case Entity():
+            is_lore = str(thing.entity_type) in LORE_TYPES
+            yield Passage(
+                id=thing.id,
+                collection=Collection.LORE if is_lore else Collection.ENTITIES,
+                kind="lore" if is_lore else "entity",
+                space=thing.space,
+                text=portrait(thing),
+                entities=(thing.id,),
+                at=thing.created_at,
+            )
+        case Fact():
+            yield Passage(
+                id=thing.id,
+                collection=Collection.FACTS,
+                kind="fact",
+                space=thing.space,
+                text=thing.statement,
+                entities=thing.involved,
+                scene_id=thing.scene_id,
+                at=thing.created_at,
+            )
+        case Event():
+            yield Passage(
+                id=thing.id,
+                collection=Collection.FACTS,
+                kind="event",
+                space=thing.space,
+                text=f"{thing.title}\n{thing.description}".strip(),
+                entities=thing.involved,
+                scene_id=thing.scene_id,
+                at=thing.created_at,
+            )
+        case Axiom():
+            yield Passage(
+                id=thing.id,
+                collection=Collection.LORE,
+                kind="axiom",
+                space=thing.space,
+                text=thing.statement,
+                at=thing.created_at,
+            )

@@ -6,6 +6,11 @@ also counts what stands near it, and less the farther away it stands. A word cou
 often the neighbours repeat it: by its best place, which keeps a name that everybody says from
 drowning the rest.
 
+Recency and importance have no part. Measured on the first episode of `crd3` with a half-life of a
+tenth of the conversation, a weight of 0.05 for recency takes hit@1 of single sentences from .597 to
+.580, one of 0.2 to .514, and on `tuning` hit@10 from .967 to .900: people ask about old turns as
+often as about new ones. Only memories carry an importance, and `canonry.domain.recall` weighs it.
+
 Laws:
 - A limit is a prefix: taking the first n is what a limit of n means.
 - The order of arrival changes nothing, each passage comes once, and ties are broken by id.
@@ -29,8 +34,8 @@ from canonry.domain.words import terms_of
 Signals: TypeAlias = list[float]
 """A figure for each candidate of one thread, in the order of their places."""
 
-_Parts: TypeAlias = tuple[float, float, float, float, float, float]
-"""What keywords, meaning, neighbours, names, importance and recency add to a strength."""
+_Parts: TypeAlias = tuple[float, float, float, float]
+"""What keywords, meaning, neighbours and names add to a strength."""
 
 
 _NO_TERMS: Final[Mapping[str, float]] = MappingProxyType({})
@@ -76,8 +81,6 @@ class RankingWeights:
     keywords_alone: float = 0.5
     unrelated: float = 0.2
     """A similarity up to this says nothing."""
-    importance: float = 0.0
-    recency: float = 0.0
     pool: int = 128
     """Passages that keywords and meaning each find for a pointed query; twice that for a broad."""
 
@@ -111,8 +114,6 @@ class Candidate(NamedTuple):
     terms: Mapping[str, float] = _NO_TERMS
     similarity: float | None = 0.0
     named: float = 0.0
-    importance: float = 0.0
-    recency: float = 0.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -129,14 +130,11 @@ class Why:
     meaning: float
     nearby: float
     named: float
-    importance: float
-    recency: float
 
     @property
     def strength(self) -> float:
         """The sum of all parts."""
-        own = self.keywords + self.meaning + self.nearby
-        return own + self.named + self.importance + self.recency
+        return self.keywords + self.meaning + self.nearby + self.named
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -204,8 +202,6 @@ def rank_passages(
                 sense[n] * strengths.meaning,
                 max(0.0, words[n] - own[n]) * by_words + (around[n] - sense[n]) * by_sense,
                 each.named * strengths.named,
-                each.importance * weights.importance,
-                each.recency * weights.recency,
             )
             strength = sum(parts)
             found.append((-strength / (1 + strength), each.id, each, parts))
@@ -228,7 +224,7 @@ def _likeness(candidate: Candidate, typical: float, weights: RankingWeights) -> 
 
 
 def _why(candidate: Candidate, parts: _Parts, scale: float) -> Why:
-    keywords, meaning, nearby, named, importance, recency = parts
+    keywords, meaning, nearby, named = parts
     terms = sorted(candidate.terms.items(), key=lambda pair: (-pair[1], pair[0]))
     return Why(
         terms=tuple((term, value * scale) for term, value in terms),
@@ -237,8 +233,6 @@ def _why(candidate: Candidate, parts: _Parts, scale: float) -> Why:
         meaning=meaning,
         nearby=nearby,
         named=named,
-        importance=importance,
-        recency=recency,
     )
 
 

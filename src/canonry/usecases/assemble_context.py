@@ -24,6 +24,7 @@ from canonry.usecases.gather_recalled import (
     query_of,
 )
 from canonry.usecases.lookup import require
+from canonry.usecases.search_canon import degraded_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,11 +62,11 @@ async def assemble_context(canon: Canon, caller: Caller, request: ContextRequest
         NotFound: `scene.unknown`.
     """
     scene = await require(canon, caller, Scene, request.scene_id)
-    cast = await find_cast(canon, scene)
-    canonical, narrative, (query, recalled) = await asyncio.gather(
-        _canonical(canon, scene, cast, request),
+    cast, query = await asyncio.gather(find_cast(canon, scene), _query(canon, scene, request))
+    canonical, narrative, recalled = await asyncio.gather(
+        _canonical(canon, scene, cast, request, query),
         _narrative(canon, scene, cast, request),
-        _recalled(canon, scene, cast, request),
+        _recalled(canon, scene, cast, query),
     )
     if request.narrative:
         threads = (*narrative.threads, *promises(canonical.promised))
@@ -86,16 +87,28 @@ async def assemble_context(canon: Canon, caller: Caller, request: ContextRequest
             budget=budget,
             used=notes + fitted.used,
             omitted=dict(fitted.omitted),
-            degraded=recalled.degraded,
+            degraded=degraded_of(canonical.degraded, recalled.degraded),
         ),
         fitted,
     )
 
 
-async def _canonical(canon: Canon, scene: Scene, cast: Cast, request: ContextRequest) -> Canonical:
+async def _query(canon: Canon, scene: Scene, request: ContextRequest) -> str | None:
+    """What to recall by; None where nothing is to be recalled."""
+    if not request.recalled:
+        return None
+    turns: Sequence[Turn] = ()
+    if request.query is None:
+        turns = await canon.documents.turns(scene.id, last=TURNS_ASKED)
+    return query_of(scene, turns, request.query, limit=canon.policy.limits.query)
+
+
+async def _canonical(
+    canon: Canon, scene: Scene, cast: Cast, request: ContextRequest, query: str | None
+) -> Canonical:
     if not request.canonical:
         return Canonical(roots={})
-    return await gather_canonical(canon, scene, cast)
+    return await gather_canonical(canon, scene, cast, query)
 
 
 async def _narrative(canon: Canon, scene: Scene, cast: Cast, request: ContextRequest) -> Narrative:
@@ -104,16 +117,10 @@ async def _narrative(canon: Canon, scene: Scene, cast: Cast, request: ContextReq
     return await gather_narrative(canon, scene, cast.present)
 
 
-async def _recalled(
-    canon: Canon, scene: Scene, cast: Cast, request: ContextRequest
-) -> tuple[str | None, Recollections]:
-    if not request.recalled:
-        return None, Recollections(things={})
-    turns: Sequence[Turn] = ()
-    if request.query is None:
-        turns = await canon.documents.turns(scene.id, last=TURNS_ASKED)
-    query = query_of(scene, turns, request.query, limit=canon.policy.limits.query)
-    return query, await gather_recalled(canon, scene, cast.participants, query)
+async def _recalled(canon: Canon, scene: Scene, cast: Cast, query: str | None) -> Recollections:
+    if query is None:
+        return Recollections(things={})
+    return await gather_recalled(canon, scene, cast.participants, query)
 
 
 def _without_told(recalled: Recollections, narrative: Narrative) -> Recollections:

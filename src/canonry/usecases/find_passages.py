@@ -3,13 +3,14 @@
 import asyncio
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Final, TypeAlias
+from typing import Final, TypeAlias
 
 from canonry.domain.entities import Entity
 from canonry.domain.entries import Thing
 from canonry.domain.errors import Unavailable
 from canonry.domain.keywords import sought_in
 from canonry.domain.passages import Passage, passages_of
+from canonry.domain.portraits import names_of
 from canonry.domain.ranking import (
     Asked,
     Candidate,
@@ -31,7 +32,6 @@ WORDS_MISSING: Final = "text"
 """The same where they were not searched by words."""
 
 _NOTHING: Final = Found(hits=(), asked=Asked(terms={}, strongest=0.0))
-_ALIASES: Final = "aliases"
 _Similar: TypeAlias = Mapping[str, float]
 _Missing: TypeAlias = tuple[str, ...]
 
@@ -80,8 +80,7 @@ async def find_passages(canon: Canon, query: TextQuery) -> FoundPassages:
         _by_words(canon, wide), _by_meaning(canon, wide)
     )
     hits = {hit.id: hit for hit in words.hits}
-    things = dict(await _things(canon, similar.keys() - hits.keys()))
-    standing = {**hits, **_standing(query, things.values())}
+    standing = {**hits, **await _placed(canon, query, similar.keys() - hits.keys())}
     named = await _named(canon, query.text, standing.values())
     elsewhere = None if MEANING_BEHIND in no_meaning else 0.0
     ranked = rank_passages(
@@ -90,7 +89,7 @@ async def find_passages(canon: Canon, query: TextQuery) -> FoundPassages:
         weights,
         limit=query.limit,
     )
-    things |= await _things(canon, {each.id for each in ranked} - things.keys())
+    things = await _things(canon, (each.id for each in ranked))
     return FoundPassages(
         hits=[
             found
@@ -125,11 +124,19 @@ async def _things(canon: Canon, ids: Iterable[str]) -> Mapping[str, Thing]:
     return await canon.state.things(wanted) if wanted else {}
 
 
-def _standing(query: TextQuery, things: Iterable[Thing]) -> Mapping[str, Hit]:
+async def _placed(canon: Canon, query: TextQuery, ids: Iterable[str]) -> Mapping[str, Hit]:
     """Where the passages stand that only their meaning found, as they are now.
 
     An index of meanings may lag behind, so it is never trusted with what a query may find.
     """
+    wanted = frozenset(ids)
+    try:
+        return {hit.id: hit for hit in await canon.text.placed(wanted, query)}
+    except Unavailable:
+        return _standing(query, (await _things(canon, wanted)).values())
+
+
+def _standing(query: TextQuery, things: Iterable[Thing]) -> Mapping[str, Hit]:
     return {
         passage.id: Hit(
             id=passage.id,
@@ -164,22 +171,19 @@ def _names(entity_id: str, known: Mapping[str, Thing]) -> Sequence[str]:
     thing = known.get(entity_id)
     names: list[str] = []
     while isinstance(thing, Entity):
-        names.append(thing.name)
-        aliases: Any = thing.properties.get(_ALIASES, ())
-        listed = aliases if isinstance(aliases, list | tuple) else (aliases,)
-        names += [each for each in listed if isinstance(each, str)]
+        names += names_of(thing)
         thing = None if thing.merged_into is None else known.get(thing.merged_into)
     return names
 
 
 def _candidate(hit: Hit, similarity: float | None, named: frozenset[str]) -> Candidate:
     return Candidate(
-        id=hit.id,
-        thread=None if hit.place is None else hit.scene_id,
-        place=hit.place or 0,
-        terms=hit.shares,
-        similarity=similarity,
-        named=0.0 if named.isdisjoint(hit.entities) else 1.0,
+        hit.id,
+        None if hit.place is None else hit.scene_id,
+        hit.place or 0,
+        hit.shares,
+        similarity,
+        0.0 if named.isdisjoint(hit.entities) else 1.0,
     )
 
 

@@ -1,5 +1,6 @@
 """Gather the canonical part of a scene's context: who is there, their ties, what holds."""
 
+import asyncio
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
@@ -24,6 +25,7 @@ from canonry.ports.views.state import FactQuery, RelationQuery
 from canonry.usecases.canon import Canon
 from canonry.usecases.find_newest import find_newest
 from canonry.usecases.involved import family_of
+from canonry.usecases.search_canon import CanonKind, find_canon
 
 NEIGHBOURS_MAX: Final = 100
 """The most entities one relation away that a context looks at."""
@@ -52,6 +54,7 @@ class Canonical:
     relations: Sequence[Relation] = ()
     promised: Sequence[Fact] = ()
     roots: Mapping[str, Entity]
+    degraded: tuple[str, ...] = ()
 
 
 async def find_cast(canon: Canon, scene: Scene) -> Cast:
@@ -66,30 +69,35 @@ async def find_cast(canon: Canon, scene: Scene) -> Cast:
     )
 
 
-async def gather_canonical(canon: Canon, scene: Scene, cast: Cast) -> Canonical:
+async def gather_canonical(canon: Canon, scene: Scene, cast: Cast, query: str | None) -> Canonical:
     """Those present and what is one current relation away, with the facts that hold of them.
 
-    Facts are those valid at the scene's own time; a scene without one stands at the end of what
-    is known, where nothing that was superseded holds. Of very many facts or relations the newest
-    are ranked.
+    With a `query` also the facts of the universe that resemble it, whomever they involve. Facts
+    are those valid at the scene's own time; a scene without one stands at the end of what is known,
+    where nothing that was superseded holds. Of very many facts or relations the newest are ranked.
     """
     seeds = _ids_of(cast.present)
-    edges = await _relations(canon, scene, seeds)
+    edges, (recalled, degraded) = await asyncio.gather(
+        _relations(canon, scene, seeds), _resembling(canon, scene, query)
+    )
     nearest = islice(ties_of(edges, seeds), NEIGHBOURS_MAX)
     around = (await _roots(canon, tuple(nearest))).values()
     entities = without_repeats((*cast.present, *around), lambda e: e.id)
     facts = await _facts(canon, scene, _ids_of(entities))
     limits = canon.policy.context
     actors = _ids_of(cast.participants)
-    holding = rank_facts((f for f in facts if holds_at(f, scene.time_ref)), actors)
+    known = {fact.id: fact for fact in (*facts, *recalled.values())}
+    holding = (fact for fact in known.values() if holds_at(fact, scene.time_ref))
+    ranked = rank_facts(holding, actors, recalled)
     inside = _ids_of(entities)
-    known = [edge for edge in edges if {edge.from_id, edge.to_id} <= inside]
+    near = [edge for edge in edges if {edge.from_id, edge.to_id} <= inside]
     return Canonical(
         entities=entities,
-        facts=without_repeats(holding, lambda f: normalised_name(f.statement))[: limits.facts],
-        relations=rank_relations(known, seeds, limit=limits.relations),
+        facts=without_repeats(ranked, lambda f: normalised_name(f.statement))[: limits.facts],
+        relations=rank_relations(near, seeds, limit=limits.relations),
         promised=rank_facts((f for f in facts if is_promised(f, scene.time_ref)), actors),
         roots={i: entity for entity in entities for i in family_of(entity)},
+        degraded=degraded,
     )
 
 
@@ -142,3 +150,15 @@ async def _facts(canon: Canon, scene: Scene, entities: frozenset[EntityId]) -> S
             )
         )
     )
+
+
+async def _resembling(
+    canon: Canon, scene: Scene, query: str | None
+) -> tuple[Mapping[str, Fact], tuple[str, ...]]:
+    """The facts of the universe that resemble the query, by id, and what could not be searched."""
+    if query is None:
+        return {}, ()
+    spaces, kinds = frozenset((scene.space,)), frozenset((CanonKind.FACT,))
+    found = await find_canon(canon, spaces, query, kinds, limit=canon.policy.context.recalled)
+    things = (found.things.get(hit.passage.id) for hit in found.hits)
+    return {thing.id: thing for thing in things if isinstance(thing, Fact)}, found.degraded

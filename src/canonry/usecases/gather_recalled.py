@@ -5,25 +5,22 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from canonry.domain.entities import Entity
+from canonry.domain.context import without_repeats
+from canonry.domain.entities import Entity, normalised_name
 from canonry.domain.entries import Thing
 from canonry.domain.memories import Memory
 from canonry.domain.passages import Collection
 from canonry.domain.scenes import Scene, Turn
 from canonry.ports.views.text import TextQuery
 from canonry.usecases.canon import Canon
-from canonry.usecases.find_passages import (
-    MEANING_BEHIND,
-    MEANING_MISSING,
-    WORDS_MISSING,
-    FoundPassage,
-    FoundPassages,
-    find_passages,
-)
+from canonry.usecases.find_passages import FoundPassage, FoundPassages, find_passages
 from canonry.usecases.involved import family_of
 from canonry.usecases.recall_memories import rank_for
+from canonry.usecases.search_canon import CanonKind, degraded_of, find_canon
 
-_DEGRADED: Final = (MEANING_MISSING, MEANING_BEHIND, WORDS_MISSING)
+_LORE: Final = frozenset((CanonKind.LORE,))
+_LOOKED_AT: Final = 2
+"""So many times as many passages are looked at as are told, because the same is told once."""
 TURNS_ASKED: Final = 3
 """How many of the last turns the default query takes up."""
 
@@ -61,26 +58,36 @@ def query_of(scene: Scene, turns: Sequence[Turn], asked: str | None, *, limit: i
 async def gather_recalled(
     canon: Canon, scene: Scene, participants: Sequence[Entity], query: str
 ) -> Recollections:
-    """Passages of other scenes and of rules, and memories of the participants and nobody else.
+    """Passages of other scenes, rules and lore, and memories of the participants and nobody else.
+
+    Rules and lore are one list: excerpts of sources, axioms, and what is told of the world.
 
     Where nothing can be searched the lists stay empty or fall back to importance and recency, and
     `degraded` says so.
     """
-    scenes, rules, (memories, no_memories) = await asyncio.gather(
+    spaces, limit = frozenset((scene.space,)), canon.policy.context.recalled
+    scenes, excerpts, lore, (memories, no_memories) = await asyncio.gather(
         _passages(canon, scene, Collection.SCENES, query),
         _passages(canon, scene, Collection.SNIPPETS, query),
+        find_canon(canon, spaces, query, _LORE, limit=limit * _LOOKED_AT),
         _memories(canon, scene, participants, query),
     )
-    known = {**scenes.things, **rules.things}
-    wanted = {i for hit in (*scenes.hits, *rules.hits) for i in _ids_of(hit)} - known.keys()
-    missing = {*scenes.degraded, *rules.degraded, *no_memories}
+    told = sorted((*excerpts.hits, *lore.hits), key=lambda hit: (-hit.score, hit.passage.id))
+    similar, rules = _once(scenes.hits)[:limit], _once(told)[:limit]
+    known = {**scenes.things, **excerpts.things, **lore.things}
+    wanted = {i for hit in (*similar, *rules) for i in _ids_of(hit)} - known.keys()
     return Recollections(
-        scenes=scenes.hits,
+        scenes=similar,
         memories=memories,
-        rules=rules.hits,
+        rules=rules,
         things={**known, **(await canon.state.things(wanted) if wanted else {})},
-        degraded=tuple(name for name in _DEGRADED if name in missing),
+        degraded=degraded_of(scenes.degraded, excerpts.degraded, lore.degraded, no_memories),
     )
+
+
+def _once(hits: Sequence[FoundPassage]) -> Sequence[FoundPassage]:
+    """The hits in order, without those that say the same as an earlier one."""
+    return without_repeats(hits, lambda hit: normalised_name(hit.passage.text))
 
 
 def _ids_of(hit: FoundPassage) -> tuple[str, ...]:
@@ -96,7 +103,7 @@ async def _passages(
         text=query,
         spaces=frozenset((scene.space,)),
         without_scene=scene.id if collection is Collection.SCENES else None,
-        limit=canon.policy.context.recalled,
+        limit=canon.policy.context.recalled * _LOOKED_AT,
     )
     return await find_passages(canon, asked)
 
@@ -115,6 +122,7 @@ async def _memories(
             score=score,
             terms=ranked.terms.get(memory.id, ()),
         )
-        for memory, score in ranked.memories[: canon.policy.context.recalled]
+        for memory, score in ranked.memories
     ]
-    return best, ranked.degraded
+    fresh = without_repeats(best, lambda each: (each.owner.id, normalised_name(each.memory.text)))
+    return fresh[: canon.policy.context.recalled], ranked.degraded

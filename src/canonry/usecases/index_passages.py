@@ -3,39 +3,72 @@
 Every step is kept with the cursor that it reached, so that a process that is killed goes on there.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
 from typing import Final
 
-from canonry.ports.embedder import Embedder, Purpose
+from canonry.domain.commits import ORIGIN, Position
+from canonry.domain.errors import Unavailable
+from canonry.domain.ids import SpaceId
+from canonry.domain.memories import Memory
+from canonry.domain.scenes import Turn
+from canonry.ports.embedder import Embedder, EmbeddingModel, Purpose
+from canonry.ports.views.documents import Documents
 from canonry.ports.views.vectors import VectorBatch, VectorEntry, Vectors
-from canonry.usecases.follow_log import LogCursor, follow_log
-from canonry.usecases.passage_parts import PassagePart, passage_changes
+from canonry.usecases.follow_log import Followed, LogCursor, follow_log, heads_of
+from canonry.usecases.passage_parts import (
+    PassageChanges,
+    PassagePart,
+    left_alone,
+    passage_changes,
+)
 from canonry.usecases.recall import Recall
 
 THINGS: Final = 128
 """So many things a step looks at: what is lost, at most, when it is interrupted."""
 
 _AT_ONCE: Final = 32
+_TRIES: Final = 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Indexed:
-    """What a step did: commits read, vectors made, and how many commits wait for the next one."""
+    """What a step did: commits read, vectors made, and how many commits wait for the next one.
+
+    `idle` says that there was nothing to do: neither new commits, nor passages of entities that
+    have another name now.
+    """
 
     commits: int
     vectors: int
     waiting: int
+    idle: bool = False
+
+
+@dataclass(slots=True, kw_only=True)
+class _Place:
+    """How far the index of a model is, and the cursor as it is kept there.
+
+    What was embedded since the position in `fresh` has the names of then.
+    """
+
+    kept: str
+    cursor: LogCursor
+    fresh: Mapping[SpaceId, Position] = field(default_factory=dict[SpaceId, Position])
 
 
 class PassageIndexer:
-    """Follows the log for the model that the settings name; one process runs it at a time."""
+    """Follows the log for the model that the settings name; one process runs it at a time.
+
+    Until that model has seen everything, the index of the one before follows too.
+    """
 
     def __init__(self, recall: Recall, *, things: int = THINGS) -> None:
         """Begin where the index says, with the first step."""
         self._recall = recall
         self._things = things
-        self._cursor: LogCursor | None = None
+        self._places: dict[EmbeddingModel, _Place] = {}
 
     async def step(self) -> Indexed:
         """Index what comes next; the index tells where that is, also after a crash.
@@ -44,41 +77,88 @@ class PassageIndexer:
             Unavailable: of the embedder or of the index; nothing is lost, and the same step may
                 be made again.
         """
-        recall = self._recall
-        opened = await recall.opened()
-        embedder, vectors = opened.embedder, opened.vectors
-        cursor = self._cursor or await _stored_cursor(vectors, embedder)
-        self._cursor = None
-        followed = await follow_log(recall.ledger, cursor, ids=self._things)
-        if followed.commits == 0 and followed.cursor == cursor:
-            self._cursor = cursor
-            return Indexed(commits=0, vectors=0, waiting=followed.waiting)
-        changes = await passage_changes(
-            recall.state, recall.documents, followed.ids, followed.erasing
-        )
-        entries = await _embedded(changes.parts, embedder)
-        if not followed.cursor.positions:
-            return Indexed(commits=0, vectors=0, waiting=0)
-        await vectors.apply(
-            VectorBatch(
-                model=embedder.model,
-                entries=entries,
-                removed=changes.removed,
-                cursor=followed.cursor.written(),
-            )
-        )
-        self._cursor = followed.cursor
-        if changes.removed:
-            await _forget(vectors, changes.removed, but=embedder)
-        if followed.cursor.complete and not cursor.complete:
-            await _drop_others(vectors, embedder)
-        recall.indexed(embedder.model, followed.cursor)
-        return Indexed(commits=followed.commits, vectors=len(entries), waiting=followed.waiting)
+        opened = await self._recall.opened()
+        older = await self._recall.older()
+        if older is not None:
+            with suppress(Unavailable):  # what it lacks is found by words until the switch
+                await self._follow(opened.vectors, older)
+        return await self._follow(opened.vectors, opened.embedder)
 
     async def tend(self) -> bool:
         """Make what was indexed fast to search, if it is time."""
         opened = await self._recall.opened()
         return await opened.vectors.tend(opened.embedder.model)
+
+    async def _follow(self, vectors: Vectors, embedder: Embedder) -> Indexed:
+        recall, model = self._recall, embedder.model
+        place = self._places.pop(model, None) or await self._place(vectors, model)
+        cursor = place.cursor
+        followed = await follow_log(recall.ledger, cursor, ids=self._things)
+        if followed.commits == 0 and cursor.again:
+            return await self._read_again(vectors, embedder, place, followed)
+        if followed.commits == 0 and (followed.cursor == cursor or not followed.cursor.positions):
+            self._places[model] = place
+            return Indexed(commits=0, vectors=0, waiting=followed.waiting, idle=True)
+        changes = await passage_changes(
+            recall.state, recall.documents, followed.ids, followed.erasing
+        )
+        reached = _with_renamed(followed, place.fresh)
+        made = await self._keep(vectors, embedder, place, changes, reached)
+        if changes.removed:
+            await vectors.remove(changes.removed)
+        if any(reached.at(space) > place.fresh.get(space, ORIGIN) for space in followed.erasing):
+            await vectors.purge()
+        if reached.complete and not cursor.complete:
+            await _drop_others(vectors, (await recall.opened()).embedder, embedder)
+        recall.indexed(model, reached)
+        return Indexed(commits=followed.commits, vectors=made, waiting=followed.waiting)
+
+    async def _place(self, vectors: Vectors, model: EmbeddingModel) -> _Place:
+        kept = (await vectors.cursors()).get(model, "")
+        cursor = LogCursor.read(kept)
+        fresh = {} if cursor.positions else await heads_of(self._recall.ledger)
+        return _Place(kept=kept, cursor=cursor, fresh=fresh)
+
+    async def _keep(
+        self,
+        vectors: Vectors,
+        embedder: Embedder,
+        place: _Place,
+        changes: PassageChanges,
+        reached: LogCursor,
+    ) -> int:
+        """Embed and keep a step; the number of vectors made."""
+        entries = await _embedded(changes.parts, embedder)
+        written = reached.written()
+        await vectors.apply(
+            VectorBatch(
+                model=embedder.model,
+                entries=entries,
+                removed=changes.removed,
+                cursor=written,
+                follows=place.kept,
+            )
+        )
+        self._places[embedder.model] = _Place(kept=written, cursor=reached, fresh=place.fresh)
+        return len(entries)
+
+    async def _read_again(
+        self, vectors: Vectors, embedder: Embedder, place: _Place, followed: Followed
+    ) -> Indexed:
+        """Embed the next passages of an entity that has another name now."""
+        recall, again = self._recall, dict(place.cursor.again)
+        entity, after = next(iter(again.items()))
+        ids = await vectors.about(embedder.model, entity, after=after, limit=self._things)
+        if len(ids) < self._things:
+            del again[entity]
+        else:
+            again[entity] = ids[-1]
+        changes = await passage_changes(
+            recall.state, recall.documents, await _bearing_names(recall, ids)
+        )
+        reached = replace(place.cursor, again=again)
+        made = await self._keep(vectors, embedder, place, changes, reached)
+        return Indexed(commits=0, vectors=made, waiting=followed.waiting)
 
 
 async def drop_index(recall: Recall) -> None:
@@ -92,25 +172,81 @@ async def drop_index(recall: Recall) -> None:
     recall.indexed_anew()
 
 
-async def forget_passages(recall: Recall, ids: Sequence[str]) -> None:
-    """Take what was erased out of the index, of every model, before an indexer sees it in the log.
+async def forget_passages(
+    vectors: Vectors,
+    documents: Documents,
+    space: SpaceId,
+    ids: Sequence[str],
+    *,
+    erased_at: Position,
+) -> None:
+    """Take what was erased at a position out of the index, of every model.
+
+    The turns after it were embedded together with it: they go too, unless the indexer has seen
+    the erasure in the log and embedded them anew, as it does in any case. No byte of all this
+    stays in the index's files; an index that is damaged is dropped, for nobody knows what it
+    holds.
 
     Raises:
-        Unavailable: `vectors.unavailable` or `vectors.corrupt`.
+        Unavailable: `vectors.unavailable`, `vectors.moved` or `vectors.unfinished`: forgetting
+            again removes the last traces.
     """
-    await _forget((await recall.opened()).vectors, ids)
+    after = [turn.id async for turn in left_alone(documents, space)]
+    try:
+        for model in await vectors.cursors():
+            await _forget(vectors, model, ids, after, seen=(space, erased_at))
+        await vectors.purge()
+    except Unavailable as error:
+        if error.code != "vectors.corrupt":
+            raise
+        await vectors.drop()
 
 
-async def _forget(vectors: Vectors, ids: Sequence[str], but: Embedder | None = None) -> None:
-    for status in await vectors.status():
-        if but is None or status.model != but.model:
-            batch = VectorBatch(model=status.model, removed=ids, cursor=status.cursor)
-            await vectors.apply(batch)
+async def _forget(
+    vectors: Vectors,
+    model: EmbeddingModel,
+    ids: Sequence[str],
+    after: Sequence[str],
+    *,
+    seen: tuple[SpaceId, Position],
+) -> None:
+    """Remove between two steps of an indexer; `after` too unless it has `seen` the erasure."""
+    space, erased_at = seen
+    for tries_left in reversed(range(_TRIES)):
+        cursor = (await vectors.cursors()).get(model, "")
+        knows = LogCursor.read(cursor).at(space) >= erased_at
+        removed = ids if knows else [*ids, *after]
+        try:
+            await vectors.apply(
+                VectorBatch(model=model, removed=removed, cursor=cursor, follows=cursor)
+            )
+        except Unavailable as error:
+            if error.code != "vectors.moved" or not tries_left:
+                raise
+        else:
+            return
 
 
-async def _stored_cursor(vectors: Vectors, embedder: Embedder) -> LogCursor:
-    found = (each for each in await vectors.status() if each.model == embedder.model)
-    return next((LogCursor.read(each.cursor) for each in found), LogCursor())
+def _with_renamed(followed: Followed, fresh: Mapping[SpaceId, Position]) -> LogCursor:
+    """The cursor that a step reached, with the entities whose passages have older names."""
+    renamed = {
+        each.entity: ""
+        for each in followed.renamed
+        if each.position > fresh.get(each.space, ORIGIN)
+    }
+    return replace(followed.cursor, again={**followed.cursor.again, **renamed})
+
+
+async def _bearing_names(recall: Recall, ids: Sequence[str]) -> Sequence[str]:
+    """Those passages that are embedded with a name, and the turns that stand with them."""
+    found: dict[str, None] = {}
+    for thing in (await recall.state.things(ids)).values() if ids else ():
+        if isinstance(thing, Turn | Memory):
+            found[thing.id] = None
+        if isinstance(thing, Turn):
+            page = await recall.documents.turns(thing.scene_id, after=thing.index, limit=1)
+            found.update((turn.id, None) for turn in page)
+    return list(found)
 
 
 async def _embedded(parts: Sequence[PassagePart], embedder: Embedder) -> Sequence[VectorEntry]:
@@ -122,8 +258,9 @@ async def _embedded(parts: Sequence[PassagePart], embedder: Embedder) -> Sequenc
     return found
 
 
-async def _drop_others(vectors: Vectors, embedder: Embedder) -> None:
-    """An older model served until now; nobody asks it any more."""
-    for status in await vectors.status():
-        if status.model != embedder.model:
-            await vectors.drop(status.model)
+async def _drop_others(vectors: Vectors, wanted: Embedder, complete: Embedder) -> None:
+    """An older model served until the wanted one is complete; nobody asks it any more."""
+    if complete is wanted:
+        for model in await vectors.cursors():
+            if model != wanted.model:
+                await vectors.drop(model)

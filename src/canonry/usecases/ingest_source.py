@@ -14,7 +14,7 @@ from canonry.domain.encoding import encode_json
 from canonry.domain.entries import Made, Thing
 from canonry.domain.errors import InvalidInput
 from canonry.domain.excerpts import Cut, DocumentType, Excerpt, Part, cut
-from canonry.domain.ids import SnippetId, derived_id, keyed_commit_id
+from canonry.domain.ids import CommitId, SnippetId, derived_id, keyed_commit_id
 from canonry.domain.keys import snippets_key, thing_key
 from canonry.domain.making import UNSET
 from canonry.domain.sources import Snippet, Source
@@ -61,19 +61,34 @@ async def ingest_source(canon: Canon, caller: Caller, request: IngestRequest) ->
     """
     source = await require(canon, caller, Source, request.source_id)
     parts = await canon.reader.read(request.data, request.kind)
-    return await ingest_parts(canon, caller, source, parts, title=request.title)
+    excerpts = await excerpts_of(canon, parts)
+    return await ingest_excerpts(canon, caller, source, excerpts, title=request.title)
 
 
-async def ingest_parts(
-    canon: Canon, caller: Caller, source: Source, parts: Sequence[Part], *, title: str | None = None
-) -> Ingested:
-    """The same for a document that was read already."""
+async def excerpts_of(canon: Canon, parts: Sequence[Part]) -> Sequence[Excerpt]:
+    """The excerpts of a document that was read.
+
+    Raises:
+        InvalidInput: `document.too-large`.
+    """
     how = Cut(characters=canon.policy.limits.snippet)
     # A book takes a second, in which others want to be served.
     excerpts = await asyncio.to_thread(lambda: tuple(cut(parts, how)))
     if len(excerpts) > SNIPPETS_MAX:
         message = f"the document makes more than {SNIPPETS_MAX} snippets; ingest it in pieces"
         raise InvalidInput("document.too-large", message, unit="snippets", limit=SNIPPETS_MAX)
+    return excerpts
+
+
+async def ingest_excerpts(
+    canon: Canon,
+    caller: Caller,
+    source: Source,
+    excerpts: Sequence[Excerpt],
+    *,
+    title: str | None = None,
+) -> Ingested:
+    """The same as `ingest_source` for a document that was cut already."""
     ingestion = _Ingestion(
         canon=canon,
         caller=replace(caller, idempotency_key=None),  # the ids make a repetition known
@@ -84,12 +99,30 @@ async def ingest_parts(
     return Ingested(source=source, first=ingestion.first or 0, snippets=len(excerpts), added=added)
 
 
+async def source_holding(
+    canon: Canon, sources: Sequence[Source], excerpts: Sequence[Excerpt]
+) -> Source | None:
+    """The first of `sources` that has this very document, whole or as far as it was ingested."""
+    digest = _digest(excerpts)
+    last = str(len(excerpts) - 1)  # what is ingested first
+    named = {derived_id(_root(source, digest), last): source for source in sources}
+    known = await canon.state.things(named)
+    return next((source for snippet_id, source in named.items() if snippet_id in known), None)
+
+
+def _digest(excerpts: Sequence[Excerpt]) -> str:
+    return sha256(encode_json([excerpt.text for excerpt in excerpts])).hexdigest()
+
+
+def _root(source: Source, digest: str) -> CommitId:
+    return keyed_commit_id(source.space, source.id, "snippets", digest)
+
+
 def _snippets(
     source: Source, title: str | None, excerpts: Sequence[Excerpt], section_max: int
 ) -> tuple[Snippet, ...]:
     """The snippets with their places in the document, not yet in the source."""
-    digest = sha256(encode_json([excerpt.text for excerpt in excerpts])).hexdigest()
-    root = keyed_commit_id(source.space, source.id, "snippets", digest)
+    root = _root(source, _digest(excerpts))
     return tuple(
         Snippet(
             id=SnippetId(derived_id(root, str(place))),

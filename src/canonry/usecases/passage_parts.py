@@ -6,10 +6,10 @@ from typing import Final
 
 from canonry.domain.chunks import chunks_of
 from canonry.domain.entities import Entity
-from canonry.domain.entries import Thing, Tombstone
+from canonry.domain.entries import Thing
 from canonry.domain.ids import SceneId, SpaceId
 from canonry.domain.memories import Memory
-from canonry.domain.passages import Passage, passages_of
+from canonry.domain.passages import Passage, is_silenced, passages_of
 from canonry.domain.scenes import Speaker, Turn
 from canonry.ports.embedder import Vector
 from canonry.ports.views.documents import Documents, SceneQuery
@@ -63,7 +63,7 @@ async def passage_changes(
     """
     things = dict(await state.things(ids))
     for space in sorted(erasing):
-        async for turn in _left_alone(documents, space):
+        async for turn in left_alone(documents, space):
             things[turn.id] = turn
     turns = [thing for thing in things.values() if isinstance(thing, Turn)]
     before = await _forerunners(documents, turns)
@@ -74,7 +74,7 @@ async def passage_changes(
         for passage in passages_of(thing)
         for number, text in enumerate(chunks_of(passage.text))
     ]
-    removed = [thing.id for thing in things.values() if isinstance(thing, Tombstone)]
+    removed = [thing.id for thing in things.values() if is_silenced(thing)]
     return PassageChanges(parts=parts, removed=removed)
 
 
@@ -100,8 +100,16 @@ async def _names(
         for thing in (*things, *forerunners)
         if isinstance(thing, Turn | Memory) and thing.entity_id is not None
     }
-    found = await state.things(speakers) if speakers else {}
-    return {thing.id: thing.name for thing in found.values() if isinstance(thing, Entity)}
+    found = dict(await state.things(speakers)) if speakers else {}
+    roots = {e.merged_into for e in found.values() if isinstance(e, Entity) and e.merged_into}
+    if missing := roots - found.keys():
+        found |= await state.things(missing)
+    names: dict[str, str] = {}
+    for thing in found.values():
+        if isinstance(thing, Entity):
+            root = found.get(thing.merged_into or thing.id)
+            names[thing.id] = root.name if isinstance(root, Entity) else thing.name
+    return names
 
 
 def _lead(thing: Thing, before: Mapping[str, Turn], names: Mapping[str, str]) -> str:
@@ -121,7 +129,8 @@ def _speaker(turn: Turn, names: Mapping[str, str]) -> str:
     return names.get(turn.entity_id or "") or _ROLES[turn.speaker]
 
 
-async def _left_alone(documents: Documents, space: SpaceId) -> AsyncIterator[Turn]:
+async def left_alone(documents: Documents, space: SpaceId) -> AsyncIterator[Turn]:
+    """The turns of a space whose forerunners were erased."""
     offset = 0
     while True:
         query = SceneQuery(spaces=frozenset((space,)), limit=_PAGE, offset=offset)

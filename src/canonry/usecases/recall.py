@@ -6,7 +6,7 @@ enough, `behind` says so.
 """
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -16,7 +16,7 @@ from canonry.ports.records.ledger import Ledger
 from canonry.ports.views.documents import Documents
 from canonry.ports.views.state import State
 from canonry.ports.views.text import TextQuery
-from canonry.ports.views.vectors import VectorQuery, Vectors, VectorStatus
+from canonry.ports.views.vectors import VectorQuery, Vectors
 from canonry.ports.world import Clock
 from canonry.usecases.follow_log import LogCursor
 from canonry.usecases.fresh_passages import FreshPassages
@@ -25,11 +25,13 @@ PATIENCE: Final = 2.0
 """Seconds after which a search embeds no more of the newest passages."""
 
 QUERY_PATIENCE: Final = 10.0
-"""Seconds that a search waits for the model in one go; the first one loads it."""
+"""Seconds that a search waits for the model in all; the first one loads it."""
 
-_REST: Final = 15.0
+_REST: Final = 1.5
+"""So many times its patience a search leaves a model alone that has just failed."""
+
 _STATUS_SECONDS: Final = 5.0
-_PARTS: Final = 2
+_PARTS: Final = 32
 _QUESTIONS: Final = 32
 
 
@@ -73,8 +75,9 @@ class Recall:
         state: State,
         documents: Documents,
         clock: Clock,
+        patience: float = QUERY_PATIENCE,
     ) -> None:
-        """Open nothing yet."""
+        """Open nothing yet; a search waits `patience` seconds for the model."""
         self.ledger = ledger
         self.state = state
         self.documents = documents
@@ -82,6 +85,7 @@ class Recall:
         """Set by the first search: whoever indexes may begin."""
         self._engines = engines
         self._clock = clock
+        self.patience = patience
         self._opening = asyncio.Lock()
         self._opened: Opened | None = None
         self._others: dict[EmbeddingModel, Embedder | None] = {}
@@ -126,10 +130,15 @@ class Recall:
         if query.limit < 1:
             return ()
         opened = await self.opened()
-        async with self._looking:
-            serving = await self._served(opened)
-            await self._catch_up(serving, query)
-        vector = await self._vector_of(serving.embedder, text)
+        self._require_rested()
+        try:
+            async with asyncio.timeout(self.patience):
+                async with self._looking:
+                    serving = await self._served(opened)
+                    await self._catch_up(serving, query)
+                vector = await self._vector_of(serving.embedder, text)
+        except TimeoutError as error:
+            raise self._too_slow() from error
         found = await opened.vectors.search(
             VectorQuery(
                 model=serving.embedder.model,
@@ -139,7 +148,7 @@ class Recall:
                 entities=query.entities,
                 source_id=query.source_id,
                 without_scene=query.without_scene,
-                limit=query.limit * _PARTS,
+                limit=query.limit + _PARTS,
             )
         )
         nearest = dict(serving.fresh.nearest(vector, query))
@@ -149,6 +158,16 @@ class Recall:
                 nearest[hit.id] = max(hit.similarity, nearest.get(hit.id, -1.0))
         ranked = sorted(nearest.items(), key=lambda item: (-item[1], item[0]))
         return tuple(ranked[: query.limit])
+
+    async def older(self) -> Embedder | None:
+        """The embedder whose index serves until that of the settings has seen everything, if any.
+
+        Raises:
+            Unavailable: as for `search`.
+        """
+        opened = await self.opened()
+        embedder, _ = await self._choose(opened, await opened.vectors.cursors())
+        return None if embedder is opened.embedder else embedder
 
     def indexed(self, model: EmbeddingModel, cursor: LogCursor) -> None:
         """The index of `model` now goes as far as `cursor`; whoever indexes in here tells."""
@@ -184,7 +203,7 @@ class Recall:
         serving = self._serving
         if serving is not None and now - serving.since < _STATUS_SECONDS:
             return serving
-        embedder, cursor = await self._choose(opened, await opened.vectors.status())
+        embedder, cursor = await self._choose(opened, await opened.vectors.cursors())
         if serving is not None and serving.embedder.model == embedder.model:
             fresh = serving.fresh
         else:
@@ -194,11 +213,11 @@ class Recall:
         return self._serving
 
     async def _choose(
-        self, opened: Opened, statuses: Sequence[VectorStatus]
+        self, opened: Opened, kept: Mapping[EmbeddingModel, str]
     ) -> tuple[Embedder, LogCursor]:
         """The model of the settings once it has seen everything; an older one until then."""
         wanted = opened.embedder.model
-        cursors = {status.model: LogCursor.read(status.cursor) for status in statuses}
+        cursors = {model: LogCursor.read(cursor) for model, cursor in kept.items()}
         mine = cursors.get(wanted, LogCursor())
         if not mine.complete:
             for model, cursor in cursors.items():
@@ -218,15 +237,12 @@ class Recall:
         self._require_rested()
         start = self._clock.monotonic()
         try:
-            async with asyncio.timeout(QUERY_PATIENCE):
-                await serving.fresh.read_on(
-                    serving.cursor,
-                    query.spaces,
-                    serving.embedder,
-                    in_time=lambda: self._clock.monotonic() - start < PATIENCE,
-                )
-        except TimeoutError as error:
-            raise self._too_slow() from error
+            await serving.fresh.read_on(
+                serving.cursor,
+                query.spaces,
+                serving.embedder,
+                in_time=lambda: self._clock.monotonic() - start < PATIENCE,
+            )
         except Unavailable:
             self._rest()
             raise
@@ -237,6 +253,7 @@ class Recall:
         asked = self._questions.get(key)
         if asked is None or (asked.done() and (asked.cancelled() or asked.exception())):
             asked = asyncio.ensure_future(self._embedded(embedder, text))
+            asked.add_done_callback(_heard)
             self._questions[key] = asked
             while len(self._questions) > _QUESTIONS:
                 del self._questions[next(iter(self._questions))]
@@ -245,7 +262,7 @@ class Recall:
     async def _embedded(self, embedder: Embedder, text: str) -> Vector:
         self._require_rested()
         try:
-            async with asyncio.timeout(QUERY_PATIENCE):
+            async with asyncio.timeout(self.patience):
                 return (await embedder.embed((text,), Purpose.QUERY))[0]
         except TimeoutError as error:
             raise self._too_slow() from error
@@ -259,10 +276,16 @@ class Recall:
         return Unavailable("embedder.unavailable", message)
 
     def _rest(self) -> None:
-        self._rests_until = self._clock.monotonic() + _REST
+        self._rests_until = self._clock.monotonic() + _REST * self.patience
 
     def _require_rested(self) -> None:
         """Do not make every search wait for a model that has just failed."""
         if self._clock.monotonic() < self._rests_until:
             message = "the embedding model has just failed; search goes on by words"
             raise Unavailable("embedder.unavailable", message)
+
+
+def _heard(asked: asyncio.Future[Vector]) -> None:
+    """Take note of a failure, although every search that asked may have gone on by words."""
+    if not asked.cancelled():
+        asked.exception()

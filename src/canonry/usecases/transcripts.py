@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Final
 
+from canonry.domain.sentences import CLOSING, first_sentence, sentence_starts
 from canonry.domain.words import terms_of
 
 SCENE_TURNS: Final = 40
@@ -25,7 +26,6 @@ PLAIN_SCENE_TURNS: Final = 100
 EVIDENCE_MAX: Final = 24
 _TITLE_LENGTH: Final = 90
 _WORD_LENGTH: Final = 4
-_SENTENCE_END: Final = re.compile(r"(?<=[.!?…])[\"')\]]*\s+")
 _SPACE: Final = re.compile(r"\s+")
 
 
@@ -119,7 +119,7 @@ def _stretch(transcript: Transcript, start: int, end: int) -> Stretch:
 
 def headline(text: str) -> str:
     """The first sentence of `text`, shortened at a word where it is long."""
-    sentence = _SENTENCE_END.split(plain(text).lstrip("\"'[("), maxsplit=1)[0]
+    sentence = first_sentence(plain(text).lstrip("\"'[(")).rstrip(CLOSING)
     if len(sentence) <= _TITLE_LENGTH:
         return sentence
     return f"{sentence[:_TITLE_LENGTH].rsplit(' ', 1)[0].rstrip(',;:')} …"
@@ -135,7 +135,7 @@ def pieces_of(text: str, limit: int) -> Iterator[str]:
     rest = text
     while len(rest) > limit:
         window = rest[:limit]
-        borders = [match.end() for match in _SENTENCE_END.finditer(window)]
+        borders = sentence_starts(window)
         cut = borders[-1] if borders else window.rfind(" ") + 1 or limit
         yield rest[:cut].rstrip()
         rest = rest[cut:].lstrip()

@@ -3,7 +3,7 @@
 import json
 import threading
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
@@ -11,8 +11,14 @@ from typing import Any
 
 @dataclass
 class Said:
-    """What the server answers next, in order, and what it was asked; then it embeds."""
+    """What the server answers next, in order, and what it was asked; then it embeds.
 
+    While `open` is not set it keeps every answer back, but for as many as `let_through` says.
+    """
+
+    open: threading.Event = field(default_factory=threading.Event)
+    let_through: int = 0
+    dimensions: int = 3
     statuses: list[int] = field(default_factory=list)
     body: bytes | None = None
     asked: list[Mapping[str, Any]] = field(default_factory=list)
@@ -25,17 +31,18 @@ def embedding_of(text: str) -> list[float]:
     return [float(len(text)), float(text.count("a")), 1.0]
 
 
-def answer_to(request: Mapping[str, Any]) -> bytes:
+def answer_to(request: Mapping[str, Any], dimensions: int = 3) -> bytes:
     """The vectors of a request, in an order that only `index` reveals."""
-    texts = request["input"]
-    data = [{"index": i, "embedding": embedding_of(text)} for i, text in enumerate(texts)]
+    texts, rest = request["input"], [0.0] * (dimensions - 3)
+    data = [{"index": i, "embedding": embedding_of(text) + rest} for i, text in enumerate(texts)]
     return json.dumps({"object": "list", "data": data[::-1]}).encode()
 
 
 @contextmanager
-def an_endpoint() -> Iterator[Said]:
-    """Serve on a free port of this machine."""
+def an_endpoint(port: int = 0) -> Iterator[Said]:
+    """Serve on a port of this machine, by default a free one."""
     said = Said()
+    said.open.set()
 
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
@@ -45,8 +52,16 @@ def an_endpoint() -> Iterator[Said]:
             request = json.loads(self.rfile.read(length))
             said.asked.append({"path": self.path, **request})
             said.keys.append(self.headers.get("Authorization"))
+            if said.let_through > 0:
+                said.let_through -= 1
+            else:
+                said.open.wait()
             status = said.statuses.pop(0) if said.statuses else 200
-            body = said.body if said.body is not None else answer_to(request)
+            body = answer_to(request, said.dimensions) if said.body is None else said.body
+            with suppress(ConnectionError):  # who asked may have gone
+                self._answer(status, body)
+
+        def _answer(self, status: int, body: bytes) -> None:
             self.send_response(status)
             self.send_header("Content-Length", str(len(body)))
             self.send_header("Retry-After", "0")
@@ -56,10 +71,13 @@ def an_endpoint() -> Iterator[Said]:
         def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - its name
             return
 
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+    with ThreadingHTTPServer(("127.0.0.1", port), Handler) as server:
         said.url = f"http://127.0.0.1:{server.server_address[1]}/v1/"
         thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
         thread.start()
-        yield said
-        server.shutdown()
-        thread.join()
+        try:
+            yield said
+        finally:
+            said.open.set()
+            server.shutdown()
+            thread.join()

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from canonry.adapters.embedders import HubEmbedder, Library
+from canonry.adapters.embedders import HubEmbedder, Library, Prefixes
 from canonry.domain.errors import Unavailable
 from canonry.ports.embedder import Purpose
 from tests.adapters.embedders.likeness import numbers
@@ -17,6 +17,8 @@ class TextEmbedding:
     def __init__(self, model_name):
         if model_name != "small":
             raise ValueError(model_name)
+    def embed(self, texts):
+        return ([1.0, 0.0] if text.startswith("query: ") else [0.0, 1.0] for text in texts)
     def query_embed(self, texts):
         return ([3.0, 4.0] for _ in texts)
     def passage_embed(self, texts):
@@ -27,9 +29,12 @@ class SentenceTransformer:
     prompts = {"query": "query: "}
     def __init__(self, name):
         pass
-    def encode(self, texts, prompt_name):
+    def encode(self, texts, prompt_name=None, prompt=None):
         if "break" in texts:
             raise RuntimeError("private words")
+        if prompt is not None:
+            assert prompt == ""
+            return [[1.0, 0.0] if text.startswith("query: ") else [0.0, 1.0] for text in texts]
         return [[1.0, 0.0] if prompt_name else [0.0, 1.0] for _ in texts]
 """
 
@@ -63,6 +68,18 @@ async def test_queries_and_passages_are_told_apart(
     assert numbers(kept) == pytest.approx(passage)
     assert embedder.model.name == "small"
     assert await embedder.embed([], Purpose.QUERY) == []
+
+
+@pytest.mark.parametrize("library", Library)
+async def test_prefixes_of_the_operator_stand_in_place_of_the_library_s(library: Library) -> None:
+    prefixes = Prefixes(query="query: ", passage="passage: ")
+    embedder = HubEmbedder(library=library, name="small", dimensions=2, prefixes=prefixes)
+
+    (asked,) = await embedder.embed(["a"], Purpose.QUERY)
+    (kept,) = await embedder.embed(["a"], Purpose.PASSAGE)
+
+    assert numbers(asked) == (1.0, 0.0)
+    assert numbers(kept) == (0.0, 1.0)
 
 
 async def refusal(embedder: HubEmbedder, text: str = "a") -> Unavailable:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from canonry.adapters.embedders import Endpoint, OpenAICompatibleEmbedder
+from canonry.adapters.embedders import Endpoint, OpenAICompatibleEmbedder, Prefixes
 from canonry.domain.errors import Unavailable
 from canonry.ports.embedder import Purpose
 from tests.adapters.embedders.endpoint import Said, an_endpoint, embedding_of
@@ -62,8 +62,7 @@ async def test_texts_are_sent_in_batches_and_answered_in_their_order(server: Sai
 
 
 async def test_the_key_travels_in_the_header_and_prefixes_before_texts(server: Said) -> None:
-    prefixes = {Purpose.QUERY: "query: "}
-    async with asking(server.url, prefixes=prefixes) as embedder:
+    async with asking(server.url, prefixes=Prefixes(query="query: ")) as embedder:
         await embedder.embed(["a"], Purpose.QUERY)
         await embedder.embed(["a"], Purpose.PASSAGE)
 
@@ -114,12 +113,21 @@ async def test_a_refusal_is_not_repeated(server: Said, status: int, advice: str)
         json.dumps({"data": [{"index": 1, "embedding": [1, 1, 2]}]}).encode(),
         b'{"data": [{"index": 0, "embedding": [1e400, 1, 2]}]}',
         json.dumps({"data": [{"index": 0, "embedding": [10**400, 1, 2]}]}).encode(),
+        b"[" * 1_000_000,
+        b"\xff\xfe",
+        b"",
     ],
 )
 async def test_an_answer_that_is_no_answer_is_unavailable(server: Said, body: bytes) -> None:
     server.body = body
 
     await refusal(server.url)
+
+
+async def test_an_answer_without_end_is_given_up(server: Said) -> None:
+    server.body = b" " * 100_000
+
+    assert "more than vectors" in (await refusal(server.url, most_bytes=50_000)).message
 
 
 async def test_vectors_of_another_size_name_the_setting(server: Said) -> None:
@@ -131,6 +139,19 @@ async def test_an_endpoint_that_is_down_is_unavailable(server: Said) -> None:
         url = gone.url
 
     assert "does not answer" in (await refusal(url, attempts=2)).message
+
+
+async def test_an_endpoint_that_drips_its_answer_is_given_up(server: Said) -> None:
+    server.open.clear()
+
+    assert "does not answer" in (await refusal(server.url, attempts=2, timeout=0.05)).message
+
+
+@pytest.mark.parametrize("url", ["http://[", "not-an-address"])
+async def test_an_address_that_is_none_names_the_setting(url: str) -> None:
+    refused = await refusal(url, attempts=1)
+
+    assert "recall.url" in refused.message or "does not answer" in refused.message
 
 
 async def test_no_text_asks_nobody(server: Said) -> None:

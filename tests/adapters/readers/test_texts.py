@@ -1,10 +1,13 @@
 """Reading texts: which bytes are which characters, and where Markdown has its sections."""
 
 import codecs
+import sys
+from types import FrameType
 
 import pytest
 
 from canonry.adapters.readers import LocalReader
+from canonry.adapters.readers.markdown import MARKERS_MAX, TITLE_MAX, sections
 from canonry.domain.errors import InvalidInput
 from canonry.domain.excerpts import DocumentType, Part
 from canonry.ports.document_reader import DocumentLimits
@@ -131,3 +134,41 @@ async def test_a_long_flat_document_is_read_quickly() -> None:
 
     assert len(parts) == 20_000
     assert parts[-1] == Part(text="# A\nb *c* [d](e)", section="A")
+
+
+@pytest.mark.parametrize(
+    "line", ["- a", "> a\n- b", "1. a", "a", "# a", "<a", "[a]: b", "[a]:", "***", "- a\n", "```"]
+)
+def test_a_hostile_document_takes_a_bounded_number_of_steps(line: str) -> None:
+    """Counted in calls and not in seconds, which depend on the machine."""
+    text = f"{line}\n" * (1_000_000 // (len(line) + 1))
+    calls = 0
+
+    def count(frame: FrameType, event: str, argument: object) -> None:
+        nonlocal calls
+        calls += event == "call"
+
+    sys.setprofile(count)
+    try:
+        sections(text)
+    finally:
+        sys.setprofile(None)
+
+    assert calls < 3_000_000
+
+
+@pytest.mark.parametrize("title", ["[" * 1_000_000, "[](" * 300_000, "`*" * 400_000])
+async def test_a_hostile_title_is_read_once_and_cut(title: str) -> None:
+    ((section, _), (below, _)) = await sections_of(f"# {title} x\nA.\n## b\nB.")
+
+    assert len(section or "") <= TITLE_MAX
+    assert (below or "").endswith("b")
+
+
+async def test_a_document_of_very_many_items_is_cut_at_its_plain_headings() -> None:
+    items = "- item\n" * (MARKERS_MAX + 1)
+    text = f"# Rules #\n{items}\n```\n# a comment\n```\n#hashtag\n## **Fire**\nBurns.\n#\nEnd."
+
+    found = [(section, len(told) > 1_000) for section, told in await sections_of(text)]
+
+    assert found == [("Rules", True), ("Rules > Fire", False), (None, False)]

@@ -8,6 +8,7 @@ import pytest
 from canonry.adapters.sqlite import (
     entities,
     pages,
+    placing,
     records,
     schema,
     state,
@@ -33,8 +34,11 @@ STATEMENTS = {
     "a page of the log": records._BY_SPACE,
     "the parts of a commit": records._PARTS,
     "passages that wait": waiting._WAITING,
-    "how often a stem occurs": vocabulary._N,
+    "where passages stand": placing._PLACES,
+    "where a passage stands that waits": placing._WAITS,
+    "how often stems occur": vocabulary._COUNTS,
     "stems that resemble one": vocabulary._ALIKE,
+    "the next first letter of stems": vocabulary._NEXT,
     "stems that begin so": vocabulary._BEGUN,
 }
 

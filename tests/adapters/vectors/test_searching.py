@@ -65,6 +65,20 @@ async def test_the_nearest_come_first_with_their_similarity(
     assert [hit.similarity for hit in best] == pytest.approx([1.0, 0.970, 0.894], abs=2e-3)
 
 
+async def test_hundreds_are_found_with_their_similarity_but_for_some_thousandths(
+    vectors: FolderVectors, state: str
+) -> None:
+    entries = [an_entry(f"m{i:03}", unit(1.0, i / 100)) for i in range(300)]
+    await take_in(vectors, entries)
+    await settle(vectors, state)
+
+    best = await hits(vectors, unit(1.0), spaces=frozenset((SPACE,)), limit=200)
+
+    nearness = [hit.similarity for hit in best]
+    assert nearness == sorted(nearness, reverse=True)
+    assert nearness == pytest.approx([(1 + (i / 100) ** 2) ** -0.5 for i in range(200)], abs=5e-3)
+
+
 async def test_equal_similarities_are_ordered_by_id_and_part(
     vectors: FolderVectors, state: str
 ) -> None:

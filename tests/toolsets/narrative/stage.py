@@ -4,10 +4,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from canonry.domain.commits import Append, Draft, Position
-from canonry.domain.entries import Entry
+from canonry.domain.entries import Entry, Made
 from canonry.domain.ids import CommitId, SpaceId
 from canonry.domain.policy import Policy
 from canonry.testing.scribe import ACTOR
+from canonry.testing.things import an_axiom
 from tests.toolsets.narrative.kit import World, a_world
 
 
@@ -73,18 +74,25 @@ class Stage:
         )
         return str(reply["memory_id"])
 
+    async def write_axiom(self, statement: str, space: str | None = None) -> str:
+        """A new law of this world, or of another one."""
+        where = SpaceId(space or self.world.universe_id)
+        axiom = an_axiom(f"{statement} in {where}", statement=statement, space=where)
+        await self.write(Made(thing=axiom), space=space)
+        return axiom.id
+
     async def complete(self, scene_id: str, summary: str = "They left.") -> None:
         """Close a scene by hand."""
         await self.world.call(
             "mongodb_finalize_scene", scene_id=scene_id, canonical_outcome_ids=[], summary=summary
         )
 
-    async def write(self, *entries: Entry) -> None:
+    async def write(self, *entries: Entry, space: str | None = None) -> None:
         """Append entries that no tool writes yet, without judging them."""
         canon = self.world.canon
         draft = Draft(
             id=CommitId(canon.identities.fresh()),
-            space=SpaceId(self.world.universe_id),
+            space=SpaceId(space or self.world.universe_id),
             actor=ACTOR,
             tool="test",
             entries=entries,
@@ -95,7 +103,11 @@ class Stage:
 
 async def a_stage(policy: Policy | None = None) -> Stage:
     """Middle-earth with the Shire, two of its hobbits, and a story."""
-    world = await a_world(policy)
+    return await staged(await a_world(policy))
+
+
+async def staged(world: World) -> Stage:
+    """The same in a world that is there."""
     return Stage(
         world=world,
         story_id=await world.story("There and back"),

@@ -1,24 +1,31 @@
 """Recall within a context: what resembles the scene, whose memories, and how much of it fits."""
 
 import json
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from typing_extensions import override
 
-from canonry.domain.entries import Made
+from canonry.adapters.embedders import HashingEmbedder
+from canonry.adapters.vectors import FolderVectors
+from canonry.domain.entries import FactSuperseded, Made
 from canonry.domain.errors import Unavailable
-from canonry.domain.ids import SourceId, SpaceId
+from canonry.domain.ids import FactId, SourceId, SpaceId
 from canonry.domain.policy import ContextLimits, Policy
 from canonry.gateway.call import Gateway
-from canonry.ports.views.text import Found, Text, TextQuery
+from canonry.ports.views.text import Found, Hit, Text, TextQuery
 from canonry.testing.things import a_snippet, ident
 from canonry.toolsets.narrative import NARRATIVE
+from canonry.usecases.recall import Engines, Recall
 from tests.toolsets.narrative.stage import (
     CONTEXT_TOOL,
+    Stage,
     a_stage,
     assemble,
     names,
+    staged,
     statements,
 )
 
@@ -30,6 +37,10 @@ class SilentText(Text):
 
     @override
     async def search(self, query: TextQuery) -> Found:
+        raise Unavailable("text.unavailable", "the text view does not answer")
+
+    @override
+    async def placed(self, ids: Iterable[str], query: TextQuery) -> Sequence[Hit]:
         raise Unavailable("text.unavailable", "the text view does not answer")
 
 
@@ -96,6 +107,140 @@ async def test_rules_are_recalled_from_sources_of_the_universe() -> None:
     context = await assemble(stage, await stage.scene(), semantic_query="grappled")
     (hit,) = context["recalled"]["rule_excerpts"]
     assert (hit["id"], hit["payload"]["doc_id"]) == (ident("snippet"), "book-1")
+
+
+async def a_play(stage: Stage) -> dict[str, str]:
+    """Something for every section of a context, and the id of each by what it is."""
+    world, frodo, sam = stage.world, stage.frodo, stage.sam
+    there, here = await stage.scene("There"), await stage.scene("Here")
+    snippet = a_snippet(
+        f"rule of {world.universe_id}",
+        space=SpaceId(world.universe_id),
+        source_id=SourceId(world.source_id),
+        text="Whoever opens a gate is seen.",
+    )
+    await stage.write(Made(thing=snippet))
+    await stage.complete(await stage.scene("Before"), "They rested.")
+    return {
+        "frodo": frodo,
+        "sam": sam,
+        "place": stage.shire,
+        "fact": await world.fact("A dragon guards the gate", frodo),
+        "event": await world.event("The gate fell", frodo),
+        "relation": await world.relation(frodo, "KNOWS", sam),
+        "similar turn": await stage.turn(there, "The dragon sleeps at the gate"),
+        "prior turn": await stage.turn(here, "A gate!"),
+        "memory": await stage.remember(sam, "I have seen a dragon"),
+        "proposal": await stage.propose(here),
+        "axiom": await stage.write_axiom("A gate opens to gold"),
+        "snippet": snippet.id,
+        "scene": here,
+    }
+
+
+async def test_every_section_tells_of_this_universe_and_nothing_of_another_one() -> None:
+    stage = await a_stage()
+    mine = await a_play(stage)
+    foreign = await a_play(await staged(await stage.world.another_universe()))
+
+    context = await assemble(stage, mine["scene"], semantic_query="the dragon and the gate")
+
+    told = json.dumps(context)
+    assert [what for what, thing_id in mine.items() if thing_id not in told] == []
+    assert [what for what, thing_id in foreign.items() if thing_id in told] == []
+    cited = [hit["evidence_ref"] for hit in context["recalled"]["rule_excerpts"]]
+    assert set(cited) == {f"rule:{mine['axiom']}", f"snippet:{mine['snippet']}"}
+
+
+async def test_with_meaning_too_the_same_canon_gives_the_same_context(tmp_path: Path) -> None:
+    stage = await a_stage()
+    mine = await a_play(stage)
+    await a_play(await staged(await stage.world.another_universe()))
+    canon, embedder = stage.world.canon, HashingEmbedder()
+    recall = Recall(
+        Engines(embedder=lambda _: embedder, vectors=lambda: FolderVectors(tmp_path)),
+        ledger=canon.ledger,
+        state=canon.state,
+        documents=canon.documents,
+        clock=canon.clock,
+    )
+    stage.world.gateway = Gateway(replace(canon, recall=recall), (NARRATIVE,))
+
+    contexts = [await assemble(stage, mine["scene"]) for _ in range(3)]
+    await recall.close()
+
+    assert contexts[0] == contexts[1] == contexts[2]
+    assert contexts[0]["metadata"]["degraded"] == []
+    recalled = contexts[0]["recalled"]
+    hits = [*recalled["similar_scenes"], *recalled["rule_excerpts"]]
+    assert {hit["payload"]["universe_id"] for hit in hits} == {stage.world.universe_id}
+
+
+async def test_what_says_the_same_is_recalled_once() -> None:
+    stage = await a_stage()
+    for title in ("One", "Two"):
+        await stage.turn(await stage.scene(title), f"The  DRAGON {'sleeps' * (title == 'Two')}")
+        await stage.turn(await stage.scene(title), "the dragon wakes")
+        await stage.remember(stage.sam, "The dragon wakes")
+        await stage.remember(stage.frodo, "The dragon wakes")
+        await stage.write_axiom("A dragon  wakes" if title == "One" else "a DRAGON wakes")
+    recalled = (await assemble(stage, await stage.scene(), semantic_query="dragon"))["recalled"]
+    told = [hit["text"] for hit in recalled["similar_scenes"]]
+    assert sorted(told) == ["The  DRAGON ", "The  DRAGON sleeps", "the dragon wakes"]
+    assert {m["entity_name"] for m in recalled["character_memories"]} == {"Frodo", "Sam"}
+    assert len(recalled["character_memories"]) == 2
+    assert len(recalled["rule_excerpts"]) == 1
+
+
+async def test_laws_of_the_world_stand_among_the_rules_and_are_cited_as_such() -> None:
+    stage = await a_stage()
+    other = await stage.world.another_universe()
+    laws = [
+        await stage.write_axiom("The grappled cannot cast"),
+        await stage.write_axiom("Grappled giants fall", space=other.universe_id),
+    ]
+    context = await assemble(stage, await stage.scene(), semantic_query="grappled")
+    (hit,) = context["recalled"]["rule_excerpts"]
+    assert (hit["id"], hit["evidence_ref"]) == (laws[0], f"rule:{laws[0]}")
+    assert hit["payload"]["type"] == "axiom"
+
+
+async def test_a_fact_that_resembles_the_scene_counts_as_if_it_involved_one_more() -> None:
+    stage = await a_stage()
+    far = await stage.world.entity("Mordor")
+    await stage.world.fact("The gate of Mordor is shut", far)
+    await stage.world.fact("Mordor is dry", far)
+    await stage.world.fact("They hold a silver key", stage.frodo)
+    await stage.world.fact("They are friends", stage.frodo, stage.sam)
+    await stage.world.fact("Frodo is hungry", stage.frodo)
+    other = await stage.world.another_universe()
+    await other.fact("A silver key to a gate elsewhere", await other.entity("Zed"))
+    scene_id = await stage.scene()
+
+    context = await assemble(stage, scene_id, semantic_query="the gate and the silver key")
+
+    assert statements(context) == [
+        "They are friends",
+        "They hold a silver key",
+        "Frodo is hungry",
+        "The gate of Mordor is shut",
+    ]
+    alone = await assemble(stage, scene_id, include_semantic=False)
+    assert "The gate of Mordor is shut" not in statements(alone)
+
+
+async def test_a_fact_that_resembles_the_scene_holds_there_or_is_not_told() -> None:
+    stage = await a_stage()
+    far = await stage.world.entity("Mordor")
+    wrong = await stage.world.fact("The gate is open", far)
+    old = await stage.world.fact("The gate is guarded", far)
+    new = await stage.world.fact("The gate is shut", far)
+    await stage.world.call("neo4j_retcon_fact", fact_id=wrong, reason="a slip")
+    await stage.write(
+        FactSuperseded(fact_id=FactId(old), until=None, superseded_by=FactId(new)),
+    )
+    context = await assemble(stage, await stage.scene(), semantic_query="gate")
+    assert statements(context) == ["The gate is shut"]
 
 
 async def test_the_last_turns_ask_where_no_query_is_given() -> None:

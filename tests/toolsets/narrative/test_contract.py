@@ -23,7 +23,7 @@ BOTH_VOCABULARIES = [*CURRENT, "EntityAxiomatica", "EntityConcreta"]
 SENTENCE = re.compile(r"[A-Z].*?[.](?= [A-Z]|$)")
 
 # What the whole list may weigh beyond the contract's own input schemas, in bytes.
-EXTENSION_INPUTS_MAX = 12_250
+EXTENSION_INPUTS_MAX = 12_600
 OUTPUTS_MAX = 20_000
 
 
@@ -61,7 +61,7 @@ def test_the_roles_are_the_published_ones(name: str) -> None:
 def test_annotations_follow_from_the_name(tool: Tool) -> None:
     verb = tool.name.split("_")[1]
 
-    reads = verb in {"get", "query", "retrieve", "semantic", "assemble", "explain"}
+    reads = verb in {"get", "query", "retrieve", "semantic", "assemble", "explain", "search"}
     assert tool.read_only == reads
     assert not (tool.read_only and tool.destructive)
     assert tool.cached is None or tool.read_only

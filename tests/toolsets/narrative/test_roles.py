@@ -62,7 +62,7 @@ def test_an_extension_follows_the_patterns_of_the_contract(tool: Tool) -> None:
     if not tool.extension:
         return
     domain, _, verb = tool.name.partition("_")
-    if verb.startswith(("query", "get", "explain")) or tool.name in {
+    if verb.startswith(("query", "get", "explain", "search")) or tool.name in {
         "batch_call",
         "mongodb_propose_change",
     }:

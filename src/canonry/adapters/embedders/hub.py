@@ -3,12 +3,14 @@
 import asyncio
 import threading
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from enum import StrEnum
 from importlib import import_module
 from typing import Any, TypeAlias
 
 from typing_extensions import override
 
+from canonry.adapters.embedders.prefixes import Prefixes
 from canonry.adapters.embedders.unavailability import unavailable
 from canonry.adapters.embedders.unit_vectors import unit_vector
 from canonry.ports.embedder import Embedder, EmbeddingModel, Purpose, Vector
@@ -26,11 +28,26 @@ class Library(StrEnum):
 class HubEmbedder(Embedder):
     """A model by its name on the hub, fetched by the library when it is first used."""
 
-    def __init__(self, *, library: Library, name: str, dimensions: int, version: str = "1") -> None:
-        """`version` is the operator's: raise it when the hub serves other weights."""
+    def __init__(
+        self,
+        *,
+        library: Library,
+        name: str,
+        dimensions: int,
+        version: str = "1",
+        prefixes: Prefixes | None = None,
+    ) -> None:
+        """`version` is the operator's: raise it when the hub serves other weights.
+
+        Without `prefixes` the library tells questions from passages as it knows the model.
+        """
         self._library = library
-        self._model = EmbeddingModel(name=name, version=version, dimensions=dimensions)
+        self._prefixes = prefixes or Prefixes()
+        told = self._prefixes.versioned(version)
+        self._model = EmbeddingModel(name=name, version=told, dimensions=dimensions)
         self._loading = threading.Lock()
+        # A download that hangs must not take the threads that everything else needs.
+        self._threads = ThreadPoolExecutor(2, "hub")
         self._encode: _Encode | None = None
 
     @property
@@ -40,10 +57,14 @@ class HubEmbedder(Embedder):
 
     @override
     async def embed(self, texts: Sequence[str], purpose: Purpose) -> Sequence[Vector]:
-        return await asyncio.to_thread(self._embed, texts, purpose) if texts else []
+        if not texts:
+            return []
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(self._threads, self._embed, texts, purpose)
 
     @override
     async def close(self) -> None:
+        self._threads.shutdown(wait=False, cancel_futures=True)
         self._encode = None
 
     def _embed(self, texts: Sequence[str], purpose: Purpose) -> Sequence[Vector]:
@@ -63,7 +84,7 @@ class HubEmbedder(Embedder):
             if self._encode is None:
                 try:
                     package = import_module(self._library)
-                    self._encode = _opened(self._library, package, self._model.name)
+                    self._encode = _opened(self._library, package, self._model.name, self._prefixes)
                 except ImportError as error:
                     message = f"install the package {self._library}, or set another embedder"
                     raise unavailable(message, package=str(self._library)) from error
@@ -73,7 +94,29 @@ class HubEmbedder(Embedder):
             return self._encode
 
 
-def _opened(library: Library, package: Any, name: str) -> _Encode:
+def _opened(library: Library, package: Any, name: str, prefixes: Prefixes) -> _Encode:
+    encode = _plainly if prefixes != Prefixes() else _knowingly
+    opened = encode(library, package, name)
+
+    def prefixed(texts: Sequence[str], purpose: Purpose) -> Any:
+        return opened([prefixes.before(purpose) + text for text in texts], purpose)
+
+    return prefixed
+
+
+def _plainly(library: Library, package: Any, name: str) -> _Encode:
+    """Every text as it stands: what tells questions from passages is in it."""
+    match library:
+        case Library.FASTEMBED:
+            model = package.TextEmbedding(model_name=name)
+            return lambda texts, _: list(model.embed(list(texts)))
+        case Library.SENTENCE_TRANSFORMERS:
+            transformer = package.SentenceTransformer(name)
+            return lambda texts, _: transformer.encode(list(texts), prompt="")
+
+
+def _knowingly(library: Library, package: Any, name: str) -> _Encode:
+    """As the library knows the model."""
     match library:
         case Library.FASTEMBED:
             model = package.TextEmbedding(model_name=name)

@@ -12,8 +12,10 @@ from typing import Any, Final
 import httpx2
 from typing_extensions import override
 
+from canonry.adapters.embedders.prefixes import Prefixes
 from canonry.adapters.embedders.unavailability import unavailable
 from canonry.adapters.embedders.unit_vectors import unit_vector
+from canonry.domain.encoding import decode_json
 from canonry.domain.errors import Unavailable
 from canonry.ports.embedder import Embedder, EmbeddingModel, Purpose, Vector
 
@@ -27,8 +29,8 @@ class Endpoint:
     """Where the model is and how it is asked.
 
     `ask_dimensions` sends the number of dimensions along, for models that can shorten theirs;
-    `prefixes` stand before a text where the model tells questions from passages; `patience` is
-    the longest wait between two attempts; times are in seconds.
+    `timeout` is the longest that one attempt may take, `patience` the longest wait between two;
+    times are in seconds. `most_bytes` bounds an answer.
     """
 
     base_url: str
@@ -37,11 +39,19 @@ class Endpoint:
     version: str = "1"
     key: str | None = field(default=None, repr=False)
     ask_dimensions: bool = False
-    prefixes: Mapping[Purpose, str] = field(default_factory=dict[Purpose, str])
+    prefixes: Prefixes = field(default_factory=Prefixes)
     batch: int = 64
     timeout: float = 30.0
     attempts: int = 3
     patience: float = 8.0
+    most_bytes: int = 1 << 26
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Answer:
+    status: int
+    content: bytes
+    wait: str | None
 
 
 class OpenAICompatibleEmbedder(Embedder):
@@ -51,7 +61,9 @@ class OpenAICompatibleEmbedder(Embedder):
         """Connect with the first request."""
         self._endpoint = endpoint
         self._model = EmbeddingModel(
-            name=endpoint.model, version=endpoint.version, dimensions=endpoint.dimensions
+            name=endpoint.model,
+            version=endpoint.prefixes.versioned(endpoint.version),
+            dimensions=endpoint.dimensions,
         )
         self._url = f"{endpoint.base_url.rstrip('/')}/embeddings"
         self._client: httpx2.AsyncClient | None = None
@@ -63,7 +75,7 @@ class OpenAICompatibleEmbedder(Embedder):
 
     @override
     async def embed(self, texts: Sequence[str], purpose: Purpose) -> Sequence[Vector]:
-        prefix = self._endpoint.prefixes.get(purpose, "")
+        prefix = self._endpoint.prefixes.before(purpose)
         asked = [prefix + text for text in texts]
         found: list[Vector] = []
         for start in range(0, len(asked), self._endpoint.batch):
@@ -83,18 +95,31 @@ class OpenAICompatibleEmbedder(Embedder):
         for attempt in range(1, self._endpoint.attempts + 1):
             last = attempt == self._endpoint.attempts
             try:
-                answer = await self._connection().post(self._url, json=body)
-            except httpx2.TransportError as error:
+                async with asyncio.timeout(self._endpoint.timeout):
+                    answer = await self._asked(body)
+            except (httpx2.TransportError, TimeoutError) as error:
                 if last:
                     raise self._fault("does not answer") from error
                 await asyncio.sleep(self._pause(attempt, None))
                 continue
-            if answer.status_code == _OK:
-                return self._vectors(answer, len(texts))
-            if last or answer.status_code not in _AGAIN:
-                raise self._refusal(answer.status_code)
-            await asyncio.sleep(self._pause(attempt, answer.headers.get("retry-after")))
+            except (httpx2.RequestError, httpx2.InvalidURL) as error:
+                raise self._fault("cannot be asked: look at recall.url") from error
+            if answer.status == _OK:
+                return self._vectors(answer.content, len(texts))
+            if last or answer.status not in _AGAIN:
+                raise self._refusal(answer.status)
+            await asyncio.sleep(self._pause(attempt, answer.wait))
         raise self._fault("was not asked: allow at least one attempt")
+
+    async def _asked(self, body: Mapping[str, Any]) -> _Answer:
+        async with self._connection().stream("POST", self._url, json=body) as answer:
+            content = bytearray()
+            async for piece in answer.aiter_bytes():
+                content += piece
+                if len(content) > self._endpoint.most_bytes:
+                    raise self._fault("answers more than vectors")
+            wait = answer.headers.get("retry-after")
+            return _Answer(status=answer.status_code, content=bytes(content), wait=wait)
 
     def _connection(self) -> httpx2.AsyncClient:
         if self._client is None:
@@ -113,9 +138,9 @@ class OpenAICompatibleEmbedder(Embedder):
             pause = max(pause, wanted)
         return min(pause, self._endpoint.patience)
 
-    def _vectors(self, answer: httpx2.Response, expected: int) -> Sequence[Vector]:
+    def _vectors(self, content: bytes, expected: int) -> Sequence[Vector]:
         try:
-            entries = sorted(answer.json()["data"], key=lambda entry: int(entry["index"]))
+            entries = sorted(decode_json(content)["data"], key=lambda entry: int(entry["index"]))
             numbered = [int(entry["index"]) for entry in entries]
             rows = [[float(number) for number in entry["embedding"]] for entry in entries]
             if numbered != list(range(expected)):
@@ -123,7 +148,7 @@ class OpenAICompatibleEmbedder(Embedder):
             if any(len(row) != self._model.dimensions for row in rows):
                 raise self._fault("makes vectors of another size: set its dimensions")
             return [unit_vector(row) for row in rows]
-        except (ValueError, KeyError, TypeError, OverflowError) as error:
+        except (ValueError, KeyError, TypeError, OverflowError, RecursionError) as error:
             raise self._fault("answers what is not understood") from error
 
     def _refusal(self, status: int) -> Unavailable:

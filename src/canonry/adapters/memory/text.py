@@ -1,7 +1,7 @@
 """Keyword search in memory: BM25 over a scan."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from typing_extensions import override
 
@@ -48,6 +48,17 @@ class MemoryText(Text):
         asked = measure.asked(hits[0].shares if hits else {})
         return Found(hits=hits[: query.limit], asked=asked)
 
+    @override
+    async def placed(self, ids: Iterable[str], query: TextQuery) -> Sequence[Hit]:
+        things = (self._store.things.get(identity) for identity in frozenset(ids))
+        return [
+            _hit(passage, {})
+            for thing in things
+            if thing is not None
+            for passage in passages_of(thing)
+            if query.allows(passage)
+        ]
+
     def _things(self) -> Sequence[Thing]:
         return list(self._store.things.values())
 
@@ -60,13 +71,17 @@ def measure_of(sought: Sought, passages: Sequence[Sequence[str]]) -> Measure:
         length=sum(map(len, passages)) / (len(passages) or 1) or 1,
         found_in=found_in,
     )
-    words = found_in.items()
     return measure(
         sought,
         figures,
-        corrected={each: most_frequent(alike(each, words)) for each in doubted(sought, found_in)},
+        corrected={each: _meant(each, found_in) for each in doubted(sought, found_in)},
         begun={each: _begun(each, found_in) for each in sought.begun},
     )
+
+
+def _meant(stem: str, found_in: Mapping[str, int]) -> Mapping[str, int]:
+    words = found_in.items()
+    return most_frequent(alike(stem, words)) or most_frequent(alike(stem, words, at_start=True))
 
 
 def _begun(beginning: str, found_in: Mapping[str, int]) -> Mapping[str, int]:

@@ -2,16 +2,31 @@
 
 import re
 from collections.abc import Iterator, Sequence
-from itertools import pairwise
-from typing import Final
+from itertools import islice, pairwise
+from typing import Final, TypeAlias
 
 from canonry.domain.excerpts import Part
+
+_Heading: TypeAlias = tuple[int, int, int, str]
+"""The line of a heading, the line after it, its level, and its title."""
 
 PATH: Final = " > "
 """Stands between the headings that lead to a section."""
 
 _PREAMBLE: Final = re.compile(r"\A---[^\S\n]*\n(.*?\n)(?:---|\.\.\.)[^\S\n]*(?:\n|\Z)", re.DOTALL)
-_MARKUP: Final = re.compile(r"[*`]+|!?\[([^\]]*)\]\([^)]*\)")
+# No bracket within brackets, so that a line of brackets is read once and not once from each.
+_MARKUP: Final = re.compile(r"[*`]+|!?\[([^\[\]]*)\]\([^()]*\)")
+_MARKER: Final = re.compile(r"^[^\S\n]*(?:>|(?:[-*+]|\d{1,9}[.)])[^\S\n])", re.MULTILINE)
+_FENCE: Final = re.compile(r" {0,3}(`{3,}|~{3,})")
+_HEADING: Final = re.compile(r" {0,3}(#{1,6})(?=[ \t]|$)")
+
+TITLE_MAX: Final = 300
+"""Longer titles are cut: each stands with every section below it."""
+
+LINES_MAX: Final = 100_000
+MARKERS_MAX: Final = 20_000
+"""A document of more lines, or of more items and quotations, is cut at its plain headings alone:
+the parser takes ten seconds for a megabyte of nothing but list items."""
 
 
 def sections(text: str) -> Sequence[Part]:
@@ -41,12 +56,36 @@ def sections(text: str) -> Sequence[Part]:
     return [part for part in parts if part.text]
 
 
-def _headings(text: str) -> Iterator[tuple[int, int, int, str]]:
-    """(line of the heading, line after it, level, title) of each heading that is not nested."""
+def _headings(text: str) -> Iterator[_Heading]:
+    """Each heading that is not nested in something else."""
+    if text.count("\n") > LINES_MAX or _has_more(_MARKER, text, MARKERS_MAX):
+        yield from _plain_headings(text)
+        return
     from markdown_it import MarkdownIt  # noqa: PLC0415 - a server that ingests nothing needs it not
 
     tokens = MarkdownIt("commonmark").disable("inline").parse(text)
     for token, inner in pairwise(tokens):
         if token.type == "heading_open" and token.level == 0 and token.map:
-            title = _MARKUP.sub(lambda found: found[1] or "", inner.content)
-            yield (*token.map, int(token.tag[1:]), " ".join(title.split()))  # type: ignore[misc]
+            first, body = token.map
+            yield first, body, int(token.tag[1:]), _title(inner.content)
+
+
+def _has_more(pattern: re.Pattern[str], text: str, most: int) -> bool:
+    return next(islice(pattern.finditer(text), most, None), None) is not None
+
+
+def _plain_headings(text: str) -> Iterator[_Heading]:
+    """The headings with number signs outside of fenced code."""
+    fence = ""
+    for number, line in enumerate(text.split("\n")):
+        found = _FENCE.match(line)
+        if found and (not fence or found[1].startswith(fence)):
+            fence = "" if fence else found[1]
+        elif not fence and (heading := _HEADING.match(line)):
+            title = line[heading.end() :].strip().rstrip("#")
+            yield number, number + 1, len(heading[1]), _title(title)
+
+
+def _title(text: str) -> str:
+    plain = _MARKUP.sub(lambda found: found[1] or "", text)
+    return " ".join(plain[: 4 * TITLE_MAX].split())[:TITLE_MAX]

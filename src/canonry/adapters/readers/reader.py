@@ -33,7 +33,7 @@ class LocalReader(DocumentReader):
             async with self._turn:
                 parts = await read_pdf(data, self._limits)
         else:
-            parts = await asyncio.to_thread(_read_text, data, kind, charset)
+            parts = await asyncio.to_thread(_read_text, data, kind, charset, self._limits)
         if sum(len(part.text) for part in parts) > self._limits.characters:
             raise too_large("characters", self._limits.characters)
         if not any(part.text.strip() for part in parts):
@@ -48,6 +48,10 @@ def too_large(unit: str, limit: int) -> InvalidInput:
     return InvalidInput("document.too-large", message, unit=unit, limit=limit)
 
 
-def _read_text(data: bytes, kind: DocumentType, charset: str | None) -> Sequence[Part]:
+def _read_text(
+    data: bytes, kind: DocumentType, charset: str | None, limits: DocumentLimits
+) -> Sequence[Part]:
     text = decoded(data, charset)
+    if len(text) > limits.characters:  # before anybody looks for headings in it
+        raise too_large("characters", limits.characters)
     return sections(text) if kind is DocumentType.MARKDOWN else (Part(text=text),)

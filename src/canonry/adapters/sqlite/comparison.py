@@ -34,7 +34,7 @@ _TABLES: Final = (
     _Table(name="stem_counts", key=("mark", "stem"), rest=("n",)),
 )
 _STEMS: Final = (
-    "SELECT t.id, s.scene, s.place, s.entities, s.stems"
+    "SELECT t.id, s.id AS same, s.mark, s.scene, s.place, s.source, s.entities, s.stems"
     " FROM {schema}.passage_stems s LEFT JOIN {schema}.things t ON t.n = s.n"
 )
 _WORDS: Final = (

@@ -24,7 +24,7 @@ StemKey: TypeAlias = tuple[str, str]
 _MARK_BYTES: Final = 6
 _INDEX: Final = "INSERT INTO passages (rowid, words, marks) VALUES (?, ?, ?)"
 _UNINDEX: Final = "INSERT INTO passages (passages, rowid, words, marks) VALUES ('delete', ?, ?, ?)"
-_KEEP: Final = "INSERT INTO passage_stems VALUES (?, ?, ?, ?, ?)"
+_KEEP: Final = "INSERT INTO passage_stems VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
 _DROP: Final = "DELETE FROM passage_stems WHERE n = ?"
 _COUNT: Final = (
     "INSERT INTO stem_counts VALUES (?, ?, ?)"
@@ -75,8 +75,9 @@ def index(
     stems = stems_of(passage.text)
     mark = mark_of(passage.space, passage.collection)
     db.execute(_INDEX, (n, _words(mark, stems), _all_marks(mark, passage)))
-    scene = None if passage.scene_id is None else pack(passage.scene_id)
-    db.execute(_KEEP, (n, scene, passage.place, " ".join(passage.entities), " ".join(stems)))
+    about, told = " ".join(passage.entities), " ".join(stems)
+    scene, place, source = passage.scene_id, passage.place, passage.source_id
+    db.execute(_KEEP, (n, passage.id, mark, scene, place, source, about, told))
     _measure(passage, counted, 1, len(stems))
     stem_counts.update((mark, stem) for stem in set(stems))
 

@@ -9,13 +9,13 @@ count in the scores of what is found.
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
-from typing import Final
+from typing import Any, Final
 
 import apsw
 from typing_extensions import override
 
 from canonry.adapters.sqlite.listing import List
-from canonry.adapters.sqlite.packing import Packed, unpack
+from canonry.adapters.sqlite.packing import unpack
 from canonry.adapters.sqlite.pages import counted
 from canonry.adapters.sqlite.passages import (
     entity_in,
@@ -24,9 +24,11 @@ from canonry.adapters.sqlite.passages import (
     source_in,
     word_in,
 )
+from canonry.adapters.sqlite.placing import placed
 from canonry.adapters.sqlite.readers import Readers
 from canonry.adapters.sqlite.vocabulary import beginning_with, counts_of, resembling
 from canonry.adapters.sqlite.waiting import waiting
+from canonry.domain.encoding import decode_json
 from canonry.domain.errors import CanonryError, Unavailable
 from canonry.domain.keywords import (
     Figures,
@@ -44,15 +46,17 @@ from canonry.domain.stems import stems_of
 from canonry.ports.views.text import Found, Hit, Text, TextQuery
 
 POSTINGS_MIN: Final = 1_500
-POSTINGS_MAX: Final = 10_000
+POSTINGS_MAX: Final = 8_000
 POSTINGS_SHARE: Final = 8
 """Terms pick candidates, the rarest first, while their lists together are no longer than an eighth
 of all passages, within these bounds; the rarest always does."""
 
+# One row for all: each row that is handed over is a chance to wait for another thread.
 _FIND: Final = (
-    "SELECT t.id, s.scene, s.place, s.entities, s.stems FROM (SELECT rowid AS n FROM passages"
-    " WHERE passages MATCH ? ORDER BY bm25(passages, 1.0, 0.0), rowid LIMIT ?) AS found"
-    " JOIN passage_stems s ON s.n = found.n JOIN things t ON t.n = found.n"
+    "SELECT json_group_array(json_array(s.id, s.scene, s.place, s.entities, s.stems))"
+    " FROM (SELECT rowid AS n FROM passages WHERE passages MATCH ?"
+    " ORDER BY bm25(passages, 1.0, 0.0), rowid LIMIT ?) AS found"
+    " JOIN passage_stems s ON s.n = found.n"
 )
 _KNOWN_TEXTS: Final = 512
 
@@ -72,8 +76,22 @@ class SqliteText(Text):
         try:
             return await self._readers.long(lambda db: _search(db, query, sought), together=True)
         except CanonryError as error:
-            message = "keyword search did not answer; go on without it"
-            raise Unavailable("text.unavailable", message, cause=error.code) from error
+            raise _silent(error) from error
+
+    @override
+    async def placed(self, ids: Iterable[str], query: TextQuery) -> Sequence[Hit]:
+        wanted = tuple(ids)
+        if not wanted:
+            return ()
+        try:
+            return await self._readers.consistent(lambda db: placed(db, wanted, query))
+        except CanonryError as error:
+            raise _silent(error) from error
+
+
+def _silent(error: CanonryError) -> Unavailable:
+    message = "keyword search did not answer; go on without it"
+    return Unavailable("text.unavailable", message, cause=error.code)
 
 
 class _Corpus:
@@ -108,8 +126,12 @@ class _Corpus:
 
     def resembling(self, stem: str) -> Mapping[str, int]:
         """The words that a stem may be a misspelling of."""
-        late = dict(alike(stem, self.vocabulary.items()))
-        return most_frequent((resembling(self.db, self.marks, stem) + Counter(late)).items())
+        found = self._alike(stem) or self._alike(stem, at_start=True)
+        return most_frequent(found.items())
+
+    def _alike(self, stem: str, *, at_start: bool = False) -> Counter[str]:
+        late = dict(alike(stem, self.vocabulary.items(), at_start=at_start))
+        return resembling(self.db, self.marks, stem, at_start=at_start) + Counter(late)
 
     def beginning(self, letters: str) -> Mapping[str, int]:
         """The words that begin with these letters."""
@@ -138,23 +160,19 @@ def _search(db: apsw.Connection, query: TextQuery, sought: Sought) -> Found:
 
 
 def _indexed(db: apsw.Connection, match: str, limit: int, scores: Measure) -> Iterator[Hit]:
-    scene_of = lru_cache(_scene)  # few scenes, many passages
-    for identity, scene, place, entities, stems in db.execute(_FIND, (match, limit)):
+    row: Any = db.execute(_FIND, (match, limit)).fetchone()
+    found: Sequence[tuple[str, str | None, int | None, str, str]] = decode_json(row[0].encode())
+    for identity, scene, place, entities, stems in found:
         if shares := scores.shares(stems.split(" ")):
             raw = sum(shares.values())
             about = tuple(entities.split()) if entities else ()
-            score = raw / (raw + 1)
-            yield Hit(unpack(identity), score, shares, scene_of(scene), place, about)
+            yield Hit(identity, raw / (raw + 1), shares, scene, place, about)
 
 
 def _waiting(passage: Passage, stems: Sequence[str], scores: Measure) -> Iterator[Hit]:
     if shares := scores.shares(stems):
         raw, about = sum(shares.values()), passage.entities
         yield Hit(passage.id, raw / (raw + 1), shares, passage.scene_id, passage.place, about)
-
-
-def _scene(packed: Packed | None) -> str | None:
-    return None if packed is None else unpack(packed)
 
 
 def _pick(figures: Figures, scores: Measure) -> Sequence[str]:

@@ -51,11 +51,14 @@ CREATE TABLE unindexed (
   n INTEGER PRIMARY KEY
 ) STRICT;
 
--- what ranking needs of an indexed passage, without decoding its thing; n = things.n
+-- what search and ranking need of an indexed passage, without decoding its thing; n = things.n
 CREATE TABLE passage_stems (
   n INTEGER PRIMARY KEY,
-  scene ANY,
+  id TEXT NOT NULL,
+  mark TEXT NOT NULL,
+  scene TEXT,
   place INTEGER,
+  source TEXT,
   entities TEXT NOT NULL,
   stems TEXT NOT NULL
 ) STRICT;

@@ -6,12 +6,21 @@ from typing import Any, Final
 
 import apsw
 
-from canonry.domain.keywords import SLIPS_MAX, alike
+from canonry.domain.keywords import SLIPS_MAX, alike, beginnings_alike
 
 RUN_MAX: Final = 5_000
 """So many stems with the same first letter are compared with a misspelled one."""
 
-_N: Final = "SELECT n FROM stem_counts WHERE mark = ? AND stem = ?"
+MARKS_MAX: Final = 16
+LETTERS_MAX: Final = 64
+"""So many first letters are tried for one that is wrong; scripts with more have no such slips."""
+
+_NEXT: Final = "SELECT stem FROM stem_counts WHERE mark = ? AND stem > ? ORDER BY stem LIMIT 1"
+_AT_ONCE: Final = 32
+_COUNTS: Final = (
+    "SELECT stem, n FROM stem_counts"  # noqa: S608 - marks for values
+    f" WHERE mark = ? AND stem IN ({', '.join('?' * _AT_ONCE)})"
+)
 _ALIKE: Final = (
     "SELECT stem, n FROM stem_counts WHERE mark = ? AND stem >= ? AND stem < ?"
     " AND length(stem) BETWEEN ? AND ? LIMIT ?"
@@ -23,27 +32,43 @@ _LAST: Final = "\U0010ffff"
 def counts_of(db: apsw.Connection, marks: Sequence[str], stems: Collection[str]) -> Counter[str]:
     """In how many passages of these marks each stem occurs; none has no entry."""
     found: Counter[str] = Counter()
+    wanted = tuple(stems)
     for mark in marks:
-        for stem in stems:
-            row: Any = db.execute(_N, (mark, stem)).fetchone()
-            if row is not None:
-                found[stem] += row[0]
+        for start in range(0, len(wanted), _AT_ONCE):
+            some = wanted[start : start + _AT_ONCE]
+            asked = mark, *some, *(None,) * (_AT_ONCE - len(some))
+            for stem, n in _pairs(db, _COUNTS, asked):
+                found[stem] += n
     return found
 
 
-def resembling(db: apsw.Connection, marks: Sequence[str], stem: str) -> Counter[str]:
-    """The stems, with their counts, that `stem` may be a misspelling of; the first letter is right.
+def resembling(
+    db: apsw.Connection, marks: Sequence[str], stem: str, *, at_start: bool = False
+) -> Counter[str]:
+    """The stems, with their counts, that `stem` may be a misspelling of; `alike` says which.
 
-    Two letters that are swapped at the very beginning, or a wrong first one, are not forgiven:
-    every stem would have to be compared.
+    A wrong first letter takes a hundred looks for each mark, so it is only forgiven among few.
     """
-    first, length = stem[0], len(stem)
+    length = len(stem)
     around = (length - SLIPS_MAX, length + SLIPS_MAX)
     found: Counter[str] = Counter()
-    for mark in marks:
-        run = (mark, first, first + _LAST, *around, RUN_MAX)
-        found.update(dict(alike(stem, _pairs(db, _ALIKE, run))))
+    for mark in marks if not at_start or len(marks) <= MARKS_MAX else ():
+        starts = beginnings_alike(stem, _first_letters(db, mark)) if at_start else (stem[0],)
+        for start in sorted(starts):
+            run = (mark, start, start + _LAST, *around, RUN_MAX)
+            found.update(dict(alike(stem, _pairs(db, _ALIKE, run), at_start=at_start)))
     return found
+
+
+def _first_letters(db: apsw.Connection, mark: str) -> Iterator[str]:
+    """The letters that the stems of a mark begin with."""
+    after = ""
+    for _ in range(LETTERS_MAX):
+        row: Any = db.execute(_NEXT, (mark, after)).fetchone()
+        if row is None:
+            return
+        yield row[0][0]
+        after = row[0][0] + _LAST
 
 
 def beginning_with(db: apsw.Connection, marks: Sequence[str], letters: str) -> Counter[str]:

@@ -1,5 +1,6 @@
 """The one place that turns what files and SQLite raise into the two errors of the port."""
 
+import errno
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -7,6 +8,7 @@ import apsw
 
 from canonry.domain.errors import Unavailable
 
+_FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 _MEND = "the vector index is damaged or of another version: run `canonry rebuild`"
 
 
@@ -23,7 +25,9 @@ def translated() -> Iterator[None]:
     except apsw.FullError as error:
         raise Unavailable("vectors.unavailable", "the disk is full: make room") from error
     except (apsw.Error, OSError, MemoryError) as error:
-        message = "the vector index cannot be read or written: check its folder"
+        if isinstance(error, OSError) and error.errno in _FULL:
+            raise Unavailable("vectors.unavailable", "the disk is full: make room") from error
+        message = "the vector index cannot be read or written: make room, or check its folder"
         raise Unavailable("vectors.unavailable", message) from error
 
 

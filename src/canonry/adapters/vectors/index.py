@@ -5,7 +5,7 @@ has removed or replaced is never found, whichever version of the index is mapped
 """
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from threading import Lock
@@ -19,6 +19,7 @@ from canonry.adapters.vectors.faults import translated
 from canonry.adapters.vectors.owner import owning
 from canonry.adapters.vectors.published import Published
 from canonry.adapters.vectors.publishing import SCANNED_WHOLE, publish
+from canonry.adapters.vectors.purging import overwrite, owning_in_the_end, unfinished
 from canonry.adapters.vectors.searching import Search
 from canonry.adapters.vectors.tail import Tail
 from canonry.domain.errors import BrokenInvariant, Unavailable
@@ -83,6 +84,24 @@ class FolderVectors(Vectors):
         return await asyncio.to_thread(self._status)
 
     @override
+    async def cursors(self) -> Mapping[EmbeddingModel, str]:
+        return await asyncio.to_thread(self._cursors)
+
+    @override
+    async def about(
+        self, model: EmbeddingModel, entity: str, *, after: str = "", limit: int
+    ) -> Sequence[str]:
+        return await asyncio.to_thread(self._about, model, entity, after, limit)
+
+    @override
+    async def remove(self, ids: Sequence[str]) -> None:
+        await asyncio.to_thread(self._remove, ids)
+
+    @override
+    async def purge(self) -> None:
+        await asyncio.to_thread(self._purge)
+
+    @override
     async def tend(self, model: EmbeddingModel) -> bool:
         return await asyncio.to_thread(self._tend, model)
 
@@ -97,6 +116,11 @@ class FolderVectors(Vectors):
     def _apply(self, batch: VectorBatch) -> None:
         with translated(), self._rows.writing() as db:
             rows.write(db, batch)
+
+    def _remove(self, ids: Sequence[str]) -> None:
+        with translated(), self._rows.writing() as db:
+            for m, _, _ in rows.models(db):
+                rows.remove(db, m, ids)
 
     def _search(self, query: VectorQuery) -> Sequence[VectorHit]:
         with translated(), self._rows.reading() as db:
@@ -118,6 +142,15 @@ class FolderVectors(Vectors):
                 for m, model, cursor in rows.models(db)
             ]
 
+    def _cursors(self) -> Mapping[EmbeddingModel, str]:
+        with translated(), self._rows.reading() as db:
+            return {model: cursor for _, model, cursor in rows.models(db)}
+
+    def _about(self, model: EmbeddingModel, entity: str, after: str, limit: int) -> Sequence[str]:
+        with translated(), self._rows.reading() as db:
+            m = rows.model_number(db, model)
+            return [] if m is None else rows.about(db, m, entity, after=after, limit=limit)
+
     def _mapped(self, db: apsw.Connection, m: int, model: EmbeddingModel) -> int:
         published = self._open(db, m, model).published
         return published.newest if published is not None else 0
@@ -130,13 +163,50 @@ class FolderVectors(Vectors):
                 m = rows.model_number(db, model)
                 if m is None or not self._due(db, m, model):
                     return False
-                last = max(self._versions(m), default=(0, None))[0]
-                target = self._folder / f"recall-{m}-{last + 1:08}.index"
-                publish(db, m, model, target, scanned_whole=self._scanned_whole)
-            for number, path in self._versions(m):
-                if number <= last:
-                    _remove(path)
+                self._publish(db, m, model)
+            self._remove_versions(m)
             return True
+
+    def _publish(self, db: apsw.Connection, m: int, model: EmbeddingModel) -> None:
+        last = max(self._versions(m), default=(0, None))[0]
+        target = self._folder / f"recall-{m}-{last + 1:08}.index"
+        publish(db, m, model, target, scanned_whole=self._scanned_whole)
+
+    def _remove_versions(self, m: int, *, kept: int = 1) -> None:
+        """Remove the published files of a model but so many of the newest."""
+        for _, path in sorted(self._versions(m), reverse=True)[kept:]:
+            _remove(path)
+
+    def _purge(self) -> None:
+        if not (self._folder / FILE).is_file():
+            return
+        with translated(), owning_in_the_end(self._folder / LOCK):
+            with self._rows.reading() as db:
+                known = rows.models(db)
+                for m, model, _ in known:
+                    self._renew(db, m, model)
+            self._remove_leftovers(frozenset(m for m, _, _ in known))
+            if not self._rows.scrub():
+                raise unfinished()
+
+    def _remove_leftovers(self, known: frozenset[int]) -> None:
+        """Remove what a process left behind that was killed while it published or dropped."""
+        for path in self._folder.glob("recall-*-*.*"):
+            whole = path.suffix == ".index" and path.stem.split("-")[1] in map(str, known)
+            if not whole:
+                _remove(path)
+
+    def _renew(self, db: apsw.Connection, m: int, model: EmbeddingModel) -> None:
+        """Publish without what is gone, if any of it is published, and overwrite the old file."""
+        opened = self._open(db, m, model)
+        if opened.published is None or opened.path is None:
+            self._remove_versions(m, kept=0)
+            return
+        gone = opened.published.gone(rows.numbers(db, m))
+        if len(gone):
+            self._publish(db, m, model)
+            overwrite(opened.path, gone, opened.published.width)
+        self._remove_versions(m)
 
     def _due(self, db: apsw.Connection, m: int, model: EmbeddingModel) -> bool:
         published = self._open(db, m, model).published
@@ -191,6 +261,8 @@ class FolderVectors(Vectors):
                 m = rows.model_number(db, model)
                 if m is not None:
                     rows.forget(db, m)
+            if m is not None:
+                self._remove_versions(m, kept=0)
             self._forget()
 
     def _forget(self) -> None:

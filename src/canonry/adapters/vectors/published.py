@@ -71,11 +71,23 @@ class Published:
         self._positions: Numbers = arrays["positions"]
         self._centres: Floats = arrays["centres"]
         self._starts: Numbers = arrays["starts"]
+        self._values_at = int(header["arrays"]["values"]["offset"])
         self._spaces: Mapping[str, Mapping[str, Sequence[int]]] = header["spaces"]
         self._runs: Mapping[str, Sequence[Sequence[int]]] = header["runs"]
 
     def __len__(self) -> int:
         return len(self._codes)
+
+    def gone(self, kept: Numbers) -> Numbers:
+        """Where the rows lie in the file whose numbers are not among `kept`, by their bytes."""
+        rows = np.flatnonzero(~np.isin(self._numbers, kept))
+        places: Numbers = self._values_at + rows * self.width
+        return places
+
+    @property
+    def width(self) -> int:
+        """The bytes of a row."""
+        return int(self._codes.values.shape[1])
 
     def nearest(
         self,

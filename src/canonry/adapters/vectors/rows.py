@@ -3,7 +3,7 @@
 Numbers of rows only ever grow, so that whoever knows the rows up to a number reads the rest.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,15 +13,15 @@ from typing import Any, Final
 import apsw
 import numpy as np
 
-from canonry.adapters.vectors.codes import Floats
+from canonry.adapters.vectors.codes import Floats, Numbers
 from canonry.adapters.vectors.faults import corrupt
+from canonry.domain.errors import Unavailable
 from canonry.ports.embedder import EmbeddingModel
 from canonry.ports.views.vectors import VectorBatch, VectorEntry
 
 APPLICATION: Final = 0x43414E56
 VERSION: Final = 1
 _BUSY_MS: Final = 10_000
-_ASKED_AT_ONCE: Final = 500
 _ROW: Final = "SELECT n, id, part, collection, space, scene, vector FROM vectors"
 _SCHEMA: Final = """
 CREATE TABLE identity (id TEXT NOT NULL) STRICT;
@@ -80,6 +80,16 @@ class Rows:
     def writing(self) -> AbstractContextManager[apsw.Connection]:
         """A connection whose changes are kept if nothing is raised."""
         return self._transaction("BEGIN IMMEDIATE")
+
+    def scrub(self) -> bool:
+        """Leave nothing of what was removed in free pages or in the log; whether all let go."""
+        connected = self._idle_connection() or self._connect()
+        try:
+            connected.db.execute("VACUUM")
+            row: Any = connected.db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+        finally:
+            connected.db.close()
+        return int(row[0]) == 0
 
     def close(self) -> None:
         """Close every connection that nobody uses."""
@@ -167,6 +177,13 @@ def model_number(db: apsw.Connection, model: EmbeddingModel) -> int | None:
     return None if row is None else int(row[0])
 
 
+def _cursor(db: apsw.Connection, model: EmbeddingModel) -> str:
+    """How far the log is read for a model; empty for an unknown one."""
+    sql = "SELECT cursor FROM models WHERE name = ? AND version = ? AND dimensions = ?"
+    row: Any = db.execute(f"{sql} AND digest = ?", _bound(model)).fetchone()
+    return "" if row is None else str(row[0])
+
+
 def models(db: apsw.Connection) -> Sequence[tuple[int, EmbeddingModel, str]]:
     """Every model with its number and cursor."""
     sql = "SELECT m, name, version, dimensions, digest, cursor FROM models ORDER BY m"
@@ -181,22 +198,48 @@ def models(db: apsw.Connection) -> Sequence[tuple[int, EmbeddingModel, str]]:
 
 
 def write(db: apsw.Connection, batch: VectorBatch) -> None:
-    """Take in a batch."""
+    """Take in a batch.
+
+    Raises:
+        Unavailable: `vectors.moved`, the batch follows another cursor.
+    """
+    if batch.follows is not None and batch.follows != _cursor(db, batch.model):
+        message = "the vector index was dropped or indexed by another process meanwhile; try again"
+        raise Unavailable("vectors.moved", message)
     db.execute(
         "INSERT INTO models (name, version, dimensions, digest, cursor) VALUES (?, ?, ?, ?, ?)"
         " ON CONFLICT DO UPDATE SET cursor = excluded.cursor",
         (*_bound(batch.model), batch.cursor),
     )
     m = model_number(db, batch.model)
-    gone = {*batch.removed, *(entry.id for entry in batch.entries)}
-    for i in gone:
-        numbers = "SELECT n FROM vectors WHERE m = ? AND id = ?"
-        db.execute(f"DELETE FROM about WHERE n IN ({numbers})", (m, i))  # noqa: S608 - constant
-        db.execute("DELETE FROM vectors WHERE m = ? AND id = ?", (m, i))
+    remove(db, m, {*batch.removed, *(entry.id for entry in batch.entries)})
     for entry in batch.entries:
         n = _insert(db, m, entry)
         about = [(m, entity, n) for entity in sorted(set(entry.entities))]
         db.executemany("INSERT INTO about (m, entity, n) VALUES (?, ?, ?)", about)
+
+
+def numbers(db: apsw.Connection, m: int) -> Numbers:
+    """The numbers of all rows of a model."""
+    found = [row[0] for row in list[Any](db.execute("SELECT n FROM vectors WHERE m = ?", (m,)))]
+    return np.array(found, dtype=np.int64)
+
+
+def about(db: apsw.Connection, m: int, entity: str, *, after: str, limit: int) -> Sequence[str]:
+    """The ids of passages about an entity past an id, in order."""
+    sql = (
+        "SELECT DISTINCT v.id FROM about AS a JOIN vectors AS v ON v.n = a.n"
+        " WHERE a.m = ? AND a.entity = ? AND v.id > ? ORDER BY v.id LIMIT ?"
+    )
+    return [row[0] for row in list[Any](db.execute(sql, (m, entity, after, limit)))]
+
+
+def remove(db: apsw.Connection, m: int | None, ids: Iterable[str]) -> None:
+    """Take every part of passages out of the rows of a model."""
+    numbers = "SELECT n FROM vectors WHERE m = ? AND id = ?"
+    for i in ids:
+        db.execute(f"DELETE FROM about WHERE n IN ({numbers})", (m, i))  # noqa: S608 - constant
+        db.execute("DELETE FROM vectors WHERE m = ? AND id = ?", (m, i))
 
 
 def forget(db: apsw.Connection, m: int) -> None:
@@ -222,17 +265,6 @@ def after(db: apsw.Connection, m: int, n: int) -> Iterator[Row]:
     """The rows of a model with a higher number, in order."""
     sql = f"{_ROW} WHERE n > ? AND +m = ? ORDER BY n"
     return (_row(row) for row in db.execute(sql, (n, m)))
-
-
-def by_number(db: apsw.Connection, numbers: Sequence[int]) -> Mapping[int, Row]:
-    """The rows that are still there."""
-    found: dict[int, Row] = {}
-    for start in range(0, len(numbers), _ASKED_AT_ONCE):
-        some = numbers[start : start + _ASKED_AT_ONCE]
-        marks = ",".join("?" * len(some))
-        sql = f"{_ROW} WHERE n IN ({marks})"
-        found.update({row[0]: _row(row) for row in list[Any](db.execute(sql, some))})
-    return found
 
 
 def numbers_about(db: apsw.Connection, m: int, entities: frozenset[str]) -> set[int]:

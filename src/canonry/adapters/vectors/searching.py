@@ -1,7 +1,7 @@
 """A search: candidates from both halves of the index, looked up, scored again, and put in order."""
 
-from collections.abc import Sequence
-from typing import Final
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final, TypeAlias
 
 import apsw
 import numpy as np
@@ -9,13 +9,30 @@ import numpy as np
 from canonry.adapters.vectors import rows
 from canonry.adapters.vectors.codes import Numbers
 from canonry.adapters.vectors.published import Nearest, Published
-from canonry.adapters.vectors.rows import Row
 from canonry.adapters.vectors.tail import Tail
+from canonry.domain.encoding import decode_json
 from canonry.ports.views.vectors import VectorHit, VectorQuery
 
-_CANDIDATES: Final = 4
-_AT_LEAST: Final = 32
+_SPARE: Final = 32
+_SPARE_SHARE: Final = 8
+"""So many candidates more than hits are asked for, or that share of them: codes are a little off,
+and some candidates are gone."""
+
 _FURTHER: Final = 4
+_AT_ONCE: Final = 64
+_EXACT: Final = 64
+"""A query for more hits than these has them scored by their codes, whose likeness is off by a few
+thousandths: whoever asks for hundreds ranks them further, and reading their vectors costs most."""
+
+# One row for many: each row that is handed over is a chance to wait for another thread.
+_LOOK_UP: Final = (
+    "SELECT json_group_array(json_array(n, id, part)) FROM vectors"  # noqa: S608 - marks for values
+    f" WHERE n IN ({', '.join('?' * _AT_ONCE)}) AND scene IS NOT ?"
+)
+_VECTOR: Final = "SELECT vector FROM vectors WHERE n = ?"
+
+_Found: TypeAlias = tuple[int, str, int]
+"""The number of a row, its id and its part."""
 
 
 class Search:
@@ -39,13 +56,30 @@ class Search:
 
     def hits(self) -> Sequence[VectorHit]:
         """The nearest passages: further candidates are taken until enough of them may be found."""
-        wanted, effort = max(_AT_LEAST, _CANDIDATES * self._query.limit), 1
+        limit, effort = self._query.limit, 1
+        wanted = limit + max(_SPARE, limit // _SPARE_SHARE)
         while True:
-            numbers, complete = self._candidates(wanted, effort)
-            found = [row for row in rows.by_number(self._db, numbers).values() if self._fits(row)]
-            if complete or len(found) >= self._query.limit:
-                return self._ordered(found)
+            likeness, complete = self._candidates(wanted, effort)
+            found = list(self._looked_up(list(likeness)))
+            if complete or len(found) >= limit:
+                return self._ordered(found, likeness)
             wanted, effort = wanted * _FURTHER, effort * _FURTHER
+
+    def _looked_up(self, numbers: list[int]) -> Iterator[_Found]:
+        """The rows that are still there, in no order.
+
+        They are asked for in blocks of one size, so that one prepared statement serves them all; a
+        number in the rest of the last block is that of no row.
+        """
+        without = self._query.without_scene
+        # No scene has this name where none is left out: NULL would leave out rows of no scene.
+        scene = "" if without is None else without
+        numbers.sort()
+        numbers += [0] * (-len(numbers) % _AT_ONCE)
+        for start in range(0, len(numbers), _AT_ONCE):
+            asked = *numbers[start : start + _AT_ONCE], scene
+            row: Any = self._db.execute(_LOOK_UP, asked).fetchone()
+            yield from decode_json(row[0].encode())
 
     def _chosen(self, m: int) -> Numbers | None:
         query = self._query
@@ -57,7 +91,8 @@ class Search:
             numbers = sourced if numbers is None else numbers & sourced
         return None if numbers is None else np.array(sorted(numbers), dtype=np.int64)
 
-    def _candidates(self, wanted: int, effort: int) -> tuple[list[int], bool]:
+    def _candidates(self, wanted: int, effort: int) -> tuple[dict[int, float], bool]:
+        """The likeness of rows by their numbers, nearest first; whether there are no others."""
         query, among = self._query, self._among
         collection = str(query.collection)
         spaces = None if query.spaces is None else frozenset(str(s) for s in query.spaces)
@@ -76,20 +111,23 @@ class Search:
         likeness = np.concatenate([half.similarities for half in halves])
         nearest = np.lexsort((numbers, -likeness))[:wanted]
         complete = all(half.complete for half in halves) and len(numbers) <= wanted
-        return [int(n) for n in numbers[nearest]], complete
+        pairs = zip(numbers[nearest].tolist(), likeness[nearest].tolist(), strict=True)
+        return dict(pairs), complete
 
-    def _fits(self, row: Row) -> bool:
-        without = self._query.without_scene
-        return without is None or row.scene != without
-
-    def _ordered(self, found: Sequence[Row]) -> Sequence[VectorHit]:
-        if not found:
-            return []
-        vectors = rows.floats([row.vector for row in found], len(self._vector))
-        likeness = np.clip(vectors @ self._vector, -1.0, 1.0)
-        hits = [
-            VectorHit(id=row.id, part=row.part, similarity=float(likeness[i]))
-            for i, row in enumerate(found)
+    def _ordered(
+        self, found: Sequence[_Found], likeness: Mapping[int, float]
+    ) -> Sequence[VectorHit]:
+        limit = self._query.limit
+        if limit <= _EXACT:
+            likeness = self._exact([n for n, _, _ in found])
+        ordered = sorted((-likeness[n], i, part) for n, i, part in found)
+        return [
+            VectorHit(i, part, max(-1.0, min(1.0, -nearness)))
+            for nearness, i, part in ordered[:limit]
         ]
-        hits.sort(key=lambda hit: (-hit.similarity, hit.id, hit.part))
-        return hits[: self._query.limit]
+
+    def _exact(self, numbers: Sequence[int]) -> Mapping[int, float]:
+        """The likeness of rows by their vectors."""
+        found: list[Any] = [self._db.execute(_VECTOR, (n,)).fetchone() for n in numbers]
+        vectors = rows.floats([row[0] for row in found], len(self._vector))
+        return dict(zip(numbers, np.vecdot(vectors, self._vector).tolist(), strict=True))

@@ -1,7 +1,7 @@
 """The text port: finding passages by their words; it suggests and never decides."""
 
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
@@ -69,4 +69,14 @@ class Text(Protocol):
 
         Raises:
             Unavailable: `text.unavailable`; callers go on without and say so.
+        """
+
+    @abstractmethod
+    async def placed(self, ids: Iterable[str], query: TextQuery) -> Sequence[Hit]:
+        """Where the passages of these things stand, of those that `query` allows, in no order.
+
+        The words of the query play no part: every score is 0 and without shares.
+
+        Raises:
+            Unavailable: `text.unavailable`; callers look the things up.
         """

@@ -4,9 +4,9 @@ It is rebuilt from the records at any time: losing it loses nothing, and no writ
 """
 
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from canonry.domain.ids import SpaceId
 from canonry.domain.passages import Collection
@@ -33,13 +33,15 @@ class VectorBatch:
     """What becomes of the vectors of one model, all or nothing, and how far the log is read then.
 
     The entries of an id replace all that it had; an id that is removed has none. `cursor` is for
-    the caller alone to understand.
+    the caller alone to understand. `follows` is the cursor that must be kept until then, empty for
+    a model of which nothing is kept; None says that any will do.
     """
 
     model: EmbeddingModel
     entries: Sequence[VectorEntry] = ()
     removed: Sequence[str] = ()
     cursor: str
+    follows: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,9 +61,12 @@ class VectorQuery:
     limit: int = 10
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class VectorHit:
-    """A passage found; `similarity` is the inner product, between -1 and 1."""
+class VectorHit(NamedTuple):
+    """A passage found; `similarity` is the inner product, between -1 and 1.
+
+    Of more than a few dozen hits it may be off by some thousandths, and their order with it.
+    A tuple, because hundreds are made for each query.
+    """
 
     id: str
     part: int
@@ -86,7 +91,12 @@ class Vectors(Protocol):
 
     @abstractmethod
     async def apply(self, batch: VectorBatch) -> None:
-        """Take in a batch; the next search finds it, also from another process."""
+        """Take in a batch; the next search finds it, also from another process.
+
+        Raises:
+            Unavailable: `vectors.moved`, somebody dropped the index or indexed meanwhile: nothing
+                of the batch was taken in.
+        """
 
     @abstractmethod
     async def search(self, query: VectorQuery) -> Sequence[VectorHit]:
@@ -95,6 +105,29 @@ class Vectors(Protocol):
     @abstractmethod
     async def status(self) -> Sequence[VectorStatus]:
         """What is there of each model, in order of their first batches."""
+
+    @abstractmethod
+    async def cursors(self) -> Mapping[EmbeddingModel, str]:
+        """How far the log is read for each model, in order of their first batches; at no cost."""
+
+    @abstractmethod
+    async def about(
+        self, model: EmbeddingModel, entity: str, *, after: str = "", limit: int
+    ) -> Sequence[str]:
+        """The ids of passages about an entity, in order, those that follow `after`."""
+
+    @abstractmethod
+    async def remove(self, ids: Sequence[str]) -> None:
+        """Take passages out of the index of every model; the cursors stay."""
+
+    @abstractmethod
+    async def purge(self) -> None:
+        """Leave no byte of what was removed or replaced in any file; erasing calls it.
+
+        Raises:
+            Unavailable: `vectors.unfinished`, another process kept a file in use for too long:
+                what was removed is found by nobody, and purging again removes its traces.
+        """
 
     @abstractmethod
     async def tend(self, model: EmbeddingModel) -> bool:

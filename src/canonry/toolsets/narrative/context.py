@@ -18,6 +18,7 @@ from canonry.toolsets.narrative.present_documents import (
     present_memory,
     present_named_turn,
 )
+from canonry.toolsets.narrative.present_passages import HIT, present_hit
 from canonry.toolsets.narrative.schemas import (
     COUNT,
     INSTANT,
@@ -31,7 +32,6 @@ from canonry.toolsets.narrative.schemas import (
     nullable,
     obj,
 )
-from canonry.toolsets.narrative.search import HIT, present_hit
 from canonry.usecases.assemble_context import Context, ContextRequest, assemble_context
 from canonry.usecases.caller import Caller
 from canonry.usecases.canon import Canon

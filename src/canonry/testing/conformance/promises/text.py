@@ -50,4 +50,19 @@ TEXT: Final[Mapping[str, Requirement]] = {
         promise="A passage is found as it is now: new ones at once, erased ones never.",
         because="What was erased must not be recalled.",
     ),
+    "text:search:canon": Requirement(
+        promise=(
+            "Entities, facts and lore are found by what canon says now: not what was retconned, "
+            "and a renamed entity by its new name alone."
+        ),
+        because="What never was must not come back through a search.",
+    ),
+    "text:placed:filters": Requirement(
+        promise="Of the ids given, those are placed that every filter selects, whatever the words.",
+        because="An index of meanings may lag behind, and must not widen what a query may find.",
+    ),
+    "text:placed:current": Requirement(
+        promise="Passages are placed as they are now: new ones at once, erased ones never.",
+        because="What was erased must not be recalled.",
+    ),
 }

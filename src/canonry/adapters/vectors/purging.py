@@ -1,0 +1,52 @@
+"""Purging: what was removed leaves the files too, also those that other processes still map.
+
+A row that is gone is found by nobody, so that its bytes can be overwritten under a reader's eyes.
+"""
+
+import os
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Final
+
+from canonry.adapters.vectors.codes import Numbers
+from canonry.adapters.vectors.owner import owning
+from canonry.domain.errors import Unavailable
+
+_TRIES: Final = 1200
+_PAUSE: Final = 0.05
+
+
+@contextmanager
+def owning_in_the_end(path: Path) -> Iterator[None]:
+    """Hold the lock at `path`, waiting for its holder a minute: publishing takes no longer.
+
+    Raises:
+        Unavailable: `vectors.unfinished`.
+    """
+    for _ in range(_TRIES):
+        with ExitStack() as stack:
+            if stack.enter_context(owning(path)):
+                yield
+                return
+        time.sleep(_PAUSE)
+    raise unfinished()
+
+
+def overwrite(path: Path, places: Numbers, width: int) -> None:
+    """Write zeros over so many bytes at each of the places."""
+    if not len(places):
+        return
+    with path.open("r+b") as file:
+        for place in places:
+            file.seek(int(place))
+            file.write(bytes(width))
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def unfinished() -> Unavailable:
+    """The error for traces that somebody else's use of a file keeps."""
+    message = "removed, but another process keeps a file of the vector index: do it again"
+    return Unavailable("vectors.unfinished", message)

@@ -1,0 +1,194 @@
+"""Purging: no byte of a vector that was removed stays, in no file, for no process that has one."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+
+import apsw
+import numpy as np
+import pytest
+
+from canonry.adapters.vectors import FolderVectors, purging
+from canonry.adapters.vectors.codes import encoded
+from canonry.adapters.vectors.rows import halves
+from canonry.domain.errors import Unavailable
+from canonry.ports.embedder import Vector
+from canonry.ports.views.vectors import VectorBatch
+from tests.adapters.vectors.entries import MODEL, an_entry, drawn, found, many, take_in, unit
+from tests.adapters.vectors.test_keeping import another_owner
+
+pytestmark = pytest.mark.anyio
+
+SECRET = drawn(77_777)
+OTHER = replace(MODEL, version="0")
+
+
+def traces(vector: Vector) -> tuple[bytes, bytes]:
+    """A vector as the rows and as the published files hold it."""
+    numbers = np.frombuffer(halves(vector), dtype="<f2").astype(np.float32)
+    return halves(vector), encoded(numbers[None, :]).values.tobytes()
+
+
+def held(folder: Path, vector: Vector = SECRET) -> list[str]:
+    """The files of the index that hold a trace of the vector."""
+    files = [path for path in folder.iterdir() if path.is_file()]
+    return [
+        path.name
+        for path in sorted(files)
+        if any(trace in path.read_bytes() for trace in traces(vector))
+    ]
+
+
+@pytest.mark.parametrize("scanned_whole", [8, 1000])
+async def test_what_was_removed_or_replaced_leaves_every_file(
+    tmp_path: Path, scanned_whole: int
+) -> None:
+    vectors = FolderVectors(tmp_path, waiting=4, scanned_whole=scanned_whole)
+    neighbour = FolderVectors(tmp_path, waiting=4, scanned_whole=scanned_whole)
+    everything = many(400)
+    everything[200] = an_entry("secret", SECRET)
+    await take_in(vectors, everything)
+    assert await vectors.tend(MODEL)
+    assert await found(neighbour, SECRET, limit=1) == ["secret"]
+    assert "recall-1-00000001.index" in held(tmp_path)
+    with (tmp_path / "recall-1-00000001.index").open("rb") as mapped_elsewhere:
+        await take_in(vectors, [an_entry("e00007", drawn(7_007))], removed=["secret"])
+
+        await vectors.purge()
+
+        assert not any(trace in mapped_elsewhere.read() for trace in traces(SECRET))
+    assert held(tmp_path) == []
+    assert held(tmp_path, drawn(7)) == []
+    assert len(held(tmp_path, drawn(8))) == 2
+    assert "secret" not in await found(neighbour, SECRET, limit=500)
+    assert (await found(neighbour, drawn(8), limit=1)) == ["e00008"]
+    await neighbour.close()
+    await vectors.close()
+
+
+async def test_the_vectors_of_every_model_are_purged(tmp_path: Path) -> None:
+    vectors = FolderVectors(tmp_path, waiting=1)
+    for model in (OTHER, MODEL):
+        await take_in(vectors, [an_entry("secret", SECRET), *many(3)], model=model, cursor="7")
+        assert await vectors.tend(model)
+
+    await vectors.remove(["secret"])
+    await vectors.purge()
+
+    assert held(tmp_path) == []
+    assert await vectors.cursors() == {OTHER: "7", MODEL: "7"}
+    assert [status.count for status in await vectors.status()] == [3, 3]
+
+
+async def test_the_last_vector_can_go(tmp_path: Path) -> None:
+    vectors = FolderVectors(tmp_path, waiting=0)
+    await take_in(vectors, [an_entry("secret", SECRET)])
+    assert await vectors.tend(MODEL)
+
+    await vectors.remove(["secret"])
+    await vectors.purge()
+
+    assert held(tmp_path) == []
+    assert await found(vectors, SECRET) == []
+
+
+async def test_a_model_that_is_dropped_takes_its_files_along(tmp_path: Path) -> None:
+    vectors = FolderVectors(tmp_path, waiting=0)
+    for model in (OTHER, MODEL):
+        await take_in(vectors, [an_entry("secret", SECRET)], model=model)
+        assert await vectors.tend(model)
+
+    await vectors.drop(OTHER)
+
+    assert [path.name for path in tmp_path.glob("*.index")] == ["recall-2-00000001.index"]
+
+
+async def test_purging_waits_for_who_publishes_and_says_when_it_waits_too_long(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(purging, "_TRIES", 2)
+    vectors = FolderVectors(tmp_path)
+    await take_in(vectors, [an_entry("secret", SECRET)], cursor="1")
+    await vectors.remove(["secret"])
+
+    with another_owner(tmp_path), pytest.raises(Unavailable) as caught:
+        await vectors.purge()
+
+    assert caught.value.code == "vectors.unfinished"
+    await vectors.purge()
+    assert held(tmp_path) == []
+
+
+@contextmanager
+def reading(path: Path) -> Iterator[None]:
+    """Somebody whose question about the rows is under way."""
+    db = apsw.Connection(str(path))
+    db.execute("BEGIN")
+    db.execute("SELECT count(*) FROM vectors").fetchone()
+    yield
+    db.close()
+
+
+async def test_a_reader_who_keeps_the_log_is_told_and_purging_again_finishes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("canonry.adapters.vectors.rows._BUSY_MS", 50)
+    vectors = FolderVectors(tmp_path)
+    await take_in(vectors, [an_entry("secret", SECRET)])
+    with reading(tmp_path / "recall.db"):
+        await vectors.remove(["secret"])
+        with pytest.raises(Unavailable) as caught:
+            await vectors.purge()
+        assert await found(vectors, SECRET) == []
+
+    assert caught.value.code == "vectors.unfinished"
+    await vectors.purge()
+    assert held(tmp_path) == []
+
+
+async def test_what_a_killed_process_left_behind_goes_too(tmp_path: Path) -> None:
+    vectors = FolderVectors(tmp_path, waiting=0)
+    await take_in(vectors, many(3))
+    assert await vectors.tend(MODEL)
+    for name in ("recall-1-00000002.new", "recall-9-00000001.index"):
+        (tmp_path / name).write_bytes(traces(SECRET)[1])
+
+    await vectors.purge()
+
+    assert held(tmp_path) == []
+    assert [path.name for path in tmp_path.glob("*.index")] == ["recall-1-00000001.index"]
+
+
+async def test_without_an_index_there_is_nothing_to_purge(tmp_path: Path) -> None:
+    await FolderVectors(tmp_path / "recall").purge()
+
+    assert not (tmp_path / "recall").exists()
+
+
+async def test_a_batch_that_follows_another_cursor_is_not_taken_in(tmp_path: Path) -> None:
+    vectors = FolderVectors(tmp_path)
+    first = VectorBatch(model=MODEL, entries=many(1), cursor="1", follows="")
+    await vectors.apply(first)
+    await vectors.apply(replace(first, cursor="2", follows="1"))
+
+    for follows in ("", "1"):
+        with pytest.raises(Unavailable) as caught:
+            await vectors.apply(replace(first, entries=many(5), cursor="3", follows=follows))
+        assert caught.value.code == "vectors.moved"
+
+    assert await vectors.cursors() == {MODEL: "2"}
+    assert len(await found(vectors, unit(1.0))) == 1
+
+
+async def test_passages_about_an_entity_are_told_page_by_page(tmp_path: Path) -> None:
+    vectors = FolderVectors(tmp_path)
+    frodo = [
+        an_entry(name, unit(1.0), part=part, entities=("frodo",))
+        for name, part in (("b", 0), ("b", 1), ("a", 0), ("c", 0))
+    ]
+    await take_in(vectors, [*frodo, an_entry("d", unit(1.0), entities=("sam",))])
+
+    assert await vectors.about(MODEL, "frodo", limit=2) == ["a", "b"]
+    assert await vectors.about(MODEL, "frodo", after="b", limit=2) == ["c"]
+    assert await vectors.about(OTHER, "frodo", limit=2) == []

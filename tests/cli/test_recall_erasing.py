@@ -1,0 +1,74 @@
+"""Erasing on the command line reaches the index of meanings, in whatever state that is."""
+
+import asyncio
+import json
+from pathlib import Path
+
+from canonry.adapters.embedders import HashingEmbedder
+from canonry.adapters.vectors.rows import halves
+from canonry.ports.embedder import Purpose
+from tests.cli.run import canonry
+
+HASHING = {"CANONRY_RECALL_EMBEDDER": "hashing"}
+LINES = ("The hall is empty.", "Xanthippe took the letter.", "Then she left.")
+
+
+def told_and_indexed(folder: Path) -> tuple[Path, str]:
+    """A store with a story whose turns are indexed; the index, and the turn to erase."""
+    story = folder / "story.json"
+    story.write_text(json.dumps([{"speaker": "GM", "text": line} for line in LINES]))
+    data = folder / "data"
+    for words in (
+        ("import", "transcript", str(story), "--universe", "Home"),
+        ("rebuild", "--only", "vectors"),
+    ):
+        done = canonry(*words, "--data", str(data), environment=HASHING)
+        assert done.returncode == 0, done.stderr
+    export = canonry("export", "--data", str(data), environment=HASHING)
+    return data, turn_in(export.stdout)
+
+
+def turn_in(export: str) -> str:
+    """The id of the turn to erase."""
+    for line in export.splitlines()[1:-1]:
+        for part in json.loads(line)["parts"]:
+            thing = json.loads(part["payload"])
+            if thing.get("text") == LINES[1]:
+                return str(thing["id"])
+    raise AssertionError("the turn is not there")
+
+
+def erase(data: Path, turn: str, **environment: str) -> None:
+    done = canonry("erase", "--turn", turn, "--yes", "--data", str(data), environment=environment)
+    assert done.returncode == 0, done.stderr
+
+
+async def traces() -> list[bytes]:
+    """The vectors that the erased line went into, as they are kept."""
+    texts = [f"GM: {LINES[0]}\nGM: {LINES[1]}", f"GM: {LINES[1]}\nGM: {LINES[2]}"]
+    return [halves(each) for each in await HashingEmbedder().embed(texts, Purpose.PASSAGE)]
+
+
+def held(data: Path, secrets: list[bytes]) -> list[bool]:
+    files = [path.read_bytes() for path in (data / "recall").glob("recall*")]
+    return [any(secret in file for file in files) for secret in secrets]
+
+
+def test_the_index_forgets_although_no_embedder_is_set_any_more(tmp_path: Path) -> None:
+    secrets = asyncio.run(traces())
+    data, turn = told_and_indexed(tmp_path)
+    assert held(data, secrets) == [True, True]
+
+    erase(data, turn, CANONRY_RECALL_EMBEDDER="none")
+
+    assert held(data, secrets) == [False, False]
+
+
+def test_a_damaged_index_is_dropped_whole(tmp_path: Path) -> None:
+    data, turn = told_and_indexed(tmp_path)
+    index = data / "recall" / "recall.db"
+    index.write_bytes(b"no database at all, but maybe a secret" * 1000)
+
+    erase(data, turn, **HASHING)
+
+    assert not index.exists()

@@ -1,0 +1,103 @@
+"""Settings of recall: which model they name, where it comes from, and what a doctor tells of it."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from canonry.adapters.embedders import HashingEmbedder, OnnxEmbedder
+from canonry.bootstrap.recalling import embedder_for, origin_of
+from canonry.bootstrap.settings import Settings, load_settings
+from canonry.domain.errors import InvalidInput
+from canonry.ports.embedder import EmbeddingModel
+from tests.cli.run import SOURCE, canonry
+
+EXAMPLES = SOURCE.parent / "examples"
+E5 = {
+    "recall_model": "multilingual-e5-small",
+    "recall_dimensions": "384",
+    "recall_query_prefix": "query: ",
+    "recall_passage_prefix": "passage: ",
+}
+ENDPOINT = {**E5, "recall_embedder": "openai", "recall_url": "http://127.0.0.1:80/v1?key=secret"}
+HUB = {**E5, "recall_embedder": "hub"}
+
+
+def settings(**given: Any) -> Settings:
+    return load_settings(given, environment={})
+
+
+def model_of(one: Settings, model: EmbeddingModel | None = None) -> EmbeddingModel | None:
+    embedder = embedder_for(one, model)
+    return None if embedder is None else embedder.model
+
+
+@pytest.mark.parametrize("given", [ENDPOINT, HUB])
+def test_prefixes_are_part_of_the_model_and_an_older_one_can_still_be_asked(
+    given: dict[str, str],
+) -> None:
+    now = settings(**given)
+    before = replace(
+        now,
+        recall_model="another",
+        recall_dimensions=512.0,
+        recall_model_version="7",
+        recall_query_prefix=None,
+    )
+    older = model_of(before)
+
+    assert model_of(now) != model_of(replace(now, recall_query_prefix=None))
+    assert older is not None
+    assert older.version == '7 with prefixes ["", "passage: "]'
+    assert model_of(now, older) == older
+
+
+def test_the_models_on_this_machine_serve_until_another_one_is_ready() -> None:
+    onnx, hashing = settings(), settings(recall_embedder="hashing")
+
+    for now in (onnx, settings(**ENDPOINT), settings(**HUB)):
+        assert isinstance(embedder_for(now, model_of(hashing)), HashingEmbedder)
+        assert isinstance(embedder_for(now, model_of(onnx)), OnnxEmbedder)
+    assert model_of(onnx, model_of(settings(**HUB))) is None
+    assert model_of(settings(recall_embedder="none")) is None
+
+
+@pytest.mark.parametrize(
+    ("given", "origin"),
+    [
+        ({}, "sentence-transformers/all-MiniLM-L6-v2 (Apache-2.0), pinned by digest"),
+        ({"recall_embedder": "hashing"}, "likeness of spelling"),
+        (ENDPOINT, "the endpoint http://127.0.0.1:80/v1"),
+        (HUB, "the hub, fetched and run by fastembed"),
+        ({"recall_embedder": "none"}, "none"),
+    ],
+)
+def test_the_origin_of_a_model_is_told_without_secrets(given: dict[str, str], origin: str) -> None:
+    told = origin_of(settings(**given))
+
+    assert origin in told
+    assert "secret" not in told
+
+
+@pytest.mark.parametrize(
+    "url",
+    ["models/v1", "ftp://models/v1", "http://", "http://[", "http://a:99999999", "http://u:p@a"],
+)
+def test_an_address_that_cannot_be_asked_is_refused(url: str) -> None:
+    with pytest.raises(InvalidInput, match=r"recall\.url must be an http or https address"):
+        settings(**{**ENDPOINT, "recall_url": url})
+
+
+def test_the_doctor_names_the_model_its_size_its_version_and_its_origin(tmp_path: Path) -> None:
+    data = ("--data", str(tmp_path))
+    session = str(EXAMPLES / "session.json")
+    made = canonry("import", "transcript", session, "--universe", "Saltmere", *data)
+    assert made.returncode == 0, made.stderr
+
+    told = canonry("doctor", *data, "--json", environment={"CANONRY_RECALL_EMBEDDER": "hashing"})
+
+    store = json.loads(told.stdout)["store"]
+    assert store["recall_model"] == "hashing, version 1, 384 dimensions"
+    assert store["recall_model_origin"] == origin_of(settings(recall_embedder="hashing"))

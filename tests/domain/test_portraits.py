@@ -1,0 +1,74 @@
+"""Portraits: what an entity's snapshot says as one text, whatever fields it has."""
+
+from typing import Any
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from canonry.domain.entities import Entity
+from canonry.domain.entries import Made
+from canonry.domain.portraits import PORTRAIT_MAX, names_of, portrait
+from canonry.testing.things import an_entity, an_observation, ident
+from tests.domain.test_canon import a_commit, folded
+
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=20),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner),
+    max_leaves=12,
+)
+
+
+def an_observed(**fields: Any) -> Entity:
+    seen = an_observation("frodo", "seen", fields=fields)
+    entity = folded(a_commit(1, Made(thing=an_entity()), Made(thing=seen)))[ident("frodo")]
+    assert isinstance(entity, Entity)
+    return entity
+
+
+def test_names_come_first_then_prose_then_all_else_with_its_name_but_no_state() -> None:
+    entity = an_observed(
+        name="Frodo",
+        description="A hobbit.",
+        state_tags={"ring_bearer": True, "wounded": False},
+        **{"properties.aliases": ["Mr. Underhill"], "properties.home_town": "Hobbiton"},
+    )
+
+    assert portrait(entity).splitlines() == [
+        "Frodo (Mr. Underhill): character",
+        "A hobbit.",
+        "home town: Hobbiton",
+    ]
+    assert names_of(entity) == ("Frodo", "Mr. Underhill")
+
+
+def test_fields_of_any_toolset_are_told_without_a_prefix_or_with_one() -> None:
+    entity = an_observed(title="A guide", summary="How to begin.", amount=12.5, paid=True)
+
+    assert portrait(entity).splitlines() == [
+        "A guide: character",
+        "How to begin.",
+        "amount: 12.5",
+        "paid",
+    ]
+
+
+def test_nested_fields_are_told_in_one_line() -> None:
+    entity = an_observed(fields={"motto": "Hold fast", "rites": [{"day": "Durin"}], "old": False})
+
+    assert portrait(entity) == "fields: motto: Hold fast, rites: day: Durin"
+
+
+def test_what_nobody_looks_for_is_silent() -> None:
+    entity = an_observed(name="", version=3, _secret="x", owner=ident("sam"), digest="ab" * 32)
+
+    assert portrait(entity) == ""
+    assert names_of(entity) == ()
+
+
+@given(st.dictionaries(st.text(min_size=1, max_size=12), VALUES, max_size=6))
+def test_every_snapshot_has_one_portrait_of_a_bounded_length(fields: dict[str, Any]) -> None:
+    told = {name: value for name, value in fields.items() if name != "state_tags"}
+    entity = an_observed(name="long " * 9_000, **{k: v for k, v in told.items() if k != "name"})
+
+    assert len(portrait(entity)) <= PORTRAIT_MAX
+    assert portrait(entity) == portrait(entity)

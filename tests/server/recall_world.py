@@ -1,0 +1,163 @@
+"""A folder with a story of many turns, real servers on it, and how far its index is."""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+from canonry.adapters.vectors import FolderVectors
+from canonry.adapters.vectors.owner import owning
+from canonry.domain.errors import CanonryError
+from canonry.usecases.follow_log import LogCursor
+from tests.cli.run import canonry_process
+from tests.crash.stdio_client import Server, a_call, outcome
+
+LOOKS = 1500
+TURNS = 1500
+
+
+class World:
+    """Tells a story into a folder, asks servers on it, and looks at its index."""
+
+    def __init__(self, folder: Path) -> None:
+        self.data = folder / "data"
+        self._log = folder / "log"
+        self._calls = 0
+
+    @property
+    def index(self) -> Path:
+        """The file of the index."""
+        return self.data / "recall" / "recall.db"
+
+    def files(self) -> list[bytes]:
+        """What the files of the index hold."""
+        return [path.read_bytes() for path in self.index.parent.glob("recall*")]
+
+    @asynccontextmanager
+    async def server(self) -> AsyncIterator[Server]:
+        """A server, which is killed in the end."""
+        async with Server.running(self.data, self._log) as server:
+            yield server
+
+    @asynccontextmanager
+    async def nobody_indexing(self) -> AsyncIterator[None]:
+        """Keep every server from indexing; there must be none that indexes."""
+        with owning(self.data / "recall" / "indexing.lock") as owned:
+            assert owned
+            yield
+
+    async def call(self, server: Server, tool: str, agent: str, **arguments: Any) -> Any:
+        """What a tool answers."""
+        self._calls += 1
+        params = a_call(tool, agent, arguments, f"call {self._calls}")
+        return outcome({"result": await server.ask("tools/call", params)})
+
+    async def universe(self, server: Server, name: str) -> None:
+        """A write."""
+        await self.call(server, "neo4j_create_universe", "CanonKeeper", name=name)
+
+    async def found(self, server: Server, text: str) -> Any:
+        """The reply to a search among scenes."""
+        return outcome({"result": await server.ask("tools/call", self.asking(text))})
+
+    def asking(self, text: str) -> dict[str, Any]:
+        """The parameters of a search among scenes."""
+        self._calls += 1
+        asked = {"query_text": text, "collection": "scene_chunks", "filters": {}}
+        return a_call("qdrant_semantic_search", "Narrator", asked, f"call {self._calls}")
+
+    async def search(self, server: Server, text: str) -> tuple[Sequence[str], Sequence[str]]:
+        """What was found, as text, and what was degraded."""
+        found = await self.found(server, text)
+        return [json.dumps(each) for each in found["results"]], found["degraded"]
+
+    async def until_whole(self, server: Server, text: str) -> Sequence[str]:
+        """Search until nothing is degraded; what was found then."""
+        for _ in range(LOOKS):
+            texts, degraded = await self.search(server, text)
+            if not degraded:
+                return texts
+            await asyncio.sleep(0.05)
+        raise AssertionError("search stays degraded")
+
+    async def until_said(self, text: str) -> None:
+        """Wait until a server logged it."""
+        await self.until_true(lambda: text in self.log())
+
+    async def until_true(self, condition: Callable[[], bool]) -> None:
+        """Wait until something is so."""
+        for _ in range(LOOKS):
+            if condition():
+                return
+            await asyncio.sleep(0.05)
+        raise AssertionError("it never came to be")
+
+    async def models(self) -> Mapping[str, LogCursor]:
+        """The models whose vectors are kept, by name, and how far each is."""
+        vectors = FolderVectors(self.index.parent)
+        try:
+            kept = await vectors.cursors()
+        finally:
+            await vectors.close()
+        return {model.name: LogCursor.read(cursor) for model, cursor in kept.items()}
+
+    async def indexed(self) -> tuple[int, int, bool]:
+        """Vectors, commits read, and whether all had been read once."""
+        if not self.index.is_file():
+            return 0, 0, False
+        vectors = FolderVectors(self.index.parent)
+        try:
+            found = await vectors.status()
+        except CanonryError:
+            return 0, 0, False
+        finally:
+            await vectors.close()
+        cursors = [LogCursor.read(each.cursor) for each in found]
+        read = sum(sum(cursor.positions.values()) for cursor in cursors)
+        return sum(e.count for e in found), read, any(cursor.complete for cursor in cursors)
+
+    async def until(self, *, vectors: int = 0, commits: int = 0, complete: bool = False) -> int:
+        """Wait until the index is so far; the number of vectors in it then."""
+        for _ in range(LOOKS):
+            count, read, all_read = await self.indexed()
+            if count >= vectors and read >= commits and (all_read or not complete):
+                return count
+            await asyncio.sleep(0.05)
+        raise AssertionError("the index stays behind")
+
+    def told(self, turns: int = TURNS) -> None:
+        """Tell the story."""
+        self.tell("Home", *(f"The bell tolls {n} times." for n in range(turns)))
+
+    def tell(self, universe: str, *texts: str) -> None:
+        """Let a game master say something in a universe."""
+        said = [{"speaker": "GM", "text": text} for text in texts]
+        path = self.data.parent / f"{universe}.json"
+        path.write_text(json.dumps(said), encoding="utf-8")
+        done = canonry_process(
+            *("import", "transcript", str(path), "--universe", universe),
+            *("--data", str(self.data), "--durability", "normal"),
+        )
+        assert done.returncode == 0, done.stderr
+
+    def log(self) -> str:
+        """What the servers logged."""
+        return self._log.read_text(encoding="utf-8")
+
+    def facts(self) -> dict[str, Any]:
+        """What the doctor tells of the store."""
+        found: dict[str, Any] = self.doctor()["store"]
+        return found
+
+    def wrong(self) -> str:
+        """What the doctor finds wrong, and what helps."""
+        return json.dumps(self.doctor()["wrong"])
+
+    def doctor(self, **environment: str) -> dict[str, Any]:
+        """What the doctor tells."""
+        words = ("doctor", "--data", str(self.data), "--json")
+        done = canonry_process(*words, environment=environment)
+        found: dict[str, Any] = json.loads(done.stdout)
+        return found

@@ -1,0 +1,255 @@
+"""Faults of recall in real servers: search goes on by words, nothing is lost, all mends itself."""
+
+import asyncio
+import shutil
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import apsw
+import pytest
+
+from tests.adapters.embedders.endpoint import Said, an_endpoint
+from tests.cli.run import canonry_process
+from tests.crash.stdio_client import Server, outcome
+from tests.server.recall_world import LOOKS, World
+
+if sys.platform != "win32":
+    import resource
+
+pytestmark = [
+    pytest.mark.anyio,
+    pytest.mark.skipif(sys.platform == "win32", reason="asyncio pipes differ there"),
+]
+TURNS = 300
+ASKED = "bell tolls 77 times"
+HTML = b"<html>not what was asked for</html>"
+SHORT = b'{"data": [{"index": 0, "embedding": [1.0, 0.0]}]}'
+
+
+@pytest.fixture(scope="module")
+def story(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A story that nobody has embedded yet."""
+    told = World(tmp_path_factory.mktemp("story"))
+    told.told(TURNS)
+    return told.data
+
+
+@pytest.fixture
+def world(story: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> World:
+    """The story, which an endpoint, once it is there, embeds."""
+    shutil.copytree(story, tmp_path / "data")
+    given = {"EMBEDDER": "openai", "MODEL": "m", "DIMENSIONS": "3", "PATIENCE": "1"}
+    for name, value in given.items():
+        monkeypatch.setenv(f"CANONRY_RECALL_{name}", value)
+    return World(tmp_path)
+
+
+@pytest.fixture
+def endpoint(monkeypatch: pytest.MonkeyPatch) -> Iterator[Said]:
+    with an_endpoint() as said:
+        monkeypatch.setenv("CANONRY_RECALL_URL", said.url)
+        yield said
+
+
+async def goes_by_words(world: World, server: Server) -> None:
+    """Search finds by words and says that it was by words alone, and writes go on."""
+    texts, degraded = await world.search(server, ASKED)
+    await world.universe(server, "Another")
+    assert "tolls 77 times" in texts[0]
+    assert degraded == ["vectors"]
+
+
+async def test_an_endpoint_that_is_down_is_told_and_taken_up_when_it_is_there(
+    world: World, endpoint: Said, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with an_endpoint() as gone:
+        monkeypatch.setenv("CANONRY_RECALL_URL", gone.url)
+    async with world.server() as server:
+        await goes_by_words(world, server)
+        await world.until_said("does not answer")
+        told = str(world.doctor(CANONRY_RECALL_PATIENCE="100")["wrong"])
+        with an_endpoint(int(gone.url.split(":")[2].split("/")[0])):
+            await world.until(vectors=TURNS, complete=True)
+            assert await world.until_whole(server, ASKED)
+        assert world.log().count("not indexed by meaning") == 1
+
+    assert "the endpoint for embeddings does not answer" in told
+    assert "start the model" in told
+
+
+async def test_an_endpoint_that_never_answers_keeps_nobody_waiting(
+    world: World, endpoint: Said
+) -> None:
+    endpoint.open.clear()
+    async with world.server() as server:
+        await goes_by_words(world, server)
+        told = world.wrong()
+        endpoint.open.set()
+
+        assert await world.until_whole(server, ASKED)
+
+    assert "did not answer in time (1 s)" in told
+    assert "raise recall.patience" in told
+
+
+async def test_an_endpoint_that_is_slow_within_the_patience_is_waited_for(
+    world: World, endpoint: Said, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CANONRY_RECALL_PATIENCE", "100")
+    endpoint.open.clear()
+    async with world.server() as server:
+        server.send("tools/call", world.asking(ASKED))
+        await world.until_true(lambda: bool(endpoint.asked))
+        endpoint.open.set()
+        answer = await server.answer()
+
+    assert answer is not None
+    assert "vectors" not in outcome(answer)["degraded"]
+
+
+@pytest.mark.parametrize(("body", "told"), [(HTML, "not understood"), (SHORT, "dimensions")])
+async def test_rubbish_from_an_endpoint_is_told_and_the_truth_taken_up(
+    world: World, endpoint: Said, body: bytes, told: str
+) -> None:
+    endpoint.body = body
+    async with world.server() as server:
+        await goes_by_words(world, server)
+        await world.until_said("not indexed by meaning")
+        assert "endpoint for embeddings" in world.wrong()
+        endpoint.body = None
+
+        assert await world.until_whole(server, ASKED)
+        await world.until(vectors=TURNS, complete=True)
+
+
+def damage_bytes(file: Path) -> None:
+    """Another file's bytes in place of the index."""
+    file.write_bytes(b"no database at all" * 1000)
+
+
+def damage_inside(file: Path) -> None:
+    """A file that begins well and goes on badly."""
+    whole = file.read_bytes()
+    file.write_bytes(whole[:4096] + b"\x5a" * (len(whole) - 4096))
+
+
+def of_another_version(file: Path) -> None:
+    """The mark of a version that nobody has written yet."""
+    db = apsw.Connection(str(file))
+    db.execute("PRAGMA user_version = 99")
+    db.close()
+
+
+@pytest.mark.parametrize("harm", [damage_bytes, damage_inside, of_another_version])
+async def test_a_damaged_index_is_dropped_by_rebuild_and_made_anew_by_the_running_server(
+    world: World, endpoint: Said, harm: object
+) -> None:
+    done = canonry_process("rebuild", "--only", "vectors", "--data", str(world.data))
+    assert done.returncode == 0, done.stderr
+    for beside in world.index.parent.glob("recall.db-*"):
+        beside.unlink()
+    assert callable(harm)
+    harm(world.index)
+
+    async with world.server() as server:
+        await goes_by_words(world, server)
+        assert "--only vectors" in world.wrong()
+
+        mended = canonry_process("rebuild", "--data", str(world.data))
+
+        assert "dropped the damaged index" in mended.stdout
+        await world.until(vectors=TURNS, complete=True)
+        assert await world.until_whole(server, ASKED)
+    assert world.wrong() == "[]"
+
+
+async def test_an_index_that_is_dropped_under_an_idle_server_is_made_anew(
+    world: World, endpoint: Said
+) -> None:
+    async with world.server() as server:
+        await world.search(server, ASKED)
+        await world.until(vectors=TURNS, complete=True)
+        for path in world.index.parent.glob("recall*"):
+            path.unlink()
+
+        await world.until(vectors=TURNS, complete=True)
+        assert await world.until_whole(server, ASKED)
+
+
+async def test_the_old_index_serves_and_follows_until_another_model_has_seen_everything(
+    world: World, endpoint: Said, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CANONRY_RECALL_EMBEDDER", "hashing")
+    done = canonry_process("rebuild", "--only", "vectors", "--data", str(world.data))
+    assert done.returncode == 0, done.stderr
+    before = sum((await world.models())["hashing"].positions.values())
+    world.tell("Away", "A comet strikes the mill.")
+    monkeypatch.setenv("CANONRY_RECALL_EMBEDDER", "openai")
+    endpoint.open.clear()
+
+    async with world.server() as server:
+        found = await world.found(server, "the comet strikes a mill")
+        await world.until(commits=before + 1)
+        assert "comet" in found["results"][0]["text"]
+        assert found["results"][0]["why"]["by"] == "both"
+        assert found["degraded"] == []
+        assert list(await world.models()) == ["hashing"]
+        endpoint.open.set()
+
+        for _ in range(LOOKS):
+            if list(await world.models()) == ["m"]:
+                break
+            await asyncio.sleep(0.05)
+        assert await world.until_whole(server, ASKED)
+    assert (await world.models())["m"].complete
+
+
+async def test_killed_while_indexing_the_next_server_goes_on_there(
+    world: World, endpoint: Said
+) -> None:
+    endpoint.open.clear()
+    async with world.server() as server:
+        endpoint.let_through = 9  # the first step makes eight requests, the second one two
+        await world.universe(server, "Another")
+        before = await world.until(vectors=1)
+        await goes_by_words(world, server)
+    assert TURNS / 2 < before < TURNS
+
+    endpoint.asked.clear()
+    endpoint.open.set()
+    async with world.server() as server:
+        await world.universe(server, "Yet another")
+        await world.until(vectors=TURNS, complete=True)
+        assert await world.until_whole(server, ASKED)
+
+    again = {text for asked in endpoint.asked for text in asked["input"]}
+    assert len(again) < TURNS / 2, "what was kept is not embedded again"
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="other limits, if any")
+async def test_a_full_disk_stops_the_index_alone_until_there_is_room(
+    world: World, endpoint: Said, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CANONRY_RECALL_DIMENSIONS", "4096")
+    monkeypatch.setenv("CANONRY_RECALL_PATIENCE", "100")
+    endpoint.dimensions = 4096
+    room = (world.data / "canon.db").stat().st_size + 500_000
+    async with world.server() as server:
+        pid = server._process.pid
+        _, most = resource.prlimit(pid, resource.RLIMIT_FSIZE)
+        resource.prlimit(pid, resource.RLIMIT_FSIZE, (room, most))
+
+        texts, _ = await world.search(server, ASKED)
+        await world.until_said("not indexed by meaning")
+        await world.universe(server, "Another")
+
+        assert any("tolls 77 times" in text for text in texts)
+        assert "make room" in world.log()
+        assert "are not indexed by meaning yet" in str(world.doctor()["hints"])
+        before, _, _ = await world.indexed()
+        assert before < TURNS
+
+        resource.prlimit(pid, resource.RLIMIT_FSIZE, (most, most))
+        await world.until(vectors=TURNS, complete=True)
+        assert await world.until_whole(server, ASKED)

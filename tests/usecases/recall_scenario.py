@@ -1,0 +1,106 @@
+"""Recall scenarios: a world, and recall over it by embedders that note what they are given."""
+
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from typing_extensions import override
+
+from canonry.adapters.embedders import HashingEmbedder
+from canonry.adapters.vectors import FolderVectors
+from canonry.domain.errors import Unavailable
+from canonry.domain.passages import Collection
+from canonry.ports.embedder import Embedder, EmbeddingModel, Purpose, Vector
+from canonry.ports.views.text import TextQuery
+from canonry.testing.things import MIDDLE_EARTH, a_turn
+from canonry.testing.worlds import HandClock
+from canonry.usecases.index_passages import PassageIndexer
+from canonry.usecases.recall import Engines, Recall
+from tests.usecases.stage import Stage, a_stage
+
+SCENES = TextQuery(collection=Collection.SCENES, text="", spaces=frozenset((MIDDLE_EARTH,)))
+
+
+class Noting(Embedder):
+    """Hashes, notes what it was given, and is away when it is told to."""
+
+    def __init__(self, dimensions: int = 384) -> None:
+        self._hashing = HashingEmbedder(dimensions)
+        self.texts: list[str] = []
+        self.away = False
+
+    @property
+    @override
+    def model(self) -> EmbeddingModel:
+        return self._hashing.model
+
+    @override
+    async def embed(self, texts: Sequence[str], purpose: Purpose) -> Sequence[Vector]:
+        if self.away:
+            raise Unavailable("embedder.unavailable", "the model is away")
+        if purpose is Purpose.PASSAGE:
+            self.texts += texts
+        return await self._hashing.embed(texts, purpose)
+
+    @override
+    async def close(self) -> None:
+        return
+
+
+@dataclass
+class Scenario:
+    """A world, and recall over it with as many embedders as there are sizes of vectors."""
+
+    stage: Stage
+    folder: Path
+    clock: HandClock = field(default_factory=HandClock)
+    embedders: dict[int, Noting] = field(default_factory=dict)
+    opened: list[Recall] = field(default_factory=list)
+
+    def recall(self, dimensions: int = 384) -> Recall:
+        """As a process sees it that was started with an embedder of so many dimensions."""
+
+        def embedder(model: EmbeddingModel | None) -> Embedder | None:
+            size = dimensions if model is None else model.dimensions
+            return self.embedders.setdefault(size, Noting(size))
+
+        canon = self.stage.canon
+        recall = Recall(
+            Engines(embedder=embedder, vectors=lambda: FolderVectors(self.folder)),
+            ledger=canon.ledger,
+            state=canon.state,
+            documents=canon.documents,
+            clock=self.clock,
+        )
+        self.opened.append(recall)
+        return recall
+
+    async def say(self, *texts: str, start: int = 1) -> None:
+        """Turns of the scene, in one commit."""
+        turns = [a_turn(text, index=start + number, text=text) for number, text in enumerate(texts)]
+        await self.stage.make(*turns)
+
+
+@asynccontextmanager
+async def a_scenario(folder: Path) -> AsyncIterator[Scenario]:
+    """A scenario whose recalls are closed in the end."""
+    made = Scenario(stage=await a_stage(), folder=folder / "recall")
+    yield made
+    for recall in made.opened:
+        await recall.close()
+
+
+async def index(recall: Recall, things: int = 256) -> int:
+    """Index all that there is; the number of vectors made."""
+    indexer, made = PassageIndexer(recall, things=things), 0
+    while True:
+        done = await indexer.step()
+        made += done.vectors
+        if done.idle:
+            return made
+
+
+async def found(recall: Recall, text: str, query: TextQuery = SCENES) -> list[str]:
+    """The ids that a search finds, nearest first."""
+    return [thing_id for thing_id, _ in await recall.search(text, query)]

@@ -1,0 +1,220 @@
+"""What changes under an index: the model, the names of who speaks, and the index itself."""
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from canonry.domain.commits import Position
+from canonry.domain.entries import EntitiesMerged, EntitiesUnmerged, Erased
+from canonry.domain.errors import Unavailable
+from canonry.domain.ids import EntityId
+from canonry.domain.scenes import Speaker
+from canonry.domain.vocabularies.narrative_fields import NAME
+from canonry.testing.things import MIDDLE_EARTH, a_memory, a_turn, an_observation, ident
+from canonry.usecases.follow_log import LogCursor
+from canonry.usecases.index_passages import PassageIndexer, drop_index, forget_passages
+from canonry.usecases.recall import Recall
+from tests.usecases.recall_scenario import Scenario, a_scenario, found, index
+from tests.usecases.stage import id_of
+
+pytestmark = pytest.mark.anyio
+
+DRAGON, DAWN = "The dragon sleeps on gold.", "We sail at dawn."
+
+
+@pytest.fixture
+async def world(tmp_path: Path) -> AsyncIterator[Scenario]:
+    async with a_scenario(tmp_path) as made:
+        yield made
+
+
+async def positions(recall: Recall) -> dict[int, int]:
+    """How far the index of each model is, by its dimensions."""
+    cursors = await (await recall.opened()).vectors.cursors()
+    return {
+        model.dimensions: LogCursor.read(cursor).at(MIDDLE_EARTH)
+        for model, cursor in cursors.items()
+    }
+
+
+async def head(world: Scenario) -> int:
+    return await world.stage.canon.ledger.head(MIDDLE_EARTH)
+
+
+async def test_the_old_index_follows_while_another_model_embeds_everything(
+    world: Scenario,
+) -> None:
+    await world.say(DRAGON)
+    await index(world.recall(384))
+    indexer = PassageIndexer(world.recall(64), things=1)
+    await indexer.step()
+
+    await world.say(DAWN, start=2)
+    await indexer.step()
+
+    reader = world.recall(64)
+    assert await positions(reader) == {384: await head(world), 64: 2}
+    made = len(world.embedders[384].texts)
+    assert (await found(reader, "we sail at dawn"))[0] == ident(DAWN)
+    assert reader.behind == 0
+    assert len(world.embedders[384].texts) == made, "it was in the index already"
+
+
+async def test_after_a_kill_both_models_go_on_where_they_were(world: Scenario) -> None:
+    await world.say(DRAGON)
+    await index(world.recall(384))
+    await PassageIndexer(world.recall(64), things=1).step()
+    await world.say(DAWN, start=2)
+
+    killed, recall = world.recall(64), world.recall(64)
+    await PassageIndexer(killed, things=1).step()
+    await index(recall)
+
+    assert world.embedders[384].texts.count(f"GM: {DRAGON}\nGM: {DAWN}") == 1
+    assert world.embedders[64].texts.count(f"GM: {DRAGON}\nGM: {DAWN}") == 1
+    assert await positions(recall) == {64: await head(world)}
+    assert (await found(recall, "we sail at dawn"))[0] == ident(DAWN)
+
+
+async def test_an_old_model_that_is_away_hinders_no_new_one(world: Scenario) -> None:
+    await world.say(DRAGON)
+    await index(world.recall(384))
+    world.embedders[384].away = True
+    await world.say(DAWN, start=2)
+
+    recall = world.recall(64)
+    await index(recall)
+
+    assert (await found(recall, "we sail at dawn"))[0] == ident(DAWN)
+    assert await positions(recall) == {64: await head(world)}
+
+
+async def conversation(world: Scenario) -> None:
+    """Strider speaks, somebody answers, and Strider remembers it; Aragorn is somebody else."""
+    strider = await world.stage.entity("Strider")
+    await world.stage.entity("Aragorn")
+    await world.stage.make(
+        a_turn("one", index=1, text="Follow me.", speaker=Speaker.ENTITY, entity_id=strider),
+        a_turn("two", index=2, text="Where to?"),
+        a_turn("three", index=3, text="Wait."),
+        a_memory("mind", entity="x", entity_id=strider, text="They followed."),
+    )
+
+
+BEARING = {"GM: scene/turn\n{}: Follow me.", "{}: Follow me.\nGM: Where to?", "{}: They followed."}
+
+
+def told_with(name: str, texts: list[str]) -> set[str]:
+    """Those of the texts that bear the name as that of the speaker or the owner."""
+    return {text.replace(name, "{}") for text in texts if f"{name}: " in text}
+
+
+async def test_an_entity_with_another_name_has_its_passages_embedded_anew(
+    world: Scenario,
+) -> None:
+    await conversation(world)
+    recall = world.recall()
+    await index(recall)
+    texts = world.embedders[384].texts
+    assert told_with("Strider", texts) >= BEARING
+    texts.clear()
+
+    await world.stage.make(
+        an_observation(
+            "Strider",
+            "crowned",
+            entity_id=EntityId(id_of("Strider")),
+            fields={NAME: "Elessar"},
+            correction=True,
+        )
+    )
+    for _ in range(30):  # as many lives as steps: each goes on where the one before was killed
+        await PassageIndexer(world.recall(), things=1).step()
+
+    assert told_with("Elessar", texts) >= BEARING
+    assert not any("GM: Wait." in text for text in texts)
+    assert ident("one") in (await found(recall, "Elessar: Follow me."))[:2]
+
+
+async def test_a_merge_names_the_one_that_answers_for_both_until_it_is_taken_back(
+    world: Scenario,
+) -> None:
+    await conversation(world)
+    await index(world.recall())
+    texts = world.embedders[384].texts
+    texts.clear()
+    kept, merged = EntityId(id_of("Aragorn")), EntityId(id_of("Strider"))
+
+    await world.stage.scribe.write(
+        EntitiesMerged(kept=kept, merged=merged, members=(), reason="the same")
+    )
+    await index(world.recall())
+    assert told_with("Aragorn", texts) >= BEARING
+    texts.clear()
+
+    await world.stage.scribe.write(
+        EntitiesUnmerged(kept=kept, separated=merged, remaining=(), reason="not the same")
+    )
+    await index(world.recall())
+    assert told_with("Strider", texts) >= BEARING
+
+
+async def test_whoever_begins_anew_embeds_nothing_twice_for_an_old_change_of_name(
+    world: Scenario,
+) -> None:
+    await conversation(world)
+    kept, merged = EntityId(id_of("Aragorn")), EntityId(id_of("Strider"))
+    await world.stage.scribe.write(
+        EntitiesMerged(kept=kept, merged=merged, members=(), reason="the same")
+    )
+
+    await index(world.recall(), things=2)
+
+    assert world.embedders[384].texts.count("GM: scene/turn\nAragorn: Follow me.") == 1
+
+
+async def test_an_index_that_was_dropped_meanwhile_is_made_anew_and_not_half(
+    world: Scenario,
+) -> None:
+    await world.say(DRAGON)
+    indexer = PassageIndexer(world.recall())
+    while not (await indexer.step()).idle:
+        pass
+    await drop_index(world.recall())
+    await world.say(DAWN, start=2)
+
+    with pytest.raises(Unavailable) as caught:
+        await indexer.step()
+    assert caught.value.code == "vectors.moved"
+    while not (await indexer.step()).idle:
+        pass
+
+    recall = world.recall()
+    assert set(await found(recall, "dragon dawn")) >= {ident(DRAGON), ident(DAWN)}
+    assert recall.behind == 0
+    assert await positions(recall) == {384: await head(world)}
+
+
+async def test_what_is_forgotten_takes_the_turn_after_it_along_until_it_is_embedded_anew(
+    world: Scenario,
+) -> None:
+    await world.say("Xanthippe took the letter.", "Then she left.", "And so on.")
+    recall = world.recall()
+    await index(recall)
+    gone = ident("Xanthippe took the letter.")
+    await world.stage.scribe.write(Erased(targets=(gone,), reason="asked"))
+
+    vectors, position = (await recall.opened()).vectors, Position(await head(world))
+    await forget_passages(vectors, recall.documents, MIDDLE_EARTH, (gone,), erased_at=position)
+
+    (status,) = await vectors.status()
+    assert status.count == 2  # the scene's first turn and the last one
+    await index(recall)
+    (status,) = await vectors.status()
+    assert status.count == 3
+    assert "GM: Then she left." in world.embedders[384].texts
+
+    await forget_passages(vectors, recall.documents, MIDDLE_EARTH, (gone,), erased_at=position)
+    (status,) = await vectors.status()
+    assert status.count == 3, "the indexer knows already, and would not do it again"

@@ -1,0 +1,124 @@
+"""Canon by meaning: the index follows what is retconned, merged and erased, and begins anew."""
+
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from canonry.adapters.embedders import HashingEmbedder
+from canonry.adapters.vectors import FolderVectors
+from canonry.domain.encoding import decode_json, encode_json
+from canonry.domain.entries import EntitiesMerged, Erased, FactRetconned
+from canonry.domain.ids import EntityId, FactId
+from canonry.domain.passages import Collection
+from canonry.ports.views.text import TextQuery
+from canonry.ports.views.vectors import VectorBatch
+from canonry.testing.things import MIDDLE_EARTH, a_fact, an_axiom, an_event, ident
+from canonry.testing.worlds import HandClock
+from canonry.usecases.follow_log import LogCursor
+from canonry.usecases.index_passages import PassageIndexer
+from canonry.usecases.recall import Engines, Recall
+from canonry.usecases.search_canon import CanonKind, find_canon
+from tests.usecases.stage import Stage, a_stage, id_of
+
+pytestmark = pytest.mark.anyio
+
+HERE = frozenset((MIDDLE_EARTH,))
+KINDS = frozenset(CanonKind)
+
+
+@pytest.fixture
+async def stage() -> Stage:
+    return await a_stage()
+
+
+@pytest.fixture
+async def recall(stage: Stage, tmp_path: Path) -> AsyncIterator[Recall]:
+    canon, embedder = stage.canon, HashingEmbedder()
+    made = Recall(
+        Engines(embedder=lambda _: embedder, vectors=lambda: FolderVectors(tmp_path)),
+        ledger=canon.ledger,
+        state=canon.state,
+        documents=canon.documents,
+        clock=HandClock(),
+    )
+    yield made
+    await made.close()
+
+
+async def index(recall: Recall) -> int:
+    """Index all that there is; the number of vectors made."""
+    indexer, made = PassageIndexer(recall), 0
+    while True:
+        done = await indexer.step()
+        made += done.vectors
+        if done.commits == 0:
+            return made
+
+
+async def near(recall: Recall, text: str, collection: Collection) -> set[str]:
+    query = TextQuery(collection=collection, text="", spaces=HERE, limit=50)
+    return {thing_id for thing_id, _ in await recall.search(text, query)}
+
+
+async def test_entities_facts_and_lore_are_found_by_meaning(stage: Stage, recall: Recall) -> None:
+    frodo = await stage.entity("Frodo")
+    await stage.make(
+        a_fact("f", statement="The beacon is lit"),
+        an_event("e", title="The beacon falls"),
+        an_axiom("a", statement="A beacon answers a beacon"),
+    )
+    await index(recall)
+    canon = replace(stage.canon, recall=recall)
+
+    found = await find_canon(canon, HERE, "the beacons are lit", KINDS, limit=10)
+
+    ids = {hit.passage.id for hit in found.hits}
+    assert {ident("f"), ident("e"), ident("a")} <= ids
+    assert found.degraded == ()
+    assert all(hit.why.similarity > 0 for hit in found.hits if hit.passage.id == ident("f"))
+    assert await near(recall, "Frodo", Collection.ENTITIES) == {frodo}
+
+
+async def test_what_was_retconned_or_erased_leaves_the_index(stage: Stage, recall: Recall) -> None:
+    await stage.make(a_fact("wrong", statement="The beacon is lit"), a_fact("gone"))
+    await index(recall)
+    assert await near(recall, "beacon", Collection.FACTS) == {ident("wrong"), ident("gone")}
+
+    await stage.scribe.write(
+        FactRetconned(fact_id=FactId(ident("wrong")), replaced_by=None, reason="a slip"),
+        Erased(targets=(ident("gone"),), reason="a right"),
+    )
+
+    assert await near(recall, "beacon", Collection.FACTS) == set()
+    await index(recall)
+    assert await near(recall, "beacon", Collection.FACTS) == set()
+    (status,) = await (await recall.opened()).vectors.status()
+    assert status.count == await index(recall) + 1  # the turn that the stage begins with
+
+
+async def test_a_merge_shows_the_entity_that_both_became(stage: Stage, recall: Recall) -> None:
+    await stage.entity("Frodo")
+    await stage.entity("Underhill")
+    await index(recall)
+    kept, merged = EntityId(id_of("Frodo")), EntityId(id_of("Underhill"))
+    await stage.scribe.write(EntitiesMerged(kept=kept, merged=merged, members=(), reason="same"))
+    canon = replace(stage.canon, recall=recall)
+
+    for name in ("Underhill", "Frodo"):
+        found = await find_canon(canon, HERE, name, KINDS, limit=10)
+        assert [hit.passage.id for hit in found.hits] == [kept]
+
+
+async def test_an_index_of_other_passages_begins_anew(stage: Stage, recall: Recall) -> None:
+    await stage.make(a_fact("f", statement="The beacon is lit"))
+    made = await index(recall)
+    opened = await recall.opened()
+    (status,) = await opened.vectors.status()
+    older = {**decode_json(status.cursor.encode()), "passages": 1}
+    cursor = encode_json(older).decode()
+    await opened.vectors.apply(VectorBatch(model=opened.embedder.model, cursor=cursor))
+
+    assert LogCursor.read(cursor) == LogCursor()
+    assert await index(recall) == made
