@@ -47,7 +47,7 @@ class Readers:
         self._vfs = vfs
         self._deadline = deadline
         self._watch = _Watch()
-        self._inline = self._open(self._watch)
+        self._inline = self._open(self._watch, mapped=True)
         self._idle: SimpleQueue[tuple[apsw.Connection, _Watch]] = SimpleQueue()
         self._opened: list[apsw.Connection] = [self._inline]
         self._pool = ThreadPoolExecutor(_THREADS, thread_name_prefix="canonry-read")
@@ -101,8 +101,8 @@ class Readers:
             return db, watch
         return self._idle.get()
 
-    def _open(self, watch: _Watch) -> apsw.Connection:
-        db = connect(self._path, vfs=self._vfs)
+    def _open(self, watch: _Watch, *, mapped: bool = False) -> apsw.Connection:
+        db = connect(self._path, vfs=self._vfs, mapped=mapped)
         db.set_progress_handler(watch, _STEPS)
         return db
 
