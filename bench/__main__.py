@@ -18,6 +18,7 @@ SECTIONS = {
     "search": "searching passages as spaces and stores grow",
     "vectors": "the index of vectors against exact search",
     "indexing": "writers while passages are indexed by the default model",
+    "catalog": "a large catalog: four questions and filling it",
 }
 
 

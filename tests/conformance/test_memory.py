@@ -6,6 +6,7 @@ from canonry.adapters.memory import MemoryBlobs
 from canonry.bootstrap.compose import compose_memory
 from canonry.testing.conformance import (
     BlobsContract,
+    CatalogContract,
     DocumentsContract,
     LedgerContract,
     StateContract,
@@ -40,6 +41,10 @@ class TestMemoryState(OnMemory, StateContract):
 
 
 class TestMemoryDocuments(OnMemory, DocumentsContract):
+    pass
+
+
+class TestMemoryCatalog(OnMemory, CatalogContract):
     pass
 
 

@@ -10,6 +10,7 @@ from canonry.adapters.sqlite import Durability
 from canonry.testing.conformance import (
     Backend,
     BlobsContract,
+    CatalogContract,
     DocumentsContract,
     DurabilityContract,
     DurableBlobsContract,
@@ -71,6 +72,10 @@ class TestSqliteState(OnSqlite, StateContract):
 
 
 class TestSqliteDocuments(OnSqlite, DocumentsContract):
+    pass
+
+
+class TestSqliteCatalog(OnSqlite, CatalogContract):
     pass
 
 

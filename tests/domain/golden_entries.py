@@ -22,6 +22,7 @@ from canonry.domain.entries import (
     SceneDated,
     SceneMoved,
     SceneNoted,
+    SpaceRevised,
     StoryMoved,
 )
 from canonry.domain.facts import AxiomDomain, Constraint, FactType
@@ -137,6 +138,7 @@ def golden_entries() -> tuple[Entry, ...]:
     decision = a_decision(conflicts=(one,), canonical_id=two, made=(two,), score=0.25)
     return (
         *_things(),
+        SpaceRevised(space_id=SpaceId(one), name="n", description="d", properties=WORDS),
         EntityRetconned(entity_id=EntityId(one), replaced_by=EntityId(two), reason="r"),
         EntitiesMerged(
             kept=EntityId(one), merged=EntityId(two), members=(EntityId(ident("x")),), reason="r"

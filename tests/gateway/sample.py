@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from canonry.adapters.memory import (
+    MemoryCatalog,
     MemoryDocuments,
     MemoryLedger,
     MemoryState,
@@ -265,6 +266,7 @@ def a_canon(clock: Clock | None = None) -> Canon:
         state=MemoryState(store),
         documents=MemoryDocuments(store),
         text=MemoryText(store),
+        catalog=MemoryCatalog(store),
         clock=clock,
         identities=identities,
         policy=Policy(),

@@ -1,6 +1,7 @@
 """Compose a canon from concrete parts."""
 
 from canonry.adapters.memory import (
+    MemoryCatalog,
     MemoryDocuments,
     MemoryLedger,
     MemoryState,
@@ -29,6 +30,7 @@ def compose_memory(
         state=MemoryState(store),
         documents=MemoryDocuments(store),
         text=MemoryText(store),
+        catalog=MemoryCatalog(store),
         clock=the_clock,
         identities=the_identities,
         policy=policy or Policy(),

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from canonry.adapters.folder import FolderBlobs
 from canonry.adapters.readers import LocalReader
-from canonry.adapters.sqlite import Durability, SqliteUpkeep, open_store
+from canonry.adapters.sqlite import Durability, SqliteUpkeep, open_sealed, open_store
 from canonry.adapters.system import SystemClock, SystemIdentities
 from canonry.domain.policy import Policy
 from canonry.ports.records.blobs import Blobs
@@ -15,6 +15,14 @@ from canonry.ports.world import Clock, Identities
 from canonry.usecases.canon import Canon
 
 BLOBS = "blobs"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sealed:
+    """A store that is open for reading; whoever opened it awaits `close`."""
+
+    canon: Canon
+    close: Callable[[], Awaitable[None]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,6 +66,7 @@ async def open_embedded(
         state=store.state,
         documents=store.documents,
         text=store.text,
+        catalog=store.catalog,
         clock=the_clock,
         identities=the_identities,
         policy=policy or Policy(),
@@ -71,3 +80,26 @@ async def open_embedded(
         clock=the_clock,
     )
     return Embedded(canon=canon, blobs=blobs, upkeep=upkeep, close=store.close)
+
+
+async def open_embedded_sealed(folder: Path, *, policy: Policy | None = None) -> Sealed:
+    """Open the store in `folder`, which must be there and of this version, without a trace.
+
+    Raises:
+        NotFound: `store.absent`.
+        BrokenInvariant: `store.not-canonry`, `store.newer`, `store.older` or `store.corrupt`.
+        Unavailable: the folder or its disk cannot be used; the code says why.
+    """
+    store = await open_sealed(folder, blobs=FolderBlobs(folder / BLOBS, syncs=False))
+    canon = Canon(
+        ledger=store.ledger,
+        state=store.state,
+        documents=store.documents,
+        text=store.text,
+        catalog=store.catalog,
+        clock=SystemClock(),
+        identities=SystemIdentities(),
+        policy=policy or Policy(),
+        reader=LocalReader(),
+    )
+    return Sealed(canon=canon, close=store.close)

@@ -13,7 +13,7 @@ from canonry.gateway.audit import Audit, Record
 from canonry.gateway.call import Gateway, GatewaySettings
 from canonry.gateway.limits import Limits
 from canonry.gateway.principal import Principal, is_name
-from canonry.gateway.tool import Toolset
+from canonry.gateway.tool import ANYONE, Toolset
 from canonry.usecases.canon import Canon
 
 
@@ -69,7 +69,10 @@ def principal_for(settings: Settings) -> Principal:
 
 def advice_on(settings: Settings, toolsets: Iterable[Toolset]) -> str | None:
     """What an operator should know before serving: why every call would be refused, or None."""
-    known = sorted(frozenset().union(*(each.agent_types for each in toolsets)))
+    toolsets = tuple(toolsets)
+    known = sorted(frozenset().union(*(each.agent_types for each in toolsets)) - ANYONE)
+    if all(each.default_agent_type or each.agent_types >= ANYONE for each in toolsets):
+        return None
     if settings.agent_type is None:
         if settings.trust_meta or settings.auth_issuer is not None:
             return None

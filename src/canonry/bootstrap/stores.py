@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from canonry.bootstrap.recalling import recall_for
 from canonry.bootstrap.settings import Settings
-from canonry.domain.errors import NotFound
+from canonry.domain.errors import BrokenInvariant, NotFound
 from canonry.ports.views.upkeep import Upkeep
 from canonry.usecases.canon import Canon
 
@@ -38,6 +38,24 @@ async def open_store(settings: Settings) -> Store:
 
         return Store(canon=compose_memory(policy=settings.policy), close=_nothing)
     return await open_kept_store(settings)
+
+
+async def open_sealed_store(settings: Settings) -> Store:
+    """The store to serve where every toolset only reads: it is made or brought up first.
+
+    Raises:
+        CanonryError: whatever the backend says of a folder that it cannot open.
+    """
+    from canonry.bootstrap.embedded import open_embedded_sealed  # noqa: PLC0415 - as below
+
+    try:
+        opened = await open_embedded_sealed(settings.data, policy=settings.policy)
+    except (NotFound, BrokenInvariant) as error:
+        if error.code not in {"store.absent", "store.older"}:
+            raise
+        await (await open_kept_store(settings)).close()
+        opened = await open_embedded_sealed(settings.data, policy=settings.policy)
+    return Store(canon=opened.canon, close=opened.close)
 
 
 async def open_kept_store(settings: Settings, *, existing: bool = False) -> KeptStore:

@@ -11,7 +11,11 @@ from canonry.gateway.face import Face
 if TYPE_CHECKING:
     from canonry.gateway.tool import Toolset
 
-TOOLSETS: Final = {"narrative": "canonry.toolsets.narrative:NARRATIVE"}
+TOOLSETS: Final = {
+    "narrative": "canonry.toolsets.narrative:NARRATIVE",
+    "catalog": "canonry.toolsets.catalog:CATALOG",
+    "operator": "canonry.toolsets.operator:OPERATOR",
+}
 """Name to the module and attribute that holds the toolset; the module's `FACE` is its face."""
 
 

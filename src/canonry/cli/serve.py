@@ -91,14 +91,18 @@ async def _open(settings: Settings) -> "Opened":
             gateway_for,
             principal_for,
         )
-        from canonry.bootstrap.stores import open_store  # noqa: PLC0415 - as above
+        from canonry.bootstrap.stores import (  # noqa: PLC0415 - as above
+            open_sealed_store,
+            open_store,
+        )
         from canonry.server.opening import Opened  # noqa: PLC0415 - loads the SDK
 
         toolsets = load_toolsets(settings.toolsets)
     principal = principal_for(settings)
     if (advice := advice_on(settings, toolsets)) is not None:
         notice(advice)
-    store = await open_store(settings)
+    only_reads = all(each.sealed for each in toolsets) and not settings.memory
+    store = await (open_sealed_store(settings) if only_reads else open_store(settings))
     recall, close = store.canon.recall, store.close
     if recall is not None:
         indexing = BackgroundIndexing(store.canon, recall, recall_folder(settings), notice)

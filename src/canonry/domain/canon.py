@@ -31,6 +31,7 @@ from canonry.domain.entries import (
     SceneDated,
     SceneMoved,
     SceneNoted,
+    SpaceRevised,
     StoryMoved,
     Thing,
     Tombstone,
@@ -47,6 +48,7 @@ from canonry.domain.relations import Relation
 from canonry.domain.revising import revised
 from canonry.domain.scenes import Scene, SceneStatus, Story, StoryStatus, Turn
 from canonry.domain.snapshots import join, join_all
+from canonry.domain.spaces import Space
 from canonry.domain.vocabularies.narrative_fields import policy_of
 
 
@@ -108,7 +110,7 @@ def ids_of(entry: Entry) -> tuple[str, ...]:  # noqa: C901, PLR0911, PLR0912 - o
     match entry:
         case Made(thing=thing):
             return (thing.id, *_context(thing))
-        case EntityRetconned(entity_id=thing_id):
+        case SpaceRevised(space_id=thing_id) | EntityRetconned(entity_id=thing_id):
             return (thing_id,)
         case EntitiesMerged():
             return (entry.kept, entry.merged, *entry.members)
@@ -164,6 +166,8 @@ def _apply(folding: _Folding, entry: Entry) -> None:  # noqa: C901, PLR0912 - on
     match entry:
         case Made(thing=thing):
             _make(folding, thing)
+        case SpaceRevised():
+            _revise_space(folding, entry)
         case EntityRetconned() | RelationRetconned() | FactRetconned() | EventRetconned():
             _retcon(folding, entry)
         case EntitiesMerged():
@@ -278,6 +282,16 @@ def _retcon(
             folding.change(fact_id, Fact, retcon_reason=reason, **fallen)
         case EventRetconned(event_id=event_id, reason=reason):
             folding.change(event_id, Event, retcon_reason=reason, **fallen)
+
+
+def _revise_space(folding: _Folding, entry: SpaceRevised) -> None:
+    folding.change(
+        entry.space_id,
+        Space,
+        name=entry.name,
+        description=entry.description,
+        properties=entry.properties,
+    )
 
 
 def _merge(folding: _Folding, entry: EntitiesMerged) -> None:

@@ -28,6 +28,7 @@ from canonry.domain.entries import (
     SceneDated,
     SceneMoved,
     SceneNoted,
+    SpaceRevised,
     StoryMoved,
     Thing,
 )
@@ -35,6 +36,7 @@ from canonry.domain.errors import BrokenInvariant
 from canonry.domain.upcasters import ENCODING_VERSION, upcast
 
 CHANGE_KINDS: Final[dict[type, str]] = {
+    SpaceRevised: "space.revised",
     EntityRetconned: "entity.retconned",
     EntitiesMerged: "entity.merged",
     EntitiesUnmerged: "entity.unmerged",

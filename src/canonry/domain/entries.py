@@ -4,8 +4,9 @@
 zero in the entry and set by the fold. All other entries change things that exist.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Final, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from canonry.domain.entities import Entity
 from canonry.domain.facts import Axiom, Event, Fact
@@ -87,6 +88,16 @@ class Made:
     """A new thing: a space opened, a fact asserted, a turn appended, ..."""
 
     thing: Born
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SpaceRevised:
+    """The space is called and described otherwise; what lies in it stays as it is."""
+
+    space_id: SpaceId
+    name: str
+    description: str
+    properties: Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -247,6 +258,7 @@ class Redacted:
 
 Entry: TypeAlias = (
     Made
+    | SpaceRevised
     | EntityRetconned
     | EntitiesMerged
     | EntitiesUnmerged

@@ -21,7 +21,8 @@ Answer = TypeVar("Answer")
 class Limits:
     """How much one call may ask for. `per_minute` is calls a principal; None means no limit.
 
-    With `any_number` whole numbers of any size pass, for a toolset that keeps them exactly.
+    With `any_number` whole numbers of any size pass, for a toolset that keeps them exactly. With
+    `any_text` a NUL passes, for tools that keep no text.
     """
 
     characters: int = 4_000_000
@@ -29,6 +30,7 @@ class Limits:
     seconds: float = 30.0
     per_minute: int | None = None
     any_number: bool = False
+    any_text: bool = False
 
 
 class _SpotError(Exception):
@@ -112,7 +114,7 @@ def _text(text: object, limits: Limits) -> int:
         raise _SpotError("limits.type", "the names of properties are text")
     if len(text) > limits.characters:
         raise _too_long(limits)
-    if not is_clean(text):
+    if not is_clean(text.replace("\0", "") if limits.any_text else text):
         raise _SpotError("limits.text", "text must not hold a NUL or a lone surrogate")
     return len(text)
 

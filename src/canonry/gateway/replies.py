@@ -1,14 +1,14 @@
 """What a call comes to: a reply or an error in the toolset's dialect, serialised exactly once."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 import orjson
 
 from canonry.domain.errors import BrokenInvariant, CanonryError
 from canonry.gateway.text import shown
-from canonry.gateway.tool import ErrorBody, Reply, Toolset
+from canonry.gateway.tool import ErrorBody, Noted, Reply, Toolset
 from canonry.usecases.caller import Caller
 
 INVALID_PARAMS: Final = -32602
@@ -36,6 +36,8 @@ class Outcome:
 
 def replied(reply: Reply) -> Outcome:
     """The outcome of a call that succeeded."""
+    if isinstance(reply, Noted):
+        return replace(replied(reply.reply), meta=reply.meta)
     return Outcome(body=reply, text=orjson.dumps(reply).decode())
 
 

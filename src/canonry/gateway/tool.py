@@ -17,6 +17,15 @@ Arguments = Mapping[str, Any]
 Reply = Any
 """JSON values: an object as a rule; where a contract says so, a list or null."""
 
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Noted:
+    """A reply with what is told beside it, in `_meta`: such as that something was left out."""
+
+    reply: Reply
+    meta: Mapping[str, Any]
+
+
 CallTool = Callable[[str, Arguments], Awaitable[Reply]]
 """Calls another tool for the same caller, through the whole path: its reply, or `{"error": …}`."""
 
@@ -39,7 +48,8 @@ class Tool:
 
     `run(canon, caller, arguments)` takes arguments that already satisfy `input_schema`, checks
     their meaning, runs one use case and returns the reply as JSON values that satisfy
-    `output_schema`. It raises `CanonryError` and nothing else on purpose.
+    `output_schema`; `Noted`, where there is more to tell. It raises `CanonryError` and nothing
+    else on purpose.
 
     A tool that has `compose` is made of calls of other tools: the gateway awaits
     `compose(call, arguments)` instead of `run`, and each inner call is identified, authorized,
@@ -137,7 +147,8 @@ class Toolset(Face):
     """Tools that are served together under one contract, behind one face.
 
     A caller whose agent type nobody has named is of the `default_agent_type`. A `traced` toolset
-    names failed calls by ids that the audit has as well.
+    names failed calls by ids that the audit has as well. A server of `sealed` toolsets alone opens
+    the store for reading only.
     """
 
     agent_types: frozenset[str]
@@ -145,5 +156,6 @@ class Toolset(Face):
     tools: tuple[Tool, ...]
     default_agent_type: str | None = None
     traced: bool = False
+    sealed: bool = False
     resources: tuple[Resource, ...] = ()
     prompts: tuple[Prompt, ...] = ()

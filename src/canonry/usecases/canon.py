@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from canonry.domain.policy import Policy
 from canonry.ports.document_reader import DocumentReader
 from canonry.ports.records.ledger import Ledger
+from canonry.ports.views.catalog import Catalog
 from canonry.ports.views.documents import Documents
 from canonry.ports.views.state import State
 from canonry.ports.views.text import Text
@@ -20,6 +21,7 @@ class Canon:
     state: State
     documents: Documents
     text: Text
+    catalog: Catalog
     clock: Clock
     identities: Identities
     policy: Policy

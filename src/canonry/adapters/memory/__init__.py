@@ -1,6 +1,7 @@
 """The memory backend: the executable specification, the shortest code that keeps every promise."""
 
 from canonry.adapters.memory.blobs import MemoryBlobs
+from canonry.adapters.memory.catalog import MemoryCatalog
 from canonry.adapters.memory.documents import MemoryDocuments
 from canonry.adapters.memory.ledger import MemoryLedger
 from canonry.adapters.memory.state import MemoryState
@@ -9,6 +10,7 @@ from canonry.adapters.memory.text import MemoryText
 
 __all__ = [
     "MemoryBlobs",
+    "MemoryCatalog",
     "MemoryDocuments",
     "MemoryLedger",
     "MemoryState",

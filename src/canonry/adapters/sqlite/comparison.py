@@ -9,6 +9,7 @@ import apsw
 
 from canonry.adapters.sqlite.packing import unpack
 from canonry.adapters.sqlite.scratch import number
+from canonry.domain.ids import is_uuid
 from canonry.ports.views.upkeep import Finding
 
 SHOWN: Final = 5
@@ -32,6 +33,21 @@ _TABLES: Final = (
     ),
     _Table(name="counts", key=("list", "owner", "space", "facet"), rest=("n",)),
     _Table(name="stem_counts", key=("mark", "stem"), rest=("n",)),
+    _Table(name="catalog_projects", key=("place", "id"), rest=("slug",)),
+    _Table(name="catalog_items", key=("space", "kind", "word", "id"), rest=("thing",)),
+    _Table(
+        name="catalog_texts",
+        key=("space", "updated", "id"),
+        rest=("kind", "title", "slug", "summary"),
+    ),
+    _Table(name="catalog_counts", key=("space", "kind", "gram"), rest=("n",)),
+    _Table(name="catalog_nodes", key=("thing",), rest=("id", "place")),
+    _Table(
+        name="catalog_neighbours",
+        key=("thing", "rel_type", "place", "id", "outward"),
+        rest=("other",),
+    ),
+    _Table(name="catalog_edges", key=("source", "target", "rel_type"), rest=("relation",)),
 )
 _STEMS: Final = (
     "SELECT t.id, s.id AS same, s.mark, s.scene, s.place, s.source, s.entities, s.stems"
@@ -47,7 +63,8 @@ def differences(db: apsw.Connection) -> Iterator[Finding]:
     """What differs between the views of `live` and the scratch views of `db`."""
     for table in _TABLES:
         yield from _rows(db, table)
-    yield from _words(db)
+    yield from _words(db, "passages")
+    yield from _words(db, "catalog_grams")
     yield from _stems(db)
     yield from _waiting(db)
 
@@ -69,29 +86,32 @@ def _rows(db: apsw.Connection, table: _Table) -> Iterator[Finding]:
         yield Finding(where=f"{name}: {_named(row)}", what="the records lead to another value")
 
 
-def _words(db: apsw.Connection) -> Iterator[Finding]:
-    db.execute("CREATE VIRTUAL TABLE temp.live_words USING fts5vocab (live, passages, instance)")
-    db.execute("CREATE VIRTUAL TABLE temp.true_words USING fts5vocab (main, passages, instance)")
-    if _same_words(db):
+def _words(db: apsw.Connection, index: str) -> Iterator[Finding]:
+    live_words, true_words = f"live_{index}", f"true_{index}"
+    for words, schema in ((live_words, "live"), (true_words, "main")):
+        db.execute(
+            f"CREATE VIRTUAL TABLE temp.{words} USING fts5vocab ({schema}, {index}, instance)"
+        )
+    if _same_words(db, live_words, true_words):
         return
-    live = _WORDS.format(words="live_words", schema="live")
-    true = _WORDS.format(words="true_words", schema="main")
+    live = _WORDS.format(words=live_words, schema="live")
+    true = _WORDS.format(words=true_words, schema="main")
     for one, two, what in (
-        (live, true, "a word is indexed that the passage does not hold"),
-        (true, live, "a word of the passage is not indexed"),
+        (live, true, "a word is indexed that the text does not hold"),
+        (true, live, "a word of the text is not indexed"),
     ):
         sql = f"SELECT DISTINCT id FROM ({one} EXCEPT {two}) LIMIT ?"  # noqa: S608 - our own SQL
         for (packed,) in db.execute(sql, (SHOWN,)):
-            yield Finding(where=f"passages: {_named((packed,))}", what=what)
+            yield Finding(where=f"{index}: {_named((packed,))}", what=what)
 
 
-def _same_words(db: apsw.Connection) -> bool:
+def _same_words(db: apsw.Connection, live_words: str, true_words: str) -> bool:
     """Whether both indexes hold the same, read side by side; they are sorted alike."""
     sql = "SELECT count(*) FROM live.things l JOIN main.things s ON s.id = l.id WHERE s.n <> l.n"
     if number(db, sql):
         return False
-    one = db.execute("SELECT term, doc, col, offset FROM temp.live_words")
-    two = db.execute("SELECT term, doc, col, offset FROM temp.true_words")
+    sql = "SELECT term, doc, col, offset FROM temp."
+    one, two = db.execute(sql + live_words), db.execute(sql + true_words)
     return all(here == there for here, there in zip_longest(one, two))
 
 
@@ -117,5 +137,5 @@ def _waiting(db: apsw.Connection) -> Iterator[Finding]:
 def _named(row: tuple[Any, ...]) -> str:
     """A key as a person can look it up; what owns a list may be a tag, and is not told."""
     shown = [unpack(value) if isinstance(value, bytes) else value for value in row]
-    ids = [str(value) for value in shown if isinstance(value, int) or len(str(value)) == 36]  # noqa: PLR2004
+    ids = [str(value) for value in shown if isinstance(value, int) or is_uuid(str(value))]
     return " ".join(ids) or "a row"

@@ -31,13 +31,17 @@ def connect(
     vfs: str | None = None,
     cache_kb: int = CACHE_KB,
     mapped: bool = False,
+    sealed: bool = False,
 ) -> apsw.Connection:
     """A connection to the store at `path`, which exists unless the connection writes.
 
     One that is `mapped` reads from the system's own memory of the file: scattered lookups in a
-    store larger than the cache cost a third less than with a system call for each page.
+    store larger than the cache cost a third less than with a system call for each page. A `sealed`
+    one cannot even empty the write-ahead log when it is closed.
     """
     flags = apsw.SQLITE_OPEN_READWRITE | (apsw.SQLITE_OPEN_CREATE if writes else 0)
+    if sealed:
+        flags = apsw.SQLITE_OPEN_READONLY
     with translated():
         db = apsw.Connection(str(path), flags=flags, vfs=vfs, statementcachesize=_STATEMENTS)
         db.set_busy_timeout(_BUSY_MS)

@@ -16,6 +16,7 @@ from canonry.adapters.sqlite.records import Stored
 from canonry.adapters.sqlite.writing import Pen
 from canonry.domain.commits import Append, Commit, Outcome, Position
 from canonry.domain.encoding import encode_entry
+from canonry.domain.errors import NotSupported
 from canonry.domain.ids import CommitId, SpaceId
 from canonry.domain.sealing import Sealed, unseal
 from canonry.ports.records.blobs import Blobs
@@ -34,11 +35,13 @@ _TOUCHED: Final = "SELECT touched FROM commits WHERE seq >= ?"
 class SqliteLedger(Ledger):
     """One log a space in one table, in the order in which the store took the commits."""
 
-    def __init__(self, readers: Readers, pump: Pump, pen: Pen, blobs: Blobs) -> None:
-        """Share the connections with the views; large payloads go to `blobs`."""
+    def __init__(self, readers: Readers, writing: tuple[Pump, Pen] | None, blobs: Blobs) -> None:
+        """Share the connections with the views; large payloads go to `blobs`.
+
+        Without `writing` the log can only be read.
+        """
         self._readers = readers
-        self._pump = pump
-        self._pen = pen
+        self._writing = writing
         self._blobs = blobs
         self._seen: tuple[apsw.Connection, int, int] | None = None
 
@@ -52,10 +55,11 @@ class SqliteLedger(Ledger):
 
     @override
     async def append(self, batch: Sequence[Append]) -> Sequence[Outcome]:
+        pump, pen = self._writer()
         payloads = [[encode_entry(entry) for entry in item.draft.entries] for item in batch]
         kept = [await self._keep(mine) for mine in payloads]
         weight = sum(map(len, payloads))
-        outcomes = await self._pump.submit(lambda: self._pen.append(batch, kept), weight)
+        outcomes = await pump.submit(lambda: pen.append(batch, kept), weight)
         await self._keep_again(payloads, kept)
         return outcomes
 
@@ -77,12 +81,13 @@ class SqliteLedger(Ledger):
 
     @override
     async def restore(self, sealed: Sequence[Sealed]) -> None:
+        pump, pen = self._writer()
         payloads = [
             [b"" if part is None else part.payload for part in item.parts] for item in sealed
         ]
         kept = [await self._keep(mine) for mine in payloads]
         weight = sum(map(len, payloads))
-        await self._pump.submit(lambda: self._pen.restore(sealed, kept), weight)
+        await pump.submit(lambda: pen.restore(sealed, kept), weight)
         await self._keep_again(payloads, kept)
 
     @override
@@ -91,7 +96,14 @@ class SqliteLedger(Ledger):
 
     @override
     def exclusive(self) -> AbstractAsyncContextManager[None]:
-        return self._pump.exclusive()
+        pump, _ = self._writer()
+        return pump.exclusive()
+
+    def _writer(self) -> tuple[Pump, Pen]:
+        if self._writing is None:
+            message = "this store is open for reading only; serve it with a toolset that writes"
+            raise NotSupported("store.reading-only", message)
+        return self._writing
 
     def _touched(self, db: apsw.Connection, cursor: int, limit: int) -> Touched:
         version = _number(db, "PRAGMA data_version")

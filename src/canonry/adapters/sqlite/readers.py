@@ -28,22 +28,38 @@ _PATIENCE_MS: Final = 5000
 _THREADS: Final = 4
 
 
+class _Asker:
+    """Whoever waits for a query in a thread, until they are gone."""
+
+    gone = False
+
+
 class _Watch:
-    """Stops the statement that runs past its time; SQLite asks it now and then."""
+    """Stops the statement that runs past its time, or that nobody waits for any more.
+
+    SQLite asks it now and then. Without an end of its time nothing stops a statement.
+    """
 
     def __init__(self) -> None:
         self.until = 0.0
+        self.asker = _Asker()
 
     def __call__(self) -> bool:
-        return time.monotonic() > self.until
+        return self.until < math.inf and (self.asker.gone or time.monotonic() > self.until)
 
 
 class Readers:
     """The connections that only read; none keeps a transaction open past a query."""
 
-    def __init__(self, path: Path, *, deadline: float, vfs: str | None = None) -> None:
-        """Open the connection of the event loop; those of the threads follow as needed."""
+    def __init__(
+        self, path: Path, *, deadline: float, vfs: str | None = None, sealed: bool = False
+    ) -> None:
+        """Open the connection of the event loop; those of the threads follow as needed.
+
+        `sealed` ones leave no trace in the store.
+        """
         self._path = path
+        self._sealed = sealed
         self._vfs = vfs
         self._deadline = deadline
         self._watch = _Watch()
@@ -53,21 +69,27 @@ class Readers:
         self._pool = ThreadPoolExecutor(_THREADS, thread_name_prefix="canonry-read")
         self._closed = False
 
-    async def short(self, query: Query[T], *, together: bool = False) -> T:
-        """Run a query that an index bounds; its statements see one state if they run `together`."""
+    async def short(
+        self, query: Query[T], *, together: bool = False, seconds: float | None = None
+    ) -> T:
+        """Run a query that an index bounds; its statements see one state if they run `together`.
+
+        It has `seconds` where it turns out to be long, by default those of this reader.
+        """
         if self._closed:
             raise closed()
         self._watch.until = time.monotonic() + INLINE_SECONDS
         try:
             return _ask(self._inline, self._watch, query, together=together)
         except (apsw.InterruptError, apsw.BusyError):
-            return await self.long(query, together=together)
+            allowed = self._deadline if seconds is None else seconds
+            return await self._apart(query, allowed, together=together)
         except apsw.Error as error:
             raise as_canonry(error) from error
 
-    async def consistent(self, query: Query[T]) -> T:
+    async def consistent(self, query: Query[T], *, seconds: float | None = None) -> T:
         """Run a short query of several statements that must see one state."""
-        return await self.short(query, together=True)
+        return await self.short(query, together=True, seconds=seconds)
 
     async def long(self, query: Query[T], *, together: bool = False) -> T:
         """Run a query in a thread, until the deadline."""
@@ -81,16 +103,22 @@ class Readers:
         if self._closed:
             raise closed()
 
+        asker = _Asker()
+
         def run() -> T:
             with translated():
                 db, watch = self._borrow()
-                watch.until = time.monotonic() + seconds
+                watch.asker, watch.until = asker, time.monotonic() + seconds
                 try:
                     return _ask(db, watch, query, together=together)
                 finally:
                     self._idle.put((db, watch))
 
-        return await asyncio.get_running_loop().run_in_executor(self._pool, run)
+        try:
+            return await asyncio.get_running_loop().run_in_executor(self._pool, run)
+        except asyncio.CancelledError:
+            asker.gone = True
+            raise
 
     def _borrow(self) -> tuple[apsw.Connection, _Watch]:
         if self._idle.empty():
@@ -102,7 +130,7 @@ class Readers:
         return self._idle.get()
 
     def _open(self, watch: _Watch, *, mapped: bool = False) -> apsw.Connection:
-        db = connect(self._path, vfs=self._vfs, mapped=mapped)
+        db = connect(self._path, vfs=self._vfs, mapped=mapped, sealed=self._sealed)
         db.set_progress_handler(watch, _STEPS)
         return db
 

@@ -6,6 +6,7 @@ from typing import Any, Final
 
 import apsw
 
+from canonry.adapters.sqlite.catalog_views import TABLES
 from canonry.adapters.sqlite.faults import newer, not_canonry, translated
 from canonry.adapters.sqlite.folding import fold_all
 from canonry.adapters.sqlite.waiting import index_waiting
@@ -25,6 +26,9 @@ _MIGRATIONS: Final = tuple(
 SCHEMA_VERSION: Final = len(_MIGRATIONS)
 VIEWS: Final = (
     "passage_terms",  # of the first version; it leans on `passages` and goes before it
+    "catalog_terms",  # leans on `catalog_grams`
+    "catalog_grams",
+    *TABLES,
     "stem_counts",
     "passage_stems",
     "unindexed",

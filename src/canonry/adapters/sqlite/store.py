@@ -8,6 +8,7 @@ from typing import Final
 
 import apsw
 
+from canonry.adapters.sqlite.catalog import SqliteCatalog
 from canonry.adapters.sqlite.checkpoints import Checkpoints
 from canonry.adapters.sqlite.connections import Durability, connect
 from canonry.adapters.sqlite.documents import SqliteDocuments
@@ -38,6 +39,7 @@ class SqliteStore:
     state: SqliteState
     documents: SqliteDocuments
     text: SqliteText
+    catalog: SqliteCatalog
     readers: Readers
     pump: Pump
     writer: apsw.Connection
@@ -79,12 +81,7 @@ async def open_store(
         BrokenInvariant: `store.not-canonry`, `store.newer` or `store.corrupt`.
         Unavailable: `store.unreachable`, `store.read-only`, `store.busy`, `store.io`.
     """
-    try:
-        await asyncio.to_thread(folder.mkdir, parents=True, exist_ok=True)
-        turnstile = Turnstile(folder)
-    except OSError as error:
-        message = "the data folder cannot be used: check that it is a folder you may write to"
-        raise Unavailable("store.unreachable", message) from error
+    turnstile = await asyncio.to_thread(_claimed, folder)
     path = folder / FILE
     loop = asyncio.get_running_loop()
 
@@ -107,13 +104,14 @@ async def open_store(
         guard=lambda: require_reader(writer),
         chore=chore,
     )
-    pen = Pen(db=writer, clock=clock, identities=identities)
+    writing = (pump, Pen(db=writer, clock=clock, identities=identities))
     return SqliteStore(
         folder=folder,
-        ledger=SqliteLedger(readers, pump, pen, blobs),
+        ledger=SqliteLedger(readers, writing, blobs),
         state=SqliteState(readers),
         documents=SqliteDocuments(readers),
         text=SqliteText(readers),
+        catalog=SqliteCatalog(readers),
         readers=readers,
         pump=pump,
         writer=writer,
@@ -122,6 +120,16 @@ async def open_store(
         checkpointer=checkpointer,
         durability=durability,
     )
+
+
+def _claimed(folder: Path) -> Turnstile:
+    """The turnstile of the folder, which is made if it is missing."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        return Turnstile(folder)
+    except OSError as error:
+        message = "the data folder cannot be used: check that it is a folder you may write to"
+        raise Unavailable("store.unreachable", message) from error
 
 
 def _prepared(

@@ -7,6 +7,7 @@ from typing import Any, Final
 
 import apsw
 
+from canonry.adapters.sqlite import catalog_views
 from canonry.adapters.sqlite.listing import UNCOUNTED, CountKey, Row, rows_of
 from canonry.adapters.sqlite.packing import pack
 from canonry.adapters.sqlite.passages import passage_of, unindex
@@ -20,7 +21,14 @@ from canonry.domain.sources import Source
 from canonry.domain.spaces import Space
 
 VERSIONED: Final = (Entity, Relation, Fact, Event, Axiom, Source, Story, Space)
-VIEW_TABLES: Final = ("things", "versions", "listing", "counts", "unindexed")
+VIEW_TABLES: Final = (
+    "things",
+    "versions",
+    "listing",
+    "counts",
+    "unindexed",
+    *catalog_views.TABLES,
+)
 
 _LOAD: Final = "SELECT n, kind, body FROM things WHERE id = ?"
 _INSERT: Final = "INSERT INTO things (id, kind, body) VALUES (?, ?, ?)"
@@ -69,12 +77,15 @@ def load(db: apsw.Connection, ids: Iterable[str]) -> dict[str, Loaded]:
 def store(db: apsw.Connection, things: Iterable[Thing], before: Mapping[str, Loaded]) -> None:
     """Make the views show `things` as they are now."""
     counted: Counter[CountKey] = Counter()
+    changed: list[catalog_views.Changed] = []
     for thing in things:
         old = before.get(thing.id)
         n = _write(db, thing, old)
         was = None if old is None else old.thing
+        changed.append((n, was, thing))
         _relist(db, was, thing, counted)
         _reindex(db, n, was, thing, counted)
+    catalog_views.show(db, changed)
     count(db, counted)
 
 

@@ -70,3 +70,79 @@ CREATE TABLE stem_counts (
   n INTEGER NOT NULL,
   PRIMARY KEY (mark, stem)
 ) STRICT, WITHOUT ROWID;
+
+-- the projects of a catalog in the order in which they are told; see catalog_views.py
+CREATE TABLE catalog_projects (
+  place TEXT NOT NULL,
+  id ANY NOT NULL,
+  slug TEXT NOT NULL,
+  PRIMARY KEY (place, id)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX catalog_project_slugs ON catalog_projects (slug, id);
+
+-- every item of a project by its kind and the word that is its own
+CREATE TABLE catalog_items (
+  space ANY NOT NULL,
+  kind TEXT NOT NULL,
+  word TEXT NOT NULL,
+  id ANY NOT NULL,
+  thing ANY NOT NULL,
+  PRIMARY KEY (space, kind, word, id)
+) STRICT, WITHOUT ROWID;
+
+-- what is searched of entities, folded, the newest first; n = things.n
+CREATE TABLE catalog_texts (
+  space ANY NOT NULL,
+  updated TEXT NOT NULL,
+  id ANY NOT NULL,
+  kind TEXT NOT NULL,
+  n INTEGER NOT NULL,
+  title TEXT NOT NULL,
+  slug TEXT NOT NULL,
+  summary TEXT NOT NULL,
+  PRIMARY KEY (space, updated DESC, id)
+) STRICT, WITHOUT ROWID;
+CREATE UNIQUE INDEX catalog_texts_n ON catalog_texts (n);
+
+-- how many entities hold one or two characters in a row; the empty text is in all of them
+CREATE TABLE catalog_counts (
+  space ANY NOT NULL,
+  kind TEXT NOT NULL,
+  gram TEXT NOT NULL,
+  n INTEGER NOT NULL,
+  PRIMARY KEY (space, kind, gram)
+) STRICT, WITHOUT ROWID;
+
+-- rowid = things.n; `mark` stands for the project and `sort` for its kind; see catalog_grams.py
+CREATE VIRTUAL TABLE catalog_grams USING fts5 (
+  title, slug, summary, mark, sort, content='', tokenize="trigram case_sensitive 1"
+);
+INSERT INTO catalog_grams (catalog_grams, rank) VALUES ('secure-delete', 1);
+CREATE VIRTUAL TABLE catalog_terms USING fts5vocab (catalog_grams, instance);
+
+-- the entities of graphs, by the ids of their things
+CREATE TABLE catalog_nodes (
+  thing ANY PRIMARY KEY NOT NULL,
+  id ANY NOT NULL,
+  place TEXT NOT NULL
+) STRICT, WITHOUT ROWID;
+
+-- the entities beside each entity, in the order in which they are told
+CREATE TABLE catalog_neighbours (
+  thing ANY NOT NULL,
+  rel_type TEXT NOT NULL,
+  place TEXT NOT NULL,
+  id ANY NOT NULL,
+  outward INTEGER NOT NULL,
+  other ANY NOT NULL,
+  PRIMARY KEY (thing, rel_type, place, id, outward)
+) STRICT, WITHOUT ROWID;
+
+-- every relation that holds between items of a catalog
+CREATE TABLE catalog_edges (
+  source ANY NOT NULL,
+  target ANY NOT NULL,
+  rel_type TEXT NOT NULL,
+  relation ANY NOT NULL,
+  PRIMARY KEY (source, target, rel_type)
+) STRICT, WITHOUT ROWID;

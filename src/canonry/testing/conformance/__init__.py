@@ -1,6 +1,7 @@
 """What a backend must prove: subclass each contract, give it a fixture `backend`, run pytest."""
 
 from canonry.testing.conformance.blobs import BlobsContract, DurableBlobsContract
+from canonry.testing.conformance.catalog import CatalogContract
 from canonry.testing.conformance.documents import DocumentsContract
 from canonry.testing.conformance.durability import DurabilityContract, WritersContract
 from canonry.testing.conformance.kit import Backend, Contract, Damages, KnownGap
@@ -15,6 +16,7 @@ __all__ = [
     "REQUIREMENTS",
     "Backend",
     "BlobsContract",
+    "CatalogContract",
     "Contract",
     "Damages",
     "DocumentsContract",

@@ -23,6 +23,7 @@ from canonry.domain.entries import (
     SceneDated,
     SceneMoved,
     SceneNoted,
+    SpaceRevised,
     StoryMoved,
 )
 from canonry.domain.facts import Constraint
@@ -42,6 +43,14 @@ from canonry.domain.scenes import SceneStatus, Speaker, StoryStatus, StoryType
 from canonry.domain.spaces import SpaceKind
 from canonry.domain.time import DAY, Instant
 from canonry.domain.vocabularies.narrative_types import EntityType
+from canonry.testing.catalogs import (
+    PROJECT,
+    a_link,
+    a_link_id,
+    a_project,
+    a_revised_item,
+    an_item,
+)
 from canonry.testing.conformance.hostile import PROPERTIES, TEXTS
 from canonry.testing.conformance.kit import Backend
 from canonry.testing.scribe import a_draft, an_append, made
@@ -67,6 +76,7 @@ from canonry.testing.things import (
 )
 
 ELSEWHERE: Final = SpaceId(ident("elsewhere"))
+_NAMES: Final = {MIDDLE_EARTH: "here", ELSEWHERE: "there", PROJECT: "listed"}
 SECRET: Final = "xyzzy-the-words-that-must-vanish"  # noqa: S105 - nobody logs in with it
 """What the memory called `secret` says, and nothing else does."""
 
@@ -177,6 +187,9 @@ def _canon() -> Iterator[tuple[Entry, ...]]:
 
 def _changes() -> Iterator[tuple[Entry, ...]]:
     yield (
+        SpaceRevised(
+            space_id=MIDDLE_EARTH, name="Arda", description=TEXTS[4], properties=PROPERTIES
+        ),
         EntityRetconned(entity_id=_entity("Bill"), replaced_by=_entity("Sam"), reason=TEXTS[2]),
         FactRetconned(fact_id=FactId(ident("a lie")), replaced_by=None, reason="a lie"),
         EventRetconned(event_id=EventId(ident("dream")), replaced_by=None, reason="woke up"),
@@ -226,6 +239,43 @@ def _elsewhere() -> Iterator[tuple[Entry, ...]]:
     )
 
 
+def _listed() -> Iterator[tuple[Entry, ...]]:
+    yield made(a_project())
+    yield (
+        *an_item("a guide", "guide", title=TEXTS[3], summary=TEXTS[4]),
+        *an_item("a concept", "concept", title="Strasse"),
+        *an_item("another concept", "concept", title=TEXTS[8], summary=None),
+        *an_item("where it stands", "sourceItem", url="https://example.org/1"),
+    )
+    yield made(
+        a_link("uses", "GUIDE_USES_CONCEPT", ("guide", "a guide"), ("concept", "a concept")),
+        a_link(
+            "knows",
+            "CONCEPT_RELATES_TO_CONCEPT",
+            ("concept", "a concept"),
+            ("concept", "another concept"),
+        ),
+        a_link(
+            "reads",
+            "GUIDE_REFERENCES_SOURCE",
+            ("guide", "a guide"),
+            ("sourceItem", "where it stands"),
+        ),
+        a_link(
+            "itself",
+            "CONCEPT_RELATES_TO_CONCEPT",
+            ("concept", "a concept"),
+            ("concept", "a concept"),
+        ),
+    )
+    knows = RelationId(a_link_id("knows"))
+    yield (
+        made(a_revised_item("a concept", "concept", title="Stra\u00dfe"))[0],
+        RelationEnded(relation_id=knows, until=None, superseded_by=None, reason="no more"),
+        SpaceRevised(space_id=PROJECT, name="Listed", description="", properties=PROPERTIES),
+    )
+
+
 def chronicle() -> Mapping[SpaceId, Sequence[Draft]]:
     """The drafts of each space, in order."""
     here = (*_opening(), *_play(), *_canon(), *_changes())
@@ -234,6 +284,9 @@ def chronicle() -> Mapping[SpaceId, Sequence[Draft]]:
         ELSEWHERE: [
             a_draft(f"there {n}", entries, space=ELSEWHERE)
             for n, entries in enumerate(_elsewhere())
+        ],
+        PROJECT: [
+            a_draft(f"listed {n}", entries, space=PROJECT) for n, entries in enumerate(_listed())
         ],
     }
 
@@ -244,6 +297,6 @@ async def write_chronicle(backend: Backend) -> Mapping[SpaceId, Sequence[Draft]]
     for space, drafts in written.items():
         for n, draft in enumerate(drafts):
             backend.clock.move(1_000_000)
-            name = f"{'here' if space == MIDDLE_EARTH else 'there'} {n}"
+            name = f"{_NAMES[space]} {n}"
             await backend.canon.ledger.append([an_append(name, draft.entries, space=space)])
     return written

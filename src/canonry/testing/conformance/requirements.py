@@ -10,6 +10,7 @@ import pytest
 
 from canonry.testing.conformance.promises import Requirement
 from canonry.testing.conformance.promises.blobs import BLOBS
+from canonry.testing.conformance.promises.catalog import CATALOG
 from canonry.testing.conformance.promises.documents import DOCUMENTS
 from canonry.testing.conformance.promises.ledger import LEDGER
 from canonry.testing.conformance.promises.state import STATE
@@ -24,6 +25,7 @@ REQUIREMENTS: Final[Mapping[str, Requirement]] = {
     **STATE,
     **DOCUMENTS,
     **TEXT,
+    **CATALOG,
     **UPKEEP,
 }
 

@@ -1,0 +1,196 @@
+"""The rows of a catalog: what its projects, items and relations become in the tables of views.
+
+All follow from things and nothing else. Items go before relations, because an edge stands under
+the titles of its ends.
+"""
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any, Final, TypeAlias
+
+import apsw
+
+from canonry.adapters.sqlite.catalog_grams import (
+    GramKey,
+    count_grams,
+    folded,
+    index,
+    unindex,
+)
+from canonry.adapters.sqlite.listing import List
+from canonry.adapters.sqlite.packing import pack
+from canonry.domain.catalog import (
+    CatalogEdge,
+    CatalogItem,
+    edge_of,
+    is_project,
+    item_of,
+    place_of,
+)
+from canonry.domain.encoding import decode_thing
+from canonry.domain.entities import Entity
+from canonry.domain.entries import Thing
+from canonry.domain.relations import Relation
+from canonry.domain.spaces import Space
+
+Changed: TypeAlias = tuple[int, Thing | None, Thing]
+"""The number of a thing, what it was, and what it is."""
+
+TABLES: Final = (
+    "catalog_projects",
+    "catalog_items",
+    "catalog_texts",
+    "catalog_counts",
+    "catalog_nodes",
+    "catalog_neighbours",
+    "catalog_edges",
+)
+"""The tables that are copied as they are; the index of trigrams is filled from them."""
+
+_PROJECT: Final = "INSERT INTO catalog_projects VALUES (?, ?, ?)"
+_NO_PROJECT: Final = "DELETE FROM catalog_projects WHERE place = ? AND id = ?"
+_ITEM: Final = "INSERT INTO catalog_items VALUES (?, ?, ?, ?, ?)"
+_NO_ITEM: Final = "DELETE FROM catalog_items WHERE space = ? AND kind = ? AND word = ? AND id = ?"
+_TEXT: Final = "INSERT INTO catalog_texts VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
+_NO_TEXT: Final = "DELETE FROM catalog_texts WHERE space = ? AND updated = ? AND id = ?"
+_NODE: Final = "INSERT INTO catalog_nodes VALUES (?, ?, ?)"
+_NO_NODE: Final = "DELETE FROM catalog_nodes WHERE thing = ?"
+_FIND_NODE: Final = "SELECT id, place FROM catalog_nodes WHERE thing = ?"
+_BESIDE: Final = "SELECT rel_type, outward, other FROM catalog_neighbours WHERE thing = ?"
+
+_NEIGHBOUR: Final = "INSERT OR REPLACE INTO catalog_neighbours VALUES (?, ?, ?, ?, ?, ?)"
+_NO_NEIGHBOUR: Final = (
+    "DELETE FROM catalog_neighbours WHERE thing = ? AND rel_type = ? AND place = ? AND id = ?"
+    " AND outward = ?"
+)
+_NO_NEIGHBOURS: Final = "DELETE FROM catalog_neighbours WHERE thing = ?"
+_EDGE: Final = "INSERT OR REPLACE INTO catalog_edges VALUES (?, ?, ?, ?)"
+_NO_EDGE: Final = (
+    "DELETE FROM catalog_edges WHERE source = ? AND target = ? AND rel_type = ? AND relation = ?"
+)
+
+_RELATIONS: Final = (
+    "SELECT t.kind, t.body FROM listing l CROSS JOIN things t ON t.id = l.id"
+    " WHERE l.list = ? AND l.owner = ?"
+)
+
+
+def show(db: apsw.Connection, changed: Sequence[Changed]) -> None:
+    """Make the tables of the catalog show these things as they are now."""
+    counted: Counter[GramKey] = Counter()
+    gone: list[CatalogEdge] = []
+    come: list[CatalogEdge] = []
+    for n, was, thing in changed:
+        kind = type(thing if was is None else was)
+        if kind is Relation:
+            before, now = edge_of(was), edge_of(thing)
+            if before != now:
+                gone += [before] if before else []
+                come += [now] if now else []
+        elif kind is Entity:
+            old, new = item_of(was), item_of(thing)
+            _item(db, n, old, new, counted)
+            if was is not None and old is None and new is not None:
+                come += _edges_at(db, new)
+        elif kind is Space and (is_project(was) or is_project(thing)):
+            _project(db, was, thing)
+    for edge in gone:
+        _remove(db, edge)
+    for edge in come:
+        _join(db, edge)
+    count_grams(db, counted)
+
+
+def _project(db: apsw.Connection, was: Thing | None, thing: Thing) -> None:
+    if isinstance(was, Space):
+        db.execute(_NO_PROJECT, (place_of(was.name), pack(was.id)))
+    if isinstance(thing, Space):
+        slug = str(thing.properties.get("slug", ""))
+        db.execute(_PROJECT, (place_of(thing.name), pack(thing.id), slug))
+
+
+def _item(
+    db: apsw.Connection,
+    n: int,
+    was: CatalogItem | None,
+    now: CatalogItem | None,
+    counted: Counter[GramKey],
+) -> None:
+    if was == now:
+        return
+    if was is not None:
+        db.execute(_NO_ITEM, (pack(was.project), was.kind, was.word, pack(was.id)))
+        if was.content:
+            db.execute(_NO_TEXT, (pack(was.project), was.updated, pack(was.id)))
+            unindex(db, n, was, counted)
+    if now is not None:
+        space, contract_id = pack(now.project), pack(now.id)
+        db.execute(_ITEM, (space, now.kind, now.word, contract_id, pack(now.thing)))
+        if now.content:
+            db.execute(_TEXT, (space, now.updated, contract_id, now.kind, n, *folded(now)))
+            index(db, n, now, counted)
+    _node(db, was, now)
+
+
+def _node(db: apsw.Connection, was: CatalogItem | None, now: CatalogItem | None) -> None:
+    before = (was.place, was.id) if was is not None and was.content else None
+    after = (now.place, now.id) if now is not None and now.content else None
+    either = now or was
+    if before == after or either is None:
+        return
+    thing = pack(either.thing)
+    if before is not None:
+        _move(db, thing, before, after)
+        db.execute(_NO_NODE, (thing,))
+    if now is not None and after is not None:
+        db.execute(_NODE, (thing, pack(now.id), now.place))
+
+
+def _move(
+    db: apsw.Connection, thing: Any, before: tuple[str, str], after: tuple[str, str] | None
+) -> None:
+    """Let its neighbours find an entity under another title, or find it no more."""
+    place, contract_id = before
+    beside: list[Any] = db.execute(_BESIDE, (thing,)).fetchall()
+    for rel_type, outward, other in beside:
+        inward = 1 - outward
+        db.execute(_NO_NEIGHBOUR, (other, rel_type, place, pack(contract_id), inward))
+        if after is not None:
+            row = (other, rel_type, after[0], pack(after[1]), inward, thing)
+            db.execute(_NEIGHBOUR, row)
+    if after is None:
+        db.execute(_NO_NEIGHBOURS, (thing,))
+
+
+def _remove(db: apsw.Connection, edge: CatalogEdge) -> None:
+    source, target = pack(edge.source), pack(edge.target)
+    db.execute(_NO_EDGE, (source, target, edge.rel_type, pack(edge.relation)))
+    ends = _ends(db, source, target)
+    if ends is not None:
+        (source_id, source_place), (target_id, target_place) = ends
+        db.execute(_NO_NEIGHBOUR, (source, edge.rel_type, target_place, target_id, 1))
+        db.execute(_NO_NEIGHBOUR, (target, edge.rel_type, source_place, source_id, 0))
+
+
+def _join(db: apsw.Connection, edge: CatalogEdge) -> None:
+    source, target = pack(edge.source), pack(edge.target)
+    db.execute(_EDGE, (source, target, edge.rel_type, pack(edge.relation)))
+    ends = _ends(db, source, target)
+    if ends is not None:
+        (source_id, source_place), (target_id, target_place) = ends
+        db.execute(_NEIGHBOUR, (source, edge.rel_type, target_place, target_id, 1, target))
+        db.execute(_NEIGHBOUR, (target, edge.rel_type, source_place, source_id, 0, source))
+
+
+def _edges_at(db: apsw.Connection, item: CatalogItem) -> list[CatalogEdge]:
+    """The edges of an item that was away, as when it had been taken for another."""
+    rows: list[Any] = db.execute(_RELATIONS, (int(List.RELATIONS_OF), pack(item.thing))).fetchall()
+    relations = (decode_thing(*row) for row in rows)
+    return [edge for edge in map(edge_of, relations) if edge is not None]
+
+
+def _ends(db: apsw.Connection, source: Any, target: Any) -> tuple[Any, Any] | None:
+    """(id, place) of both ends, where both are entities that are there."""
+    one = db.execute(_FIND_NODE, (source,)).fetchone()
+    two = None if one is None else db.execute(_FIND_NODE, (target,)).fetchone()
+    return None if two is None else (one, two)

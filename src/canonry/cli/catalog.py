@@ -1,0 +1,180 @@
+"""`canonry catalog import` and `canonry catalog export`: how a catalog's data get in and out."""
+
+import asyncio
+import json
+import os
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final
+
+import click
+
+from canonry.bootstrap.settings import Settings
+from canonry.bootstrap.stores import open_kept_store
+from canonry.cli.catalog_files import read_arrays, write_csv, write_json
+from canonry.cli.entry import complain
+from canonry.cli.operator import operator
+from canonry.cli.options import settings_from, store_options
+from canonry.cli.progress import progress
+from canonry.domain.catalog_rows import RowProblem
+from canonry.domain.errors import InvalidInput
+from canonry.domain.ids import SpaceId, is_uuid
+from canonry.domain.vocabularies.catalog_tables import TABLES
+from canonry.usecases.export_catalog import export_catalog
+from canonry.usecases.import_catalog import (
+    CatalogImported,
+    CatalogImportRequest,
+    import_catalog,
+)
+
+FILES: Final = click.Path(path_type=Path, exists=True, dir_okay=False)
+SHOWN: Final = 20
+
+IMPORT_EPILOG: Final = """\
+\b
+Examples:
+  canonry catalog import catalog.json
+  canonry catalog import projects.csv entities.csv relations.csv
+  canonry catalog import catalog.json --dry-run
+  canonry catalog import catalog.json --lenient --json
+
+\b
+A JSON file is one object with any of the arrays projects, entities, sourceItems,
+distributionEvents, videos and relations. A CSV file is called by its array.
+"""
+
+
+@click.group()
+def catalog() -> None:
+    """Bring a catalog in, or write it out."""
+
+
+@catalog.command("import", epilog=IMPORT_EPILOG)
+@click.argument("files", type=FILES, nargs=-1, required=True)
+@click.option("--lenient", is_flag=True, help="Store what is right, and tell every refused row.")
+@click.option("--dry-run", is_flag=True, help="Check everything and store nothing.")
+@click.option("--json", "as_json", is_flag=True, help="Tell the outcome as JSON.")
+@store_options
+def import_(
+    *, files: tuple[Path, ...], lenient: bool, dry_run: bool, as_json: bool, **given: Any
+) -> None:
+    """Store the rows of FILES, each under its id; a second run adds nothing.
+
+    Everything is checked first. One row that is wrong refuses the whole import, unless --lenient.
+    """
+    settings = settings_from(given)
+    request = CatalogImportRequest(arrays=read_arrays(files), lenient=lenient, dry_run=dry_run)
+    try:
+        report = asyncio.run(_import(settings, request))
+    except InvalidInput as error:
+        for problem in error.details.get("problems", ())[:SHOWN]:
+            complain(str(problem))
+        raise
+    if as_json:
+        click.echo(json.dumps(_as_data(report), sort_keys=True))
+    else:
+        _print(report)
+
+
+@catalog.command(
+    epilog="""\
+\b
+Examples:
+  canonry catalog export catalog.json
+  canonry catalog export | gzip > catalog.json.gz
+  canonry catalog export --csv tables --project 00000000-0000-4000-a000-000000000001
+"""
+)
+@click.argument("file", type=click.Path(path_type=Path, dir_okay=False), required=False)
+@click.option(
+    "--csv",
+    "folder",
+    type=click.Path(path_type=Path, file_okay=False),
+    help="Write a CSV file for each array into this folder instead.",
+)
+@click.option("--project", "projects", multiple=True, metavar="UUID", help="Only these projects.")
+@store_options
+def export(
+    *, file: Path | None, folder: Path | None, projects: tuple[str, ...], **given: Any
+) -> None:
+    """Write the catalog to FILE, or to standard output, as `canonry catalog import` reads it.
+
+    Equal catalogs give equal bytes, in whatever order their rows came.
+    """
+    if file is not None and folder is not None:
+        raise click.UsageError("name a file or --csv, not both")
+    if not all(map(is_uuid, projects)):
+        raise click.UsageError("--project takes the UUID of a project")
+    spaces = frozenset(SpaceId(each.lower()) for each in projects) if projects else None
+    rows = asyncio.run(_export(settings_from(given), spaces))
+    if folder is not None:
+        write_csv(rows, folder)
+    elif file is None:
+        sys.stdout.reconfigure(encoding="utf-8", newline="\n")  # type: ignore[union-attr]
+        write_json(rows, sys.stdout)
+    else:
+        part = file.with_name(f"{file.name}.part")
+        try:
+            with part.open("w", encoding="utf-8", newline="\n") as out:
+                write_json(rows, out)
+                out.flush()
+                os.fsync(out.fileno())
+            part.replace(file)
+        finally:
+            part.unlink(missing_ok=True)
+
+
+async def _import(settings: Settings, request: CatalogImportRequest) -> CatalogImported:
+    store = await open_kept_store(settings)
+    try:
+        with progress("importing rows") as told:
+            return await import_catalog(
+                store.canon, operator("canonry catalog import"), request, told
+            )
+    finally:
+        await store.close()
+
+
+async def _export(
+    settings: Settings, spaces: frozenset[SpaceId] | None
+) -> list[tuple[str, Mapping[str, Any]]]:
+    store = await open_kept_store(settings, existing=True)
+    try:
+        with progress("exporting rows") as told:
+            return [row async for row in export_catalog(store.canon, spaces, told)]
+    finally:
+        await store.close()
+
+
+def _as_data(report: CatalogImported) -> Mapping[str, Any]:
+    return {
+        "dry_run": report.dry_run,
+        "created": dict(report.made),
+        "changed": dict(report.changed),
+        "unchanged": dict(report.unchanged),
+        "refused": [_problem(each) for each in report.problems],
+    }
+
+
+def _problem(problem: RowProblem) -> Mapping[str, Any]:
+    return {
+        "array": problem.array,
+        "row": problem.row,
+        "field": problem.field,
+        "code": problem.code,
+        "reason": problem.reason,
+    }
+
+
+def _print(report: CatalogImported) -> None:
+    verb = "would be" if report.dry_run else "are"
+    for array in TABLES:
+        numbers = (report.made[array], report.changed[array], report.unchanged[array])
+        if any(numbers):
+            created, changed, unchanged = numbers
+            click.echo(f"{array:20} {created} {verb} new, {changed} changed, {unchanged} the same")
+    for problem in report.problems:
+        click.echo(f"refused: {problem}")
+    if report.problems:
+        click.echo(f"{report.refused} rows were refused")

@@ -1,0 +1,155 @@
+"""The operator's tools for a catalog: projects, items with their life, and relations."""
+
+from collections.abc import Awaitable, Callable
+from typing import Any, Final
+
+from canonry.domain.ids import SpaceId
+from canonry.domain.vocabularies.catalog_kinds import STATUSES
+from canonry.domain.vocabularies.catalog_tables import (
+    DISTRIBUTION_EVENTS,
+    ENTITIES,
+    PROJECTS,
+    RELATION_ROWS,
+    SOURCE_ITEMS,
+    TEXT_MAX,
+    VIDEOS,
+    Table,
+)
+from canonry.gateway.tool import Arguments, Tool
+from canonry.toolsets.operator.catalog_schemas import SAVED, UUID, row_schema
+from canonry.usecases.caller import Caller
+from canonry.usecases.canon import Canon
+from canonry.usecases.move_catalog_entity import Move, move_catalog_entity
+from canonry.usecases.save_catalog_row import save_catalog_row
+from canonry.usecases.withdraw_catalog_relation import withdraw_catalog_relation
+
+ROLES: Final = frozenset(("Operator",))
+_OWN_STATUS: Final = ("status", "publishedAt", "archivedAt")
+_REASON: Final = {"type": "string", "maxLength": TEXT_MAX}
+
+
+def _saving(table: Table) -> Callable[[Canon, Caller, Arguments], Awaitable[Any]]:
+    async def save(canon: Canon, caller: Caller, arguments: Arguments) -> Any:
+        saved = await save_catalog_row(canon, caller, table, arguments)
+        outcome = "unchanged" if saved.same else "created" if saved.made else "changed"
+        return {"id": saved.id, "outcome": outcome}
+
+    return save
+
+
+def _save_tool(name: str, table: Table, description: str, *, without: tuple[str, ...] = ()) -> Tool:
+    return Tool(
+        name=name,
+        title=f"Save a {table.noun}",
+        description=description,
+        input_schema=row_schema(table, without=without),
+        output_schema=SAVED,
+        roles=ROLES,
+        run=_saving(table),
+        read_only=False,
+        idempotent=True,
+        extension=True,
+    )
+
+
+async def _move(canon: Canon, caller: Caller, arguments: Arguments) -> Any:
+    project, entity_id = SpaceId(arguments["projectId"].lower()), arguments["entityId"].lower()
+    action, reason = Move(arguments["action"]), arguments.get("reason", "")
+    moved = await move_catalog_entity(canon, caller, project, entity_id, move=action, reason=reason)
+    return {"id": entity_id, "status": moved.after}
+
+
+async def _withdraw(canon: Canon, caller: Caller, arguments: Arguments) -> Any:
+    project, relation = SpaceId(arguments["projectId"].lower()), arguments["relationId"].lower()
+    await withdraw_catalog_relation(
+        canon, caller, project, relation, arguments.get("reason", "withdrawn")
+    )
+    return {"id": relation}
+
+
+MOVE: Final = Tool(
+    name="catalog_move_entity",
+    title="Move an entity on",
+    description=(
+        "Ask for an entity's publication, publish it, send it back to draft, or archive it. "
+        "What it lacks for publication is named."
+    ),
+    input_schema={
+        "type": "object",
+        "properties": {
+            "projectId": UUID,
+            "entityId": UUID,
+            "action": {"type": "string", "enum": [each.value for each in Move]},
+            "reason": _REASON,
+        },
+        "required": ["projectId", "entityId", "action"],
+        "additionalProperties": False,
+    },
+    output_schema={
+        "type": "object",
+        "properties": {"id": UUID, "status": {"type": "string", "enum": list(STATUSES)}},
+        "required": ["id", "status"],
+        "additionalProperties": False,
+    },
+    roles=ROLES,
+    run=_move,
+    read_only=False,
+    extension=True,
+)
+WITHDRAW: Final = Tool(
+    name="catalog_withdraw_relation",
+    title="Withdraw a relation",
+    description="End a relation that holds no longer. The log keeps that it did.",
+    input_schema={
+        "type": "object",
+        "properties": {"projectId": UUID, "relationId": UUID, "reason": _REASON},
+        "required": ["projectId", "relationId"],
+        "additionalProperties": False,
+    },
+    output_schema={
+        "type": "object",
+        "properties": {"id": UUID},
+        "required": ["id"],
+        "additionalProperties": False,
+    },
+    roles=ROLES,
+    run=_withdraw,
+    read_only=False,
+    destructive=True,
+    extension=True,
+)
+TOOLS: Final[tuple[Tool, ...]] = (
+    _save_tool(
+        "catalog_save_project",
+        PROJECTS,
+        "Open a project of the catalog, or change one by its id. Its slug is its own.",
+    ),
+    _save_tool(
+        "catalog_save_entity",
+        ENTITIES,
+        "Make a guide, concept, project or news entry as a draft, or change one by its id.",
+        without=_OWN_STATUS,
+    ),
+    _save_tool(
+        "catalog_save_source_item",
+        SOURCE_ITEMS,
+        "Keep where something was found, or change such an item by its id.",
+    ),
+    _save_tool(
+        "catalog_save_distribution_event",
+        DISTRIBUTION_EVENTS,
+        "Keep where an entity was announced, or change such an item by its id.",
+    ),
+    _save_tool(
+        "catalog_save_video",
+        VIDEOS,
+        "Keep which video is about an entity, or change such an item by its id.",
+    ),
+    _save_tool(
+        "catalog_save_relation",
+        RELATION_ROWS,
+        "Relate two items of one project by a type that joins their kinds.",
+    ),
+    MOVE,
+    WITHDRAW,
+)

@@ -1,0 +1,121 @@
+"""Export a catalog as the arrays that an import takes; equal catalogs give equal arrays."""
+
+from collections.abc import AsyncIterator, Mapping
+from typing import Any, Final
+
+from canonry.domain.catalog import item_of, item_row, project_row
+from canonry.domain.entities import Entity
+from canonry.domain.ids import SpaceId
+from canonry.domain.relations import Relation
+from canonry.domain.spaces import Space, SpaceKind
+from canonry.domain.vocabularies.catalog_kinds import (
+    CONTENT_KINDS,
+    DISTRIBUTION_EVENT,
+    ITEM_KINDS,
+    SOURCE_ITEM,
+    VIDEO,
+)
+from canonry.domain.vocabularies.catalog_tables import (
+    DISTRIBUTION_EVENTS,
+    ENTITIES,
+    PROJECTS,
+    RELATION_ROWS,
+    SOURCE_ITEMS,
+    VIDEOS,
+)
+from canonry.ports.views.catalog import PLACE_BEFORE_ALL
+from canonry.ports.views.pages import PAGE_MAX
+from canonry.ports.views.state import Spaces
+from canonry.ports.views.upkeep import Told
+from canonry.usecases.caller import unknown
+from canonry.usecases.canon import Canon
+from canonry.usecases.judge_catalog_relations import relation_row
+
+_ARRAYS: Final = {
+    ENTITIES.array: CONTENT_KINDS,
+    SOURCE_ITEMS.array: (SOURCE_ITEM,),
+    DISTRIBUTION_EVENTS.array: (DISTRIBUTION_EVENT,),
+    VIDEOS.array: (VIDEO,),
+}
+
+
+async def export_catalog(
+    canon: Canon, spaces: Spaces, told: Told
+) -> AsyncIterator[tuple[str, Mapping[str, Any]]]:
+    """(array, row) for every row of these projects, array by array; None: all projects.
+
+    Raises:
+        NotFound: `project.unknown`.
+    """
+    projects = await _projects(canon, spaces)
+    done = 0
+    for space in projects:
+        yield PROJECTS.array, project_row(space)
+    for array, kinds in _ARRAYS.items():
+        for space in projects:
+            for kind in kinds:
+                async for entity in _items(canon, space.id, kind):
+                    yield array, item_row(entity)
+                    done += 1
+                    told(done, None)
+    for space in projects:
+        for kind in ITEM_KINDS:
+            async for entity in _items(canon, space.id, kind):
+                async for row in _relations(canon, entity):
+                    yield RELATION_ROWS.array, row
+                    done += 1
+                    told(done, None)
+
+
+async def _projects(canon: Canon, spaces: Spaces) -> list[Space]:
+    if spaces is not None:
+        found = list(await canon.catalog.projects(spaces, limit=len(spaces)))
+        for missing in spaces - {space.id for space in found}:
+            raise unknown("project", missing)
+        return sorted(found, key=lambda space: space.id)
+    every: list[Space] = []
+    while True:
+        page = await canon.state.spaces(
+            kind=SpaceKind.PROJECT, parent=None, limit=PAGE_MAX, offset=len(every)
+        )
+        every += page.items
+        if not page.items or len(every) >= page.total:
+            return sorted(every, key=lambda space: space.id)
+
+
+async def _items(canon: Canon, project: SpaceId, kind: str) -> AsyncIterator[Entity]:
+    after = PLACE_BEFORE_ALL
+    while page := await canon.catalog.items(project, kind, after=after, limit=PAGE_MAX):
+        for entity in page:
+            yield entity
+        last = item_of(page[-1])
+        if last is None:
+            return
+        after = (last.word, last.id)
+
+
+async def _relations(canon: Canon, source: Entity) -> AsyncIterator[Mapping[str, Any]]:
+    after = PLACE_BEFORE_ALL
+    while page := await canon.catalog.relations_from(source.id, after=after, limit=PAGE_MAX):
+        targets = await canon.state.things({relation.to_id for relation in page})
+        for relation in page:
+            target = item_of(targets.get(relation.to_id))
+            if target is not None:
+                yield _relation_row(relation, source, target.kind, target.id)
+        after = (page[-1].to_id, page[-1].rel_type)
+
+
+def _relation_row(
+    relation: Relation, source: Entity, kind: str, target_id: str
+) -> Mapping[str, Any]:
+    said = relation_row(relation)
+    values = {
+        **said,
+        "projectId": relation.space,
+        "fromEntityType": source.entity_type,
+        "fromEntityId": source.properties["id"],
+        "toEntityType": kind,
+        "toEntityId": target_id,
+        "relationType": relation.rel_type,
+    }
+    return {column.name: values[column.name] for column in RELATION_ROWS.columns}

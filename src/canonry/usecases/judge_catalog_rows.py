@@ -1,0 +1,301 @@
+"""Judge catalog rows against the canon: what each would change, or why it must not be stored.
+
+Nothing is ever stored that refers to what is not there, or lies in another project, or bears
+another's slug: whoever commits what is judged here does so under the keys that were read.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from canonry.domain.catalog import (
+    TABLE_OF,
+    is_project,
+    item_fields,
+    item_id,
+    item_row,
+    project_row,
+)
+from canonry.domain.catalog_rows import CatalogRow, RowProblem
+from canonry.domain.entities import Entity, EntityClass
+from canonry.domain.entries import Entry, Made, SpaceRevised, Thing
+from canonry.domain.ids import SpaceId
+from canonry.domain.keys import listing_key, thing_key
+from canonry.domain.making import UNSET, Backing, make_entity, make_observation
+from canonry.domain.provenance import Authority
+from canonry.domain.spaces import Space, SpaceKind
+from canonry.domain.vocabularies.catalog_tables import CREATED_AT, UPDATED_AT
+from canonry.domain.vocabularies.narrative_fields import DESCRIPTION, NAME, PROPERTY_PREFIX
+from canonry.usecases.canon import Canon
+from canonry.usecases.commit_change import NewId
+
+STAMPS: Final = (CREATED_AT, UPDATED_AT)
+CAPTURED_AT: Final = "capturedAt"
+
+Make = Callable[[NewId], tuple[Entry, ...]]
+"""The entries that store a row, given how the things of a commit get their ids."""
+
+
+@dataclass(slots=True, kw_only=True)
+class Ahead:
+    """What rows that were judged before will have stored: it counts as if it were there."""
+
+    slugs: dict[str, str] = field(default_factory=dict)
+    projects: dict[str, str] = field(default_factory=dict)
+    items: dict[str, str] = field(default_factory=dict)
+    """The thing behind an item -> its kind."""
+
+    words: dict[tuple[str, str, str], str] = field(default_factory=dict)
+    renamed: set[tuple[str, str, str]] = field(default_factory=set)
+    """(project, kind, id) of items that bear a new word."""
+
+    joined: dict[tuple[str, str, str], str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JudgedRow:
+    """A row that may be stored; without `make` it is there already. `fresh`: nothing of it was."""
+
+    row: CatalogRow
+    make: Make | None
+    fresh: bool = False
+
+
+@dataclass(slots=True, kw_only=True)
+class Verdict:
+    """What became of some rows, and the keys that it rests on."""
+
+    rows: list[JudgedRow] = field(default_factory=list)
+    problems: list[RowProblem] = field(default_factory=list)
+    reads: set[str] = field(default_factory=set)
+
+    def entries(self, new_id: NewId) -> tuple[Entry, ...]:
+        """The entries of all rows that change something."""
+        return tuple(e for judged in self.rows if judged.make for e in judged.make(new_id))
+
+
+async def judge_projects(
+    canon: Canon, rows: Sequence[CatalogRow], ahead: Ahead, now: str
+) -> Verdict:
+    """Judge rows that are projects; each is a space of its own."""
+    verdict = Verdict()
+    things = await canon.state.things(row.id for row in rows)
+    called = await canon.catalog.projects_called(row.word for row in rows)
+    for row in rows:
+        held = things.get(row.id)
+        if held is not None and not is_project(held):
+            reason = "this id belongs to something that is no project; use another"
+            verdict.problems.append(row.problem("id", "id.taken", reason))
+            continue
+        bearer = ahead.slugs.get(row.word) or called.get(row.word)
+        if bearer not in {None, row.id} and ahead.projects.get(str(bearer), row.word) == row.word:
+            verdict.problems.append(row.problem("slug", "slug.taken", "another project bears it"))
+            continue
+        before = project_row(held) if isinstance(held, Space) else None
+        values = stamped(row, before, now)
+        ahead.projects[row.id], ahead.slugs[row.word] = row.word, row.id
+        verdict.reads.add(thing_key(row.id))
+        make = None if before == values else _project(values, fresh=before is None)
+        verdict.rows.append(JudgedRow(row=row, make=make, fresh=before is None))
+    return verdict
+
+
+async def judge_items(
+    canon: Canon, project: str, rows: Sequence[CatalogRow], ahead: Ahead, now: str
+) -> Verdict:
+    """Judge rows of one project and one table that are items."""
+    verdict = Verdict()
+    ids = [item_id(project, row.kind, row.id) for row in rows]
+    primary = [_primary(row) for row in rows]
+    things = await canon.state.things((project, *ids, *(each for each in primary if each)))
+    unique = bool(rows) and bool(rows[0].table.unique)
+    words = ((row.kind, row.word) for row in rows) if unique else ()
+    borne = await canon.catalog.bearers(SpaceId(project), words)
+    there = project in ahead.projects or is_project(things.get(project))
+    verdict.reads |= {thing_key(project), *map(thing_key, ids)}
+    verdict.reads |= {thing_key(each) for each in primary if each}
+    if unique:
+        verdict.reads.add(listing_key("entity", project))
+    for row, thing_id, about in zip(rows, ids, primary, strict=True):
+        held = things.get(thing_id)
+        bearer = borne.get((row.kind, row.word)) if unique else None
+        problem = (
+            (None if there else _no_project(row))
+            or _misfit(row, held)
+            or _taken(row, bearer, ahead, unique=unique)
+            or _baseless(row, about, things, ahead)
+        )
+        if problem is not None:
+            verdict.problems.append(problem)
+            continue
+        before = item_row(held) if isinstance(held, Entity) else None
+        values = stamped(row, before, now)
+        _note(row, thing_id, before, ahead, unique=unique)
+        make = None if before == values else _item(row, thing_id, before, values)
+        verdict.rows.append(JudgedRow(row=row, make=make, fresh=before is None))
+    return verdict
+
+
+def stamped(row: CatalogRow, before: Mapping[str, Any] | None, now: str) -> dict[str, Any]:
+    """The row's fields with the instants that it leaves out: as they are, else now."""
+    values = dict(row.values)
+    held = before or {}
+    for name in (CREATED_AT, CAPTURED_AT):
+        if name in values and values[name] is None:
+            values[name] = held.get(name) or now
+    if UPDATED_AT in values and values[UPDATED_AT] is None:
+        values[UPDATED_AT] = held.get(UPDATED_AT)
+        if values != dict(held):
+            values[UPDATED_AT] = now
+    return values
+
+
+def _no_project(row: CatalogRow) -> RowProblem:
+    return row.problem("projectId", "project.unknown", "there is no project with this id")
+
+
+def _primary(row: CatalogRow) -> str | None:
+    """The thing behind the entity that a publication elsewhere is about."""
+    if "primaryEntityId" not in row.values:
+        return None
+    return item_id(row.project, row.values["primaryEntityType"], row.values["primaryEntityId"])
+
+
+def _misfit(row: CatalogRow, held: Thing | None) -> RowProblem | None:
+    if held is None:
+        return None
+    if not isinstance(held, Entity):
+        reason = "an item of this id was erased; use another id"
+        return row.problem("id", "item.erased", reason)
+    if held.entity_type != row.kind:
+        reason = f"the entity is a {held.entity_type}, and what it is never changes"
+        return row.problem("entityType", "item.kind", reason)
+    return None
+
+
+def _taken(row: CatalogRow, bearer: str | None, ahead: Ahead, *, unique: bool) -> RowProblem | None:
+    if not unique:
+        return None
+    coming = ahead.words.get((row.project, row.kind, row.word))
+    if coming not in {None, row.id}:
+        bearer = coming
+    elif bearer in {None, row.id} or (row.project, row.kind, str(bearer)) in ahead.renamed:
+        return None
+    name = row.table.unique
+    reason = f"another {row.table.noun} of this kind and project bears it: {bearer}"
+    return row.problem(name, f"{name}.taken", reason)
+
+
+def _baseless(
+    row: CatalogRow, about: str | None, things: Mapping[str, Thing], ahead: Ahead
+) -> RowProblem | None:
+    if about is None or stands(about, row.values["primaryEntityType"], things, ahead):
+        return None
+    kind = row.values["primaryEntityType"]
+    reason = f"the project has no {kind} with this id"
+    return row.problem("primaryEntityId", "entity.unknown", reason)
+
+
+def stands(thing_id: str, kind: str, things: Mapping[str, Thing], ahead: Ahead) -> bool:
+    """Whether an item of this kind is there, or will be."""
+    held = things.get(thing_id)
+    if isinstance(held, Entity):
+        return held.entity_type == kind
+    return ahead.items.get(thing_id) == kind
+
+
+def _note(
+    row: CatalogRow,
+    thing_id: str,
+    before: Mapping[str, Any] | None,
+    ahead: Ahead,
+    *,
+    unique: bool,
+) -> None:
+    ahead.items[thing_id] = row.kind
+    if unique:
+        ahead.words[row.project, row.kind, row.word] = row.id
+        if before is not None and before[row.table.unique] != row.word:
+            ahead.renamed.add((row.project, row.kind, row.id))
+
+
+def _project(values: Mapping[str, Any], *, fresh: bool) -> Make:
+    name, description = values["name"], values["description"] or ""
+    space, kept = SpaceId(values["id"]), ("slug", "description", *STAMPS)
+    properties = {key: values[key] for key in kept}
+
+    def make(_: NewId) -> tuple[Entry, ...]:
+        if not fresh:
+            return (
+                SpaceRevised(
+                    space_id=space, name=name, description=description, properties=properties
+                ),
+            )
+        made = Space(
+            id=space,
+            kind=SpaceKind.PROJECT,
+            name=name,
+            description=description,
+            parent=None,
+            properties=properties,
+            created_at=UNSET,
+            position=0,
+            changed_at=0,
+        )
+        return (Made(thing=made),)
+
+    return make
+
+
+def _item(
+    row: CatalogRow, thing_id: Any, before: Mapping[str, Any] | None, values: Mapping[str, Any]
+) -> Make:
+    table = TABLE_OF[row.kind]
+    backing = Backing(
+        space=SpaceId(row.project), authority=Authority.SOURCE, confidence=1.0, evidence=()
+    )
+    name, description, properties = item_fields(table, values)
+
+    def make(new_id: NewId) -> tuple[Entry, ...]:
+        def named(label: str) -> str:
+            return str(thing_id) if label == "entity" else new_id(f"{label}:{thing_id}")
+
+        if before is None:
+            _, entries = make_entity(
+                named,
+                backing,
+                entity_class=EntityClass.INSTANCE,
+                entity_type=row.kind,
+                name=name,
+                description=description,
+                properties=properties,
+            )
+            return entries
+        fields = _changed(item_fields(table, before), (name, description, properties))
+        return (make_observation(named, backing, thing_id, fields),)
+
+    return make
+
+
+def _changed(
+    before: tuple[str, str, Mapping[str, Any]], after: tuple[str, str, Mapping[str, Any]]
+) -> dict[str, Any]:
+    """The fields that an observation has to say; what is gone is said to be null."""
+    was: dict[str, Any] = _fields(*before)
+    now = _fields(*after)
+    return {
+        name: now.get(name) for name in was.keys() | now.keys() if was.get(name) != now.get(name)
+    }
+
+
+def _fields(name: str, description: str, properties: Mapping[str, Any]) -> dict[str, Any]:
+    own = {PROPERTY_PREFIX + key: value for key, value in properties.items()}
+    return {NAME: name, DESCRIPTION: description, **own}
+
+
+def of_one_project(rows: Iterable[CatalogRow]) -> Mapping[str, list[CatalogRow]]:
+    """Rows by their project, in their order."""
+    found: dict[str, list[CatalogRow]] = {}
+    for row in rows:
+        found.setdefault(row.project, []).append(row)
+    return found

@@ -1,0 +1,125 @@
+"""Save one row of a catalog: what is not given stays as it is, and a new entity is a draft."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from canonry.domain.catalog import is_project, item_id, item_row, project_row, stamp
+from canonry.domain.catalog_rows import CatalogRow, RowProblem, read_row
+from canonry.domain.entities import Entity
+from canonry.domain.errors import Conflict, InvalidInput, NotFound
+from canonry.domain.ids import SpaceId
+from canonry.domain.spaces import Space
+from canonry.domain.vocabularies.catalog_tables import (
+    CREATED_AT,
+    PROJECTS,
+    RELATION_ROWS,
+    UPDATED_AT,
+    Table,
+)
+from canonry.usecases.caller import Caller
+from canonry.usecases.canon import Canon
+from canonry.usecases.import_catalog import store_rows
+from canonry.usecases.judge_catalog_relations import standing_relations
+from canonry.usecases.judge_catalog_rows import JudgedRow
+
+_NEW_IDS: Final = SpaceId("catalog")
+"""Where ids of new rows come from: a retry of a request gives the same one."""
+
+_MISSING: Final = frozenset(("project.unknown", "entity.unknown"))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SavedRow:
+    """The id of what was saved, and whether nothing (`made`) or exactly this (`same`) was there."""
+
+    id: str
+    made: bool
+    same: bool
+
+
+async def save_catalog_row(
+    canon: Canon, caller: Caller, table: Table, given: Mapping[str, Any]
+) -> SavedRow:
+    """Store the row under its id, or under a new one where it has none.
+
+    Raises:
+        InvalidInput: what is wrong with a field, with its path.
+        NotFound: `project.unknown` or `entity.unknown`, what the row refers to is not there.
+        Conflict: what is there stands against it: another has the slug, the id was erased, ...
+    """
+    contract_id = str(given.get("id") or caller.commit_id(_NEW_IDS, canon.identities.fresh)).lower()
+    project = str(given.get("projectId") or contract_id).lower()
+    if table is not PROJECTS or given.get("id"):
+        _require_sight(caller, project)
+    elif caller.spaces is not None:
+        raise NotFound("project.unknown", "this caller may not open projects", path="/id")
+    held = await _held(canon, table, project, contract_id, given)
+    now = stamp(canon.clock.now())
+    wanted = {**held, **given, "id": contract_id}
+    wanted[CREATED_AT] = held.get(CREATED_AT)
+    if any(column.name == UPDATED_AT for column in table.columns):
+        wanted[UPDATED_AT] = None
+    row = _read(table, wanted)
+    if held and {**row.values, **_stamps(held)} == held:
+        return SavedRow(id=contract_id, made=False, same=True)
+    judged = await _stored(canon, caller, row, now)
+    if judged is None:
+        return SavedRow(id=contract_id, made=False, same=True)
+    return SavedRow(id=contract_id, made=judged.fresh, same=judged.make is None)
+
+
+async def _stored(canon: Canon, caller: Caller, row: CatalogRow, now: str) -> JudgedRow | None:
+    """Store one row; None if a retry finds that it is. A problem is an error of its own kind."""
+    try:
+        rows = (await store_rows(canon, caller, (row,), now)).rows
+    except InvalidInput as error:
+        raise _as_told(error) from error
+    return rows[0] if rows else None
+
+
+def _require_sight(caller: Caller, project: str) -> None:
+    if not caller.sees(SpaceId(project)):
+        raise NotFound("project.unknown", "there is no project with this id", path="/projectId")
+
+
+async def _held(
+    canon: Canon, table: Table, project: str, contract_id: str, given: Mapping[str, Any]
+) -> dict[str, Any]:
+    """The row as it is stored; nothing where there is none."""
+    if table is RELATION_ROWS:
+        current, _ = (await standing_relations(canon, project, (contract_id,)))[contract_id]
+        return {} if current is None else {CREATED_AT: current.properties.get(CREATED_AT)}
+    if table is PROJECTS:
+        space = (await canon.state.things((project,))).get(project)
+        return project_row(space) if isinstance(space, Space) and is_project(space) else {}
+    kind = table.kind or str(given.get("entityType", "guide"))
+    thing_id = item_id(project, kind, contract_id)
+    entity = (await canon.state.things((thing_id,))).get(thing_id)
+    return item_row(entity) if isinstance(entity, Entity) else {}
+
+
+def _stamps(held: Mapping[str, Any]) -> Mapping[str, Any]:
+    return {name: held[name] for name in (CREATED_AT, UPDATED_AT) if name in held}
+
+
+def _read(table: Table, values: Mapping[str, Any]) -> CatalogRow:
+    row, problems = read_row(table, 0, values)
+    if row is None:
+        first = problems[0]
+        raise InvalidInput(first.code, _said(first), path=f"/{first.field}")
+    return row
+
+
+def _said(problem: RowProblem) -> str:
+    return f"{problem.field}: {problem.reason}"
+
+
+def _as_told(error: InvalidInput) -> InvalidInput | NotFound | Conflict:
+    """The one problem of a row, as the error that a caller can act on."""
+    code, spot = str(error.details["problem"]), str(error.details["path"])
+    field = spot.rpartition("/")[2]
+    message = str(error.details["problems"][0]).partition("].")[2]
+    if code in _MISSING:
+        return NotFound(code, message, path=f"/{field}")
+    return Conflict(code, message, path=f"/{field}")

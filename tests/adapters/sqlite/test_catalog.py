@@ -1,0 +1,185 @@
+"""The catalog in SQLite: exact search on every path, bounded statements, and stopping for good."""
+
+import asyncio
+import time
+from pathlib import Path
+
+import apsw
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from canonry.adapters.sqlite import Durability, catalog, catalog_graph, catalog_search, schema
+from canonry.bootstrap.embedded import open_embedded
+from canonry.domain.catalog import item_id
+from canonry.domain.errors import Unavailable
+from canonry.domain.ids import SpaceId
+from canonry.ports.views.catalog import CatalogQuery
+from canonry.testing.worlds import CountingIdentities, HandClock, a_caller
+from canonry.usecases.erase import erase, plan_erasure
+from tests.adapters.sqlite.opened import a_store
+from tests.adapters.sqlite.test_reading import endless
+from tests.toolsets.catalog.kit import LAB, OTHER, a_shelf, entity, hostile, put, uuid
+
+pytestmark = pytest.mark.anyio
+ALPHABET = '\u6c49\u5b57aAb\u00df\u0130\u00e9e\u0301 "%\x01\ufffd\U0001f409'
+LETTERS = st.text(alphabet=ALPHABET, max_size=6)
+PATHS = ((2_000, 20_000), (0, 20_000), (0, 2), (0, 0))
+STATEMENTS = {
+    "projects": catalog._PROJECTS,
+    "a bearer": catalog._BEARER,
+    "a project by its slug": catalog._CALLED,
+    "what joins two": catalog._JOINED,
+    "a page of items": catalog._ITEMS,
+    "a page of relations": catalog._FROM,
+    "counts of relations": catalog._COUNTS,
+    "a node": catalog_graph._NODE,
+    "the first neighbours": catalog_graph._FIRST,
+    "the next neighbours": catalog_graph._NEXT,
+    "edges outward": catalog_graph._OUTWARD,
+    "the newest texts": catalog_search._WALK,
+}
+
+
+@pytest.mark.parametrize("name", STATEMENTS)
+def test_no_statement_walks_a_table_or_sorts(name: str) -> None:
+    db = apsw.Connection(":memory:")
+    schema.prepare(db, lambda _: b"")
+    sql = STATEMENTS[name]
+    given_values = (1,) * sql.count("?") if "?" in sql else _Anything()
+
+    steps = [str(row[3]) for row in db.execute(f"EXPLAIN QUERY PLAN {sql}", given_values)]
+
+    ordered = {"projects"}  # the first of all, in the order of their table
+    assert steps
+    assert not [s for s in steps if "TEMP B-TREE" in s], steps
+    assert name in ordered or not [s for s in steps if s.startswith("SCAN catalog")], steps
+    db.close()
+
+
+class _Anything(dict[str, object]):
+    def __missing__(self, key: str) -> object:
+        return 1
+
+
+@settings(
+    max_examples=15,
+    deadline=None,
+    database=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+)
+@given(
+    titles=st.lists(LETTERS.filter(bool), min_size=1, max_size=8),
+    sought=st.lists(LETTERS.filter(bool), min_size=1, max_size=6),
+)
+def test_every_path_finds_the_same(
+    titles: list[str], sought: list[str], tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    asyncio.run(_compare(titles, sought, tmp_path_factory.mktemp("search")))
+
+
+async def _compare(titles: list[str], sought: list[str], folder: Path) -> None:
+    projects = [{"id": p, "name": p, "slug": p} for p in (LAB, OTHER)]
+    entities = [
+        entity(n, "concept", title, summary=title[::-1], projectId=project)
+        for p, project in enumerate((LAB, OTHER))
+        for n, title in enumerate(titles[p:])
+    ]
+    store = await open_embedded(
+        folder,
+        clock=HandClock(),
+        identities=CountingIdentities(),
+        durability=Durability.NORMAL,
+    )
+    memory = a_shelf().canon
+    kept = catalog_search.FEW, catalog_search.WALKED_MAX
+    try:
+        for canon in (memory, store.canon):
+            await put(canon, {"projects": projects, "entities": entities})
+        for text in sought:
+            query = CatalogQuery(project=SpaceId(LAB), text=text, limit=3)
+            expected = await memory.catalog.search(query)
+            for few, walked in PATHS:
+                catalog_search.FEW, catalog_search.WALKED_MAX = few, walked  # type: ignore[misc]
+                found = await store.canon.catalog.search(query)
+                names = [[e.name for e in each.entities] for each in (found, expected)]
+                assert names[0] == names[1], (text, few, walked)
+                assert found.total == expected.total, (text, few, walked)
+    finally:
+        catalog_search.FEW, catalog_search.WALKED_MAX = kept  # type: ignore[misc]
+        await store.close()
+
+
+async def test_a_question_that_takes_too_long_is_stopped(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(catalog, "SECONDS", 0.05)
+    monkeypatch.setattr(catalog, "_search", lambda db, _: endless(db))
+    async with a_store(tmp_path) as store:
+        with pytest.raises(Unavailable) as stopped:
+            await store.catalog.search(CatalogQuery(project=SpaceId(LAB), text="x"))
+        assert stopped.value.code == "store.deadline"
+
+
+async def test_what_nobody_waits_for_any_more_is_stopped(tmp_path: Path) -> None:
+    """Closing waits for running queries, so it would last until the deadline."""
+    started = time.monotonic()
+    async with a_store(tmp_path, deadline=60.0) as store:
+        asking = asyncio.create_task(store.readers.consistent(endless))
+        done, _ = await asyncio.wait((asking,), timeout=0.1)
+        assert not done
+        asking.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await asking
+    assert time.monotonic() - started < 30.0
+
+
+async def test_an_erased_entity_leaves_no_bytes(tmp_path: Path) -> None:
+    secret = "Xyzzy Quuxford"
+    store = await open_embedded(tmp_path, durability=Durability.NORMAL)
+    try:
+        arrays = hostile()
+        arrays["entities"][2] |= {"title": secret, "slug": "xyzzy-quuxford", "summary": secret}
+        await put(store.canon, arrays)
+        plan = await plan_erasure(store.canon, "entity", item_id(LAB, "concept", uuid(3)))
+
+        await erase(store.canon, store.upkeep, a_caller("Operator"), plan, reason="a right")
+
+        shelf = a_shelf(store.canon)
+        found = await shelf.call("search_entities", projectId=LAB, query="quux")
+        assert found["totalCount"] == 0
+        graph = await shelf.call("get_entity_graph", projectId=LAB, entityId=uuid(1), depth=2)
+        assert uuid(3) not in str(graph)
+        assert not (await store.upkeep.verify(lambda _done, _total: None)).findings
+        left = b"".join(p.read_bytes() for p in tmp_path.rglob("*") if p.is_file())
+        for trace in (secret, secret.casefold(), "xyzzy-quuxford"):
+            assert trace.encode() not in left
+    finally:
+        await store.close()
+
+
+async def test_a_catalog_row_that_was_altered_is_found(tmp_path: Path) -> None:
+    store = await open_embedded(tmp_path, durability=Durability.NORMAL)
+    try:
+        await put(store.canon, hostile())
+        for damage in (
+            "UPDATE catalog_texts SET title = 'x' WHERE kind = 'news'",
+            "UPDATE catalog_counts SET n = n + 1 WHERE gram = 'a'",
+            "DELETE FROM catalog_neighbours WHERE outward = 1",
+            "UPDATE catalog_edges SET relation = target",
+            "DELETE FROM catalog_items WHERE kind = 'video'",
+            "UPDATE catalog_projects SET slug = 'x'",
+            "UPDATE catalog_nodes SET place = 'x'",
+            "INSERT INTO catalog_grams (rowid, title) VALUES (99999, 'ghost')",
+        ):
+            db = apsw.Connection(str(tmp_path / "canon.db"))
+            db.execute(damage)
+            db.close()
+
+            verified = await store.upkeep.verify(lambda _done, _total: None)
+
+            assert verified.findings, damage
+            await store.upkeep.rebuild(lambda _done, _total: None)
+            assert not (await store.upkeep.verify(lambda _done, _total: None)).findings, damage
+    finally:
+        await store.close()

@@ -1,0 +1,70 @@
+"""The catalog through a real server: over stdio, on a store that is opened for reading only."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from canonry.adapters.sqlite import Durability
+from canonry.bootstrap.embedded import open_embedded
+from canonry.bootstrap.serving import advice_on
+from canonry.bootstrap.settings import load_settings
+from canonry.bootstrap.toolsets import load_toolsets
+from tests.cli.test_serve import served
+from tests.toolsets.catalog.kit import LAB, NOWHERE, hostile, put, uuid
+from tests.toolsets.catalog.test_isolation import contents
+
+pytestmark = pytest.mark.anyio
+
+
+async def test_a_client_looks_into_a_catalog_and_leaves_no_trace(tmp_path: Path) -> None:
+    store = await open_embedded(tmp_path, durability=Durability.NORMAL)
+    await put(store.canon, hostile())
+    await store.close()
+    before = contents(tmp_path)
+
+    async with served("--toolsets", "catalog", "--data", str(tmp_path)) as client:
+        names = [tool.name for tool in (await client.list_tools()).tools]
+        projects: Any = await client.call_tool("list_projects", {})
+        asked: dict[str, Any] = {"projectId": LAB, "entityId": uuid(1)}
+        graph: Any = await client.call_tool("get_entity_graph", asked)
+        absent: Any = await client.call_tool("get_entity", {**asked, "entityId": NOWHERE})
+
+    assert names == ["list_projects", "search_entities", "get_entity", "get_entity_graph"]
+    assert len(projects.structured_content["projects"]) == 3
+    assert json.loads(graph.content[0].text) == graph.structured_content
+    assert absent.is_error
+    assert json.loads(absent.content[0].text) == {
+        "error": {
+            "code": "ENTITY_NOT_FOUND",
+            "message": "Requested entity does not exist",
+            "details": {"field": "entityId"},
+        }
+    }
+    assert contents(tmp_path) == before
+
+
+async def test_a_store_that_is_not_there_is_made_and_empty(tmp_path: Path) -> None:
+    async with served("--toolsets", "catalog", "--data", str(tmp_path / "new")) as client:
+        projects = await client.call_tool("list_projects", {})
+
+    assert projects.structured_content == {"projects": []}
+
+
+async def test_an_operator_writes_what_a_catalog_shows(tmp_path: Path) -> None:
+    words = ("--toolsets", "operator,catalog", "--agent-type", "Operator")
+    async with served(*words, "--data", str(tmp_path)) as client:
+        row = {"name": "Lab", "slug": "lab"}
+        saved: Any = await client.call_tool("catalog_save_project", row)
+        projects: Any = await client.call_tool("list_projects", {})
+
+    assert saved.structured_content["outcome"] == "created"
+    assert [each["name"] for each in projects.structured_content["projects"]] == ["Lab"]
+
+
+def test_a_catalog_needs_no_agent_type() -> None:
+    assert advice_on(load_settings({}, environment={}), load_toolsets(["catalog"])) is None
+    advice = advice_on(load_settings({}, environment={}), load_toolsets(["catalog", "operator"]))
+    assert advice is not None
+    assert "(Operator)" in advice

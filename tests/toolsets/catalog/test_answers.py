@@ -1,0 +1,69 @@
+"""Golden answers: the same bytes whatever the backend, the order of rows, or how they are found."""
+
+import json
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from canonry.adapters.sqlite import Durability, catalog_search
+from canonry.bootstrap.embedded import Embedded, open_embedded
+from canonry.testing.worlds import CountingIdentities, HandClock
+from tests.toolsets.catalog.kit import filled, hostile, put, shuffled
+from tests.toolsets.catalog.questions import answers
+
+pytestmark = pytest.mark.anyio
+GOLDEN = Path(__file__).parent / "golden.json"
+
+
+def golden() -> list[str]:
+    told: list[str] = json.loads(GOLDEN.read_text(encoding="utf-8"))
+    return told
+
+
+@pytest.fixture
+async def store(tmp_path: Path) -> AsyncIterator[Embedded]:
+    opened = await open_embedded(
+        tmp_path / "store",
+        clock=HandClock(),
+        identities=CountingIdentities(),
+        durability=Durability.NORMAL,
+    )
+    yield opened
+    await opened.close()
+
+
+async def test_the_answers_are_the_golden_ones() -> None:
+    told = await answers(await filled(hostile()))
+
+    assert told == golden()
+
+
+@pytest.mark.parametrize("seed", range(3))
+async def test_the_order_of_rows_makes_no_difference(seed: int) -> None:
+    assert await answers(await filled(shuffled(hostile(), seed))) == golden()
+
+
+@pytest.mark.parametrize(("few", "walked"), [(2_000, 20_000), (0, 20_000), (0, 3), (0, 0)])
+async def test_the_embedded_store_gives_the_same_bytes(
+    store: Embedded, monkeypatch: pytest.MonkeyPatch, few: int, walked: int
+) -> None:
+    """However it looks for a text: one by one, through the newest, or through its index."""
+    monkeypatch.setattr(catalog_search, "FEW", few)
+    monkeypatch.setattr(catalog_search, "WALKED_MAX", walked)
+    shelf = await filled(shuffled(hostile(), 7), store.canon)
+
+    assert await answers(shelf) == golden()
+
+
+async def test_they_stay_after_a_rebuild_and_verify(store: Embedded) -> None:
+    shelf = await filled(hostile(), store.canon)
+    renamed = {"entities": [{**hostile()["entities"][0], "title": "another"}]}
+    await put(store.canon, renamed)
+    await put(store.canon, {"entities": hostile()["entities"][:1]})
+
+    verified = await store.upkeep.verify(lambda _done, _total: None)
+    await store.upkeep.rebuild(lambda _done, _total: None)
+
+    assert not verified.findings
+    assert await answers(shelf) == golden()

@@ -1,0 +1,173 @@
+"""What is served is the contract, property for property, and each error is one of its four."""
+
+from typing import Any
+
+import pytest
+
+from canonry.domain.errors import (
+    BrokenInvariant,
+    CanonryError,
+    InvalidInput,
+    NotAllowed,
+    NotFound,
+    Unavailable,
+)
+from canonry.gateway.principal import Principal
+from canonry.gateway.replies import replied
+from canonry.gateway.tool import Noted
+from canonry.toolsets.catalog import CATALOG, FACE
+from canonry.toolsets.catalog.contract import published
+from canonry.toolsets.catalog.dialect import dialect, field_of
+from tests.toolsets.catalog.kit import LAB, a_shelf, filled, hostile, uuid
+
+pytestmark = pytest.mark.anyio
+ERRORS = (
+    (InvalidInput("x", "wrong", path="/query"), "VALIDATION_ERROR", {"field": "query"}),
+    (NotFound("project.unknown", "no"), "PROJECT_NOT_FOUND", {"field": "projectId"}),
+    (NotFound("entity.unknown", "no"), "ENTITY_NOT_FOUND", {"field": "entityId"}),
+    (NotFound("other.unknown", "no"), "INTERNAL_ERROR", {"reason": "other.unknown"}),
+    (NotAllowed("authority.denied", "no"), "INTERNAL_ERROR", {"reason": "authority.denied"}),
+    (Unavailable("limits.rate", "wait"), "INTERNAL_ERROR", {"reason": "limits.rate"}),
+    (Unavailable("call.deadline", "late"), "INTERNAL_ERROR", {"reason": "timeout"}),
+    (Unavailable("store.deadline", "late"), "INTERNAL_ERROR", {"reason": "timeout"}),
+    (BrokenInvariant("internal", "secret"), "INTERNAL_ERROR", {"reason": "internal"}),
+)
+
+
+def test_the_tools_are_those_of_the_contract() -> None:
+    served = [
+        {"name": t.name, "inputSchema": t.input_schema, "outputSchema": t.output_schema}
+        for t in CATALOG.tools
+    ]
+
+    assert served == published()["tools"]
+
+
+def test_every_tool_reads_and_none_keeps_a_reply() -> None:
+    for tool in CATALOG.tools:
+        assert tool.read_only
+        assert tool.idempotent
+        assert tool.cached is None
+        assert not tool.extension
+        assert tool.limits is not None
+        assert tool.limits.seconds == 30.0
+    assert CATALOG.sealed
+    assert not CATALOG.traced
+
+
+def test_the_toolset_introduces_itself() -> None:
+    assert CATALOG.server_name == FACE.server_name == "psymetric"
+
+
+@pytest.mark.parametrize(("error", "code", "details"), ERRORS, ids=lambda each: str(each)[:30])
+def test_every_error_has_one_of_four_codes(
+    error: CanonryError, code: str, details: dict[str, str]
+) -> None:
+    body = dialect(error, tool="get_entity", caller=None, trace_id="trace")
+
+    assert body.wire is not None
+    envelope = body.wire["error"]
+    assert list(envelope) == ["code", "message", "details"]
+    assert envelope["code"] == code
+    assert envelope["details"].items() >= details.items()
+    assert "trace" not in str(body)
+    assert "secret" not in str(body)
+
+
+def test_a_deadline_says_so() -> None:
+    body = dialect(Unavailable("store.deadline", ""), tool="", caller=None)
+
+    assert body.message == "Tool execution timeout"
+
+
+def test_paths_are_told_as_arguments() -> None:
+    assert field_of("/entityTypes/1") == "entityTypes[1]"
+    assert field_of("/query") == "query"
+    assert field_of("") == "arguments"
+    assert field_of("/a~1b") == "a/b"
+
+
+INVALID: tuple[tuple[str, dict[str, Any], str], ...] = (
+    ("list_projects", {"page": 1}, "page"),
+    ("search_entities", {"projectId": LAB}, "query"),
+    ("search_entities", {"query": "x"}, "projectId"),
+    ("search_entities", {"projectId": LAB, "query": ""}, "query"),
+    ("search_entities", {"projectId": LAB, "query": "x" * 257}, "query"),
+    ("search_entities", {"projectId": LAB, "query": 5}, "query"),
+    ("search_entities", {"projectId": f"{{{LAB}}}", "query": "x"}, "projectId"),
+    ("search_entities", {"projectId": LAB.replace("-", ""), "query": "x"}, "projectId"),
+    ("search_entities", {"projectId": f"{LAB}\n", "query": "x"}, "projectId"),
+    ("search_entities", {"projectId": LAB, "query": "x", "limit": 0}, "limit"),
+    ("search_entities", {"projectId": LAB, "query": "x", "limit": 51}, "limit"),
+    ("search_entities", {"projectId": LAB, "query": "x", "limit": "5"}, "limit"),
+    ("search_entities", {"projectId": LAB, "query": "x", "limit": True}, "limit"),
+    ("search_entities", {"projectId": LAB, "query": "x", "limit": None}, "limit"),
+    (
+        "search_entities",
+        {"projectId": LAB, "query": "x", "entityTypes": ["news", "video"]},
+        "entityTypes[1]",
+    ),
+    (
+        "search_entities",
+        {"projectId": LAB, "query": "x", "entityTypes": ["news", "news"]},
+        "entityTypes",
+    ),
+    ("search_entities", {"projectId": LAB, "query": "x", "status": "draft"}, "status"),
+    ("get_entity", {"projectId": LAB, "entityId": "1"}, "entityId"),
+    ("get_entity", {"projectId": LAB, "entityId": uuid(1), "depth": 1}, "depth"),
+    ("get_entity_graph", {"projectId": LAB, "entityId": uuid(1), "depth": 3}, "depth"),
+    ("get_entity_graph", {"projectId": LAB, "entityId": uuid(1), "depth": 1.5}, "depth"),
+    (
+        "get_entity_graph",
+        {"projectId": LAB, "entityId": uuid(1), "relationshipTypes": ["LIKES"]},
+        "relationshipTypes[0]",
+    ),
+)
+
+
+@pytest.mark.parametrize(("tool", "arguments", "field"), INVALID)
+async def test_invalid_arguments_are_named(
+    tool: str, arguments: dict[str, Any], field: str
+) -> None:
+    error = await (await filled(hostile())).refused(tool, **arguments)
+
+    assert error["code"] == "VALIDATION_ERROR"
+    assert error["message"] == "Invalid input parameters"
+    assert error["details"]["field"] == field
+    assert error["details"]["reason"]
+
+
+async def test_arguments_come_before_project_and_project_before_entity() -> None:
+    shelf, nowhere = await filled(hostile()), "00000000-0000-4000-8000-00000000dead"
+
+    first = await shelf.refused("get_entity_graph", projectId=nowhere, entityId=nowhere, depth=9)
+    second = await shelf.refused("get_entity_graph", projectId=nowhere, entityId=nowhere)
+    third = await shelf.refused("get_entity_graph", projectId=LAB, entityId=nowhere)
+
+    codes = [error["code"] for error in (first, second, third)]
+    assert codes == ["VALIDATION_ERROR", "PROJECT_NOT_FOUND", "ENTITY_NOT_FOUND"]
+
+
+async def test_what_a_number_is_follows_the_schema() -> None:
+    shelf = await filled(hostile())
+
+    whole = await shelf.call("search_entities", projectId=LAB, query="a", limit=2)
+    pointed = await shelf.call("search_entities", projectId=LAB, query="a", limit=2.0)
+
+    assert whole == pointed
+    assert await shelf.call("search_entities", projectId=LAB, query="\U0001f409" * 256)
+    assert await shelf.call("search_entities", projectId=LAB, query="\x00") == {
+        "entities": [],
+        "totalCount": 0,
+    }
+
+
+async def test_an_empty_store_has_no_projects() -> None:
+    assert await a_shelf().call("list_projects") == {"projects": []}
+    assert (await a_shelf().gateway.call("nonsense", {}, Principal())).protocol
+
+
+def test_what_is_noted_stands_beside_the_reply() -> None:
+    outcome = replied(Noted(reply={"a": 1}, meta={"b": 2}))
+
+    assert (outcome.body, outcome.text, outcome.meta) == ({"a": 1}, '{"a":1}', {"b": 2})

@@ -1,0 +1,68 @@
+"""Generated arguments: what the schema takes is answered, what it refuses is named."""
+
+import asyncio
+from typing import Any
+
+import jsonschema_rs
+import pytest
+from hypothesis import HealthCheck, given, settings
+
+from canonry.domain.ids import is_uuid
+from canonry.gateway.tool import Tool
+from canonry.gateway.validation import closed
+from canonry.toolsets.catalog import CATALOG
+from tests.toolsets.catalog.kit import LAB, Shelf, filled, hostile, uuid
+from tests.toolsets.narrative.hostile import arguments_for
+
+KNOWN = {"projectId": LAB, "entityId": uuid(1)}
+
+
+def has_no_surrogates(value: Any) -> bool:
+    """Whether it can be written as JSON at all, which is how arguments come in."""
+    try:
+        repr(value).encode()
+        str(value).encode()
+    except UnicodeEncodeError:
+        return False
+    return "\\ud800" not in repr(value)
+
+
+def numbers_fit(value: Any) -> bool:
+    """Whether no number is beyond what JSON readers agree on."""
+    if isinstance(value, dict):
+        return all(map(numbers_fit, value.values()))
+    if isinstance(value, list):
+        return all(map(numbers_fit, value))
+    return not isinstance(value, int | float) or -(2**53) <= value <= 2**53
+
+
+async def compare(shelf: Shelf, tool: Tool, arguments: dict[str, Any]) -> None:
+    validator = jsonschema_rs.validator_for(
+        closed(tool.input_schema), formats={"uuid": is_uuid}, validate_formats=True
+    )
+    outcome = await shelf.outcome(tool.name, arguments)
+    code = None if outcome.error is None else outcome.body["error"]["code"]
+
+    if has_no_surrogates(arguments) and numbers_fit(arguments) and validator.is_valid(arguments):
+        assert code in {None, "PROJECT_NOT_FOUND", "ENTITY_NOT_FOUND"}, (arguments, outcome.text)
+    else:
+        assert code == "VALIDATION_ERROR", (arguments, outcome.text)
+    assert outcome.text == (await shelf.outcome(tool.name, arguments)).text
+
+
+@pytest.mark.parametrize("tool", CATALOG.tools, ids=lambda tool: tool.name)
+def test_the_validator_and_the_schema_agree(tool: Tool) -> None:
+    with asyncio.Runner() as runner:
+        shelf = runner.run(filled(hostile()))
+
+        @settings(
+            max_examples=80,
+            database=None,
+            deadline=None,
+            suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
+        )
+        @given(arguments=arguments_for(tool.input_schema, KNOWN))
+        def holds(arguments: dict[str, Any]) -> None:
+            runner.run(compare(shelf, tool, arguments))
+
+        holds()

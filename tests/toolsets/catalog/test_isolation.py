@@ -1,0 +1,167 @@
+"""What is foreign, hidden or absent is told in the same bytes; no call leaves a trace."""
+
+import asyncio
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from canonry.adapters.sqlite import Durability
+from canonry.bootstrap.embedded import open_embedded, open_embedded_sealed
+from canonry.domain.errors import NotFound, NotSupported
+from canonry.domain.ids import SpaceId
+from canonry.gateway.call import Gateway
+from canonry.toolsets.catalog import CATALOG
+from tests.toolsets.catalog.kit import (
+    LAB,
+    NOWHERE,
+    OTHER,
+    SHARED,
+    Shelf,
+    a_shelf,
+    filled,
+    hostile,
+    put,
+    uuid,
+)
+from tests.toolsets.catalog.questions import answers, questions
+
+pytestmark = pytest.mark.anyio
+
+
+@pytest.mark.parametrize("tool", ["get_entity", "get_entity_graph"])
+async def test_a_foreign_entity_is_told_as_an_absent_one(tool: str) -> None:
+    shelf = await filled(hostile())
+
+    foreign = await shelf.outcome(tool, {"projectId": LAB, "entityId": uuid(16)})
+    absent = await shelf.outcome(tool, {"projectId": LAB, "entityId": NOWHERE})
+
+    assert foreign.text == absent.text
+    assert foreign.body["error"]["code"] == "ENTITY_NOT_FOUND"
+    there = await shelf.call(tool, projectId=OTHER, entityId=uuid(16))
+    assert there
+
+
+async def test_a_hidden_project_is_told_as_an_absent_one() -> None:
+    whole = await filled(hostile())
+    narrow = Shelf(canon=whole.canon, gateway=whole.gateway, spaces=frozenset((SpaceId(OTHER),)))
+
+    told = {
+        (await narrow.outcome(tool, {"projectId": project, **more})).text
+        for project in (LAB, NOWHERE)
+        for tool, more in (
+            ("search_entities", {"query": "a"}),
+            ("get_entity", {"entityId": uuid(1)}),
+            ("get_entity_graph", {"entityId": uuid(1)}),
+        )
+    }
+
+    assert len(told) == 1
+    listed = (await narrow.call("list_projects"))["projects"]
+    assert [project["id"] for project in listed] == [OTHER]
+
+
+async def test_a_source_item_is_no_entity_whatever_its_id() -> None:
+    arrays = hostile()
+    arrays["sourceItems"].append({**arrays["sourceItems"][0], "id": NOWHERE, "url": "https://t"})
+    shelf = await filled(arrays)
+
+    error = await shelf.refused("get_entity", projectId=LAB, entityId=NOWHERE)
+    shared = (await shelf.call("get_entity", projectId=LAB, entityId=SHARED))["entity"]
+    graph = await shelf.call("get_entity_graph", projectId=LAB, entityId=SHARED, depth=2)
+
+    assert error["code"] == "ENTITY_NOT_FOUND"
+    assert shared["title"] == "shared id"
+    assert shared["relationshipCounts"] == {"outgoing": 2, "incoming": 0}
+    assert {edge["relationType"] for edge in graph["edges"]} == {"GUIDE_USES_CONCEPT"}
+
+
+def contents(folder: Path) -> dict[str, tuple[int, str]]:
+    """The bytes of every file but the lock tables that readers share."""
+    return {
+        path.name: (len(data := path.read_bytes()), sha256(data).hexdigest())
+        for path in folder.rglob("*")
+        if path.is_file() and not path.name.endswith("-shm") and path.stat().st_size
+    }
+
+
+@pytest.mark.parametrize("others_write", [False, True])
+async def test_no_call_changes_a_byte(tmp_path: Path, *, others_write: bool) -> None:
+    store = await open_embedded(tmp_path, durability=Durability.NORMAL)
+    await put(store.canon, hostile())
+    if not others_write:
+        await store.close()
+    before = contents(tmp_path)
+
+    sealed = await open_embedded_sealed(tmp_path)
+    shelf = Shelf(canon=sealed.canon, gateway=Gateway(sealed.canon, (CATALOG,)))
+    told = await answers(shelf)
+    for tool, _ in questions():
+        await shelf.outcome(tool, {"nonsense": [None]})
+    await sealed.close()
+
+    assert contents(tmp_path) == before
+    assert len(told) == len(list(questions()))
+    if others_write:
+        await store.close()
+
+
+async def test_a_sealed_store_cannot_be_written(tmp_path: Path) -> None:
+    with pytest.raises(NotFound):
+        await open_embedded_sealed(tmp_path)
+    store = await open_embedded(tmp_path, durability=Durability.NORMAL)
+    await store.close()
+    sealed = await open_embedded_sealed(tmp_path)
+    try:
+        with pytest.raises(NotSupported) as refused:
+            await put(sealed.canon, hostile())
+        assert refused.value.code == "store.reading-only"
+    finally:
+        await sealed.close()
+
+
+async def test_a_sealed_store_sees_what_others_write(tmp_path: Path) -> None:
+    store = await open_embedded(tmp_path, durability=Durability.NORMAL)
+    sealed = await open_embedded_sealed(tmp_path)
+    try:
+        assert await sealed.canon.catalog.projects(None, limit=9) == []
+        await put(store.canon, hostile())
+        assert len(await sealed.canon.catalog.projects(None, limit=9)) == 3
+    finally:
+        await sealed.close()
+        await store.close()
+
+
+async def test_one_call_sees_one_state_while_others_write(tmp_path: Path) -> None:
+    store = await open_embedded(tmp_path, durability=Durability.NORMAL)
+    try:
+        shelf, rows = await filled(hostile(), store.canon), hostile()["entities"][:4]
+        done = asyncio.Event()
+
+        async def write() -> None:
+            for n in range(12):
+                title = "toggled" if n % 2 else "still"
+                await put(store.canon, {"entities": [{**row, "title": title} for row in rows]})
+            done.set()
+
+        async def ask() -> set[int]:
+            seen: set[int] = set()
+            while not done.is_set():
+                found: Any = await shelf.call("search_entities", projectId=LAB, query="toggled")
+                assert found["totalCount"] == len(found["entities"])
+                seen.add(found["totalCount"])
+            return seen
+
+        _, seen = await asyncio.gather(write(), ask())
+        assert seen <= {0, len(rows)}
+    finally:
+        await store.close()
+
+
+async def test_nothing_is_written_by_the_gateway_either() -> None:
+    shelf = a_shelf()
+
+    await answers(shelf)
+
+    assert await shelf.canon.ledger.heads(limit=10) == []

@@ -1,0 +1,316 @@
+"""Importing a catalog: whole or not at all, named where it is wrong, and once however often."""
+
+from typing import Any
+
+import pytest
+
+from canonry.bootstrap.compose import compose_memory
+from canonry.domain.catalog import item_id
+from canonry.domain.commits import ORIGIN, Position
+from canonry.domain.entities import Entity
+from canonry.domain.entries import Erased
+from canonry.domain.errors import InvalidInput
+from canonry.domain.ids import SpaceId
+from canonry.testing.scribe import Scribe
+from canonry.testing.worlds import CountingIdentities, HandClock
+from canonry.usecases.canon import Canon
+from canonry.usecases.export_catalog import export_catalog
+from tests.toolsets.catalog.kit import (
+    LAB,
+    NOWHERE,
+    OTHER,
+    Arrays,
+    entity,
+    hostile,
+    put,
+    relation,
+    shuffled,
+    uuid,
+)
+
+pytestmark = pytest.mark.anyio
+TOTAL = sum(map(len, hostile().values()))
+
+
+def a_canon() -> Canon:
+    return compose_memory(clock=HandClock(), identities=CountingIdentities())
+
+
+async def exported(canon: Canon) -> list[tuple[str, Any]]:
+    return [row async for row in export_catalog(canon, None, lambda _done, _total: None)]
+
+
+async def positions(canon: Canon) -> dict[str, int]:
+    return {head.space: head.position for head in await canon.ledger.heads(limit=100)}
+
+
+def changed(array: str, row: int, **fields: Any) -> Arrays:
+    arrays = hostile()
+    arrays[array][row] = {**arrays[array][row], **fields}
+    return arrays
+
+
+async def test_a_second_import_adds_nothing() -> None:
+    canon = a_canon()
+
+    first = await put(canon, hostile())
+    before = await positions(canon)
+    again = await put(canon, shuffled(hostile(), 5))
+
+    assert sum(first.made.values()) == TOTAL
+    assert sum(again.unchanged.values()) == TOTAL
+    assert await positions(canon) == before
+
+
+async def test_an_export_is_what_was_imported_and_imports_again() -> None:
+    one, two = a_canon(), a_canon()
+    await put(one, hostile())
+    told = await exported(one)
+    arrays: Arrays = {}
+    for array, row in told:
+        arrays.setdefault(array, []).append(dict(row))
+
+    await put(two, shuffled(arrays, 3))
+
+    assert await exported(two) == told
+    titles = {row["id"]: row["title"] for array, row in told if array == "entities"}
+    assert titles == {row["id"]: row["title"] for row in hostile()["entities"]}
+    assert len(told) == TOTAL
+
+
+async def test_a_changed_row_is_one_more_observation() -> None:
+    canon = a_canon()
+    await put(canon, hostile())
+
+    report = await put(canon, changed("entities", 0, title="other", summary=None))
+
+    thing_id = item_id(LAB, "guide", uuid(1))
+    seen = await canon.state.observations(thing_id, after=ORIGIN, limit=10)
+    assert report.changed["entities"] == 1
+    assert dict(seen[-1].fields) == {
+        "description": "",
+        "name": "other",
+        "properties.summary": None,
+    }
+    entry = await canon.catalog.entry(SpaceId(LAB), uuid(1))
+    assert (entry.entity.name, entry.entity.properties["summary"]) == ("other", None)
+
+
+async def test_a_changed_project_keeps_its_history() -> None:
+    canon = a_canon()
+    await put(canon, hostile())
+
+    report = await put(canon, changed("projects", 0, name="Renamed"))
+
+    assert report.changed["projects"] == 1
+    space = (await canon.state.things((LAB,)))[LAB]
+    past = (await canon.state.things_as_known_at((LAB,), Position(1)))[LAB]
+    assert [getattr(each, "name", "") for each in (space, past)] == ["Renamed", "alpha Lab"]
+    told = await canon.catalog.projects(None, limit=9)
+    assert [each.name for each in told] == ["Alpha Lab", "beta", "Renamed"]
+
+
+async def test_a_changed_relation_ends_and_begins_anew() -> None:
+    canon = a_canon()
+    await put(canon, hostile())
+
+    noted = await put(canon, changed("relations", 2, notes="second"))
+    again = await put(canon, changed("relations", 2, notes="second"))
+    moved = await put(canon, changed("relations", 2, toEntityId=uuid(5), notes="second"))
+
+    assert (noted.changed["relations"], again.changed["relations"]) == (1, 0)
+    assert moved.changed["relations"] == 1
+    entry = await canon.catalog.entry(SpaceId(LAB), uuid(1))
+    links = await canon.catalog.relations_from(entry.entity.id, after=("", ""), limit=50)
+    assert entry.outgoing == len(links)
+    assert [r.properties.get("notes") for r in links].count("second") == 1
+
+
+async def test_what_is_left_out_has_its_default_and_now() -> None:
+    canon = a_canon()
+    arrays = {
+        "projects": [{"id": LAB, "name": "lab", "slug": "lab"}],
+        "entities": [
+            {"id": uuid(1), "projectId": LAB, "entityType": "news", "title": "t", "slug": "s"}
+        ],
+    }
+
+    await put(canon, arrays)
+
+    (project, entity_row) = await exported(canon)
+    assert project[1]["createdAt"] == "2025-01-15T00:00:00.000Z"
+    assert entity_row[1]["status"] == "draft"
+    assert entity_row[1]["updatedAt"] == "2025-01-15T00:00:00.000Z"
+    assert entity_row[1]["comparisonTargets"] == ()
+    canon.clock.move(5_000_000)  # type: ignore[attr-defined]
+    assert not (await put(canon, arrays)).changed
+    arrays["entities"][0]["title"] = "u"
+    await put(canon, arrays)
+    assert (await exported(canon))[1][1]["updatedAt"] == "2025-01-15T00:00:05.000Z"
+
+
+WRONG: tuple[tuple[Arrays, str, int, str, str], ...] = (
+    (changed("entities", 1, id="x"), "entities", 1, "id", "field.uuid"),
+    (changed("entities", 1, title=""), "entities", 1, "title", "field.empty"),
+    (changed("entities", 1, title=None), "entities", 1, "title", "field.missing"),
+    (changed("entities", 1, title=7), "entities", 1, "title", "field.type"),
+    (changed("entities", 1, title="x" * 1_001), "entities", 1, "title", "field.long"),
+    (changed("entities", 1, summary="a\0b"), "entities", 1, "summary", "field.text"),
+    (changed("entities", 1, summary="a\ud800"), "entities", 1, "summary", "field.text"),
+    (changed("entities", 1, entityType="video"), "entities", 1, "entityType", "field.word"),
+    (changed("entities", 1, createdAt="now"), "entities", 1, "createdAt", "time.malformed"),
+    (changed("entities", 1, colour="red"), "entities", 1, "colour", "field.unknown"),
+    (changed("entities", 1, slug="guide-1"), "entities", 1, "slug", "slug.repeated"),
+    (changed("entities", 1, id=uuid(1)), "entities", 1, "id", "id.repeated"),
+    (changed("entities", 1, projectId=NOWHERE), "entities", 1, "projectId", "project.unknown"),
+    (
+        changed("entities", 3, comparisonTargets=["x"]),
+        "entities",
+        3,
+        "comparisonTargets",
+        "field.uuid",
+    ),
+    (changed("projects", 1, slug="slug-1"), "projects", 1, "slug", "slug.repeated"),
+    (changed("sourceItems", 0, snapshotBytes=-1), "sourceItems", 0, "snapshotBytes", "field.count"),
+    (
+        changed("videos", 0, primaryEntityId=uuid(3)),
+        "videos",
+        0,
+        "primaryEntityId",
+        "entity.unknown",
+    ),
+    (
+        changed("relations", 0, relationType="VIDEO_EXPLAINS_GUIDE"),
+        "relations",
+        0,
+        "fromEntityType",
+        "relation.kinds",
+    ),
+    (
+        changed("relations", 0, toEntityId=uuid(16)),
+        "relations",
+        0,
+        "toEntityId",
+        "entity.unknown",
+    ),
+    (
+        changed("relations", 0, fromEntityId=uuid(3)),
+        "relations",
+        0,
+        "fromEntityId",
+        "entity.unknown",
+    ),
+    (
+        changed("relations", 2, toEntityId=uuid(3)),
+        "relations",
+        2,
+        "relationType",
+        "relation.repeated",
+    ),
+    (changed("relations", 0, projectId=OTHER), "relations", 0, "fromEntityId", "entity.unknown"),
+)
+
+
+@pytest.mark.parametrize(("arrays", "array", "row", "field", "code"), WRONG)
+async def test_one_wrong_row_refuses_everything_and_is_named(
+    arrays: Arrays, array: str, row: int, field: str, code: str
+) -> None:
+    canon = a_canon()
+
+    with pytest.raises(InvalidInput) as refused:
+        await put(canon, arrays)
+
+    told = refused.value.details["problems"]
+    assert any(each.startswith(f"{array}[{row}].{field}: ") for each in told), told
+    assert await positions(canon) == {}
+    lenient = await put(canon, arrays, lenient=True)
+    assert (array, row, field, code) in {
+        (each.array, each.row, each.field, each.code) for each in lenient.problems
+    }
+    assert sum(lenient.made.values()) + lenient.refused == TOTAL
+    assert lenient.made["projects"] >= 2
+
+
+async def test_a_dry_run_tells_and_stores_nothing() -> None:
+    canon = a_canon()
+
+    report = await put(canon, hostile(), dry_run=True)
+
+    assert report.dry_run
+    assert sum(report.made.values()) == TOTAL
+    assert await positions(canon) == {}
+
+
+async def test_what_refers_to_a_refused_row_is_refused_as_well() -> None:
+    canon = a_canon()
+    broken = changed("entities", 2, title="")
+
+    report = await put(canon, broken, lenient=True)
+
+    blamed = {each.array for each in report.problems}
+    assert blamed == {"entities", "relations"}
+    assert {each.code for each in report.problems} == {"field.empty", "entity.unknown"}
+
+
+@pytest.mark.parametrize("arrays", [{"guides": []}, {"entities": {}}, {"relations": "x"}])
+async def test_arrays_must_be_known(arrays: Any) -> None:
+    with pytest.raises(InvalidInput) as refused:
+        await put(a_canon(), arrays)
+
+    assert refused.value.code == "catalog.malformed"
+
+
+async def test_what_the_store_holds_counts_too() -> None:
+    canon = a_canon()
+    await put(canon, hostile())
+    taken = entity(99, "guide", "late", slug="guide-1")
+    other = {**entity(1, "concept", "a guide until now"), "slug": "new"}
+    twice = relation(99, "GUIDE_USES_CONCEPT", uuid(1), uuid(3))
+    project = {"id": NOWHERE, "name": "n", "slug": "slug-1"}
+
+    report = await put(
+        canon,
+        {"projects": [project], "entities": [taken, other], "relations": [twice]},
+        lenient=True,
+    )
+
+    assert [(each.field, each.code) for each in report.problems] == [
+        ("slug", "slug.taken"),
+        ("slug", "slug.taken"),
+        ("entityType", "item.kind"),
+        ("relationType", "relation.exists"),
+    ]
+
+
+async def test_a_slug_is_free_once_its_bearer_has_another() -> None:
+    canon = a_canon()
+    await put(canon, hostile())
+    bearer = {**hostile()["entities"][0], "slug": "moved"}
+    heir = entity(99, "guide", "late", slug="guide-1")
+
+    report = await put(canon, {"entities": [bearer, heir]})
+
+    assert (report.changed["entities"], report.made["entities"]) == (1, 1)
+
+
+async def test_an_erased_id_is_not_used_again() -> None:
+    canon = a_canon()
+    await put(canon, hostile())
+    scribe = Scribe(canon, space=SpaceId(LAB))
+    await scribe.write(Erased(targets=(item_id(LAB, "concept", uuid(12)),), reason=""))
+
+    report = await put(canon, hostile(), lenient=True)
+
+    assert [(each.row, each.code) for each in report.problems] == [(11, "item.erased")]
+
+
+async def test_an_entity_is_one_of_the_one_canon() -> None:
+    canon = a_canon()
+    await put(canon, hostile())
+
+    thing_id = item_id(LAB, "guide", uuid(2))
+    found = (await canon.state.things((thing_id,)))[thing_id]
+
+    assert isinstance(found, Entity)
+    assert (found.entity_type, found.name, found.space) == ("guide", "snake_case", LAB)
+    assert found.properties["contentRef"] == "guides/2.md"
