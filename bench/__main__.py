@@ -19,6 +19,7 @@ SECTIONS = {
     "vectors": "the index of vectors against exact search",
     "indexing": "writers while passages are indexed by the default model",
     "catalog": "a large catalog: four questions and filling it",
+    "truth": "the truth actions as a user's canon grows",
 }
 
 

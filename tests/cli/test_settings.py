@@ -83,6 +83,7 @@ SAMPLES = {
     "recall.patience": "3",
     "recall.url": "https://models/v1",
     "recall.library": "sentence_transformers",
+    "truth.interpreter": "anthropic",
 }
 _AUTH = {
     "auth_issuer": "https://issuer",
@@ -95,6 +96,17 @@ NEEDED: dict[str, dict[str, str]] = {
     if row.key.startswith("auth.")
 }
 NEEDED["auth.key_file"].pop("auth_jwks_url")
+NEEDED["truth.interpreter"] = {"truth_url": "https://models/v1", "truth_model": "m-1"}
+
+
+@pytest.mark.parametrize("missing", ["truth_url", "truth_model"])
+def test_a_language_model_needs_an_address_and_a_name(missing: str) -> None:
+    given = {"truth_interpreter": "openai", **NEEDED["truth.interpreter"]}
+    assert load_settings(given, environment={}).truth_model == "m-1"
+
+    with pytest.raises(InvalidInput, match="set both") as caught:
+        load_settings({k: v for k, v in given.items() if k != missing}, environment={})
+    assert caught.value.details["path"] == missing.replace("_", ".", 1)
 
 
 @pytest.mark.parametrize("missing", ["recall_url", "recall_model", "recall_dimensions"])

@@ -26,6 +26,12 @@ VIEWS = {
     "a row of a list has another name": f"UPDATE listing SET name = 'zz' WHERE {FIRST_LISTED}",
     "a count is wrong": "UPDATE counts SET n = n + 1 WHERE n = (SELECT max(n) FROM counts)",
     "a version is missing": "DELETE FROM versions WHERE n = (SELECT max(n) FROM versions)",
+    "an identifier is missing": (
+        "DELETE FROM identifiers WHERE key = (SELECT min(key) FROM identifiers)"
+    ),
+    "an identifier leads elsewhere": "UPDATE identifiers SET root = zeroblob(16)",
+    "a date is missing": "DELETE FROM timeline WHERE current = 1",
+    "a date has another source": "UPDATE timeline SET source = zeroblob(16)",
     "a word was never said": (
         "INSERT INTO passages (rowid, words, marks) VALUES (99999, 'ghost', 'ghost')"
     ),

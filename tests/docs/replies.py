@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from canonry.toolsets.narrative import EXACT
+from canonry.toolsets import narrative, truth
 
 
 def replies_page(note: str) -> str:
@@ -15,7 +15,7 @@ def replies_page(note: str) -> str:
             "property with a question mark may be missing.\n"
         )
     ]
-    for tool in EXACT:
+    for tool in (*narrative.EXACT, *truth.EXACT):
         rows = "".join(f"| `{path}` | {kind} |\n" for path, kind in _properties(tool.output_schema))
         parts.append(f"\n## {tool.name}\n\n| property | type |\n| --- | --- |\n{rows}")
     return "".join(parts)

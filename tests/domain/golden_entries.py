@@ -15,7 +15,9 @@ from canonry.domain.entries import (
     EvidenceLinked,
     FactRetconned,
     FactSuperseded,
+    FileAttached,
     ProposalDecided,
+    RelationDetailed,
     RelationEnded,
     RelationRetconned,
     SceneCompleted,
@@ -32,13 +34,17 @@ from canonry.domain.ids import (
     FactId,
     ProposalId,
     RelationId,
+    RunId,
     SceneId,
+    SourceId,
     SpaceId,
     StoryId,
     TurnId,
 )
+from canonry.domain.observations import Dated, Fragment
 from canonry.domain.proposals import ProposalType
 from canonry.domain.provenance import Authority, CanonLevel, Evidence, EvidenceKind
+from canonry.domain.runs import RunStatus
 from canonry.domain.scenes import SceneStatus, Speaker, StoryStatus, StoryType
 from canonry.domain.sources import SourceType
 from canonry.domain.time import Instant
@@ -50,7 +56,9 @@ from canonry.testing.things import (
     a_memory,
     a_proposal,
     a_relation,
+    a_run,
     a_scene,
+    a_schema,
     a_snippet,
     a_source,
     a_space,
@@ -89,6 +97,12 @@ def _things() -> tuple[Entry, ...]:
             evidence=proven,
             observed_at=THEN,
             correction=True,
+            priority=1000,
+            specificity=0.5,
+            schema_version="1.0",
+            run_id=RunId(ident("run")),
+            fragments={"f": Fragment(value=WORDS, reason="unknown_field")},
+            dates={"w": Dated(event_type="Due", instant=THEN, policy="highest_priority")},
         ),
         a_relation("r", "frodo", "sam", since=THEN, **judged),
         replace(
@@ -110,7 +124,18 @@ def _things() -> tuple[Entry, ...]:
             domain=AxiomDomain.TECHNOLOGY,
             constraint=Constraint(kind="forbidden_tag", values=("dead",), entity_type="faction"),
         ),
-        a_source(edition="2nd", origin="shelf", source_type=SourceType.LORE),
+        a_source(
+            edition="2nd",
+            origin="shelf",
+            source_type=SourceType.LORE,
+            content_hash="0a",
+            mime_type="text/plain",
+            size=2,
+            file_name="f",
+            files=("files/f",),
+            content="{}",
+            properties=WORDS,
+        ),
         a_snippet(page=3, section="III", index=2),
         a_story(
             story_type=StoryType.ONE_SHOT,
@@ -127,6 +152,18 @@ def _things() -> tuple[Entry, ...]:
             turn_index=4,
             content=WORDS,
             original=WORDS,
+        ),
+        a_schema(derived=True),
+        a_run(
+            config=WORDS,
+            status=RunStatus.FAILED,
+            entities_created=1,
+            observations_created=2,
+            fragments=3,
+            warnings=("w",),
+            error="interpretation.failed",
+            started_at=THEN,
+            ended_at=THEN,
         ),
         a_memory(linked_fact_id=fact, scene_id=scene, emotional_valence=-0.5),
     )
@@ -146,6 +183,8 @@ def golden_entries() -> tuple[Entry, ...]:
         EntitiesUnmerged(
             kept=EntityId(one), separated=EntityId(two), remaining=(EntityId(one),), reason="r"
         ),
+        RelationDetailed(relation_id=RelationId(one), properties=WORDS, told=two),
+        FileAttached(source_id=SourceId(one), file="files/one"),
         RelationEnded(
             relation_id=RelationId(one), until=THEN, superseded_by=RelationId(two), reason="r"
         ),

@@ -1,36 +1,71 @@
 """Snapshots are a semilattice: order, repetition and grouping of observations do not matter."""
 
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from functools import reduce
+from typing import Any
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from canonry.domain import merge
 from canonry.domain.ids import ObservationId
-from canonry.domain.merge import LATEST, TAG_SET, MergePolicy, accumulate
+from canonry.domain.merge import (
+    CHOICES,
+    LAST_WRITE,
+    LATEST,
+    MERGE_ARRAY,
+    TAG_SET,
+    MergePolicy,
+    accumulate,
+)
 from canonry.domain.observations import Observation
-from canonry.domain.snapshots import Accumulator, Elements, join, join_all
+from canonry.domain.sighting import seen_also
+from canonry.domain.snapshots import Accumulator, Elements
+from canonry.domain.time import Instant
 from canonry.domain.vocabularies.narrative_fields import policy_of
+from canonry.domain.winners import ITEM
 from canonry.testing.strategies import fields
-from canonry.testing.things import an_observation, ident
+from canonry.testing.things import an_entity, an_observation, ident
+
+
+@st.composite
+def weights(draw: st.DrawFn) -> dict[str, Any]:
+    """What policies weigh, of few values, so that observations meet in each."""
+    correction = draw(st.integers(0, 3)) == 0
+    return {
+        "correction": correction,
+        "priority": 1000 if correction else draw(st.sampled_from((0, 100))),
+        "specificity": draw(st.sampled_from((0.5, 1.0))),
+        "observed_at": draw(st.none() | st.integers(0, 2).map(Instant)),
+        "schema_version": draw(st.sampled_from((None, "1.0"))),
+    }
 
 
 @st.composite
 def observed(draw: st.DrawFn) -> Observation:
     """An observation at any position; its id goes with its content, as in a log."""
     number, position = draw(st.integers(0, 30)), draw(st.integers(1, 4))
-    said = draw(fields())
+    said, weighed = draw(fields()), draw(weights())
     return replace(
         an_observation("frodo", "said"),
-        id=ObservationId(ident(f"{number} {position} {said}")),
+        id=ObservationId(ident(f"{number} {position} {said} {weighed}")),
         position=position,
         fields=said,
-        correction=draw(st.booleans()),
+        **weighed,
     )
 
 
 def told(observation: Observation) -> Accumulator:
     return accumulate(observation, policy_of)
+
+
+def join(left: Accumulator, right: Accumulator) -> Accumulator:
+    return merge.join(left, right, policy_of)
+
+
+def join_all(parts: Iterable[Accumulator]) -> Accumulator:
+    return merge.join_all(parts, policy_of)
 
 
 accumulators = st.lists(observed(), max_size=4).map(lambda all_: join_all(map(told, all_)))
@@ -79,7 +114,10 @@ def test_every_value_is_that_of_the_observation_it_names(all_: list[Observation]
     for field, elements in join_all(map(told, all_)).items():
         for element, held in elements.items():
             said = by_id[held.observation].fields[field]
-            assert held.value == (said[element] if element else said)
+            if element.startswith(ITEM):
+                assert held.value in said
+            else:
+                assert held.value == (said[element] if field == "state_tags" else said)
 
 
 @settings(max_examples=60)
@@ -99,6 +137,7 @@ def test_a_policy_shows_what_it_split(said: dict[str, bool]) -> None:
     for policy, value, shown in (
         (TAG_SET, said, tuple(sorted(tag for tag, holds in said.items() if holds))),
         (LATEST, said, said),
+        *((policy, said, said) for policy in CHOICES.values()),
     ):
         assert policy.show(elements_of(policy, value)) == shown
 
@@ -106,3 +145,79 @@ def test_a_policy_shows_what_it_split(said: dict[str, bool]) -> None:
 def elements_of(policy: MergePolicy, value: object) -> Elements:
     observation = an_observation("frodo", "said", fields={"field": value})
     return accumulate(observation, lambda _: policy)["field"]
+
+
+ORDERS: dict[str, Callable[[Observation], Any]] = {
+    "last_write": lambda o: (o.seen_at, o.position, o.id),
+    "highest_priority": lambda o: (o.priority, o.seen_at, o.position, o.id),
+    "most_specific": lambda o: (o.specificity, o.priority, o.seen_at, o.position, o.id),
+}
+
+
+@settings(max_examples=100)
+@given(all_=st.lists(observed(), min_size=1, max_size=7))
+def test_one_accumulator_serves_every_policy(all_: list[Observation]) -> None:
+    aged = [o for o in all_ if "properties.age" in o.fields]
+    elements = join_all(map(told, all_)).get("properties.age")
+
+    if aged and elements is not None:
+        for name, order in ORDERS.items():
+            top = [o for o in aged if o.correction] or aged
+            best = max(top, key=order)
+            assert CHOICES[name].show(elements) == best.fields["properties.age"]
+            assert CHOICES[name].credit(elements) == {"": (best.id,)}
+
+
+@settings(max_examples=100)
+@given(all_=st.lists(observed(), min_size=1, max_size=7), lists=st.data())
+def test_arrays_are_united_within_the_highest_priority(
+    all_: list[Observation], lists: st.DataObject
+) -> None:
+    items = st.lists(st.sampled_from(("a", "b", 1, ("c", 2))), max_size=3)
+    said = [
+        replace(o, id=ObservationId(ident(f"{n}")), fields={"properties.files": lists.draw(items)})
+        for n, o in enumerate(all_)
+    ]
+    elements = join_all(map(told, said))["properties.files"]
+    corrections = [o for o in said if o.correction]
+
+    shown = MERGE_ARRAY.show(elements)
+
+    if corrections:
+        newest = max(corrections, key=lambda o: (o.seen_at, o.position, o.id))
+        assert shown == newest.fields["properties.files"]
+    else:
+        top = max(o.priority for o in said)
+        union = {item for o in said if o.priority == top for item in o.fields["properties.files"]}
+        assert len(shown) == len(union)
+        assert set(shown) == union
+    by_id = {o.id: o for o in said}
+    credited = MERGE_ARRAY.credit(elements)[""]
+    assert {i for c in credited for i in by_id[c].fields["properties.files"]} >= set(shown)
+
+
+def test_a_narrative_observation_counts_by_the_log_and_another_by_its_own_time() -> None:
+    early, late = Instant(1), Instant(9)
+    first = an_observation(
+        "frodo", "one", fields={"properties.age": 1}, position=1, recorded_at=Instant(5)
+    )
+    second = replace(first, id=ObservationId(ident("two")), position=2, recorded_at=Instant(6))
+    second = replace(second, fields={"properties.age": 2}, observed_at=early)
+
+    def age(*all_: Observation) -> Any:
+        return LAST_WRITE.show(join_all(map(told, all_))["properties.age"])
+
+    assert age(first, second) == 2
+    by_schema = replace(second, schema_version="1.0")
+    assert age(first, by_schema) == 1
+    assert age(first, replace(by_schema, observed_at=late)) == 2
+
+
+@settings(max_examples=100)
+@given(all_=st.lists(observed(), max_size=8), cut=st.integers(0, 8))
+def test_what_is_seen_at_once_is_what_is_seen_one_by_one(all_: list[Observation], cut: int) -> None:
+    whole = seen_also(an_entity(), all_)
+
+    assert whole.own == join_all(map(told, all_))
+    assert whole.sightings.count == len(all_)
+    assert seen_also(seen_also(an_entity(), all_[:cut]), all_[cut:]) == whole

@@ -10,6 +10,7 @@ from canonry.adapters.memory import (
 )
 from canonry.adapters.readers import LocalReader
 from canonry.adapters.system import SystemClock, SystemIdentities
+from canonry.bootstrap.filing import memory_filing
 from canonry.domain.policy import Policy
 from canonry.ports.world import Clock, Identities
 from canonry.usecases.canon import Canon
@@ -35,4 +36,5 @@ def compose_memory(
         identities=the_identities,
         policy=policy or Policy(),
         reader=LocalReader(),
+        filing=memory_filing(the_identities),
     )

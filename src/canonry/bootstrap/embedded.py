@@ -2,12 +2,14 @@
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from canonry.adapters.folder import FolderBlobs
 from canonry.adapters.readers import LocalReader
 from canonry.adapters.sqlite import Durability, SqliteUpkeep, open_sealed, open_store
 from canonry.adapters.system import SystemClock, SystemIdentities
+from canonry.bootstrap.filing import copy_files, folder_filing
 from canonry.domain.policy import Policy
 from canonry.ports.records.blobs import Blobs
 from canonry.ports.views.upkeep import Upkeep
@@ -71,12 +73,14 @@ async def open_embedded(
         identities=the_identities,
         policy=policy or Policy(),
         reader=LocalReader(),
+        filing=folder_filing(folder, the_identities, syncs=durability is Durability.FULL),
     )
     upkeep = SqliteUpkeep(
         store,
         blobs=blobs,
         stored_at=blobs.stored_at,
         blobs_in=lambda target: FolderBlobs(target / BLOBS),
+        copy_files=partial(copy_files, folder),
         clock=the_clock,
     )
     return Embedded(canon=canon, blobs=blobs, upkeep=upkeep, close=store.close)

@@ -40,6 +40,7 @@ def gateway_for(settings: Settings, canon: Canon, toolsets: Iterable[Toolset]) -
             ),
             unknown_properties=settings.allow_unknown_properties,
             contract_only=settings.contract_only,
+            published_rates=settings.published_rates,
         ),
         audit=FailureAudit() if settings.log_level == "warning" else Audit(),
     )

@@ -159,6 +159,12 @@ SETTINGS: Final = (
         default="no limit",
     ),
     SettingRow(
+        key="published_rates",
+        kind=FLAG,
+        help="Enforce the calls a minute that a contract publishes for each user.",
+        default="no",
+    ),
+    SettingRow(
         key="log_level",
         kind=one_of("info", "warning"),
         metavar="info|warning",
@@ -298,6 +304,40 @@ SETTINGS: Final = (
         metavar="NAME",
         help="The installed library that fetches and runs a hub's model.",
         default="fastembed",
+    ),
+    SettingRow(
+        key="truth.interpreter",
+        kind=one_of("rules", "openai", "anthropic"),
+        metavar="NAME",
+        help="What finds entities in files: rules, or a language model behind an endpoint that "
+        "speaks the protocol of openai or anthropic; its key is CANONRY_TRUTH_KEY.",
+        default="rules",
+    ),
+    SettingRow(
+        key="truth.model",
+        kind=TEXT,
+        metavar="NAME",
+        help="The language model, by its name at the endpoint.",
+    ),
+    SettingRow(
+        key="truth.url",
+        kind=TEXT,
+        metavar="URL",
+        help="The base address of the endpoint, up to and with its version.",
+    ),
+    SettingRow(
+        key="truth.upload_roots",
+        kind=NAMES,
+        metavar="DIR,...",
+        help="Folders of this machine whose files clients may name by path.",
+        default="the working folder; none over HTTP",
+    ),
+    SettingRow(
+        key="truth.public_url",
+        kind=TEXT,
+        metavar="URL",
+        help="The address under which clients reach this server to fetch files.",
+        default="the address served",
     ),
 )
 """All of them, in the order in which `--help` and `canonry doctor` list them."""

@@ -27,7 +27,14 @@ TEST_VARIABLE: Final = "CANONRY_REQUIRE_BACKENDS"
 KEY_VARIABLE: Final = "CANONRY_RECALL_KEY"
 """The key of an endpoint for embeddings: a secret stands in the environment and nowhere else."""
 
-_FOREIGN: Final = frozenset({CONFIG_VARIABLE, DEBUG_VARIABLE, TEST_VARIABLE, KEY_VARIABLE})
+MODEL_KEY_VARIABLE: Final = "CANONRY_TRUTH_KEY"
+"""The key of an endpoint for a language model."""
+
+FILES_KEY_VARIABLE: Final = "CANONRY_FILES_KEY"
+"""What signs links to files, where several servers must sign alike; else each store has its own."""
+
+_KEYS: Final = frozenset({KEY_VARIABLE, MODEL_KEY_VARIABLE, FILES_KEY_VARIABLE})
+_FOREIGN: Final = frozenset({CONFIG_VARIABLE, DEBUG_VARIABLE, TEST_VARIABLE}) | _KEYS
 _BENCH: Final = "CANONRY_BENCH_"
 DEFAULT: Final = "default"
 _PORT_MAX: Final = 65_535
@@ -59,6 +66,7 @@ class Settings:
     allow_unknown_properties: bool = False
     deadline: float = 30.0
     rate_limit: float | None = None
+    published_rates: bool = False
     log_level: str = "info"
     http_public: bool = False
     http_allowed_hosts: tuple[str, ...] = ()
@@ -81,6 +89,11 @@ class Settings:
     recall_ask_dimensions: bool = False
     recall_url: str | None = None
     recall_library: str = "fastembed"
+    truth_interpreter: str = "rules"
+    truth_model: str | None = None
+    truth_url: str | None = None
+    truth_upload_roots: tuple[str, ...] = ()
+    truth_public_url: str | None = None
     policy: Policy = field(default_factory=Policy)
     sources: Mapping[str, str] = field(default_factory=dict)
 
@@ -218,6 +231,7 @@ def _check(settings: Settings) -> None:
     if not settings.toolsets:
         raise wrong_value("toolsets", "at least one name", settings.sources.get("toolsets", ""))
     check_recall(settings)
+    _check_truth(settings)
     if settings.auth_issuer is None:
         given = [row.key for row in SETTINGS if row.key.startswith("auth.")]
         if alone := [key for key in given if key in settings.sources]:
@@ -230,6 +244,15 @@ def _check(settings: Settings) -> None:
     if (settings.auth_jwks_url is None) == (settings.auth_key_file is None):
         message = "auth.issuer needs one of auth.jwks_url and auth.key_file, not both"
         raise InvalidInput("settings.incomplete", message, path="auth.jwks_url")
+
+
+def _check_truth(settings: Settings) -> None:
+    if settings.truth_interpreter == "rules":
+        return
+    for key, value in (("truth.url", settings.truth_url), ("truth.model", settings.truth_model)):
+        if value is None:
+            message = f"truth.interpreter {settings.truth_interpreter} needs {key}: set both"
+            raise InvalidInput("settings.incomplete", message, path=key)
 
 
 def check_recall(settings: Settings) -> None:

@@ -4,6 +4,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
+from canonry.bootstrap.filing import set_up
 from canonry.bootstrap.recalling import recall_for
 from canonry.bootstrap.settings import Settings
 from canonry.domain.errors import BrokenInvariant, NotFound
@@ -36,8 +37,22 @@ async def open_store(settings: Settings) -> Store:
     if settings.memory:
         from canonry.bootstrap.compose import compose_memory  # noqa: PLC0415 - one of two
 
-        return Store(canon=compose_memory(policy=settings.policy), close=_nothing)
-    return await open_kept_store(settings)
+        return _filed(Store(canon=compose_memory(policy=settings.policy), close=_nothing), settings)
+    return _filed(await open_kept_store(settings), settings)
+
+
+def _filed(store: Store, settings: Settings) -> Store:
+    """The same store, whose files are interpreted and read as the settings say."""
+    filing = store.canon.filing
+    if filing is None:
+        return store
+    set_up(filing, settings)
+
+    async def close() -> None:
+        await filing.close()
+        await store.close()
+
+    return replace(store, close=close)
 
 
 async def open_sealed_store(settings: Settings) -> Store:

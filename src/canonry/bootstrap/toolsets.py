@@ -15,6 +15,7 @@ TOOLSETS: Final = {
     "narrative": "canonry.toolsets.narrative:NARRATIVE",
     "catalog": "canonry.toolsets.catalog:CATALOG",
     "operator": "canonry.toolsets.operator:OPERATOR",
+    "truth": "canonry.toolsets.truth:TRUTH",
 }
 """Name to the module and attribute that holds the toolset; the module's `FACE` is its face."""
 

@@ -133,6 +133,7 @@ def server_options(settings: Settings) -> ServerOptions:
         allow_unprotected=settings.http_public,
         allowed_hosts=settings.http_allowed_hosts,
         allowed_origins=settings.http_allowed_origins,
+        public_url=settings.truth_public_url,
         bearer=_bearer(settings),
     )
 

@@ -4,12 +4,12 @@
 that views rebuilt from the log equal views kept up to date.
 """
 
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from canonry.domain.commits import Commit
-from canonry.domain.entities import Entity
+from canonry.domain.entities import NEVER_SEEN, Entity
 from canonry.domain.entries import (
     THING_KINDS,
     CausesLinked,
@@ -22,9 +22,11 @@ from canonry.domain.entries import (
     EvidenceLinked,
     FactRetconned,
     FactSuperseded,
+    FileAttached,
     Made,
     ProposalDecided,
     Redacted,
+    RelationDetailed,
     RelationEnded,
     RelationRetconned,
     SceneCompleted,
@@ -36,18 +38,18 @@ from canonry.domain.entries import (
     Thing,
     Tombstone,
 )
-from canonry.domain.errors import BrokenInvariant
 from canonry.domain.facts import Axiom, Event, Fact
+from canonry.domain.folding import Folding
 from canonry.domain.ids import EntityId, EventId
-from canonry.domain.keys import keys_of
-from canonry.domain.merge import accumulate
+from canonry.domain.merge import accumulate, join, join_all
 from canonry.domain.observations import Observation
 from canonry.domain.proposals import Proposal
 from canonry.domain.provenance import CanonLevel
 from canonry.domain.relations import Relation
 from canonry.domain.revising import revised
 from canonry.domain.scenes import Scene, SceneStatus, Story, StoryStatus, Turn
-from canonry.domain.snapshots import join, join_all
+from canonry.domain.sighting import sighting_of
+from canonry.domain.sources import Source
 from canonry.domain.spaces import Space
 from canonry.domain.vocabularies.narrative_fields import policy_of
 
@@ -58,43 +60,6 @@ class Changes:
 
     things: Mapping[str, Thing]
     touched: frozenset[str]
-
-
-@dataclass(slots=True)
-class _Folding:
-    """The state of one fold: what was loaded, what has changed, what was touched."""
-
-    commit: Commit
-    loaded: Mapping[str, Thing]
-    changed: dict[str, Thing] = field(default_factory=dict)
-    touched: set[str] = field(default_factory=set)
-
-    def get(self, thing_id: str) -> Thing | None:
-        return self.changed.get(thing_id) or self.loaded.get(thing_id)
-
-    def put(self, thing: Thing, *, counted: bool = False) -> None:
-        """Store `thing`; `counted` changes (a number of turns) touch nobody."""
-        before = self.get(thing.id)
-        self.changed[thing.id] = thing
-        if not counted:
-            self.touched |= keys_of(thing)
-            if before is not None:
-                self.touched |= keys_of(before)
-
-    def change(self, thing_id: str, kind: type, **fields: Any) -> None:
-        """Give a thing these fields; an erased one stays erased."""
-        self.develop(thing_id, kind, lambda _: fields)
-
-    def develop(self, thing_id: str, kind: type, how: Callable[[Any], Mapping[str, Any]]) -> None:
-        """Give a thing the fields that follow from what it was."""
-        thing = self.get(thing_id)
-        if isinstance(thing, Tombstone):
-            return
-        if not isinstance(thing, kind):
-            message = f"an entry changes the {kind.__name__} {thing_id}, which does not exist"
-            raise BrokenInvariant("canon.dangling-entry", message, id=thing_id)
-        changed: Any = revised(thing, changed_at=self.commit.position, **how(thing))
-        self.put(changed)
 
 
 def needs(entries: Iterable[Entry]) -> frozenset[str]:
@@ -117,6 +82,8 @@ def ids_of(entry: Entry) -> tuple[str, ...]:  # noqa: C901, PLR0911, PLR0912 - o
         case EntitiesUnmerged():
             return (entry.kept, entry.separated, *entry.remaining)
         case RelationEnded(relation_id=thing_id) | RelationRetconned(relation_id=thing_id):
+            return (thing_id,)
+        case RelationDetailed(relation_id=thing_id) | FileAttached(source_id=thing_id):
             return (thing_id,)
         case FactSuperseded(fact_id=thing_id) | FactRetconned(fact_id=thing_id):
             return (thing_id,)
@@ -156,13 +123,13 @@ def fold(commit: Commit, loaded: Mapping[str, Thing]) -> Changes:
     Raises:
         BrokenInvariant: `canon.dangling-entry`, an entry changes a thing that does not exist.
     """
-    folding = _Folding(commit=commit, loaded=loaded)
+    folding = Folding(commit=commit, loaded=loaded)
     for entry in commit.entries:
         _apply(folding, entry)
     return Changes(things=folding.changed, touched=frozenset(folding.touched))
 
 
-def _apply(folding: _Folding, entry: Entry) -> None:  # noqa: C901, PLR0912 - one case a kind
+def _apply(folding: Folding, entry: Entry) -> None:  # noqa: C901, PLR0912 - one case a kind
     match entry:
         case Made(thing=thing):
             _make(folding, thing)
@@ -176,6 +143,10 @@ def _apply(folding: _Folding, entry: Entry) -> None:  # noqa: C901, PLR0912 - on
             _unmerge(folding, entry)
         case RelationEnded(relation_id=relation_id, until=until):
             folding.change(relation_id, Relation, ended=True, until=until)
+        case RelationDetailed():
+            _detail(folding, entry)
+        case FileAttached(source_id=source_id, file=file):
+            folding.develop(source_id, Source, lambda s: {"files": (*s.files, file)})
         case FactSuperseded(fact_id=fact_id, until=until, superseded_by=heir):
             folding.change(fact_id, Fact, until=until, superseded_by=heir)
         case CausesLinked(cause=cause, effect=effect):
@@ -207,7 +178,7 @@ def _apply(folding: _Folding, entry: Entry) -> None:  # noqa: C901, PLR0912 - on
             _redacted(folding, entry)
 
 
-def _make(folding: _Folding, thing: Thing) -> None:
+def _make(folding: Folding, thing: Thing) -> None:
     commit = folding.commit
     stamps: dict[str, Any] = {"position": commit.position, "changed_at": commit.position}
     match thing:
@@ -229,7 +200,7 @@ def _make(folding: _Folding, thing: Thing) -> None:
     folding.put(revised(born, created_at=commit.recorded_at, **stamps))
 
 
-def _count(folding: _Folding, scene_id: str, counter: str) -> int:
+def _count(folding: Folding, scene_id: str, counter: str) -> int:
     scene = folding.get(scene_id)
     if not isinstance(scene, Scene):
         return 0
@@ -239,7 +210,7 @@ def _count(folding: _Folding, scene_id: str, counter: str) -> int:
     return before
 
 
-def _enter_story(folding: _Folding, scene: Scene) -> None:
+def _enter_story(folding: Folding, scene: Scene) -> None:
     story = folding.get(scene.story_id)
     if isinstance(story, Story):
         began = story.status is StoryStatus.PLANNED
@@ -253,15 +224,14 @@ def _enter_story(folding: _Folding, scene: Scene) -> None:
         folding.put(grown, counted=not began)
 
 
-def _observe(folding: _Folding, observation: Observation) -> None:
+def _observe(folding: Folding, observation: Observation) -> None:
     folding.put(observation)
     said = accumulate(observation, policy_of)
 
     def learn(entity: Entity) -> Mapping[str, Any]:
-        own = join(entity.own, said)
         return {
-            "own": own,
-            "snapshot": join(entity.snapshot, said) if entity.members else own,
+            "own": join(entity.own, said, policy_of),
+            "sightings": entity.sightings + sighting_of(observation),
             "updated_at": folding.commit.recorded_at,
         }
 
@@ -269,7 +239,7 @@ def _observe(folding: _Folding, observation: Observation) -> None:
 
 
 def _retcon(
-    folding: _Folding,
+    folding: Folding,
     entry: EntityRetconned | RelationRetconned | FactRetconned | EventRetconned,
 ) -> None:
     fallen: dict[str, Any] = {"level": CanonLevel.RETCONNED, "replaced_by": entry.replaced_by}
@@ -284,7 +254,7 @@ def _retcon(
             folding.change(event_id, Event, retcon_reason=reason, **fallen)
 
 
-def _revise_space(folding: _Folding, entry: SpaceRevised) -> None:
+def _revise_space(folding: Folding, entry: SpaceRevised) -> None:
     folding.change(
         entry.space_id,
         Space,
@@ -294,34 +264,58 @@ def _revise_space(folding: _Folding, entry: SpaceRevised) -> None:
     )
 
 
-def _merge(folding: _Folding, entry: EntitiesMerged) -> None:
+def _merge(folding: Folding, entry: EntitiesMerged) -> None:
     joined = (entry.merged, *entry.members)
-    parts = [e.own for e in map(folding.get, joined) if isinstance(e, Entity)]
 
     def absorb(root: Entity) -> Mapping[str, Any]:
         members = tuple(sorted({*root.members, *joined}))
-        return {"members": members, "snapshot": join_all((root.snapshot, *parts))}
+        return {"members": members, **_absorbed(folding, joined, root)}
 
     folding.develop(entry.kept, Entity, absorb)
     for member in joined:
-        folding.develop(
+        folding.change(
             member,
             Entity,
-            lambda e: {"merged_into": entry.kept, "members": (), "snapshot": e.own},
+            merged_into=entry.kept,
+            members=(),
+            absorbed={},
+            absorbed_sightings=NEVER_SEEN,
         )
 
 
-def _unmerge(folding: _Folding, entry: EntitiesUnmerged) -> None:
-    parts = [e.own for e in map(folding.get, entry.remaining) if isinstance(e, Entity)]
-    folding.develop(
-        entry.kept,
-        Entity,
-        lambda e: {"members": entry.remaining, "snapshot": join_all((e.own, *parts))},
-    )
+def _unmerge(folding: Folding, entry: EntitiesUnmerged) -> None:
+    absorbed = _absorbed(folding, entry.remaining)
+    folding.change(entry.kept, Entity, members=entry.remaining, **absorbed)
     folding.change(entry.separated, Entity, merged_into=None)
 
 
-def _complete(folding: _Folding, entry: SceneCompleted) -> None:
+def _absorbed(
+    folding: Folding, members: Iterable[str], root: Entity | None = None
+) -> dict[str, Any]:
+    """What `members` bring to a root, beside what it has absorbed already."""
+    found = [e for e in map(folding.get, members) if isinstance(e, Entity)]
+    before = (None, NEVER_SEEN) if root is None else (root.absorbed, root.absorbed_sightings)
+    return {
+        "absorbed": join_all((before[0] or {}, *(e.own for e in found)), policy_of),
+        "absorbed_sightings": sum((e.sightings for e in found), before[1]),
+    }
+
+
+def _detail(folding: Folding, entry: RelationDetailed) -> None:
+    now = folding.commit.recorded_at
+
+    def grow(relation: Relation) -> Mapping[str, Any]:
+        return {
+            "properties": {**relation.properties, **entry.properties},
+            "origins": {**relation.origins, **dict.fromkeys(entry.properties, entry.told)},
+            "told": relation.told + 1,
+            "told_at": now,
+        }
+
+    folding.develop(entry.relation_id, Relation, grow)
+
+
+def _complete(folding: Folding, entry: SceneCompleted) -> None:
     now = folding.commit.recorded_at
     folding.change(
         entry.scene_id,
@@ -334,14 +328,14 @@ def _complete(folding: _Folding, entry: SceneCompleted) -> None:
     )
 
 
-def _bury(folding: _Folding, thing_id: str) -> None:
+def _bury(folding: Folding, thing_id: str) -> None:
     thing = folding.get(thing_id)
     if thing is not None:
         was = thing.was if isinstance(thing, Tombstone) else THING_KINDS[type(thing)]
         _put_tombstone(folding, thing_id, was)
 
 
-def _redacted(folding: _Folding, entry: Redacted) -> None:
+def _redacted(folding: Folding, entry: Redacted) -> None:
     """Do what the ids alone tell, so that what was not erased folds as it did before."""
     match entry.kind, entry.ids:
         case "event.causes_linked", (cause, effect):
@@ -371,7 +365,7 @@ def _redacted(folding: _Folding, entry: Redacted) -> None:
             pass  # it changed a thing that is erased as well
 
 
-def _put_tombstone(folding: _Folding, thing_id: str, kind: str) -> None:
+def _put_tombstone(folding: Folding, thing_id: str, kind: str) -> None:
     position = folding.commit.position
     folding.put(
         Tombstone(

@@ -154,7 +154,7 @@ def item_of(thing: Thing | None) -> CatalogItem | None:
 
 def _alone(entity: Entity) -> Entity:
     """The entity without what was merged into it: its item is its own."""
-    return revised(entity, snapshot=entity.own) if entity.members else entity
+    return revised(entity, absorbed={}) if entity.members else entity
 
 
 def edge_of(thing: Thing | None) -> CatalogEdge | None:

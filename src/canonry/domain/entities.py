@@ -8,11 +8,13 @@ from enum import StrEnum
 from typing import Any, Final
 
 from canonry.domain.ids import EntityId, ObservationId, SpaceId
+from canonry.domain.merge import join
 from canonry.domain.provenance import Authority, CanonLevel, Evidence
 from canonry.domain.snapshots import Accumulator
 from canonry.domain.time import Instant
 from canonry.domain.vocabularies.narrative_fields import (
     DESCRIPTION,
+    FRAGMENT_PREFIX,
     NAME,
     PROPERTY_PREFIX,
     STATE_TAGS,
@@ -30,11 +32,33 @@ class EntityClass(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Sightings:
+    """How many observations there are, and when the first and last of them were made."""
+
+    count: int = 0
+    first: Instant | None = None
+    last: Instant | None = None
+
+    def __add__(self, other: "Sightings") -> "Sightings":
+        firsts = [each for each in (self.first, other.first) if each is not None]
+        lasts = [each for each in (self.last, other.last) if each is not None]
+        return Sightings(
+            count=self.count + other.count,
+            first=min(firsts, default=None),
+            last=max(lasts, default=None),
+        )
+
+
+NEVER_SEEN: Final = Sightings()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Entity:
     """An entity with its current snapshot.
 
-    `own` folds this entity's observations; `snapshot` also those of `members`, the entities merged
-    into it. `merged_into` names the root where this one was merged away: readers follow it.
+    `own` folds this entity's observations, `absorbed` those of `members`, the entities merged into
+    it; `sightings` and `absorbed_sightings` count them likewise. `merged_into` names the root
+    where this one was merged away: readers follow it.
     `entity_type` never changes; which types there are is for each vocabulary to say.
     """
 
@@ -48,7 +72,9 @@ class Entity:
     confidence: float
     evidence: tuple[Evidence, ...]
     own: Accumulator = field(default_factory=dict)
-    snapshot: Accumulator = field(default_factory=dict)
+    absorbed: Accumulator = field(default_factory=dict)
+    sightings: Sightings = NEVER_SEEN
+    absorbed_sightings: Sightings = NEVER_SEEN
     members: tuple[EntityId, ...] = ()
     merged_into: EntityId | None = None
     replaced_by: EntityId | None = None
@@ -56,6 +82,16 @@ class Entity:
     updated_at: Instant
     position: int
     changed_at: int
+
+    @property
+    def snapshot(self) -> Accumulator:
+        """What all observations of it and of its members make."""
+        return join(self.own, self.absorbed, policy_of)
+
+    @property
+    def observed(self) -> Sightings:
+        """The observations of it and of its members."""
+        return self.sightings + self.absorbed_sightings
 
     @property
     def name(self) -> str:
@@ -88,15 +124,20 @@ class Entity:
         """Field (or `state_tags.<tag>`) -> the observation that its value comes from."""
         found: dict[str, ObservationId] = {}
         for name, elements in self.snapshot.items():
-            for element, held in elements.items():
-                found[f"{name}.{element}" if element else name] = held.observation
+            if name.startswith(FRAGMENT_PREFIX):
+                continue
+            for part, observations in policy_of(name).credit(elements).items():
+                found[f"{name}.{part}" if part else name] = observations[0]
         return found
 
     def _shown(self, name: str, default: Any) -> Any:
-        elements = self.snapshot.get(name)
+        own, absorbed = self.own.get(name), self.absorbed.get(name)
+        elements = policy_of(name).join(own, absorbed) if own and absorbed else own or absorbed
         return policy_of(name).show(elements) if elements else default
 
 
 def normalised_name(name: str) -> str:
     """The form under which two names count as the same: folded case, accents kept, one space."""
+    if name.isascii():
+        return " ".join(name.casefold().split())
     return _SPACES.sub(" ", unicodedata.normalize("NFKC", name)).strip().casefold()

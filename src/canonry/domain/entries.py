@@ -17,6 +17,7 @@ from canonry.domain.ids import (
     ProposalId,
     RelationId,
     SceneId,
+    SourceId,
     SpaceId,
     StoryId,
 )
@@ -25,7 +26,9 @@ from canonry.domain.observations import Observation
 from canonry.domain.proposals import Decision, Proposal
 from canonry.domain.provenance import Evidence
 from canonry.domain.relations import Relation
+from canonry.domain.runs import InterpretationRun
 from canonry.domain.scenes import Scene, SceneStatus, Story, StoryStatus, Turn
+from canonry.domain.schemas import EntitySchema
 from canonry.domain.sources import Snippet, Source
 from canonry.domain.spaces import Space
 from canonry.domain.time import Instant
@@ -57,6 +60,8 @@ Born: TypeAlias = (
     | Turn
     | Proposal
     | Memory
+    | EntitySchema
+    | InterpretationRun
 )
 """Whatever an entry can bring into being."""
 
@@ -78,6 +83,8 @@ THING_KINDS: Final[dict[type, str]] = {
     Turn: "turn",
     Proposal: "proposal",
     Memory: "memory",
+    EntitySchema: "schema",
+    InterpretationRun: "run",
     Tombstone: "tombstone",
 }
 """The name of each kind of thing, as ids are located and payloads are stored."""
@@ -127,6 +134,23 @@ class EntitiesUnmerged:
     separated: EntityId
     remaining: tuple[EntityId, ...]
     reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RelationDetailed:
+    """More is known of a relation: these properties hold too, or instead; `told` names the word."""
+
+    relation_id: RelationId
+    properties: Mapping[str, Any]
+    told: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FileAttached:
+    """Another file belongs to a source, under this storage key."""
+
+    source_id: SourceId
+    file: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -262,6 +286,8 @@ Entry: TypeAlias = (
     | EntityRetconned
     | EntitiesMerged
     | EntitiesUnmerged
+    | RelationDetailed
+    | FileAttached
     | RelationEnded
     | RelationRetconned
     | FactSuperseded

@@ -19,6 +19,8 @@ SceneId = NewType("SceneId", str)
 TurnId = NewType("TurnId", str)
 ProposalId = NewType("ProposalId", str)
 MemoryId = NewType("MemoryId", str)
+SchemaId = NewType("SchemaId", str)
+RunId = NewType("RunId", str)
 
 _UUID: Final = re.compile(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
 _TIME_PREFIX = 13  # the first 48 bits of a version 7 UUID and its hyphen
@@ -41,10 +43,13 @@ def derived_id(commit: CommitId, label: str) -> str:
 
 def keyed_commit_id(space: str, actor: str, tool: str, key: str) -> CommitId:
     """The commit id of a request that carries an idempotency key: a retry gives the same one."""
-    digest = sha256(f"{space}\x1f{actor}\x1f{tool}\x1f{key}".encode()).hexdigest()
-    return CommitId(
-        f"{digest[:8]}-{digest[8:12]}-8{digest[12:15]}-{_variant(digest[15:19])}-{digest[19:31]}"
-    )
+    return CommitId(content_id(space, actor, tool, key))
+
+
+def content_id(*parts: str) -> str:
+    """The id of what these texts say: equal for equal ones, else different."""
+    digest = sha256("\x1f".join(parts).encode()).hexdigest()
+    return f"{digest[:8]}-{digest[8:12]}-8{digest[12:15]}-{_variant(digest[15:19])}-{digest[19:31]}"
 
 
 def _variant(digits: str) -> str:

@@ -14,7 +14,9 @@ from canonry.domain.memories import Memory
 from canonry.domain.observations import Observation
 from canonry.domain.proposals import Proposal
 from canonry.domain.relations import Relation
+from canonry.domain.runs import InterpretationRun
 from canonry.domain.scenes import Scene, Story, Turn
+from canonry.domain.schemas import EntitySchema
 from canonry.domain.sources import Snippet, Source
 from canonry.domain.spaces import Space
 
@@ -88,6 +90,16 @@ def scenes_key(story_id: str) -> str:
     return f"scenes:{story_id}"
 
 
+def schemas_key(space: str, entity_type: str) -> str:
+    """The versions of the schema of a type in a space."""
+    return f"schemas:{space}:{entity_type}"
+
+
+def runs_key(source_id: str) -> str:
+    """The interpretation runs over a source."""
+    return f"runs:{source_id}"
+
+
 def listing_key(kind: str, space: str) -> str:
     """Which things of a kind a space has; for cached lists, never read by a gate."""
     return f"listing:{kind}:{space}"
@@ -138,5 +150,9 @@ def keys_of(thing: Thing) -> frozenset[str]:  # noqa: C901, PLR0911, PLR0912 - o
             return frozenset((own, proposals_key(thing.scene_id or thing.space)))
         case Memory():
             return frozenset((own, memories_key(thing.entity_id)))
+        case EntitySchema():
+            return frozenset((own, schemas_key(thing.space, thing.entity_type)))
+        case InterpretationRun():
+            return frozenset((own, runs_key(thing.source_id)))
         case Tombstone():
             return frozenset((own, ANY))

@@ -2,11 +2,46 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from functools import lru_cache
+from hashlib import blake2b
+from typing import Any, Final
 
-from canonry.domain.ids import EntityId, ObservationId, SpaceId
-from canonry.domain.provenance import Authority, Evidence
+from canonry.domain.ids import EntityId, ObservationId, RunId, SourceId, SpaceId
+from canonry.domain.provenance import Authority, Evidence, EvidenceKind
 from canonry.domain.time import Instant
+
+PRIORITY_STRUCTURED: Final = 100
+"""Records that somebody handed over as such."""
+
+PRIORITY_INTERPRETED: Final = 0
+"""What an interpreter read out of a document."""
+
+PRIORITY_CORRECTION: Final = 1000
+
+_LIKENESS_BYTES: Final = 8
+
+SPECIFICITY_STATED: Final = 1.0
+SPECIFICITY_INTERPRETED: Final = 0.5
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fragment:
+    """A value that the schema of its time had no place for, and why; it is kept as it came."""
+
+    value: Any
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Dated:
+    """What happens at the date that a field says, as the schema of its time put it.
+
+    `policy` is the merge policy of the field, which decides whether the date still stands.
+    """
+
+    event_type: str
+    instant: Instant
+    policy: str = "last_write"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -17,6 +52,10 @@ class Observation:
     `state_tags` maps each tag to whether it holds. `observed_at` is the instant in the world's own
     time, where one was given; `recorded_at` the instant of the commit. A correction outranks every
     observation that is none.
+
+    One that was read by a schema names the schema's version. `priority` and `specificity` are what
+    merge policies weigh, `fragments` what the schema did not know (by the bare name of the field),
+    `dates` what the entity's date fields say (by the bare name too).
     """
 
     id: ObservationId
@@ -29,6 +68,12 @@ class Observation:
     observed_at: Instant | None
     recorded_at: Instant
     correction: bool = False
+    priority: int = PRIORITY_STRUCTURED
+    specificity: float = SPECIFICITY_STATED
+    schema_version: str | None = None
+    run_id: RunId | None = None
+    fragments: Mapping[str, Fragment] = field(default_factory=dict)
+    dates: Mapping[str, Dated] = field(default_factory=dict)
     position: int
     changed_at: int = field(default=0)
 
@@ -36,3 +81,39 @@ class Observation:
     def effective_at(self) -> Instant:
         """When it holds from: the world's time if known, else the time of recording."""
         return self.recorded_at if self.observed_at is None else self.observed_at
+
+    @property
+    def seen_at(self) -> Instant:
+        """What decides which of two came last.
+
+        Where a schema read it, its own instant; else the log's, because worlds mix their times.
+        """
+        return self.recorded_at if self.schema_version is None else self.effective_at
+
+    @property
+    def likeness(self) -> str | None:
+        """Equal for observations of which only the last one seen and the last one told count.
+
+        They say the same fields with the same weight, so that no merge policy lets another of them
+        win. None where values have parts that count for themselves: lists, and tags.
+        """
+        if any(isinstance(value, list | tuple | dict) for value in self.fields.values()):
+            return None
+        said = (*self.fields, "", *self.fragments)
+        weight = (self.correction, self.priority, self.specificity, self.schema_version is None)
+        return _likeness(weight, said)
+
+    @property
+    def source_id(self) -> SourceId | None:
+        """The source that it was read from."""
+        for cited in self.evidence:
+            if cited.kind is EvidenceKind.SOURCE:
+                return SourceId(cited.ref)
+        return None
+
+
+@lru_cache(maxsize=1024)
+def _likeness(weight: tuple[Any, ...], said: tuple[str, ...]) -> str:
+    apart = said.index("")
+    names = (sorted(said[:apart]), sorted(said[apart + 1 :]))
+    return blake2b(repr((weight, names)).encode(), digest_size=_LIKENESS_BYTES).hexdigest()

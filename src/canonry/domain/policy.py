@@ -71,6 +71,13 @@ class RecallWeights:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class TruthPolicy:
+    """How much a user may ask of interpreters: so many runs in 30 days; None: no limit."""
+
+    interpretations: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Policy:
     """All of them together; the settings make one."""
 
@@ -79,6 +86,7 @@ class Policy:
     context: ContextLimits = field(default_factory=ContextLimits)
     recall: RecallWeights = field(default_factory=RecallWeights)
     ranking: RankingWeights = field(default_factory=RankingWeights)
+    truth: TruthPolicy = field(default_factory=TruthPolicy)
     memories_open: bool = False
     """Whether every role may search `memory_chunks`."""
     tags_exclusive: tuple[tuple[str, ...], ...] = ()

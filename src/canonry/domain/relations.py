@@ -11,7 +11,11 @@ from canonry.domain.time import Instant
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Relation:
-    """An edge; `until` is set when a later one superseded it or it was withdrawn."""
+    """An edge; `until` is set when a later one superseded it or it was withdrawn.
+
+    One that is said again grows: `told` counts how often something new was said, `told_at` is when
+    that was last, and `origins` name what brought each property that came later.
+    """
 
     id: RelationId
     space: SpaceId
@@ -30,6 +34,9 @@ class Relation:
     proposal_id: ProposalId | None = None
     replaced_by: RelationId | None = None
     retcon_reason: str | None = None
+    told: int = 1
+    told_at: Instant | None = None
+    origins: Mapping[str, str] = field(default_factory=dict)
     created_at: Instant
     position: int
     changed_at: int

@@ -1,56 +1,61 @@
 """Snapshots: fields folded from observations, each value with the observation that it came from.
 
-An accumulator maps field -> element -> `Held`; joining two takes, for each element, the higher
-rank. That is associative, commutative and idempotent whatever the merge policy, so observations
-may arrive in any order, twice, or through a merge of entities.
+An accumulator maps field -> element -> `Held`. What the elements are and how those of two
+accumulators join is for the field's merge policy to say; joining is always associative,
+commutative and idempotent, so that observations may arrive in any order, twice, or through a
+merge of entities.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from canonry.domain.ids import ObservationId
+from canonry.domain.ids import ObservationId, SourceId
+from canonry.domain.observations import Dated
 
-Rank: TypeAlias = tuple[int, int, int, str]
-"""(correction, weight by policy, position, observation): never equal for two observations."""
+Rank: TypeAlias = tuple[int, int, float, int, int]
+"""(correction, priority, specificity, seen at, position) of an observation."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Held:
-    """A value that stands until something of a higher rank says otherwise."""
+    """A value that stands until something of a higher rank says otherwise.
+
+    `date` is there where the value is one, with the `source` that said it.
+    """
 
     value: Any
     rank: Rank
     observation: ObservationId
+    date: Dated | None = None
+    source: SourceId | None = None
+
+    @property
+    def corrected(self) -> bool:
+        """Whether a correction said it."""
+        return self.rank[0] > 0
 
 
 Elements: TypeAlias = Mapping[str, Held]
 Accumulator: TypeAlias = Mapping[str, Elements]
 
 
-def join(left: Accumulator, right: Accumulator) -> Accumulator:
-    """The accumulator of all observations of both."""
-    if not left or not right:
-        return left or right
-    return {
-        name: join_elements(left.get(name, {}), right.get(name, {}))
-        for name in sorted(left.keys() | right.keys())
-    }
+def by_log(held: Held) -> tuple[int, int, str]:
+    """The order of the log: corrections before all, then what was recorded later."""
+    return held.rank[0], held.rank[4], held.observation
 
 
-def join_elements(left: Elements, right: Elements) -> Elements:
-    """For each element the one of higher rank."""
-    merged = dict(left)
-    for element, held in right.items():
-        standing = merged.get(element)
-        if standing is None or standing.rank < held.rank:
-            merged[element] = held
-    return dict(sorted(merged.items()))
+def by_time(held: Held) -> tuple[int, int, int, str]:
+    """The order of time: corrections before all, then what was seen later."""
+    return held.rank[0], held.rank[3], held.rank[4], held.observation
 
 
-def join_all(parts: Iterable[Accumulator]) -> Accumulator:
-    """The accumulator of all observations of all parts."""
-    whole: Accumulator = {}
-    for part in parts:
-        whole = join(whole, part)
-    return whole
+def by_priority(held: Held) -> tuple[int, int, int, int, str]:
+    """Corrections before all, then what has the higher priority, then the order of time."""
+    return held.rank[0], held.rank[1], held.rank[3], held.rank[4], held.observation
+
+
+def by_specificity(held: Held) -> tuple[int, float, int, int, int, str]:
+    """Corrections before all, then what is more specific, then the order of priority."""
+    correction, priority, specificity, seen, position = held.rank
+    return correction, specificity, priority, seen, position, held.observation

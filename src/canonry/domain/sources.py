@@ -1,7 +1,9 @@
 """Sources: documents outside the world that its canon rests on, and excerpts of them."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import Any
 
 from canonry.domain.ids import SnippetId, SourceId, SpaceId
 from canonry.domain.provenance import CanonLevel
@@ -15,11 +17,18 @@ class SourceType(StrEnum):
     RULEBOOK = "rulebook"
     LORE = "lore"
     SESSION = "session"
+    DOCUMENT = "document"
+    RECORDS = "records"
+    CORRECTION = "correction"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Source:
-    """A document by its title and edition; `doc_id` is the caller's own name for it."""
+    """A document by its title and edition; `doc_id` is the caller's own name for it.
+
+    What came as bytes has their hash and says where they are kept: `files` are storage keys, the
+    first that of the source itself. What came as values has them as JSON in `content`.
+    """
 
     id: SourceId
     space: SpaceId
@@ -29,6 +38,13 @@ class Source:
     origin: str | None
     source_type: SourceType
     level: CanonLevel
+    content_hash: str | None = None
+    mime_type: str | None = None
+    size: int | None = None
+    file_name: str | None = None
+    files: tuple[str, ...] = ()
+    content: str | None = None
+    properties: Mapping[str, Any] = field(default_factory=dict)
     created_at: Instant
     position: int
     changed_at: int

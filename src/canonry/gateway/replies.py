@@ -1,5 +1,6 @@
 """What a call comes to: a reply or an error in the toolset's dialect, serialised exactly once."""
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
@@ -38,7 +39,11 @@ def replied(reply: Reply) -> Outcome:
     """The outcome of a call that succeeded."""
     if isinstance(reply, Noted):
         return replace(replied(reply.reply), meta=reply.meta)
-    return Outcome(body=reply, text=orjson.dumps(reply).decode())
+    try:
+        text = orjson.dumps(reply).decode()
+    except TypeError:  # a whole number of more than 64 bits, which few replies hold
+        text = json.dumps(reply, ensure_ascii=False, separators=(",", ":"))
+    return Outcome(body=reply, text=text)
 
 
 def refused(

@@ -6,20 +6,29 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from canonry.domain.excerpts import DocumentType, Part
+from canonry.domain.files import FILE_BYTES_MAX, FileHint, FileType, Reading
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DocumentLimits:
-    """How large a document may be, and how long reading it may take."""
+    """How large a document may be, and how long reading it may take.
+
+    `bytes` bounds what is read as a document and `file_bytes` what is read as a file; `inflated`
+    bounds what a compressed file may unpack to, and `cells` what its tables may hold.
+    """
 
     bytes: int = 32 * 1024 * 1024
     pages: int = 2_000
     characters: int = 8_000_000
     seconds: float = 300.0
+    file_bytes: int = FILE_BYTES_MAX
+    file_seconds: float = 25.0
+    inflated: int = 256 * 1024 * 1024
+    cells: int = 1_000_000
 
 
 class DocumentReader(Protocol):
-    """Reads plain text, Markdown and PDF; a document that takes too long or too much is refused."""
+    """Reads documents and files; one that takes too long or too much is refused."""
 
     @abstractmethod
     async def read(
@@ -35,4 +44,24 @@ class DocumentReader(Protocol):
                 NUL; `document.encoding`, it is not in that encoding; `document.damaged`;
                 `document.encrypted`; `document.too-large`, with `limit`.
             Unavailable: `document.too-slow`, reading was stopped.
+        """
+
+    @abstractmethod
+    def kind_of(self, data: bytes, hint: FileHint) -> FileType:
+        """What a file is, by its content; `hint` chooses where several kinds look alike.
+
+        Raises:
+            InvalidInput: `document.unsupported`, no kind that is taken; `document.empty`.
+        """
+
+    @abstractmethod
+    async def examine(self, data: bytes, hint: FileHint) -> Reading:
+        """Everything in a file: its text, tables and records.
+
+        A file without text, such as a photograph of nothing, gives a reading without parts.
+
+        Raises:
+            InvalidInput: as `kind_of` and `read` say; `document.bomb`, it unpacks to too much;
+                `document.no-recogniser`, an image where no recogniser of text is installed.
+            Unavailable: `document.too-slow` or `document.no-reader`.
         """

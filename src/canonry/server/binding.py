@@ -13,6 +13,7 @@ from canonry.gateway.call import Gateway
 from canonry.gateway.principal import Principal
 from canonry.gateway.replies import INTERNAL_ERROR, INVALID_PARAMS, Outcome
 from canonry.gateway.tool import ErrorBody, Prompt, Resource, Tool
+from canonry.server.client_model import CALLING, SessionModel
 from canonry.server.greeting import Context, Handlers, greet
 from canonry.server.options import ServerOptions
 
@@ -49,6 +50,8 @@ class Binding(Handlers):
         self._principal = principal
         self._as_results = options.error_mode == "result"
         catalogue = gateway.catalogue
+        if gateway.canon.filing is not None:
+            gateway.canon.filing.client = SessionModel()
         resources = [offer.resource for offer in catalogue.resources]
         self._tools = {
             "tools": [_tool_entry(offer.tool) for offer in catalogue.tools.values()],
@@ -98,6 +101,7 @@ class Binding(Handlers):
 
     @override
     async def call_tool(self, ctx: Context, params: types.CallToolRequestParams) -> Any:
+        CALLING.set(ctx)
         outcome = await self._gateway.call(
             params.name,
             params.arguments,

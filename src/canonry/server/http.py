@@ -24,6 +24,8 @@ from canonry.gateway.call import Gateway
 from canonry.gateway.principal import Principal
 from canonry.server.binding import bind
 from canonry.server.bodies import ReadableBodies
+from canonry.server.file_hosts import host_files
+from canonry.server.files import file_route
 from canonry.server.logs import LineLog, capture_library_logs
 from canonry.server.options import ServerOptions
 
@@ -32,6 +34,8 @@ if TYPE_CHECKING:
 
 _LOCAL_NAMES: Final = ("127.0.0.1", "localhost", "[::1]")
 _METRICS_TYPE: Final = "text/plain; version=0.0.4"
+_ENVELOPE: Final = 1 << 20
+"""Room for what a request says beside the arguments that its tool bounds."""
 
 Close = Callable[[], Awaitable[None]]
 
@@ -68,8 +72,10 @@ async def serve_http(
             timeout_graceful_shutdown=max(1, round(server_options.shutdown_seconds)),
         )
         taken = _listen(host, port)
+        address = f"http://{host}:{taken.getsockname()[1]}"
+        host_files(gateway.canon, server_options.public_url or address)
         if listening is not None:
-            listening(f"http://{host}:{taken.getsockname()[1]}")
+            listening(address)
         gc.freeze()  # what is loaded stays: no collection looks at it again
         await _Host(config).serve(sockets=[taken])
     finally:
@@ -113,6 +119,7 @@ def http_app(
             verifier=verifier,
             security=security,
             options=server_options,
+            body_bytes=_body_bytes(each, server_options),
         )
         for path, each in gateways.items()
     ]
@@ -172,6 +179,7 @@ class _Pages:
                 Route("/healthz", self._health),
                 Route("/readyz", self._readiness),
                 Route("/metrics", self._metrics),
+                file_route(self._gateway.canon),
             ]
         )
 
@@ -198,6 +206,7 @@ def _mcp_app(
     verifier: "BearerVerifier | None",
     security: TransportSecuritySettings,
     options: ServerOptions,
+    body_bytes: int,
 ) -> Starlette:
     auth = None
     if options.bearer is not None:
@@ -206,11 +215,18 @@ def _mcp_app(
         auth = auth_settings(options.bearer)
     return server.streamable_http_app(
         streamable_http_path=path,
-        max_request_body_size=options.body_bytes,
+        max_request_body_size=body_bytes,
         transport_security=security,
         auth=auth,
         token_verifier=verifier,
     )
+
+
+def _body_bytes(gateway: Gateway, options: ServerOptions) -> int:
+    """The largest body: as set, or as a tool that takes files needs it, with room for the rest."""
+    own = (offer.tool.limits for offer in gateway.catalogue.tools.values())
+    largest = max((each.characters for each in own if each is not None), default=0)
+    return max(options.body_bytes, largest + _ENVELOPE)
 
 
 def _verifier(options: ServerOptions) -> "BearerVerifier | None":

@@ -34,7 +34,8 @@ class ServerOptions:
 
     `error_mode` says whether a failed call is a tool result with `isError`, which a model can
     read, or a JSON-RPC error with the same code, message and data. `allow_unprotected` permits
-    an address beyond this machine without bearer tokens. `drain_seconds` bounds how long calls
+    an address beyond this machine without bearer tokens. `public_url` is where clients fetch files,
+    unless that is the address that is served. `drain_seconds` bounds how long calls
     in flight may still run when the client leaves a stdio server.
     """
 
@@ -46,4 +47,5 @@ class ServerOptions:
     allow_unprotected: bool = False
     allowed_hosts: tuple[str, ...] = ()
     allowed_origins: tuple[str, ...] = ()
+    public_url: str | None = None
     bearer: BearerOptions | None = field(default=None)

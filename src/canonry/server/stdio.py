@@ -76,8 +76,10 @@ async def _bound(
 ) -> Bound:
     opened = await open_canon()
     from canonry.server.binding import Binding  # noqa: PLC0415 - it imports the gateway
+    from canonry.server.file_hosts import host_files  # noqa: PLC0415 - as above
 
     opened.gateway.audit.write_to(log.write)
+    host_files(opened.gateway.canon, options.public_url)
     bound = Binding(opened.gateway, lambda: opened.principal, options)
     gc.freeze()  # what is loaded stays: no collection looks at it again, not even the last one
     return Bound(handlers=bound, close=opened.close)

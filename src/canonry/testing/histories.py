@@ -21,6 +21,7 @@ from canonry.domain.entries import (
     FactSuperseded,
     Made,
     ProposalDecided,
+    RelationDetailed,
     RelationEnded,
     RelationRetconned,
     SceneCompleted,
@@ -36,7 +37,9 @@ from canonry.domain.scenes import SceneStatus, StoryStatus
 from canonry.testing import strategies as some
 from canonry.testing.things import (
     a_decision,
+    a_run,
     a_scene,
+    a_schema,
     a_snippet,
     a_source,
     a_space,
@@ -96,6 +99,8 @@ class _Teller:
                     "proposal",
                     "memory",
                     "snippet",
+                    "schema",
+                    "run",
                 )
             )
         )
@@ -111,6 +116,8 @@ class _Teller:
             "turn": lambda: some.turns(thing_id, scene, heroes),
             "proposal": lambda: some.proposals(thing_id, self.draw(st.sampled_from((scene, None)))),
             "memory": lambda: some.memories(thing_id, self.pick("entity")),
+            "schema": lambda: st.just(a_schema(id=thing_id, version=f"1.{self.count}")),
+            "run": lambda: st.just(a_run(id=thing_id)),
             "snippet": lambda: st.just(a_snippet(id=thing_id, text=self.draw(some.sentences()))),
         }[kind]
         if kind == "entity":
@@ -160,6 +167,7 @@ class _Teller:
             ]
         if edge:
             changes += [
+                self._detail,
                 lambda: RelationEnded(
                     relation_id=RelationId(self.pick("relation")),
                     until=self.draw(st.none() | some.days),
@@ -173,6 +181,13 @@ class _Teller:
         if self.all("proposal"):
             changes.append(self._decision)
         return [self.draw(st.sampled_from(changes))()]
+
+    def _detail(self) -> Entry:
+        return RelationDetailed(
+            relation_id=RelationId(self.pick("relation")),
+            properties={"more": self.draw(some.texts())},
+            told=ident("told"),
+        )
 
     def _decision(self) -> Entry:
         status = self.draw(st.sampled_from((ProposalStatus.ACCEPTED, ProposalStatus.REJECTED)))

@@ -20,7 +20,8 @@ from canonry.domain.ids import (
     TurnId,
 )
 from canonry.domain.memories import Memory
-from canonry.domain.observations import Observation
+from canonry.domain.merge import CHOICES
+from canonry.domain.observations import Dated, Fragment, Observation
 from canonry.domain.proposals import Proposal, ProposalType
 from canonry.domain.provenance import Authority, CanonLevel, Evidence, EvidenceKind
 from canonry.domain.relations import Relation
@@ -106,6 +107,9 @@ def fields() -> st.SearchStrategy[Mapping[str, Any]]:
             "state_tags": st.dictionaries(st.sampled_from(TAGS), st.booleans(), max_size=3),
             "properties.age": st.integers(0, 99) | json_values(),
             "properties.title": texts(),
+            "properties.tags": st.lists(st.sampled_from(("red", "blue", 1)), max_size=3),
+            "properties.email": st.sampled_from(("sam@shire.org", "SAM@shire.org", "frodo@x.io")),
+            "properties.due": st.sampled_from(("2025-01-15", "2025-01-16")),
         },
     )
 
@@ -138,7 +142,20 @@ def observations(thing_id: str, entity_id: str) -> st.SearchStrategy[Observation
         evidence=evidence_lists,
         observed_at=st.none() | instants,
         correction=st.booleans(),
+        priority=st.sampled_from((0, 100, 1000)),
+        specificity=st.sampled_from((0.5, 1.0)),
+        schema_version=st.none() | st.just("1.0"),
+        fragments=st.just({}) | st.builds(_fragments, json_values()),
+        dates=st.just({}) | st.builds(_dates, days, st.sampled_from(sorted(CHOICES))),
     )
+
+
+def _fragments(value: Any) -> Mapping[str, Fragment]:
+    return {"colour": Fragment(value=value, reason="unknown_field")}
+
+
+def _dates(instant: Instant, policy: str) -> Mapping[str, Dated]:
+    return {"due": Dated(event_type="Due", instant=instant, policy=policy)}
 
 
 def _some(ids: list[str]) -> st.SearchStrategy[tuple[EntityId, ...]]:

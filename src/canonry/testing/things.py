@@ -19,7 +19,9 @@ from canonry.domain.ids import (
     ObservationId,
     ProposalId,
     RelationId,
+    RunId,
     SceneId,
+    SchemaId,
     SnippetId,
     SourceId,
     SpaceId,
@@ -27,10 +29,11 @@ from canonry.domain.ids import (
     TurnId,
 )
 from canonry.domain.memories import Memory
-from canonry.domain.observations import Observation
+from canonry.domain.observations import Dated, Observation
 from canonry.domain.proposals import Decision, Proposal, ProposalStatus, ProposalType
 from canonry.domain.provenance import Authority, CanonLevel, Evidence, EvidenceKind
 from canonry.domain.relations import Relation
+from canonry.domain.runs import InterpretationRun, RunStatus
 from canonry.domain.scenes import (
     Scene,
     SceneStatus,
@@ -40,9 +43,10 @@ from canonry.domain.scenes import (
     StoryType,
     Turn,
 )
+from canonry.domain.schemas import EntitySchema, FieldSpec, FieldType, IdentityRule
 from canonry.domain.sources import Snippet, Source, SourceType
 from canonry.domain.spaces import Space, SpaceKind
-from canonry.domain.time import Instant
+from canonry.domain.time import DAY, Instant
 from canonry.domain.vocabularies.narrative_types import EntityType
 
 NEVER: Final = Instant(0)
@@ -112,12 +116,62 @@ def an_observation(entity: str, name: str, /, **changes: Any) -> Observation:
     return replace(observation, **changes)
 
 
+def a_record(entity: str, name: str, /, *, due: int = 0, **changes: Any) -> Observation:
+    """What the source `ledger` says of an entity: its own name as a number, due on a day."""
+    instant = Instant(due * DAY)
+    said = an_observation(
+        entity,
+        name,
+        fields={"properties.number": entity, "properties.due": f"1970-01-{due + 1:02}"},
+        dates={"due": Dated(event_type="Due", instant=instant)},
+        evidence=evidence("ledger", EvidenceKind.SOURCE),
+        schema_version="1.0",
+    )
+    return replace(said, **changes)
+
+
 def a_named(name: str, *, tags: tuple[str, ...] = (), **changes: Any) -> tuple[Made, Made]:
     """The entries that make an entity and say its name and tags."""
     entity = an_entity(name, **changes)
     fields = {"name": name, "state_tags": dict.fromkeys(tags, True)}
     said = an_observation(name, f"{name}/born", space=entity.space, fields=fields)
     return Made(thing=entity), Made(thing=said)
+
+
+def a_schema(name: str = "invoice", version: str = "1.0", **changes: Any) -> EntitySchema:
+    """A schema of the type `name`, with texts, an amount and a date."""
+    schema = EntitySchema(
+        id=SchemaId(ident(f"schema {name} {version}")),
+        space=MIDDLE_EARTH,
+        entity_type=name,
+        version=version,
+        label=name,
+        fields=(
+            FieldSpec(name="number", required=True, aliases=("no",)),
+            FieldSpec(name="amount", type=FieldType.NUMBER, policy="highest_priority"),
+            FieldSpec(name="due", type=FieldType.DATE, event_type="Due"),
+            FieldSpec(name="state", choices=("open", "paid")),
+        ),
+        identity=(IdentityRule(fields=("number",), told_apart_by=("vendor",)),),
+        names=(("number",),),
+        type_aliases=("bill",),
+    )
+    return replace(schema, **changes)
+
+
+def a_run(name: str = "run", source: str = "source", **changes: Any) -> InterpretationRun:
+    """A run that found nothing."""
+    run = InterpretationRun(
+        id=RunId(ident(name)),
+        space=MIDDLE_EARTH,
+        source_id=SourceId(ident(source)),
+        config={"provider": "rules"},
+        status=RunStatus.COMPLETED,
+        started_at=NEVER,
+        ended_at=NEVER,
+        **STAMPS,
+    )
+    return replace(run, **changes)
 
 
 def a_relation(name: str, from_name: str, to_name: str, **changes: Any) -> Relation:

@@ -10,12 +10,16 @@ from canonry.ports.views.documents import Documents
 from canonry.ports.views.state import State
 from canonry.ports.views.text import Text
 from canonry.ports.world import Clock, Identities
+from canonry.usecases.filing import Filing
 from canonry.usecases.recall import Recall
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Canon:
-    """Everything a use case may touch; without `recall`, passages are found by words alone."""
+    """Everything a use case may touch; without `recall`, passages are found by words alone.
+
+    Without `filing` no files are kept.
+    """
 
     ledger: Ledger
     state: State
@@ -27,3 +31,4 @@ class Canon:
     policy: Policy
     reader: DocumentReader
     recall: Recall | None = None
+    filing: Filing | None = None

@@ -5,7 +5,7 @@ verifies, because it holds commitments and not texts.
 """
 
 from collections import Counter
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Final, TypeVar
@@ -16,13 +16,14 @@ from canonry.domain.entities import Entity
 from canonry.domain.entries import THING_KINDS, Erased, Thing, Tombstone
 from canonry.domain.errors import InvalidInput
 from canonry.domain.facts import Event, Fact
-from canonry.domain.ids import EntityId, SpaceId
+from canonry.domain.ids import EntityId, SourceId, SpaceId
 from canonry.domain.keys import thing_key
 from canonry.domain.memories import Memory
+from canonry.domain.observations import Observation
 from canonry.domain.proposals import Proposal
 from canonry.domain.relations import Relation
 from canonry.domain.scenes import Turn
-from canonry.domain.sources import Snippet
+from canonry.domain.sources import Snippet, Source, SourceType
 from canonry.ports.views.documents import MemoryQuery, ProposalQuery, SceneQuery
 from canonry.ports.views.pages import PAGE_MAX, Page
 from canonry.ports.views.state import EventQuery, FactQuery, RelationQuery
@@ -30,6 +31,7 @@ from canonry.ports.views.upkeep import Upkeep
 from canonry.usecases.caller import Caller, unknown
 from canonry.usecases.canon import Canon
 from canonry.usecases.commit_change import Change, NewId, commit_change
+from canonry.usecases.forget_files import forget_files
 
 T = TypeVar("T")
 
@@ -42,6 +44,8 @@ ERASABLE: Final[Mapping[str, type]] = {
     "event": Event,
     "relation": Relation,
     "snippet": Snippet,
+    "observation": Observation,
+    "source": Source,
 }
 """What can be erased by its id; scenes, stories and spaces hold what others said."""
 
@@ -50,8 +54,8 @@ ERASABLE: Final[Mapping[str, type]] = {
 class ErasurePlan:
     """What would go: the thing that was named, and everything that tells of it.
 
-    `counts` has the number of things by kind, `mentions` the ids of texts of others that still
-    bear the name and stay unless they are erased as well.
+    `counts` has the number of things by kind, `mentions` the ids of what tells of others too and
+    stays unless it is erased as well: turns that bear the name, and the sources that it came from.
     """
 
     space: SpaceId
@@ -92,9 +96,10 @@ async def plan_erasure(canon: Canon, kind: str, thing_id: str) -> ErasurePlan:
     group: frozenset[EntityId] = frozenset()
     if isinstance(thing, Entity):
         group = await _group(canon, thing)
-        async for each in _about(canon, group, thing.space):
+        mentions = await _with_entity(canon, thing, group, found)
+    elif isinstance(thing, Source):
+        async for each in _from_source(canon, thing):
             found.setdefault(each.id, THING_KINDS[type(each)])
-        mentions = await _mentions(canon, thing.name, thing.space, found)
     async for proposal in _proposals(canon, thing.space):
         if _concerns(proposal, group, found):
             found.setdefault(proposal.id, "proposal")
@@ -104,6 +109,20 @@ async def plan_erasure(canon: Canon, kind: str, thing_id: str) -> ErasurePlan:
         counts=Counter(found.values()),
         mentions=tuple(mentions),
     )
+
+
+async def _with_entity(
+    canon: Canon, entity: Entity, group: frozenset[EntityId], found: dict[str, str]
+) -> list[str]:
+    """Add all that tells of an entity's merge group to `found`; what only mentions it."""
+    cited: dict[SourceId, None] = {}
+    async for each in _about(canon, group, entity.space):
+        found.setdefault(each.id, THING_KINDS[type(each)])
+        if isinstance(each, Observation) and each.source_id is not None:
+            cited[each.source_id] = None
+    corrections, others = await _told_by(canon, tuple(cited))
+    found |= dict.fromkeys(corrections, "source")
+    return [*others, *await _mentions(canon, entity.name, entity.space, found)]
 
 
 async def erase(
@@ -126,6 +145,7 @@ async def erase(
 
     receipt = await commit_change(canon, caller, plan.space, prepare)
     dropped = await upkeep.purge(plan.space, plan.targets)
+    await forget_files(canon, plan.space)
     return Erasure(position=receipt.position, targets=len(plan.targets), entries=dropped)
 
 
@@ -170,14 +190,39 @@ async def _group(canon: Canon, entity: Entity) -> frozenset[EntityId]:
 
 
 async def _of_member(canon: Canon, member_id: EntityId) -> AsyncIterator[Thing]:
-    after = Position(0)
-    while page := await canon.state.observations(member_id, after=after, limit=PAGE_MAX):
-        for observation in page:
-            yield observation
-        after = Position(page[-1].position)
+    async for observation in _every(
+        lambda offset: canon.state.observations_newest((member_id,), limit=PAGE_MAX, offset=offset)
+    ):
+        yield observation
     memories = partial(MemoryQuery, entity_id=member_id, limit=PAGE_MAX)
     async for memory in _every(lambda offset: canon.documents.memories(memories(offset=offset))):
         yield memory
+
+
+async def _told_by(
+    canon: Canon, cited: Sequence[SourceId]
+) -> tuple[Sequence[SourceId], Sequence[SourceId]]:
+    """The sources that are a correction of one entity, and those that may tell of others."""
+    found = await canon.state.things(cited)
+    sources = [each for each in found.values() if isinstance(each, Source)]
+    corrections = [s.id for s in sources if s.source_type is SourceType.CORRECTION]
+    kept = (s.id for s in sources if s.content is not None or s.files)
+    return corrections, [each for each in kept if each not in corrections]
+
+
+async def _from_source(canon: Canon, source: Source) -> AsyncIterator[Thing]:
+    """Everything that was read from a source; entities stay, with what others said of them."""
+    state, limit = canon.state, PAGE_MAX
+    async for observation in _every(
+        lambda offset: state.observations_from(source.id, limit=limit, offset=offset)
+    ):
+        yield observation
+    async for run in _every(lambda offset: state.runs(source.id, limit=limit, offset=offset)):
+        yield run
+    async for snippet in _every(
+        lambda offset: canon.documents.snippets(source.id, limit=limit, offset=offset)
+    ):
+        yield snippet
 
 
 async def _turns(canon: Canon, space: SpaceId) -> AsyncIterator[Turn]:

@@ -1,15 +1,15 @@
 """Get an entity as of a time: as the world was then, or as the canon knew it then."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
 
-from canonry.domain.commits import ORIGIN, Position
+from canonry.domain.commits import Position
 from canonry.domain.entities import Entity
 from canonry.domain.errors import InvalidInput, NotFound, Unavailable
 from canonry.domain.ids import EntityId
-from canonry.domain.merge import accumulate
+from canonry.domain.merge import accumulate, join_all
 from canonry.domain.observations import Observation
-from canonry.domain.snapshots import join_all
 from canonry.domain.time import Instant
 from canonry.domain.vocabularies.narrative_fields import policy_of
 from canonry.ports.views.pages import PAGE_MAX
@@ -56,9 +56,7 @@ async def get_entity_as_of(
 
 async def _as_it_was(canon: Canon, entity: Entity, at: Instant, until: Position | None) -> Entity:
     """The entity folded from what holds at `at`; what has no time in the world always held."""
-    seen: list[Observation] = []
-    for one in (entity.id, *entity.members):
-        seen.extend(await _observations(canon, one))
+    seen = await _observations(canon, (entity.id, *entity.members))
     then = [
         each
         for each in seen
@@ -67,20 +65,19 @@ async def _as_it_was(canon: Canon, entity: Entity, at: Instant, until: Position 
     ]
     if not then:
         raise _not_yet(entity.id)
-    return replace(entity, snapshot=join_all(accumulate(each, policy_of) for each in then))
+    own = join_all((accumulate(each, policy_of) for each in then), policy_of)
+    return replace(entity, own=own, absorbed={})
 
 
-async def _observations(canon: Canon, entity_id: EntityId) -> list[Observation]:
+async def _observations(canon: Canon, ids: Sequence[EntityId]) -> list[Observation]:
     found: list[Observation] = []
-    after = ORIGIN
     for _page in range(PAGES_MAX):
-        page = await canon.state.observations(entity_id, after=after, limit=PAGE_MAX)
-        found.extend(page)
-        if len(page) < PAGE_MAX:
+        page = await canon.state.observations_newest(ids, limit=PAGE_MAX, offset=len(found))
+        found.extend(page.items)
+        if len(found) >= page.total:
             return found
-        after = Position(page[-1].position)
     message = "this entity has too many observations to be folded in one call"
-    raise Unavailable("entity.too-long", message, id=entity_id)
+    raise Unavailable("entity.too-long", message, id=ids[0])
 
 
 def _not_yet(entity_id: str) -> NotFound:

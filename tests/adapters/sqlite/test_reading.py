@@ -7,6 +7,7 @@ import apsw
 import pytest
 
 from canonry.adapters.sqlite.waiting import BATCH
+from canonry.domain.entities import Entity
 from canonry.domain.errors import InvalidInput, Unavailable
 from canonry.domain.passages import Collection
 from canonry.ports.views.state import EntityQuery
@@ -107,3 +108,18 @@ async def test_tags_are_combined_by_looking_up_the_rarest(tmp_path: Path) -> Non
 
         assert (both.total, both.items[0].name) == (1, "rare")
         assert (last.total, len(last.items)) == (31, 6)
+
+
+async def test_deep_pages_of_many_types_have_no_gap(tmp_path: Path) -> None:
+    async with a_store(tmp_path) as store:
+        for batch in range(3):
+            named = [a_named(f"{batch}/{n}", entity_type=f"type {n % 7}") for n in range(500)]
+            await store.ledger.append([an_append(f"{batch}", [e for pair in named for e in pair])])
+
+        seen: list[Entity] = []
+        for offset in range(0, 1500, 300):
+            page = await store.state.entities(EntityQuery(limit=300, offset=offset))
+            assert page.total == 1500
+            seen += page.items
+        assert len({entity.id for entity in seen}) == 1500
+        assert seen == sorted(seen, key=lambda e: (e.created_at, e.id))

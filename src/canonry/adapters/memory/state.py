@@ -1,26 +1,49 @@
 """The graph in memory: every query is a scan that says what the query means."""
 
+import math
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TypeVar
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, TypeVar
 
 from typing_extensions import override
 
 from canonry.adapters.memory.store import MemoryStore
 from canonry.domain.commits import ORIGIN, Position
-from canonry.domain.entities import Entity, normalised_name
+from canonry.domain.entities import NEVER_SEEN, Entity, normalised_name
 from canonry.domain.entries import Thing
 from canonry.domain.facts import Axiom, Event, Fact
-from canonry.domain.ids import EntityId, EventId, SpaceId
+from canonry.domain.identifiers import identifiers_of
+from canonry.domain.ids import EntityId, EventId, SourceId, SpaceId
 from canonry.domain.observations import Observation
 from canonry.domain.provenance import CanonLevel
 from canonry.domain.relations import Relation
+from canonry.domain.runs import InterpretationRun
 from canonry.domain.scenes import Story
+from canonry.domain.schemas import EntitySchema
+from canonry.domain.sighting import seen_also
 from canonry.domain.sources import Source
 from canonry.domain.spaces import Space, SpaceKind
 from canonry.domain.time import Instant
+from canonry.domain.timeline import (
+    TimelineEntry,
+    TimelineEvent,
+    entries_current,
+    entries_said,
+    event_of,
+)
 from canonry.ports.views.pages import PAGE_MAX, Page
-from canonry.ports.views.state import EntityQuery, EventQuery, FactQuery, RelationQuery, State
+from canonry.ports.views.state import (
+    EntityQuery,
+    EventQuery,
+    FactQuery,
+    IdentifierQuery,
+    RelationQuery,
+    Spaces,
+    State,
+    TimelineQuery,
+)
 
 T = TypeVar("T", bound=Thing)
 NAMESAKES_MAX = 50
@@ -80,10 +103,12 @@ class MemoryState(State):
 
     @override
     async def entities(self, query: EntityQuery) -> Page[Entity]:
+        tagged = bool(query.all_of or query.any_of or query.none_of)
+
         def matches(e: Entity) -> bool:
             tags = frozenset(e.state_tags)
             return (
-                e.merged_into is None
+                (e.merged_into is None or (query.include_merged and not tagged))
                 and query.entity_type in {None, e.entity_type}
                 and query.entity_class in {None, e.entity_class}
                 and query.level in {None, e.level}
@@ -119,6 +144,91 @@ class MemoryState(State):
         mine = (o for o in self._store.of(Observation, None) if o.entity_id == entity_id)
         later = (o for o in mine if o.position > after)
         return page(later, limit, 0, key=lambda o: (o.position, o.id)).items
+
+    @override
+    async def entities_identified(self, query: IdentifierQuery) -> Mapping[str, Page[Entity]]:
+        found: dict[str, Page[Entity]] = {}
+        for key in query.keys:
+            exact: dict[str, int] = {}
+            longer: dict[str, str] = {}
+            for entity in self._store.of(Entity, query.spaces):
+                if query.entity_type in {None, entity.entity_type}:
+                    root, born = entity.merged_into or entity.id, entity.created_at
+                    for text in identifiers_of(entity):
+                        if text == key:
+                            exact[root] = min(exact.get(root, born), born)
+                        elif query.begins and text.startswith(key):
+                            longer[root] = min(longer.get(root, text), text)
+            roots = sorted(exact, key=lambda i: (exact[i], i))
+            roots += sorted(longer.keys() - exact.keys(), key=lambda i: (longer[i], i))
+            if roots:
+                shown: list[Any] = [self._store.things[i] for i in roots[: query.limit]]
+                found[key] = Page(items=shown, total=len(roots))
+        return found
+
+    @override
+    async def entity_types(self, spaces: Spaces) -> Mapping[str, int]:
+        standing = (
+            e.entity_type
+            for e in self._store.of(Entity, spaces)
+            if e.merged_into is None and e.level is CanonLevel.CANON
+        )
+        return dict(sorted(Counter(standing).items()))
+
+    @override
+    async def entities_seen_until(
+        self, entity_ids: Iterable[EntityId], instant: Instant
+    ) -> Mapping[str, Entity]:
+        found: dict[str, Entity] = {}
+        for entity_id in entity_ids:
+            entity = self._store.things.get(entity_id)
+            if isinstance(entity, Entity):
+                seen = (o for o in self._observations_of((entity_id,)) if o.seen_at <= instant)
+                blank = replace(entity, own={}, sightings=NEVER_SEEN)
+                found[entity_id] = seen_also(blank, seen)
+        return found
+
+    def _observations_of(self, entity_ids: Iterable[str]) -> Iterator[Observation]:
+        wanted = frozenset(entity_ids)
+        return (o for o in self._store.of(Observation, None) if o.entity_id in wanted)
+
+    @override
+    async def observations_newest(
+        self, entity_ids: Iterable[EntityId], *, limit: int, offset: int
+    ) -> Page[Observation]:
+        mine = self._observations_of(entity_ids)
+        return page(mine, limit, offset, key=lambda o: (-o.seen_at, -o.position, o.id))
+
+    @override
+    async def observations_from(
+        self, source_id: SourceId, *, limit: int, offset: int
+    ) -> Page[Observation]:
+        mine = (o for o in self._store.of(Observation, None) if o.source_id == source_id)
+        return page(mine, limit, offset, key=lambda o: (o.position, o.id))
+
+    @override
+    async def timeline(self, query: TimelineQuery) -> Page[TimelineEvent]:
+        start = -math.inf if query.start is None else query.start
+        end = math.inf if query.end is None else query.end
+        if query.superseded:
+            said = map(entries_said, self._store.of(Observation, query.spaces))
+        else:
+            said = map(entries_current, self._store.of(Entity, query.spaces))
+        events: dict[tuple[str, str], list[TimelineEntry]] = defaultdict(list)
+        for entry in (each for one in said for each in one):
+            if (
+                query.event_type in {None, entry.event_type}
+                and query.source_id in {None, entry.source_id}
+                and start <= entry.instant <= end
+            ):
+                events[entry.space, entry.event_id].append(entry)
+        found = sorted(
+            (event_of(tuple(es)) for es in events.values()), key=lambda e: (-e.instant, e.id)
+        )
+        shown = found[query.offset : query.offset + query.limit]
+        return Page(
+            items=[replace(e, entries=e.entries[:PAGE_MAX]) for e in shown], total=len(found)
+        )
 
     @override
     async def facts(self, query: FactQuery) -> Page[Fact]:
@@ -183,7 +293,9 @@ class MemoryState(State):
             and query.rel_type in {None, r.rel_type}
             and (r.current or not query.current)
         )
-        return page(found, query.limit, query.offset)
+        if not query.newest_first:
+            return page(found, query.limit, query.offset)
+        return page(found, query.limit, query.offset, key=lambda r: (-r.created_at, r.id))
 
     @override
     async def axioms(self, space: SpaceId, *, limit: int, offset: int) -> Page[Axiom]:
@@ -196,3 +308,24 @@ class MemoryState(State):
     @override
     async def stories(self, space: SpaceId, *, limit: int, offset: int) -> Page[Story]:
         return page(self._store.of(Story, frozenset((space,))), limit, offset)
+
+    @override
+    async def schemas(
+        self, spaces: Spaces, entity_type: str | None, *, limit: int, offset: int
+    ) -> Page[EntitySchema]:
+        known = self._store.of(EntitySchema, spaces)
+        return page((s for s in known if entity_type in {None, s.entity_type}), limit, offset)
+
+    @override
+    async def runs(
+        self, source_id: SourceId, *, limit: int, offset: int
+    ) -> Page[InterpretationRun]:
+        mine = (r for r in self._store.of(InterpretationRun, None) if r.source_id == source_id)
+        return page(mine, limit, offset)
+
+    @override
+    async def runs_newest(
+        self, spaces: Spaces, *, limit: int, offset: int
+    ) -> Page[InterpretationRun]:
+        known = self._store.of(InterpretationRun, spaces)
+        return page(known, limit, offset, key=lambda r: (-r.created_at, r.id))

@@ -1,4 +1,4 @@
-"""Document readers: plain text and Markdown in this process, PDF in one of its own."""
+"""Document readers: plain and structured text in this process, everything else in its own."""
 
 from canonry.adapters.readers.reader import LocalReader
 

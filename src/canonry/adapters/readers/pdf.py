@@ -1,14 +1,11 @@
 """PDF: read by a process of its own, so that a hostile file costs neither the server nor others."""
 
-import asyncio
-import json
-import sys
-from asyncio.subprocess import DEVNULL, PIPE, Process
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
-from canonry.domain.errors import CanonryError, InvalidInput, Unavailable
+from canonry.adapters.readers.processes import parsed
+from canonry.domain.errors import CanonryError, InvalidInput
 from canonry.domain.excerpts import Part
 from canonry.ports.document_reader import DocumentLimits
 
@@ -27,18 +24,8 @@ async def read_pdf(data: bytes, limits: DocumentLimits) -> Sequence[Part]:
         Unavailable: `document.too-slow`, or `document.no-reader`: no process could be started.
     """
     bounds = (limits.pages, limits.characters, int(limits.seconds) + 1)
-    try:
-        # -P: the script's own folder must not hide modules that the parser imports.
-        process = await asyncio.create_subprocess_exec(
-            *(sys.executable, "-P", str(_SCRIPT), *map(str, bounds)),
-            stdin=PIPE,
-            stdout=PIPE,
-            stderr=DEVNULL,
-        )
-    except OSError as error:
-        message = "no process could be started to read the PDF; try again"
-        raise Unavailable("document.no-reader", message) from error
-    said = await _said(process, data, limits.seconds)
+    arguments = (str(_SCRIPT), *map(str, bounds))
+    said = await parsed(arguments, data, limits.seconds, noun="PDF")
     if "fault" in said:
         raise _fault(str(said["fault"]), limits)
     return [
@@ -46,23 +33,6 @@ async def read_pdf(data: bytes, limits: DocumentLimits) -> Sequence[Part]:
         for number, section, text in said["pages"]
         if text.strip()
     ]
-
-
-async def _said(process: Process, data: bytes, seconds: float) -> Mapping[str, Any]:
-    try:
-        async with asyncio.timeout(seconds):
-            written, _ = await process.communicate(data)
-    except TimeoutError as error:
-        message = f"reading the PDF took longer than {seconds:g} s; split it, and ingest its pieces"
-        raise Unavailable("document.too-slow", message, seconds=seconds) from error
-    finally:
-        if process.returncode is None:
-            process.kill()
-            await process.wait()
-    if process.returncode != 0:  # out of memory, or the parser met what it cannot survive
-        return {"fault": "damaged"}
-    said: Mapping[str, Any] = json.loads(written)
-    return said
 
 
 def _fault(fault: str, limits: DocumentLimits) -> CanonryError:

@@ -1,22 +1,47 @@
 """The reader of all kinds: checks the size, asks the one who knows the kind, checks the outcome."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Final
 
 from typing_extensions import override
 
+from canonry.adapters.readers.kinds import declared, kind_of
 from canonry.adapters.readers.markdown import sections
 from canonry.adapters.readers.pdf import read_pdf
 from canonry.adapters.readers.plain import decoded
+from canonry.adapters.readers.processes import parsed
+from canonry.adapters.readers.structured import records_of, table_of
 from canonry.domain.errors import InvalidInput
 from canonry.domain.excerpts import DocumentType, Part
+from canonry.domain.files import FileHint, FileType, Reading, Record, Table
 from canonry.ports.document_reader import DocumentLimits, DocumentReader
 
-_AT_ONCE = 2
+_AT_ONCE: Final = 2
+_PARSERS: Final = "canonry.adapters.parsers"
+_SECTIONED_MAX: Final = 2_000_000
+"""Longer Markdown is one part: finding its headings would take minutes."""
+
+_NAMES: Final = {
+    FileType.HTML: "html",
+    FileType.XLSX: "xlsx",
+    FileType.DOCX: "docx",
+    FileType.EML: "eml",
+    FileType.VCF: "vcf",
+    FileType.ICS: "ics",
+}
+_FAULTS: Final = {
+    "damaged": "the file is damaged; open it where it was made and save it anew",
+    "encrypted": "the file is encrypted; take the password off it, and bring it again",
+    "bomb": "the file unpacks to more than is taken; split it, or bring its text alone",
+    "no-recogniser": "text in images is not recognised here; install the extra `ocr`, or bring "
+    "the text",
+}
 
 
 class LocalReader(DocumentReader):
-    """Reads on this machine; at most two PDFs at a time, others wait."""
+    """Reads on this machine; at most two files are parsed at a time, others wait."""
 
     def __init__(self, limits: DocumentLimits | None = None) -> None:
         """Refuse what is beyond `limits`."""
@@ -40,6 +65,72 @@ class LocalReader(DocumentReader):
             message = "there is no text in the document; recognise the text of scanned pages first"
             raise InvalidInput("document.empty", message)
         return parts
+
+    @override
+    def kind_of(self, data: bytes, hint: FileHint) -> FileType:
+        return kind_of(data, hint)
+
+    @override
+    async def examine(self, data: bytes, hint: FileHint) -> Reading:
+        if len(data) > self._limits.file_bytes:
+            raise too_large("bytes", self._limits.file_bytes)
+        kind = kind_of(data, hint)
+        said = declared(hint)
+        reading = Reading(
+            kind=kind,
+            name=hint.name,
+            differs=said is not None and said is not kind,
+        )
+        if kind is FileType.PDF:
+            bounds = replace(self._limits, seconds=self._limits.file_seconds)
+            async with self._turn:
+                return replace(reading, parts=tuple(await read_pdf(data, bounds)))
+        if kind in _NAMES or kind.is_image:
+            async with self._turn:
+                return await self._parsed(data, reading)
+        return await asyncio.to_thread(self._structured, data, hint, reading)
+
+    async def _parsed(self, data: bytes, reading: Reading) -> Reading:
+        limits = self._limits
+        seconds = limits.file_seconds
+        bounds = (limits.characters, limits.cells, limits.inflated, int(seconds) + 1)
+        name = _NAMES.get(reading.kind, "image")
+        arguments = ("-m", _PARSERS, name, *map(str, bounds))
+        said = await parsed(arguments, data, seconds, noun="file")
+        fault = said.get("fault")
+        if fault in {"characters", "cells"}:
+            raise too_large(fault, getattr(limits, fault))
+        if fault is not None:
+            raise InvalidInput(f"document.{fault}", _FAULTS[fault])
+        return _told(said, reading)
+
+    def _structured(self, data: bytes, hint: FileHint, reading: Reading) -> Reading:
+        text = decoded(data, hint.charset)
+        whole = (Part(text=text),)
+        match reading.kind:
+            case FileType.CSV:
+                tables = (table_of(text, self._limits.cells),)
+                return replace(reading, parts=whole, tables=tables)
+            case FileType.JSON:
+                # Its parser lets nobody else work meanwhile.
+                if len(text) > self._limits.characters:
+                    raise too_large("characters", self._limits.characters)
+                return replace(reading, parts=whole, records=records_of(text, self._limits.cells))
+            case FileType.MARKDOWN if len(text) <= _SECTIONED_MAX:
+                return replace(reading, parts=tuple(sections(text)))
+            case _:
+                return replace(reading, parts=whole)
+
+
+def _told(said: Mapping[str, Any], reading: Reading) -> Reading:
+    """What the process said, as values."""
+    return replace(
+        reading,
+        parts=tuple(Part(text=t, page=p, section=s) for p, s, t in said["parts"]),
+        tables=tuple(Table(rows=tuple(map(tuple, rows)), name=n) for n, rows in said["tables"]),
+        records=tuple(Record(kind=kind, fields=fields) for kind, fields in said["records"]),
+        notes=tuple(said["notes"]),
+    )
 
 
 def too_large(unit: str, limit: int) -> InvalidInput:

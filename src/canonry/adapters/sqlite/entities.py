@@ -6,13 +6,14 @@ from typing import Any, Final
 
 import apsw
 
-from canonry.adapters.sqlite.listing import NOBODY, TAG, List
+from canonry.adapters.sqlite.listing import MERGED, NOBODY, TAG, List
 from canonry.adapters.sqlite.pages import Selection, counted, page_of
 from canonry.domain.entities import Entity, normalised_name
 from canonry.domain.errors import InvalidInput
 from canonry.ports.views.pages import Page
 from canonry.ports.views.state import EntityQuery
 
+_WHOLE: Final = (NOBODY, MERGED)
 _PATTERN_BYTES: Final = 40_000
 _WILD: Final = re.compile(r"[*%]")
 _SPECIAL: Final = re.compile(r"([*?\[])")
@@ -36,8 +37,9 @@ def select_entities(db: apsw.Connection, query: EntityQuery) -> Page[Entity]:
         where += f" AND NOT EXISTS ({_SAME_ENTITY.format(owners=_marks(query.none_of))})"
         values += [TAG + tag for tag in sorted(query.none_of)]
     if query.name_pattern is not None:
-        where += f" AND EXISTS ({_SAME_ENTITY.format(owners='= ?')} AND o.name GLOB ?)"
-        values += [NOBODY, _glob(query.name_pattern)]
+        named = f"IN ({', '.join('?' * len(_WHOLE))})"
+        where += f" AND EXISTS ({_SAME_ENTITY.format(owners=named)} AND o.name GLOB ?)"
+        values += [*_WHOLE, _glob(query.name_pattern)]
     selection = Selection(
         listed=List.ENTITIES,
         owners=leaders,
@@ -45,6 +47,7 @@ def select_entities(db: apsw.Connection, query: EntityQuery) -> Page[Entity]:
         facet=_facet(query),
         where=where,
         values=tuple(values),
+        disjoint=leaders == _WHOLE,
     )
     return page_of(db, selection, query.limit, query.offset)
 
@@ -56,7 +59,8 @@ def _lead(db: apsw.Connection, query: EntityQuery) -> tuple[Sequence[str], froze
         return (TAG + rarest,), query.all_of - {rarest}
     if query.any_of:
         return tuple(TAG + tag for tag in sorted(query.any_of)), frozenset()
-    return (NOBODY,), frozenset()
+    merged = query.include_merged and not query.none_of
+    return _WHOLE if merged else (NOBODY,), frozenset()
 
 
 def _count(db: apsw.Connection, query: EntityQuery, tag: str) -> int:
@@ -65,7 +69,7 @@ def _count(db: apsw.Connection, query: EntityQuery, tag: str) -> int:
 
 def _facet(query: EntityQuery) -> Any:
     def fits(facet: str) -> bool:
-        entity_type, entity_class, level = facet.split("/")
+        entity_type, entity_class, level = facet.rsplit("/", 2)
         return (
             query.entity_type in {None, entity_type}
             and query.entity_class in {None, entity_class}

@@ -5,9 +5,9 @@ its owner (an entity, a tag, a scene, or nobody), picks facets (`canon/gm/state`
 (rank, later, id). Rows of counted lists are counted by (list, owner, space, facet).
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from enum import IntEnum
-from typing import Final, TypeAlias
+from typing import Any, Final, TypeAlias, TypeVar
 
 from canonry.adapters.sqlite.packing import Packed, pack
 from canonry.domain.entities import Entity, normalised_name
@@ -19,7 +19,9 @@ from canonry.domain.observations import Observation
 from canonry.domain.proposals import Proposal
 from canonry.domain.provenance import CanonLevel
 from canonry.domain.relations import Relation
+from canonry.domain.runs import InterpretationRun
 from canonry.domain.scenes import Scene, SceneStatus, Story, Turn
+from canonry.domain.schemas import EntitySchema
 from canonry.domain.sources import Snippet, Source
 from canonry.domain.spaces import Space
 
@@ -32,6 +34,9 @@ CountKey: TypeAlias = tuple[int, Owner, Packed, str]
 _FAR: Final = 2**63 - 1
 
 NOBODY: Final = ""
+MERGED: Final = ">"
+"""The owner of those that were merged away."""
+
 TAG: Final = "#"
 """The owner of a tag's list is the tag after this sign, so that no tag is `NOBODY`."""
 
@@ -65,16 +70,24 @@ class List(IntEnum):
     SNIPPETS = 24
     OBSERVATIONS = 25
     PASSAGES = 26
+    OBSERVATIONS_SEEN = 27
+    OBSERVATIONS_FROM = 28
+    SCHEMAS = 29
+    RUNS = 30
+    TIMELINE = 31
+    """Of the timeline only the events are counted here; its rows have a table of their own."""
 
 
-SPACELESS: Final = frozenset({List.EVENTS_CAUSING, List.TURNS, List.OBSERVATIONS})
+SPACELESS: Final = frozenset(
+    {List.EVENTS_CAUSING, List.TURNS, List.OBSERVATIONS, List.OBSERVATIONS_SEEN}
+)
 """Lists whose rows all have the space `NOBODY`: they are read by their owner alone."""
 
 UNCOUNTED: Final = SPACELESS | {List.ENTITIES_NAMED, List.FACTS_STATING}
 """Lists that are never asked for a total."""
 
 
-def rows_of(thing: Thing | None) -> Iterator[Row]:  # noqa: C901, PLR0912 - one case a kind
+def rows_of(thing: Thing) -> Iterator[Row]:  # noqa: C901, PLR0912 - one case a kind
     """The rows of `thing` in every list."""
     match thing:
         case Turn():
@@ -82,7 +95,7 @@ def rows_of(thing: Thing | None) -> Iterator[Row]:  # noqa: C901, PLR0912 - one 
         case Entity():
             yield from _entity(thing)
         case Observation():
-            yield _row(List.OBSERVATIONS, pack(thing.entity_id), thing, rank=thing.position)
+            yield from _observation(thing)
         case Relation():
             yield from _relation(thing)
         case Fact():
@@ -109,10 +122,32 @@ def rows_of(thing: Thing | None) -> Iterator[Row]:  # noqa: C901, PLR0912 - one 
             yield _born(List.SOURCES, NOBODY, thing)
         case Story():
             yield _born(List.STORIES, NOBODY, thing)
+        case EntitySchema():
+            yield _born(List.SCHEMAS, NOBODY, thing, thing.entity_type)
+        case InterpretationRun():
+            yield _born(List.RUNS, NOBODY, thing)
+            yield _born(List.RUNS, pack(thing.source_id), thing)
         case Snippet():
             yield _row(List.SNIPPETS, pack(thing.source_id), thing, rank=thing.index)
         case _:
             return
+
+
+RowT = TypeVar("RowT", bound=tuple[Any, ...])
+
+
+def difference(
+    rows: Callable[[Thing], Iterable[RowT]], gone: Iterable[Thing], come: Iterable[Thing]
+) -> tuple[Sequence[RowT], Sequence[RowT]]:
+    """The rows that `gone` had and `come` have not, and the other way round."""
+    before = dict.fromkeys(row for thing in gone for row in rows(thing))
+    after = dict.fromkeys(row for thing in come for row in rows(thing))
+    if not before:
+        return (), list(after)
+    return (
+        [row for row in before if row not in after],
+        [row for row in after if row not in before],
+    )
 
 
 def storable(instant: int | None) -> int | None:
@@ -140,7 +175,18 @@ def _row(
 def _born(
     listed: List,
     owner: Owner,
-    thing: Entity | Fact | Event | Relation | Scene | Proposal | Space | Axiom | Source | Story,
+    thing: Entity
+    | Fact
+    | Event
+    | Relation
+    | Scene
+    | Proposal
+    | Space
+    | Axiom
+    | Source
+    | Story
+    | EntitySchema
+    | InterpretationRun,
     facet: str = "",
     *,
     starts: int | None = None,
@@ -152,16 +198,28 @@ def _born(
 
 
 def _entity(entity: Entity) -> Iterator[Row]:
-    if entity.merged_into is not None:
-        return
     facet = f"{entity.entity_type}/{entity.entity_class}/{entity.level}"
     name = normalised_name(entity.name)
+    if entity.merged_into is not None:
+        yield _born(List.ENTITIES, MERGED, entity, facet, name=name)
+        return
     yield _born(List.ENTITIES, NOBODY, entity, facet, name=name)
     for tag in entity.state_tags:
         yield _born(List.ENTITIES, TAG + tag, entity, facet)
     if entity.level is CanonLevel.CANON:
         key = key_hash(name_key(entity.entity_type, entity.name))
         yield _born(List.ENTITIES_NAMED, key, entity)
+
+
+def _observation(observation: Observation) -> Iterator[Row]:
+    owner, place = pack(observation.entity_id), observation.position
+    yield _row(List.OBSERVATIONS, owner, observation, rank=place)
+    seen = -observation.seen_at
+    alike = observation.likeness
+    yield _row(List.OBSERVATIONS_SEEN, owner, observation, rank=seen, later=-place, name=alike)
+    if observation.source_id is not None:
+        source = pack(observation.source_id)
+        yield _row(List.OBSERVATIONS_FROM, source, observation, rank=place)
 
 
 def _fact(fact: Fact) -> Iterator[Row]:

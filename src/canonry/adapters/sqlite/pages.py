@@ -18,13 +18,21 @@ from canonry.ports.views.state import Spaces
 
 _RUN: Final = "l.list = ? AND l.owner = ? AND l.space = ? AND l.facet = ?"
 _ORDER: Final = "ORDER BY l.rank, l.later, l.id"
+_SHALLOW: Final = 1000
+"""So many rows of each run are merged here; deeper pages are merged by SQLite, run beside run."""
+
+_RUNS_MAX: Final = 400
+"""SQLite compounds at most 500 statements."""
+
+_NEWEST: Final = "ORDER BY l.rank DESC, l.later, l.id"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Selection:
     """Rows of a list under any of `owners` whose facet fits.
 
-    `where` is SQL over the row `l` with its `values`; it starts with AND.
+    `where` is SQL over the row `l` with its `values`; it starts with AND. `disjoint` owners have no
+    row in common. `newest_first` turns the order of the ranks around, but not that of the ids.
     """
 
     listed: List
@@ -33,6 +41,8 @@ class Selection:
     facet: Callable[[str], bool] | None = None
     where: str = ""
     values: tuple[Any, ...] = ()
+    disjoint: bool = False
+    newest_first: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +104,7 @@ def _runs(db: apsw.Connection, selection: Selection) -> Sequence[_Run]:
 
 
 def _total(db: apsw.Connection, selection: Selection, runs: Sequence[_Run]) -> int:
-    if len(selection.owners) > 1:
+    if len(selection.owners) > 1 and not selection.disjoint:
         sql = f"SELECT l.id FROM listing l WHERE {_RUN} {selection.where}"  # noqa: S608 - our SQL
         seen: set[Packed] = set()
         for run in runs:
@@ -110,15 +120,27 @@ def _total(db: apsw.Connection, selection: Selection, runs: Sequence[_Run]) -> i
 def _ids(
     db: apsw.Connection, selection: Selection, runs: Sequence[_Run], limit: int, offset: int
 ) -> Sequence[Packed]:
-    head = f"SELECT l.rank, l.later, l.id FROM listing l WHERE {_RUN} {selection.where} {_ORDER}"  # noqa: S608
+    order = _NEWEST if selection.newest_first else _ORDER
+    turn = -1 if selection.newest_first else 1
+    bare = f"SELECT l.rank, l.later, l.id FROM listing l WHERE {_RUN} {selection.where}"  # noqa: S608
+    head = f"{bare} {order}"
     if len(runs) == 1:
         values = (*_values(selection, runs[0]), limit, offset)
         return [row[2] for row in db.execute(f"{head} LIMIT ? OFFSET ?", values)]
+    if limit + offset > _SHALLOW and len(runs) <= _RUNS_MAX:
+        whole = compounded(bare, order, len(runs))
+        values = tuple(value for run in runs for value in _values(selection, run))
+        return [row[2] for row in db.execute(whole, (*values, limit, offset))]
     rows: set[tuple[Any, ...]] = set()
     for run in runs:
         rows.update(db.execute(f"{head} LIMIT ?", (*_values(selection, run), limit + offset)))
-    ordered = sorted(rows, key=lambda row: (row[0], row[1], unpack(row[2])))
+    ordered = sorted(rows, key=lambda row: (turn * row[0], row[1], unpack(row[2])))
     return [row[2] for row in ordered[offset : offset + limit]]
+
+
+def compounded(bare: str, order: str, runs: int) -> str:
+    """The statement that merges so many runs, each in its own order already, row by row."""
+    return f"{' UNION '.join([bare] * runs)} {order.replace('l.', '')} LIMIT ? OFFSET ?"
 
 
 def _values(selection: Selection, run: _Run) -> tuple[Any, ...]:

@@ -33,6 +33,8 @@ VIEWS: Final = (
     "passage_stems",
     "unindexed",
     "passages",
+    "timeline",
+    "identifiers",
     "counts",
     "listing",
     "versions",

@@ -8,34 +8,44 @@ from typing_extensions import override
 
 from canonry.adapters.sqlite import records
 from canonry.adapters.sqlite.entities import select_entities
+from canonry.adapters.sqlite.identifiers import select_identified
 from canonry.adapters.sqlite.listing import NOBODY, List, Owner, storable
 from canonry.adapters.sqlite.packing import pack
-from canonry.adapters.sqlite.pages import Selection, first_ids, page_of, things_of
+from canonry.adapters.sqlite.pages import Selection, counted, first_ids, page_of, things_of
 from canonry.adapters.sqlite.readers import Readers
+from canonry.adapters.sqlite.sightings import Long, newest, seen_until
+from canonry.adapters.sqlite.timeline import select_timeline
 from canonry.domain.commits import ORIGIN, Position
 from canonry.domain.encoding import decode_thing
 from canonry.domain.entities import Entity, normalised_name
 from canonry.domain.entries import Thing
 from canonry.domain.facts import Axiom, Event, Fact
-from canonry.domain.ids import EntityId, EventId, SpaceId
+from canonry.domain.ids import EntityId, EventId, SourceId, SpaceId
 from canonry.domain.keys import key_hash, name_key, statement_key
 from canonry.domain.observations import Observation
+from canonry.domain.provenance import CanonLevel
 from canonry.domain.relations import Relation
+from canonry.domain.runs import InterpretationRun
 from canonry.domain.scenes import Story
+from canonry.domain.schemas import EntitySchema
 from canonry.domain.sources import Source
 from canonry.domain.spaces import Space, SpaceKind
 from canonry.domain.time import Instant
+from canonry.domain.timeline import TimelineEvent
 from canonry.ports.views.pages import PAGE_MAX, Page
 from canonry.ports.views.state import (
     EntityQuery,
     EventQuery,
     FactQuery,
+    IdentifierQuery,
     RelationQuery,
     Spaces,
     State,
+    TimelineQuery,
 )
 
 NAMESAKES_MAX: Final = 50
+_FOLDED_INLINE: Final = 200
 _THING: Final = "SELECT kind, body FROM things WHERE id = ?"
 _VERSION: Final = (
     "SELECT kind, body FROM versions WHERE id = ? AND since <= ? ORDER BY since DESC LIMIT 1"
@@ -100,6 +110,75 @@ class SqliteState(State):
         return await self._readers.consistent(
             lambda db: things_of(db, [row[0] for row in db.execute(sql, values)])
         )
+
+    @override
+    async def entities_identified(self, query: IdentifierQuery) -> Mapping[str, Page[Entity]]:
+        return await self._readers.consistent(lambda db: select_identified(db, query))
+
+    @override
+    async def entity_types(self, spaces: Spaces) -> Mapping[str, int]:
+        runs = await self._readers.short(lambda db: counted(db, List.ENTITIES, NOBODY, spaces))
+        found: dict[str, int] = {}
+        for _, facet, n in runs:
+            entity_type, _, level = facet.rsplit("/", 2)
+            if level == CanonLevel.CANON:
+                found[entity_type] = found.get(entity_type, 0) + n
+        return dict(sorted(found.items()))
+
+    @override
+    async def entities_seen_until(
+        self, entity_ids: Iterable[EntityId], instant: Instant
+    ) -> Mapping[str, Entity]:
+        wanted = list(entity_ids)
+
+        def find(db: apsw.Connection, most: int) -> Mapping[str, Entity]:
+            seen = ((one, seen_until(db, one, instant, most=most)) for one in wanted)
+            return {one: entity for one, entity in seen if entity is not None}
+
+        try:
+            return await self._readers.consistent(lambda db: find(db, _FOLDED_INLINE))
+        except Long:
+            return await self._readers.long(lambda db: find(db, PAGE_MAX**2), together=True)
+
+    @override
+    async def observations_newest(
+        self, entity_ids: Iterable[EntityId], *, limit: int, offset: int
+    ) -> Page[Observation]:
+        wanted = list(entity_ids)
+        return await self._readers.consistent(lambda db: newest(db, wanted, limit, offset))
+
+    @override
+    async def observations_from(
+        self, source_id: SourceId, *, limit: int, offset: int
+    ) -> Page[Observation]:
+        selection = Selection(listed=List.OBSERVATIONS_FROM, owners=(pack(source_id),))
+        return await self._page(selection, limit, offset)
+
+    @override
+    async def timeline(self, query: TimelineQuery) -> Page[TimelineEvent]:
+        return await self._readers.consistent(lambda db: select_timeline(db, query))
+
+    @override
+    async def schemas(
+        self, spaces: Spaces, entity_type: str | None, *, limit: int, offset: int
+    ) -> Page[EntitySchema]:
+        facet = None if entity_type is None else (lambda facet: facet == entity_type)
+        selection = Selection(listed=List.SCHEMAS, spaces=spaces, facet=facet)
+        return await self._page(selection, limit, offset)
+
+    @override
+    async def runs(
+        self, source_id: SourceId, *, limit: int, offset: int
+    ) -> Page[InterpretationRun]:
+        selection = Selection(listed=List.RUNS, owners=(pack(source_id),))
+        return await self._page(selection, limit, offset)
+
+    @override
+    async def runs_newest(
+        self, spaces: Spaces, *, limit: int, offset: int
+    ) -> Page[InterpretationRun]:
+        selection = Selection(listed=List.RUNS, spaces=spaces, newest_first=True)
+        return await self._page(selection, limit, offset)
 
     @override
     async def facts(self, query: FactQuery) -> Page[Fact]:
@@ -188,6 +267,7 @@ class SqliteState(State):
             owners=_owners(query.entities),
             spaces=query.spaces,
             facet=fits,
+            newest_first=query.newest_first,
         )
         return await self._page(selection, query.limit, query.offset)
 

@@ -52,13 +52,18 @@ class SqliteUpkeep(Upkeep):
         stored_at: StoredAt,
         blobs_in: Callable[[Path], Blobs],
         clock: Clock,
+        copy_files: Callable[[Path], Awaitable[None]] | None = None,
     ) -> None:
-        """`blobs_in` gives the blobs of a folder that a backup is written into."""
+        """`blobs_in` gives the blobs of a folder that a backup is written into.
+
+        `copy_files` copies what else lies beside the store, and no commit refers to by a payload.
+        """
         self._store = store
         self._blobs = blobs
         self._stored_at = stored_at
         self._blobs_in = blobs_in
         self._clock = clock
+        self._copy_files = copy_files
 
     @override
     async def verify(self, told: Told) -> Verification:
@@ -85,6 +90,8 @@ class SqliteUpkeep(Upkeep):
         blobs = self._blobs_in(target)
         for digest in copied.digests:
             await blobs.put(await self._blobs.get(digest))
+        if self._copy_files is not None:
+            await self._copy_files(target)
         await asyncio.to_thread(write_manifest, target, copied.heads)
         return copied.heads
 

@@ -1,16 +1,18 @@
 """Views in the ledger's own transaction: what a fold changed becomes rows, nothing else does."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
 import apsw
 
 from canonry.adapters.sqlite import catalog_views
-from canonry.adapters.sqlite.listing import UNCOUNTED, CountKey, Row, rows_of
+from canonry.adapters.sqlite.identifiers import reidentify
+from canonry.adapters.sqlite.listing import UNCOUNTED, CountKey, difference, rows_of
 from canonry.adapters.sqlite.packing import pack
 from canonry.adapters.sqlite.passages import passage_of, unindex
+from canonry.adapters.sqlite.timeline import redate
 from canonry.domain.encoding import decode_thing, encode_thing
 from canonry.domain.entities import Entity
 from canonry.domain.entries import THING_KINDS, Thing, Tombstone
@@ -26,6 +28,8 @@ VIEW_TABLES: Final = (
     "versions",
     "listing",
     "counts",
+    "identifiers",
+    "timeline",
     "unindexed",
     *catalog_views.TABLES,
 )
@@ -78,13 +82,20 @@ def store(db: apsw.Connection, things: Iterable[Thing], before: Mapping[str, Loa
     """Make the views show `things` as they are now."""
     counted: Counter[CountKey] = Counter()
     changed: list[catalog_views.Changed] = []
+    gone: list[Thing] = []
+    come: list[Thing] = []
     for thing in things:
         old = before.get(thing.id)
         n = _write(db, thing, old)
         was = None if old is None else old.thing
         changed.append((n, was, thing))
-        _relist(db, was, thing, counted)
         _reindex(db, n, was, thing, counted)
+        come.append(thing)
+        if was is not None:
+            gone.append(was)
+    _relist(db, gone, come, counted)
+    reidentify(db, gone, come)
+    redate(db, gone, come, counted)
     catalog_views.show(db, changed)
     count(db, counted)
 
@@ -112,22 +123,15 @@ def _write(db: apsw.Connection, thing: Thing, old: Loaded | None) -> int:
 
 
 def _relist(
-    db: apsw.Connection, was: Thing | None, thing: Thing, counted: Counter[CountKey]
+    db: apsw.Connection, gone: Sequence[Thing], come: Sequence[Thing], counted: Counter[CountKey]
 ) -> None:
-    gone, come = dict.fromkeys(rows_of(was)), dict.fromkeys(rows_of(thing))
-    for row in gone:
-        if row not in come:
-            db.execute(_UNLIST, row[:_KEY])
-            _tally(row, -1, counted)
-    for row in come:
-        if row not in gone:
-            db.execute(_LIST, row)
-            _tally(row, 1, counted)
-
-
-def _tally(row: Row, change: int, counted: Counter[CountKey]) -> None:
-    if row[0] not in UNCOUNTED:
-        counted[row[:4]] += change
+    dropped, put = difference(rows_of, gone, come)
+    db.executemany(_UNLIST, [row[:_KEY] for row in dropped])
+    db.executemany(_LIST, put)
+    for rows, change in ((dropped, -1), (put, 1)):
+        for row in rows:
+            if row[0] not in UNCOUNTED:
+                counted[row[:4]] += change
 
 
 def _reindex(

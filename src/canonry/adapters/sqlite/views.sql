@@ -41,6 +41,32 @@ CREATE TABLE counts (
   PRIMARY KEY (list, owner, space, facet)
 ) STRICT, WITHOUT ROWID;
 
+-- under which texts an entity is found, and which entity it became; see identifiers.py
+CREATE TABLE identifiers (
+  space ANY NOT NULL,
+  key TEXT NOT NULL,
+  id ANY NOT NULL,
+  entity_type TEXT NOT NULL,
+  born INTEGER NOT NULL,
+  root ANY NOT NULL,
+  PRIMARY KEY (space, key, id)
+) STRICT, WITHOUT ROWID;
+
+-- what happens at the dates that fields say, newest first; see timeline.py
+CREATE TABLE timeline (
+  current INTEGER NOT NULL,
+  space ANY NOT NULL,
+  event_type TEXT NOT NULL,
+  rank INTEGER NOT NULL,
+  event ANY NOT NULL,
+  entity ANY NOT NULL,
+  field TEXT NOT NULL,
+  observation ANY NOT NULL,
+  source ANY NOT NULL,
+  PRIMARY KEY (current, space, event_type, rank, event, entity, field, observation)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX timeline_of_source ON timeline (source, current, rank);
+
 -- rowid = things.n; each stem carries the mark of its space and collection; see passages.py
 CREATE VIRTUAL TABLE passages USING fts5 (
   words, marks, content='', tokenize="ascii tokenchars '_@'"

@@ -1,7 +1,32 @@
 """Merge policies: how the observations of a field become one value. One file, one policy."""
 
-from canonry.domain.merge.kit import MergePolicy, accumulate
+from collections.abc import Mapping
+from typing import Final
+
+from canonry.domain.merge.highest_priority import HIGHEST_PRIORITY
+from canonry.domain.merge.kit import MergePolicy, PolicyOf, accumulate, join, join_all
+from canonry.domain.merge.last_write import LAST_WRITE
 from canonry.domain.merge.latest import LATEST
+from canonry.domain.merge.merge_array import MERGE_ARRAY
+from canonry.domain.merge.most_specific import MOST_SPECIFIC
 from canonry.domain.merge.tag_set import TAG_SET
 
-__all__ = ["LATEST", "TAG_SET", "MergePolicy", "accumulate"]
+CHOICES: Final[Mapping[str, MergePolicy]] = {
+    each.name: each for each in (LAST_WRITE, HIGHEST_PRIORITY, MOST_SPECIFIC, MERGE_ARRAY)
+}
+"""The policies that a schema may choose for a field, by name; they share their elements."""
+
+__all__ = [
+    "CHOICES",
+    "HIGHEST_PRIORITY",
+    "LAST_WRITE",
+    "LATEST",
+    "MERGE_ARRAY",
+    "MOST_SPECIFIC",
+    "TAG_SET",
+    "MergePolicy",
+    "PolicyOf",
+    "accumulate",
+    "join",
+    "join_all",
+]

@@ -1,9 +1,10 @@
 """merge:latest - the observation recorded last stands; log order, since worlds mix their times."""
 
+from collections.abc import Mapping
 from typing import Any, Final
 
-from canonry.domain.merge.kit import MergePolicy
-from canonry.domain.observations import Observation
+from canonry.domain.ids import ObservationId
+from canonry.domain.merge.kit import MergePolicy, latest_of_each
 from canonry.domain.snapshots import Elements
 
 
@@ -11,13 +12,14 @@ def _split(value: Any) -> dict[str, Any]:
     return {"": value}
 
 
-def _weigh(observation: Observation) -> int:
-    del observation  # the position, next in the rank, is all that counts
-    return 0
-
-
 def _show(elements: Elements) -> Any:
     return elements[""].value
 
 
-LATEST: Final = MergePolicy(name="latest", split=_split, weigh=_weigh, show=_show)
+def _credit(elements: Elements) -> Mapping[str, tuple[ObservationId, ...]]:
+    return {"": (elements[""].observation,)}
+
+
+LATEST: Final = MergePolicy(
+    name="latest", split=_split, join=latest_of_each, show=_show, credit=_credit
+)

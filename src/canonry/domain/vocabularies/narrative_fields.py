@@ -1,15 +1,19 @@
-"""The fields of a narrative entity and the merge policy of each."""
+"""The fields of an entity that every toolset sees, and the merge policy of each."""
 
 from typing import Final
 
-from canonry.domain.merge import LATEST, TAG_SET, MergePolicy
+from canonry.domain.merge import LAST_WRITE, LATEST, TAG_SET, MergePolicy
+from canonry.domain.merge.kit import FRAGMENT, PROPERTY
 
 NAME: Final = "name"
 DESCRIPTION: Final = "description"
 STATE_TAGS: Final = "state_tags"
-PROPERTY_PREFIX: Final = "properties."
+PROPERTY_PREFIX: Final = PROPERTY
+FRAGMENT_PREFIX: Final = FRAGMENT
+
+_OWN: Final = {NAME: LATEST, DESCRIPTION: LATEST, STATE_TAGS: TAG_SET}
 
 
 def policy_of(field: str) -> MergePolicy:
-    """The merge policy of `field`."""
-    return TAG_SET if field == STATE_TAGS else LATEST
+    """The merge policy of `field`; a schema may show a property by another one of `CHOICES`."""
+    return _OWN.get(field, LAST_WRITE)

@@ -2,92 +2,43 @@
 
 from abc import abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Protocol
 
 from canonry.domain.commits import Position
-from canonry.domain.entities import Entity, EntityClass
+from canonry.domain.entities import Entity
 from canonry.domain.entries import Thing
-from canonry.domain.facts import Axiom, Event, Fact, FactType
-from canonry.domain.ids import EntityId, EventId, SpaceId
+from canonry.domain.facts import Axiom, Event, Fact
+from canonry.domain.ids import EntityId, EventId, SourceId, SpaceId
 from canonry.domain.observations import Observation
-from canonry.domain.provenance import Authority, CanonLevel
 from canonry.domain.relations import Relation
+from canonry.domain.runs import InterpretationRun
 from canonry.domain.scenes import Story
+from canonry.domain.schemas import EntitySchema
 from canonry.domain.sources import Source
 from canonry.domain.spaces import Space, SpaceKind
 from canonry.domain.time import Instant
+from canonry.domain.timeline import TimelineEvent
 from canonry.ports.views.pages import Page
+from canonry.ports.views.queries import (
+    EntityQuery,
+    EventQuery,
+    FactQuery,
+    IdentifierQuery,
+    RelationQuery,
+    Spaces,
+    TimelineQuery,
+)
 
-Spaces = frozenset[SpaceId] | None
-"""The spaces that a query covers; None: all."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EntityQuery:
-    """Entities that were not merged away, ordered by (created_at, id).
-
-    `name_pattern` is a case-insensitive substring in which `*` and `%` stand for any characters.
-    """
-
-    spaces: Spaces = None
-    entity_type: str | None = None
-    entity_class: EntityClass | None = None
-    level: CanonLevel | None = None
-    all_of: frozenset[str] = frozenset()
-    any_of: frozenset[str] = frozenset()
-    none_of: frozenset[str] = frozenset()
-    name_pattern: str | None = None
-    limit: int = 50
-    offset: int = 0
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FactQuery:
-    """Facts, ordered by (created_at, id).
-
-    `start` and `end` select by overlap with [start, end]; a fact without time is timeless and
-    overlaps everything; each bound may be missing.
-    """
-
-    spaces: Spaces = None
-    entities: frozenset[EntityId] = frozenset()
-    start: Instant | None = None
-    end: Instant | None = None
-    level: CanonLevel | None = None
-    authority: Authority | None = None
-    fact_type: FactType | None = None
-    limit: int = 50
-    offset: int = 0
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EventQuery:
-    """Events, ordered by (time_ref where known, else created_at; id)."""
-
-    spaces: Spaces = None
-    entities: frozenset[EntityId] = frozenset()
-    scene_id: str | None = None
-    level: CanonLevel | None = None
-    limit: int = 50
-    offset: int = 0
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RelationQuery:
-    """Relations that touch any of `entities` (empty: all), ordered by (created_at, id).
-
-    `direction` is `out` (from them), `in` (to them) or `any`; `current` leaves out what ended or
-    was retconned.
-    """
-
-    spaces: Spaces = None
-    entities: frozenset[EntityId] = frozenset()
-    rel_type: str | None = None
-    direction: str = "any"
-    current: bool = False
-    limit: int = 50
-    offset: int = 0
+__all__ = [
+    "EntityQuery",
+    "EventQuery",
+    "FactQuery",
+    "IdentifierQuery",
+    "RelationQuery",
+    "Spaces",
+    "State",
+    "TimelineQuery",
+]
 
 
 class State(Protocol):
@@ -134,6 +85,40 @@ class State(Protocol):
         """Observations of exactly this entity past `after`, in log order."""
 
     @abstractmethod
+    async def entities_identified(self, query: IdentifierQuery) -> Mapping[str, Page[Entity]]:
+        """For each key the canon entities that bear it, oldest first; no key without any."""
+
+    @abstractmethod
+    async def entity_types(self, spaces: Spaces) -> Mapping[str, int]:
+        """How many canon entities, not merged away, there are of each type that has any."""
+
+    @abstractmethod
+    async def entities_seen_until(
+        self, entity_ids: Iterable[EntityId], instant: Instant
+    ) -> Mapping[str, Entity]:
+        """Each entity as its own observations that were seen until `instant` make it.
+
+        `own` and `sightings` are of those alone, whatever was merged into the entity; all else of
+        it is as it is now.
+        """
+
+    @abstractmethod
+    async def observations_newest(
+        self, entity_ids: Iterable[EntityId], *, limit: int, offset: int
+    ) -> Page[Observation]:
+        """The observations of exactly these entities by (seen_at, position descending; id)."""
+
+    @abstractmethod
+    async def observations_from(
+        self, source_id: SourceId, *, limit: int, offset: int
+    ) -> Page[Observation]:
+        """The observations that were read from a source, by (position, id)."""
+
+    @abstractmethod
+    async def timeline(self, query: TimelineQuery) -> Page[TimelineEvent]:
+        """The events that match, each with all its entries that match."""
+
+    @abstractmethod
     async def facts(self, query: FactQuery) -> Page[Fact]:
         """The facts that match."""
 
@@ -164,3 +149,21 @@ class State(Protocol):
     @abstractmethod
     async def stories(self, space: SpaceId, *, limit: int, offset: int) -> Page[Story]:
         """The stories of `space` by (created_at, id)."""
+
+    @abstractmethod
+    async def schemas(
+        self, spaces: Spaces, entity_type: str | None, *, limit: int, offset: int
+    ) -> Page[EntitySchema]:
+        """The registered versions of schemas by (created_at, id)."""
+
+    @abstractmethod
+    async def runs(
+        self, source_id: SourceId, *, limit: int, offset: int
+    ) -> Page[InterpretationRun]:
+        """The interpretation runs over a source by (created_at, id)."""
+
+    @abstractmethod
+    async def runs_newest(
+        self, spaces: Spaces, *, limit: int, offset: int
+    ) -> Page[InterpretationRun]:
+        """The interpretation runs by (created_at descending, id)."""

@@ -1,6 +1,7 @@
 """What a canon answers to every query that a port knows, as values that can be compared."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from itertools import product
 from typing import Any, TypeAlias
 
@@ -9,6 +10,7 @@ from canonry.domain.commits import ORIGIN, Position
 from canonry.domain.entities import Entity
 from canonry.domain.entries import Thing
 from canonry.domain.facts import Axiom, Event, Fact, FactType
+from canonry.domain.identifiers import identifiers_of
 from canonry.domain.ids import SpaceId
 from canonry.domain.observations import Observation
 from canonry.domain.passages import Collection
@@ -20,7 +22,15 @@ from canonry.domain.spaces import Space
 from canonry.domain.time import DAY, Instant
 from canonry.domain.vocabularies.narrative_types import EntityType
 from canonry.ports.views.documents import MemoryQuery, ProposalQuery, SceneQuery
-from canonry.ports.views.state import EntityQuery, EventQuery, FactQuery, RelationQuery, State
+from canonry.ports.views.state import (
+    EntityQuery,
+    EventQuery,
+    FactQuery,
+    IdentifierQuery,
+    RelationQuery,
+    State,
+    TimelineQuery,
+)
 from canonry.ports.views.text import TextQuery
 from canonry.usecases.canon import Canon
 
@@ -78,6 +88,13 @@ async def _state(
         told[f"stories {space}"] = await state.stories(space, **listed)
     for query in _entity_queries(spaces):
         told[repr(query)] = await state.entities(query)
+    for dates in _timeline_queries(spaces):
+        told[repr(dates)] = await state.timeline(dates)
+    for some in (None, *(frozenset((s,)) for s in spaces)):
+        told[f"types {some}"] = await state.entity_types(some)
+        told[f"schemas {some}"] = await state.schemas(some, None, limit=500, offset=0)
+        told[f"runs {some}"] = await state.runs_newest(some, limit=3, offset=0)
+    told["schemas of bills"] = await state.schemas(None, "bill", limit=1, offset=1)
     for fact_query in _fact_queries(spaces, entities):
         told[repr(fact_query)] = await state.facts(fact_query)
     for one, level in product([None, *entities], (None, CanonLevel.CANON)):
@@ -87,6 +104,8 @@ async def _state(
         for direction, current in product(("in", "out", "any"), (False, True)):
             edges = RelationQuery(entities=chosen, direction=direction, current=current, limit=500)
             told[repr(edges)] = await state.relations(edges)
+            newest = replace(edges, newest_first=True, limit=5)
+            told[repr(newest)] = await state.relations(newest)
     return told
 
 
@@ -99,6 +118,12 @@ async def _about(state: State, thing: Thing) -> dict[str, Any]:
             told["named"] = await state.entities_named(
                 thing.space, thing.entity_type, thing.name.upper()
             )
+            told |= await _seen(state, thing)
+        case Source():
+            listed = {"limit": 500, "offset": 0}
+            told["runs"] = await state.runs(thing.id, **listed)
+            told["from it"] = await state.observations_from(thing.id, **listed)
+            told["dated"] = await state.timeline(TimelineQuery(source_id=thing.id, limit=500))
         case Fact():
             told["stating"] = await state.facts_stating(thing.space, f" {thing.statement} ")
         case Event():
@@ -109,6 +134,33 @@ async def _about(state: State, thing: Thing) -> dict[str, Any]:
         case _:
             pass
     return told
+
+
+async def _seen(state: State, entity: Entity) -> dict[str, Any]:
+    """What is asked about the observations of an entity and of its members."""
+    told: dict[str, Any] = {}
+    ids = (entity.id, *entity.members)
+    page = await state.observations_newest(ids, limit=500, offset=0)
+    told["newest"] = page
+    told["newer"] = await state.observations_newest(ids, limit=2, offset=1)
+    for instant in {o.seen_at for o in page.items} | {Instant(entity.created_at - 1)}:
+        told[f"until {instant}"] = await state.entities_seen_until(ids, instant)
+    keys = tuple(sorted(identifiers_of(entity)))[:5]
+    for begins, kind in product((False, True), (None, f"{entity.entity_type}")):
+        asked = IdentifierQuery(
+            spaces=frozenset((entity.space,)), keys=keys, begins=begins, entity_type=kind
+        )
+        told[repr(asked)] = await state.entities_identified(asked)
+    return told
+
+
+def _timeline_queries(spaces: Sequence[SpaceId]) -> Iterable[TimelineQuery]:
+    chosen: list[Any] = [None, *(frozenset((s,)) for s in spaces)]
+    bounds = (None, Instant(-DAY), Instant(0), Instant(DAY))
+    for some, superseded, start, end in product(chosen, (False, True), bounds, bounds):
+        yield TimelineQuery(spaces=some, superseded=superseded, start=start, end=end, limit=500)
+    for superseded in (False, True):
+        yield TimelineQuery(event_type="Due", superseded=superseded, limit=2, offset=1)
 
 
 def _entity_queries(spaces: Sequence[SpaceId]) -> Iterable[EntityQuery]:
@@ -124,6 +176,11 @@ def _entity_queries(spaces: Sequence[SpaceId]) -> Iterable[EntityQuery]:
         yield EntityQuery(spaces=some, level=level, limit=500, **tag)
     for some, kind in product(chosen, EntityType):
         yield EntityQuery(spaces=some, entity_type=kind, limit=500)
+    kinds: tuple[str | None, ...] = (None, EntityType.CHARACTER)
+    for some, each in product(chosen, kinds):
+        yield EntityQuery(spaces=some, entity_type=each, include_merged=True, limit=500)
+    yield EntityQuery(include_merged=True, name_pattern="o", limit=500)
+    yield EntityQuery(include_merged=True, none_of=frozenset(("alive",)), limit=500)
     for pattern in ("o", "F*o", "%", "zz"):
         yield EntityQuery(name_pattern=pattern, limit=3, offset=1)
 

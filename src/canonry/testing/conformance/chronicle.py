@@ -33,13 +33,17 @@ from canonry.domain.ids import (
     FactId,
     ProposalId,
     RelationId,
+    RunId,
     SceneId,
     SpaceId,
     StoryId,
 )
+from canonry.domain.observations import Fragment
 from canonry.domain.proposals import ProposalStatus, ProposalType
 from canonry.domain.provenance import Authority, CanonLevel, Evidence, EvidenceKind
+from canonry.domain.runs import RunStatus
 from canonry.domain.scenes import SceneStatus, Speaker, StoryStatus, StoryType
+from canonry.domain.sources import SourceType
 from canonry.domain.spaces import SpaceKind
 from canonry.domain.time import DAY, Instant
 from canonry.domain.vocabularies.narrative_types import EntityType
@@ -61,14 +65,18 @@ from canonry.testing.things import (
     a_memory,
     a_named,
     a_proposal,
+    a_record,
     a_relation,
+    a_run,
     a_scene,
+    a_schema,
     a_snippet,
     a_source,
     a_space,
     a_story,
     a_turn,
     an_axiom,
+    an_entity,
     an_event,
     an_observation,
     evidence,
@@ -109,6 +117,7 @@ def _opening() -> Iterator[tuple[Entry, ...]]:
         an_observation("Frodo", "fix", fields={"properties.age": 51}, correction=True),
         an_observation("Frodo", "tags", fields={"state_tags": {"alive": False, "gone": True}}),
     )
+    yield from _records()
     snippets = (
         a_snippet(f"snippet {n}", index=n, page=n, section="I", text=t) for n, t in enumerate(TEXTS)
     )
@@ -118,6 +127,30 @@ def _opening() -> Iterator[tuple[Entry, ...]]:
         *snippets,
         an_axiom("magic fades"),
         an_axiom("nobody is two things", constraint=constraint),
+    )
+
+
+def _records() -> Iterator[tuple[Entry, ...]]:
+    """Records that a schema has read; a later one says another date and what it did not know."""
+    told = evidence("ledger", EvidenceKind.SOURCE)
+    first = a_record("bill 1", "said 1", due=1, priority=0, run_id=RunId(ident("run")))
+    second = a_record("bill 2", "said 2", due=1)
+    yield made(
+        a_schema("bill"),
+        a_source("ledger", source_type=SourceType.RECORDS, content="[]"),
+        an_entity("bill 1", entity_type="bill", evidence=told),
+        an_entity("bill 2", entity_type="bill", evidence=told),
+        first,
+        second,
+        a_run("run", "ledger", entities_created=2, warnings=("one",)),
+    )
+    colour = {"colour": Fragment(value=PROPERTIES, reason="unknown_field")}
+    tags = {"properties.tags": ["red", "blue"], "properties.email": "Bill@x.org"}
+    yield made(
+        a_schema("bill", "1.1"),
+        a_record("bill 1", "said 3", due=3, fragments=colour),
+        an_observation("bill 2", "said 4", fields=tags, schema_version="1.1", evidence=told),
+        a_run("failed", "ledger", status=RunStatus.FAILED, error="interpretation.failed"),
     )
 
 

@@ -118,4 +118,64 @@ STATE: Final[Mapping[str, Requirement]] = {
         promise="A read that begins after an append was acknowledged sees it, in every view.",
         because="An agent reads what it has just written.",
     ),
+    "state:identified:exact": Requirement(
+        promise="entities_identified finds canon entities by texts they bear now, oldest first.",
+        because="A name, an address or a number is how people ask.",
+    ),
+    "state:identified:begins": Requirement(
+        promise="With begins, longer texts follow the exact one; nothing is a wildcard.",
+        because="A number half remembered still leads somewhere, and % is a letter like others.",
+    ),
+    "state:identified:merged": Requirement(
+        promise="The texts of an entity merged away lead to the one that it became.",
+        because="Who knew it by its old name does not know of the merge.",
+    ),
+    "state:entities:types": Requirement(
+        promise="entity_types counts canon entities by type, whatever the type is called.",
+        because="Types are open: each vocabulary brings its own.",
+    ),
+    "state:entities:merged-too": Requirement(
+        promise="include_merged lists merged ones in their place, with the exact total.",
+        because="What was merged can be looked at.",
+    ),
+    "state:entities:seen-until": Requirement(
+        promise="entities_seen_until gives what an entity's observations until then make.",
+        because="What was true then does not depend on when it was told.",
+    ),
+    "state:entities:sightings": Requirement(
+        promise="An entity counts its observations and its members', with first and last.",
+        because="A list that shows how much is known must not count it anew.",
+    ),
+    "state:observations:newest": Requirement(
+        promise="observations_newest gives those of several entities, newest first.",
+        because="The latest word is read first.",
+    ),
+    "state:observations:from-source": Requirement(
+        promise="observations_from gives what was read from a source, in log order.",
+        because="A document is asked what became of it.",
+    ),
+    "state:timeline:filters": Requirement(
+        promise="Type, inclusive range, source and space select events, newest first.",
+        because="Both ends of a week belong to it.",
+    ),
+    "state:timeline:together": Requirement(
+        promise="Entries of one source, type and instant are one event.",
+        because="A statement of ten bookings on a day is one day.",
+    ),
+    "state:timeline:superseded": Requirement(
+        promise="Only dates that a snapshot shows are events, unless all are asked for.",
+        because="A date that was put off happens once.",
+    ),
+    "state:relations:newest": Requirement(
+        promise="newest_first turns the order of relations around, and keeps that of ids.",
+        because="The last edge is the one just made.",
+    ),
+    "state:schemas:versions": Requirement(
+        promise="schemas lists the versions of a type or of all, oldest first.",
+        because="An old snapshot is read by the schema of its time.",
+    ),
+    "state:runs:listed": Requirement(
+        promise="runs lists those over a source, runs_newest all, failed ones as well.",
+        because="A quota counts them, and nobody runs one twice.",
+    ),
 }

@@ -1,0 +1,247 @@
+"""Truth: every action through standard input and output, as a user's canon grows.
+
+Two servers keep the same kind of canon, a small one and one with 10,000 entities and 20,000 edges,
+with full durability and a real client each. The rounds alternate between them, so that a change in
+the machine's speed does not look like growth. The canons are filled through the same tools, and
+only the plain edges are written straight into the ledger.
+"""
+
+import asyncio
+import random
+import tempfile
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from bench.accounts import BULK, SELDOM, Account, fill, invoice, long_histories, transactions
+from bench.report import Row, median
+from bench.stdio import Line, connected
+
+SECTION = "truth"
+SERVING = ("--toolsets", "truth", "--recall-embedder", "none")
+SMALL, LARGE = 200, 10_000
+CALLS, ROUNDS, BULK_ROUNDS = 10, 12, 5
+GROWTH_MAX, BULK_MIN = 1.3, 3_000.0
+LONG_MAX, LONG_AT_MAX = 2.0, 10.0
+LIST_MAX, INSTRUCTIONS_MAX = 24_000, 2_000
+
+Draw = Callable[["Desk"], tuple[str, dict[str, Any]]]
+
+
+@dataclass(slots=True)
+class Desk:
+    """A client of one server, with what its canon holds and the durations of each action."""
+
+    line: Line
+    account: Account
+    dice: random.Random
+    made: int = 0
+    seconds: dict[str, list[float]] = field(default_factory=dict)
+
+    def number(self) -> int:
+        """A number that this desk has not used yet."""
+        self.made += 1
+        return self.made
+
+    def some_invoice(self) -> str:
+        """The id of an invoice."""
+        return self.dice.choice(self.account.invoices)
+
+    def two_invoices(self) -> dict[str, str]:
+        """The ends of an edge; the order rules out cycles."""
+        low, high = sorted(self.dice.sample(range(len(self.account.invoices)), 2))
+        ends = (self.account.invoices[low], self.account.invoices[high])
+        return dict(zip(("source_entity_id", "target_entity_id"), ends, strict=True))
+
+    def of(self, **more: Any) -> dict[str, Any]:
+        """The arguments of a call that names its user."""
+        return {"user_id": self.account.user_id, **more}
+
+
+def _new_invoice(desk: Desk) -> tuple[str, dict[str, Any]]:
+    company = desk.dice.randrange(len(desk.account.companies))
+    return "ingest", desk.of(entities=[invoice(1_000_000 + desk.number(), company)])
+
+
+def _again(desk: Desk) -> tuple[str, dict[str, Any]]:
+    return "ingest", desk.of(entities=[desk.account.single])
+
+
+def _correction(desk: Desk) -> tuple[str, dict[str, Any]]:
+    value = float(desk.number())
+    said = {"entity_type": "invoice", "field": "amount_due", "value": value}
+    return "correct", desk.of(entity_id=desk.some_invoice(), **said)
+
+
+def _about(tool: str, **more: Any) -> Draw:
+    return lambda desk: (tool, {"entity_id": desk.some_invoice(), **more})
+
+
+def _edge(rel_type: str) -> Draw:
+    return lambda desk: (
+        "create_relationship",
+        {"relationship_type": rel_type, **desk.two_invoices()},
+    )
+
+
+WORKLOADS: Mapping[str, Draw] = {
+    "ingest an invoice": _new_invoice,
+    "ingest it again": _again,
+    "snapshot": _about("get_entity_snapshot"),
+    "snapshot at an instant": lambda d: (
+        "get_entity_snapshot",
+        {"entity_id": d.some_invoice(), "at": d.account.middle},
+    ),
+    "retrieve 100": lambda _: ("retrieve_entities", {"entity_type": "invoice", "limit": 100}),
+    "retrieve 10": lambda d: ("retrieve_entities", {"limit": 10, "offset": d.dice.randrange(90)}),
+    "by identifier": lambda d: (
+        "get_entity_by_identifier",
+        {"identifier": f"INV-{d.dice.randrange(len(d.account.invoices)):07}"},
+    ),
+    "list observations": _about("list_observations"),
+    "provenance of a field": _about("get_field_provenance", field="amount_due"),
+    "timeline 100": lambda _: ("list_timeline_events", {"limit": 100}),
+    "correct": _correction,
+    "create relationship": _edge("REFERS_TO"),
+    "create relationship without cycles": _edge("PART_OF"),
+    "related": _about("get_related_entities"),
+    "related over 2 hops": _about("get_related_entities", max_hops=2),
+    "neighbourhood": lambda d: ("get_graph_neighborhood", {"node_id": d.some_invoice()}),
+}
+
+
+def run() -> list[Row]:
+    """Fill both canons, then measure."""
+    with tempfile.TemporaryDirectory() as folder:
+        return asyncio.run(_run(Path(folder)))
+
+
+async def _run(folder: Path) -> list[Row]:
+    dice = random.Random(3)  # noqa: S311 - benches repeat, they need not be secret
+    async with AsyncExitStack() as stack:
+        small, large = [
+            await stack.enter_async_context(_desk(folder / str(size), size, dice))
+            for size in (SMALL, LARGE)
+        ]
+        for number in range(ROUNDS + 1):
+            plan = [(desk, name) for desk in (small, large) for name in (*WORKLOADS, "merge")]
+            dice.shuffle(plan)
+            for desk, name in plan:
+                seconds = await _calls(desk, name)
+                if number > 0:
+                    desk.seconds.setdefault(name, []).extend(seconds)
+        long = await _long(folder / "long")
+        bulk = await _bulk(small, large)
+        weights = await _weights(small)
+    return [*_growth(small, large), *bulk, *long, *weights]
+
+
+@asynccontextmanager
+async def _desk(folder: Path, size: int, dice: random.Random) -> AsyncIterator[Desk]:
+    account = await fill(folder, size)
+    async with connected(folder, *SERVING) as line:
+        yield Desk(line=line, account=account, dice=dice)
+
+
+async def _calls(desk: Desk, name: str) -> list[float]:
+    if name == "merge":
+        return [await _merge(desk) for _ in range(CALLS)]
+    return [(await desk.line.timed(*WORKLOADS[name](desk)))[0] for _ in range(CALLS)]
+
+
+async def _merge(desk: Desk) -> float:
+    """Two companies are made for it; only the merge itself is timed."""
+    number = desk.number()
+    twins = [
+        {"entity_type": "company", "name": f"Twin {side} {number}", "tax_id": f"T{side}{number}"}
+        for side in "AB"
+    ]
+    _, reply = await desk.line.timed("ingest", desk.of(entities=twins))
+    one, other = (each["entity_id"] for each in reply["entities"])
+    ends = desk.of(from_entity_id=one, to_entity_id=other)
+    return (await desk.line.timed("merge_entities", ends))[0]
+
+
+async def _long(folder: Path) -> list[Row]:
+    """Snapshots of an entity that was observed often, against one that was observed ten times."""
+    histories = await long_histories(folder)
+    seconds: dict[tuple[str, bool], list[float]] = {}
+    async with connected(folder, *SERVING) as line:
+        for number in range(CALLS * 3):
+            for name, (entity_id, middle) in histories.items():
+                for past in (False, True):
+                    arguments = {"entity_id": entity_id} | ({"at": middle} if past else {})
+                    taken, _ = await line.timed("get_entity_snapshot", arguments)
+                    if number > 0:
+                        seconds.setdefault((name, past), []).append(taken)
+    shortest, *others = histories
+    rows = []
+    for name in others:
+        for past, budget in ((False, LONG_MAX), (True, LONG_AT_MAX)):
+            few, many = median(seconds[shortest, past]), median(seconds[name, past])
+            rows.append(
+                Row(
+                    section=SECTION,
+                    what=f"snapshot{' at an instant' if past else ''}: {name} / {SELDOM}",
+                    value=many / few,
+                    unit="x",
+                    budget=budget,
+                    note=f"{few * 1e3:.2f} -> {many * 1e3:.2f} ms",
+                )
+            )
+    return rows
+
+
+async def _bulk(*desks: Desk) -> list[Row]:
+    rates: dict[str, list[float]] = {}
+    for number in range(BULK_ROUNDS + 1):
+        for desk in desks:
+            for name, records in (
+                ("transactions", transactions(desk.number())),
+                (
+                    "invoices with vendors",
+                    [invoice(desk.number() + 2_000_000, i % 90) for i in range(BULK)],
+                ),
+            ):
+                seconds, _ = await desk.line.timed("ingest", desk.of(entities=records))
+                if number > 0:
+                    size = "larger" if desk is desks[-1] else "small"
+                    rates.setdefault(f"{name}, {size} canon", []).append(len(records) / seconds)
+    return [
+        Row(
+            section=SECTION,
+            what=f"one ingest of {BULK} {name}",
+            value=median(each),
+            unit="/s",
+            budget=BULK_MIN,
+            at_least=True,
+        )
+        for name, each in rates.items()
+    ]
+
+
+async def _weights(desk: Desk) -> list[Row]:
+    listed, said = await desk.line.weights()
+    return [
+        Row(section=SECTION, what="tools/list", value=listed, unit="B", budget=LIST_MAX),
+        Row(section=SECTION, what="instructions", value=said, unit="B", budget=INSTRUCTIONS_MAX),
+    ]
+
+
+def _growth(small: Desk, large: Desk) -> list[Row]:
+    rows = []
+    for name, before in small.seconds.items():
+        few, many = median(before), median(large.seconds[name])
+        rows.append(
+            Row(
+                section=SECTION,
+                what=f"{name}: {LARGE} entities, {2 * LARGE} edges / {SMALL}",
+                value=many / few,
+                unit="x",
+                budget=GROWTH_MAX,
+                note=f"{few * 1e3:.2f} -> {many * 1e3:.2f} ms",
+            )
+        )
+    return rows

@@ -1,0 +1,46 @@
+"""A key of a store's own: made once, readable by its owner only, and then the same for ever."""
+
+import os
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+from canonry.domain.errors import Unavailable
+
+
+def kept_key(path: Path, make: Callable[[], bytes]) -> bytes:
+    """The key in the file, which `make` gives where there is none; of two who make one, one wins.
+
+    Raises:
+        Unavailable: `file.signing-failed`, the file cannot be read or made, or holds no key.
+    """
+    try:
+        if not path.exists():
+            _make(path, make())
+        key = path.read_bytes()
+    except OSError as error:
+        message = "the key that signs links cannot be kept: check the data folder and its disk"
+        raise Unavailable("file.signing-failed", message) from error
+    if len(key) < len(make()):
+        message = "the key that signs links is damaged: delete its file, and links are made anew"
+        raise Unavailable("file.signing-failed", message)
+    return key
+
+
+def _make(path: Path, key: bytes) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle, name = tempfile.mkstemp(prefix=".new-", dir=path.parent)  # mode 0600
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(key)
+            file.flush()
+            os.fsync(file.fileno())
+        try:
+            os.link(name, path)
+        except FileExistsError:
+            return
+        except OSError:  # a file system without links
+            if not path.exists():
+                Path(name).replace(path)
+    finally:
+        Path(name).unlink(missing_ok=True)

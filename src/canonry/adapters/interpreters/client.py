@@ -1,0 +1,75 @@
+"""An interpreter that asks the model of the client which made the call; it costs the server none.
+
+The protocol cannot hold such an answer to a schema, so the schema is asked for in words.
+"""
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Final
+
+from typing_extensions import override
+
+from canonry.adapters.interpreters.endpoint import ModelEndpoint, configuration_of, failed
+from canonry.adapters.interpreters.prompt import (
+    ANSWER_SCHEMA,
+    INSTRUCTIONS,
+    UnusableAnswer,
+    interpretation,
+    question,
+)
+from canonry.domain.files import Reading
+from canonry.domain.interpretations import Interpretation
+from canonry.domain.schemas import EntitySchema
+from canonry.ports.client_model import ClientModel
+from canonry.ports.interpreter import Interpreter
+
+_TOKENS: Final = 8_192
+_FENCED: Final = re.compile(r"\s*```(?:json)?\s*(.*?)\s*```\s*", re.DOTALL)
+_SYSTEM: Final = (
+    f"{INSTRUCTIONS}\nAnswer with JSON alone that satisfies this schema:\n"
+    f"{json.dumps(ANSWER_SCHEMA, separators=(',', ':'))}"
+)
+
+
+class ClientInterpreter(Interpreter):
+    """The client chooses the model; which one it was is told among the warnings."""
+
+    def __init__(self, model: ClientModel) -> None:
+        """Ask `model`."""
+        self._model = model
+
+    @property
+    @override
+    def provider(self) -> str:
+        return "client"
+
+    @override
+    def configuration(self, asked: Mapping[str, Any]) -> Mapping[str, Any]:
+        return configuration_of(self.provider, ModelEndpoint(base_url="", model="client"), asked)
+
+    @override
+    async def interpret(
+        self,
+        reading: Reading,
+        configuration: Mapping[str, Any],
+        schemas: Sequence[EntitySchema],
+    ) -> Interpretation:
+        answer = await self._model.ask(
+            system=_SYSTEM,
+            question=question(reading, schemas),
+            temperature=configuration["temperature"],
+            tokens=_TOKENS,
+        )
+        fenced = _FENCED.fullmatch(answer.text)
+        try:
+            found = interpretation(json.loads(fenced[1] if fenced else answer.text), reading)
+        except (ValueError, RecursionError, UnusableAnswer) as error:
+            raise failed("does not answer as it was asked") from error
+        told = f"interpreted by {answer.model[:100]}"
+        return replace(found, warnings=(*found.warnings, told))
+
+    @override
+    async def close(self) -> None:
+        """Nothing is held open."""

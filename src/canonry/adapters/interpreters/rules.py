@@ -1,0 +1,61 @@
+"""The interpreter of rules: deterministic, on this machine, and the one that is taken unasked."""
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from typing_extensions import override
+
+from canonry.domain.errors import InvalidInput
+from canonry.domain.extraction import RULES_VERSION
+from canonry.domain.files import Reading
+from canonry.domain.interpretations import Interpretation
+from canonry.domain.schemas import EntitySchema
+from canonry.ports.interpreter import Interpreter
+
+_ASKED: Final = ("model_id", "temperature", "prompt_hash", "code_version", "feature_flags")
+
+
+class RulesInterpreter(Interpreter):
+    """Runs in a thread, as a long table takes a while."""
+
+    @property
+    @override
+    def provider(self) -> str:
+        return "rules"
+
+    @override
+    def configuration(self, asked: Mapping[str, Any]) -> Mapping[str, Any]:
+        if asked.get("provider", "rules") != "rules":
+            message = "this configuration is for another interpreter"
+            path = "/interpretation_config/provider"
+            raise InvalidInput("interpretation.configuration", message, path=path)
+        told: dict[str, Any] = {
+            "provider": "rules",
+            "model_id": "rules",
+            "temperature": 0,
+            "prompt_hash": "",
+            "code_version": RULES_VERSION,
+        }
+        # What was asked for beyond that decides nothing, but makes it another run.
+        others = {
+            name: asked[name]
+            for name in _ASKED
+            if asked.get(name) is not None and asked[name] != told.get(name)
+        }
+        return {**told, "asked": others} if others else told
+
+    @override
+    async def interpret(
+        self,
+        reading: Reading,
+        configuration: Mapping[str, Any],
+        schemas: Sequence[EntitySchema],
+    ) -> Interpretation:
+        from canonry.domain.extraction.rules import interpret  # noqa: PLC0415 - rarely needed
+
+        return await asyncio.to_thread(interpret, reading, schemas)
+
+    @override
+    async def close(self) -> None:
+        """Nothing is held open."""

@@ -1,0 +1,94 @@
+"""What a parser has found so far, held to its bounds as it grows rather than at the end."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+Cell = str | int | float | bool | None
+_NUL: Final = str.maketrans({"\0": None, "\r": "\n"})
+
+
+class Fault(Exception):  # noqa: N818 - it is told, and is no error of the parser
+    """What is wrong with the file, by the name under which it is told."""
+
+    def __init__(self, name: str) -> None:
+        """Keep the name."""
+        super().__init__(name)
+        self.name = name
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bounds:
+    """How much a file may hold."""
+
+    characters: int
+    cells: int
+    inflated: int
+
+
+class Findings:
+    """Text, tables and records in reading order."""
+
+    def __init__(self, bounds: Bounds) -> None:
+        """Nothing is found yet."""
+        self.bounds = bounds
+        self._characters = bounds.characters
+        self._cells = bounds.cells
+        self._parts: list[tuple[int | None, str | None, str]] = []
+        self._tables: list[tuple[str | None, list[list[Cell]]]] = []
+        self._records: list[tuple[str, Mapping[str, Any]]] = []
+        self._notes: list[str] = []
+
+    def text(self, text: str, *, page: int | None = None, section: str | None = None) -> None:
+        """Some text; blank text is none."""
+        clean = cleaned(text).strip("\n")
+        self._spend(len(clean))
+        if clean.strip():
+            self._parts.append((page, section, clean))
+
+    def table(self, rows: Sequence[Sequence[Cell]], *, name: str | None = None) -> None:
+        """A table, without rows at its edges that are blank."""
+        kept: list[list[Cell]] = []
+        for row in rows:
+            self._cells -= max(1, len(row))
+            if self._cells < 0:
+                raise Fault("cells")
+            cells = [cleaned(cell) if isinstance(cell, str) else cell for cell in row]
+            self._spend(sum(len(cell) for cell in cells if isinstance(cell, str)))
+            kept.append(cells)
+        while kept and not any(cell not in {None, ""} for cell in kept[-1]):
+            kept.pop()
+        if kept:
+            self._tables.append((name, kept))
+
+    def record(self, kind: str, fields: Mapping[str, Any]) -> None:
+        """Named values that stand together."""
+        self._cells -= len(fields) + 1
+        self._spend(sum(len(value) for value in fields.values() if isinstance(value, str)))
+        if self._cells < 0:
+            raise Fault("cells")
+        self._records.append((kind, fields))
+
+    def note(self, note: str) -> None:
+        """Something that the reader of the file should know."""
+        self._notes.append(note)
+
+    def said(self) -> dict[str, Any]:
+        """All of it, as it is sent."""
+        return {
+            "parts": self._parts,
+            "tables": self._tables,
+            "records": self._records,
+            "notes": self._notes,
+        }
+
+    def _spend(self, characters: int) -> None:
+        self._characters -= characters
+        if self._characters < 0:
+            raise Fault("characters")
+
+
+def cleaned(text: str) -> str:
+    """Without NUL and lone surrogates, and with line feeds as line ends."""
+    whole = text.encode("utf-16", "surrogatepass").decode("utf-16", "ignore")
+    return whole.replace("\r\n", "\n").translate(_NUL)

@@ -1,0 +1,162 @@
+"""Filing as the settings say: where files lie, what interprets them, and whose paths are read."""
+
+import asyncio
+import contextlib
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence, ValuesView
+from pathlib import Path
+from typing import Final
+
+from typing_extensions import override
+
+from canonry.adapters.folder import FolderBlobs, FolderLocalFiles, kept_key
+from canonry.adapters.interpreters.rules import RulesInterpreter
+from canonry.bootstrap.settings import FILES_KEY_VARIABLE, MODEL_KEY_VARIABLE, Settings
+from canonry.domain.errors import NotFound
+from canonry.domain.file_links import KEY_BYTES
+from canonry.domain.ids import is_uuid
+from canonry.ports.interpreter import Interpreter
+from canonry.ports.records.blobs import Blobs
+from canonry.ports.world import Identities
+from canonry.usecases.filing import Filing
+
+FOLDER: Final = "files"
+KEY_FILE: Final = "files.key"
+_PAGE: Final = 500
+
+
+def memory_filing(identities: Identities) -> Filing:
+    """Files that live as long as this process; no path of the machine is read."""
+    from canonry.adapters.memory import MemoryBlobs  # noqa: PLC0415 - not for a kept store
+
+    kept: dict[str, Blobs] = {}
+    return Filing(
+        blobs_of=lambda user_id: kept.setdefault(user_id, MemoryBlobs()),
+        users=lambda: sorted(kept),
+        local=FolderLocalFiles(()),
+        interpreters={"rules": RulesInterpreter()},
+        secret=_fresh_key(identities),
+    )
+
+
+def folder_filing(folder: Path, identities: Identities, *, syncs: bool) -> Filing:
+    """Files in the store's folder, and its key for links beside them."""
+    return Filing(
+        blobs_of=blobs_in(folder, syncs=syncs),
+        users=lambda: users_in(folder),
+        local=FolderLocalFiles(()),
+        interpreters={"rules": RulesInterpreter()},
+        secret=kept_key(folder / KEY_FILE, lambda: _fresh_key(identities)),
+    )
+
+
+def blobs_in(folder: Path, *, syncs: bool) -> Callable[[str], Blobs]:
+    """The blobs of each user, in a folder of their own."""
+
+    def blobs_of(user_id: str) -> Blobs:
+        if not is_uuid(user_id):
+            raise ValueError(user_id)
+        return FolderBlobs(folder / FOLDER / user_id.lower(), syncs=syncs)
+
+    return blobs_of
+
+
+def users_in(folder: Path) -> Sequence[str]:
+    """Who has files in the store's folder."""
+    try:
+        return sorted(each.name for each in (folder / FOLDER).iterdir() if is_uuid(each.name))
+    except FileNotFoundError:
+        return ()
+
+
+async def copy_files(folder: Path, target: Path) -> None:
+    """Copy everybody's files to another store's folder, as a backup does; what is there stays."""
+    for user_id in await asyncio.to_thread(users_in, folder):
+        source, copy = blobs_in(folder, syncs=True)(user_id), blobs_in(target, syncs=True)(user_id)
+        last = ""
+        while page := await source.digests(after=last, limit=_PAGE):
+            last = page[-1]
+            for digest in page:
+                with contextlib.suppress(NotFound):  # it was erased meanwhile
+                    await copy.put(await source.get(digest))
+
+
+def set_up(filing: Filing, settings: Settings) -> None:
+    """What the settings say of interpreters, of paths and of the key for links.
+
+    Over standard input and output the caller is on this machine and may name what lies in the
+    working folder; over HTTP only folders that the settings name.
+    """
+    roots = settings.truth_upload_roots
+    if not roots and settings.http is None:
+        roots = (str(Path.cwd()),)
+    filing.local = FolderLocalFiles([Path(root) for root in roots])
+    filing.interpreters = _Interpreters(settings, filing)
+    filing.provider = settings.truth_interpreter
+    key = os.environ.get(FILES_KEY_VARIABLE)
+    if key:
+        filing.secret = key.encode()
+
+
+class _Interpreters(Mapping[str, Interpreter]):
+    """The interpreters that are set up, each made when it is first asked for."""
+
+    def __init__(self, settings: Settings, filing: Filing) -> None:
+        self._settings = settings
+        self._filing = filing
+        self._made: dict[str, Interpreter] = {}
+
+    @override
+    def __getitem__(self, provider: str) -> Interpreter:
+        if provider not in set(self):
+            raise KeyError(provider)
+        if provider not in self._made:
+            self._made[provider] = _interpreter(provider, self._settings, self._filing)
+        return self._made[provider]
+
+    @override
+    def __iter__(self) -> Iterator[str]:
+        yield "rules"
+        if self._settings.truth_interpreter != "rules":
+            yield self._settings.truth_interpreter
+        if self._filing.client is not None:
+            yield "client"
+
+    @override
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
+    @override
+    def values(self) -> ValuesView[Interpreter]:
+        return self._made.values()
+
+
+def _interpreter(provider: str, settings: Settings, filing: Filing) -> Interpreter:
+    if provider == "rules":
+        return RulesInterpreter()
+    if provider == "client" and filing.client is not None:
+        from canonry.adapters.interpreters.client import ClientInterpreter  # noqa: PLC0415
+
+        return ClientInterpreter(filing.client)
+    # Only a model needs a client for endpoints.
+    from canonry.adapters.interpreters.anthropic import AnthropicInterpreter  # noqa: PLC0415
+    from canonry.adapters.interpreters.endpoint import ModelEndpoint  # noqa: PLC0415
+    from canonry.adapters.interpreters.openai_compatible import (  # noqa: PLC0415
+        OpenAICompatibleInterpreter,
+    )
+
+    endpoint = ModelEndpoint(
+        base_url=settings.truth_url or "",
+        model=settings.truth_model or "",
+        key=os.environ.get(MODEL_KEY_VARIABLE) or None,
+    )
+    if provider == "anthropic":
+        return AnthropicInterpreter(endpoint)
+    return OpenAICompatibleInterpreter(endpoint)
+
+
+def _fresh_key(identities: Identities) -> bytes:
+    key = b""
+    while len(key) < KEY_BYTES:
+        key += identities.salt()
+    return key[:KEY_BYTES]

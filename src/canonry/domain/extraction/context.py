@@ -1,0 +1,92 @@
+"""What a document as a whole says about its own notations: order of dates, marks, money, day."""
+
+import re
+from dataclasses import dataclass
+from datetime import date
+from typing import Any, Final
+
+from canonry.domain.extraction.dates import DayOrder, SeenDate, date_in, order_in
+from canonry.domain.extraction.labels import Line
+from canonry.domain.extraction.numbers import (
+    SeenNumber,
+    currency_in,
+    dollar_in,
+    mark_in,
+    number_in,
+)
+
+CONTENT_MAX: Final = 100_000
+"""The most characters of a document's own text that its entity holds."""
+
+LOOKED_AT: Final = 200_000
+"""How many characters of a document are looked at for labels: what it says of itself is there."""
+
+_DAY_FIRST: Final = frozenset({"de", "es", "fr"})
+_GROUPS: Final = {"en": ",", "de": ".", "es": "."}
+_DATED: Final = ("issued", "date", "signed", "effective")
+_TIMED: Final = re.compile(r"\b\d{1,2}:\d{2}\b")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Context:
+    """Evidence of the whole document, for what a single value leaves open."""
+
+    order: DayOrder | None = None
+    mark: str | None = None
+    group: str | None = None
+    dollar: str | None = None
+    currency: str | None = None
+    dated: date | None = None
+
+    def date(self, text: str) -> SeenDate | None:
+        """The first date of a text."""
+        return date_in(text, self.order, self.dated)
+
+    def number(self, text: str) -> SeenNumber | None:
+        """The first number of a text."""
+        return number_in(text, self.mark, self.group)
+
+    def currency_of(self, text: str) -> str | None:
+        """The currency that a text names, else the one that the whole document names."""
+        return currency_in(text, self.dollar) or self.currency
+
+
+def context_of(lines: list[Line]) -> Context:
+    """What the lines say together.
+
+    Where the numbers themselves are unclear, the language of the labels says what divides
+    thousands, and the order of dates in languages that have but one; English has two.
+    """
+    text = "\n".join(line.text for line in lines)
+    languages = [line.language for line in lines if line.language]
+    language = max(sorted(set(languages)), key=languages.count) if languages else ""
+    order = order_in(text) or (DayOrder.DAY if language in _DAY_FIRST else None)
+    dollar = dollar_in(text) or ("USD" if "$" in text else None)
+    mark = mark_in(text)
+    currencies = {found for line in lines if (found := currency_in(line.text, dollar))}
+    return Context(
+        order=order,
+        mark=mark,
+        group=None if mark else _GROUPS.get(language),
+        dollar=dollar,
+        currency=currencies.pop() if len(currencies) == 1 else None,
+        dated=_dated(lines, order),
+    )
+
+
+def _dated(lines: list[Line], order: DayOrder | None) -> date | None:
+    for notion in _DATED:
+        for line in lines:
+            if line.notion == notion and (seen := date_in(line.value, order)) and seen.value:
+                return date.fromisoformat(seen.value[:10])
+    return None
+
+
+def shortened(text: str) -> str:
+    """As much of a text as an entity holds; the source has all of it."""
+    return text[:CONTENT_MAX].strip()
+
+
+def tidy(value: Any) -> Any:
+    """A text without blanks at its ends; anything else as it is."""
+    return " ".join(value.split()) if isinstance(value, str) else value

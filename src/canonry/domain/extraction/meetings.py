@@ -1,0 +1,73 @@
+"""Meetings: who was there, and who has to do what by when."""
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import Any, Final
+
+from canonry.domain.extraction.context import Context
+from canonry.domain.extraction.labels import Line
+from canonry.domain.extraction.parties import parties_in, party_type
+from canonry.domain.interpretations import Found, Unread
+
+_ITEM: Final = re.compile(r"(?:[-*+\u2022]|\d{1,2}[.)])\s+(?:\[(?P<done>[ xX])\]\s+)?(?P<text>.+)")
+_WHO: Final = re.compile(r"(?P<who>[^\W\d_][\w'. -]{0,40}?)\s*:\s+(?P<what>.+)")
+_DUE: Final = re.compile(
+    r"\s*[(\[,;-]*\s*\b(?:due|by|until|deadline|bis|f\xe4llig|vence|para el)\b\s*:?\s*"
+    r"(?P<date>[^)\]]{3,30}?)\s*[)\]]?\s*\.?$",
+    re.IGNORECASE,
+)
+
+
+def mentioned(lines: Sequence[Line], context: Context) -> tuple[Found, ...]:
+    """The people and tasks that a note lists under such labels."""
+    people = tuple(_people(lines))
+    names = [str(person.fields["name"]) for person in people]
+    return (*people, *_tasks(lines, context, names))
+
+
+def _people(lines: Sequence[Line]) -> Iterator[Found]:
+    for line in lines:
+        if line.notion == "attendees":
+            listed = (
+                [line.value] if line.value else [each.lstrip("-*+\u2022 ") for each in line.block]
+            )
+            for name in dict.fromkeys(name for text in listed for name in parties_in(text)):
+                if party_type(name) == "person":
+                    yield Found(
+                        entity_type="person", fields={"name": name}, reasons=("label:attendees",)
+                    )
+
+
+def _tasks(lines: Sequence[Line], context: Context, names: Sequence[str]) -> Iterator[Found]:
+    for line in lines:
+        if line.notion != "actions":
+            continue
+        for text in line.block:
+            item = _ITEM.fullmatch(text)
+            if item is not None:
+                yield _task(item, context, names)
+
+
+def _task(item: re.Match[str], context: Context, names: Sequence[str]) -> Found:
+    fields: dict[str, Any] = {}
+    unread: dict[str, Unread] = {}
+    text = item["text"]
+    if (due := _DUE.search(text)) and (seen := context.date(due["date"])):
+        text = text[: due.start()]
+        if seen.value is None:
+            unread["due_date"] = Unread(value=due["date"], reason=seen.reason)
+        else:
+            fields["due_date"] = seen.value
+    if (who := _WHO.fullmatch(text.strip())) and len(who["who"].split()) <= 3:  # noqa: PLR2004
+        fields["assignee"] = _full(who["who"], names)
+        text = who["what"]
+    fields["title"] = text.strip()
+    if item["done"]:
+        fields["status"] = "pending" if item["done"] == " " else "completed"
+    return Found(entity_type="task", fields=fields, unread=unread, reasons=("label:actions",))
+
+
+def _full(name: str, names: Sequence[str]) -> str:
+    """The full name of the one attendee with this first name, else the name as it stands."""
+    meant = [each for each in names if each.lower().split()[0] == name.lower()]
+    return meant[0] if len(meant) == 1 else name

@@ -1,0 +1,328 @@
+"""Documents in prose and labels: invoices, receipts, contracts and notes, with their fields."""
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from canonry.domain.extraction.context import Context, context_of, shortened, tidy
+from canonry.domain.extraction.identifiers import ibans_in, mails_in, phones_in, tax_ids_in
+from canonry.domain.extraction.items import items_of
+from canonry.domain.extraction.kinds import Kind
+from canonry.domain.extraction.labels import Line, plain
+from canonry.domain.extraction.meetings import mentioned
+from canonry.domain.extraction.parties import is_company, parties_in
+from canonry.domain.files import Table
+from canonry.domain.interpretations import Found, Unread
+
+_DATES: Final = frozenset({"date", "issued", "due", "effective", "expiration", "signed", "updated"})
+_MONEY: Final = frozenset({"amount_due", "total", "amount", "subtotal", "tax"})
+_NUMBERS: Final = frozenset({"invoice_number", "receipt_number", "contract_number", "number"})
+_FIELDS: Final[Mapping[str, Mapping[str, tuple[str, ...]]]] = {
+    "invoice": {
+        "invoice_number": ("invoice_number", "number"),
+        "invoice_date": ("issued", "date"),
+        "date_due": ("due",),
+        "amount_due": ("amount_due", "total", "amount"),
+        "subtotal": ("subtotal",),
+        "tax_amount": ("tax",),
+        "tax_rate": ("tax_rate",),
+        "vendor_name": ("vendor",),
+        "customer_name": ("customer",),
+        "currency": ("currency",),
+        "description": ("description",),
+        "notes": ("notes",),
+    },
+    "receipt": {
+        "receipt_number": ("receipt_number", "number"),
+        "merchant_name": ("merchant", "vendor"),
+        "date_purchased": ("issued", "date"),
+        "amount_total": ("total", "amount_due", "amount"),
+        "tax_amount": ("tax",),
+        "currency": ("currency",),
+        "payment_method": ("payment_method",),
+        "description": ("description",),
+        "notes": ("notes",),
+    },
+    "contract": {
+        "name": ("name", "title"),
+        "contract_number": ("contract_number", "number"),
+        "parties": ("parties",),
+        "effective_date": ("effective",),
+        "expiration_date": ("expiration",),
+        "signed_date": ("signed", "date"),
+        "status": ("status",),
+        "type": ("type",),
+        "amount": ("total", "amount", "amount_due"),
+        "notes": ("notes",),
+    },
+    "note": {
+        "title": ("title", "name"),
+        "created_date": ("date", "issued"),
+        "updated_date": ("updated",),
+        "tags": ("tags",),
+    },
+}
+_NAMES: Final = frozenset({"vendor", "customer", "merchant"})
+_TITLE_MAX: Final = 200
+_EXTRA_LABEL: Final = re.compile(r"[a-z][a-z0-9]*(?: [a-z0-9]+){0,3}")
+_REFERENCE: Final = (
+    r"[ -]?(?:no|number|nr|num|n[\xba\xb0o]|#)\b\.?:?\s*([A-Z0-9][\w/-]*\d[\w/-]*|\d[\w/-]*)"
+)
+_NUMBERED: Final[Mapping[str, tuple[str, str]]] = {
+    "invoice": ("invoice_number", r"\b(?:invoice|rechnungs?|factura|facture)"),
+    "receipt": ("receipt_number", r"\b(?:receipt|quittungs?|recibo)"),
+    "contract": ("contract_number", r"\b(?:contract|agreement|vertrags?|contrato|contrat)"),
+}
+_BETWEEN: Final = re.compile(
+    r"\b(?:between|zwischen|entre)\s+(.{3,160}?\s(?:and|und|y|et)\s.{3,120}?)"
+    r"(?=(?<!\b[A-Z])\.(?:\s|$)|[;\n]|,\s(?:effective|dated|with|geschlossen)|\s(?:effective|dated|wird|se\scelebra)|$)",
+    re.IGNORECASE | re.DOTALL,
+)
+_PHRASES: Final = (
+    (
+        "effective_date",
+        r"\b(?:effective|commenc\w+|with effect|begin\w*|g\xfcltig ab|a partir del?)",
+    ),
+    ("expiration_date", r"\b(?:expir\w+|terminat\w+|valid until|ends?|g\xfcltig bis|hasta el)"),
+    ("signed_date", r"\b(?:signed|entered into|unterzeichnet|firmado)"),
+)
+
+
+@dataclass(slots=True)
+class _Draft:
+    """An entity on its way."""
+
+    fields: dict[str, Any] = field(default_factory=dict)
+    unread: dict[str, Unread] = field(default_factory=dict)
+
+
+def document_of(
+    kind: Kind, lines: Sequence[Line], tables: Sequence[Table], text: str
+) -> tuple[Found, ...]:
+    """The document as an entity, and the entities that it plainly lists."""
+    context = context_of(list(lines))
+    draft = _Draft()
+    used = set()
+    for name, notions in _FIELDS[kind.entity_type].items():
+        for notion in notions:
+            line = _best(lines, notion)
+            if line is not None and name not in draft.fields and _take(draft, name, line, context):
+                used.add(line)
+                break
+    _numbered(draft, kind.entity_type, text)
+    finish = _FINISH[kind.entity_type]
+    finish(draft, lines, tables, context, text)
+    if kind.entity_type != "note":
+        _extras(draft, lines, used)
+    mentions = mentioned(lines, context) if kind.entity_type == "note" else ()
+    main = Found(
+        entity_type=kind.entity_type,
+        fields=draft.fields,
+        unread={name: each for name, each in draft.unread.items() if name not in draft.fields},
+        refers_to=tuple(range(1, len(mentions) + 1)),
+        reasons=kind.reasons,
+    )
+    return (main, *mentions)
+
+
+def _numbered(draft: _Draft, entity_type: str, text: str) -> None:
+    """The document's number where it stands within a sentence."""
+    name, phrase = _NUMBERED.get(entity_type, ("", ""))
+    if name and name not in draft.fields:
+        found = re.search(phrase + _REFERENCE, text, re.IGNORECASE)
+        if found is not None:
+            draft.fields[name] = found[1]
+
+
+def _best(lines: Sequence[Line], notion: str) -> Line | None:
+    """The line with the notion: the last total, as sums stand below what they sum; else the first.
+
+    A number must have a digit: the word alone is a heading.
+    """
+    found = [line for line in lines if line.notion == notion and (line.value or line.block)]
+    if notion in _NUMBERS:
+        found = [line for line in found if any(char.isdigit() for char in line.value)]
+    if notion in _DATES:
+        found = [line for line in found if any(char.isdigit() for char in line.value)]
+    if not found:
+        return None
+    return found[-1] if notion in {"total", "amount_due"} else found[0]
+
+
+def _take(draft: _Draft, name: str, line: Line, context: Context) -> bool:
+    """Read a line's value as its notion wants it; whether it says anything of the field."""
+    if line.notion in _DATES:
+        return _take_date(draft, name, line.value, context)
+    if line.notion in _MONEY:
+        return _take_money(draft, name, line, context)
+    value = line.value or "\n".join(line.block)
+    if line.notion in _NUMBERS:
+        value = value.split("  ")[0].split("|")[0].lstrip("#: ").strip()
+    elif line.notion in _NAMES:
+        value = (line.value or (line.block[0] if line.block else "")).strip()
+    elif line.notion == "parties":
+        value = ", ".join(parties_in(value))
+    elif line.notion == "currency":
+        value = context.currency_of(value) or value
+    elif line.notion == "status":
+        value = value.lower()
+    value = tidy(value)
+    if not value:
+        return False
+    draft.fields[name] = value
+    return True
+
+
+def _take_date(draft: _Draft, name: str, text: str, context: Context) -> bool:
+    seen = context.date(text)
+    if seen is None:
+        return False
+    if seen.value is None:
+        draft.unread[name] = Unread(value=text, reason=seen.reason)
+        return False
+    draft.fields[name] = seen.value
+    return True
+
+
+def _take_money(draft: _Draft, name: str, line: Line, context: Context) -> bool:
+    text, label = line.value, line.label
+    # A rate may stand before the amount: "VAT 19 %: 190.00".
+    bare = re.sub(r"\d+(?:[.,]\d+)?\s?%", "", text)
+    seen = context.number(bare)
+    if seen is None:
+        return False
+    if seen.value is None:
+        draft.unread[name] = Unread(value=text, reason=seen.reason)
+        return False
+    draft.fields[name] = seen.plain
+    if name == "tax_amount" and (rate := re.search(r"\d+(?:[.,]\d+)?\s?%", f"{label} {text}")):
+        draft.fields.setdefault("tax_rate", rate[0].replace(" ", ""))
+    currency = context.currency_of(text)
+    if currency and name in {"amount_due", "amount_total", "amount"}:
+        draft.fields.setdefault("currency", currency)
+    return True
+
+
+def _invoice(
+    draft: _Draft, lines: Sequence[Line], tables: Sequence[Table], context: Context, text: str
+) -> None:
+    if context.currency:
+        draft.fields.setdefault("currency", context.currency)
+    _items(draft, lines, tables, context)
+    if "vendor_name" not in draft.fields and (name := _letterhead(lines, draft.fields)):
+        draft.fields["vendor_name"] = name
+    identifiers = {
+        "iban": ibans_in(text),
+        "tax_id": tax_ids_in(text),
+        "email": mails_in(text),
+        "phone": phones_in(text),
+    }
+    for label, found in identifiers.items():  # of several it is not told whose they are
+        if len(found) == 1:
+            draft.fields[label] = found[0]
+
+
+def _receipt(
+    draft: _Draft, lines: Sequence[Line], tables: Sequence[Table], context: Context, text: str
+) -> None:
+    del text
+    if context.currency:
+        draft.fields.setdefault("currency", context.currency)
+    _items(draft, lines, tables, context)
+    if "merchant_name" not in draft.fields and (name := _letterhead(lines, draft.fields)):
+        draft.fields["merchant_name"] = name
+
+
+def _contract(
+    draft: _Draft, lines: Sequence[Line], tables: Sequence[Table], context: Context, text: str
+) -> None:
+    del tables
+    if "name" not in draft.fields:
+        heading = next((line.text for line in lines if not line.value), "")
+        if 0 < len(heading) <= _TITLE_MAX:
+            draft.fields["name"] = tidy(heading.title() if heading.isupper() else heading)
+    if "parties" not in draft.fields and (found := _BETWEEN.search(text)):
+        draft.fields["parties"] = ", ".join(parties_in(found[1]))
+    companies = [name for name in parties_in(draft.fields.get("parties", "")) if is_company(name)]
+    if companies:
+        draft.fields.setdefault("companies", ", ".join(companies))
+    for name, phrase in _PHRASES:
+        if name in draft.fields or name in draft.unread:
+            continue
+        found = re.search(
+            rf"{phrase}[^.;\n]{{0,40}}?(?=[\d]|\b[A-Z][a-z]+ \d)", text, re.IGNORECASE
+        )
+        if found is not None:
+            _take_date(draft, name, text[found.end() : found.end() + 40], context)
+
+
+def _note(
+    draft: _Draft, lines: Sequence[Line], tables: Sequence[Table], context: Context, text: str
+) -> None:
+    del tables, context
+    draft.fields["content"] = shortened(text)
+    if "title" not in draft.fields:
+        first = next((line.text for line in lines), "")
+        if 0 < len(first) <= _TITLE_MAX:
+            draft.fields["title"] = tidy(first)
+    if "tags" not in draft.fields and any(line.notion == "attendees" for line in lines):
+        draft.fields["tags"] = ", ".join(_words_of(draft.fields.get("title", "")))
+
+
+def _words_of(title: str) -> Iterator[str]:
+    """The words of a meeting's title that say what it was about."""
+    for word in re.findall(r"[\w-]{2,}", title):
+        if word.lower() not in {
+            "the",
+            "and",
+            "of",
+            "for",
+            "und",
+            "der",
+            "die",
+            "de",
+            "la",
+            "el",
+            "y",
+        }:
+            yield word if any(char.isdigit() for char in word) or word.isupper() else word.lower()
+
+
+def _items(draft: _Draft, lines: Sequence[Line], tables: Sequence[Table], context: Context) -> None:
+    items = items_of(lines, tables, context)
+    if items:
+        draft.fields["items"] = items
+
+
+def _letterhead(lines: Sequence[Line], fields: Mapping[str, Any]) -> str | None:
+    """A company's name among the first lines, where sender and shop print their own."""
+    taken = {fields.get("customer_name")}
+    for line in lines[:5]:
+        if line.text not in taken and not line.value and is_company(line.text):
+            name = (
+                line.text.split(",")[0] if not is_company(line.text.split(",")[-1]) else line.text
+            )
+            return str(tidy(name))
+    return None
+
+
+def _extras(draft: _Draft, lines: Sequence[Line], used: set[Line]) -> None:
+    """What else the document labels, under the label as a field's name; a schema may know it."""
+    for line in lines:
+        label = plain(line.label)
+        if line in used or line.listed or not line.value or not _EXTRA_LABEL.fullmatch(label):
+            continue
+        name = label.replace(" ", "_")
+        if name not in draft.fields and name not in draft.unread and line.notion not in _MONEY:
+            value = line.value.lower() if line.notion == "status" else tidy(line.value)
+            draft.fields[name] = int(value) if re.fullmatch(r"[1-9]\d{0,14}", value) else value
+
+
+_Finish = Callable[[_Draft, Sequence[Line], Sequence[Table], Context, str], None]
+_FINISH: Final[Mapping[str, _Finish]] = {
+    "invoice": _invoice,
+    "receipt": _receipt,
+    "contract": _contract,
+    "note": _note,
+}

@@ -1,0 +1,130 @@
+"""The rules: from what a reader found in a file to the entities that it speaks of."""
+
+from collections.abc import Sequence
+from typing import Final
+
+from canonry.domain.extraction.cards import KINDS, of_cards, of_message
+from canonry.domain.extraction.context import CONTENT_MAX, LOOKED_AT
+from canonry.domain.extraction.kinds import Kind, kind_of_text
+from canonry.domain.extraction.labels import Line, lines_of, plain
+from canonry.domain.extraction.lists import with_lists
+from canonry.domain.extraction.prose import document_of
+from canonry.domain.extraction.rows import of_records, of_table
+from canonry.domain.files import FileType, Reading, Record
+from canonry.domain.interpretations import Found, Interpretation
+from canonry.domain.schemas import EntitySchema
+
+_STRONG: Final = 6
+"""The weight from which a document is what it says, whatever tables it holds."""
+
+_LABELLED: Final = 3
+_LABELLED_SHARE: Final = 0.6
+_NOTE: Final = Kind(entity_type="note", reasons=("text",), weight=0)
+
+
+def interpret(reading: Reading, schemas: Sequence[EntitySchema]) -> Interpretation:
+    """The entities in the order of the file."""
+    found = with_lists(_entities(reading, schemas), schemas)
+    warnings = list(reading.notes)
+    if reading.differs:
+        warnings.append(f"the content is {reading.kind.value}, not what was declared")
+    if len(reading.text) > CONTENT_MAX and any("content" in each.fields for each in found):
+        warnings.append(f"the entity holds the first {CONTENT_MAX} characters of the text")
+    if not found:
+        warnings.append("nothing was found in the file that says of what it speaks")
+    unclear = sum(len(each.unread) for each in found)
+    if unclear:
+        warnings.append(f"{unclear} values were unclear and are kept as they stand")
+    return Interpretation(entities=found, warnings=tuple(warnings))
+
+
+def _entities(reading: Reading, schemas: Sequence[EntitySchema]) -> Sequence[Found]:
+    if any(record.kind == "message" for record in reading.records):
+        return _message(reading)
+    if any(record.kind in KINDS for record in reading.records):
+        return tuple(of_cards(reading.records))
+    if reading.kind is FileType.JSON and reading.records:
+        return tuple(of_records(reading.records, schemas, _wrapped(reading)))
+    lines = lines_of(reading.text[:LOOKED_AT])
+    kind = kind_of_text(lines)
+    tabular = reading.kind in {FileType.CSV, FileType.XLSX}
+    if reading.tables and (kind is None or tabular or kind.weight < _STRONG):
+        rows = _rows(reading, schemas)
+        if rows and not (
+            tabular and kind is not None and kind.weight >= _STRONG and _form(reading)
+        ):
+            return rows
+    return _text(reading, schemas, lines, kind)
+
+
+def _text(
+    reading: Reading,
+    schemas: Sequence[EntitySchema],
+    lines: Sequence[Line],
+    kind: Kind | None,
+) -> Sequence[Found]:
+    if not any(line.text for line in lines):
+        return ()
+    if kind is None:
+        labelled = _labelled(reading, schemas, lines)
+        if labelled:
+            return labelled
+    return document_of(kind or _NOTE, lines, reading.tables, reading.text[:LOOKED_AT])
+
+
+def _labelled(
+    reading: Reading, schemas: Sequence[EntitySchema], lines: Sequence[Line]
+) -> Sequence[Found]:
+    """A text that is nearly all labels and values is a record of them."""
+    pairs = {plain(line.label).replace(" ", "_"): line.value for line in lines if line.value}
+    if len(pairs) < _LABELLED or len(pairs) < _LABELLED_SHARE * len(lines):
+        return ()
+    record = Record(kind="object", fields=pairs)
+    found = tuple(of_records((record,), schemas, reading.name))
+    known = {schema.entity_type for schema in schemas}
+    return found if found and found[0].entity_type in known else ()
+
+
+def _rows(reading: Reading, schemas: Sequence[EntitySchema]) -> Sequence[Found]:
+    found: list[Found] = []
+    for table in reading.tables:
+        name = reading.name
+        if reading.kind is FileType.XLSX and len(reading.tables) > 1:
+            name = table.name or name
+        found += of_table(table, schemas, name)
+    return tuple(found)
+
+
+def _form(reading: Reading) -> bool:
+    """Whether the tables are a form of labels and values rather than rows."""
+    widths = [
+        len([c for c in row if c not in {None, ""}]) for t in reading.tables for row in t.rows
+    ]
+    return sum(1 for width in widths if width <= 2) * 2 > len(widths)  # noqa: PLR2004
+
+
+def _message(reading: Reading) -> Sequence[Found]:
+    """A message; what its text plainly is, such as an invoice, is an entity of its own."""
+    record = next(each for each in reading.records if each.kind == "message")
+    found = list(of_message(record, reading))
+    text = reading.text[:LOOKED_AT]
+    lines = lines_of(text)
+    kind = kind_of_text(lines)
+    if kind is not None and kind.entity_type != "note" and kind.weight >= _STRONG:
+        (document, *_) = document_of(kind, lines, reading.tables, text)
+        first = found[0]
+        found[0] = Found(
+            entity_type=first.entity_type,
+            fields=first.fields,
+            refers_to=(*first.refers_to, len(found)),
+            reasons=first.reasons,
+        )
+        found.append(document)
+    return tuple(found)
+
+
+def _wrapped(reading: Reading) -> str:
+    """What names the records: the key of the list that they stand in, else the file."""
+    kind = reading.records[0].kind
+    _, colon, key = kind.partition(":")
+    return key if colon else reading.name

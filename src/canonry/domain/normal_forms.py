@@ -1,0 +1,138 @@
+"""Normal forms: how names, numbers and addresses are written so that equal ones are equal texts.
+
+Every form is idempotent and does not depend on case or on how Unicode composes a letter; what
+nothing is left of is kept as it was, so that no two different names become one by being odd.
+"""
+
+import re
+import unicodedata
+from decimal import Decimal, InvalidOperation
+from functools import lru_cache
+from typing import Any, Final
+
+_SPACES: Final = re.compile(r"\s+")
+_EMAIL: Final = re.compile(r"[^\s@<>,;:\"()]+@[^\s@<>,;:\"()]+\.[^\s@<>,;:\"().]+")
+_ADDRESS: Final = re.compile(r"(?:https?:)?(?://)?([^\s/:?#@\[\]]+)(?::\d+)?(?:[/?#]\S*)?")
+_EXTENSION: Final = re.compile(r"(?:\bext\.?|\bx|#)\s*\d+\s*$")
+_TRUNK: Final = re.compile(r"\(\s*0\s*\)")
+_PHONE: Final = re.compile(r"\+?[\d\s().\-/]+")
+_INITIALS: Final = re.compile(r"\b(?:\w[.]){2,}")
+_SILENT: Final = re.compile("['\u2019\u02bc`]")
+_PHONE_DIGITS: Final = (5, 17)
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+_COMPANY_FORMS: Final = _words(
+    """
+    & ab ag aktiengesellschaft and aps as bv co company corp corporation ev gbr gmbh inc
+    incorporated kg kgaa kk limited llc llp lp ltd mbh nv ohg oy plc pte pty pvt sa sarl
+    sas se sl spa sro srl ug und y
+    """
+)
+_TITLES: Final = _words(
+    """
+    mr mrs ms miss mx dr prof professor sir dame herr frau hr fr dipl ing sra don dona
+    """
+)
+_DEGREES: Final = _words(
+    """
+    phd md esq msc bsc mba
+    """
+)
+_AFTER: Final = _DEGREES | {"jr", "sr", "ii", "iii", "iv"}
+_TURNED: Final = 2
+"""Parts around the comma of a name that is written with the family's name first."""
+
+
+def folded(text: str) -> str:
+    """The text in compatibility form, case folded, with single spaces."""
+    if text.isascii():
+        return " ".join(text.casefold().split())
+    once = unicodedata.normalize("NFKC", text).casefold()
+    return _SPACES.sub(" ", unicodedata.normalize("NFKC", once)).strip()
+
+
+def words_only(text: str) -> str:
+    """The folded text without punctuation; signs that tell names apart (`C++`, `C#`) are kept."""
+    plain = _SILENT.sub("", folded(text))
+    plain = _INITIALS.sub(lambda match: match[0].replace(".", ""), plain)
+    kept = "".join(c if _is_letter(c) else " " for c in plain)
+    return _SPACES.sub(" ", kept).strip() or folded(text)
+
+
+@lru_cache(maxsize=4096)
+def company_name(text: str) -> str:
+    """The name without its legal form, however many there are: `ACME Corp, Inc.` is `acme`."""
+    words = words_only(text).split()
+    while len(words) > 1 and words[-1] in _COMPANY_FORMS:
+        words.pop()
+    return " ".join(words)
+
+
+def person_name(text: str) -> str:
+    """The name without titles, first name first: `Dr. Lovelace, Ada` is `ada lovelace`."""
+    parts = [part.strip() for part in folded(text).split(",")]
+    turned = len(parts) == _TURNED and all(parts) and parts[1].strip(". ") not in _AFTER
+    words = words_only(f"{parts[1]} {parts[0]}" if turned else text).split()
+    while len(words) > 1 and words[0] in _TITLES:
+        words.pop(0)
+    while len(words) > 1 and words[-1] in _DEGREES:
+        words.pop()
+    return " ".join(words)
+
+
+def email_address(text: str) -> str | None:
+    """The address that the text is or holds alone, folded; None if it is none."""
+    found = _EMAIL.findall(folded(text).removeprefix("mailto:"))
+    return found[0].rstrip(".") if len(found) == 1 else None
+
+
+def phone_number(text: str) -> str | None:
+    """The digits, after a `+` where the country is said; without an extension."""
+    plain = _TRUNK.sub("", _EXTENSION.sub("", folded(text).removeprefix("tel:"))).strip()
+    if _PHONE.fullmatch(plain) is None:
+        return None
+    digits = "".join(c for c in plain if c.isdigit())
+    if plain.startswith("00"):
+        plain, digits = "+", digits[2:]
+    low, high = _PHONE_DIGITS
+    if not low <= len(digits) <= high:
+        return None
+    return f"+{digits}" if plain.startswith("+") else digits
+
+
+def web_domain(text: str) -> str | None:
+    """The host of an address, without `www.`."""
+    match = _ADDRESS.fullmatch(folded(text))
+    if match is None:
+        return None
+    host = match[1].removeprefix("www.").rstrip(".")
+    return host if "." in host else None
+
+
+def amount(value: Any) -> str | None:
+    """The number without trailing zeros: `1500.50` and `1500.5` are one."""
+    if isinstance(value, bool) or not isinstance(value, int | float | str | Decimal):
+        return None
+    try:
+        number = Decimal(str(value))
+    except InvalidOperation:
+        return None
+    if not number.is_finite():
+        return None
+    plain = format(number, "f")
+    return (plain.rstrip("0").rstrip(".") if "." in plain else plain) or "0"
+
+
+def plain_text(value: Any) -> str | None:
+    """The folded text of a text or number; None for what is neither, or empty."""
+    if isinstance(value, bool) or not isinstance(value, int | float | str):
+        return None
+    return folded(str(value)) or None
+
+
+def _is_letter(character: str) -> bool:
+    return character.isalnum() or character in "+#&" or unicodedata.category(character)[0] == "M"

@@ -1,0 +1,59 @@
+"""The sixteen types of entity that come with Canonry, and how a type's name is read."""
+
+import re
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import Final
+
+from canonry.domain.normal_forms import folded
+from canonry.domain.schemas import EntitySchema
+from canonry.domain.vocabularies.truth_types.code import (
+    AGENT_DECISION,
+    AGENT_SESSION,
+    ARCHITECTURAL_DECISION,
+    CODEBASE_ENTITY,
+    FEATURE_UNIT,
+    RELEASE,
+    VALIDATION_RESULT,
+)
+from canonry.domain.vocabularies.truth_types.finance import (
+    CONTRACT,
+    INVOICE,
+    RECEIPT,
+    TRANSACTION,
+)
+from canonry.domain.vocabularies.truth_types.people import COMPANY, CONTACT, PERSON
+from canonry.domain.vocabularies.truth_types.work import NOTE, TASK
+
+TRUTH_TYPES: Final[Mapping[str, EntitySchema]] = {
+    schema.entity_type: schema
+    for schema in (
+        INVOICE,
+        TRANSACTION,
+        RECEIPT,
+        CONTRACT,
+        NOTE,
+        PERSON,
+        COMPANY,
+        CONTACT,
+        TASK,
+        FEATURE_UNIT,
+        RELEASE,
+        AGENT_DECISION,
+        AGENT_SESSION,
+        VALIDATION_RESULT,
+        CODEBASE_ENTITY,
+        ARCHITECTURAL_DECISION,
+    )
+}
+_ALIASES: Final = {
+    alias: schema.entity_type for schema in TRUTH_TYPES.values() for alias in schema.type_aliases
+}
+_BETWEEN: Final = re.compile(r"[\s\-]+")
+
+
+@lru_cache(maxsize=1024)
+def type_named(name: str) -> str:
+    """The type that is meant: `Bill` is an invoice; a name that nobody knows is a type itself."""
+    plain = _BETWEEN.sub("_", folded(name))
+    return _ALIASES.get(plain, plain)

@@ -1,0 +1,43 @@
+"""The truth toolset: the Neotoma contract's actions, and the extensions that they need.
+
+Only its face is loaded with the package; the tools are imported when somebody asks for them.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Final
+
+from canonry.gateway.face import Face
+
+if TYPE_CHECKING:
+    from canonry.toolsets.truth.toolset import EXACT, TRUTH
+
+__all__ = ["EXACT", "FACE", "TRUTH"]
+
+FACE: Final = Face(
+    name="truth",
+    purpose="One current truth for each entity, from documents and records, with its sources",
+    server_name="neotoma",
+    contract_version="1.0.0",
+    instructions=(
+        "Store what you read or hear with ingest: a file as file_content with mime_type, or "
+        "records as entities, each with entity_type and its fields as they were said. Records of "
+        "one entity come together by its identifiers (a number, an e-mail, a tax id), never by a "
+        "guess; possible_duplicates names near misses, and merge_entities joins them if they are "
+        "one. Read with get_entity_snapshot, retrieve_entities or get_entity_by_identifier; at "
+        "gives an earlier state. Every field leads to its source with get_field_provenance. "
+        "If a field is wrong, correct it: a correction wins over every source. Nothing is ever "
+        "overwritten. Errors are {error: {code, message, details, trace_id}}."
+    ),
+)
+
+
+def __getattr__(name: str) -> object:
+    """The tools, which take longer to import than a client should wait for a greeting.
+
+    Raises:
+        AttributeError: there is no such name.
+    """
+    if name in {"EXACT", "TRUTH"}:
+        return getattr(import_module(f"{__name__}.toolset"), name)
+    message = f"module {__name__!r} has no attribute {name!r}"
+    raise AttributeError(message)

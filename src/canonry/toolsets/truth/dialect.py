@@ -1,0 +1,88 @@
+"""The truth dialect: every error as the contract's envelope, by code, class and kind of call."""
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from canonry.domain.errors import (
+    CanonryError,
+    Conflict,
+    InvalidInput,
+    NotAllowed,
+    NotFound,
+    NotSupported,
+    Unavailable,
+)
+from canonry.gateway.replies import INTERNAL_ERROR, INVALID_PARAMS
+from canonry.gateway.tool import ErrorBody
+from canonry.toolsets.truth.contract import entries, http_status_of
+from canonry.usecases.caller import Caller
+
+_CLASSES: Final[tuple[tuple[type[CanonryError], str], ...]] = (
+    (NotAllowed, "UNAUTHORIZED"),
+    (NotFound, "ENTITY_NOT_FOUND"),
+    (InvalidInput, "VALIDATION_ERROR"),
+    (Conflict, "VALIDATION_ERROR"),
+    (NotSupported, "VALIDATION_ERROR"),
+    (Unavailable, "SERVICE_UNAVAILABLE"),
+)
+CODES: Final[Mapping[str, str]] = {
+    "source.unknown": "SOURCE_NOT_FOUND",
+    "file.unknown": "FILE_NOT_FOUND",
+    "field.unknown": "FIELD_NOT_FOUND",
+    "relationship.unknown": "RELATIONSHIP_NOT_FOUND",
+    "file.too-large": "FILE_TOO_LARGE",
+    "document.too-large": "FILE_TOO_LARGE",
+    "file.unsupported": "UNSUPPORTED_FILE_TYPE",
+    "document.unsupported": "UNSUPPORTED_FILE_TYPE",
+    "relationship.type-unknown": "INVALID_RELATIONSHIP_TYPE",
+    "relationship.cycle": "CYCLE_DETECTED",
+    "entity.already-merged": "ENTITY_ALREADY_MERGED",
+    "entity.not-merged": "ENTITY_NOT_MERGED",
+    "limits.rate": "RATE_LIMIT_EXCEEDED",
+    "interpretation.quota": "QUOTA_EXCEEDED",
+    "interpretation.failed": "ANALYSIS_FAILED",
+    "file.upload-failed": "UPLOAD_FAILED",
+    "file.signing-failed": "SIGNING_FAILED",
+    "erasure.failed": "DB_DELETE_FAILED",
+}
+"""Codes of ours that have a code of the contract to themselves."""
+
+_STORE: Final = ("ledger.", "blobs.", "state.", "text.", "canon.contended")
+_UPDATES: Final = frozenset({"merge_entities", "unmerge_entities"})
+_NUMBERS: Final = {400: INVALID_PARAMS, 403: -32001, 404: -32002, 429: -32005, 503: -32005}
+
+
+def dialect(
+    error: CanonryError, *, tool: str, caller: Caller | None, trace_id: str = ""
+) -> ErrorBody:
+    """The envelope, with our own stable code as the reason and the HTTP status beside it."""
+    del caller  # whoever called, an error says the same
+    code = code_of(error, tool)
+    status = http_status_of()[code]
+    details = {**error.details, "reason": error.code, "retryable": error.retryable}
+    if "retry_after" in details:
+        details["retry_after_seconds"] = details.pop("retry_after")
+    said: dict[str, Any] = {
+        "code": code,
+        "message": error.message,
+        "details": details,
+        "trace_id": trace_id,
+        "http_status": status,
+    }
+    number = _NUMBERS.get(status, INTERNAL_ERROR)
+    return ErrorBody(code=number, message=error.message, data=said, wire={"error": said})
+
+
+def code_of(error: CanonryError, tool: str) -> str:
+    """The contract's code for an error of ours that a tool ended with."""
+    if error.code in CODES:
+        return CODES[error.code]
+    if isinstance(error, Unavailable) and error.code.startswith(_STORE):
+        if tool in _UPDATES:
+            return "DB_UPDATE_FAILED"
+        entry = entries().get(tool)
+        return "DB_INSERT_FAILED" if entry and not entry["read_only"] else "DB_QUERY_FAILED"
+    for kind, code in _CLASSES:
+        if isinstance(error, kind):
+            return code
+    return "INTERNAL_ERROR"

@@ -1,0 +1,203 @@
+"""Ingestion tools: files and records come in, are interpreted, and interpreted again."""
+
+import json
+from collections.abc import Mapping
+from typing import Any, Final
+
+from canonry.domain.accounts import alias_of
+from canonry.domain.entities import Entity
+from canonry.domain.errors import InvalidInput
+from canonry.domain.time import render_instant
+from canonry.gateway.tool import Arguments, Reply, Tool
+from canonry.toolsets.truth.arguments import (
+    moment_of,
+    optional_text,
+    source_of,
+    text_of,
+    whole_of,
+)
+from canonry.toolsets.truth.contract import truth_tool
+from canonry.toolsets.truth.present import (
+    Json,
+    present_duplicate,
+    present_run,
+    present_warnings,
+)
+from canonry.toolsets.truth.snapshots import fields_of
+from canonry.usecases.account import account_of, require_account, require_readable
+from canonry.usecases.caller import Caller
+from canonry.usecases.canon import Canon
+from canonry.usecases.ingest_file import (
+    FileIngested,
+    attach_file,
+    entities_of,
+    ingest_file,
+    ingest_properties,
+    reinterpret_source,
+)
+from canonry.usecases.ingest_records import GivenRecords, ingest_records
+from canonry.usecases.sign_url import sign_url
+from canonry.usecases.store_file import given_file, read_local
+from canonry.usecases.tell_source import Told
+
+_SHOWN_MAX: Final = 100
+_PATH_MAX: Final = 4_096
+
+
+async def _ingest(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
+    as_file = arguments.get("file_content") is not None
+    if as_file == (arguments.get("entities") is not None):
+        message = "give either file_content with mime_type, or entities"
+        raise InvalidInput("ingest.form", message, path="/entities")
+    return await (_file if as_file else _records)(canon, caller, arguments)
+
+
+async def _records(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
+    origin: Mapping[str, Any] = arguments.get("provenance") or {}
+    seen = moment_of(origin, "extracted_at")
+    given = GivenRecords(
+        entities=arguments["entities"],
+        priority=int(arguments.get("source_priority", 100)),
+        observed_at=seen,
+        provenance=origin,
+    )
+    told = await ingest_records(canon, caller, arguments["user_id"], given)
+    return {
+        "source_id": told.source.id,
+        "content_hash": told.source.content_hash,
+        "deduplicated": told.again,
+        "interpretation": present_run(told.run),
+        **_told(told),
+    }
+
+
+async def _file(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
+    account = require_account(caller, arguments["user_id"])
+    if arguments.get("mime_type") is None:
+        message = "say of which type the file is"
+        raise InvalidInput("file.mime-type", message, path="/mime_type")
+    given = given_file(
+        arguments["file_content"],
+        text_of(arguments, "mime_type"),
+        optional_text(arguments, "original_filename", _PATH_MAX),
+    )
+    done = await ingest_file(
+        canon,
+        caller,
+        account,
+        given,
+        interpret=bool(arguments["interpret"]),
+        config=arguments.get("interpretation_config"),
+    )
+    return {
+        "source_id": done.source.id,
+        "content_hash": done.source.content_hash,
+        "file_size": done.source.size,
+        "deduplicated": done.deduplicated,
+        "interpretation": None if done.run is None else present_run(done.run),
+        **({} if done.told is None else _told(done.told)),
+    }
+
+
+def _told(told: Told) -> Json:
+    """What became of the records: the first hundred of them, and all that should be known."""
+    recorded = told.recorded
+    return {
+        "entities": [
+            {
+                "entity_id": each.entity_id,
+                "entity_type": each.entity_type,
+                "canonical_name": each.name,
+                "identity_rule": each.rule,
+                "created": each.created,
+                "entity_alias": alias_of(each.entity_id),
+                **({} if each.observation_id is None else {"observation_id": each.observation_id}),
+            }
+            for each in recorded.records[:_SHOWN_MAX]
+        ],
+        "entities_total": len(recorded.records),
+        "warnings": present_warnings(told.warnings[:_SHOWN_MAX]),
+        "possible_duplicates": [present_duplicate(d) for d in recorded.duplicates[:_SHOWN_MAX]],
+        "observations_added": recorded.observations,
+    }
+
+
+async def _upload(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
+    account = account_of(caller)
+    given = await read_local(canon, text_of(arguments, "file_path", _PATH_MAX))
+    bucket = text_of(arguments, "bucket")
+    properties = _properties(arguments)
+    if properties is None:
+        done = await ingest_file(canon, caller, account, given, bucket=bucket)
+    else:
+        done = await ingest_properties(canon, caller, account, given, properties, bucket=bucket)
+    if arguments.get("source_material_id") is not None and done.stored is not None:
+        other = source_of(arguments, "source_material_id")
+        await attach_file(canon, caller, account, other, done.stored)
+    reply: Json = {
+        "source_id": done.source.id,
+        "file_url": done.source.files[0] if done.source.files else "",
+        "file_size": done.source.size,
+        "content_type": done.source.mime_type,
+        "deduplicated": done.deduplicated,
+        "content_hash": done.source.content_hash,
+        "interpretation": None if done.run is None else present_run(done.run),
+        "warnings": [] if done.told is None else present_warnings(done.told.warnings),
+    }
+    return reply | await _snapshots(canon, caller, done)
+
+
+async def _snapshots(canon: Canon, caller: Caller, done: FileIngested) -> Json:
+    if done.run is None:
+        return {}
+    ids = await entities_of(canon, account_of(caller), done)
+    entities = await require_readable(canon, caller, Entity, ids[:_SHOWN_MAX])
+    fields = await fields_of(canon, caller, entities)
+    distinct = {each.id: each for each in entities}
+    shown = [
+        {"entity_id": e.id, "entity_type": e.entity_type, "snapshot": fields[e.id]}
+        for e in distinct.values()
+    ]
+    return {"entity_snapshots": shown}
+
+
+def _properties(arguments: Arguments) -> Mapping[str, Any] | None:
+    said = arguments.get("properties")
+    if said is None:
+        return None
+    try:
+        value = json.loads(said)
+    except ValueError:
+        value = None
+    if not isinstance(value, dict):
+        message = "properties is a JSON object, written as text"
+        raise InvalidInput("upload.properties", message, path="/properties")
+    return value
+
+
+async def _reinterpret(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
+    account = account_of(caller)
+    config = arguments["interpretation_config"]
+    done = await reinterpret_source(canon, caller, account, source_of(arguments), config)
+    run = {} if done.run is None else present_run(done.run)
+    return {
+        **run,
+        "source_id": done.source.id,
+        "deduplicated": done.told is None,
+        "warnings": [] if done.told is None else present_warnings(done.told.warnings[:_SHOWN_MAX]),
+    }
+
+
+async def _url(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
+    path = text_of(arguments, "file_path", _PATH_MAX)
+    seconds = whole_of(arguments, "expires_in")
+    signed = await sign_url(canon, account_of(caller).user_id, path, seconds)
+    return {"signed_url": signed.url, "expires_at": render_instant(signed.expires_at)}
+
+
+TOOLS: Final[tuple[Tool, ...]] = (
+    truth_tool("ingest", _ingest),
+    truth_tool("upload_file", _upload),
+    truth_tool("get_file_url", _url),
+    truth_tool("reinterpret", _reinterpret),
+)

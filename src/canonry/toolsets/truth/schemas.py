@@ -1,0 +1,86 @@
+"""Schema tools: the types that there are, their versions, and how a new one is registered."""
+
+from typing import Any, Final
+
+from canonry.domain.schemas import FieldSpec, FieldType
+from canonry.gateway.tool import Arguments, Reply, Tool
+from canonry.toolsets.truth.arguments import optional_text, text_of
+from canonry.toolsets.truth.contract import truth_tool
+from canonry.toolsets.truth.present import present_schema
+from canonry.usecases.caller import Caller
+from canonry.usecases.canon import Canon
+from canonry.usecases.register_schema import (
+    NewSchema,
+    count_types,
+    list_schemas,
+    register_schema,
+)
+
+
+async def _types(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
+    del arguments  # there are none
+    counts = await count_types(canon, caller)
+    found: dict[str, Any] = {
+        schema.entity_type: {
+            "entity_type": schema.entity_type,
+            "schema_version": schema.version,
+            "label": schema.label,
+            "fields": [
+                {"name": spec.name, "type": spec.type.value, "required": spec.required}
+                for spec in schema.fields
+            ],
+            "entity_count": counts.get(schema.entity_type, 0),
+        }
+        for schema in await list_schemas(canon, caller, None)
+    }
+    for entity_type, count in counts.items():
+        if entity_type not in found:  # a type of another vocabulary
+            found[entity_type] = {
+                "entity_type": entity_type,
+                "schema_version": "none",
+                "label": entity_type.replace("_", " ").capitalize(),
+                "fields": [],
+                "entity_count": count,
+            }
+    return {"entity_types": [found[name] for name in sorted(found)], "total": len(found)}
+
+
+async def _register(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
+    new = NewSchema(
+        entity_type=text_of(arguments, "entity_type"),
+        fields=[
+            FieldSpec(
+                name=name,
+                type=FieldType(said["type"]),
+                required=bool(said.get("required", False)),
+                aliases=tuple(said.get("aliases") or ()),
+                policy=said.get("merge_policy") or "last_write",
+                event_type=said.get("event_type"),
+            )
+            for name, said in arguments["fields"].items()
+        ],
+        identity=arguments.get("identity") or (),
+        label=optional_text(arguments, "label"),
+    )
+    schema, registered = await register_schema(canon, caller, arguments["user_id"], new)
+    shown = present_schema(schema)
+    if registered:
+        shown["registered_at"] = None
+    return {
+        "entity_type": schema.entity_type,
+        "schema_version": schema.version,
+        "registered": registered,
+        "schema": shown,
+    }
+
+
+async def _list(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
+    found = await list_schemas(canon, caller, optional_text(arguments, "entity_type"))
+    return {"schemas": [present_schema(each) for each in found], "total": len(found)}
+
+
+TOOLS: Final[tuple[Tool, ...]] = (
+    truth_tool("list_entity_types", _types),
+    truth_tool("register_entity_schema", _register),
+    truth_tool("list_entity_schemas", _list),
+)

@@ -1,0 +1,39 @@
+"""The timeline tool: what happens at the dates that records say."""
+
+from typing import Final
+
+from canonry.domain.errors import InvalidInput
+from canonry.gateway.tool import Arguments, Reply, Tool
+from canonry.toolsets.truth.arguments import moment_of, optional_text, source_of, whole_of
+from canonry.toolsets.truth.contract import truth_tool
+from canonry.toolsets.truth.present import present_event
+from canonry.usecases.caller import Caller
+from canonry.usecases.canon import Canon
+from canonry.usecases.list_records import TimelinePart, current_events, list_timeline, survivors_of
+
+
+async def _list(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
+    start = moment_of(arguments, "after_date")
+    end = moment_of(arguments, "before_date", end_of_day=True)
+    if start is not None and end is not None and start > end:
+        message = "after_date lies behind before_date; both bounds are inclusive"
+        raise InvalidInput("time.order", message, path="/after_date")
+    part = TimelinePart(
+        event_type=optional_text(arguments, "event_type"),
+        source_id=None if arguments.get("source_id") is None else source_of(arguments),
+        start=start,
+        end=end,
+        superseded=bool(arguments["include_superseded"]),
+        limit=whole_of(arguments, "limit"),
+        offset=whole_of(arguments, "offset"),
+    )
+    page = await list_timeline(canon, caller, part)
+    entities = await survivors_of(canon, caller, page.items)
+    if not part.superseded:
+        return {"events": [present_event(e, entities) for e in page.items], "total": page.total}
+    current = current_events(entities)
+    events = [present_event(e, entities, superseded=e.id not in current) for e in page.items]
+    return {"events": events, "total": page.total}
+
+
+TOOLS: Final[tuple[Tool, ...]] = (truth_tool("list_timeline_events", _list),)

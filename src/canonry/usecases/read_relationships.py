@@ -1,0 +1,97 @@
+"""Read relationships: those of an entity, newest first, or one by its type and ends."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from canonry.domain.accounts import relation_id_of
+from canonry.domain.entities import Entity
+from canonry.domain.errors import InvalidInput, NotFound
+from canonry.domain.relations import Relation
+from canonry.domain.revising import revised
+from canonry.domain.vocabularies.truth_relations import TruthRelation
+from canonry.ports.views.queries import RelationQuery
+from canonry.usecases.account import account_of, readable, require_readable
+from canonry.usecases.caller import Caller
+from canonry.usecases.canon import Canon
+from canonry.usecases.involved import family_of
+from canonry.usecases.traverse_related import DIRECTIONS
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RelationshipQuery:
+    """Which of an entity's relationships, and which part of the list."""
+
+    entity_id: str
+    direction: str = "both"
+    rel_type: str | None = None
+    limit: int = 100
+    offset: int = 0
+
+
+async def list_relationships(
+    canon: Canon, caller: Caller, query: RelationshipQuery
+) -> tuple[Sequence[Relation], int]:
+    """The relationships with survivors at their ends, and how many there are.
+
+    Raises:
+        NotFound: `entity.unknown`.
+    """
+    (entity,) = await require_readable(canon, caller, Entity, (query.entity_id,))
+    page = await canon.state.relations(
+        RelationQuery(
+            spaces=frozenset((entity.space,)),
+            entities=family_of(entity),
+            rel_type=query.rel_type,
+            direction=DIRECTIONS[query.direction],
+            current=True,
+            newest_first=True,
+            limit=query.limit,
+            offset=query.offset,
+        )
+    )
+    return await with_survivors(canon, caller, page.items), page.total
+
+
+async def read_relationship(
+    canon: Canon, caller: Caller, rel_type: str, from_id: str, to_id: str
+) -> Relation:
+    """The relationship of a type between two entities, whichever of their names it was made under.
+
+    Raises:
+        InvalidInput: `relationship.type-unknown`.
+        NotFound: `entity.unknown` or `relationship.unknown`.
+    """
+    if rel_type not in list(TruthRelation):
+        message = f"relationship_type is one of {', '.join(TruthRelation)}"
+        raise InvalidInput("relationship.type-unknown", message, path="/relationship_type")
+    from_, to = await require_readable(canon, caller, Entity, (from_id, to_id))
+    user_id = account_of(caller).user_id
+    ids = [
+        relation_id_of(user_id, rel_type, one, other)
+        for one in (from_.id, *from_.members)
+        for other in (to.id, *to.members)
+    ]
+    found = await canon.state.things(ids)
+    standing = [r for i in ids if isinstance(r := found.get(i), Relation) and r.current]
+    if not standing:
+        message = "no relationship of this type stands between the two"
+        raise NotFound("relationship.unknown", message, kind="relationship")
+    return revised(standing[0], from_id=from_.id, to_id=to.id)
+
+
+async def with_survivors(
+    canon: Canon, caller: Caller, relations: Iterable[Relation]
+) -> Sequence[Relation]:
+    """The relations with every merged entity at their ends replaced by the one that it became."""
+    edges = tuple(relations)
+    ends = {end for edge in edges for end in (edge.from_id, edge.to_id)}
+    found = await readable(canon, caller, ends)
+    moved = {i: e.merged_into for i, e in found.items() if isinstance(e, Entity) and e.merged_into}
+    return tuple(
+        revised(
+            edge,
+            from_id=moved.get(edge.from_id, edge.from_id),
+            to_id=moved.get(edge.to_id, edge.to_id),
+        )
+        for edge in edges
+    )

@@ -1,0 +1,41 @@
+"""Said before: what sources said last of fields that have been corrected since.
+
+A snapshot keeps nothing beside a correction, so that it has to be looked up.
+"""
+
+from collections.abc import Iterable
+from typing import Any, TypeAlias
+
+from canonry.domain.entities import Entity
+from canonry.domain.time import Instant
+from canonry.domain.vocabularies.narrative_fields import PROPERTY_PREFIX
+from canonry.domain.winners import LAST
+from canonry.ports.views.pages import PAGE_MAX
+from canonry.usecases.canon import Canon
+from canonry.usecases.involved import family_of
+
+LastSaid: TypeAlias = dict[tuple[str, str], tuple[Any, Instant]]
+"""(entity, field) -> the value that a source said last, and when that was seen."""
+
+
+async def said_beside_corrections(canon: Canon, entities: Iterable[Entity]) -> LastSaid:
+    """What sources said last of each corrected field of these entities."""
+    found: LastSaid = {}
+    for entity in {each.id: each for each in entities}.values():
+        corrected = {
+            name
+            for name, elements in entity.snapshot.items()
+            if name.startswith(PROPERTY_PREFIX) and elements[LAST].corrected
+        }
+        offset, total = 0, 1 if corrected else 0
+        while corrected and offset < total:
+            page = await canon.state.observations_newest(
+                sorted(family_of(entity)), limit=PAGE_MAX, offset=offset
+            )
+            for seen in page.items:
+                for name in corrected & seen.fields.keys() if not seen.correction else ():
+                    said = seen.fields[name], seen.seen_at
+                    found[entity.id, name.removeprefix(PROPERTY_PREFIX)] = said
+                    corrected = corrected - {name}
+            offset, total = offset + PAGE_MAX, page.total
+    return found

@@ -1,0 +1,78 @@
+"""Similar entities: what a user's canon has already of those that records may be about."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from canonry.domain.assertions import Assertion, identifiers_in
+from canonry.domain.entities import Entity
+from canonry.domain.identity_keys import CONTENT
+from canonry.domain.schemas import EntitySchema
+from canonry.ports.views.queries import IdentifierQuery
+from canonry.usecases.account import Account
+from canonry.usecases.canon import Canon
+
+_FOUND_MAX: Final = 20
+"""So many entities that bear one identifier are compared."""
+
+
+@dataclass(slots=True, kw_only=True)
+class Similar:
+    """`by_id` leads from each id asked for to the survivor; `by_identifier` share an identifier."""
+
+    asked: frozenset[str]
+    by_id: Mapping[str, Entity]
+    by_identifier: Sequence[Entity] = ()
+    schema_of: Mapping[str, EntitySchema] = field(default_factory=dict)
+
+
+async def find_similar(canon: Canon, account: Account, said: Sequence[Assertion]) -> Similar:
+    """Everything that an assertion's keys lead to, in a few reads."""
+    ids = {each for assertion in said for each in assertion.ids}
+    asked = frozenset(ids | {a.apart_id for a in said if a.apart_id is not None})
+    by_id = await _survivors(canon, account, asked)
+    unknown = [a for a in said if a.ids[0] not in by_id and a.identities[0].rule != CONTENT]
+    return Similar(
+        asked=asked,
+        by_id=by_id,
+        by_identifier=await _identified(canon, account, unknown),
+        schema_of={a.schema.entity_type: a.schema for a in said},
+    )
+
+
+async def _survivors(canon: Canon, account: Account, ids: Iterable[str]) -> Mapping[str, Entity]:
+    found = await canon.state.things(ids)
+    entities = {
+        given: thing
+        for given, thing in found.items()
+        if isinstance(thing, Entity) and thing.space == account.space
+    }
+    moved = {e.merged_into for e in entities.values() if e.merged_into is not None}
+    roots = await canon.state.things(moved) if moved else {}
+    for given, entity in entities.items():
+        root = roots.get(entity.merged_into or "")
+        if isinstance(root, Entity):
+            entities[given] = root
+    return entities
+
+
+async def _identified(
+    canon: Canon, account: Account, said: Sequence[Assertion]
+) -> Sequence[Entity]:
+    """The entities that share an identifier with assertions of types that have several rules."""
+    wanted: dict[str, set[str]] = {}
+    for assertion in said:
+        if len(assertion.schema.identity) > 1:
+            texts = wanted.setdefault(assertion.schema.entity_type, set())
+            texts.update(text for each in assertion.identities for text in identifiers_in(each))
+    found: dict[str, Entity] = {}
+    for entity_type, texts in wanted.items():
+        query = IdentifierQuery(
+            spaces=frozenset((account.space,)),
+            keys=tuple(sorted(texts)),
+            entity_type=entity_type,
+            limit=_FOUND_MAX,
+        )
+        pages = await canon.state.entities_identified(query)
+        found |= {each.id: each for page in pages.values() for each in page.items}
+    return tuple(found.values())

@@ -1,0 +1,33 @@
+"""A store's own key: made once, for its owner only, and told when it is damaged."""
+
+import itertools
+import stat
+from pathlib import Path
+
+import pytest
+
+from canonry.adapters.folder import kept_key
+from canonry.domain.errors import Unavailable
+
+
+def test_a_key_is_made_once_and_is_its_owners_alone(tmp_path: Path) -> None:
+    numbers = itertools.count()
+    path = tmp_path / "new" / "files.key"
+
+    first = kept_key(path, lambda: bytes([next(numbers)]) * 32)
+    second = kept_key(path, lambda: bytes([next(numbers)]) * 32)
+
+    assert first == second == path.read_bytes()
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert [each.name for each in path.parent.iterdir()] == ["files.key"]
+
+
+def test_a_damaged_key_is_told_and_not_replaced(tmp_path: Path) -> None:
+    path = tmp_path / "files.key"
+    path.write_bytes(b"short")
+
+    with pytest.raises(Unavailable) as refused:
+        kept_key(path, lambda: b"k" * 32)
+
+    assert refused.value.code == "file.signing-failed"
+    assert path.read_bytes() == b"short"

@@ -1,0 +1,146 @@
+"""Files named by path: only what lies below an allowed folder, by no link and no other way."""
+
+import os
+import threading
+from pathlib import Path
+
+import pytest
+
+from canonry.adapters.folder import FolderLocalFiles
+from canonry.domain.errors import InvalidInput, NotFound
+
+pytestmark = pytest.mark.anyio
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    """An allowed folder, with a secret beside it and ways that would lead there."""
+    root = tmp_path / "allowed"
+    (root / "inner").mkdir(parents=True)
+    (root / "bill.txt").write_bytes(b"words")
+    (root / "inner" / "note.txt").write_bytes(b"more")
+    (tmp_path / "secret.txt").write_bytes(b"secret")
+    (tmp_path / "allowed-too").mkdir()
+    (tmp_path / "allowed-too" / "other.txt").write_bytes(b"secret")
+    (root / "link.txt").symlink_to(tmp_path / "secret.txt")
+    (root / "up").symlink_to(tmp_path)
+    (root / "again.txt").symlink_to(root / "bill.txt")
+    os.mkfifo(root / "pipe")
+    return root
+
+
+async def test_a_file_is_read_by_its_place_below_the_folder_or_its_whole_path(root: Path) -> None:
+    files = FolderLocalFiles([root])
+
+    assert await files.read("bill.txt", most=5) == await files.read(str(root / "bill.txt"), most=5)
+    inner = await files.read("inner/note.txt", most=5)
+    assert (inner.name, inner.data) == ("note.txt", b"more")
+
+
+async def test_a_folder_that_is_itself_a_link_may_be_allowed(root: Path, tmp_path: Path) -> None:
+    (tmp_path / "named").symlink_to(root)
+    files = FolderLocalFiles([tmp_path / "named"])
+
+    assert (await files.read("bill.txt", most=5)).data == b"words"
+    assert (await files.read(str(tmp_path / "named" / "bill.txt"), most=5)).data == b"words"
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "link.txt",
+        "again.txt",
+        "up/secret.txt",
+        "up/allowed/bill.txt",
+        "../secret.txt",
+        "inner/../../secret.txt",
+        "inner/../bill.txt",
+        "inner",
+        ".",
+        "pipe",
+        "bill.txt/x",
+        "missing.txt",
+        "missing/bill.txt",
+        "~/bill.txt",
+        "file:bill.txt",
+        "x" * 300,
+    ],
+)
+async def test_no_other_way_leads_to_a_file_and_all_are_told_alike(root: Path, path: str) -> None:
+    files = FolderLocalFiles([root])
+
+    with pytest.raises(NotFound) as refused:
+        await files.read(path, most=100)
+
+    assert refused.value.code == "file.unknown"
+    assert refused.value.details == {}
+    assert refused.value.message == "there is no such file below the allowed folders"
+
+
+async def test_whole_paths_outside_and_folders_not_allowed_are_told_alike(
+    root: Path, tmp_path: Path
+) -> None:
+    asked = [
+        (FolderLocalFiles([root]), str(tmp_path / "secret.txt")),
+        (FolderLocalFiles([root]), str(tmp_path / "allowed-too" / "other.txt")),
+        (FolderLocalFiles([root]), "/etc/passwd"),
+        (FolderLocalFiles([root]), str(tmp_path / "missing.txt")),
+        (FolderLocalFiles([]), str(root / "bill.txt")),
+        (FolderLocalFiles([tmp_path / "absent"]), "bill.txt"),
+    ]
+    told = set()
+    for files, path in asked:
+        with pytest.raises(NotFound) as refused:
+            await files.read(path, most=100)
+        told.add((refused.value.code, refused.value.message))
+
+    assert len(told) == 1
+
+
+@pytest.mark.parametrize("path", ["", "a\0b", "x" * 5_000])
+async def test_what_is_no_path_is_refused(root: Path, path: str) -> None:
+    with pytest.raises(InvalidInput) as refused:
+        await FolderLocalFiles([root]).read(path, most=100)
+
+    assert refused.value.code == "file.path"
+
+
+async def test_a_file_of_the_largest_size_passes_and_one_more_byte_does_not(root: Path) -> None:
+    files = FolderLocalFiles([root])
+
+    assert (await files.read("bill.txt", most=5)).data == b"words"
+    with pytest.raises(InvalidInput) as refused:
+        await files.read("bill.txt", most=4)
+    assert refused.value.code == "file.too-large"
+    assert refused.value.details == {"file_size_bytes": 5, "max_size_bytes": 4}
+
+
+async def test_a_link_that_takes_a_folders_place_meanwhile_leads_nowhere(
+    root: Path, tmp_path: Path
+) -> None:
+    """The folder is swapped for a link again and again while it is read."""
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "elsewhere" / "note.txt").write_bytes(b"secret")
+    stop = threading.Event()
+
+    def swap() -> None:
+        while not stop.is_set():
+            (root / "inner").rename(root / "kept")
+            (root / "inner").symlink_to(tmp_path / "elsewhere")
+            (root / "inner").unlink()
+            (root / "kept").rename(root / "inner")
+
+    swapping = threading.Thread(target=swap)
+    swapping.start()
+    seen = set()
+    try:
+        for _ in range(300):
+            try:
+                seen.add((await FolderLocalFiles([root]).read("inner/note.txt", most=99)).data)
+            except NotFound:
+                seen.add(b"")
+    finally:
+        stop.set()
+        swapping.join()
+
+    assert b"secret" not in seen

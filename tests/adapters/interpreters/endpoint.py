@@ -1,0 +1,54 @@
+"""A local endpoint for language models: a real HTTP server whose answers a test writes down."""
+
+import json
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+
+@dataclass
+class Said:
+    """What the server answers, after these statuses, and what it was asked with which headers."""
+
+    body: bytes = b"{}"
+    statuses: list[int] = field(default_factory=list)
+    asked: list[Mapping[str, Any]] = field(default_factory=list)
+    headers: list[Mapping[str, str]] = field(default_factory=list)
+    url: str = ""
+
+    def answers(self, value: Any) -> None:
+        """Answer with this value from now on."""
+        self.body = json.dumps(value).encode()
+
+
+@contextmanager
+def an_endpoint() -> Iterator[Said]:
+    """Serve on a free port of this machine."""
+    said = Said()
+
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def do_POST(self) -> None:
+            request = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+            said.asked.append({"path": self.path, **request})
+            said.headers.append({name.lower(): value for name, value in self.headers.items()})
+            self.send_response(said.statuses.pop(0) if said.statuses else 200)
+            self.send_header("Content-Length", str(len(said.body)))
+            self.send_header("Retry-After", "0")
+            self.end_headers()
+            self.wfile.write(said.body)
+
+        def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - its name
+            return
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        said.url = f"http://127.0.0.1:{server.server_address[1]}/v1/"
+        thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
+        thread.start()
+        yield said
+        server.shutdown()
+        thread.join()

@@ -1,0 +1,47 @@
+"""The interpreter of rules: deterministic, and its configuration says which rules it follows."""
+
+import pytest
+
+from canonry.adapters.interpreters.rules import RulesInterpreter
+from canonry.domain.errors import InvalidInput
+from canonry.domain.excerpts import Part
+from canonry.domain.extraction import RULES_VERSION
+from canonry.domain.files import FileType, Reading
+
+pytestmark = pytest.mark.anyio
+
+RULES = RulesInterpreter()
+
+
+async def test_the_same_reading_gives_the_same_interpretation() -> None:
+    text = "INVOICE\nInvoice Number: A-1\nDue Date: 2024-02-03\nAmount: $5.00\n"
+    reading = Reading(kind=FileType.PLAIN, parts=(Part(text=text),), differs=True)
+    configuration = RULES.configuration({})
+
+    first = await RULES.interpret(reading, configuration, ())
+    second = await RULES.interpret(reading, configuration, ())
+
+    assert first == second
+    assert [each.entity_type for each in first.entities] == ["invoice"]
+    assert first.warnings == ("the content is text/plain, not what was declared",)
+
+
+def test_a_configuration_names_the_rules_and_keeps_what_else_was_asked() -> None:
+    plain = RULES.configuration({})
+
+    assert plain == {
+        "provider": "rules",
+        "model_id": "rules",
+        "temperature": 0,
+        "prompt_hash": "",
+        "code_version": RULES_VERSION,
+    }
+    assert RULES.configuration({"provider": "rules", "temperature": 0, "model_id": None}) == plain
+    assert RULES.configuration({"code_version": "9"}) == {**plain, "asked": {"code_version": "9"}}
+
+
+def test_a_configuration_for_another_interpreter_is_refused() -> None:
+    with pytest.raises(InvalidInput) as refused:
+        RULES.configuration({"provider": "openai"})
+
+    assert refused.value.code == "interpretation.configuration"

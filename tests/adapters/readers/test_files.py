@@ -1,0 +1,211 @@
+"""Reading files of every kind: text, tables and records, as they stand in them."""
+
+import pytest
+
+from canonry.adapters.readers import LocalReader
+from canonry.domain.errors import InvalidInput
+from canonry.domain.files import FileHint, FileType, Reading, Record
+from canonry.ports.document_reader import DocumentLimits
+from tests.adapters.readers.office import a_letter, a_workbook
+from tests.adapters.readers.paper import a_pdf
+
+pytestmark = pytest.mark.anyio
+
+MESSAGE = b"""\
+From: "Ada L" <Ada@example.org>\r
+To: bob@example.org, "Eve" <eve@example.org>\r
+Subject: =?utf-8?q?Gr=C3=BC=C3=9Fe?=\r
+Date: Fri, 03 May 2024 10:00:00 +0200\r
+Message-ID: <1@example.org>\r
+MIME-Version: 1.0\r
+Content-Type: multipart/mixed; boundary=cut\r
+\r
+--cut\r
+Content-Type: text/plain; charset=iso-8859-1\r
+Content-Transfer-Encoding: quoted-printable\r
+\r
+sch=F6ne Gr=FC=DFe\r
+--cut\r
+Content-Type: application/pdf\r
+Content-Disposition: attachment; filename="bill.pdf"\r
+Content-Transfer-Encoding: base64\r
+\r
+JVBERi0=\r
+--cut--\r
+"""
+CARD = b"""\
+BEGIN:VCARD\r
+VERSION:3.0\r
+FN:Ada Lovelace\r
+N:Lovelace;Ada;;;\r
+ORG:Engines Ltd;Research\r
+EMAIL;TYPE=INTERNET:ada@example.org\r
+EMAIL:al@example.org\r
+TEL;TYPE=CELL:+44 20 7946 0000\r
+NOTE:a long \r
+ line\r
+END:VCARD\r
+"""
+CALENDAR = b"""\
+BEGIN:VCALENDAR\r
+VERSION:2.0\r
+PRODID:-//x\r
+BEGIN:VTIMEZONE\r
+TZID:Europe/Berlin\r
+BEGIN:STANDARD\r
+DTSTART:19701025T030000\r
+TZOFFSETFROM:+0200\r
+TZOFFSETTO:+0100\r
+END:STANDARD\r
+END:VTIMEZONE\r
+BEGIN:VEVENT\r
+UID:1\r
+SUMMARY:Kick-off\r
+DTSTART;TZID=Europe/Berlin:20250105T100000\r
+DTEND:20250105T110000Z\r
+ATTENDEE;CN=Bob:mailto:bob@example.org\r
+END:VEVENT\r
+BEGIN:VTODO\r
+UID:2\r
+SUMMARY:Report\r
+DUE;VALUE=DATE:20250110\r
+END:VTODO\r
+END:VCALENDAR\r
+"""
+PAGE = """\
+<!doctype html><html><head><title>A page</title><style>p {color: red}</style>
+<script>let hidden = "secret words"</script></head>
+<body><h1>Caf&eacute;</h1><p>One<br>two &amp; three</p>
+<table><tr><th>Item</th><th>Price</th></tr><tr><td>Tea</td><td>2</td></tr></table>
+<ul><li>first<li>second</ul></body></html>
+"""
+
+
+async def examined(data: bytes, mime_type: str = "", name: str = "") -> Reading:
+    return await LocalReader().examine(data, FileHint(mime_type=mime_type, name=name))
+
+
+async def test_a_page_gives_its_visible_text_and_its_tables() -> None:
+    reading = await examined(PAGE.encode())
+
+    assert reading.kind is FileType.HTML
+    assert [part.section for part in reading.parts] == [None, "Café"]
+    assert "One\ntwo & three" in reading.text
+    assert "- first\n- second" in reading.text
+    assert "secret" not in reading.text
+    assert "red" not in reading.text
+    assert [table.rows for table in reading.tables] == [(("Item", "Price"), ("Tea", "2"))]
+
+
+async def test_a_workbook_gives_each_sheet_with_typed_cells() -> None:
+    rows: list[list[str | float | None]] = [
+        ["Name", "Size"],
+        ["Ada", 1.5],
+        ["Bob", 2],
+        [None, None],
+    ]
+    reading = await examined(a_workbook({"People": rows, "Empty": []}))
+
+    (table,) = reading.tables
+    assert reading.kind is FileType.XLSX
+    assert table.name == "People"
+    assert table.rows == (("Name", "Size"), ("Ada", 1.5), ("Bob", 2))
+    assert "Ada | 1.5" in reading.text
+
+
+async def test_a_text_document_gives_paragraphs_and_tables() -> None:
+    reading = await examined(a_letter("Dear Ada", "a < b", table=[["Item", "Sum"], ["Tea", "2"]]))
+
+    assert reading.kind is FileType.DOCX
+    assert "Dear Ada\na < b" in reading.text
+    assert [table.rows for table in reading.tables] == [(("Item", "Sum"), ("Tea", "2"))]
+
+
+async def test_a_message_gives_its_head_its_text_and_what_is_attached() -> None:
+    reading = await examined(MESSAGE)
+
+    (record,) = reading.records
+    assert reading.kind is FileType.EML
+    assert reading.text == "schöne Grüße"
+    assert record == Record(
+        kind="message",
+        fields={
+            "subject": "Grüße",
+            "message_id": "1@example.org",
+            "sent_at": "2024-05-03T08:00:00Z",
+            "attachments": ["bill.pdf"],
+            "from": [{"name": "Ada L", "email": "ada@example.org"}],
+            "to": [
+                {"name": "", "email": "bob@example.org"},
+                {"name": "Eve", "email": "eve@example.org"},
+            ],
+        },
+    )
+
+
+async def test_a_card_gives_a_record_with_unfolded_lines() -> None:
+    (record,) = (await examined(CARD)).records
+
+    assert record.kind == "vcard"
+    assert record.fields["name"] == "Ada Lovelace"
+    assert record.fields["organization"] == "Engines Ltd; Research"
+    assert record.fields["email"] == ["ada@example.org", "al@example.org"]
+    assert record.fields["notes"] == "a long line"
+
+
+async def test_a_calendar_gives_events_and_tasks_with_instants() -> None:
+    event, task = (await examined(CALENDAR)).records
+
+    assert (event.kind, task.kind) == ("vevent", "vtodo")
+    assert event.fields["start"] == "2025-01-05T09:00:00Z"
+    assert event.fields["end"] == "2025-01-05T11:00:00Z"
+    assert event.fields["attendees"] == ["bob@example.org"]
+    assert task.fields["due_date"] == "2025-01-10"
+
+
+async def test_a_table_is_cut_by_the_mark_that_cuts_its_rows_alike() -> None:
+    reading = await examined(b'a;b;c\n1;"2;5";3\n\n4;;6\n', "text/csv")
+
+    (table,) = reading.tables
+    assert table.rows == (("a", "b", "c"), ("1", "2;5", "3"), ("4", None, "6"))
+
+
+async def test_a_table_in_another_charset_is_read_where_that_is_named() -> None:
+    data = "Name,Straße\nAda,Gäßchen 1\n".encode("windows-1252")
+
+    reading = await examined(data, "text/csv; charset=windows-1252")
+    with pytest.raises(InvalidInput) as refused:
+        await examined(data, "text/csv")
+
+    assert reading.tables[0].rows[1] == ("Ada", "Gäßchen 1")
+    assert refused.value.code == "document.encoding"
+
+
+async def test_json_gives_its_objects_and_keeps_numbers_exact() -> None:
+    many = await examined(b'[{"n": 12345678901234567890}, {"n": 1.10}, "no object"]')
+    wrapped = await examined(b'{"contacts": [{"name": "Ada"}], "total": 1}')
+    one = await examined(b'{"name": "Ada", "tags": ["a"]}')
+
+    assert [record.fields for record in many.records] == [{"n": 12345678901234567890}, {"n": 1.1}]
+    assert [(each.kind, each.fields) for each in wrapped.records] == [
+        ("object:contacts", {"name": "Ada"})
+    ]
+    assert [record.fields for record in one.records] == [{"name": "Ada", "tags": ["a"]}]
+
+
+async def test_content_that_is_not_what_was_declared_is_read_and_told() -> None:
+    reading = await examined(a_pdf("Words"), "text/plain", "words.txt")
+
+    assert reading.kind is FileType.PDF
+    assert reading.differs
+    assert not (await examined(b"Words", "text/plain")).differs
+
+
+async def test_a_file_of_the_largest_size_passes_and_one_more_byte_does_not() -> None:
+    reader = LocalReader(DocumentLimits(file_bytes=64))
+
+    assert (await reader.examine(b"x" * 64, FileHint())).text == "x" * 64
+    with pytest.raises(InvalidInput) as refused:
+        await reader.examine(b"x" * 65, FileHint())
+    assert refused.value.code == "document.too-large"
+    assert refused.value.details["limit"] == 64

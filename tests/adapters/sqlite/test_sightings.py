@@ -1,0 +1,64 @@
+"""What an entity was by an instant: leaving out what cannot count changes nothing."""
+
+from typing import Any
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from canonry.adapters.sqlite.packing import pack, unpack
+from canonry.adapters.sqlite.sightings import counting_among
+from canonry.domain.ids import EntityId, ObservationId, SpaceId
+from canonry.domain.merge import accumulate, join_all
+from canonry.domain.observations import Fragment, Observation
+from canonry.domain.provenance import Authority
+from canonry.domain.time import Instant
+from canonry.domain.vocabularies.narrative_fields import policy_of
+
+VALUES = st.one_of(st.integers(0, 3), st.lists(st.integers(0, 3), max_size=2), st.just("text"))
+FIELDS = st.dictionaries(
+    st.sampled_from(("name", "description", "properties.a", "properties.b")), VALUES, max_size=3
+)
+
+
+@st.composite
+def observed(draw: st.DrawFn, number: int) -> Observation:
+    fields: dict[str, Any] = draw(FIELDS)
+    for name in ("name", "description"):
+        if name in fields:
+            fields[name] = str(fields[name])
+    if draw(st.booleans()):
+        fields["state_tags"] = {"alive": draw(st.booleans())}
+    fragments = {"c": Fragment(value=number, reason="unknown_field")} if draw(st.booleans()) else {}
+    return Observation(
+        id=ObservationId(f"00000000-0000-4000-8000-{number:012}"),
+        space=SpaceId("00000000-0000-4000-8000-00000000000a"),
+        entity_id=EntityId("00000000-0000-4000-8000-00000000000b"),
+        fields=fields,
+        authority=Authority.SOURCE,
+        confidence=1.0,
+        evidence=(),
+        observed_at=Instant(draw(st.integers(0, 3))),
+        recorded_at=Instant(draw(st.integers(0, 3))),
+        correction=draw(st.booleans()),
+        priority=draw(st.sampled_from((0, 100))),
+        specificity=draw(st.sampled_from((0.5, 1.0))),
+        schema_version=draw(st.sampled_from((None, "1.0"))),
+        fragments=fragments,
+        position=draw(st.integers(1, 4)),
+    )
+
+
+@given(st.integers(0, 12).flatmap(lambda n: st.tuples(*(observed(i) for i in range(n)))))
+def test_the_observations_that_others_outdo_leave_no_trace(said: tuple[Observation, ...]) -> None:
+    rows = [(-o.seen_at, -o.position, pack(o.id), o.likeness) for o in said]
+    chosen = {unpack(each) for each in counting_among(rows)}
+
+    def folded(observations: Any) -> Any:
+        return join_all((accumulate(each, policy_of) for each in observations), policy_of)
+
+    assert folded(o for o in said if o.id in chosen) == folded(said)
+
+
+def test_of_many_that_are_alike_two_at_most_are_folded() -> None:
+    rows = [(-seen, seen, pack(f"00000000-0000-4000-8000-{seen:012}"), "x") for seen in range(50)]
+    assert len(counting_among(rows)) == 2

@@ -1,0 +1,73 @@
+"""Filing as the settings say: whose paths are read, which interpreters exist, which key signs."""
+
+from pathlib import Path
+
+import pytest
+
+from canonry.bootstrap.compose import compose_memory
+from canonry.bootstrap.filing import set_up
+from canonry.bootstrap.settings import Settings
+from canonry.domain.errors import NotFound
+from canonry.usecases.canon import Canon
+from canonry.usecases.interpret_source import plan_run
+from canonry.usecases.store_file import filing_of, read_local
+
+pytestmark = pytest.mark.anyio
+
+
+@pytest.fixture
+def working(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The working folder, and another one beside it, each with a file."""
+    for name in ("working", "other"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "bill.txt").write_text(name)
+    monkeypatch.chdir(tmp_path / "working")
+    return tmp_path
+
+
+def set_up_by(settings: Settings) -> Canon:
+    canon = compose_memory()
+    set_up(filing_of(canon), settings)
+    return canon
+
+
+async def read(canon: Canon, path: Path | str) -> bytes | None:
+    try:
+        return (await read_local(canon, str(path))).data
+    except NotFound:
+        return None
+
+
+async def test_a_local_caller_may_name_what_lies_in_the_working_folder(working: Path) -> None:
+    canon = set_up_by(Settings())
+
+    assert await read(canon, "bill.txt") == b"working"
+    assert await read(canon, working / "working" / "bill.txt") == b"working"
+    assert await read(canon, working / "other" / "bill.txt") is None
+
+
+async def test_over_http_no_path_is_read_unless_its_folder_is_named(working: Path) -> None:
+    closed = set_up_by(Settings(http="127.0.0.1:8000"))
+    roots = (str(working / "other"),)
+    named = set_up_by(Settings(http="127.0.0.1:8000", truth_upload_roots=roots))
+
+    assert await read(closed, working / "working" / "bill.txt") is None
+    assert await read(named, working / "other" / "bill.txt") == b"other"
+    assert await read(named, working / "working" / "bill.txt") is None
+
+
+@pytest.mark.parametrize("provider", ["rules", "openai", "anthropic"])
+def test_the_interpreter_of_the_settings_is_taken_and_rules_are_always_there(provider: str) -> None:
+    settings = Settings(
+        truth_interpreter=provider, truth_url="http://127.0.0.1:9/v1", truth_model="m-1"
+    )
+    canon = set_up_by(settings)
+
+    assert plan_run(canon).configuration["provider"] == provider
+    assert plan_run(canon, {"provider": "rules"}).configuration["provider"] == "rules"
+
+
+def test_servers_that_share_a_key_sign_alike(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CANONRY_FILES_KEY", "a key that several servers share")
+
+    assert filing_of(set_up_by(Settings())).secret == b"a key that several servers share"

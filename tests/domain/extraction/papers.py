@@ -1,0 +1,36 @@
+"""Papers: documents as a test of the rules wants them, and what the rules find in them."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from canonry.domain.excerpts import Part
+from canonry.domain.extraction.rules import interpret
+from canonry.domain.files import Cell, FileType, Reading, Record, Table
+from canonry.domain.interpretations import Found, Interpretation
+from canonry.domain.vocabularies.truth_types import TRUTH_TYPES
+
+SCHEMAS = tuple(TRUTH_TYPES.values())
+
+
+def interpreted(reading: Reading) -> Interpretation:
+    """What the rules say with the types that come with Canonry."""
+    return interpret(reading, SCHEMAS)
+
+
+def from_text(text: str, tables: Sequence[Sequence[Sequence[Cell]]] = ()) -> tuple[Found, ...]:
+    """What is found in a text with tables."""
+    kept = tuple(Table(rows=tuple(map(tuple, rows))) for rows in tables)
+    reading = Reading(kind=FileType.PLAIN, parts=(Part(text=text),), tables=kept)
+    return interpreted(reading).entities
+
+
+def from_rows(*rows: Sequence[Cell], name: str = "") -> tuple[Found, ...]:
+    """What is found in a table."""
+    table = Table(rows=tuple(map(tuple, rows)))
+    return interpreted(Reading(kind=FileType.CSV, name=name, tables=(table,))).entities
+
+
+def from_objects(*objects: dict[str, Any], name: str = "") -> tuple[Found, ...]:
+    """What is found in a list of objects."""
+    records = tuple(Record(kind="object", fields=each) for each in objects)
+    return interpreted(Reading(kind=FileType.JSON, name=name, records=records)).entities

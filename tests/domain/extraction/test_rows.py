@@ -1,0 +1,196 @@
+"""Rows, records, cards and messages: one entity each, typed by what their columns show."""
+
+from typing import Any
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from canonry.domain.excerpts import Part
+from canonry.domain.files import FileType, Reading, Record, Table
+from canonry.domain.interpretations import Unread
+from tests.domain.extraction.papers import from_objects, from_rows, interpreted
+
+
+def test_each_row_of_a_bank_is_a_transaction_even_if_two_are_alike() -> None:
+    found = from_rows(
+        ("Buchungstag", "Beg\xfcnstigter/Zahlungspflichtiger", "Betrag", "W\xe4hrung"),
+        ("03.05.2024", "Market", "-23,45", "EUR"),
+        ("03.05.2024", "Market", "-23,45", "EUR"),
+        ("31.05.2024", "Employer GmbH", "3.500,00", "EUR"),
+    )
+
+    assert [each.row for each in found] == [1, 2, 3]
+    assert {each.entity_type for each in found} == {"transaction"}
+    assert found[0].fields == {
+        "posting_date": "2024-05-03",
+        "merchant_name": "Market",
+        "amount": -23.45,
+        "currency": "EUR",
+    }
+    assert found[1].fields == {**found[0].fields, "occurrence": 2}
+    assert found[2].fields["amount"] == 3500.0
+
+
+def test_a_column_settles_what_one_of_its_cells_leaves_open() -> None:
+    found = from_rows(
+        ("Date", "Payee", "Paid Out", "Paid In"),
+        ("03/04/2024", "Market", "12.50", None),
+        ("25/04/2024", "Salary", None, "2,500.00"),
+    )
+
+    assert [each.fields["date"] for each in found] == ["2024-04-03", "2024-04-25"]
+    assert [each.fields["amount"] for each in found] == [-12.5, 2500.0]
+
+
+def test_a_cell_that_stays_unclear_is_kept_unread() -> None:
+    (found,) = from_rows(
+        ("Date", "Payee", "Amount", "Account"), ("03/04/2024", "Market", "1,250", "a-1")
+    )
+
+    assert found.unread == {
+        "date": Unread(value="03/04/2024", reason="day and month could be either way round"),
+        "amount": Unread(value="1,250", reason="the mark could divide thousands or decimals"),
+    }
+    assert found.fields == {"merchant_name": "Market", "account_id": "a-1"}
+
+
+def test_columns_without_a_name_of_their_own_are_told_by_their_place() -> None:
+    (found,) = from_rows(
+        ("Name", "Email", "Email", None), ("Ada", "a@x.org", "b@x.org", "blue", "tall")
+    )
+
+    assert found.fields == {
+        "name": "Ada",
+        "email": "a@x.org",
+        "column_3": "b@x.org",
+        "column_4": "blue",
+        "column_5": "tall",
+    }
+
+
+def test_a_header_names_the_currency_of_its_column() -> None:
+    (found,) = from_rows(
+        ("transaction_date", "posting_date", "amount_usd", "amount_original", "account_id"),
+        ("2024-12-20", "2024-12-21", "-1200.00", "-1100.00", "a-1"),
+    )
+
+    assert found.fields["amount"] == -1200.0
+    assert found.fields["currency"] == "USD"
+
+
+def test_headers_of_other_languages_are_fields_of_a_person() -> None:
+    (found,) = from_rows(
+        ("Vorname", "Nachname", "E-Mail", "Firma"),
+        ("Ada", "Lovelace", "ada@example.org", "Engines Ltd"),
+    )
+
+    assert found.entity_type == "person"
+    assert found.fields == {
+        "first_name": "Ada",
+        "last_name": "Lovelace",
+        "email": "ada@example.org",
+        "organization": "Engines Ltd",
+    }
+
+
+def test_records_that_fit_no_type_are_of_a_type_named_after_their_file() -> None:
+    found = from_objects(
+        {"text": "Good", "task_id": "t-1", "author_gid": "u-1"},
+        {"text": "Minimal"},
+        name="exported/task_comments-2024.json",
+    )
+
+    assert [each.entity_type for each in found] == ["task_comment", "task_comment"]
+    assert found[1].fields == {"text": "Minimal"}
+
+
+def test_a_record_that_names_its_type_is_of_it() -> None:
+    first, second = from_objects(
+        {"entity_type": "invoice", "Invoice No": "A-1", "total": 5},
+        {"entity_type": "wine", "Grape Variety": "Riesling"},
+    )
+
+    assert (first.entity_type, first.fields) == (
+        "invoice",
+        {"invoice_number": "A-1", "amount_due": 5},
+    )
+    assert (second.entity_type, second.fields) == ("wine", {"grape_variety": "Riesling"})
+
+
+def test_a_table_below_other_lines_is_found_by_its_header() -> None:
+    table = Table(
+        rows=(
+            ("Statement of May", None, None),
+            (None, None, None),
+            ("Name", "Email", "Phone"),
+            ("Ada", "ada@example.org", "+44 20 7946 0000"),
+        )
+    )
+    reading = Reading(kind=FileType.XLSX, name="contacts.xlsx", tables=(table,))
+    (found,) = interpreted(reading).entities
+
+    assert found.entity_type == "contact"
+    assert found.fields["email"] == "ada@example.org"
+
+
+def test_cards_and_calendar_entries_are_contacts_events_and_tasks() -> None:
+    card: dict[str, Any] = {"name": "Ada", "email": ["a@x.org", "b@x.org"], "uid": "1"}
+    event: dict[str, Any] = {"title": "Kick-off", "start": "2025-01-05T09:00:00Z", "uid": "2"}
+    task: dict[str, Any] = {"title": "Report", "due_date": "2025-01-10", "status": "NEEDS-ACTION"}
+    records = (
+        Record(kind="vcard", fields=card),
+        Record(kind="vevent", fields=event),
+        Record(kind="vtodo", fields=task),
+    )
+    found = interpreted(Reading(kind=FileType.VCF, records=records)).entities
+
+    assert [(each.entity_type, dict(each.fields)) for each in found] == [
+        (
+            "contact",
+            {"name": "Ada", "email": "a@x.org", "other_emails": ["b@x.org"], "external_id": "1"},
+        ),
+        (
+            "event",
+            {"title": "Kick-off", "start_date": "2025-01-05T09:00:00Z", "external_id": "2"},
+        ),
+        ("task", {"title": "Report", "due_date": "2025-01-10", "status": "pending"}),
+    ]
+
+
+def test_a_message_refers_to_those_in_its_head_and_to_the_invoice_that_it_is() -> None:
+    head = {
+        "subject": "Your invoice",
+        "from": [{"name": "Shop", "email": "shop@x.org"}],
+        "to": [{"name": "", "email": "ada@x.org"}],
+    }
+    text = "INVOICE\nInvoice No: A-1\nDue Date: 2024-02-03\nAmount Due: $5.00\n"
+    reading = Reading(
+        kind=FileType.EML,
+        parts=(Part(text=text),),
+        records=(Record(kind="message", fields=head),),
+    )
+    message, *others = interpreted(reading).entities
+
+    assert message.entity_type == "message"
+    assert message.refers_to == (1, 2, 3)
+    assert [each.entity_type for each in others] == ["contact", "contact", "invoice"]
+    assert others[2].fields["invoice_number"] == "A-1"
+
+
+CELLS = st.one_of(st.none(), st.integers(), st.text(max_size=12), st.floats(allow_nan=False))
+
+
+@given(st.lists(st.lists(CELLS, min_size=3, max_size=3), max_size=20))
+def test_no_row_is_lost_or_joined_with_another(rows: list[list[Any]]) -> None:
+    said = [row for row in rows if any(cell not in {None, ""} for cell in row)]
+
+    found = from_rows(("Name", "Email", "Phone"), *rows)
+
+    assert [each.row for each in found] == list(range(1, len(said) + 1))
+
+
+@given(st.lists(st.text(max_size=60), max_size=12))
+def test_the_rules_take_any_text_and_say_the_same_twice(lines: list[str]) -> None:
+    reading = Reading(kind=FileType.PLAIN, parts=(Part(text="\n".join(lines)),))
+
+    assert interpreted(reading) == interpreted(reading)

@@ -1,0 +1,140 @@
+"""Identity keys: equal for what is one, different for what is two, and never a guess."""
+
+import unicodedata
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from canonry.domain.derived_schemas import derive_schema
+from canonry.domain.identity_keys import CONTENT, Identity, identities_of, identity_of
+from canonry.domain.ids import SpaceId
+from canonry.domain.merge import CHOICES
+from canonry.domain.schemas import EntitySchema
+from canonry.domain.typed_records import RecordReader
+from canonry.domain.vocabularies.truth_types import TRUTH_TYPES, type_named
+from canonry.testing.things import ident
+
+SPACE = SpaceId(ident("account"))
+
+
+def identified(entity_type: str, /, **record: Any) -> Identity:
+    schema = TRUTH_TYPES[entity_type]
+    return identity_of(schema, RecordReader(schema=schema).read(record).everything)
+
+
+def custom(*records: Mapping[str, Any]) -> list[Identity]:
+    schema: EntitySchema = derive_schema(SPACE, "thing", records)
+    reader = RecordReader(schema=schema)
+    return [identity_of(schema, reader.read(record).everything) for record in records]
+
+
+def test_an_invoice_is_its_number() -> None:
+    one = identified("invoice", invoice_number="INV-9", vendor_name="Acme Corp", amount_due=1)
+    again = identified("invoice", number=" inv-9 ", vendor="ACME, Inc.", amount_due=2)
+    other = identified("invoice", invoice_number="INV-9", vendor_name="Umbrella")
+
+    assert one.key == again.key == other.key
+    assert one.full_key == again.full_key != other.full_key
+
+
+def test_two_invoices_of_one_customer_are_two() -> None:
+    first = identified("invoice", invoice_number="1", customer_name="Ada")
+    second = identified("invoice", invoice_number="2", customer_name="Ada")
+
+    assert first.key != second.key
+
+
+def test_a_person_is_an_address_before_a_number_before_a_name() -> None:
+    everything = {"name": "Dr. Ada Lovelace", "email": "ADA@x.org", "phone": "+1 555 0100"}
+    schema = TRUTH_TYPES["person"]
+
+    rules = [each.rule for each in identities_of(schema, everything)]
+
+    assert rules == ["email", "phone", "name"]
+    assert identified("person", name="Lovelace, Ada").key == "name:ada lovelace"
+    assert identified("person", first_name="Ada", last_name="Lovelace").rule == (
+        "first_name+last_name"
+    )
+
+
+def test_a_company_is_its_name_without_the_legal_form() -> None:
+    keys = {identified("company", name=name).key for name in ("Acme", "ACME Corp, Inc.", "acme co")}
+
+    assert len(keys) == 1
+    assert identified("company", name="Acme", website="https://www.acme.com/x").rule == "website"
+    assert identified("company", legal_name="Acme Ltd").key == next(iter(keys))
+
+
+def test_two_checks_of_one_target_are_two() -> None:
+    said = {"validation_type": "test", "target": "FU-061", "status": "passed"}
+    first = identified("validation_result", timestamp="2025-01-15T10:00:00Z", **said)
+    second = identified("validation_result", timestamp="2025-01-16T10:00:00Z", **said)
+    moved = identified("validation_result", timestamp="2025-01-15T12:00:00+02:00", **said)
+
+    assert first.key != second.key
+    assert first.key == moved.key
+
+
+def test_what_has_no_key_is_its_whole_content() -> None:
+    one = identified("receipt", merchant_name="Acme", currency="USD")
+    same = identified("receipt", currency="usd", merchant_name="ACME")
+    other = identified("receipt", merchant_name="Acme", currency="EUR")
+
+    assert one.rule == CONTENT
+    assert one.key == same.key != other.key
+
+
+def test_records_of_an_unknown_type_are_not_collapsed() -> None:
+    holdings = custom({"account": "X", "symbol": "AAPL"}, {"account": "X", "symbol": "TSLA"})
+    habits = custom({"name": "run", "date": "2025-01-15"}, {"name": "run", "date": "2025-01-16"})
+    payments = custom({"wallet": "w", "tx_hash": "1"}, {"wallet": "w", "tx_hash": "2"})
+    recipes = custom({"name": "Pancakes", "servings": 4}, {"name": "pancakes", "servings": 6})
+
+    for first, second in (holdings, habits, payments):
+        assert first.key != second.key
+    assert recipes[0].key == recipes[1].key
+    assert payments[0].rule == "tx_hash"
+
+
+@given(order=st.permutations(["invoice_number", "vendor_name", "amount_due", "colour"]))
+def test_the_order_of_members_does_not_matter(order: list[str]) -> None:
+    said = {"invoice_number": "7", "vendor_name": "Acme", "amount_due": 1, "colour": "red"}
+
+    assert identified("invoice", **{name: said[name] for name in order}) == identified(
+        "invoice", **said
+    )
+
+
+@given(name=st.text(min_size=1, max_size=20))
+def test_the_form_of_letters_does_not_matter(name: str) -> None:
+    for entity_type in ("person", "company", "note"):
+        field = "title" if entity_type == "note" else "name"
+        one, other = (
+            identified(entity_type, **{field: unicodedata.normalize(form, name)})
+            for form in ("NFC", "NFD")
+        )
+        assert one.key == other.key
+
+
+@pytest.mark.parametrize("schema", TRUTH_TYPES.values(), ids=TRUTH_TYPES)
+def test_a_built_in_type_is_complete(schema: EntitySchema) -> None:
+    names = [spec.name for spec in schema.fields]
+    aliases = [alias for spec in schema.fields for alias in spec.aliases]
+    used = [name for rule in schema.identity for each in rule.fields for name in each.split("|")]
+
+    assert len({*names, *aliases}) == len(names) + len(aliases), "a name means one field"
+    assert schema.identity
+    assert set(used) <= set(names)
+    assert {name for group in schema.names for name in group} <= set(names)
+    assert {schema.policy(spec.name).name for spec in schema.fields} <= set(CHOICES)
+
+
+def test_there_are_sixteen_and_each_is_known_by_its_aliases() -> None:
+    assert len(TRUTH_TYPES) == 16
+    assert type_named("Factura") == "invoice"
+    assert type_named("Legal Document") == "contract"
+    assert type_named("person") == "person"
+    assert type_named("Dragon Egg") == "dragon_egg"

@@ -1,0 +1,104 @@
+"""The client's own model: asked where client and revision offer it, and refused in words else."""
+
+import base64
+import json
+from typing import Any
+
+import mcp_types as types
+import pytest
+from mcp import Client, MCPError
+
+from canonry.bootstrap.compose import compose_memory
+from canonry.bootstrap.filing import set_up
+from canonry.bootstrap.settings import Settings
+from canonry.bootstrap.toolsets import load_toolsets
+from canonry.gateway.call import Gateway
+from canonry.gateway.principal import Principal
+from canonry.server.binding import bind
+from canonry.server.options import ServerOptions
+
+pytestmark = pytest.mark.anyio
+
+USER = "00000000-0000-0000-0000-000000000000"
+ANSWER = {
+    "entities": [
+        {"entity_type": "invoice", "fields": [{"name": "invoice_number", "value": "A-77"}]}
+    ]
+}
+
+
+async def told(client: Client, **more: Any) -> Any:
+    arguments = {
+        "user_id": USER,
+        "file_content": base64.b64encode(b"Words of a bill.").decode(),
+        "mime_type": "text/plain",
+        "interpretation_config": {"provider": "client"},
+        **more,
+    }
+    result = await client.call_tool("ingest", arguments)
+    return result.structured_content
+
+
+def a_server() -> Any:
+    canon = compose_memory()
+    assert canon.filing is not None
+    set_up(canon.filing, Settings())
+    gateway = Gateway(canon, load_toolsets(["truth"]))
+    return bind(gateway, lambda: Principal(agent_id="a-1"), ServerOptions())
+
+
+def answering(text: str, asked: list[types.CreateMessageRequestParams]) -> Any:
+    async def sample(context: Any, params: types.CreateMessageRequestParams) -> Any:
+        del context
+        asked.append(params)
+        content = types.TextContent(type="text", text=text)
+        return types.CreateMessageResult(role="assistant", content=content, model="own-model")
+
+    return sample
+
+
+@pytest.mark.parametrize("fence", ["{}", "```json\n{}\n```"])
+async def test_the_clients_model_interprets_where_it_is_offered(fence: str) -> None:
+    asked: list[types.CreateMessageRequestParams] = []
+    answer = fence.replace("{}", json.dumps(ANSWER))
+    async with Client(
+        a_server(), mode="legacy", sampling_callback=answering(answer, asked)
+    ) as client:
+        said = await told(client)
+
+    assert said["interpretation"]["entities_created"] == 1
+    assert said["entities"][0]["entity_type"] == "invoice"
+    assert "Words of a bill." in str(asked[0].messages[0].content)
+    assert asked[0].system_prompt is not None
+    assert "schema" in asked[0].system_prompt
+
+
+@pytest.mark.parametrize("text", ["Sorry, no.", "[]", '{"entities": 5}'])
+async def test_an_answer_that_is_not_what_was_asked_for_leaves_the_source(text: str) -> None:
+    async with Client(a_server(), mode="legacy", sampling_callback=answering(text, [])) as client:
+        said = await told(client)
+
+    assert said["error"]["code"] == "ANALYSIS_FAILED"
+    assert said["error"]["details"]["source_id"]
+
+
+async def test_a_client_that_refuses_leaves_the_source() -> None:
+    async def refuse(context: Any, params: Any) -> Any:
+        del context, params
+        raise MCPError(-1, "private words")
+
+    async with Client(a_server(), mode="legacy", sampling_callback=refuse) as client:
+        said = await told(client)
+
+    assert said["error"]["code"] == "ANALYSIS_FAILED"
+    assert "private" not in json.dumps(said)
+
+
+@pytest.mark.parametrize("mode", ["legacy", "auto"])
+async def test_a_client_without_a_model_or_of_a_later_revision_is_told_so(mode: str) -> None:
+    callback = None if mode == "legacy" else answering(json.dumps(ANSWER), [])
+    async with Client(a_server(), mode=mode, sampling_callback=callback) as client:
+        said = await told(client)
+
+    assert said["error"]["code"] == "ANALYSIS_FAILED"
+    assert said["error"]["details"]["cause"] == "interpretation.no-client-model"

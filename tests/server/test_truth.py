@@ -1,0 +1,122 @@
+"""The truth toolset through real servers and a real client, with the largest file that is taken."""
+
+import base64
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from mcp import Client, StdioServerParameters
+
+from canonry.domain.accounts import DEFAULT_USER
+from canonry.domain.files import FILE_BYTES_MAX
+from tests.cli.run import SOURCE
+
+pytestmark = [
+    pytest.mark.anyio,
+    pytest.mark.skipif(sys.platform == "win32", reason="signals and memory differ there"),
+]
+MEMORY_MAX = 1_200 * 1024 * 1024
+"""What a server may need at most while it takes the largest file."""
+
+LINE = b"Nothing in here is a number or a name.\n"
+PATIENCE = 60.0
+
+
+def command(data: Path, *more: str) -> list[str]:
+    return ["-m", "canonry.cli", "serve", "--toolsets", "truth", "--data", str(data), *more]
+
+
+def environment() -> dict[str, str]:
+    return {**os.environ, "PYTHONPATH": str(SOURCE), "CANONRY_RECALL_EMBEDDER": "hashing"}
+
+
+@asynccontextmanager
+async def over_stdio(data: Path) -> AsyncIterator[Client]:
+    server = StdioServerParameters(command=sys.executable, args=command(data), env=environment())
+    async with Client(server, read_timeout_seconds=PATIENCE) as client:
+        yield client
+
+
+def started(arguments: list[str], port: int) -> subprocess.Popen[bytes]:
+    """A server that listens."""
+    process = subprocess.Popen(
+        [sys.executable, *arguments],
+        env=environment(),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    until = time.monotonic() + PATIENCE
+    while time.monotonic() < until:
+        with socket.socket() as probe:
+            if probe.connect_ex(("127.0.0.1", port)) == 0:
+                break
+    return process
+
+
+@asynccontextmanager
+async def over_http(data: Path) -> AsyncIterator[Client]:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    where = ("--http", f"127.0.0.1:{port}")
+    process = started(command(data, *where), port)
+    try:
+        address = f"http://127.0.0.1:{port}/mcp/truth"
+        async with Client(address, read_timeout_seconds=PATIENCE) as client:
+            yield client
+        peak = Path(f"/proc/{process.pid}/status")
+        if peak.exists():
+            line = next(x for x in peak.read_text().splitlines() if x.startswith("VmHWM"))
+            assert int(line.split()[1]) * 1024 < MEMORY_MAX
+    finally:
+        process.send_signal(signal.SIGTERM)
+        process.wait(PATIENCE)
+
+
+TRANSPORTS = pytest.mark.parametrize("connect", [over_stdio, over_http])
+
+
+async def told(client: Client, tool: str, **arguments: Any) -> dict[str, Any]:
+    result = await client.call_tool(tool, arguments)
+    reply: dict[str, Any] = result.structured_content
+    return reply
+
+
+@TRANSPORTS
+async def test_records_become_a_snapshot_that_leads_to_its_source(
+    connect: Any, tmp_path: Path
+) -> None:
+    async with connect(tmp_path / "data") as client:
+        invoice = {"entity_type": "invoice", "invoice_number": "INV-1", "amount_due": 2**70 + 1}
+        reply = await told(client, "ingest", user_id=DEFAULT_USER, entities=[invoice])
+        entity = reply["entities"][0]["entity_id"]
+        snapshot = await told(client, "get_entity_snapshot", entity_id=entity)
+        assert snapshot["snapshot"]["amount_due"] == 2**70 + 1
+        traced = await told(client, "get_field_provenance", entity_id=entity, field="amount_due")
+        assert traced["source_material"]["id"] == reply["source_id"]
+        refused = await told(client, "get_entity_snapshot", entity_id="nobody")
+        assert refused["error"]["code"] == "VALIDATION_ERROR"
+
+
+@TRANSPORTS
+async def test_the_largest_file_is_taken_and_one_byte_more_is_not(
+    connect: Any, tmp_path: Path
+) -> None:
+    data = (LINE * (FILE_BYTES_MAX // len(LINE) + 1))[:FILE_BYTES_MAX]
+    said = {"user_id": DEFAULT_USER, "mime_type": "text/plain", "interpret": False}
+    async with connect(tmp_path / "data") as client:
+        content = base64.b64encode(data).decode()
+        reply = await told(client, "ingest", **said, file_content=content)
+        assert reply["file_size"] == FILE_BYTES_MAX
+        more = base64.b64encode(data + b"x").decode()
+        refused = await told(client, "ingest", **said, file_content=more)
+        assert refused["error"]["code"] == "FILE_TOO_LARGE"

@@ -1,0 +1,66 @@
+"""One canon, two vocabularies: what is canon in a world has a snapshot here, and the reverse."""
+
+import pytest
+
+from canonry.domain.ids import SpaceId
+from canonry.gateway.call import Gateway
+from canonry.gateway.principal import Principal
+from canonry.toolsets.truth import TRUTH
+from tests.toolsets.narrative.kit import a_world
+from tests.toolsets.truth.kit import Desk
+
+pytestmark = pytest.mark.anyio
+
+
+async def test_a_character_has_a_snapshot_with_provenance() -> None:
+    world = await a_world()
+    frodo = await world.entity("Frodo", state_tags=["alive"], properties={"race": "hobbit"})
+    inn = await world.entity("Inn", entity_type="location")
+    await world.relation(frodo, "LOCATED_IN", inn)
+    desk = Desk(canon=world.canon, gateway=Gateway(world.canon, (TRUTH,)), clock=world.clock)
+    read = await desk.call("get_entity_snapshot", entity_id=frodo)
+    assert read["snapshot"] == {
+        "name": "Frodo",
+        "description": "This is Frodo.",
+        "state_tags": ["alive"],
+        "race": "hobbit",
+    }
+    assert set(read["provenance"]) == set(read["snapshot"])
+    traced = await desk.call("get_field_provenance", entity_id=frodo, field="race")
+    assert traced["source_material"]["id"] == world.source_id
+    assert (await desk.call("list_observations", entity_id=frodo))["total"] == 1
+    explained = await desk.call("explain_snapshot", entity_id=frodo, field="state_tags")
+    assert explained["fields"][0]["value"] == ["alive"]
+    related = await desk.call("get_related_entities", entity_id=frodo)
+    assert [each["id"] for each in related["entities"]] == [inn]
+    around = await desk.call("get_graph_neighborhood", node_id=frodo)
+    assert [each["id"] for each in around["related_sources"]] == [world.source_id]
+    listed = await desk.call("retrieve_entities", entity_type="character")
+    assert [each["id"] for each in listed["entities"]] == [frodo]
+    correction = {"entity_type": "character", "field": "race", "value": "elf"}
+    arguments = {"user_id": desk.user, "entity_id": frodo, **correction}
+    await desk.refused("correct", "ENTITY_NOT_FOUND", **arguments)
+
+
+async def test_a_world_that_the_caller_may_not_see_is_not_there() -> None:
+    world = await a_world()
+    frodo = await world.entity("Frodo")
+    other = await world.another_universe()
+    gateway = Gateway(world.canon, (TRUTH,))
+    bound = Principal(agent_id="desk", spaces=frozenset((SpaceId(other.universe_id),)))
+    hidden = await gateway.call("get_entity_snapshot", {"entity_id": frodo}, bound)
+    assert hidden.body["error"]["code"] == "ENTITY_NOT_FOUND"
+    listed = await gateway.call("retrieve_entities", {}, bound)
+    assert listed.body["entities"] == []
+
+
+async def test_an_invoice_is_a_concept_to_whoever_tells_stories() -> None:
+    world = await a_world()
+    desk = Desk(canon=world.canon, gateway=Gateway(world.canon, (TRUTH,)), clock=world.clock)
+    reply = await desk.ingest(
+        {"entity_type": "invoice", "invoice_number": "INV-9", "vendor_name": "Acme Corp"}
+    )
+    invoice = reply["entities"][0]["entity_id"]
+    shown = await world.call("neo4j_get_entity", entity_id=invoice)
+    assert shown["name"] == "INV-9"
+    assert shown["entity_type"] == "concept"

@@ -1,0 +1,158 @@
+"""The contract: names, requests and responses of the published actions, unchanged."""
+
+import json
+from typing import Any
+
+import pytest
+
+from canonry.gateway.call import Gateway
+from canonry.gateway.tool import Tool
+from canonry.toolsets.truth import EXACT, FACE, TRUTH
+from canonry.toolsets.truth.contract import entries, published, resolved
+from tests.toolsets.truth.kit import a_desk
+
+ACTIONS = {
+    "ingest": (["user_id"], ["source_id", "content_hash", "deduplicated"]),
+    "upload_file": (["file_path"], ["source_id", "file_url", "file_size", "content_type"]),
+    "get_file_url": (["file_path"], ["signed_url", "expires_at"]),
+    "get_entity_snapshot": (
+        ["entity_id"],
+        [
+            "entity_id",
+            "entity_type",
+            "schema_version",
+            "snapshot",
+            "provenance",
+            "computed_at",
+            "observation_count",
+            "last_observation_at",
+        ],
+    ),
+    "retrieve_entities": ([], ["entities", "total", "excluded_merged"]),
+    "get_entity_by_identifier": (["identifier"], ["entities", "total"]),
+    "get_related_entities": (
+        ["entity_id"],
+        ["entities", "relationships", "total_entities", "total_relationships", "hops_traversed"],
+    ),
+    "get_graph_neighborhood": (["node_id"], ["node_id", "node_type"]),
+    "merge_entities": (
+        ["user_id", "from_entity_id", "to_entity_id"],
+        ["from_entity_id", "to_entity_id", "observations_moved", "merged_at"],
+    ),
+    "list_observations": (["entity_id"], ["observations", "total", "limit", "offset"]),
+    "get_field_provenance": (
+        ["entity_id", "field"],
+        ["field", "value", "source_observation", "source_material", "observed_at"],
+    ),
+    "create_relationship": (
+        ["relationship_type", "source_entity_id", "target_entity_id"],
+        ["id", "relationship_type", "source_entity_id", "target_entity_id", "created_at"],
+    ),
+    "list_relationships": (["entity_id"], ["relationships", "total", "limit", "offset"]),
+    "list_timeline_events": ([], ["events", "total"]),
+    "correct": (
+        ["user_id", "entity_id", "entity_type", "field", "value"],
+        ["observation_id", "entity_id", "field", "value", "message"],
+    ),
+    "reinterpret": (
+        ["source_id", "interpretation_config"],
+        ["run_id", "entities_created", "observations_created", "source_id"],
+    ),
+    "list_entity_types": ([], ["entity_types", "total"]),
+    "get_relationship_snapshot": (
+        ["relationship_type", "source_entity_id", "target_entity_id"],
+        [
+            "id",
+            "relationship_type",
+            "source_entity_id",
+            "target_entity_id",
+            "snapshot",
+            "provenance",
+            "observation_count",
+            "last_observation_at",
+        ],
+    ),
+}
+"""What each published action requires and always answers; nothing of it may ever go."""
+
+EXTENSIONS = {
+    "unmerge_entities",
+    "register_entity_schema",
+    "list_entity_schemas",
+    "explain_snapshot",
+    "list_possible_duplicates",
+}
+EVERY_TOOL = pytest.mark.parametrize("tool", EXACT, ids=lambda tool: tool.name)
+
+
+def test_the_published_actions_are_offered_and_extensions_are_marked() -> None:
+    offered = {tool.name: tool.extension for tool in TRUTH.tools}
+    assert offered == dict.fromkeys(ACTIONS, False) | dict.fromkeys(EXTENSIONS, True)
+
+
+@pytest.mark.parametrize("name", ACTIONS)
+def test_an_action_requires_and_answers_what_was_published(name: str) -> None:
+    tool = next(each for each in EXACT if each.name == name)
+    required, answered = ACTIONS[name]
+    assert tool.input_schema["required"] == required
+    assert tool.output_schema["required"] == answered
+
+
+@EVERY_TOOL
+def test_what_was_added_to_the_contract_is_listed_and_optional(tool: Tool) -> None:
+    entry = entries()[tool.name]
+    for kind, schema in (("input", tool.input_schema), ("output", tool.output_schema)):
+        added = entry.get(f"additive_{kind}", [])
+        assert set(added) <= set(schema["properties"])
+        assert not set(added) & set(schema["required"])
+
+
+@EVERY_TOOL
+def test_a_listed_schema_names_every_property_of_the_exact_one(tool: Tool) -> None:
+    listed = next(each for each in TRUTH.tools if each.name == tool.name).output_schema
+    assert listed["properties"].keys() == tool.output_schema["properties"].keys()
+    assert listed["required"] == tool.output_schema["required"]
+
+
+@EVERY_TOOL
+def test_a_tool_is_described_shortly(tool: Tool) -> None:
+    assert 3 <= len(tool.title) <= 40
+    assert len(tool.description) <= 200
+
+
+def test_no_reference_is_left_in_a_schema() -> None:
+    assert "$ref" not in json.dumps([resolved(tool["output"]) for tool in published()["tools"]])
+
+
+ALIASES = {
+    "store": "ingest",
+    "retrieve_entity_snapshot": "get_entity_snapshot",
+    "retrieve_entity_by_identifier": "get_entity_by_identifier",
+    "retrieve_related_entities": "get_related_entities",
+    "retrieve_graph_neighborhood": "get_graph_neighborhood",
+    "retrieve_field_provenance": "get_field_provenance",
+    "retrieve_file_url": "get_file_url",
+}
+
+
+def test_the_later_names_are_taken_and_never_listed() -> None:
+    gateway: Any = Gateway(a_desk().canon, (TRUTH,))
+    for alias, name in ALIASES.items():
+        assert gateway.catalogue.find_tool(alias).tool.name == name
+        assert alias not in gateway.catalogue.tools
+
+
+@pytest.mark.anyio
+async def test_a_later_name_does_the_same() -> None:
+    desk = a_desk()
+    reply = await desk.call(
+        "store", user_id=desk.user, entities=[{"entity_type": "note", "content": "x", "title": "y"}]
+    )
+    entity = reply["entities"][0]["entity_id"]
+    again = await desk.call("retrieve_entity_snapshot", entity_id=entity)
+    assert again == await desk.call("get_entity_snapshot", entity_id=entity)
+
+
+def test_the_toolset_introduces_itself_as_the_contract_says() -> None:
+    assert (FACE.name, FACE.contract_version) == ("truth", published()["version"])
+    assert len(published()["relationship_types"]) == 7

@@ -1,0 +1,28 @@
+"""Determinism: the same calls on two equal stores are answered with the same bytes."""
+
+import asyncio
+
+import pytest
+
+from canonry.gateway.tool import Tool
+from canonry.toolsets.truth import TRUTH
+from canonry.toolsets.truth.contract import entries
+from tests.toolsets.truth.furnished import a_furnished_desk
+
+DETERMINISTIC = [tool for tool in TRUTH.tools if entries()[tool.name]["deterministic"]]
+
+
+async def answer(tool: Tool) -> str:
+    desk, fitting = await a_furnished_desk()
+    outcome = await desk.outcome(tool.name, fitting[tool.name])
+    return outcome.text
+
+
+@pytest.mark.parametrize("tool", DETERMINISTIC, ids=lambda tool: tool.name)
+def test_two_equal_stores_give_the_same_bytes(tool: Tool) -> None:
+    assert asyncio.run(answer(tool)) == asyncio.run(answer(tool))
+
+
+def test_only_the_signing_of_links_is_told_to_differ() -> None:
+    told = {name for name, entry in entries().items() if not entry["deterministic"]}
+    assert told == {"get_file_url"}

@@ -1,0 +1,67 @@
+"""The embedded store answers every action as the memory does, byte for byte."""
+
+import asyncio
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from canonry.bootstrap.embedded import open_embedded
+from canonry.gateway.call import Gateway
+from canonry.gateway.tool import Tool
+from canonry.testing.worlds import CountingIdentities, HandClock
+from canonry.toolsets.truth import TRUTH
+from tests.toolsets.truth.furnished import a_furnished_desk
+from tests.toolsets.truth.kit import Desk
+
+LINKS = "get_file_url"
+"""Signed by each store's own key."""
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Iterator[Path]:
+    yield tmp_path
+    shutil.rmtree(tmp_path, ignore_errors=True)
+
+
+async def embedded_answers(folder: Path) -> dict[str, str]:
+    """What each tool answers on an embedded store, called in the order of the contract."""
+    clock = HandClock()
+    store = await open_embedded(folder, clock=clock, identities=CountingIdentities())
+    try:
+        desk = Desk(canon=store.canon, gateway=Gateway(store.canon, (TRUTH,)), clock=clock)
+        return await answers(desk)
+    finally:
+        await store.close()
+
+
+async def answers(desk: Desk | None) -> dict[str, str]:
+    desk, fitting = await a_furnished_desk(desk=desk)
+    told = {}
+    for tool in TRUTH.tools:
+        outcome = await desk.outcome(tool.name, fitting[tool.name])
+        told[tool.name] = _told(tool, outcome.text)
+    return told
+
+
+def _told(tool: Tool, text: str) -> str:
+    return "" if tool.name == LINKS else text.partition('"trace_id"')[0]
+
+
+def test_both_stores_tell_the_same(folder: Path) -> None:
+    embedded = asyncio.run(embedded_answers(folder / "data"))
+    memory = asyncio.run(answers(None))
+    assert embedded.keys() == memory.keys()
+    for name, text in memory.items():
+        assert without_ids(embedded[name]) == without_ids(text), name
+
+
+def without_ids(text: str) -> str:
+    """The text without the ids that count up, of which a store on disk needs some more."""
+    words = text.split('"')
+    return '"'.join("id" if _counted(word) else word for word in words)
+
+
+def _counted(word: str) -> bool:
+    return word.startswith("00000000-0000-") and not word.startswith("00000000-0000-0000")

@@ -1,0 +1,44 @@
+"""The examples that the contract prints, as they stand there."""
+
+from pathlib import Path
+
+import pytest
+
+from canonry.adapters.folder import FolderLocalFiles
+from tests.toolsets.truth.kit import a_desk
+
+pytestmark = pytest.mark.anyio
+
+
+async def test_ingest_validates_input() -> None:
+    await a_desk().refused("ingest", "VALIDATION_ERROR", user_id="", entities=[])
+
+
+async def test_retrieve_entities_returns_deterministic_order() -> None:
+    desk = a_desk()
+    await desk.ingest(*({"entity_type": "company", "name": f"Company {n}"} for n in range(9)))
+    first = await desk.call("retrieve_entities", entity_type="company")
+    again = await desk.call("retrieve_entities", entity_type="company")
+    assert first["entities"] == again["entities"]
+    assert [each["canonical_name"] for each in first["entities"]] != []
+
+
+async def test_ingest_and_retrieve_entity() -> None:
+    desk = a_desk()
+    invoice = {"entity_type": "invoice", "invoice_number": "INV-001", "amount": 100}
+    await desk.call("ingest", user_id=desk.user, entities=[invoice])
+    retrieved = await desk.call("retrieve_entities", entity_type="invoice")
+    assert any(e["snapshot"].get("invoice_number") == "INV-001" for e in retrieved["entities"])
+    assert retrieved["entities"][0]["snapshot"]["amount"] == 100
+
+
+async def test_upload_file_creates_source_material_with_interpretation(tmp_path: Path) -> None:
+    desk = a_desk()
+    assert desk.canon.filing is not None
+    desk.canon.filing.local = FolderLocalFiles((tmp_path,))
+    text = "# Invoice\n\nInvoice Number: INV-7\nInvoice Date: 2025-01-15\nTotal: 100.00 EUR\n"
+    (tmp_path / "sample_invoice.md").write_text(text, encoding="utf-8")
+    result = await desk.call("upload_file", file_path="sample_invoice.md")
+    assert result["source_id"]
+    assert result["entity_snapshots"][0]["entity_type"] == "invoice"
+    assert result["entity_snapshots"][0]["snapshot"]["invoice_number"] == "INV-7"

@@ -1,0 +1,112 @@
+"""An ingest that is interrupted leaves all of its records or none, and can simply be repeated."""
+
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from typing_extensions import override
+
+from canonry.adapters.memory import MemoryLedger
+from canonry.bootstrap.embedded import open_embedded
+from canonry.domain.commits import Append, Outcome
+from canonry.domain.errors import Unavailable
+from canonry.gateway.call import Gateway
+from canonry.testing.worlds import HandClock
+from canonry.toolsets.truth import TRUTH
+from tests.toolsets.truth.furnished import NOTE
+from tests.toolsets.truth.kit import Desk, a_desk, an_invoice
+
+pytestmark = pytest.mark.anyio
+RECORDS = [an_invoice(f"INV-{n}", vendor_name=f"Vendor {n % 3}") for n in range(10)]
+
+
+class Killed(BaseException):
+    """The process ends here."""
+
+
+class FragileLedger(MemoryLedger):
+    """A ledger whose process is killed at an append, before or after that is written."""
+
+    def __init__(self, whole: MemoryLedger, *, written: bool) -> None:
+        super().__init__(whole._store, whole._clock, whole._identities)
+        self.kill_at: int | None = None
+        self.busy = False
+        self.appends = 0
+        self._written = written
+
+    @override
+    async def append(self, batch: Sequence[Append]) -> Sequence[Outcome]:
+        self.appends += 1
+        if self.busy:
+            raise Unavailable("ledger.busy", "try again")
+        if self.appends != self.kill_at:
+            return await super().append(batch)
+        if self._written:
+            await super().append(batch)
+        raise Killed
+
+
+def a_fragile_desk(*, written: bool) -> tuple[Desk, FragileLedger]:
+    desk = a_desk()
+    assert isinstance(desk.canon.ledger, MemoryLedger)
+    ledger = FragileLedger(desk.canon.ledger, written=written)
+    canon = replace(desk.canon, ledger=ledger)
+    return replace(desk, canon=canon, gateway=Gateway(canon, (TRUTH,))), ledger
+
+
+@pytest.mark.parametrize("written", [False, True])
+async def test_records_are_one_append_that_is_there_or_not(written: bool) -> None:
+    desk, ledger = a_fragile_desk(written=written)
+    ledger.kill_at = 1
+    with pytest.raises(Killed):
+        await desk.ingest(*RECORDS)
+    found = await desk.call("retrieve_entities", entity_type="invoice")
+    assert found["total"] == (len(RECORDS) if written else 0)
+    again = await desk.ingest(*RECORDS)
+    assert again["deduplicated"] is written
+    assert ledger.appends == (1 if written else 2)
+    assert (await desk.call("retrieve_entities", entity_type="invoice"))["total"] == len(RECORDS)
+    assert (await desk.call("retrieve_entities", entity_type="company"))["total"] == 3
+
+
+@pytest.mark.parametrize("written", [False, True])
+@pytest.mark.parametrize("step", [1, 2])
+async def test_a_file_is_kept_whole_or_not_at_all(step: int, written: bool) -> None:
+    whole, _ = a_fragile_desk(written=False)
+    said = {"user_id": whole.user, "file_content": NOTE, "mime_type": "text/markdown"}
+    expected = await whole.call("ingest", **said)
+    desk, ledger = a_fragile_desk(written=written)
+    ledger.kill_at = step
+    with suppress(Killed):
+        await desk.call("ingest", **said)
+    ledger.kill_at = None
+    reply = await desk.call("ingest", **said)
+    assert reply["interpretation"] == expected["interpretation"]
+    total = (await whole.call("retrieve_entities"))["total"]
+    assert (await desk.call("retrieve_entities"))["total"] == total
+
+
+async def test_a_store_that_is_busy_says_so_in_the_words_of_the_contract() -> None:
+    desk, ledger = a_fragile_desk(written=False)
+    ledger.busy = True
+    arguments = {"user_id": desk.user, "entities": RECORDS}
+    error = await desk.refused("ingest", "DB_INSERT_FAILED", **arguments)
+    assert error["details"]["retryable"] is True
+
+
+async def test_what_was_told_outlives_the_process(tmp_path: Path) -> None:
+    first = await open_embedded(tmp_path)
+    desk = Desk(canon=first.canon, gateway=Gateway(first.canon, (TRUTH,)), clock=HandClock())
+    reply = await desk.ingest(*RECORDS)
+    entity = reply["entities"][0]["entity_id"]
+    before = await desk.call("get_entity_snapshot", entity_id=entity)
+    await first.close()
+    second = await open_embedded(tmp_path)
+    desk = Desk(canon=second.canon, gateway=Gateway(second.canon, (TRUTH,)), clock=HandClock())
+    try:
+        assert await desk.call("get_entity_snapshot", entity_id=entity) == before
+        assert (await desk.ingest(*RECORDS))["deduplicated"]
+    finally:
+        await second.close()

@@ -1,0 +1,97 @@
+"""Isolation: what is another user's is exactly as if it did not exist, through every tool."""
+
+import asyncio
+import json
+from typing import Any
+
+import pytest
+
+from canonry.gateway.tool import Tool
+from canonry.toolsets.truth import TRUTH
+from tests.toolsets.truth.furnished import a_furnished_desk
+from tests.toolsets.truth.kit import BOB, Desk, a_desk
+
+EVERY_TOOL = pytest.mark.parametrize("tool", TRUTH.tools, ids=lambda tool: tool.name)
+
+
+def ids_in(value: Any) -> set[str]:
+    """Everything in it that looks like an id."""
+    words = json.dumps(value).replace("/", '"').split('"')
+    return {word for word in words if word.count("-") == 4 or len(word) == 64}
+
+
+def renamed(value: Any, ids: set[str]) -> Any:
+    """The same with each id of something that exists turned into one of nothing."""
+    text = json.dumps(value)
+    for each in ids:
+        text = text.replace(each, "e" * 8 + each[8:])
+    return json.loads(text)
+
+
+async def verdict(desk: Desk, tool: str, arguments: dict[str, Any]) -> Any:
+    outcome = await desk.outcome(tool, arguments)
+    body = json.loads(outcome.text)
+    if outcome.error is not None:
+        del body["error"]["trace_id"]
+    return body
+
+
+async def spy(tool: Tool) -> None:
+    desk, fitting = await a_furnished_desk()
+    everything = ids_in(fitting) - {desk.user}
+    stranger = desk.of(BOB)
+    arguments = {**fitting[tool.name]}
+    if "user_id" in arguments:
+        arguments["user_id"] = BOB
+    before = [head for head in await desk.heads() if head[1] > 1]
+    told = await verdict(stranger, tool.name, arguments)
+    after = [head for head in await desk.heads() if head in before]
+    assert after == before, "a stranger has written into the account"
+    alone = a_desk().of(BOB)
+    nothing = await verdict(alone, tool.name, renamed(arguments, everything))
+    assert timeless(renamed(told, everything)) == timeless(nothing)
+    secrets = everything - ids_in(arguments)
+    assert not secrets & ids_in(told)
+    assert "Acme" not in json.dumps(told)
+
+
+@EVERY_TOOL
+def test_a_stranger_learns_nothing_and_changes_nothing(tool: Tool) -> None:
+    asyncio.run(spy(tool))
+
+
+@pytest.mark.parametrize("name", ["ingest", "correct", "merge_entities", "retrieve_entities"])
+def test_whose_account_it_is_cannot_be_said_by_an_argument(name: str) -> None:
+    async def claim() -> None:
+        desk, fitting = await a_furnished_desk()
+        arguments = {**fitting[name], "user_id": desk.user}
+        error = await desk.of(BOB).refused(name, "VALIDATION_ERROR", **arguments)
+        assert desk.user not in json.dumps(error)
+
+    asyncio.run(claim())
+
+
+@EVERY_TOOL
+def test_an_account_looks_the_same_whatever_others_keep(tool: Tool) -> None:
+    async def compare() -> None:
+        alone, fitting = await a_furnished_desk()
+        told = await verdict(alone, tool.name, fitting[tool.name])
+        shared, theirs = await a_furnished_desk()
+        await a_furnished_desk(BOB, shared)
+        crowded = await verdict(shared, tool.name, theirs[tool.name])
+        assert timeless(crowded) == timeless(told)
+
+    asyncio.run(compare())
+
+
+def timeless(value: Any) -> Any:
+    """The value without what counts up as the clock and the identities do."""
+    match value:
+        case dict():
+            return {k: timeless(v) for k, v in value.items() if not k.endswith(("_at", "url"))}
+        case list():
+            return [timeless(each) for each in value]
+        case str() if value.startswith("00000000-") and value[9:] != "0000-0000-0000-000000000000":
+            return "an id"
+        case _:
+            return value

@@ -1,0 +1,77 @@
+"""Erasing what records said: with an entity go its corrections, with a source what it told."""
+
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from canonry.bootstrap.embedded import Embedded, open_embedded
+from canonry.domain.entities import Entity
+from canonry.domain.provenance import EvidenceKind
+from canonry.domain.sources import SourceType
+from canonry.ports.views.queries import IdentifierQuery, TimelineQuery
+from canonry.testing.scribe import Scribe
+from canonry.testing.things import a_record, a_run, a_source, a_space, an_entity, evidence, ident
+from canonry.testing.worlds import a_caller
+from canonry.usecases.erase import erase, plan_erasure
+from canonry.usecases.verify_store import verify_store
+
+pytestmark = pytest.mark.anyio
+
+SECRET = "xanthippe@agora.org"
+
+
+@pytest.fixture
+async def store(tmp_path: Path) -> AsyncIterator[Embedded]:
+    opened = await open_embedded(tmp_path)
+    scribe = Scribe(opened.canon)
+    told = a_record("guest", "told", due=1)
+    told = replace(told, fields={**told.fields, "properties.email": SECRET})
+    fixed = replace(
+        a_record("guest", "fixed", due=2, correction=True, priority=1000),
+        evidence=evidence("fix", EvidenceKind.SOURCE),
+    )
+    await scribe.make(
+        a_space(),
+        a_source("ledger", source_type=SourceType.RECORDS, content=f'["{SECRET}"]'),
+        an_entity("guest", entity_type="person"),
+        an_entity("other", entity_type="person"),
+        told,
+        a_record("other", "told of another", due=1),
+        a_run("run", "ledger"),
+    )
+    await scribe.make(a_source("fix", source_type=SourceType.CORRECTION, content="{}"), fixed)
+    yield opened
+    await opened.close()
+
+
+def silent(done: int, total: int | None) -> None:
+    """Whoever tests does not watch."""
+
+
+async def test_corrections_go_with_their_entity_and_other_sources_are_named(
+    store: Embedded,
+) -> None:
+    plan = await plan_erasure(store.canon, "entity", ident("guest"))
+
+    assert dict(plan.counts) == {"entity": 1, "observation": 2, "source": 1}
+    assert ident("fix") in plan.targets
+    assert plan.mentions == (ident("ledger"),)
+
+
+async def test_a_source_goes_with_what_was_read_from_it(store: Embedded, tmp_path: Path) -> None:
+    canon = store.canon
+    for kind, name in (("entity", "guest"), ("source", "ledger")):
+        plan = await plan_erasure(canon, kind, ident(name))
+        await erase(canon, store.upkeep, a_caller(), plan, reason="asked for")
+
+    assert not (await verify_store(canon.ledger, store.upkeep, silent)).findings
+    assert await canon.state.entities_identified(IdentifierQuery(keys=(SECRET,))) == {}
+    assert (await canon.state.timeline(TimelineQuery(superseded=True))).total == 0
+    other = (await canon.state.things((ident("other"),)))[ident("other")]
+    assert isinstance(other, Entity)
+    assert other.observed.count == 0
+    for path in tmp_path.rglob("*"):
+        if path.is_file():
+            assert SECRET.encode() not in path.read_bytes(), path

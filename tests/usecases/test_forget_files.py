@@ -1,0 +1,68 @@
+"""Files of erased sources: their bytes go, another user's copy and every other file stay."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from canonry.bootstrap.embedded import open_embedded
+from canonry.domain.accounts import account_space
+from canonry.domain.errors import NotFound
+from canonry.domain.files import FileHint
+from canonry.domain.provenance import Actor
+from canonry.domain.sources import Source
+from canonry.testing.worlds import a_caller
+from canonry.usecases.account import Account
+from canonry.usecases.canon import Canon
+from canonry.usecases.erase import erase, plan_erasure
+from canonry.usecases.ingest_file import ingest_file
+from canonry.usecases.sign_url import sign_url
+from canonry.usecases.store_file import GivenFile
+
+pytestmark = pytest.mark.anyio
+
+ADA = "00000000-0000-0000-0000-0000000000ad"
+EVE = "00000000-0000-0000-0000-0000000000ee"
+SECRET = b"The words that must go."
+
+
+async def kept(canon: Canon, user: str, data: bytes) -> Source:
+    caller = replace(a_caller(), actor=Actor(agent_id="a-1", agent_type="x", user=user))
+    account = Account(user_id=user, space=account_space(user))
+    given = GivenFile(data=data, hint=FileHint(name="note.txt"))
+    return (await ingest_file(canon, caller, account, given)).source
+
+
+def bytes_below(folder: Path, user: str) -> set[bytes]:
+    return {path.read_bytes() for path in (folder / "files" / user).rglob("*") if path.is_file()}
+
+
+async def test_the_bytes_of_an_erased_source_go_and_no_others(tmp_path: Path) -> None:
+    store = await open_embedded(tmp_path)
+    try:
+        source = await kept(store.canon, ADA, SECRET)
+        await kept(store.canon, ADA, b"Other words.")
+        other = await kept(store.canon, EVE, SECRET)
+        plan = await plan_erasure(store.canon, "source", source.id)
+
+        await erase(store.canon, store.upkeep, a_caller(), plan, reason="asked for")
+
+        assert bytes_below(tmp_path, ADA) == {b"Other words."}
+        assert bytes_below(tmp_path, EVE) == {SECRET}
+        with pytest.raises(NotFound):
+            await sign_url(store.canon, ADA, source.files[0])
+        assert (await sign_url(store.canon, EVE, other.files[0])).url
+    finally:
+        await store.close()
+
+
+async def test_a_backup_has_the_files(tmp_path: Path) -> None:
+    store = await open_embedded(tmp_path / "store")
+    try:
+        await kept(store.canon, ADA, SECRET)
+        await store.upkeep.backup(tmp_path / "backup", lambda done, total: None)
+    finally:
+        await store.close()
+
+    assert bytes_below(tmp_path / "backup", ADA) == {SECRET}
+    assert not (tmp_path / "backup" / "files.key").exists()

@@ -1,0 +1,142 @@
+"""Real documents, where the shared folder is there: what their descriptions expect is found.
+
+Each PDF has a description beside it that lists the fields to be found, in the words of an older
+vocabulary; `FIELDS` says which field is meant by each.
+"""
+
+import csv
+import json
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from canonry.adapters.readers import LocalReader
+from canonry.bootstrap.compose import compose_memory
+from canonry.domain.accounts import account_space
+from canonry.domain.entities import Entity
+from canonry.domain.extraction.rules import interpret
+from canonry.domain.files import FileHint
+from canonry.domain.interpretations import Found
+from canonry.domain.provenance import Actor
+from canonry.domain.vocabularies.truth_types import TRUTH_TYPES
+from canonry.usecases.account import Account
+from canonry.usecases.caller import Caller
+from canonry.usecases.canon import Canon
+from canonry.usecases.ingest_file import entities_of, ingest_file
+from canonry.usecases.store_file import GivenFile
+
+DOCUMENTS = Path(__file__).parents[3] / "shared" / "data" / "documents"
+
+pytestmark = [
+    pytest.mark.anyio,
+    pytest.mark.skipif(not DOCUMENTS.is_dir(), reason="the shared data folder is absent"),
+]
+
+FIELDS: Mapping[str, Mapping[str, str]] = {
+    "contract": {"contract_type": "type"},
+    "invoice": {
+        "income_date": "invoice_date",
+        "source": "customer_name",
+        "amount_usd": "amount_due",
+    },
+    "note": {"date": "created_date"},
+    "receipt": {"date": "date_purchased"},
+}
+NOT_IN_THE_DOCUMENT = frozenset({"schema_version", "content"})
+"""What a description lists without its document saying so, or only in outline."""
+
+
+def described(name: str) -> Mapping[str, Any]:
+    """The fields that a description expects, by the names of today."""
+    text = (DOCUMENTS / f"sample_{name}.md").read_text(encoding="utf-8")
+    expected = text.partition("Expected Extraction")[2].partition("\n**")[0]
+    found = re.findall(r"(?m)^- `?(\w+)`?: (.+)$", expected)
+    names = FIELDS[name]
+    return {
+        names.get(field, field): json.loads(value)
+        for field, value in found
+        if field not in NOT_IN_THE_DOCUMENT
+    }
+
+
+async def found_in(file: str) -> Sequence[Found]:
+    reading = await LocalReader().examine((DOCUMENTS / file).read_bytes(), FileHint(name=file))
+    return interpret(reading, tuple(TRUTH_TYPES.values())).entities
+
+
+async def ingested(canon: Canon, file: str) -> Sequence[Entity]:
+    caller = Caller(actor=Actor(agent_id="a-1", agent_type="x"), tool="ingest")
+    user = "00000000-0000-0000-0000-000000000000"
+    account = Account(user_id=user, space=account_space(user))
+    given = GivenFile(data=(DOCUMENTS / file).read_bytes(), hint=FileHint(name=file))
+    done = await ingest_file(canon, caller, account, given)
+    ids = await entities_of(canon, account, done)
+    things = await canon.state.things(ids)
+    return [thing for each in ids if isinstance(thing := things[each], Entity)]
+
+
+@pytest.mark.parametrize("name", FIELDS)
+async def test_a_pdf_gives_every_field_that_its_description_expects(name: str) -> None:
+    document, *_ = await found_in(f"sample_{name}.pdf")
+    expected = dict(described(name))
+    if name == "contract":
+        expected["parties"] = expected["parties"].split(", ")
+    found = {field: document.fields.get(field) for field in expected}
+    for each in (expected, found):  # tags have no order
+        if "tags" in each:
+            each["tags"] = sorted(tag.lower() for tag in each["tags"] or ())
+
+    assert document.entity_type == name
+    assert found == expected
+    assert not document.unread
+
+
+async def test_what_the_descriptions_leave_out_is_found_too() -> None:
+    (invoice,) = await found_in("sample_invoice.pdf")
+    (receipt,) = await found_in("sample_receipt.pdf")
+    note, *others = await found_in("sample_note.pdf")
+
+    assert invoice.fields["invoice_number"] == "INV-TEST-001"
+    assert invoice.fields["date_due"] == "2025-01-15"
+    assert receipt.fields["tax_amount"] == 5.91
+    assert [item["amount"] for item in receipt.fields["items"]] == [45.5, 28.3]
+    assert len(note.refers_to) == len(others) == 6
+    assert [each.fields.get("due_date") for each in others if each.entity_type == "task"] == [
+        "2024-12-20",
+        "2024-12-22",
+        "2024-12-25",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("file", "entity_type"),
+    [("sample_contacts.csv", "contact"), ("sample_transactions.csv", "transaction")],
+)
+async def test_each_row_of_a_table_is_an_entity_of_its_own(file: str, entity_type: str) -> None:
+    with (DOCUMENTS / file).open(encoding="utf-8", newline="") as table:
+        rows = [row for row in csv.DictReader(table) if any(row.values())]
+
+    entities = await ingested(compose_memory(), file)
+
+    assert [each.entity_type for each in entities] == [entity_type] * len(rows)
+
+
+@pytest.mark.parametrize(
+    ("file", "entity_type", "count"),
+    [
+        ("contact.json", "contact", 4),  # one person twice, with a newer address
+        ("contract.json", "contract", 4),  # one contract twice, renewed
+        ("transaction.json", "transaction", 5),
+        ("purchase.json", "purchase", 5),
+        ("task_comment.json", "task_comment", 5),
+    ],
+)
+async def test_records_become_entities_and_only_news_of_one_is_joined(
+    file: str, entity_type: str, count: int
+) -> None:
+    entities = await ingested(compose_memory(), file)
+
+    assert [each.entity_type for each in entities] == [entity_type] * count
