@@ -15,6 +15,8 @@ SECTIONS = {
     "canonization": "canonizing a scene of 50 proposals",
     "transcript": "importing a transcript",
     "growth": "the same calls as a world grows",
+    "world": "contexts of a large world, read while others write",
+    "lore": "labelled questions about lore, hybrid against keywords",
     "search": "searching passages as spaces and stores grow",
     "vectors": "the index of vectors against exact search",
     "indexing": "writers while passages are indexed by the default model",
@@ -46,7 +48,7 @@ def main() -> int:
 
 
 def _module(section: str) -> str:
-    return {"http": "http_calls"}.get(section, section)
+    return {"http": "http_calls", "world": "world_contexts"}.get(section, section)
 
 
 if __name__ == "__main__":

@@ -63,16 +63,17 @@ def invoice(number: int, vendor: int) -> dict[str, Any]:
     }
 
 
-def transactions(series: int) -> list[dict[str, Any]]:
-    """Records of one bank statement."""
+def transactions(series: int, merchants: int = 0) -> list[dict[str, Any]]:
+    """Records of one bank statement, with so many different merchants."""
     return [
         {
             "entity_type": "transaction",
-            "transaction_id": f"T{series}-{number}",
+            "transaction_id": f"T{series}-{merchants}-{number}",
             "posting_date": f"2025-{number % 12 + 1:02}-{number % 28 + 1:02}",
             "amount": number / 4,
             "currency": "EUR",
-            "merchant_name": f"Shop {number % 50}",
+            "description": f"Payment {number}",
+            **({"merchant_name": f"Shop {number % merchants}"} if merchants else {}),
         }
         for number in range(BULK)
     ]

@@ -78,16 +78,25 @@ class Server:
 
     def cpu_seconds(self) -> float:
         """Processor time of all threads so far, at nanosecond grain."""
-        total = 0
-        for task in Path(f"/proc/{self.pid}/task").iterdir():
-            total += int((task / "schedstat").read_text().split()[0])
-        return total / NANOSECONDS
+        return cpu_seconds(self.pid)
 
 
 def stay_off_the_servers_processor() -> None:
     """Keep this process, which makes the load, on another processor."""
     if hasattr(os, "sched_setaffinity") and (os.cpu_count() or 1) > 1:
         os.sched_setaffinity(0, {CLIENT_CPU})
+
+
+def cpu_seconds(pid: int) -> float:
+    """Processor time of all threads of a process so far, at nanosecond grain."""
+    tasks = Path(f"/proc/{pid}/task").iterdir()
+    return sum(int((each / "schedstat").read_text().split()[0]) for each in tasks) / NANOSECONDS
+
+
+def children() -> frozenset[int]:
+    """The processes that this one has started and that still run."""
+    tasks = Path("/proc/self/task").iterdir()
+    return frozenset(int(pid) for each in tasks for pid in (each / "children").read_text().split())
 
 
 def resident_bytes(pid: int) -> int:

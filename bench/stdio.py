@@ -12,12 +12,19 @@ from typing import Any
 from mcp import Client
 from mcp.client.stdio import StdioServerParameters, stdio_client
 
+from bench.processes import children, cpu_seconds
+
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A connected client."""
+    """A connected client, and the process that serves it."""
 
     client: Client
+    pid: int
+
+    def cpu_seconds(self) -> float:
+        """The server's processor time so far, which says more than the clock on a busy machine."""
+        return cpu_seconds(self.pid)
 
     async def timed(self, tool: str, arguments: Mapping[str, Any]) -> tuple[float, dict[str, Any]]:
         """Seconds until the answer, and the answer.
@@ -52,5 +59,7 @@ async def connected(data: Path, *arguments: str) -> AsyncIterator[Line]:
         env={key: os.environ[key] for key in ("PYTHONPATH",) if key in os.environ},
     )
     with (data / "server.log").open("w", encoding="utf-8") as log:
+        before = children()
         async with Client(stdio_client(server, errlog=log)) as client:
-            yield Line(client)
+            (pid,) = children() - before
+            yield Line(client, pid)

@@ -74,6 +74,7 @@ SAMPLES = {
     "authorities": "gm,player",
     "user": "01890a5d-ac96-774b-bcce-b302099a8057",
     "spaces": "01890a5d-ac96-774b-bcce-b302099a8057",
+    "world": "01890a5d-ac96-774b-bcce-b302099a8057",
     "error_mode": "jsonrpc",
     "deadline": "5",
     "rate_limit": "60",

@@ -9,6 +9,7 @@ from canonry.testing.conformance import (
     CatalogContract,
     DocumentsContract,
     LedgerContract,
+    PlacesContract,
     StateContract,
     TextContract,
 )
@@ -49,4 +50,8 @@ class TestMemoryCatalog(OnMemory, CatalogContract):
 
 
 class TestMemoryText(OnMemory, TextContract):
+    pass
+
+
+class TestMemoryPlaces(OnMemory, PlacesContract):
     pass

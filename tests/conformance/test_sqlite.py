@@ -15,6 +15,7 @@ from canonry.testing.conformance import (
     DurabilityContract,
     DurableBlobsContract,
     LedgerContract,
+    PlacesContract,
     SharedUpkeepContract,
     StateContract,
     TextContract,
@@ -80,6 +81,10 @@ class TestSqliteCatalog(OnSqlite, CatalogContract):
 
 
 class TestSqliteText(OnSqlite, TextContract):
+    pass
+
+
+class TestSqlitePlaces(OnSqlite, PlacesContract):
     pass
 
 

@@ -117,6 +117,7 @@ def _things() -> tuple[Entry, ...]:
             time_ref=THEN,
             causes=(EventId(ident("effect")),),
             description="d",
+            properties={"z": [1, "é"]},
             scene_id=scene,
             proposal_id=proposal,
         ),

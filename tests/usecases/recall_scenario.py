@@ -13,6 +13,7 @@ from canonry.domain.errors import Unavailable
 from canonry.domain.passages import Collection
 from canonry.ports.embedder import Embedder, EmbeddingModel, Purpose, Vector
 from canonry.ports.views.text import TextQuery
+from canonry.ports.views.vectors import Vectors
 from canonry.testing.things import MIDDLE_EARTH, a_turn
 from canonry.testing.worlds import HandClock
 from canonry.usecases.index_passages import PassageIndexer
@@ -58,7 +59,7 @@ class Scenario:
     embedders: dict[int, Noting] = field(default_factory=dict)
     opened: list[Recall] = field(default_factory=list)
 
-    def recall(self, dimensions: int = 384) -> Recall:
+    def recall(self, dimensions: int = 384, vectors: Vectors | None = None) -> Recall:
         """As a process sees it that was started with an embedder of so many dimensions."""
 
         def embedder(model: EmbeddingModel | None) -> Embedder | None:
@@ -67,7 +68,7 @@ class Scenario:
 
         canon = self.stage.canon
         recall = Recall(
-            Engines(embedder=embedder, vectors=lambda: FolderVectors(self.folder)),
+            Engines(embedder=embedder, vectors=lambda: vectors or FolderVectors(self.folder)),
             ledger=canon.ledger,
             state=canon.state,
             documents=canon.documents,

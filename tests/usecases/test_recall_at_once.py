@@ -3,24 +3,27 @@
 No indexer runs in between, so that the index says what was true before.
 """
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from typing_extensions import override
 
+from canonry.adapters.vectors import FolderVectors
 from canonry.domain.entries import EntitiesMerged, Erased, FactRetconned
 from canonry.domain.ids import EntityId, FactId
 from canonry.domain.passages import Collection
 from canonry.domain.scenes import Speaker
 from canonry.domain.vocabularies.narrative_fields import NAME
+from canonry.ports.views.vectors import VectorHit, VectorQuery
 from canonry.testing.things import MIDDLE_EARTH, a_fact, a_turn, an_observation, ident
 from canonry.testing.worlds import a_caller
 from canonry.usecases.canon import Canon
 from canonry.usecases.index_passages import forget_passages
 from canonry.usecases.search_canon import CanonKind, CanonRequest, search_canon
 from canonry.usecases.search_passages import SearchRequest, search_passages
-from tests.usecases.recall_scenario import Scenario, a_scenario, index
+from tests.usecases.recall_scenario import Scenario, a_scenario, found, index
 from tests.usecases.stage import id_of
 
 pytestmark = pytest.mark.anyio
@@ -107,3 +110,31 @@ async def test_whoever_has_another_name_is_found_by_it(world: Scenario) -> None:
     await world.stage.make(named)
 
     assert (await turns(canon, "Elessar follow"))[0] == ident("said")
+
+
+class Overtaken(FolderVectors):
+    """An index that answers from what it had, while something happens before the answer is read."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(folder)
+        self.meanwhile: Callable[[], Awaitable[object]] | None = None
+
+    @override
+    async def search(self, query: VectorQuery) -> Sequence[VectorHit]:
+        found = await super().search(query)
+        if self.meanwhile is not None:
+            await self.meanwhile()
+        return found
+
+
+async def test_what_the_index_takes_in_during_a_search_is_found_by_that_search(
+    world: Scenario,
+) -> None:
+    vectors = Overtaken(world.folder)
+    recall = world.recall(vectors=vectors)
+    await world.say("A comet strikes the mill.", start=3)
+    vectors.meanwhile = lambda: index(recall)
+
+    nearest = await found(recall, "the comet strikes a mill")
+
+    assert nearest[0] == ident("A comet strikes the mill.")

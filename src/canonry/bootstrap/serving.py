@@ -63,6 +63,7 @@ def principal_for(settings: Settings) -> Principal:
         agent_type=settings.agent_type,
         user=settings.user.lower() if settings.user else None,
         spaces=None if spaces is None else frozenset(SpaceId(each.lower()) for each in spaces),
+        world=None if settings.world is None else SpaceId(settings.world.lower()),
         authorities=frozenset(Authority(name) for name in settings.authorities),
         trusted=settings.trust_meta,
     )

@@ -120,6 +120,12 @@ SETTINGS: Final = (
         default="all",
     ),
     SettingRow(
+        key="world",
+        kind=TEXT,
+        metavar="UUID",
+        help="The world that the tools of the world toolset are about.",
+    ),
+    SettingRow(
         key="memory",
         kind=FLAG,
         help="Keep the store in memory only; it ends with the process.",

@@ -60,6 +60,7 @@ class Settings:
     trust_meta: bool = False
     authorities: tuple[str, ...] = tuple(Authority)
     spaces: tuple[str, ...] | None = None
+    world: str | None = None
     memory: bool = False
     contract_only: bool = False
     error_mode: str = "result"
@@ -225,7 +226,12 @@ def _read(read: Any, value: Any, name: str, kind: SettingKind, where: str) -> An
 def _check(settings: Settings) -> None:
     if settings.http is not None:
         parse_address(settings.http)
-    for key, values in (("user", (settings.user,)), ("spaces", settings.spaces or ())):
+    named = (
+        ("user", (settings.user,)),
+        ("world", (settings.world,)),
+        ("spaces", settings.spaces or ()),
+    )
+    for key, values in named:
         if any(value is not None and not is_uuid(value) for value in values):
             raise wrong_value(key, "UUIDs", settings.sources.get(key, DEFAULT))
     if not settings.toolsets:

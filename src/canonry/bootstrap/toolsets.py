@@ -16,6 +16,7 @@ TOOLSETS: Final = {
     "catalog": "canonry.toolsets.catalog:CATALOG",
     "operator": "canonry.toolsets.operator:OPERATOR",
     "truth": "canonry.toolsets.truth:TRUTH",
+    "world": "canonry.toolsets.world:WORLD",
 }
 """Name to the module and attribute that holds the toolset; the module's `FACE` is its face."""
 

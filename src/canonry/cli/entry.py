@@ -28,6 +28,7 @@ COMMANDS: Final[dict[str, tuple[str, str]]] = {
     "demo": ("canonry.cli.demo.command:demo", "Play a small world and see what becomes canon."),
     "import": ("canonry.cli.imports:imports", "Bring in a transcript, or a log."),
     "catalog": ("canonry.cli.catalog:catalog", "Bring a catalog in, or write it out."),
+    "world": ("canonry.cli.world.command:world", "Bring in, draw and check worlds to play in."),
     "export": ("canonry.cli.export:export", "Write the whole log as JSON Lines."),
     "verify": ("canonry.cli.verify:verify", "Prove that records and views agree."),
     "rebuild": ("canonry.cli.upkeep:rebuild", "Fold all views from the records again."),

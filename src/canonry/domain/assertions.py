@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from canonry.domain.accounts import entity_id_of
-from canonry.domain.identity_keys import CONTENT, Identity, content_identity, identities_of
+from canonry.domain.identity_keys import CONTENT, Identity, content_identity
 from canonry.domain.ids import EntityId
 from canonry.domain.observations import Dated, Fragment
 from canonry.domain.schemas import EntitySchema
@@ -81,7 +81,8 @@ def assertion_of(
         typed = TypedRecord(
             fields=typed.fields, dates=typed.dates, fragments=fragments, missing=typed.missing
         )
-    found = identities_of(schema, typed.everything) or (content_identity(typed.everything),)
+    everything = typed.everything
+    found = reader.keys.identities(everything) or (content_identity(everything),)
     warnings = [*_warnings(typed, path)] if sure else []
     if found[0].rule == CONTENT:
         message = "nothing in the record identifies an entity; its whole content does"
@@ -94,7 +95,7 @@ def assertion_of(
         apart_id=None
         if found[0].apart is None
         else entity_id_of(user_id, schema.entity_type, found[0].full_key),
-        label=label_of(schema, typed.everything),
+        label=label_of(schema, everything),
         path=path,
         sure=sure,
         refers_to=refers_to,

@@ -4,6 +4,7 @@ import re
 from dataclasses import dataclass
 from datetime import UTC, date
 from email.utils import parsedate_to_datetime
+from functools import lru_cache
 from typing import Final
 
 from canonry.domain.errors import InvalidInput
@@ -60,6 +61,7 @@ class CalendarDate:
     instant: Instant
 
 
+@lru_cache(maxsize=4096, typed=True)
 def read_date(value: str | int) -> CalendarDate | None:
     """The date that a text or a number of seconds (or finer) since 1970 says.
 

@@ -4,7 +4,7 @@ Stored bytes are never rewritten. When a value changes shape, `ENCODING_VERSION`
 upcaster in `canonry.domain.upcasters` lifts the old form as it is read.
 """
 
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import msgspec
 
@@ -34,8 +34,10 @@ from canonry.domain.entries import (
     StoryMoved,
     Thing,
 )
-from canonry.domain.errors import BrokenInvariant
+from canonry.domain.errors import BrokenInvariant, InvalidInput
 from canonry.domain.upcasters import ENCODING_VERSION, upcast
+
+T = TypeVar("T")
 
 CHANGE_KINDS: Final[dict[type, str]] = {
     SpaceRevised: "space.revised",
@@ -121,6 +123,29 @@ def _decode(target: type, kind: str, version: int, payload: bytes) -> Any:
 def encode_json(value: Any) -> bytes:
     """JSON with sorted keys, so that equal values are equal bytes."""
     return msgspec.json.encode(value, order="sorted")
+
+
+def schema_of(target: type) -> dict[str, Any]:
+    """The JSON Schema of what `read_value` takes for `target`."""
+    return msgspec.json.schema(target)
+
+
+def read_value(value: Any, target: type[T]) -> T:
+    """JSON values that satisfy `schema_of(target)` as a value of this type.
+
+    Raises:
+        InvalidInput: `value.malformed`.
+    """
+    try:
+        return msgspec.convert(value, target)
+    except msgspec.ValidationError as error:
+        message = f"this is no {target.__name__.lower()}: {error}"
+        raise InvalidInput("value.malformed", message, path="") from error
+
+
+def encode_pretty(value: Any) -> bytes:
+    """JSON for people: a line for each field, in the order in which the type declares them."""
+    return msgspec.json.format(msgspec.json.encode(value), indent=1) + b"\n"
 
 
 def decode_json(data: bytes) -> Any:

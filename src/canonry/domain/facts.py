@@ -78,6 +78,7 @@ class Event:
     severity: int
     involved: tuple[EntityId, ...]
     causes: tuple[EventId, ...]
+    properties: Mapping[str, Any] = field(default_factory=dict)
     confidence: float
     authority: Authority
     evidence: tuple[Evidence, ...]

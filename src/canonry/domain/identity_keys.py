@@ -5,9 +5,9 @@ different records stay two entities.
 """
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from hashlib import sha256
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 from canonry.domain.calendar_dates import read_date
 from canonry.domain.encoding import encode_json
@@ -43,6 +43,7 @@ _NAME_FORMS: Final[Mapping[str, Callable[[str], str | None]]] = {
     "contact": person_name,
 }
 _BETWEEN: Final = "\x1f"
+_Form: TypeAlias = Callable[[Any], str | None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,15 +71,48 @@ def identity_of(schema: EntitySchema, fields: Mapping[str, Any]) -> Identity:
 
 def identities_of(schema: EntitySchema, fields: Mapping[str, Any]) -> tuple[Identity, ...]:
     """The identities by all rules that fit, the strongest first."""
-    parts: dict[str, tuple[str, str] | None] = {}
+    return KeyReader(schema).identities(fields)
 
-    def normal(names: str) -> tuple[str, str] | None:
-        if names not in parts:  # several rules ask for the same fields
-            parts[names] = _part(schema, fields, names)
-        return parts[names]
 
-    found = (_by(rule, normal) for rule in schema.identity)
-    return tuple(each for each in found if each is not None)
+@dataclass(slots=True)
+class KeyReader:
+    """Reads the keys of records by one schema; made once for many records."""
+
+    schema: EntitySchema
+    _forms: dict[str, tuple[str, tuple[tuple[str, _Form], ...]]] = field(default_factory=dict)
+    """What rules ask for (`a|b`) -> its name in keys, and the fields with their normal forms."""
+
+    def identities(self, fields: Mapping[str, Any]) -> tuple[Identity, ...]:
+        """The identities by all rules that fit, the strongest first."""
+        parts: dict[str, tuple[str, str] | None] = {}
+
+        def normal(names: str) -> tuple[str, str] | None:
+            if names not in parts:  # several rules ask for the same fields
+                parts[names] = self._part(fields, names)
+            return parts[names]
+
+        found = (_by(rule, normal) for rule in self.schema.identity)
+        return tuple(each for each in found if each is not None)
+
+    def _part(self, fields: Mapping[str, Any], names: str) -> tuple[str, str] | None:
+        """The name and the normal form of the first of `a|b` that says something."""
+        label, forms = self._forms.get(names) or self._look_up(names)
+        for name, form in forms:
+            given = fields.get(name)
+            if given is not None and (value := form(given)):
+                return label, value
+        return None
+
+    def _look_up(self, names: str) -> tuple[str, tuple[tuple[str, _Form], ...]]:
+        alternatives = names.split("|")
+        forms = tuple((name, self._form(name)) for name in alternatives)
+        self._forms[names] = (alternatives[0], forms)
+        return self._forms[names]
+
+    def _form(self, name: str) -> _Form:
+        spec = self.schema.field(name)
+        field_type = None if spec is None else spec.type
+        return lambda given: normal_value(self.schema.entity_type, name, given, field_type)
 
 
 def content_identity(fields: Mapping[str, Any]) -> Identity:
@@ -105,20 +139,6 @@ def _by(rule: IdentityRule, normal: Callable[[str], tuple[str, str] | None]) -> 
 
 def _joined(parts: Iterable[tuple[str, str]]) -> str:
     return _BETWEEN.join(f"{name}:{value}" for name, value in parts)
-
-
-def _part(schema: EntitySchema, fields: Mapping[str, Any], names: str) -> tuple[str, str] | None:
-    """The name and the normal form of the first of `a|b` that says something."""
-    alternatives = names.split("|")
-    for name in alternatives:
-        given = fields.get(name)
-        if given is not None:
-            spec = schema.field(name)
-            field_type = None if spec is None else spec.type
-            value = normal_value(schema.entity_type, name, given, field_type)
-            if value:
-                return alternatives[0], value
-    return None
 
 
 def normal_value(

@@ -19,6 +19,7 @@ from canonry.domain.scenes import Scene, Story, Turn
 from canonry.domain.schemas import EntitySchema
 from canonry.domain.sources import Snippet, Source
 from canonry.domain.spaces import Space
+from canonry.domain.vocabularies.world_types import WORLD_RELATIONS
 
 ANY: Final = "*"
 SPACES: Final = "spaces"
@@ -38,6 +39,11 @@ def name_key(entity_type: str, name: str) -> str:
 def relations_key(entity_id: str) -> str:
     """The relations from or to an entity."""
     return f"relations:{entity_id}"
+
+
+def edge_key(entity_id: str, rel_type: str) -> str:
+    """The edges of one type that begin at a thing of a world: its exits, its place, its holder."""
+    return f"edges:{entity_id}:{rel_type}"
 
 
 def facts_key(entity_id: str) -> str:
@@ -125,7 +131,10 @@ def keys_of(thing: Thing) -> frozenset[str]:  # noqa: C901, PLR0911, PLR0912 - o
         case Observation():
             return frozenset((own,))
         case Relation():
-            return frozenset((own, relations_key(thing.from_id), relations_key(thing.to_id)))
+            ends = {own, relations_key(thing.from_id), relations_key(thing.to_id)}
+            if thing.rel_type in WORLD_RELATIONS:
+                ends.add(edge_key(thing.from_id, thing.rel_type))
+            return frozenset(ends)
         case Fact():
             involved = (facts_key(entity) for entity in thing.involved)
             listing = listing_key("fact", thing.space)

@@ -205,6 +205,7 @@ def make_event(
     time_ref: Instant | None = None,
     severity: int = 5,
     causes: tuple[EventId, ...] = (),
+    properties: Mapping[str, Any] | None = None,
 ) -> Made:
     """An event asserted."""
     return Made(
@@ -218,6 +219,7 @@ def make_event(
             severity=severity,
             involved=involved,
             causes=causes,
+            properties=dict(properties or {}),
             confidence=backing.confidence,
             authority=backing.authority,
             evidence=backing.evidence,
@@ -239,8 +241,9 @@ def make_relation(
     to_id: EntityId,
     properties: Mapping[str, Any] | None = None,
     since: Instant | None = None,
+    until: Instant | None = None,
 ) -> Made:
-    """A relation asserted."""
+    """A relation asserted; `until` where its end is known from the beginning."""
     return Made(
         thing=Relation(
             id=RelationId(new_id("relation")),
@@ -250,6 +253,7 @@ def make_relation(
             to_id=to_id,
             properties=dict(properties or {}),
             since=since,
+            until=until,
             confidence=backing.confidence,
             authority=backing.authority,
             evidence=backing.evidence,

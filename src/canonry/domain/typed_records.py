@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from canonry.domain.converting import Converted, Unconvertible, convert
+from canonry.domain.identity_keys import KeyReader
 from canonry.domain.observations import Dated, Fragment
 from canonry.domain.schemas import EntitySchema, FieldSpec
 
@@ -46,11 +47,13 @@ class RecordReader:
     schema: EntitySchema
     _specs: dict[str, FieldSpec] = field(init=False)
     _required: tuple[str, ...] = field(init=False)
+    keys: KeyReader = field(init=False)
 
     def __post_init__(self) -> None:
         """Index the schema's names."""
         aliases = {alias: spec for spec in self.schema.fields for alias in spec.aliases}
         self._specs = aliases | {spec.name: spec for spec in self.schema.fields}
+        self.keys = KeyReader(self.schema)
         self._required = tuple(spec.name for spec in self.schema.fields if spec.required)
 
     def read(self, record: Mapping[str, Any]) -> TypedRecord:
@@ -68,7 +71,9 @@ class RecordReader:
             converted = convert(value, spec)
             if isinstance(converted, Unconvertible):
                 fragments[name] = Fragment(value=value, reason=converted.reason)
-            elif taken.setdefault(spec.name, converted) != converted:
+            elif spec.name not in taken:
+                taken[spec.name] = converted
+            elif taken[spec.name] != converted:
                 fragments[name] = Fragment(value=value, reason=SAID_TWICE)
         return TypedRecord(
             fields={name: taken[name].value for name in sorted(taken)},

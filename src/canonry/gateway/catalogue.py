@@ -131,7 +131,8 @@ def _contract(toolset: Toolset) -> Toolset:
 
 
 def _tool_offer(toolset: Toolset, tool: Tool, unknown_properties: bool) -> ToolOffer:  # noqa: FBT001
-    check = compile_arguments(tool.input_schema, unknown_properties=unknown_properties)
+    schema = tool.input_schema if tool.accepted_schema is None else tool.accepted_schema
+    check = compile_arguments(schema, unknown_properties=unknown_properties)
     return ToolOffer(toolset, tool, check)
 
 

@@ -24,13 +24,15 @@ class Principal:
     """The identity that a process or a verified token is bound to.
 
     `agent_type` None means that only a trusted client's `_meta` can give one. `spaces` None means
-    all. `trusted` is the operator's word that this client may name its agent per call.
+    all; `world` is the one that tools of a world are about. `trusted` is the operator's word that
+    this client may name its agent per call.
     """
 
     agent_id: str | None = None
     agent_type: str | None = None
     user: str | None = None
     spaces: frozenset[SpaceId] | None = None
+    world: SpaceId | None = None
     authorities: frozenset[Authority] = field(default_factory=frozenset)
     trusted: bool = False
 
@@ -77,6 +79,7 @@ def identify(
         actor=actor,
         tool=tool,
         spaces=claim.spaces,
+        world=principal.world,
         authorities=claim.authorities,
         idempotency_key=_idempotency_key(meta) if meta else None,
         progress=progress,

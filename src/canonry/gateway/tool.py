@@ -55,8 +55,9 @@ class Tool:
     `compose(call, arguments)` instead of `run`, and each inner call is identified, authorized,
     limited, validated and audited like any other. A composed tool cannot call a composed tool.
 
-    `aliases` are names by which it can be called and is never listed. `limits` take the place of
-    the server's; `per_minute` are the calls that its contract publishes for each user.
+    `aliases` are names by which it can be called and is never listed. Arguments are held against
+    `accepted_schema` where a contract answers wrong ones with a result. `limits` take the place
+    of the server's; `per_minute` are the calls that its contract publishes for each user.
     """
 
     name: str
@@ -71,6 +72,7 @@ class Tool:
     idempotent: bool = False
     extension: bool = False
     aliases: tuple[str, ...] = ()
+    accepted_schema: Mapping[str, Any] | None = None
     limits: Limits | None = None
     per_minute: int | None = None
     cached: Cached | None = None

@@ -175,7 +175,6 @@ def _tool_entry(tool: Tool) -> dict[str, Any]:
         "title": tool.title,
         "description": tool.description,
         "inputSchema": tool.input_schema,
-        "outputSchema": tool.output_schema,
         "annotations": {
             "readOnlyHint": tool.read_only,
             "destructiveHint": tool.destructive,
@@ -183,6 +182,8 @@ def _tool_entry(tool: Tool) -> dict[str, Any]:
             "openWorldHint": False,
         },
     }
+    if tool.output_schema.get("type") == "object":  # the protocol knows no other reply
+        entry["outputSchema"] = tool.output_schema
     if tool.extension:
         entry["_meta"] = {EXTENSION_META: True}
     return entry

@@ -28,6 +28,7 @@ from canonry.server.file_hosts import host_files
 from canonry.server.files import file_route
 from canonry.server.logs import LineLog, capture_library_logs
 from canonry.server.options import ServerOptions
+from canonry.server.worlds import PATH, about, narrowed, world_in
 
 if TYPE_CHECKING:
     from canonry.server.identity import BearerVerifier
@@ -108,7 +109,11 @@ def http_app(
     _require_protection(host, server_options)
     security = _security(host, server_options)
     verifier = _verifier(server_options)
-    identify = verifier.principal if verifier else lambda: principal
+    known = verifier.principal if verifier else lambda: principal
+
+    def identify() -> Principal:
+        return narrowed(known())
+
     gateways = {"/mcp": gateway}
     for toolset in gateway.catalogue.toolsets:
         gateways[f"/mcp/{toolset.name}"] = gateway.only(toolset.name)
@@ -152,8 +157,14 @@ class _Dispatcher:
         if scope["type"] == "lifespan":
             await self._lifespan(scope, receive, send)
             return
-        app = self._by_path.get(scope["path"].rstrip("/"), self._pages)
-        await app(scope, receive, send)
+        path = scope["path"].rstrip("/")
+        world = world_in(path)
+        if world is not None and PATH in self._by_path:
+            inner = {**scope, "path": PATH, "raw_path": PATH.encode()}
+            with about(world):
+                await self._by_path[PATH](inner, receive, send)
+            return
+        await self._by_path.get(path, self._pages)(scope, receive, send)
 
     async def _lifespan(self, scope: Scope, receive: Receive, send: Send) -> None:
         await Starlette(lifespan=self._running)(scope, receive, send)

@@ -112,12 +112,14 @@ def principal_of(claims: Mapping[str, Any], options: BearerOptions) -> Principal
     agent_type = claims.get(options.agent_type_claim)
     user = claims.get(options.user_claim)
     spaces = claims.get(options.spaces_claim)
+    world = claims.get(options.world_claim)
     authorities = claims.get(options.authorities_claim)
     return Principal(
         agent_id=agent_id if is_name(agent_id) else None,
         agent_type=agent_type if is_name(agent_type) else None,
         user=user if isinstance(user, str) else None,
         spaces=None if spaces is None else frozenset(SpaceId(each) for each in _words(spaces)),
+        world=SpaceId(world.lower()) if isinstance(world, str) else None,
         authorities=frozenset(each for each in Authority if each in _words(authorities)),
     )
 

@@ -24,6 +24,7 @@ class BearerOptions:
     agent_id_claim: str = "sub"
     agent_type_claim: str = "agent_type"
     spaces_claim: str = "spaces"
+    world_claim: str = "world"
     authorities_claim: str = "authorities"
     user_claim: str = "user_id"
 

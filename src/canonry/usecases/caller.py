@@ -22,13 +22,15 @@ async def no_progress(done: float, total: float | None, message: str) -> None:
 class Caller:
     """One call's identity and standing; made by the gateway, never from arguments.
 
-    `spaces` are the spaces that the caller may see (None: all); `authorities` those they may
+    `spaces` are the spaces that the caller may see (None: all), and `world` the one of them that
+    tools of a world are about, where somebody has named it; `authorities` those they may
     claim; `idempotency_key` makes a retry of the same tool by the same agent recognisable.
     """
 
     actor: Actor
     tool: str
     spaces: frozenset[SpaceId] | None = None
+    world: SpaceId | None = None
     authorities: frozenset[Authority] = frozenset(Authority)
     idempotency_key: str | None = None
     progress: Progress = no_progress

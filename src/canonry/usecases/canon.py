@@ -7,6 +7,7 @@ from canonry.ports.document_reader import DocumentReader
 from canonry.ports.records.ledger import Ledger
 from canonry.ports.views.catalog import Catalog
 from canonry.ports.views.documents import Documents
+from canonry.ports.views.places import Places
 from canonry.ports.views.state import State
 from canonry.ports.views.text import Text
 from canonry.ports.world import Clock, Identities
@@ -26,6 +27,7 @@ class Canon:
     documents: Documents
     text: Text
     catalog: Catalog
+    places: Places
     clock: Clock
     identities: Identities
     policy: Policy

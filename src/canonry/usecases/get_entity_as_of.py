@@ -51,11 +51,18 @@ async def get_entity_as_of(
         if not isinstance(past, Entity):
             raise _not_yet(entity_id)
         entity = past
-    return entity if at is None else await _as_it_was(canon, entity, at, until)
+    return entity if at is None else await entity_at(canon, entity, at, until)
 
 
-async def _as_it_was(canon: Canon, entity: Entity, at: Instant, until: Position | None) -> Entity:
-    """The entity folded from what holds at `at`; what has no time in the world always held."""
+async def entity_at(
+    canon: Canon, entity: Entity, at: Instant, until: Position | None = None
+) -> Entity:
+    """The entity folded from what holds at `at`; what has no time in the world always held.
+
+    Raises:
+        NotFound: `entity.not-yet`.
+        Unavailable: `entity.too-long`.
+    """
     seen = await _observations(canon, (entity.id, *entity.members))
     then = [
         each

@@ -139,6 +139,9 @@ class Recall:
                 vector = await self._vector_of(serving.embedder, text)
         except TimeoutError as error:
             raise self._too_slow() from error
+        # Before the index is asked: what it takes in meanwhile is forgotten here.
+        nearest = dict(serving.fresh.nearest(vector, query))
+        replaced = serving.fresh.replaced()
         found = await opened.vectors.search(
             VectorQuery(
                 model=serving.embedder.model,
@@ -151,8 +154,6 @@ class Recall:
                 limit=query.limit + _PARTS,
             )
         )
-        nearest = dict(serving.fresh.nearest(vector, query))
-        replaced = serving.fresh.replaced()
         for hit in found:
             if hit.id not in replaced:
                 nearest[hit.id] = max(hit.similarity, nearest.get(hit.id, -1.0))

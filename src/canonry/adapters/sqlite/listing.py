@@ -24,6 +24,8 @@ from canonry.domain.scenes import Scene, SceneStatus, Story, Turn
 from canonry.domain.schemas import EntitySchema
 from canonry.domain.sources import Snippet, Source
 from canonry.domain.spaces import Space
+from canonry.domain.world.edges import kind_of, span_of
+from canonry.domain.world.paths import way_of
 
 Owner: TypeAlias = bytes | str | int
 Row: TypeAlias = tuple[
@@ -76,6 +78,7 @@ class List(IntEnum):
     RUNS = 30
     TIMELINE = 31
     """Of the timeline only the events are counted here; its rows have a table of their own."""
+    EDGES_OF = 40
 
 
 SPACELESS: Final = frozenset(
@@ -83,7 +86,7 @@ SPACELESS: Final = frozenset(
 )
 """Lists whose rows all have the space `NOBODY`: they are read by their owner alone."""
 
-UNCOUNTED: Final = SPACELESS | {List.ENTITIES_NAMED, List.FACTS_STATING}
+UNCOUNTED: Final = SPACELESS | {List.ENTITIES_NAMED, List.FACTS_STATING, List.EDGES_OF}
 """Lists that are never asked for a total."""
 
 
@@ -250,6 +253,24 @@ def _relation(relation: Relation) -> Iterator[Row]:
     else:
         yield _born(List.RELATIONS_OF, pack(relation.from_id), relation, f"out/{state}")
         yield _born(List.RELATIONS_OF, pack(relation.to_id), relation, f"in/{state}")
+    yield from _edge(relation)
+
+
+def _edge(relation: Relation) -> Iterator[Row]:
+    """The edges of worlds by when they end, for `places.py`; an open exit is named by its end."""
+    if (span := span_of(relation)) is not None:
+        since, until = (max(-_FAR, end) for end in span)
+        kind = f"{relation.rel_type}/{kind_of(relation)}"
+        way = way_of(relation)
+        ends = (
+            ("out", relation.from_id, None if way is None else way.end),
+            ("in", relation.to_id, None),
+        )
+        for side, end, name in ends:
+            facet = f"{side}/{kind}"
+            yield _row(
+                List.EDGES_OF, pack(end), relation, facet, rank=until, later=since, name=name
+            )
 
 
 def _scene(scene: Scene) -> Iterator[Row]:

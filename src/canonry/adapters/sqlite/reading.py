@@ -9,6 +9,7 @@ from canonry.adapters.sqlite.catalog import SqliteCatalog
 from canonry.adapters.sqlite.connections import connect
 from canonry.adapters.sqlite.documents import SqliteDocuments
 from canonry.adapters.sqlite.ledger import SqliteLedger
+from canonry.adapters.sqlite.places import SqlitePlaces
 from canonry.adapters.sqlite.readers import Readers
 from canonry.adapters.sqlite.schema import is_current
 from canonry.adapters.sqlite.state import SqliteState
@@ -29,6 +30,7 @@ class SealedStore:
     documents: SqliteDocuments
     text: SqliteText
     catalog: SqliteCatalog
+    places: SqlitePlaces
     readers: Readers
 
     async def close(self) -> None:
@@ -56,6 +58,7 @@ async def open_sealed(folder: Path, *, blobs: Blobs) -> SealedStore:
         documents=SqliteDocuments(readers),
         text=SqliteText(readers),
         catalog=SqliteCatalog(readers),
+        places=SqlitePlaces(readers),
         readers=readers,
     )
 

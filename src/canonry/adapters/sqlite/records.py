@@ -115,8 +115,8 @@ def insert(
     )
     db.execute(_INSERT, row)
     seq = db.last_insert_rowid()
-    for entry, part in enumerate(sealed.parts):
-        db.execute(_PART, (seq, entry, *_columns(part, blobs.get(entry))))
+    rows = ((seq, n, *_columns(part, blobs.get(n))) for n, part in enumerate(sealed.parts))
+    db.executemany(_PART, rows)
 
 
 def _columns(part: Part | None, digest: str | None) -> tuple[Any, ...]:

@@ -14,6 +14,7 @@ from canonry.adapters.sqlite.connections import Durability, connect
 from canonry.adapters.sqlite.documents import SqliteDocuments
 from canonry.adapters.sqlite.faults import translated
 from canonry.adapters.sqlite.ledger import SqliteLedger
+from canonry.adapters.sqlite.places import SqlitePlaces
 from canonry.adapters.sqlite.pump import PATIENCE_SECONDS, Chore, Pump
 from canonry.adapters.sqlite.readers import Readers
 from canonry.adapters.sqlite.schema import is_current, prepare, require_reader
@@ -40,6 +41,7 @@ class SqliteStore:
     documents: SqliteDocuments
     text: SqliteText
     catalog: SqliteCatalog
+    places: SqlitePlaces
     readers: Readers
     pump: Pump
     writer: apsw.Connection
@@ -96,13 +98,12 @@ async def open_store(
     readers = Readers(path, deadline=deadline, vfs=vfs)
     checkpointer = connect(path, writes=True, durability=durability, patience_ms=1000, vfs=vfs)
     checkpoints = Checkpoints(writer, checkpointer)
-    chore = Chore(is_due=lambda: how_many_wait(writer) >= BATCH, work=lambda: index_waiting(writer))
     pump = Pump(
         writer,
         turnstile,
         syncs=durability is Durability.FULL,
         guard=lambda: require_reader(writer),
-        chore=chore,
+        chore=_indexing(writer),
     )
     writing = (pump, Pen(db=writer, clock=clock, identities=identities))
     return SqliteStore(
@@ -112,6 +113,7 @@ async def open_store(
         documents=SqliteDocuments(readers),
         text=SqliteText(readers),
         catalog=SqliteCatalog(readers),
+        places=SqlitePlaces(readers),
         readers=readers,
         pump=pump,
         writer=writer,
@@ -130,6 +132,10 @@ def _claimed(folder: Path) -> Turnstile:
     except OSError as error:
         message = "the data folder cannot be used: check that it is a folder you may write to"
         raise Unavailable("store.unreachable", message) from error
+
+
+def _indexing(writer: apsw.Connection) -> Chore:
+    return Chore(is_due=lambda: how_many_wait(writer) >= BATCH, work=lambda: index_waiting(writer))
 
 
 def _prepared(

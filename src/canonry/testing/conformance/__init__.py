@@ -6,6 +6,7 @@ from canonry.testing.conformance.documents import DocumentsContract
 from canonry.testing.conformance.durability import DurabilityContract, WritersContract
 from canonry.testing.conformance.kit import Backend, Contract, Damages, KnownGap
 from canonry.testing.conformance.ledger import LedgerContract
+from canonry.testing.conformance.places import PlacesContract
 from canonry.testing.conformance.requirements import REQUIREMENTS, requirement
 from canonry.testing.conformance.state import StateContract
 from canonry.testing.conformance.text import TextContract
@@ -24,6 +25,7 @@ __all__ = [
     "DurableBlobsContract",
     "KnownGap",
     "LedgerContract",
+    "PlacesContract",
     "SharedUpkeepContract",
     "StateContract",
     "TextContract",

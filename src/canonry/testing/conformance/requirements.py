@@ -13,6 +13,7 @@ from canonry.testing.conformance.promises.blobs import BLOBS
 from canonry.testing.conformance.promises.catalog import CATALOG
 from canonry.testing.conformance.promises.documents import DOCUMENTS
 from canonry.testing.conformance.promises.ledger import LEDGER
+from canonry.testing.conformance.promises.places import PLACES
 from canonry.testing.conformance.promises.state import STATE
 from canonry.testing.conformance.promises.text import TEXT
 from canonry.testing.conformance.promises.upkeep import UPKEEP
@@ -26,6 +27,7 @@ REQUIREMENTS: Final[Mapping[str, Requirement]] = {
     **DOCUMENTS,
     **TEXT,
     **CATALOG,
+    **PLACES,
     **UPKEEP,
 }
 

@@ -1,0 +1,272 @@
+"""Contexts of a large world against those of the demo world, alone and while others write.
+
+At each place of both as much has happened. `BENCH_WORLD=full` makes the world of the budget: 10^5
+locations, 10^4 players, 10^6 events and 10^4 facts of lore; without it, a tenth of that.
+"""
+
+import asyncio
+import os
+import random
+import sys
+import tempfile
+import time
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from bench.report import Row, median
+from bench.world_load import under_load
+from bench.worlds import Scribe
+from canonry.bootstrap.embedded import Embedded, open_embedded
+from canonry.cli.world.files import demo_atlas
+from canonry.domain.entities import EntityClass
+from canonry.domain.entries import Made
+from canonry.domain.ids import EntityId, SpaceId
+from canonry.domain.making import UNSET, Backing, make_entity, make_event, make_relation
+from canonry.domain.provenance import Authority
+from canonry.domain.spaces import Space, SpaceKind
+from canonry.domain.vocabularies.world_types import EXIT, LAYER_OF, LOCATED_IN, WITHIN, WorldType
+from canonry.domain.world.atlas import Atlas
+from canonry.domain.world.identity import (
+    WORLD_KEY,
+    layer_id_of,
+    lore_id_of,
+    thing_id_of,
+)
+from canonry.domain.world.ticks import Tick, instant_of
+from canonry.gateway.call import Gateway
+from canonry.gateway.principal import Principal
+from canonry.testing.atlases import TICK, an_atlas
+from canonry.testing.worlds import a_caller
+from canonry.toolsets.world import WORLD
+from canonry.usecases.canon import Canon
+from canonry.usecases.import_world import import_world
+
+SECTION = "world"
+FULL = os.environ.get("BENCH_WORLD") == "full"
+SCALE = 1 if FULL else 10
+LOCATIONS, PLAYERS, EVENTS, LORE = (n // SCALE for n in (100_000, 10_000, 1_000_000, 10_000))
+WARMING, CALLS = 200, 400
+
+Timings = list[list[float]]
+Call = Callable[[str, dict[str, Any], str], Awaitable[Any]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Served:
+    canon: Canon
+    call: Call
+    places: list[str]
+    players: list[str]
+
+
+def run() -> list[Row]:
+    with tempfile.TemporaryDirectory() as folder:
+        rows, large, space = asyncio.run(_run(Path(folder)))
+        data = Path(folder) / "large"
+        return [*rows, *under_load(SECTION, data, space, large.places, large.players)]
+
+
+async def _run(folder: Path) -> tuple[list[Row], Served, SpaceId]:
+    small_store = await open_embedded(folder / "demo")
+    demo = demo_atlas()
+    done = await import_world(
+        small_store.canon, a_caller("Operator"), demo, origin="demo", told=lambda *_: None
+    )
+    small = _served(small_store.canon, done.world_id, demo)
+    await _lived_in(small, EVENTS // LOCATIONS)
+    store = await open_embedded(folder / "large")
+    atlas = an_atlas(1, locations=LOCATIONS, players=PLAYERS, items=0, lore=LORE)
+    started = time.perf_counter()
+    space = await _build(store, atlas)
+    built = time.perf_counter() - started
+    sys.stderr.write(f"world built in {built:.0f} s\n")
+    large = _served(store.canon, space, atlas)
+    rows = await _alone(small, large)
+    await store.close()
+    await small_store.close()
+    return rows, large, space
+
+
+def _served(canon: Canon, space: SpaceId, atlas: Atlas) -> Served:
+    gateway = Gateway(canon, (WORLD,))
+
+    async def call(tool: str, arguments: dict[str, Any], agent: str = "Narrative") -> Any:
+        principal = Principal(agent_id=agent, agent_type=agent, world=space)
+        outcome = await gateway.call(tool, arguments, principal)
+        assert outcome.error is None or "move.stays" in outcome.text, outcome.text
+        return outcome.body
+
+    return Served(
+        canon=canon,
+        call=call,
+        places=[place.key for place in atlas.locations],
+        players=[player.key for player in atlas.players],
+    )
+
+
+async def _lived_in(served: Served, events: int) -> None:
+    """As much happens at each place as in the large world, so that contexts are equally full."""
+    for place in served.places:
+        for _ in range(events):
+            told = {"eventType": "Player.Look", "locationId": place, "actorKind": "player"}
+            await served.call("record-event", told, "WorldBuilder")
+
+
+async def _alone(small: Served, large: Served) -> list[Row]:
+    lots = random.Random(3)  # noqa: S311 - the same questions each time
+
+    def at(served: Served, **more: Any) -> Callable[[], dict[str, Any]]:
+        return lambda: {"locationId": lots.choice(served.places), **more}
+
+    def events() -> dict[str, Any]:
+        return {"scope": "location", "scopeId": lots.choice(large.places)}
+
+    context, deep = "get-location-context", "get-spatial-context"
+    demo, here = await _in_turn(context, (small, at(small)), (large, at(large)))
+    past = await _timed(large, context, at(large, tick=TICK // 2))
+    around = await _timed(large, deep, at(large, depth=5))
+    recent = await _timed(large, "get-recent-events", events)
+    player = await _timed(
+        large, "get-player-context", lambda: {"playerId": lots.choice(large.players)}
+    )
+    words = await _timed(large, "search-lore", lambda: {"query": "who stole the bell of the mill"})
+    size = f"{LOCATIONS} locations, {EVENTS} events"
+    return [
+        _row("location context, demo world, median", median(demo)),
+        _row("location context, median", median(here), budget=3.0, note=size),
+        Row(
+            section=SECTION,
+            what="location context, large against demo world",
+            value=median(here) / median(demo),
+            unit="x",
+            budget=1.5,
+        ),
+        _row("location context in the past, median", median(past)),
+        _row("spatial context of depth 5, median", median(around), budget=15.0),
+        _row("recent events, median", median(recent), budget=2.0),
+        _row("player context, median", median(player)),
+        _row("search lore by words, median", median(words), note=f"{LORE} facts"),
+    ]
+
+
+async def _in_turn(tool: str, *asked: tuple[Served, Callable[[], dict[str, Any]]]) -> Timings:
+    """The same tool of several worlds call by call, so that a slow moment strikes all alike."""
+    taken: Timings = [[] for _ in asked]
+    for number in range(WARMING + CALLS):
+        for (served, arguments), times in zip(asked, taken, strict=True):
+            told = arguments()
+            started = time.perf_counter()
+            await served.call(tool, told, "Narrative")
+            if number >= WARMING:
+                times.append((time.perf_counter() - started) * 1_000)
+    return taken
+
+
+async def _timed(served: Served, tool: str, arguments: Callable[[], dict[str, Any]]) -> list[float]:
+    (taken,) = await _in_turn(tool, (served, arguments))
+    return taken
+
+
+def _row(what: str, value: float, *, budget: float | None = None, note: str = "") -> Row:
+    return Row(section=SECTION, what=what, value=value, unit="ms", budget=budget, note=note)
+
+
+async def _build(store: Embedded, atlas: Atlas) -> SpaceId:  # noqa: C901 - one loop a noun
+    """The world written in large commits: an import would look twice at each thing."""
+    canon = store.canon
+    space = SpaceId(canon.identities.fresh())
+    scribe = Scribe(canon, space)
+    backing = Backing(space=space, authority=Authority.GM, confidence=1.0, evidence=())
+    origin = instant_of(Tick(0))
+    stamps: dict[str, Any] = {"created_at": UNSET, "position": 0, "changed_at": 0}
+    world = Space(
+        id=space, kind=SpaceKind.WORLD, name=atlas.name, description="", parent=None, **stamps
+    )
+    await scribe.add(Made(thing=world))
+
+    async def entity(
+        thing_id: EntityId, kind: WorldType, name: str, properties: dict[str, Any]
+    ) -> None:
+        def named(label: str) -> str:
+            return thing_id if label == "entity" else canon.identities.fresh()
+
+        _, entries = make_entity(
+            named,
+            backing,
+            entity_class=EntityClass.INSTANCE,
+            entity_type=kind,
+            name=name,
+            description="One of many.",
+            properties=properties,
+            observed_at=origin,
+        )
+        await scribe.add(*entries)
+
+    async def edge(
+        kind: str, start: EntityId, end: EntityId, told: dict[str, Any], **when: Any
+    ) -> None:
+        made = make_relation(
+            lambda _: canon.identities.fresh(),
+            backing,
+            rel_type=kind,
+            from_id=start,
+            to_id=end,
+            properties=told,
+            **{"since": origin, **when},
+        )
+        await scribe.add(made)
+
+    def of(key: str) -> EntityId:
+        return thing_id_of(space, key)
+
+    heart = {"starter": atlas.starter, "tick": TICK, "depth": 2, "event_limit": 20}
+    await entity(of(WORLD_KEY), WorldType.WORLD, atlas.name, {**heart, "founding": False})
+    for realm in atlas.realms:
+        about: dict[str, Any] = {"realm_type": realm.realm_type.value, "scope": realm.scope.value}
+        await entity(of(realm.key), WorldType.REALM, realm.name, about)
+        for outer in realm.within:
+            await edge(WITHIN, of(realm.key), of(outer), {})
+    for place in atlas.locations:
+        await entity(
+            of(place.key), WorldType.LOCATION, place.name, {"key": place.key, "version": 1}
+        )
+        for around in place.realms:
+            await edge(WITHIN, of(place.key), of(around), {})
+        for way in place.exits:
+            told: dict[str, Any] = {"kind": way.direction.value, "travel_ms": way.travel_ms}
+            if way.blocked:
+                told["blocked"] = way.blocked
+            await edge(EXIT, of(place.key), of(way.to), told)
+    for layer in atlas.layers:
+        layer_id = layer_id_of(space, layer.key)
+        said: dict[str, Any] = {"value": layer.value, "from": layer.from_tick, "to": layer.to_tick}
+        await entity(layer_id, WorldType.LAYER, layer.key, said)
+        until = instant_of(Tick((layer.to_tick or TICK) + 1))
+        kind = {"kind": layer.layer_type.value}
+        since = instant_of(Tick(layer.from_tick))
+        await edge(LAYER_OF, layer_id, of(layer.scope), kind, since=since, until=until)
+    for player in atlas.players:
+        await entity(of(player.key), WorldType.PLAYER, player.name, {"key": player.key})
+        await edge(LOCATED_IN, of(player.key), of(player.location), {"kind": "player"})
+    for fact in atlas.lore:
+        known: dict[str, Any] = {"key": fact.key, "lore_type": fact.lore_type.value, "version": 1}
+        fields = dict(fact.versions[0].fields)
+        lore_id = lore_id_of(space, fact.key)
+        await entity(lore_id, WorldType.LORE_FACT, fields["name"], {**known, "fields": fields})
+    lots = random.Random(2)  # noqa: S311 - as above
+    for number in range(EVENTS):
+        place, player = lots.choice(atlas.locations), lots.choice(atlas.players)
+        made = make_event(
+            lambda _: canon.identities.fresh(),
+            backing,
+            title="Player.Look",
+            description="",
+            involved=(of(place.key), of(player.key)),
+            time_ref=instant_of(Tick(TICK * number // EVENTS)),
+            properties={"actor_kind": "player"},
+        )
+        await scribe.add(made)
+    await scribe.flush()
+    return space

@@ -1,0 +1,65 @@
+"""The places of worlds in memory: scans that say what the queries mean."""
+
+from collections.abc import Iterable, Sequence
+
+from typing_extensions import override
+
+from canonry.adapters.memory.store import MemoryStore
+from canonry.domain.facts import Event
+from canonry.domain.ids import EntityId, SpaceId
+from canonry.domain.provenance import CanonLevel
+from canonry.domain.relations import Relation
+from canonry.domain.time import Instant
+from canonry.domain.vocabularies.world_types import EXIT
+from canonry.domain.world.edges import ALWAYS, holds_at, kind_of
+from canonry.domain.world.paths import Way, way_of
+from canonry.ports.views.places import EdgeQuery, Places
+
+
+class MemoryPlaces(Places):
+    """Reads what the ledger folded."""
+
+    def __init__(self, store: MemoryStore) -> None:
+        """Share `store` with the ledger."""
+        self._store = store
+
+    @override
+    async def edges(self, query: EdgeQuery) -> Sequence[Relation]:
+        holding = [
+            r
+            for r in self._store.of(Relation, frozenset((query.space,)))
+            if r.rel_type == query.rel_type and holds_at(r, query.at)
+        ]
+        found: list[Relation] = []
+        for entity in query.entities:
+            mine = [r for r in holding if (r.from_id if query.outward else r.to_id) == entity]
+            if query.kinds is None:
+                found += sorted(mine, key=lambda r: (kind_of(r), *_order(r)))[: query.limit]
+                continue
+            for kind in query.kinds:
+                alike = (r for r in mine if kind_of(r) == kind)
+                found += sorted(alike, key=_order)[: query.limit]
+        return found
+
+    @override
+    async def ways(self, space: SpaceId, places: Iterable[EntityId], at: Instant) -> Sequence[Way]:
+        exits = EdgeQuery(space=space, entities=tuple(places), rel_type=EXIT, at=at, kinds=None)
+        return [way for edge in await self.edges(exits) if (way := way_of(edge)) is not None]
+
+    @override
+    async def events_until(
+        self, space: SpaceId, entity: EntityId, at: Instant, *, limit: int
+    ) -> Sequence[Event]:
+        def when(event: Event) -> tuple[int, str]:
+            return (event.created_at if event.time_ref is None else event.time_ref, event.id)
+
+        past = (
+            e
+            for e in self._store.of(Event, frozenset((space,)))
+            if e.level is CanonLevel.CANON and entity in e.involved and when(e)[0] <= at
+        )
+        return sorted(past, key=when, reverse=True)[:limit]
+
+
+def _order(relation: Relation) -> tuple[int, str]:
+    return (ALWAYS if relation.since is None else relation.since, relation.id)

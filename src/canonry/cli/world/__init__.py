@@ -1,0 +1,1 @@
+"""The `world` command: worlds as files, as drawings, and what is wrong with them."""

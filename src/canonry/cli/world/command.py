@@ -1,0 +1,210 @@
+"""`canonry world`: worlds come from files and go into files; they can be drawn and checked."""
+
+import asyncio
+import os
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any, Final, TypeVar
+
+import click
+
+from canonry.bootstrap.settings import Settings
+from canonry.bootstrap.stores import open_kept_store
+from canonry.cli.operator import operator
+from canonry.cli.options import settings_from, store_options
+from canonry.cli.progress import progress
+from canonry.cli.world.files import atlas_bytes, demo_atlas, read_atlas
+from canonry.domain.encoding import encode_json
+from canonry.domain.world.atlas import Atlas, completed
+from canonry.domain.world.checks import Problem, problems
+from canonry.domain.world.drawing import drawn, painted
+from canonry.usecases.canon import Canon
+from canonry.usecases.export_world import export_world
+from canonry.usecases.import_world import ImportedWorld, import_world
+from canonry.usecases.query_worlds import query_worlds, world_named
+
+T = TypeVar("T")
+FILE: Final = click.Path(path_type=Path, exists=True, dir_okay=False)
+OUT: Final = click.Path(path_type=Path, dir_okay=False)
+WRONG: Final = 1
+DEMO: Final = "demo.json of Canonry"
+
+EPILOG = """\
+\b
+Examples:
+  canonry world demo
+  canonry world import isles.json --dry-run
+  canonry world list
+  canonry world export "The Salt Marches" marches.json
+  canonry world map "The Salt Marches" --svg marches.svg
+  canonry world check marches.json
+"""
+
+
+def examples(*lines: str) -> str:
+    """What a command's help ends with."""
+    return "\n".join(("\b", "Examples:", *(f"  {line}" for line in lines)))
+
+
+@click.group(epilog=EPILOG)
+def world() -> None:
+    """Bring in, draw and check worlds to play in."""
+
+
+@world.command(
+    name="import",
+    epilog=examples("canonry world import isles.json --dry-run", "canonry world import isles.json"),
+)
+@click.argument("file", type=FILE)
+@click.option("--dry-run", is_flag=True, help="Say what would change, and write nothing.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON for programs.")
+@store_options
+def imports(*, file: Path, dry_run: bool, as_json: bool, **given: Any) -> None:
+    """Bring a world to what FILE says; a second time, it changes nothing.
+
+    The file is checked as a whole before anything is written. What the store has and the file
+    does not speak of stays, and whoever is known already stays where they are.
+    """
+    atlas, origin = read_atlas(file)
+    done = _import(settings_from(given), atlas, origin, dry_run=dry_run)
+    _print_import(done, dry_run=dry_run, as_json=as_json)
+
+
+@world.command(epilog=examples("canonry world demo", "canonry world demo --data ./trial"))
+@store_options
+def demo(**given: Any) -> None:
+    """Bring in the world that comes with Canonry, and say how to serve it."""
+    done = _import(settings_from(given), demo_atlas(), DEMO, dry_run=False)
+    _print_import(done, dry_run=False, as_json=False)
+    click.echo("serve it with:")
+    click.echo(f"  canonry serve --toolsets world --world {done.world_id} --agent-type Narrative")
+
+
+def _import(settings: Settings, atlas: Atlas, origin: str, *, dry_run: bool) -> ImportedWorld:
+    async def work(canon: Canon) -> ImportedWorld:
+        caller = operator("world import")
+        with progress("importing") as told:
+            return await import_world(
+                canon, caller, atlas, origin=origin, told=told, dry_run=dry_run
+            )
+
+    return _with_store(settings, work, existing=False)
+
+
+def _print_import(done: ImportedWorld, *, dry_run: bool, as_json: bool) -> None:
+    if as_json:
+        told = {"world_id": done.world_id, "changed": done.changed, "seen": done.seen}
+        click.echo(encode_json({**told, "dry_run": dry_run}))
+        return
+    would = "would change" if dry_run else "changed"
+    for noun, seen in done.seen.items():
+        click.echo(f"  {noun:12} {done.changed.get(noun, 0):6} of {seen} {would}")
+    for problem in done.strange:
+        _tell(problem)
+    click.echo(f"world {done.world_id}")
+
+
+@world.command(name="list", epilog=examples("canonry world list"))
+@store_options
+def list_worlds(**given: Any) -> None:
+    """List the worlds of the store, with their ids."""
+
+    async def work(canon: Canon) -> list[str]:
+        return [f"{each.id}  {each.name}" for each in await query_worlds(canon)]
+
+    for line in _with_store(settings_from(given), work):
+        click.echo(line)
+
+
+@world.command(
+    epilog=examples(
+        'canonry world export "The Salt Marches" marches.json',
+        'canonry world export "The Salt Marches" | less',
+    )
+)
+@click.argument("name", metavar="WORLD")
+@click.argument("file", type=OUT, required=False)
+@store_options
+def export(*, name: str, file: Path | None, **given: Any) -> None:
+    """Write WORLD, by its id or name, as it is now to FILE or to standard output."""
+    data = atlas_bytes(_atlas(settings_from(given), name))
+    if file is None:
+        click.echo(data, nl=False)
+    else:
+        _replace(file, data)
+
+
+@world.command(
+    name="map",
+    epilog=examples(
+        'canonry world map "The Salt Marches"', "canonry world map marches.json --svg marches.svg"
+    ),
+)
+@click.argument("name", metavar="WORLD|FILE")
+@click.option("--svg", type=OUT, metavar="FILE", help="Draw it there instead of in text.")
+@store_options
+def draw(*, name: str, svg: Path | None, **given: Any) -> None:
+    """Draw a world: its ways, its realms, and the places that no way leads to."""
+    atlas = _atlas_of(settings_from(given), name)
+    if svg is None:
+        click.echo(drawn(atlas))
+    else:
+        _replace(svg, painted(atlas).encode())
+
+
+@world.command(
+    epilog=examples('canonry world check "The Salt Marches"', "canonry world check marches.json")
+)
+@click.argument("name", metavar="WORLD|FILE")
+@store_options
+def check(*, name: str, **given: Any) -> None:
+    """List what is wrong or strange in a world's structure; exit code 1 if anything is wrong."""
+    found = list(problems(_atlas_of(settings_from(given), name)))
+    for problem in found:
+        _tell(problem)
+    wrong = sum(problem.fatal for problem in found)
+    click.echo(f"{wrong} faults, {len(found) - wrong} oddities")
+    if wrong:
+        raise SystemExit(WRONG)
+
+
+def _tell(problem: Problem) -> None:
+    weight = "fault" if problem.fatal else "odd  "
+    click.echo(f"  {weight}  {problem.where}: {problem.message} ({problem.code})")
+
+
+def _atlas_of(settings: Settings, name: str) -> Atlas:
+    path = Path(name)
+    return completed(read_atlas(path)[0]) if path.is_file() else _atlas(settings, name)
+
+
+def _atlas(settings: Settings, name: str) -> Atlas:
+    async def work(canon: Canon) -> Atlas:
+        return await export_world(canon, await world_named(canon, name))
+
+    return _with_store(settings, work)
+
+
+def _with_store(
+    settings: Settings, work: Callable[[Canon], Awaitable[T]], *, existing: bool = True
+) -> T:
+    async def run() -> T:
+        store = await open_kept_store(settings, existing=existing)
+        try:
+            return await work(store.canon)
+        finally:
+            await store.close()
+
+    return asyncio.run(run())
+
+
+def _replace(path: Path, data: bytes) -> None:
+    part = path.with_name(f"{path.name}.part")
+    try:
+        with part.open("wb") as out:
+            out.write(data)
+            out.flush()
+            os.fsync(out.fileno())
+        part.replace(path)
+    finally:
+        part.unlink(missing_ok=True)

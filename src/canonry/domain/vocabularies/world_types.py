@@ -1,0 +1,122 @@
+"""The types of entities and relations that a world is made of, and the words of its fields."""
+
+from enum import StrEnum
+from typing import Final
+
+
+class WorldType(StrEnum):
+    """What an entity of a world is."""
+
+    WORLD = "world"
+    LOCATION = "location"
+    REALM = "realm"
+    LAYER = "layer"
+    PLAYER = "player"
+    CHARACTER = "character"
+    ITEM = "item"
+    LORE_FACT = "lore_fact"
+
+
+MOVERS: Final = (WorldType.PLAYER, WorldType.CHARACTER)
+"""Those who are somewhere and go elsewhere."""
+
+HOLDERS: Final = (*MOVERS, WorldType.LOCATION)
+"""Who or what an item can be with."""
+
+EXIT: Final = "EXIT"
+"""From a location to the next; its `kind` is the direction."""
+LOCATED_IN: Final = "LOCATED_IN"
+"""From a mover to a location; its `kind` is the mover's type."""
+HELD_BY: Final = "HELD_BY"
+"""From an item to its holder."""
+WITHIN: Final = "WITHIN"
+"""From a location or a realm to a realm that contains it."""
+LAYER_OF: Final = "LAYER_OF"
+"""From a layer to the location or realm that it lies upon; its `kind` is the layer's type."""
+
+WORLD_RELATIONS: Final = frozenset({EXIT, LOCATED_IN, HELD_BY, WITHIN, LAYER_OF})
+"""The relations that are indexed by the time over which they hold."""
+
+KIND: Final = "kind"
+"""The property of such a relation by which it can be chosen."""
+
+
+class TerrainType(StrEnum):
+    """What the ground of a location is like."""
+
+    OPEN_PLAIN = "open-plain"
+    DENSE_FOREST = "dense-forest"
+    HILLTOP = "hilltop"
+    RIVERBANK = "riverbank"
+    NARROW_CORRIDOR = "narrow-corridor"
+
+
+class RealmType(StrEnum):
+    """What a realm is."""
+
+    WORLD = "WORLD"
+    CONTINENT = "CONTINENT"
+    MOUNTAIN_RANGE = "MOUNTAIN_RANGE"
+    FOREST = "FOREST"
+    KINGDOM = "KINGDOM"
+    CITY = "CITY"
+    DISTRICT = "DISTRICT"
+    WEATHER_ZONE = "WEATHER_ZONE"
+    TRADE_NETWORK = "TRADE_NETWORK"
+    ALLIANCE = "ALLIANCE"
+    DUNGEON = "DUNGEON"
+
+
+REALM_GROUPS: Final = {
+    "geographic": frozenset(
+        {RealmType.WORLD, RealmType.CONTINENT, RealmType.MOUNTAIN_RANGE, RealmType.FOREST}
+    ),
+    "political": frozenset({RealmType.KINGDOM, RealmType.CITY, RealmType.DISTRICT}),
+    "weather": frozenset({RealmType.WEATHER_ZONE}),
+    "functional": frozenset({RealmType.TRADE_NETWORK, RealmType.ALLIANCE, RealmType.DUNGEON}),
+}
+"""Under which heading a context names a realm."""
+
+
+class RealmScope(StrEnum):
+    """How far a realm reaches, the narrowest first: the narrower one's layers win."""
+
+    MICRO = "MICRO"
+    LOCAL = "LOCAL"
+    REGIONAL = "REGIONAL"
+    MACRO = "MACRO"
+    CONTINENTAL = "CONTINENTAL"
+    GLOBAL = "GLOBAL"
+
+
+NARROWEST_FIRST: Final = {scope: place for place, scope in enumerate(RealmScope)}
+
+
+class LayerType(StrEnum):
+    """What a layer tells about the place that it lies upon."""
+
+    BASE = "base"
+    AMBIENT = "ambient"
+    DYNAMIC = "dynamic"
+    WEATHER = "weather"
+    LIGHTING = "lighting"
+
+
+class LoreType(StrEnum):
+    """What a fact of lore is about."""
+
+    FACTION = "faction"
+    ARTIFACT = "artifact"
+    HISTORICAL_EVENT = "historical_event"
+    CHARACTER = "character"
+    LOCATION_LORE = "location_lore"
+    CREATURE = "creature"
+
+
+class ActorKind(StrEnum):
+    """Who caused an event."""
+
+    PLAYER = "player"
+    NPC = "npc"
+    SYSTEM = "system"
+    AI = "ai"

@@ -1,0 +1,191 @@
+"""The atlas: a whole world as one value, as files hold it; things name each other by their keys."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, TypeAlias
+
+from canonry.domain.vocabularies.world_types import (
+    ActorKind,
+    LayerType,
+    LoreType,
+    RealmScope,
+    RealmType,
+    TerrainType,
+)
+from canonry.domain.world.directions import OPPOSITE, Direction
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Exit:
+    """A way out of a location.
+
+    With `one_way` nothing leads back; without, the opposite exit of the target belongs to it.
+    `blocked` says why nobody passes, `requires` names an item without which nobody does.
+    """
+
+    direction: Direction
+    to: str
+    description: str | None = None
+    travel_ms: int | None = None
+    one_way: bool = False
+    hidden: bool = False
+    blocked: str | None = None
+    requires: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Place:
+    """A location with its exits and the realms that it lies in."""
+
+    key: str
+    name: str
+    description: str
+    terrain: TerrainType | None = None
+    tags: tuple[str, ...] = ()
+    realms: tuple[str, ...] = ()
+    exits: tuple[Exit, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Realm:
+    """A region, a power, a zone of weather or a network; `within` are the realms around it."""
+
+    key: str
+    name: str
+    realm_type: RealmType
+    scope: RealmScope
+    description: str = ""
+    narrative_tags: tuple[str, ...] = ()
+    within: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Layer:
+    """What is told of a location or realm from one tick to another, both inclusive."""
+
+    key: str
+    scope: str
+    layer_type: LayerType
+    value: str
+    from_tick: int
+    to_tick: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mover:
+    """A player or a character, and where they are; `clock` is a player's own time."""
+
+    key: str
+    name: str
+    location: str
+    description: str = ""
+    tags: tuple[str, ...] = ()
+    attributes: Mapping[str, Any] = field(default_factory=dict)
+    clock: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Item:
+    """Something that is with a mover or lies at a location."""
+
+    key: str
+    name: str
+    holder: str
+    item_type: str
+    quantity: int = 1
+    description: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LoreVersion:
+    """What a fact of lore says from one version on; `tick` is since when the world knows it."""
+
+    fields: Mapping[str, Any]
+    tick: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lore:
+    """A fact of lore with all its versions, the first one first."""
+
+    key: str
+    lore_type: LoreType
+    versions: tuple[LoreVersion, ...]
+    archived: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Happening:
+    """An event at a location, with who took part."""
+
+    key: str
+    event_type: str
+    description: str
+    tick: int
+    location: str | None = None
+    participants: tuple[str, ...] = ()
+    actor_kind: ActorKind = ActorKind.SYSTEM
+
+
+Part: TypeAlias = Place | Realm | Layer | Mover | Item | Lore | Happening
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Atlas:
+    """The world; `id` is that of its space, and follows from the name where it is not given.
+
+    `tick` None: nobody has set its clock.
+    """
+
+    name: str
+    starter: str
+    id: str | None = None
+    description: str = ""
+    tick: int | None = None
+    depth: int = 2
+    event_limit: int = 20
+    locations: tuple[Place, ...] = ()
+    realms: tuple[Realm, ...] = ()
+    layers: tuple[Layer, ...] = ()
+    characters: tuple[Mover, ...] = ()
+    players: tuple[Mover, ...] = ()
+    items: tuple[Item, ...] = ()
+    lore: tuple[Lore, ...] = ()
+    events: tuple[Happening, ...] = ()
+
+    @property
+    def size(self) -> int:
+        """How many parts it has."""
+        return sum(1 for _ in self.parts())
+
+    def parts(self) -> Iterator[Part]:
+        """All of it, what others rest on first."""
+        yield from self.realms
+        yield from self.locations
+        yield from self.characters
+        yield from self.players
+        yield from self.items
+        yield from self.layers
+        yield from self.lore
+        yield from self.events
+
+
+def completed(atlas: Atlas) -> Atlas:
+    """The atlas with the way back of every exit that has one and of which nobody spoke.
+
+    A direction that the target uses otherwise stays as it is; `problems` tells of it.
+    """
+    ways: dict[str, dict[Direction, Exit]] = {
+        place.key: {way.direction: way for way in place.exits} for place in atlas.locations
+    }
+    for place in atlas.locations:
+        for way in place.exits:
+            back = OPPOSITE[way.direction]
+            if not way.one_way and way.to in ways and back not in ways[way.to]:
+                ways[way.to][back] = replace(way, direction=back, to=place.key, description=None)
+    return replace(
+        atlas,
+        locations=tuple(
+            replace(place, exits=tuple(ways[place.key].values())) for place in atlas.locations
+        ),
+    )

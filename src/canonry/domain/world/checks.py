@@ -1,0 +1,185 @@
+"""Checks: what is wrong with the structure of a world, and what is at least strange in it."""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from itertools import pairwise
+
+from canonry.domain.world.atlas import Atlas, Exit, Layer, Place
+from canonry.domain.world.directions import OPPOSITE, Direction
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Problem:
+    """Something at `where`; with `fatal` the world cannot be imported."""
+
+    code: str
+    where: str
+    message: str
+    fatal: bool = True
+
+
+def problems(atlas: Atlas) -> Iterator[Problem]:
+    """All that is wrong or strange, in the order of the atlas."""
+    yield from _keys(atlas)
+    yield from _references(atlas)
+    yield from _exits(atlas)
+    yield from _realms(atlas)
+    yield from _layers(atlas)
+    yield from _lore(atlas)
+    yield from _reach(atlas)
+
+
+def unreachable(atlas: Atlas) -> frozenset[str]:
+    """The locations to which no way leads from the starter; blocked exits lead nowhere."""
+    return frozenset(place.key for place in atlas.locations) - reachable(atlas, atlas.starter)
+
+
+def reachable(atlas: Atlas, start: str) -> frozenset[str]:
+    """The locations to which a way leads from `start`, itself among them."""
+    ways = {p.key: [e.to for e in p.exits if not e.blocked] for p in atlas.locations}
+    seen, ring = {start}, {start}
+    while ring:
+        ring = {to for key in ring for to in ways.get(key, ()) if to in ways} - seen
+        seen |= ring
+    return frozenset(seen)
+
+
+def _wrong(code: str, where: str, message: str) -> Problem:
+    return Problem(code=code, where=where, message=message)
+
+
+def _strange(code: str, where: str, message: str) -> Problem:
+    return Problem(code=code, where=where, message=message, fatal=False)
+
+
+def _keys(atlas: Atlas) -> Iterator[Problem]:
+    movers = (*atlas.characters, *atlas.players)
+    groups = (
+        [
+            *(realm.key for realm in atlas.realms),
+            *(place.key for place in atlas.locations),
+            *(mover.key for mover in movers),
+            *(item.key for item in atlas.items),
+        ],
+        [layer.key for layer in atlas.layers],
+        [fact.key for fact in atlas.lore],
+        [event.key for event in atlas.events],
+    )
+    for keys in groups:
+        for key, times in Counter(keys).items():
+            if times > 1:
+                yield _wrong("key.repeated", key, f"{times} things have this key")
+            if not key.strip() or key.startswith("#"):
+                yield _wrong("key.malformed", key, "a key is not empty and begins with no #")
+
+
+def _references(atlas: Atlas) -> Iterator[Problem]:
+    places = {place.key for place in atlas.locations}
+    realms = {realm.key for realm in atlas.realms}
+    movers = {mover.key for mover in (*atlas.characters, *atlas.players)}
+    items = {item.key for item in atlas.items}
+    if atlas.starter not in places:
+        yield _wrong("starter.unknown", atlas.starter, "the starter is no location")
+    if atlas.tick is not None and atlas.tick < 0:
+        yield _wrong(
+            "tick.negative", "tick", "a world begins at tick 0, and its clock is no earlier"
+        )
+    for place in atlas.locations:
+        yield from _unknown(place.key, "realm", place.realms, realms)
+        yield from _unknown(place.key, "location", (e.to for e in place.exits), places)
+        needed = (way.requires for way in place.exits if way.requires is not None)
+        yield from _unknown(place.key, "item", needed, items)
+    for realm in atlas.realms:
+        yield from _unknown(realm.key, "realm", realm.within, realms)
+    for mover in (*atlas.characters, *atlas.players):
+        yield from _unknown(mover.key, "location", (mover.location,), places)
+    for item in atlas.items:
+        yield from _unknown(item.key, "holder", (item.holder,), movers | places)
+    for layer in atlas.layers:
+        yield from _unknown(layer.key, "location or realm", (layer.scope,), places | realms)
+    for event in atlas.events:
+        where = () if event.location is None else (event.location,)
+        yield from _unknown(event.key, "location", where, places)
+        yield from _unknown(event.key, "participant", event.participants, movers | items | places)
+        if event.tick > (atlas.tick or 0):
+            yield _wrong("event.future", event.key, "it is dated after the world's clock")
+
+
+def _unknown(where: str, noun: str, names: Iterable[str], known: set[str]) -> Iterator[Problem]:
+    for name in names:
+        if name not in known:
+            yield _wrong("reference.unknown", where, f"it names the {noun} {name}: there is none")
+
+
+def _exits(atlas: Atlas) -> Iterator[Problem]:
+    places = {place.key: place for place in atlas.locations}
+    for place in atlas.locations:
+        for direction, times in Counter(way.direction for way in place.exits).items():
+            if times > 1:
+                message = f"{times} exits lead {direction}; there is one in each direction"
+                yield _wrong("exit.repeated", place.key, message)
+        for way in place.exits:
+            if way.to == place.key:
+                yield _wrong("exit.to-itself", place.key, f"the exit {way.direction} leads back")
+            if way.to in places and not way.one_way:
+                yield from _way_back(place, way, _ways(places[way.to]))
+
+
+def _ways(place: Place) -> Mapping[Direction, Exit]:
+    return {way.direction: way for way in place.exits}
+
+
+def _way_back(place: Place, way: Exit, there: Mapping[Direction, Exit]) -> Iterator[Problem]:
+    back = there.get(OPPOSITE[way.direction])
+    if back is None or back.to != place.key or back.one_way:
+        message = (
+            f"the exit {way.direction} has no way back from {way.to}; "
+            "add one, or say that it is one_way"
+        )
+        yield _wrong("exit.no-way-back", place.key, message)
+
+
+def _realms(atlas: Atlas) -> Iterator[Problem]:
+    around = {realm.key: realm.within for realm in atlas.realms}
+    for start, outer_ones in around.items():
+        seen: set[str] = set()
+        ring = set(outer_ones)
+        while ring:
+            if start in ring:
+                yield _wrong("realm.cycle", start, "the realm lies in itself")
+                break
+            seen |= ring
+            ring = {outer for key in ring for outer in around.get(key, ())} - seen
+
+
+def _layers(atlas: Atlas) -> Iterator[Problem]:
+    lying: dict[tuple[str, str], list[Layer]] = defaultdict(list)
+    for layer in atlas.layers:
+        lying[layer.scope, layer.layer_type].append(layer)
+        if layer.to_tick is not None and layer.to_tick < layer.from_tick:
+            yield _wrong("layer.ends-before-start", layer.key, "it ends before it begins")
+    for layers in lying.values():
+        for one, other in pairwise(sorted(layers, key=lambda each: each.from_tick)):
+            if one.to_tick is None or other.from_tick <= one.to_tick:
+                message = f"it lies upon the same place at the same time as {one.key}"
+                yield _strange("layer.overlaps", other.key, message)
+
+
+def _lore(atlas: Atlas) -> Iterator[Problem]:
+    for fact in atlas.lore:
+        if not fact.versions:
+            yield _wrong("lore.no-version", fact.key, "it says nothing")
+        ticks = [version.tick for version in fact.versions if version.tick is not None]
+        if ticks != sorted(ticks):
+            yield _wrong("lore.out-of-order", fact.key, "a version is older than the one before")
+        if any(tick > (atlas.tick or 0) for tick in ticks):
+            yield _wrong("lore.future", fact.key, "a version is dated after the world's clock")
+
+
+def _reach(atlas: Atlas) -> Iterator[Problem]:
+    for key in sorted(unreachable(atlas)):
+        yield _strange("location.unreachable", key, "no way leads there from the starter")
+    for place in atlas.locations:
+        if not any(not way.blocked for way in place.exits):
+            yield _strange("location.dead-end", place.key, "no way leads out of it")

@@ -1,0 +1,34 @@
+"""Edges: how long a relation of a world holds, and by which kind it is chosen."""
+
+from typing import Final
+
+from canonry.domain.provenance import CanonLevel
+from canonry.domain.relations import Relation
+from canonry.domain.time import Instant
+from canonry.domain.vocabularies.world_types import KIND, WORLD_RELATIONS
+
+FOREVER: Final = 2**63 - 1
+"""The end of what has none, as it is compared and stored."""
+ALWAYS: Final = -(2**63)
+
+
+def kind_of(relation: Relation) -> str:
+    """The kind of an edge: a direction, a mover's type, a layer's type; empty where it has none."""
+    return str(relation.properties.get(KIND, ""))
+
+
+def span_of(relation: Relation) -> tuple[int, int] | None:
+    """From when until just before when an edge holds; None: never, as far as is known."""
+    if relation.rel_type not in WORLD_RELATIONS or relation.level is not CanonLevel.CANON:
+        return None
+    if relation.ended and relation.until is None:
+        return None
+    since = ALWAYS if relation.since is None else relation.since
+    until = FOREVER if relation.until is None else relation.until
+    return (since, until) if since < until else None
+
+
+def holds_at(relation: Relation, at: Instant) -> bool:
+    """Whether an edge holds at an instant."""
+    span = span_of(relation)
+    return span is not None and span[0] <= at < span[1]

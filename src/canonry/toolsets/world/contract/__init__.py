@@ -1,0 +1,84 @@
+"""The contract as data: names, Tool IDs, schemas and roles of the tools, in `world.json`."""
+
+import json
+from collections.abc import Awaitable, Callable, Mapping
+from functools import cache
+from importlib.resources import files
+from typing import Any, Final
+
+from canonry.gateway.tool import Arguments, Reply, Tool
+from canonry.usecases.caller import Caller
+from canonry.usecases.canon import Canon
+
+Run = Callable[[Canon, Caller, Arguments], Awaitable[Reply]]
+
+BUILDER: Final = frozenset({"WorldBuilder"})
+"""Who may change a world directly."""
+
+
+@cache
+def published() -> Mapping[str, Any]:
+    """The contract file as it is."""
+    text = files(__package__).joinpath("world.json").read_text(encoding="utf-8")
+    contract: Mapping[str, Any] = json.loads(text)
+    return contract
+
+
+def agent_types() -> frozenset[str]:
+    """Every agent type that the contract knows."""
+    return frozenset(published()["agentTypes"])
+
+
+def contract_tool(
+    name: str, title: str, run: Run, *, accepts: Mapping[str, Any] | None = None
+) -> Tool:
+    """A tool of the contract; schema, roles, Tool ID and wording come from the file.
+
+    `accepts` is the schema that arguments are held against where the contract answers wrong ones
+    with an empty result instead of an error. Otherwise null is taken for an argument that is
+    missing, and any number may come as text.
+    """
+    entry = _entries()[name]
+    description = entry["description"]
+    if "deprecated" in entry:
+        description = f"Deprecated: {entry['deprecated']}. {description}"
+    return Tool(
+        name=name,
+        title=title,
+        description=description,
+        input_schema=entry["inputSchema"],
+        accepted_schema=_lenient(entry["inputSchema"]) if accepts is None else accepts,
+        output_schema=reply_schema(name),
+        roles=frozenset(entry["allowedAgentTypes"]),
+        run=run,
+        read_only=True,
+        idempotent=True,
+        aliases=(entry["toolId"], *entry.get("aliases", ())),
+    )
+
+
+def _lenient(schema: Mapping[str, Any]) -> Mapping[str, Any]:
+    properties = dict(schema["properties"])
+    for name, told in properties.items():
+        types = [told["type"]] if isinstance(told["type"], str) else told["type"]
+        more = ["string"] if "number" in types else []
+        more += [] if name in schema["required"] else ["null"]
+        properties[name] = {**told, "type": list(dict.fromkeys([*types, *more]))}
+    return {**schema, "properties": properties}
+
+
+def reply_schema(name: str) -> Mapping[str, Any]:
+    """The schema of a tool's reply with the shapes that it refers to."""
+    return with_shapes(_entries()[name]["outputSchema"])
+
+
+def with_shapes(schema: Mapping[str, Any]) -> Mapping[str, Any]:
+    """A schema together with the shapes of the contract that it refers to."""
+    shapes: Mapping[str, Any] = published()["$defs"]
+    needed = [name for name in shapes if f'"#/$defs/{name}"' in json.dumps(schema)]
+    return {**schema, "$defs": {name: shapes[name] for name in needed}} if needed else schema
+
+
+@cache
+def _entries() -> Mapping[str, Any]:
+    return {tool["name"]: tool for tool in published()["tools"]}

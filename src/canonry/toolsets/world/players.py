@@ -1,0 +1,65 @@
+"""Player tools: who somebody is, and what happened lately to them or at a place."""
+
+import math
+from typing import Final
+
+from canonry.domain.errors import InvalidInput
+from canonry.domain.vocabularies.world_types import WorldType
+from canonry.gateway.tool import Arguments, Reply, Tool
+from canonry.toolsets.world.arguments import LIMIT_MAX, clamped, name_of, number_of, tick_of
+from canonry.toolsets.world.contract import contract_tool
+from canonry.toolsets.world.present import (
+    present_event,
+    present_item,
+    present_location,
+    present_player,
+)
+from canonry.usecases.bound_world import bound_world
+from canonry.usecases.caller import Caller
+from canonry.usecases.canon import Canon
+from canonry.usecases.get_player_context import get_player_context
+from canonry.usecases.get_recent_events import get_recent_events
+
+_SCOPES: Final = {"location": WorldType.LOCATION, "player": WorldType.PLAYER}
+_ANYTHING: Final = {"type": "object", "additionalProperties": True}
+
+
+async def _get_player_context(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
+    name = name_of(arguments, "playerId")
+    if name is None:
+        return None
+    tick = tick_of(arguments)
+    world = await bound_world(canon, caller)
+    found = await get_player_context(canon, world, name, tick)
+    if found is None:
+        return None
+    return {
+        "tick": found.tick,
+        "player": present_player(found.player, found.location),
+        "location": None if found.location is None else present_location(found.location),
+        "inventory": [present_item(item) for item in found.inventory],
+        "recentEvents": [present_event(event) for event in found.events],
+        "warnings": list(found.warnings),
+    }
+
+
+async def _get_recent_events(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
+    asked = arguments.get("scope")
+    scope = _SCOPES.get(asked) if isinstance(asked, str) else None
+    name = name_of(arguments, "scopeId")
+    try:
+        limit = number_of(arguments, "limit")
+    except InvalidInput:
+        limit = math.nan
+    world = await bound_world(canon, caller)
+    if scope is None or name is None or (limit is not None and math.isnan(limit)):
+        return []
+    most = clamped(world.event_limit if limit is None else limit, 1, LIMIT_MAX)
+    events = await get_recent_events(canon, world, scope, name, most)
+    return [present_event(event) for event in events]
+
+
+TOOLS: Final[tuple[Tool, ...]] = (
+    contract_tool("get-player-context", "Get player context", _get_player_context),
+    contract_tool("get-recent-events", "Get recent events", _get_recent_events, accepts=_ANYTHING),
+)

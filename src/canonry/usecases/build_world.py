@@ -1,0 +1,121 @@
+"""Build a world: one new part at a time, each with all that holds it to the others."""
+
+from dataclasses import replace
+
+from canonry.domain.entities import Entity
+from canonry.domain.errors import Conflict
+from canonry.domain.facts import Event
+from canonry.domain.ids import EntityId
+from canonry.domain.vocabularies.world_types import EXIT, WorldType
+from canonry.domain.world.atlas import Exit, Happening, Item, Layer, Mover, Place, Realm
+from canonry.domain.world.directions import Direction
+from canonry.domain.world.identity import event_id_of, layer_id_of, thing_id_of
+from canonry.usecases.bound_world import World
+from canonry.usecases.caller import Caller
+from canonry.usecases.canon import Canon
+from canonry.usecases.changing_world import change_world
+from canonry.usecases.receipts import the_made
+from canonry.usecases.world_draft import WorldDraft
+from canonry.usecases.world_parts import (
+    declare_happening,
+    declare_item,
+    declare_layer,
+    declare_mover,
+    declare_place,
+    declare_realm,
+    end_way_back,
+    join_both_ways,
+    join_realms,
+)
+
+Part = Place | Realm | Layer | Mover | Item | Happening
+
+
+async def create_part(
+    canon: Canon, caller: Caller, world: World, part: Part, *, player: bool = False
+) -> str:
+    """Create a part under a key that nothing has; without a key its id is its key. The id.
+
+    Raises:
+        NotFound: something that it names is unknown.
+        Conflict: `world.key-taken`, what its exits and realms stand against, or `tick.future`.
+    """
+    if isinstance(part, Happening) and part.tick > world.now:
+        message = f"the world's clock stands at {world.now}; advance it, or give an earlier tick"
+        raise Conflict("tick.future", message, path="/tick", now=world.now)
+
+    async def write(draft: WorldDraft) -> None:
+        named = part if part.key else replace(part, key=draft.new_id("part"))
+        await _create(draft, named, player=player)
+
+    receipt = await change_world(canon, caller, world, write)
+    return the_made(receipt, Event if isinstance(part, Happening) else Entity).id
+
+
+async def _create(draft: WorldDraft, part: Part, *, player: bool) -> None:
+    match part:
+        case Layer():
+            part_id = layer_id_of(draft.space, part.key)
+        case Happening():
+            part_id = EntityId(event_id_of(draft.space, part.key))
+        case _:
+            part_id = thing_id_of(draft.space, part.key)
+    await draft.require_new(part_id)
+    match part:
+        case Place():
+            await declare_place(draft, part)
+            await join_realms(draft, part_id, part.realms)
+            for way in part.exits:
+                await join_both_ways(draft, part_id, part.key, way)
+        case Realm():
+            await declare_realm(draft, part)
+            await join_realms(draft, part_id, part.within)
+        case Layer():
+            await declare_layer(draft, part)
+        case Mover():
+            kind = WorldType.PLAYER if player else WorldType.CHARACTER
+            await declare_mover(draft, part, kind)
+        case Item():
+            await declare_item(draft, part)
+        case Happening():
+            await declare_happening(draft, part)
+
+
+async def create_exit(canon: Canon, caller: Caller, world: World, key: str, way: Exit) -> None:
+    """Make an exit of the location `key`, with the way back unless it leads one way only.
+
+    Raises:
+        NotFound: `location.unknown` or `item.unknown`.
+        Conflict: `exit.direction-taken`, `exit.way-back-taken` or `exit.to-itself`.
+    """
+
+    async def write(draft: WorldDraft) -> None:
+        start = thing_id_of(draft.space, key)
+        await draft.require(start, WorldType.LOCATION)
+        await join_both_ways(draft, start, key, way)
+
+    await change_world(canon, caller, world, write)
+
+
+async def remove_exit(
+    canon: Canon, caller: Caller, world: World, key: str, direction: Direction
+) -> None:
+    """End an exit, and the way back that belongs to it.
+
+    Raises:
+        NotFound: `location.unknown`.
+        Conflict: `exit.unknown`.
+    """
+
+    async def write(draft: WorldDraft) -> None:
+        start = thing_id_of(draft.space, key)
+        await draft.require(start, WorldType.LOCATION)
+        edges = await draft.edges(EXIT, start, kinds=(direction,))
+        if not edges:
+            message = f"no exit leads {direction} from there"
+            raise Conflict("exit.unknown", message, path="/direction", conflicts=[start])
+        for edge in edges:
+            draft.end(edge, reason="the exit was removed")
+            await end_way_back(draft, edge)
+
+    await change_world(canon, caller, world, write)

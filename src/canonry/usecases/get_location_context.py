@@ -1,0 +1,71 @@
+"""Get a location's context: everything that a narrator needs of one place at one tick."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from canonry.domain.entities import Entity
+from canonry.domain.facts import Event
+from canonry.domain.relations import Relation
+from canonry.domain.vocabularies.world_types import EXIT, LOCATED_IN, LayerType, WorldType
+from canonry.domain.world.directions import PLACE_IN_ORDER, Direction
+from canonry.domain.world.edges import kind_of
+from canonry.domain.world.ticks import Tick
+from canonry.usecases.bound_world import World
+from canonry.usecases.canon import Canon
+from canonry.usecases.layers_upon import Upon, layers_upon
+from canonry.usecases.world_at import NEARBY_MAX, WorldAt, world_at
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LocationContext:
+    """A place, where it leads, what it lies in, what lies upon it, who is there, what happened.
+
+    `exits` come in the order of their directions, `realms` the nearest first; `layers` has the
+    layer that shows of each type that has one.
+    """
+
+    tick: Tick
+    location: Entity
+    exits: Sequence[Relation]
+    realms: Sequence[Entity]
+    layers: Mapping[LayerType, Upon]
+    players: Sequence[Relation]
+    characters: Sequence[Entity]
+    events: Sequence[Event]
+
+
+async def get_location_context(
+    canon: Canon, world: World, name: str | None, tick: Tick | None
+) -> LocationContext | None:
+    """The context of the location with this id or key, or of the starter; None: there is none."""
+    then = world_at(canon, world, tick)
+    location = await then.find(then.id_of(name), WorldType.LOCATION)
+    if location is None:
+        return None
+    realms = await then.realms_of(location.id)
+    return LocationContext(
+        tick=then.tick,
+        location=location,
+        exits=await exits_of(then, location),
+        realms=realms,
+        layers=await layers_upon(then, location.id, realms),
+        players=await _present(then, location, WorldType.PLAYER),
+        characters=await _characters(then, location),
+        events=await then.events(location.id, NEARBY_MAX),
+    )
+
+
+async def exits_of(then: WorldAt, location: Entity) -> Sequence[Relation]:
+    """The exits of a location in the order of their directions."""
+    edges = await then.edges(EXIT, location.id, kinds=None)
+    return sorted(edges, key=lambda edge: PLACE_IN_ORDER[Direction(kind_of(edge))])
+
+
+async def _present(then: WorldAt, location: Entity, kind: WorldType) -> Sequence[Relation]:
+    return await then.edges(LOCATED_IN, location.id, outward=False, kinds=(kind,), limit=NEARBY_MAX)
+
+
+async def _characters(then: WorldAt, location: Entity) -> Sequence[Entity]:
+    here = [edge.from_id for edge in await _present(then, location, WorldType.CHARACTER)]
+    known = await then.all(here, WorldType.CHARACTER)
+    return [known[each] for each in here if each in known]

@@ -1,0 +1,164 @@
+"""`canonry world`: the demo world, files in and out, drawings, and what is wrong with a file."""
+
+import json
+import os
+import re
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from mcp import Client
+from mcp.client.stdio import StdioServerParameters, stdio_client
+from mcp.types import TextContent
+
+from canonry.cli.world.files import atlas_bytes, demo_atlas, parse_atlas
+from canonry.domain.errors import InvalidInput
+from canonry.domain.world.atlas import completed
+from canonry.domain.world.checks import problems, reachable
+from tests.cli.run import SOURCE, Done, canonry, canonry_process
+
+NAME = "The Salt Marches"
+
+
+def world(folder: Path, *words: str) -> Done:
+    return canonry("world", *words, "--data", str(folder / "data"))
+
+
+def test_the_demo_world_is_large_enough_and_sound() -> None:
+    atlas = demo_atlas()
+    assert len(atlas.locations) >= 60
+    assert len(atlas.lore) >= 100
+    assert sum(len(fact.versions) > 1 for fact in atlas.lore) >= 5
+    assert sum(place.tags[:1] == ("settlement",) for place in atlas.locations) >= 20
+    assert any(way.one_way for place in atlas.locations for way in place.exits)
+    assert any(way.hidden for place in atlas.locations for way in place.exits)
+    assert list(problems(completed(atlas))) == []
+    assert reachable(completed(atlas), atlas.starter) == {place.key for place in atlas.locations}
+
+
+def test_a_file_is_read_as_it_is_written() -> None:
+    assert parse_atlas(atlas_bytes(demo_atlas())) == demo_atlas()
+
+
+@pytest.mark.parametrize(
+    ("change", "code", "path"),
+    [
+        (lambda w: w.pop("starter"), "input.missing", "/starter"),
+        (lambda w: w.update(starters="x"), "input.unknown-property", "/starters"),
+        (
+            lambda w: w["locations"][3].update(exit=[]),
+            "input.unknown-property",
+            "/locations/3/exit",
+        ),
+        (
+            lambda w: w["locations"][0]["exits"][0].update(direction="upwards"),
+            "input.invalid",
+            "/locations/0/exits/0/direction",
+        ),
+        (lambda w: w["items"][0].update(quantity="1"), "input.invalid", "/items/0/quantity"),
+    ],
+)
+def test_a_malformed_file_is_refused_with_the_place(change: Any, code: str, path: str) -> None:
+    document = json.loads(atlas_bytes(demo_atlas()))
+    change(document)
+    with pytest.raises(InvalidInput) as refused:
+        parse_atlas(json.dumps(document).encode())
+    assert (refused.value.code, refused.value.details["path"]) == (code, path)
+
+
+@pytest.mark.parametrize("data", [b"", b"[]", b"{", b"\xff", b"[" * 100_000])
+def test_what_is_no_json_object_is_refused(data: bytes) -> None:
+    with pytest.raises(InvalidInput) as refused:
+        parse_atlas(data)
+    assert refused.value.code == "world.not-json"
+
+
+def test_a_world_goes_in_and_out_and_is_drawn_and_checked(tmp_path: Path) -> None:
+    made = world(tmp_path, "demo")
+    assert made.returncode == 0, made.stderr
+    (world_id,) = re.findall(r"--world (\S+) --agent-type Narrative", made.stdout)
+    listed = world(tmp_path, "list")
+    assert listed.stdout == f"{world_id}  {NAME}\n"
+
+    out = tmp_path / "out.json"
+    assert world(tmp_path, "export", NAME, str(out)).returncode == 0
+    again = world(tmp_path, "import", str(out), "--json")
+    assert again.returncode == 0, again.stderr
+    report = json.loads(again.stdout)
+    assert report["world_id"] == world_id
+    assert not any(report["changed"].values())
+    assert report["seen"]["locations"] == len(demo_atlas().locations)
+
+    drawing = tmp_path / "map.svg"
+    assert world(tmp_path, "map", world_id, "--svg", str(drawing)).returncode == 0
+    assert drawing.read_text(encoding="utf-8").startswith("<svg")
+    assert "0 of them unreachable" in world(tmp_path, "map", str(out)).stdout
+    checked = world(tmp_path, "check", NAME)
+    assert (checked.returncode, checked.stdout) == (0, "0 faults, 0 oddities\n")
+
+
+def test_a_faulty_file_is_told_by_check_and_refused_by_import(tmp_path: Path) -> None:
+    document = json.loads(atlas_bytes(demo_atlas()))
+    document["players"][0]["location"] = "nowhere"
+    file = tmp_path / "faulty.json"
+    file.write_text(json.dumps(document), encoding="utf-8")
+
+    checked = world(tmp_path, "check", str(file))
+    refused = world(tmp_path, "import", str(file), "--dry-run")
+
+    assert checked.returncode == 1
+    assert "it names the location nowhere" in checked.stdout
+    assert refused.returncode == 2
+    assert "world.malformed" in refused.stderr
+
+
+def test_a_world_that_is_not_there_is_not_found(tmp_path: Path) -> None:
+    world(tmp_path, "demo")
+    done = world(tmp_path, "export", "Atlantis")
+    assert done.returncode == 3
+    assert "world.unknown" in done.stderr
+
+
+@pytest.mark.anyio
+async def test_a_client_asks_about_the_demo_world(tmp_path: Path) -> None:
+    """Over standard input and output, as the command that `canonry world demo` prints."""
+    made = canonry_process("world", "demo", "--data", str(tmp_path / "data"))
+    (world_id,) = re.findall(r"--world (\S+) --agent-type Narrative", made.stdout)
+    server = StdioServerParameters(
+        command=sys.executable,
+        args=[
+            *("-m", "canonry.cli", "serve", "--data", str(tmp_path / "data")),
+            *("--toolsets", "world", "--world", world_id, "--agent-type", "Narrative"),
+        ],
+        env={"PYTHONPATH": str(SOURCE), "HOME": os.environ["HOME"]},
+    )
+
+    async def ask(client: Client, tool: str, **arguments: Any) -> Any:
+        result = await client.call_tool(tool, arguments)
+        (text,) = result.content
+        assert not result.is_error, text
+        assert isinstance(text, TextContent)
+        told = json.loads(text.text)
+        assert result.structured_content in (None, told)
+        return told
+
+    with open(os.devnull, "w", encoding="utf-8") as log:  # noqa: PTH123 - never blocks
+        async with Client(stdio_client(server, errlog=log)) as client:
+            listed = {tool.name for tool in (await client.list_tools()).tools}
+            square = await ask(client, "get-location-context")
+            nowhere = await ask(client, "get-location-context", locationId="nowhere")
+            events = await ask(client, "get-recent-events", scope="player", scopeId="mara")
+            near = await ask(client, "get-spatial-context", depth="3")
+            found = await ask(client, "search-lore", query="assassins for hire", k=3)
+            fact = await ask(client, "get-canonical-fact", factId=found[0]["factId"])
+            refused = await client.call_tool("move", {"moverId": "mara", "direction": "north"})
+
+    assert {"get-location-context", "search-lore", "move"} <= listed
+    assert square["location"]["name"] == "Gullwick, Bell Square"
+    assert square["ambient"]["valuePreview"].startswith("Gulls")
+    assert nowhere is None
+    assert events[0]["eventType"] == "Player.Arrive"
+    assert {each["name"] for each in near["neighbors"]} >= {"The Ninth Milestone", "Customs House"}
+    assert fact["factId"] == "oarsmen"
+    assert refused.is_error

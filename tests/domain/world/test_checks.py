@@ -1,0 +1,142 @@
+"""Checks: every fault and every oddity of a world is told, and a sound world has none."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from canonry.domain.vocabularies.world_types import LayerType, LoreType, RealmScope, RealmType
+from canonry.domain.world.atlas import (
+    Atlas,
+    Exit,
+    Happening,
+    Item,
+    Layer,
+    Lore,
+    LoreVersion,
+    Mover,
+    Place,
+    Realm,
+    completed,
+)
+from canonry.domain.world.checks import problems, unreachable
+from canonry.domain.world.directions import OPPOSITE, Direction
+from canonry.testing.atlases import an_atlas
+
+NORTH, SOUTH, EAST = Direction.NORTH, Direction.SOUTH, Direction.EAST
+
+
+def a_place(key: str, *exits: Exit, **more: Any) -> Place:
+    return Place(key=key, name=key, description="", exits=exits, **more)
+
+
+def two_places(**changes: Any) -> Atlas:
+    places = (a_place("a", Exit(direction=NORTH, to="b")), a_place("b"))
+    return replace(completed(Atlas(name="T", starter="a", locations=places)), **changes)
+
+
+def codes(atlas: Atlas, *, fatal: bool = True) -> set[str]:
+    return {each.code for each in problems(atlas) if each.fatal == fatal}
+
+
+def a_realm(key: str, *within: str) -> Realm:
+    return Realm(
+        key=key, name=key, realm_type=RealmType.CITY, scope=RealmScope.LOCAL, within=within
+    )
+
+
+def a_layer(key: str, start: int, end: int | None, scope: str = "a") -> Layer:
+    return Layer(
+        key=key,
+        scope=scope,
+        layer_type=LayerType.WEATHER,
+        value="",
+        from_tick=start,
+        to_tick=end,
+    )
+
+
+def lore(*ticks: int | None) -> Lore:
+    versions = tuple(LoreVersion(fields={"name": "x"}, tick=tick) for tick in ticks)
+    return Lore(key="f", lore_type=LoreType.FACTION, versions=versions)
+
+
+def an_event(**changes: Any) -> Happening:
+    return Happening(**{"key": "e", "event_type": "x", "description": "", "tick": 0, **changes})
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_generated_worlds_are_sound(seed: int) -> None:
+    assert codes(an_atlas(seed, locations=60, items=9, lore=5, events=5)) == set()
+
+
+def test_opposites_are_mutual() -> None:
+    assert all(OPPOSITE[OPPOSITE[each]] is each for each in Direction)
+    assert OPPOSITE.keys() == set(Direction)
+
+
+def test_the_way_back_of_an_exit_is_added() -> None:
+    (_, b) = two_places().locations
+    assert [(way.direction, way.to) for way in b.exits] == [(SOUTH, "a")]
+    assert codes(two_places()) == set()
+
+
+@pytest.mark.parametrize(
+    ("changes", "code"),
+    [
+        ({"starter": "z"}, "starter.unknown"),
+        ({"realms": (a_realm("a"),)}, "key.repeated"),
+        ({"realms": (a_realm(" "),)}, "key.malformed"),
+        ({"realms": (a_realm("#world"),)}, "key.malformed"),
+        ({"realms": (a_realm("r", "s"),)}, "reference.unknown"),
+        ({"realms": (a_realm("r", "s"), a_realm("s", "r"))}, "realm.cycle"),
+        ({"players": (Mover(key="p", name="p", location="z"),)}, "reference.unknown"),
+        ({"items": (Item(key="i", name="i", holder="z", item_type="x"),)}, "reference.unknown"),
+        ({"layers": (a_layer("l", 0, 1, "z"),)}, "reference.unknown"),
+        ({"layers": (a_layer("l", 2, 1),)}, "layer.ends-before-start"),
+        ({"lore": (lore(),)}, "lore.no-version"),
+        ({"lore": (lore(2, 1),), "tick": 9}, "lore.out-of-order"),
+        ({"lore": (lore(2),)}, "lore.future"),
+        ({"events": (an_event(location="z"),)}, "reference.unknown"),
+        ({"events": (an_event(participants=("z",)),)}, "reference.unknown"),
+        ({"events": (an_event(tick=1),)}, "event.future"),
+    ],
+)
+def test_what_makes_a_world_impossible_is_a_fault(changes: dict[str, Any], code: str) -> None:
+    assert codes(two_places(**changes)) == {code}
+
+
+@pytest.mark.parametrize(
+    ("exits", "code"),
+    [
+        ((Exit(direction=NORTH, to="b"), Exit(direction=NORTH, to="c")), "exit.repeated"),
+        ((Exit(direction=NORTH, to="a", one_way=True),), "exit.to-itself"),
+        ((Exit(direction=NORTH, to="z", one_way=True),), "reference.unknown"),
+        ((Exit(direction=NORTH, to="b", one_way=True, requires="z"),), "reference.unknown"),
+        ((Exit(direction=EAST, to="c"),), "exit.no-way-back"),
+    ],
+)
+def test_exits_that_cannot_be_are_faults(exits: tuple[Exit, ...], code: str) -> None:
+    back = Exit(direction=Direction.WEST, to="b", one_way=True)
+    atlas = Atlas(
+        name="T", starter="a", locations=(a_place("a", *exits), a_place("b"), a_place("c", back))
+    )
+    assert code in codes(atlas)
+
+
+def test_what_is_only_strange_is_told_and_no_fault() -> None:
+    atlas = two_places(layers=(a_layer("l", 0, None), a_layer("m", 5, 6)))
+    lost = replace(atlas, locations=(*atlas.locations, a_place("c")))
+    assert codes(lost) == set()
+    assert codes(lost, fatal=False) == {
+        "layer.overlaps",
+        "location.unreachable",
+        "location.dead-end",
+    }
+    assert unreachable(lost) == {"c"}
+
+
+def test_a_blocked_exit_leads_nowhere() -> None:
+    walled = Exit(direction=NORTH, to="b", blocked="A wall.")
+    atlas = completed(Atlas(name="T", starter="a", locations=(a_place("a", walled), a_place("b"))))
+    assert unreachable(atlas) == {"b"}

@@ -1,0 +1,146 @@
+"""Many who move at once, over a bad line: nobody is in two places, and no item with two holders."""
+
+import asyncio
+from dataclasses import replace
+
+import pytest
+
+from canonry.bootstrap.compose import compose_memory
+from canonry.domain.entities import Entity
+from canonry.domain.errors import Conflict, Unavailable
+from canonry.domain.ids import EntityId
+from canonry.domain.relations import Relation
+from canonry.domain.time import Instant
+from canonry.domain.vocabularies.world_types import (
+    EXIT,
+    HELD_BY,
+    KIND,
+    LOCATED_IN,
+    WorldType,
+)
+from canonry.domain.world.atlas import Exit
+from canonry.domain.world.directions import OPPOSITE, Direction
+from canonry.domain.world.edges import holds_at
+from canonry.ports.views.state import EntityQuery, RelationQuery
+from canonry.testing.atlases import TICK, an_atlas
+from canonry.testing.simulation import Faults, FaultyLedger, Simulation, simulate
+from canonry.testing.worlds import CountingIdentities, HandClock, a_caller
+from canonry.usecases.advance_clock import advance_clock
+from canonry.usecases.bound_world import World, find_world
+from canonry.usecases.build_world import create_exit, remove_exit
+from canonry.usecases.caller import Caller
+from canonry.usecases.canon import Canon
+from canonry.usecases.import_world import import_world
+from canonry.usecases.move_mover import Move, move_mover
+from canonry.usecases.transfer_item import Transfer, transfer_item
+
+SEEDS = range(25)
+PLAYERS, ITEMS, PLACES = 3, 2, 9
+BAD_LINE = Faults(refused=0.05, lost=0.1, twice=0.1, stale=0.1)
+RETRIES_MAX = 40
+
+
+async def until_answered(canon: Canon, world: World, name: str, step: str, drawn: float) -> None:
+    """Send the same request again until there is an answer; a conflict is one."""
+    caller = replace(a_caller("WorldBuilder"), idempotency_key=name)
+    for _ in range(RETRIES_MAX):
+        try:
+            await take(canon, caller, world, step, drawn)
+        except Unavailable:
+            await asyncio.sleep(1)
+        except Conflict:
+            return
+        else:
+            return
+    raise AssertionError(f"no answer in {RETRIES_MAX} tries")
+
+
+async def take(canon: Canon, caller: Caller, world: World, step: str, drawn: float) -> None:
+    """One step of an agent, with everything else about it drawn from one number."""
+    place = f"place-{int(drawn * PLACES)}"
+    direction = list(Direction)[int(drawn * 4)]
+    player = f"player-{int(drawn * 100) % PLAYERS}"
+    match step:
+        case "go":
+            await move_mover(canon, caller, world, Move(mover=player, direction=direction))
+        case "jump":
+            await move_mover(canon, caller, world, Move(mover=player, teleport_to=place))
+        case "give":
+            await transfer_item(canon, caller, world, Transfer(item="item-0", holder=player))
+        case "seize":
+            seize = Transfer(item="item-1", holder=player, anywhere=True)
+            await transfer_item(canon, caller, world, seize)
+        case "build":
+            way = Exit(direction=direction, to=place)
+            await create_exit(canon, caller, world, "place-4", way)
+        case "raze":
+            await remove_exit(canon, caller, world, place, direction)
+        case _:
+            await advance_clock(canon, caller, world, duration=1 + int(drawn * 1_000))
+
+
+async def race(simulation: Simulation) -> None:
+    truth = compose_memory(clock=HandClock(), identities=CountingIdentities())
+    atlas = an_atlas(1, locations=PLACES, players=PLAYERS, items=ITEMS)
+    done = await import_world(truth, a_caller("Operator"), atlas, origin="t", told=lambda *_: None)
+    world = await find_world(truth, done.world_id)
+    assert world is not None
+    line = FaultyLedger(truth.ledger, simulation.lots, BAD_LINE)
+    canon = replace(truth, ledger=line)
+    steps = ("go", "go", "jump", "give", "seize", "build", "raze", "wait")
+    plan = [
+        [(simulation.lots.choice(steps), simulation.lots.random()) for _ in range(4)]
+        for _ in range(5)
+    ]
+
+    async def agent(number: int) -> None:
+        for turn, (step, drawn) in enumerate(plan[number]):
+            await until_answered(canon, world, f"{number}/{turn}", step, drawn)
+
+    await asyncio.gather(*(agent(number) for number in range(len(plan))))
+    await line.settle()
+    await assert_sound(truth, world)
+
+
+async def assert_sound(canon: Canon, world: World) -> None:
+    """At every tick at which anything changed each mover is at one place, each item with one."""
+    spaces = frozenset((world.space,))
+    page = await canon.state.relations(RelationQuery(spaces=spaces, limit=500))
+    assert page.total <= 500
+    moments = {Instant(t) for r in page.items for t in (r.since, r.until) if t is not None}
+    after = await find_world(canon, world.space)
+    assert after is not None
+    assert after.now >= TICK
+    for kind, rel_type in ((WorldType.PLAYER, LOCATED_IN), (WorldType.ITEM, HELD_BY)):
+        things = await canon.state.entities(EntityQuery(spaces=spaces, entity_type=kind))
+        assert things.total == {WorldType.PLAYER: PLAYERS, WorldType.ITEM: ITEMS}[kind]
+        for moment in moments:
+            for thing in things.items:
+                assert len(_from(page.items, thing, rel_type, moment)) == 1, (thing.name, moment)
+    _assert_ways(page.items, after.instant)
+
+
+def _from(relations: object, thing: Entity, rel_type: str, at: Instant) -> list[Relation]:
+    assert isinstance(relations, list | tuple)
+    return [
+        r for r in relations if r.rel_type == rel_type and r.from_id == thing.id and holds_at(r, at)
+    ]
+
+
+def _assert_ways(relations: object, at: Instant) -> None:
+    """One exit in each direction, and a way back wherever one is promised."""
+    assert isinstance(relations, list | tuple)
+    exits = [r for r in relations if r.rel_type == EXIT and holds_at(r, at)]
+    spots = {(r.from_id, r.properties[KIND]): r for r in exits}
+    assert len(spots) == len(exits)
+    for way in exits:
+        if not way.properties.get("one_way"):
+            back = OPPOSITE[Direction(way.properties[KIND])]
+            there = spots.get((EntityId(way.to_id), back))
+            assert there is not None
+            assert there.to_id == way.from_id
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_no_schedule_breaks_a_law_of_the_world(seed: int) -> None:
+    simulate(race, seed=seed)

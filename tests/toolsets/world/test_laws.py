@@ -1,0 +1,201 @@
+"""Laws of the world: whatever is tried in whatever order, the world says what plain lists say.
+
+So nobody is in two places, no item is lost or doubled, no clock goes back, and a context at any
+tick is what the changes until then amount to: on either store.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, Final
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from canonry.bootstrap.embedded import open_embedded
+from canonry.domain.world.atlas import Atlas, Exit, Item, Mover, Place
+from canonry.domain.world.directions import Direction
+from canonry.gateway.call import Gateway
+from canonry.testing.worlds import CountingIdentities, HandClock
+from canonry.toolsets.world import WORLD
+from tests.toolsets.world.kit import Isle, a_world, brought_in
+from tests.toolsets.world.ledger_of_moves import Passage, PlainWorld
+
+TICK: Final = 1_000
+PLACES: Final = ("a", "b", "c", "d")
+WAYS: Final = (Direction.NORTH, Direction.SOUTH, Direction.IN)
+PLAYERS: Final = ("ann", "bob")
+MOVERS: Final = (*PLAYERS, "cook")
+ITEMS: Final = ("cup", "key")
+BEGUN: Final = (
+    Passage("a", Direction.NORTH, "b", False, 0),
+    Passage("b", Direction.SOUTH, "a", False, 0),
+    Passage("b", Direction.NORTH, "c", False, 0),
+    Passage("c", Direction.SOUTH, "b", False, 0),
+    Passage("c", Direction.IN, "a", True, 0),
+)
+
+Step = tuple[str, dict[str, Any]]
+AGO = st.sampled_from((None, 0, 1, 5, -1))
+"""How long before now something is dated; None: no tick is given, -1: one that has not come."""
+
+
+def steps() -> st.SearchStrategy[list[Step]]:
+    """What may be tried, in any order."""
+    place, way, item = (st.sampled_from(each) for each in (PLACES, WAYS, ITEMS))
+    mover = st.sampled_from(MOVERS)
+    holder = st.sampled_from((*MOVERS, *PLACES))
+    anywhere, spent = st.booleans(), st.integers(0, 6)
+    exits = {"start": place, "direction": way, "end": place, "one_way": st.booleans()}
+    kinds: dict[str, dict[str, st.SearchStrategy[Any]]] = {
+        "go": {"mover": mover, "direction": way, "ago": AGO},
+        "jump": {"mover": mover, "target": place, "ago": AGO},
+        "give": {"item": item, "target": holder, "anywhere": anywhere, "ago": AGO},
+        "build": exits,
+        "raze": {"start": place, "direction": way},
+        "wait": {"duration": spent, "player": st.sampled_from((None, None, *PLAYERS))},
+    }
+    each = [st.tuples(st.just(k), st.fixed_dictionaries(told)) for k, told in kinds.items()]
+    return st.lists(st.one_of(each), min_size=1, max_size=25)
+
+
+def an_atlas() -> Atlas:
+    """Three places in a row with a short cut back, and one that nothing leads to."""
+    ways = {
+        place: tuple(
+            Exit(direction=p.direction, to=p.end, one_way=p.one_way)
+            for p in BEGUN
+            if p.start == place
+        )
+        for place in PLACES
+    }
+    return Atlas(
+        name="Lists",
+        starter="a",
+        tick=TICK,
+        locations=tuple(
+            Place(key=place, name=place, description="", exits=ways[place]) for place in PLACES
+        ),
+        players=tuple(Mover(key=each, name=each, location="a") for each in PLAYERS),
+        characters=(Mover(key="cook", name="cook", location="b"),),
+        items=(
+            Item(key="cup", name="cup", holder="ann", item_type="x"),
+            Item(key="key", name="key", holder="c", item_type="x"),
+        ),
+    )
+
+
+def a_plain_world() -> PlainWorld:
+    """The same world in lists."""
+    return PlainWorld(
+        now=TICK,
+        places=frozenset(PLACES),
+        positions={"ann": [(0, "a")], "bob": [(0, "a")], "cook": [(0, "b")]},
+        holders={"cup": [(0, "ann")], "key": [(0, "c")]},
+        passages=[Passage(p.start, p.direction, p.end, p.one_way, 0) for p in BEGUN],
+        clocks={player: [] for player in PLAYERS},
+    )
+
+
+async def tried(isle: Isle, plain: PlainWorld, kind: str, told: dict[str, Any]) -> None:
+    """Try a step on both; one allows it exactly if the other does."""
+    ago = told.get("ago")
+    tick = plain.now if ago is None else plain.now - ago
+    dated = {} if ago is None else {"tick": tick}
+    match kind:
+        case "go":
+            call = ("move", {"moverId": told["mover"], "direction": told["direction"], **dated})
+            allowed = plain.go(told["mover"], told["direction"], tick)
+        case "jump":
+            call = ("move", {"moverId": told["mover"], "teleportTo": told["target"], **dated})
+            allowed = plain.jump(told["mover"], told["target"], tick)
+        case "give":
+            item, target, anywhere = told["item"], told["target"], told["anywhere"]
+            handed = {"itemId": item, "toHolderId": target, "anywhere": anywhere}
+            call = ("transfer-item", {**handed, **dated})
+            allowed = plain.give(item, target, tick, anywhere=anywhere)
+        case "build":
+            start, way, end, one_way = (told[n] for n in ("start", "direction", "end", "one_way"))
+            made = {"fromLocationId": start, "direction": way, "toLocationId": end}
+            call = ("create-exit", {**made, "oneWay": one_way})
+            allowed = plain.build(start, way, end, one_way=one_way)
+        case "raze":
+            ended = {"fromLocationId": told["start"], "direction": told["direction"]}
+            call = ("remove-exit", ended)
+            allowed = plain.raze(told["start"], told["direction"])
+        case _:
+            player = told["player"]
+            whose = {} if player is None else {"playerId": player}
+            call = ("advance-clock", {"durationMs": told["duration"], **whose})
+            allowed = plain.wait(told["duration"], player)
+    outcome = await isle.outcome(*call, "WorldBuilder")
+    assert (outcome.error is None) == allowed, (call, outcome.text)
+    if outcome.error is not None:
+        assert outcome.body["error"]["code"] in {"CONFLICT", "INVALID_ARGUMENT"}, outcome.text
+
+
+async def agreed(isle: Isle, plain: PlainWorld, tick: int) -> None:
+    """What the contexts say of a tick is what the lists say."""
+    for player in PLAYERS:
+        context = await isle.call("get-player-context", playerId=player, tick=tick)
+        assert context["location"]["name"] == plain.place_at(player, tick), (player, tick)
+        names = [item["name"] for item in context["inventory"]]
+        assert names == sorted(plain.held_at(player, tick)), (player, tick)
+        assert context["player"].get("clockTick") == plain.clock_at(player, tick), (player, tick)
+    for place in PLACES:
+        context = await isle.call("get-location-context", locationId=place, tick=tick)
+        led = {each["direction"]: each["toLocationId"] for each in context["exits"]}
+        assert len(led) == len(context["exits"])
+        assert led == {w: isle.id(end) for w, end in plain.passages_at(place, tick).items()}
+        there = {isle.id(each) for each in MOVERS if plain.place_at(each, tick) == place}
+        seen = [each["id"] for each in (*context["nearbyPlayers"], *context["nearbyCharacters"])]
+        assert sorted(seen) == sorted(there), (place, tick)
+
+
+async def lived(isle: Isle, plan: list[Step]) -> None:
+    """Try all steps, then look at every tick at which anything may have changed."""
+    plain = a_plain_world()
+    for kind, told in plan:
+        await tried(isle, plain, kind, told)
+    await agreed(isle, plain, plain.now)
+    changes = {p.until for p in plain.passages} | {p.since for p in plain.passages}
+    for named in (*plain.positions.values(), *plain.holders.values()):
+        changes |= {since for since, _ in named}
+    for clock in plain.clocks.values():
+        changes |= {since for since, _ in clock}
+    for tick in sorted({each + near for each in changes for near in (-1, 0)}):
+        if 0 <= tick <= plain.now:
+            await agreed(isle, plain, tick)
+
+
+@settings(max_examples=60)
+@given(steps())
+def test_in_memory_a_world_is_what_happened_in_it(plan: list[Step]) -> None:
+    async def live() -> None:
+        await lived(await a_world(an_atlas()), plan)
+
+    asyncio.run(live())
+
+
+@settings(max_examples=15)
+@given(steps())
+def test_on_disk_a_world_is_what_happened_in_it(plan: list[Step]) -> None:
+    async def live() -> None:
+        with TemporaryDirectory() as folder:
+            async with embedded(Path(folder)) as isle:
+                await lived(isle, plan)
+
+    asyncio.run(live())
+
+
+@asynccontextmanager
+async def embedded(folder: Path) -> AsyncIterator[Isle]:
+    """The same world in a store on disk."""
+    store = await open_embedded(folder, clock=HandClock(), identities=CountingIdentities())
+    try:
+        done = await brought_in(store.canon, an_atlas())
+        yield Isle(canon=store.canon, gateway=Gateway(store.canon, (WORLD,)), world=done.world_id)
+    finally:
+        await store.close()

@@ -1,0 +1,127 @@
+"""Movement: nobody is in two places, nothing is lost, and no clock goes back."""
+
+import pytest
+
+from tests.toolsets.world.kit import TICK, Isle, a_world
+
+pytestmark = pytest.mark.anyio
+
+
+async def place_of(isle: Isle, player: str, **more: int) -> str | None:
+    reply = await isle.call("get-player-context", playerId=player, **more)
+    return None if reply["location"] is None else str(reply["location"]["name"])
+
+
+async def test_a_player_goes_through_an_exit_and_their_clock_with_them() -> None:
+    isle = await a_world()
+
+    moved = await isle.call("move", moverId="ann", direction="out")
+
+    assert moved == {
+        "moverId": isle.id("ann"),
+        "fromLocationId": isle.id("inn"),
+        "toLocationId": isle.id("yard"),
+        "tick": TICK,
+        "travelDurationMs": 5_000,
+        "clockTick": TICK + 5_000,
+    }
+    assert await place_of(isle, "ann") == "Yard"
+    inn = await isle.call("get-location-context")
+    assert inn["nearbyPlayers"] == []
+    assert inn["recentEvents"][0]["eventType"] == "Player.Move"
+    yard = await isle.call("get-location-context", locationId="yard")
+    assert {each["id"] for each in yard["nearbyPlayers"]} == {isle.id("ann"), isle.id("bob")}
+
+
+async def test_the_past_knows_where_somebody_was() -> None:
+    isle = await a_world()
+    await isle.call("advance-clock", durationMs=1_000)
+    await isle.call("move", moverId="ann", direction="out")
+    await isle.call("advance-clock", durationMs=1_000)
+    await isle.call("move", moverId="ann", direction="north")
+
+    places = [await place_of(isle, "ann", tick=TICK + t) for t in (0, 999, 1_000, 1_999, 2_000)]
+
+    assert places == ["Inn", "Inn", "Yard", "Yard", "Road"]
+    inn = await isle.call("get-location-context", tick=TICK + 999)
+    assert inn["nearbyPlayers"] == [{"id": isle.id("ann")}]
+
+
+async def test_where_no_exit_leads_nobody_goes() -> None:
+    isle = await a_world()
+    await isle.refused("move", "CONFLICT", "exit.unknown", moverId="ann", direction="north")
+    await isle.refused("move", "INVALID_ARGUMENT", "move.no-way", moverId="ann")
+    both = {"direction": "out", "teleportTo": "tower"}
+    await isle.refused("move", "INVALID_ARGUMENT", "move.no-way", moverId="ann", **both)
+    await isle.refused("move", "NOT_FOUND", "player.unknown", moverId="cup", direction="out")
+
+
+async def test_blocked_exits_let_nobody_pass() -> None:
+    isle = await a_world()
+    await isle.call("move", moverId="bob", direction="north")
+    await isle.refused("move", "CONFLICT", "exit.blocked", moverId="bob", direction="west")
+
+
+async def test_an_exit_that_needs_an_item_lets_its_holder_pass() -> None:
+    isle = await a_world()
+    await isle.call("move", moverId="bob", direction="north")
+    await isle.refused("move", "CONFLICT", "exit.needs-item", moverId="bob", direction="east")
+    await isle.call("transfer-item", itemId="key", toHolderId="bob", anywhere=True)
+    await isle.call("move", moverId="bob", direction="east")
+    assert await place_of(isle, "bob") == "Tower"
+
+
+async def test_a_teleport_passes_all_exits_for_those_who_may() -> None:
+    isle = await a_world()
+    moved = await isle.call("move", moverId="ann", teleportTo="tower", reason="A dream.")
+    assert moved["travelDurationMs"] == 0
+    assert await place_of(isle, "ann") == "Tower"
+    outcome = await isle.outcome("move", {"moverId": "ann", "teleportTo": "inn"}, "World")
+    assert outcome.body["error"]["code"] == "UNAUTHORIZED"
+    await isle.refused("move", "CONFLICT", "move.stays", moverId="ann", teleportTo="tower")
+
+
+async def test_moves_are_dated_neither_in_the_future_nor_before_the_arrival() -> None:
+    isle = await a_world()
+    late = {"moverId": "ann", "direction": "out", "tick": TICK + 1}
+    await isle.refused("move", "CONFLICT", "tick.future", **late)
+    await isle.call("move", moverId="ann", direction="out")
+    early = {"moverId": "ann", "direction": "north", "tick": TICK - 1}
+    await isle.refused("move", "CONFLICT", "move.before-arrival", **early)
+
+
+async def test_several_moves_at_one_tick_end_where_the_last_one_leads() -> None:
+    isle = await a_world()
+    for direction in ("out", "north", "south"):
+        await isle.call("move", moverId="ann", direction=direction)
+    assert await place_of(isle, "ann") == "Yard"
+    road = await isle.call("get-location-context", locationId="road")
+    assert road["nearbyPlayers"] == []
+
+
+async def test_items_pass_from_hand_to_hand_at_one_place() -> None:
+    isle = await a_world()
+
+    await isle.call("transfer-item", itemId="cup", toHolderId="cook", fromHolderId="ann")
+    gone = {"itemId": "cup", "toHolderId": "inn"}
+    wrong = {**gone, "fromHolderId": "ann"}
+    await isle.refused("transfer-item", "CONFLICT", "item.held-otherwise", **wrong)
+    far = {"itemId": "cup", "toHolderId": "bob"}
+    await isle.refused("transfer-item", "CONFLICT", "item.elsewhere", **far)
+    await isle.call("transfer-item", **gone)
+
+    assert (await isle.call("get-player-context", playerId="ann"))["inventory"] == []
+    await isle.call("transfer-item", itemId="cup", toHolderId="ann")
+    (cup,) = (await isle.call("get-player-context", playerId="ann"))["inventory"]
+    assert cup["quantity"] == 2
+
+
+async def test_clocks_only_go_forward() -> None:
+    isle = await a_world()
+    for duration in (0, -1):
+        await isle.refused(
+            "advance-clock", "INVALID_ARGUMENT", "clock.not-forward", durationMs=duration
+        )
+    assert await isle.call("advance-clock", durationMs=500, playerId="ann") == {"tick": 500}
+    assert await isle.call("advance-clock", durationMs=500) == {"tick": TICK + 500}
+    assert (await isle.call("get-location-context"))["tick"] == TICK + 500

@@ -1,0 +1,264 @@
+"""Importing worlds: whole or not at all, once however often, and out again as they came in."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from canonry.bootstrap.compose import compose_memory
+from canonry.bootstrap.embedded import open_embedded
+from canonry.domain.entities import Entity
+from canonry.domain.errors import Conflict, InvalidInput, NotAllowed, Unavailable
+from canonry.domain.ids import SpaceId
+from canonry.domain.world.atlas import Atlas, Exit, LoreVersion
+from canonry.domain.world.identity import thing_id_of
+from canonry.testing.atlases import an_atlas
+from canonry.testing.worlds import CountingIdentities, HandClock, a_caller
+from canonry.usecases.bound_world import World, find_world
+from canonry.usecases.canon import Canon
+from canonry.usecases.erase import erase, plan_erasure
+from canonry.usecases.export_world import export_world
+from canonry.usecases.get_canonical_fact import get_canonical_fact
+from canonry.usecases.get_location_context import get_location_context
+from canonry.usecases.get_player_context import get_player_context
+from canonry.usecases.import_world import ImportedWorld, import_world
+from canonry.usecases.move_mover import Move, move_mover
+
+pytestmark = pytest.mark.anyio
+ATLAS = an_atlas(3, locations=20, players=3, items=4, lore=6, events=8)
+
+
+def a_canon() -> Canon:
+    return compose_memory(clock=HandClock(), identities=CountingIdentities())
+
+
+async def brought_in(canon: Canon, atlas: Atlas, *, dry_run: bool = False) -> ImportedWorld:
+    return await import_world(
+        canon,
+        a_caller("Operator"),
+        atlas,
+        origin="test",
+        told=lambda *_: None,
+        dry_run=dry_run,
+    )
+
+
+async def the_world(canon: Canon, done: ImportedWorld) -> World:
+    world = await find_world(canon, done.world_id)
+    assert world is not None
+    return world
+
+
+def unordered(atlas: Atlas) -> dict[str, object]:
+    """The atlas without the order of its parts, which a store does not keep."""
+    parts = {
+        name: {part.key: part for part in getattr(atlas, name)}
+        for name in ("realms", "layers", "characters", "players", "items", "lore", "events")
+    }
+    places = {
+        place.key: replace(
+            place, exits=tuple(sorted(place.exits, key=lambda e: e.direction)), realms=()
+        )
+        for place in atlas.locations
+    }
+    return {**parts, "places": places, "tick": atlas.tick, "starter": atlas.starter}
+
+
+async def test_a_world_comes_out_as_it_came_in() -> None:
+    canon = a_canon()
+    done = await brought_in(canon, ATLAS)
+    out = await export_world(canon, await the_world(canon, done))
+    fresh = unordered(out)
+    # A fact's version without a tick is as old as the world.
+    dated = replace(
+        ATLAS,
+        lore=tuple(
+            replace(f, versions=tuple(replace(v, tick=v.tick or 0) for v in f.versions))
+            for f in ATLAS.lore
+        ),
+    )
+    assert fresh == unordered(dated)
+    elsewhere = a_canon()
+    again = await brought_in(elsewhere, out)
+    assert again.world_id == done.world_id
+    assert unordered(await export_world(elsewhere, await the_world(elsewhere, again))) == fresh
+
+
+async def test_a_second_import_changes_nothing() -> None:
+    canon = a_canon()
+    first = await brought_in(canon, ATLAS)
+    head = await canon.ledger.head(first.world_id)
+    second = await brought_in(canon, ATLAS)
+    assert (first.founded, second.founded) == (True, False)
+    assert not any(second.changed.values())
+    assert second.seen == first.seen
+    assert await canon.ledger.head(first.world_id) == head
+
+
+async def test_a_dry_run_says_the_same_and_writes_nothing() -> None:
+    canon = a_canon()
+    tried = await brought_in(canon, ATLAS, dry_run=True)
+    assert await canon.ledger.heads(limit=9) == []
+    done = await brought_in(canon, ATLAS)
+    assert (tried.changed, tried.seen) == (done.changed, done.seen)
+
+
+async def test_a_faulty_world_is_refused_as_a_whole() -> None:
+    canon = a_canon()
+    players = (replace(ATLAS.players[0], location="nowhere"),)
+    with pytest.raises(InvalidInput) as refused:
+        await brought_in(canon, replace(ATLAS, players=players))
+    assert refused.value.code == "world.malformed"
+    assert "nowhere" in refused.value.details["problems"][0]
+    assert await canon.ledger.heads(limit=9) == []
+
+
+async def test_an_import_that_was_cut_off_goes_on() -> None:
+    canon = a_canon()
+    steps = 0
+
+    def told(done: int, total: int | None) -> None:
+        nonlocal steps
+        steps += 1
+        if steps == 3:
+            raise Unavailable("test.cut", "cut off")
+
+    with pytest.raises(Unavailable):
+        await import_world(canon, a_caller(), ATLAS, origin="test", told=told)
+    done = await brought_in(canon, ATLAS)
+    assert not done.founded
+    whole = a_canon()
+    expected = await export_world(whole, await the_world(whole, await brought_in(whole, ATLAS)))
+    world = await the_world(canon, done)
+    assert unordered(await export_world(canon, world)) == unordered(expected)
+    # What came after the cut is as old as what came before it.
+    past = await get_location_context(canon, world, None, None)
+    assert past is not None
+    assert len(past.exits) == len(ATLAS.locations[0].exits)
+
+
+async def test_who_is_known_stays_where_they_are() -> None:
+    canon = a_canon()
+    done = await brought_in(canon, ATLAS)
+    world = await the_world(canon, done)
+    elsewhere = next(p.key for p in ATLAS.locations if p.key != ATLAS.players[0].location)
+    await move_mover(
+        canon, a_caller(), world, Move(mover="player-0", teleport_to=elsewhere, reason="x")
+    )
+    await brought_in(canon, ATLAS)
+    context = await get_player_context(canon, world, "player-0", None)
+    assert context is not None
+    assert context.location is not None
+    assert context.location.id == thing_id_of(world.space, elsewhere)
+
+
+async def test_a_changed_file_changes_what_it_speaks_of_and_the_past_stays() -> None:
+    canon = a_canon()
+    done = await brought_in(canon, ATLAS)
+    first = ATLAS.locations[0]
+    changed = replace(first, description="It has burned down.")
+    later = replace(ATLAS, tick=(ATLAS.tick or 0) + 500, locations=(changed, *ATLAS.locations[1:]))
+
+    second = await brought_in(canon, later)
+
+    assert second.changed["locations"] == 1
+    world = await the_world(canon, done)
+    now = await get_location_context(canon, world, None, None)
+    then = await get_location_context(canon, world, None, world.now - 1)  # type: ignore[arg-type]
+    assert now is not None
+    assert then is not None
+    assert (now.location.description, then.location.description) == (
+        "It has burned down.",
+        first.description,
+    )
+    assert now.location.properties["version"] == 2
+
+
+async def test_an_exit_that_leads_elsewhere_takes_the_old_way_back_with_it() -> None:
+    canon = a_canon()
+    done = await brought_in(canon, ATLAS)
+    world = await the_world(canon, done)
+    start, end = ATLAS.locations[0], ATLAS.locations[-1]
+    way = next(way for way in start.exits if not way.one_way)
+    turned = Exit(direction=way.direction, to=end.key, one_way=True)
+    bare = tuple(
+        replace(place, exits=(turned,) if place is start else ()) for place in ATLAS.locations
+    )
+    await brought_in(canon, replace(ATLAS, locations=bare))
+    left = await get_location_context(canon, world, way.to, None)
+    assert left is not None
+    assert thing_id_of(world.space, start.key) not in {edge.to_id for edge in left.exits}
+
+
+async def test_what_a_version_of_lore_said_cannot_be_changed() -> None:
+    canon = a_canon()
+    done = await brought_in(canon, ATLAS)
+    fact = ATLAS.lore[0]
+    other = replace(fact, versions=(LoreVersion(fields={"name": "Otherwise"}),))
+    with pytest.raises(Conflict) as refused:
+        await brought_in(canon, replace(ATLAS, lore=(other,)))
+    assert refused.value.code == "lore.version-differs"
+    more = replace(fact, versions=(*fact.versions, LoreVersion(fields={"name": "Otherwise"})))
+    await brought_in(canon, replace(ATLAS, lore=(more,)))
+    world = await the_world(canon, done)
+    found = await get_canonical_fact(canon, world, fact.key)
+    assert found is not None
+    assert (found.version, found.fields) == (2, {"name": "Otherwise"})
+
+
+async def test_everything_names_the_file_as_its_evidence() -> None:
+    canon = a_canon()
+    done = await brought_in(canon, ATLAS)
+    inn = thing_id_of(done.world_id, ATLAS.starter)
+    thing = (await canon.state.things((inn,)))[inn]
+    assert isinstance(thing, Entity)
+    (source,) = (await canon.state.sources(done.world_id, limit=9, offset=0)).items
+    assert (source.doc_id, [e.ref for e in thing.evidence]) == ("test", [source.id])
+
+
+async def test_a_caller_who_is_bound_elsewhere_founds_nothing() -> None:
+    canon = a_canon()
+    bound = replace(a_caller(), spaces=frozenset({SpaceId("elsewhere")}))
+    with pytest.raises(NotAllowed):
+        await import_world(canon, bound, ATLAS, origin="test", told=lambda *_: None)
+
+
+async def test_both_backends_hold_the_same_world(tmp_path: Path) -> None:
+    """And the embedded one verifies and rebuilds to it."""
+    canon = a_canon()
+    expected = await export_world(canon, await the_world(canon, await brought_in(canon, ATLAS)))
+    store = await open_embedded(tmp_path)
+    try:
+        done = await brought_in(store.canon, ATLAS)
+        world = await the_world(store.canon, done)
+        assert unordered(await export_world(store.canon, world)) == unordered(expected)
+        assert (await store.upkeep.verify(lambda *_: None)).findings == ()
+        await store.upkeep.rebuild(lambda *_: None)
+        rebuilt = await the_world(store.canon, done)
+        assert unordered(await export_world(store.canon, rebuilt)) == unordered(expected)
+    finally:
+        await store.close()
+
+
+async def test_what_was_erased_does_not_come_back_with_its_file(tmp_path: Path) -> None:
+    store = await open_embedded(tmp_path)
+    try:
+        canon = store.canon
+        done = await brought_in(canon, ATLAS)
+        world = await the_world(canon, done)
+        elsewhere = next(p.key for p in ATLAS.locations if p.key != ATLAS.players[0].location)
+        await move_mover(canon, a_caller(), world, Move(mover="player-0", teleport_to=elsewhere))
+        player = thing_id_of(world.space, "player-0")
+
+        plan = await plan_erasure(canon, "entity", player)
+        await erase(canon, store.upkeep, a_caller("Operator"), plan, reason="asked for")
+        again = await brought_in(canon, ATLAS)
+
+        assert again.changed["players"] == again.changed["events"] == 0
+        assert await get_player_context(canon, world, "player-0", None) is None
+        there = await get_location_context(canon, world, elsewhere, None)
+        assert there is not None
+        assert player not in {edge.from_id for edge in there.players}
+        assert (await store.upkeep.verify(lambda *_: None)).findings == ()
+    finally:
+        await store.close()
