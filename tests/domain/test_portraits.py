@@ -2,12 +2,13 @@
 
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from canonry.domain.entities import Entity
 from canonry.domain.entries import Made
-from canonry.domain.portraits import PORTRAIT_MAX, names_of, portrait
+from canonry.domain.portraits import PORTRAIT_MAX, is_portrayed, names_of, portrait
 from canonry.testing.things import an_entity, an_observation, ident
 from tests.domain.test_canon import a_commit, folded
 
@@ -72,3 +73,13 @@ def test_every_snapshot_has_one_portrait_of_a_bounded_length(fields: dict[str, A
 
     assert len(portrait(entity)) <= PORTRAIT_MAX
     assert portrait(entity) == portrait(entity)
+
+
+@pytest.mark.parametrize("name", ["Frodo", "", " ", "0123456789abcdef0123456789abcdef"])
+@pytest.mark.parametrize("other", ["gold", " ", False, True, {"inner": [" ", 3]}, {"_inner": 3}])
+def test_an_entity_is_portrayed_exactly_if_its_portrait_says_something(
+    name: str, other: object
+) -> None:
+    entity = an_observed(name=name, metal=other)
+
+    assert is_portrayed(entity) is bool(portrait(entity).strip())

@@ -124,6 +124,10 @@ class LazyGroup(click.Group):
             ctx.exit(DEFECT)
 
 
+_COLLECTIONS: Final = (50_000, 20, 100)
+"""A call makes many values and hardly a cycle: rare collections look at each of them once."""
+
+
 @contextmanager
 def importing() -> Iterator[None]:
     """Collect no garbage while modules are imported: nothing dies there, and starting is faster."""
@@ -132,6 +136,7 @@ def importing() -> Iterator[None]:
         yield
     finally:
         gc.freeze()  # what was imported stays, so that later collections need not look at it
+        gc.set_threshold(*_COLLECTIONS)
         gc.enable()
 
 

@@ -18,6 +18,7 @@ from canonry.domain.typed_records import RecordReader, TypedRecord
 TOLD_TWO_APART: Final = "same_key_other_details"
 SEVERAL_FIT: Final = "several_fit"
 _LABEL_MAX: Final = 200
+_PLAIN: Final = (str, int, float)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -155,4 +156,4 @@ def identifiers_in(identity: Identity) -> tuple[str, ...]:
 
 
 def _says(value: Any) -> bool:
-    return isinstance(value, str | int | float) and not isinstance(value, bool) and str(value) != ""
+    return isinstance(value, _PLAIN) and not isinstance(value, bool) and str(value) != ""

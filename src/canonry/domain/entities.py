@@ -40,6 +40,8 @@ class Sightings:
     last: Instant | None = None
 
     def __add__(self, other: "Sightings") -> "Sightings":
+        if not self.count or not other.count:  # those that count none have no instants either
+            return self if self.count else other
         firsts = [each for each in (self.first, other.first) if each is not None]
         lasts = [each for each in (self.last, other.last) if each is not None]
         return Sightings(

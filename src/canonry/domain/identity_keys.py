@@ -42,6 +42,8 @@ _NAME_FORMS: Final[Mapping[str, Callable[[str], str | None]]] = {
     "person": person_name,
     "contact": person_name,
 }
+_TYPED: Final = frozenset({FieldType.NUMBER, FieldType.DATE})
+_PLAIN: Final = (int, float, str)
 _BETWEEN: Final = "\x1f"
 _Form: TypeAlias = Callable[[Any], str | None]
 
@@ -91,8 +93,8 @@ class KeyReader:
                 parts[names] = self._part(fields, names)
             return parts[names]
 
-        found = (_by(rule, normal) for rule in self.schema.identity)
-        return tuple(each for each in found if each is not None)
+        found = [_by(rule, normal) for rule in self.schema.identity]
+        return tuple([each for each in found if each is not None])
 
     def _part(self, fields: Mapping[str, Any], names: str) -> tuple[str, str] | None:
         """The name and the normal form of the first of `a|b` that says something."""
@@ -110,9 +112,16 @@ class KeyReader:
         return self._forms[names]
 
     def _form(self, name: str) -> _Form:
-        spec = self.schema.field(name)
+        spec, entity_type = self.schema.field(name), self.schema.entity_type
         field_type = None if spec is None else spec.type
-        return lambda given: normal_value(self.schema.entity_type, name, given, field_type)
+        plain = _form_of(entity_type, name) is None and field_type not in _TYPED
+
+        def normal(given: Any) -> str | None:
+            if plain and type(given) is str:  # the commonest case
+                return folded(given) or None
+            return normal_value(entity_type, name, given, field_type)
+
+        return normal
 
 
 def content_identity(fields: Mapping[str, Any]) -> Identity:
@@ -149,16 +158,20 @@ def normal_value(
         return None
     if field_type is FieldType.NUMBER:
         return amount(value)
-    if field_type is FieldType.DATE and isinstance(value, str | int):
+    if field_type is FieldType.DATE and isinstance(value, (str, int)):
         read = read_date(value)
         return None if read is None else str(read.instant)
     if isinstance(value, list | tuple):
         parts = sorted(p for p in (normal_value(entity_type, name, one) for one in value) if p)
         return ", ".join(parts) or None
-    form = _NAME_FORMS.get(entity_type) if name == "name" else _FIELD_FORMS.get(name)
+    form = _form_of(entity_type, name)
     if form is None:
         return plain_text(value)
-    return form(str(value)) if isinstance(value, int | float | str) and str(value).strip() else None
+    return form(str(value)) if isinstance(value, _PLAIN) and str(value).strip() else None
+
+
+def _form_of(entity_type: str, name: str) -> Callable[[str], str | None] | None:
+    return _NAME_FORMS.get(entity_type) if name == "name" else _FIELD_FORMS.get(name)
 
 
 def _canonical(value: Any) -> Any:

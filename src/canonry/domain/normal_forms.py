@@ -19,6 +19,8 @@ _PHONE: Final = re.compile(r"\+?[\d\s().\-/]+")
 _INITIALS: Final = re.compile(r"\b(?:\w[.]){2,}")
 _SILENT: Final = re.compile("['\u2019\u02bc`]")
 _PHONE_DIGITS: Final = (5, 17)
+_PLAIN: Final = (int, float, str)
+_NUMERIC: Final = (*_PLAIN, Decimal)
 
 
 def _words(text: str) -> frozenset[str]:
@@ -115,7 +117,7 @@ def web_domain(text: str) -> str | None:
 
 def amount(value: Any) -> str | None:
     """The number without trailing zeros: `1500.50` and `1500.5` are one."""
-    if isinstance(value, bool) or not isinstance(value, int | float | str | Decimal):
+    if isinstance(value, bool) or not isinstance(value, _NUMERIC):
         return None
     try:
         number = Decimal(str(value))
@@ -129,7 +131,7 @@ def amount(value: Any) -> str | None:
 
 def plain_text(value: Any) -> str | None:
     """The folded text of a text or number; None for what is neither, or empty."""
-    if isinstance(value, bool) or not isinstance(value, int | float | str):
+    if isinstance(value, bool) or not isinstance(value, _PLAIN):
         return None
     return folded(str(value)) or None
 

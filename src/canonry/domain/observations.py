@@ -19,6 +19,7 @@ PRIORITY_INTERPRETED: Final = 0
 PRIORITY_CORRECTION: Final = 1000
 
 _LIKENESS_BYTES: Final = 8
+_NESTED: Final = (list, tuple, dict)
 
 SPECIFICITY_STATED: Final = 1.0
 SPECIFICITY_INTERPRETED: Final = 0.5
@@ -97,8 +98,9 @@ class Observation:
         They say the same fields with the same weight, so that no merge policy lets another of them
         win. None where values have parts that count for themselves: lists, and tags.
         """
-        if any(isinstance(value, list | tuple | dict) for value in self.fields.values()):
-            return None
+        for value in self.fields.values():
+            if isinstance(value, _NESTED):
+                return None
         said = (*self.fields, "", *self.fragments)
         weight = (self.correction, self.priority, self.specificity, self.schema_version is None)
         return _likeness(weight, said)

@@ -10,7 +10,7 @@ from canonry.domain.entries import Thing, Tombstone
 from canonry.domain.facts import Axiom, Event, Fact
 from canonry.domain.ids import SpaceId
 from canonry.domain.memories import Memory
-from canonry.domain.portraits import portrait
+from canonry.domain.portraits import is_portrayed, portrait
 from canonry.domain.provenance import CanonLevel
 from canonry.domain.scenes import Scene, SceneStatus, Turn
 from canonry.domain.sources import Snippet
@@ -74,12 +74,19 @@ def passages_of(thing: Thing) -> Iterator[Passage]:
             return
 
 
+def is_searched(thing: Thing) -> bool:
+    """Whether the thing has a passage; far cheaper than the passage of an entity."""
+    if isinstance(thing, Entity):
+        return thing.level in STANDING and is_portrayed(thing)
+    return next(passages_of(thing), None) is not None
+
+
 def is_silenced(thing: Thing) -> bool:
     """Whether an index may still hold a passage of the thing, although it has none any more."""
     if isinstance(thing, Tombstone):
         return True
     if isinstance(thing, Entity | Fact | Event | Axiom):
-        return next(passages_of(thing), None) is None
+        return not is_searched(thing)
     return False
 
 

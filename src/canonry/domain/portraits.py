@@ -18,21 +18,23 @@ from canonry.domain.vocabularies.portrait_fields import NAMES, OTHER_NAMES, PROS
 PORTRAIT_MAX: Final = 20_000
 """The longest portrait in characters."""
 
+_CALLED: Final = (*NAMES, *OTHER_NAMES)
+_TOLD_FIRST: Final = frozenset((*_CALLED, *PROSE))
 _DEPTH_MAX: Final = 4
+_FIGURES: Final = (int, float)
+_SINGLE: Final = (str, *_FIGURES)
+_CODE_MIN: Final = 32
 _CODE: Final = re.compile(r"[0-9a-f-]{32,}", re.IGNORECASE)  # ids and digests say nothing
 
 
 def portrait(entity: Entity) -> str:
     """The text; empty where the snapshot says nothing."""
-    fields = _fields(entity.snapshot)
-    names = names_of(entity)
-    lines = [_headline(names, _spoken(entity.entity_type))] if names else []
-    lines += [text for name in PROSE for text in _words(fields.get(name))]
-    told = {*NAMES, *OTHER_NAMES, *PROSE}
-    for name, value in sorted(fields.items()):
-        if name not in told:
-            lines += _told(name, value)
-    return "\n".join(lines)[:PORTRAIT_MAX]
+    return "\n".join(_lines(entity))[:PORTRAIT_MAX]
+
+
+def is_portrayed(entity: Entity) -> bool:
+    """Whether the text holds anything; far cheaper than the text."""
+    return any(line.strip() for line in _lines(entity))
 
 
 def names_of(entity: Entity) -> tuple[str, ...]:
@@ -40,19 +42,36 @@ def names_of(entity: Entity) -> tuple[str, ...]:
 
     One that others were merged into may bear a name of theirs, and keeps its own beside it.
     """
-    told = (_fields(entity.snapshot), _fields(entity.own) if entity.members else {})
-    names = (fields.get(name) for fields in told for name in (*NAMES, *OTHER_NAMES))
+    return _names(entity, _fields(entity.snapshot))
+
+
+def _lines(entity: Entity) -> Iterator[str]:
+    fields = _fields(entity.snapshot)
+    names = _names(entity, fields)
+    if names:
+        yield _headline(names, _spoken(entity.entity_type))
+    for name in PROSE:
+        if name in fields:
+            yield from _words(fields[name])
+    for name in sorted(fields.keys() - _TOLD_FIRST):
+        if told := _told(name, fields[name]):
+            yield told
+
+
+def _names(entity: Entity, fields: Mapping[str, Any]) -> tuple[str, ...]:
+    told = (fields, _fields(entity.own)) if entity.members else (fields,)
+    names = (each[name] for each in told for name in _CALLED if name in each)
     return tuple(dict.fromkeys(text for name in names for text in _words(name)))
 
 
 def _fields(snapshot: Accumulator) -> Mapping[str, Any]:
     """The fields that say something, without the prefix of properties."""
-    shown = {
-        name.removeprefix(PROPERTY_PREFIX): policy_of(name).show(elements)
-        for name, elements in snapshot.items()
-        if name != STATE_TAGS and elements
-    }
-    return {name: value for name, value in shown.items() if not _is_silent(name)}
+    shown: dict[str, Any] = {}
+    for place, elements in snapshot.items():
+        name = place.removeprefix(PROPERTY_PREFIX)
+        if place != STATE_TAGS and elements and not _is_silent(name):
+            shown[name] = policy_of(place).show(elements)
+    return shown
 
 
 def _headline(names: Sequence[str], kind: str) -> str:
@@ -60,30 +79,36 @@ def _headline(names: Sequence[str], kind: str) -> str:
     return f"{names[0]}{others}: {kind}"
 
 
-def _told(name: str, value: Any, depth: int = 0) -> Iterator[str]:
+def _told(name: str, value: Any, depth: int = 0) -> str:
     """A field with its name; one that only holds or not is its name, or nothing."""
     if value is True:
-        yield _spoken(name)
-    elif words := ", ".join(_words(value, depth)):
-        yield f"{_spoken(name)}: {words}"
+        return _spoken(name)
+    words = _word(value) if isinstance(value, _SINGLE) else ", ".join(_words(value, depth))
+    return f"{_spoken(name)}: {words}" if words else ""
 
 
 def _words(value: Any, depth: int = 0) -> Iterator[str]:
     """The texts and figures in a value, however deep."""
     match value:
-        case str() if (text := value.strip()) and not _CODE.fullmatch(text):
-            yield text
-        case int() | float() if not isinstance(value, bool):
-            yield str(value)
         case Mapping() if depth < _DEPTH_MAX:
             for name, part in sorted(value.items()):
-                if not _is_silent(name):
-                    yield from _told(name, part, depth + 1)
+                if not _is_silent(name) and (told := _told(name, part, depth + 1)):
+                    yield told
         case list() | tuple() if depth < _DEPTH_MAX:
             for part in value:
                 yield from _words(part, depth + 1)
+        case _ if text := _word(value):
+            yield text
         case _:
             return
+
+
+def _word(value: Any) -> str:
+    """The text of a text or figure that says something; empty for everything else."""
+    if isinstance(value, str):
+        text = value.strip()
+        return "" if len(text) >= _CODE_MIN and _CODE.fullmatch(text) else text
+    return str(value) if isinstance(value, _FIGURES) and not isinstance(value, bool) else ""
 
 
 def _is_silent(name: str) -> bool:

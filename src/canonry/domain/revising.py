@@ -17,7 +17,9 @@ def revised(value: T, /, **changes: Any) -> T:
     """A copy of a frozen, slotted dataclass value in which `changes` are made."""
     kind: Any = type(value)
     names, fields_of = _shape(kind)
-    made: T = kind(**{**dict(zip(names, fields_of(value), strict=True)), **changes})
+    values = dict(zip(names, fields_of(value), strict=True))
+    values.update(changes)
+    made: T = kind(**values)
     return made
 
 

@@ -52,11 +52,16 @@ def seal(
     recorded_at: Instant,
     previous: str,
     salts: Sequence[bytes],
+    payloads: Sequence[bytes] | None = None,
 ) -> Sealed:
-    """Put `draft` at its place in the chain; one salt of `SALT_BYTES` an entry."""
+    """Put `draft` at its place in the chain; one salt of `SALT_BYTES` an entry.
+
+    `payloads` are its entries as `encode_entry` gives them, where they are at hand.
+    """
+    if payloads is None:
+        payloads = [encode_entry(entry) for entry in draft.entries]
     parts = tuple(
-        Part(salt=salt, payload=encode_entry(entry))
-        for salt, entry in zip(salts, draft.entries, strict=True)
+        Part(salt=salt, payload=payload) for salt, payload in zip(salts, payloads, strict=True)
     )
     body = encode_json(
         {

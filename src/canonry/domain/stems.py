@@ -5,6 +5,7 @@ every language that its words may belong to, because a short one gives little ev
 """
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from typing import Any, Final
@@ -68,24 +69,26 @@ _STOP_WORDS: Final = {
 STOP_WORDS: Final = {language: frozenset(words.split()) for language, words in _STOP_WORDS.items()}
 """Words that say nothing about a text, as `terms_of` cuts them, by the name of their language."""
 
+_STOPPED_IN: Final = {
+    word: tuple(language for language, stops in STOP_WORDS.items() if word in stops)
+    for word in frozenset[str]().union(*STOP_WORDS.values())
+}
+
 
 def languages_of(terms: Iterable[str]) -> tuple[str, ...]:
     """The languages with the most stop words among `terms`: several where they draw."""
-    words = tuple(terms)
-    evidence = {
-        language: sum(word in stops for word in words) for language, stops in STOP_WORDS.items()
-    }
-    most = max(evidence.values())
-    if most == 0:
+    evidence = Counter(language for term in terms for language in _STOPPED_IN.get(term, ()))
+    if not evidence:
         return (DEFAULT,)
-    return tuple(language for language, n in evidence.items() if n == most)
+    most = max(evidence.values())
+    return tuple(language for language in STOP_WORDS if evidence[language] == most)
 
 
 def stems_of(text: str) -> tuple[str, ...]:
     """The stems of a passage in order, stop words included: phrases need them."""
     terms = terms_of(text)
     language = languages_of(terms)[0]
-    return tuple(_stem(language, term) for term in terms)
+    return tuple([_stem(language, term) for term in terms])
 
 
 def asked_stems(text: str) -> tuple[str, ...]:

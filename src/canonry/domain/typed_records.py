@@ -46,6 +46,7 @@ class RecordReader:
 
     schema: EntitySchema
     _specs: dict[str, FieldSpec] = field(init=False)
+    _own: frozenset[str] = field(init=False)
     _required: tuple[str, ...] = field(init=False)
     keys: KeyReader = field(init=False)
 
@@ -53,6 +54,7 @@ class RecordReader:
         """Index the schema's names."""
         aliases = {alias: spec for spec in self.schema.fields for alias in spec.aliases}
         self._specs = aliases | {spec.name: spec for spec in self.schema.fields}
+        self._own = frozenset(spec.name for spec in self.schema.fields)
         self.keys = KeyReader(self.schema)
         self._required = tuple(spec.name for spec in self.schema.fields if spec.required)
 
@@ -60,7 +62,7 @@ class RecordReader:
         """The record by the schema; null says nothing."""
         taken: dict[str, Converted] = {}
         fragments: dict[str, Fragment] = {}
-        for name in sorted(record, key=self._turn):
+        for name in self._in_turn(record):
             value = record[name]
             if value is None or name in RESERVED:
                 continue
@@ -82,10 +84,12 @@ class RecordReader:
             missing=tuple(name for name in self._required if name not in taken),
         )
 
-    def _turn(self, name: str) -> tuple[bool, str]:
+    def _in_turn(self, record: Mapping[str, Any]) -> Iterator[str]:
         """A field's own name goes before its aliases, whatever the order of the record."""
-        spec = self._specs.get(name)
-        return spec is None or spec.name != name, name
+        own = self._own
+        names = sorted(record)
+        yield from (name for name in names if name in own)
+        yield from (name for name in names if name not in own)
 
     def _dates(self, taken: Mapping[str, Converted]) -> Iterator[tuple[str, Dated]]:
         for name, converted in taken.items():

@@ -7,6 +7,7 @@ import pytest
 
 from canonry.adapters.sqlite import (
     entities,
+    lookups,
     pages,
     placing,
     records,
@@ -14,7 +15,6 @@ from canonry.adapters.sqlite import (
     sightings,
     state,
     timeline,
-    views,
     vocabulary,
     waiting,
 )
@@ -27,9 +27,9 @@ STATEMENTS = {
         f"{RUN} AND EXISTS ({SAME(owners='= ?')}) AND NOT EXISTS ({SAME(owners='IN (?, ?)')})"
         f" {pages._ORDER} LIMIT ?"
     ),
-    "a thing": state._THING,
+    "a thing": lookups._ONE,
+    "things together": lookups._MANY,
     "a past version": state._VERSION,
-    "things to fold": views._LOAD,
     "a head": records._HEAD,
     "a known commit": records._KNOWN,
     "what was touched": records._TOUCHED,

@@ -1,6 +1,6 @@
 """Identifiers in SQLite: under which texts an entity is found, each a row that names its root."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, TypeAlias
 
 import apsw
@@ -21,10 +21,18 @@ LAST: Final = "\U0010ffff"
 _PUT: Final = "INSERT INTO identifiers VALUES (?, ?, ?, ?, ?, ?)"
 _DROP: Final = "DELETE FROM identifiers WHERE space = ? AND key = ? AND id = ?"
 _KEY: Final = 3
-EXACT: Final = "SELECT root, min(born) AS place FROM identifiers WHERE space = ? AND key = ?"
+_TOGETHER: Final = 64
+_FEW: Final = 8
+"""For fewer texts than this a statement of its own is cheaper."""
+
+_EXACT: Final = "SELECT key, root, min(born) FROM identifiers WHERE space = ? AND key"
+EXACT: Final = f"{_EXACT} = ?"
+EXACTLY: Final = f"{_EXACT} IN ({', '.join('?' * _TOGETHER)})"
 LONGER: Final = (
     "SELECT root, min(key) AS place FROM identifiers WHERE space = ? AND key > ? AND key < ?"
 )
+_Placed: TypeAlias = tuple[Any, Packed]
+"""By what it is ordered, and the root."""
 
 
 def rows_of(thing: Thing) -> Iterator[Row]:
@@ -47,10 +55,11 @@ def select_identified(db: apsw.Connection, query: IdentifierQuery) -> Mapping[st
     """The entities that bear each of the keys."""
     spaces = _spaces(db, query.spaces)
     found: dict[str, Page[Entity]] = {}
+    exact = _exact(db, spaces, tuple(dict.fromkeys(query.keys)), query.entity_type)
     for key in dict.fromkeys(query.keys):
-        roots = _roots(db, spaces, EXACT, (key,), query.entity_type)
+        roots = _in_order(exact.get(key, ()))
         if query.begins:
-            longer = _roots(db, spaces, LONGER, (key, key + LAST), query.entity_type)
+            longer = _longer(db, spaces, key, query.entity_type)
             known = frozenset(roots)
             roots = [*roots, *(root for root in longer if root not in known)]
         if roots:
@@ -58,19 +67,42 @@ def select_identified(db: apsw.Connection, query: IdentifierQuery) -> Mapping[st
     return found
 
 
-def _roots(
-    db: apsw.Connection,
-    spaces: Sequence[Packed],
-    sql: str,
-    values: tuple[str, ...],
-    entity_type: str | None,
-) -> list[Packed]:
-    """The roots in order: by birth where the text is exact, else by the text."""
-    rows: list[Any] = []
-    typed, more = ("", ()) if entity_type is None else (" AND entity_type = ?", (entity_type,))
+def _exact(
+    db: apsw.Connection, spaces: Sequence[Packed], keys: Sequence[str], entity_type: str | None
+) -> Mapping[str, Sequence[_Placed]]:
+    """Who bears each of the texts, with when they were born: many texts by one statement."""
+    typed, more = _typed(entity_type)
+    size, sql = (1, EXACT) if len(keys) < _FEW else (_TOGETHER, EXACTLY)
+    found: dict[str, list[_Placed]] = {}
+    for start in range(0, len(keys), size):
+        some = keys[start : start + size]
+        filled = [*some, *[some[-1]] * (size - len(some))]  # one length, compiled once
+        for space in spaces:
+            rows: Any = db.execute(f"{sql}{typed} GROUP BY key, root", (space, *filled, *more))
+            for key, root, born in rows:
+                found.setdefault(key, []).append((born, root))
+    return found
+
+
+def _longer(
+    db: apsw.Connection, spaces: Sequence[Packed], key: str, entity_type: str | None
+) -> Sequence[Packed]:
+    """Who bears a text that begins with `key`, by the text."""
+    typed, more = _typed(entity_type)
+    rows: list[_Placed] = []
     for space in spaces:
-        rows += db.execute(f"{sql}{typed} GROUP BY root", (space, *values, *more))
-    return [root for root, _ in sorted(rows, key=lambda row: (row[1], unpack(row[0])))]
+        values = (space, key, key + LAST, *more)
+        found: Any = db.execute(f"{LONGER}{typed} GROUP BY root", values)
+        rows += [(place, root) for root, place in found]
+    return _in_order(rows)
+
+
+def _typed(entity_type: str | None) -> tuple[str, tuple[str, ...]]:
+    return ("", ()) if entity_type is None else (" AND entity_type = ?", (entity_type,))
+
+
+def _in_order(rows: Iterable[_Placed]) -> Sequence[Packed]:
+    return [root for _, root in sorted(rows, key=lambda row: (row[0], unpack(row[1])))]
 
 
 def _spaces(db: apsw.Connection, spaces: Spaces) -> Sequence[Packed]:

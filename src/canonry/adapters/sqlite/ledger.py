@@ -59,7 +59,7 @@ class SqliteLedger(Ledger):
         payloads = [[encode_entry(entry) for entry in item.draft.entries] for item in batch]
         kept = [await self._keep(mine) for mine in payloads]
         weight = sum(map(len, payloads))
-        outcomes = await pump.submit(lambda: pen.append(batch, kept), weight)
+        outcomes = await pump.submit(lambda: pen.append(batch, payloads, kept), weight)
         await self._keep_again(payloads, kept)
         return outcomes
 

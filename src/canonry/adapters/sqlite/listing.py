@@ -82,11 +82,13 @@ class List(IntEnum):
 
 
 SPACELESS: Final = frozenset(
-    {List.EVENTS_CAUSING, List.TURNS, List.OBSERVATIONS, List.OBSERVATIONS_SEEN}
+    map(int, (List.EVENTS_CAUSING, List.TURNS, List.OBSERVATIONS, List.OBSERVATIONS_SEEN))
 )
 """Lists whose rows all have the space `NOBODY`: they are read by their owner alone."""
 
-UNCOUNTED: Final = SPACELESS | {List.ENTITIES_NAMED, List.FACTS_STATING, List.EDGES_OF}
+UNCOUNTED: Final = SPACELESS | frozenset(
+    map(int, (List.ENTITIES_NAMED, List.FACTS_STATING, List.EDGES_OF))
+)
 """Lists that are never asked for a total."""
 
 
@@ -170,8 +172,9 @@ def _row(
     ends: int | None = None,
     name: str | None = None,
 ) -> Row:
-    space = NOBODY if listed in SPACELESS else pack(thing.space)
-    place = (int(listed), owner, space, str(facet))
+    number = int(listed)  # whose hash costs less than that of a member
+    space = NOBODY if number in SPACELESS else pack(thing.space)
+    place = (number, owner, space, str(facet))
     return (*place, rank, later, pack(thing.id), starts, ends, name)
 
 

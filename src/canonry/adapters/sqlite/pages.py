@@ -11,6 +11,7 @@ from typing import Any, Final
 import apsw
 
 from canonry.adapters.sqlite.listing import NOBODY, List, Owner
+from canonry.adapters.sqlite.lookups import look_up
 from canonry.adapters.sqlite.packing import Packed, pack, unpack
 from canonry.domain.encoding import decode_thing
 from canonry.ports.views.pages import Page
@@ -77,12 +78,9 @@ def counted(
 
 def things_of(db: apsw.Connection, ids: Sequence[Packed]) -> list[Any]:
     """The things under stored ids, in that order."""
-    found = []
-    for packed in ids:
-        row = db.execute("SELECT kind, body FROM things WHERE id = ?", (packed,)).fetchone()
-        if row is not None:
-            found.append(decode_thing(*row))
-    return found
+    found = dict(look_up(db, ids))
+    rows = (found[packed] for packed in ids if packed in found)
+    return [decode_thing(kind, body) for _, kind, body in rows]
 
 
 def first_ids(

@@ -5,10 +5,10 @@ a large store is searched as fast as if it were alone, and learns nothing about 
 """
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from hashlib import blake2b
-from typing import Final, TypeAlias
+from typing import Any, Final, TypeAlias
 
 import apsw
 
@@ -66,20 +66,24 @@ def passage_of(thing: Thing | None) -> Passage | None:
 
 def index(
     db: apsw.Connection,
-    n: int,
-    passage: Passage,
+    passages: Iterable[tuple[int, Passage]],
     counted: Counter[CountKey],
     stem_counts: Counter[StemKey],
 ) -> None:
-    """Put the passage of the thing `n` into the index, and count it; `count_stems` must follow."""
-    stems = stems_of(passage.text)
-    mark = mark_of(passage.space, passage.collection)
-    db.execute(_INDEX, (n, _words(mark, stems), _all_marks(mark, passage)))
-    about, told = " ".join(passage.entities), " ".join(stems)
-    scene, place, source = passage.scene_id, passage.place, passage.source_id
-    db.execute(_KEEP, (n, passage.id, mark, scene, place, source, about, told))
-    _measure(passage, counted, 1, len(stems))
-    stem_counts.update((mark, stem) for stem in set(stems))
+    """Put passages of things into the index, and count them; `count_stems` must follow."""
+    indexed: list[tuple[int, str, str]] = []
+    kept: list[tuple[Any, ...]] = []
+    for n, passage in passages:
+        stems = stems_of(passage.text)
+        mark = mark_of(passage.space, passage.collection)
+        indexed.append((n, _words(mark, stems), _all_marks(mark, passage)))
+        about, told = " ".join(passage.entities), " ".join(stems)
+        scene, place, source = passage.scene_id, passage.place, passage.source_id
+        kept.append((n, passage.id, mark, scene, place, source, about, told))
+        _measure(passage, counted, 1, len(stems))
+        stem_counts.update([(mark, stem) for stem in set(stems)])
+    db.executemany(_INDEX, indexed)
+    db.executemany(_KEEP, kept)
 
 
 def unindex(db: apsw.Connection, n: int, passage: Passage, counted: Counter[CountKey]) -> None:
@@ -94,10 +98,9 @@ def unindex(db: apsw.Connection, n: int, passage: Passage, counted: Counter[Coun
 
 def count_stems(db: apsw.Connection, changes: Mapping[StemKey, int]) -> None:
     """Add `changes` to the counts of stems; what none is left of has no row."""
-    for (mark, stem), change in sorted(changes.items()):
-        db.execute(_COUNT, (mark, stem, change))
-        if change < 0:
-            db.execute(_UNCOUNT, (mark, stem))
+    ordered = sorted(changes.items())
+    db.executemany(_COUNT, [(*key, change) for key, change in ordered])
+    db.executemany(_UNCOUNT, [key for key, change in ordered if change < 0])
 
 
 def _words(mark: str, stems: Sequence[str]) -> str:

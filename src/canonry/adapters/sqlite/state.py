@@ -10,6 +10,7 @@ from canonry.adapters.sqlite import records
 from canonry.adapters.sqlite.entities import select_entities
 from canonry.adapters.sqlite.identifiers import select_identified
 from canonry.adapters.sqlite.listing import NOBODY, List, Owner, storable
+from canonry.adapters.sqlite.lookups import look_up
 from canonry.adapters.sqlite.packing import pack
 from canonry.adapters.sqlite.pages import Selection, counted, first_ids, page_of, things_of
 from canonry.adapters.sqlite.readers import Readers
@@ -46,7 +47,6 @@ from canonry.ports.views.state import (
 
 NAMESAKES_MAX: Final = 50
 _FOLDED_INLINE: Final = 200
-_THING: Final = "SELECT kind, body FROM things WHERE id = ?"
 _VERSION: Final = (
     "SELECT kind, body FROM versions WHERE id = ? AND since <= ? ORDER BY since DESC LIMIT 1"
 )
@@ -302,12 +302,10 @@ def _owners(entities: frozenset[EntityId]) -> tuple[Owner, ...]:
 
 
 def _things(db: apsw.Connection, ids: Sequence[str]) -> Mapping[str, Thing]:
-    found: dict[str, Thing] = {}
-    for thing_id in ids:
-        row = db.execute(_THING, (pack(thing_id),)).fetchone()
-        if row is not None:
-            found[thing_id] = decode_thing(*row)
-    return found
+    asked = {pack(thing_id): thing_id for thing_id in ids}
+    return {
+        asked[packed]: decode_thing(kind, body) for packed, (_, kind, body) in look_up(db, asked)
+    }
 
 
 def _past(db: apsw.Connection, ids: Sequence[str], position: Position) -> Mapping[str, Thing]:

@@ -10,6 +10,7 @@ import apsw
 from canonry.adapters.sqlite import catalog_views
 from canonry.adapters.sqlite.identifiers import reidentify
 from canonry.adapters.sqlite.listing import UNCOUNTED, CountKey, difference, rows_of
+from canonry.adapters.sqlite.lookups import look_up
 from canonry.adapters.sqlite.packing import pack
 from canonry.adapters.sqlite.passages import passage_of, unindex
 from canonry.adapters.sqlite.timeline import redate
@@ -17,6 +18,7 @@ from canonry.domain.encoding import decode_thing, encode_thing
 from canonry.domain.entities import Entity
 from canonry.domain.entries import THING_KINDS, Thing, Tombstone
 from canonry.domain.facts import Axiom, Event, Fact
+from canonry.domain.passages import is_searched
 from canonry.domain.relations import Relation
 from canonry.domain.scenes import Story
 from canonry.domain.sources import Source
@@ -34,8 +36,8 @@ VIEW_TABLES: Final = (
     *catalog_views.TABLES,
 )
 
-_LOAD: Final = "SELECT n, kind, body FROM things WHERE id = ?"
-_INSERT: Final = "INSERT INTO things (id, kind, body) VALUES (?, ?, ?)"
+_LAST: Final = "SELECT coalesce(max(n), 0) FROM things"
+_INSERT: Final = "INSERT INTO things (n, id, kind, body) VALUES (?, ?, ?, ?)"
 _UPDATE: Final = "UPDATE things SET kind = ?, body = ? WHERE n = ?"
 _KEEP: Final = "INSERT INTO versions (id, since, kind, body) VALUES (?, ?, ?, ?)"
 _FORGET: Final = "DELETE FROM versions WHERE id = ?"
@@ -69,13 +71,11 @@ class Loaded:
 
 def load(db: apsw.Connection, ids: Iterable[str]) -> dict[str, Loaded]:
     """Those of `ids` that the view has."""
-    found: dict[str, Loaded] = {}
-    for thing_id in ids:
-        row = db.execute(_LOAD, (pack(thing_id),)).fetchone()
-        if row is not None:
-            n, kind, body = row
-            found[thing_id] = Loaded(n, kind, body, decode_thing(kind, body))
-    return found
+    asked = {pack(thing_id): thing_id for thing_id in ids}
+    return {
+        asked[packed]: Loaded(n, kind, body, decode_thing(kind, body))
+        for packed, (n, kind, body) in look_up(db, asked)
+    }
 
 
 def store(db: apsw.Connection, things: Iterable[Thing], before: Mapping[str, Loaded]) -> None:
@@ -84,15 +84,13 @@ def store(db: apsw.Connection, things: Iterable[Thing], before: Mapping[str, Loa
     changed: list[catalog_views.Changed] = []
     gone: list[Thing] = []
     come: list[Thing] = []
-    for thing in things:
-        old = before.get(thing.id)
-        n = _write(db, thing, old)
+    for n, old, thing in _write(db, things, before):
         was = None if old is None else old.thing
         changed.append((n, was, thing))
-        _reindex(db, n, was, thing, counted)
         come.append(thing)
         if was is not None:
             gone.append(was)
+    _reindex(db, changed, counted)
     _relist(db, gone, come, counted)
     reidentify(db, gone, come)
     redate(db, gone, come, counted)
@@ -102,24 +100,33 @@ def store(db: apsw.Connection, things: Iterable[Thing], before: Mapping[str, Loa
 
 def count(db: apsw.Connection, changes: Mapping[CountKey, int]) -> None:
     """Add `changes` to the counts; what none is left of has no row."""
-    for key, change in changes.items():
-        if change:
-            db.execute(_COUNT, (*key, change))
-        if change < 0:
-            db.execute(_UNCOUNT, key)
+    db.executemany(_COUNT, [(*key, change) for key, change in changes.items() if change])
+    db.executemany(_UNCOUNT, [key for key, change in changes.items() if change < 0])
 
 
-def _write(db: apsw.Connection, thing: Thing, old: Loaded | None) -> int:
-    kind, body = THING_KINDS[type(thing)], encode_thing(thing)
-    if old is None:
-        db.execute(_INSERT, (pack(thing.id), kind, body))
-        return db.last_insert_rowid()
-    db.execute(_UPDATE, (kind, body, old.n))
-    if isinstance(thing, Tombstone):
-        db.execute(_FORGET, (pack(thing.id),))
-    elif isinstance(thing, VERSIONED) and old.thing.changed_at < thing.changed_at:
-        db.execute(_KEEP, (pack(thing.id), old.thing.changed_at, old.kind, old.body))
-    return old.n
+def _write(
+    db: apsw.Connection, things: Iterable[Thing], before: Mapping[str, Loaded]
+) -> Sequence[tuple[int, Loaded | None, Thing]]:
+    """Write the things themselves; each with its row number and what it was."""
+    last: Any = db.execute(_LAST).fetchone()[0]  # type: ignore[index] # there is always a row
+    written: list[tuple[int, Loaded | None, Thing]] = []
+    rows: list[tuple[Any, ...]] = []
+    for thing in things:
+        old = before.get(thing.id)
+        kind, body = THING_KINDS[type(thing)], encode_thing(thing)
+        if old is None:
+            last += 1
+            rows.append((last, pack(thing.id), kind, body))
+            written.append((last, None, thing))
+            continue
+        db.execute(_UPDATE, (kind, body, old.n))
+        if isinstance(thing, Tombstone):
+            db.execute(_FORGET, (pack(thing.id),))
+        elif isinstance(thing, VERSIONED) and old.thing.changed_at < thing.changed_at:
+            db.execute(_KEEP, (pack(thing.id), old.thing.changed_at, old.kind, old.body))
+        written.append((old.n, old, thing))
+    db.executemany(_INSERT, rows)
+    return written
 
 
 def _relist(
@@ -128,21 +135,27 @@ def _relist(
     dropped, put = difference(rows_of, gone, come)
     db.executemany(_UNLIST, [row[:_KEY] for row in dropped])
     db.executemany(_LIST, put)
-    for rows, change in ((dropped, -1), (put, 1)):
-        for row in rows:
-            if row[0] not in UNCOUNTED:
-                counted[row[:4]] += change
+    counted.subtract([row[:4] for row in dropped if row[0] not in UNCOUNTED])
+    counted.update([row[:4] for row in put if row[0] not in UNCOUNTED])
 
 
 def _reindex(
-    db: apsw.Connection, n: int, was: Thing | None, thing: Thing, counted: Counter[CountKey]
+    db: apsw.Connection, changed: Iterable[catalog_views.Changed], counted: Counter[CountKey]
 ) -> None:
-    gone, come = passage_of(was), passage_of(thing)
-    if gone == come:
-        return
-    if gone is not None:
-        db.execute(_WAIT_NO_MORE, (n,))
-        if db.changes() == 0:
-            unindex(db, n, gone, counted)
-    if come is not None:
-        db.execute(_WAIT, (n,))
+    """Let the passages wait that are new or others than before."""
+    late: list[tuple[int]] = []
+    for n, was, thing in changed:
+        if was is None:
+            if is_searched(thing):
+                late.append((n,))
+            continue
+        gone, come = passage_of(was), passage_of(thing)
+        if gone == come:
+            continue
+        if gone is not None:
+            db.execute(_WAIT_NO_MORE, (n,))
+            if db.changes() == 0:
+                unindex(db, n, gone, counted)
+        if come is not None:
+            late.append((n,))
+    db.executemany(_WAIT, late)

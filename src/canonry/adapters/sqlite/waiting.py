@@ -5,7 +5,7 @@ own. Searching reads the few that wait as well, and therefore misses none.
 """
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
 import apsw
@@ -25,6 +25,7 @@ _WAITING: Final = (
     "SELECT u.n, t.kind, t.body FROM unindexed u CROSS JOIN things t ON t.n = u.n"
     " WHERE u.n > ? ORDER BY u.n LIMIT ?"
 )
+_NO_MORE: Final = "DELETE FROM unindexed WHERE n = ?"
 
 
 def index_waiting(db: apsw.Connection) -> int:
@@ -32,10 +33,10 @@ def index_waiting(db: apsw.Connection) -> int:
     counted: Counter[CountKey] = Counter()
     stems: Counter[StemKey] = Counter()
     done = 0
-    for n, passage in waiting(db):
-        index(db, n, passage, counted, stems)
-        db.execute("DELETE FROM unindexed WHERE n = ?", (n,))
-        done += 1
+    for page in _pages(db):
+        index(db, page, counted, stems)
+        db.executemany(_NO_MORE, [(n,) for n, _ in page])
+        done += len(page)
     count(db, counted)
     count_stems(db, stems)
     return done
@@ -43,13 +44,16 @@ def index_waiting(db: apsw.Connection) -> int:
 
 def waiting(db: apsw.Connection) -> Iterator[tuple[int, Passage]]:
     """The passages that wait, with the numbers of their things."""
+    for page in _pages(db):
+        yield from page
+
+
+def _pages(db: apsw.Connection) -> Iterator[Sequence[tuple[int, Passage]]]:
     after = 0
-    while page := list[Any](db.execute(_WAITING, (after, _PAGE))):
-        for n, kind, body in page:
-            passage = passage_of(decode_thing(kind, body))
-            if passage is not None:
-                yield n, passage
-        after = page[-1][0]
+    while rows := list[Any](db.execute(_WAITING, (after, _PAGE))):
+        found = ((n, passage_of(decode_thing(kind, body))) for n, kind, body in rows)
+        yield [(n, passage) for n, passage in found if passage is not None]
+        after = rows[-1][0]
 
 
 def how_many_wait(db: apsw.Connection) -> int:

@@ -14,6 +14,9 @@ from canonry.domain.sealing import Sealed, commit_of, fault_in, seal, unseal
 from canonry.domain.time import Instant
 from canonry.ports.world import Clock, Identities
 
+Payloads = Sequence[bytes]
+"""The entries of a draft as they are stored."""
+
 Blobs = Mapping[int, str]
 """The digests of those parts of a commit that are kept as blobs."""
 
@@ -26,15 +29,17 @@ class Pen:
     clock: Clock
     identities: Identities
 
-    def append(self, batch: Sequence[Append], blobs: Sequence[Blobs]) -> Sequence[Outcome]:
-        """Append drafts as `Ledger.append` says; `blobs` for each draft."""
+    def append(
+        self, batch: Sequence[Append], payloads: Sequence[Payloads], blobs: Sequence[Blobs]
+    ) -> Sequence[Outcome]:
+        """Append drafts as `Ledger.append` says; `payloads` and `blobs` for each draft."""
         spaces = {item.draft.space for item in batch}
         tips = {space: records.tip_of(self.db, space) for space in spaces}
         start = {space: tip.position for space, tip in tips.items()}
         fresh = [not self._stale(item, start[item.draft.space]) for item in batch]
         outcomes: list[Outcome] = []
         stopped = False
-        for item, is_fresh, kept in zip(batch, fresh, blobs, strict=True):
+        for item, is_fresh, said, kept in zip(batch, fresh, payloads, blobs, strict=True):
             known = records.known(self.db, item.draft.id)
             if known is not None:
                 outcomes.append(Appended(position=known[0], recorded_at=known[1], replayed=True))
@@ -43,7 +48,7 @@ class Pen:
             if stopped:
                 outcomes.append(Stale(head=start[item.draft.space]))
             else:
-                tip = self._write(item, kept, tips[item.draft.space])
+                tip = self._write(item, said, kept, tips[item.draft.space])
                 tips[item.draft.space] = tip
                 outcomes.append(Appended(position=tip.position, recorded_at=tip.recorded_at))
         return outcomes
@@ -65,7 +70,7 @@ class Pen:
             return False
         return records.is_stale(self.db, item.draft.space, item.judged_at, item.reads)
 
-    def _write(self, item: Append, blobs: Blobs, tip: Tip) -> Tip:
+    def _write(self, item: Append, payloads: Payloads, blobs: Blobs, tip: Tip) -> Tip:
         draft = item.draft
         earliest = tip.recorded_at + 1 if tip.position else 0
         sealed = seal(
@@ -74,6 +79,7 @@ class Pen:
             recorded_at=Instant(max(self.clock.now(), earliest)),
             previous=tip.hash,
             salts=[self.identities.salt() for _ in draft.entries],
+            payloads=payloads,
         )
         touched = fold_into(self.db, commit_of(draft, sealed, tip.hash))
         records.insert(self.db, sealed, touched, blobs)

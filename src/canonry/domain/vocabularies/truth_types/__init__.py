@@ -53,6 +53,7 @@ _BETWEEN: Final = re.compile(r"[\s\-]+")
 
 
 @lru_cache(maxsize=1024)
+@lru_cache(maxsize=1024)
 def type_named(name: str) -> str:
     """The type that is meant: `Bill` is an invoice; a name that nobody knows is a type itself."""
     plain = _BETWEEN.sub("_", folded(name))

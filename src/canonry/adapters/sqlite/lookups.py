@@ -1,0 +1,43 @@
+"""Lookups of things by their ids: many in one statement, so that few statements are run."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, Final, TypeAlias
+
+import apsw
+
+from canonry.adapters.sqlite.packing import Packed
+
+Row: TypeAlias = tuple[int, str, bytes]
+"""(n, kind, body) of a thing."""
+
+_TOGETHER: Final = 64
+_FEW: Final = 8
+"""Fewer ids than this are asked for one by one."""
+
+_ONE: Final = "SELECT n, kind, body FROM things WHERE id = ?"
+_MANY: Final = f"SELECT id, n, kind, body FROM things WHERE id IN ({', '.join('?' * _TOGETHER)})"  # noqa: S608
+
+
+def look_up(db: apsw.Connection, ids: Iterable[Packed]) -> Iterator[tuple[Packed, Row]]:
+    """Those of `ids` that there are, in the order in which they are asked for, each once."""
+    wanted = list(dict.fromkeys(ids))
+    for start in range(0, len(wanted), _TOGETHER):
+        some = wanted[start : start + _TOGETHER]
+        yield from _one_by_one(db, some) if len(some) < _FEW else _together(db, some)
+
+
+def _one_by_one(db: apsw.Connection, ids: Sequence[Packed]) -> Iterator[tuple[Packed, Row]]:
+    for packed in ids:
+        row: Any = db.execute(_ONE, (packed,)).fetchone()
+        if row is not None:
+            yield packed, row
+
+
+def _together(db: apsw.Connection, ids: Sequence[Packed]) -> Iterator[tuple[Packed, Row]]:
+    # One length of the list for all, so that the statement is compiled once.
+    filled = [*ids, *[ids[-1]] * (_TOGETHER - len(ids))]
+    rows: Any = db.execute(_MANY, filled)
+    found = {packed: (n, kind, body) for packed, n, kind, body in rows}
+    for packed in ids:
+        if packed in found:
+            yield packed, found[packed]

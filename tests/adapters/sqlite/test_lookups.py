@@ -1,0 +1,36 @@
+"""Lookups of many things at once find exactly what lookups one by one find, in the same order."""
+
+from pathlib import Path
+
+import pytest
+
+from canonry.domain.commits import Append, Position
+from canonry.ports.views.queries import IdentifierQuery
+from canonry.testing.scribe import a_draft
+from canonry.testing.things import MIDDLE_EARTH, a_named, ident
+from tests.adapters.sqlite.opened import a_store
+
+pytestmark = pytest.mark.anyio
+
+NAMES = tuple(f"Hobbit {number:03}" for number in range(150))
+ASKED = (*NAMES[::-2], "Nobody", *NAMES[::3])
+"""Backwards, with somebody who is not there, and some of them twice."""
+
+
+@pytest.mark.parametrize("count", [1, 7, 8, 64, 65, len(ASKED)])
+async def test_many_are_found_as_one_by_one(tmp_path: Path, count: int) -> None:
+    entries = [entry for name in NAMES for entry in a_named(name)]
+    draft = a_draft("hobbits", entries)
+    asked = ASKED[:count]
+    keys = tuple(name.casefold() for name in asked)
+    async with a_store(tmp_path) as store:
+        await store.ledger.append([Append(draft=draft, judged_at=Position(0), reads=frozenset())])
+
+        things = await store.state.things(map(ident, asked))
+        alone = [await store.state.things([ident(name)]) for name in dict.fromkeys(asked)]
+        spaces = frozenset((MIDDLE_EARTH,))
+        found = await store.state.entities_identified(IdentifierQuery(spaces=spaces, keys=keys))
+
+    assert list(things.items()) == [pair for one in alone for pair in one.items()]
+    assert list(found) == [key for key in dict.fromkeys(keys) if key != "nobody"]
+    assert [page.items[0].name.casefold() for page in found.values()] == list(found)
