@@ -9,6 +9,7 @@ from canonry.domain.stems import (
     asked_stems,
     is_near,
     languages_of,
+    lengths_near,
     phrases_in,
     prefixes_in,
     stems_of,
@@ -87,3 +88,9 @@ words = st.text("abcde", max_size=10)
 @given(words, words)
 def test_nearness_is_mutual(one: str, other: str) -> None:
     assert is_near(one, other) == is_near(other, one)
+
+
+@given(words, words)
+def test_whatever_is_near_to_a_word_has_one_of_the_lengths_told(one: str, other: str) -> None:
+    fewest, most = lengths_near(len(one))
+    assert not is_near(one, other) or fewest <= len(other) <= most

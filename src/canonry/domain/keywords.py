@@ -9,10 +9,11 @@ that hold it come before those that only hold its words.
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Final, TypeAlias
 
 from canonry.domain.ranking import Asked
-from canonry.domain.stems import asked_stems, is_near, phrases_in, prefixes_in
+from canonry.domain.stems import asked_stems, is_near, phrases_in, prefixes_in, slips_forgiven
 
 K1: Final = 1.2
 B: Final = 0.75
@@ -23,13 +24,14 @@ SOUGHT_MAX: Final = 256
 DOUBTED_MAX: Final = 8
 """So many words that nobody uses are taken for misspelled."""
 DOUBTED_LENGTH: Final = 4
-SLIPS_MAX: Final = 2
 START_LENGTH: Final = 5
 """Shorter words are not taken for misspelled at their beginning: too many end alike."""
 _START: Final = 4
 """So many letters are compared where the first one is wrong."""
 MEANT_MAX: Final = 16
 """So many words stand for one that is misspelled, or for a beginning; the most frequent ones."""
+
+_ASKED_MAX: Final = 32
 
 Shares: TypeAlias = dict[str, float]
 """What each term of the query adds to the score of a passage."""
@@ -73,16 +75,17 @@ class Measure:
     def shares(self, stems: Sequence[str]) -> Shares:
         """What each term of the query adds to the score of a passage with these stems."""
         meant = self.meant
-        held = [stem for stem in stems if stem in meant]
+        held = list(filter(meant.__contains__, stems))
         shares: Shares = {}
         if not held:
             return shares
         slack = K1 * (1 - B + B * len(stems) / self.length)
-        for stem in dict.fromkeys(held):
-            times = held.count(stem)
+        once = 1 + slack
+        for stem in held:
+            times = held.count(stem) if len(held) > 1 else 1
             for term, worth in meant[stem]:
-                share = worth * times / (times + slack)
-                if share > shares.get(term, 0.0):
+                share = worth / once if times == 1 else worth * times / (times + slack)
+                if term not in shares or share > shares[term]:
                     shares[term] = share
         for phrase, worth in self.phrases:
             if _holds(stems, phrase):
@@ -94,8 +97,9 @@ class Measure:
         return Asked(terms=self.most, strongest=sum(best.values()))
 
 
+@lru_cache(maxsize=_ASKED_MAX)
 def sought_in(text: str) -> Sought:
-    """What `text` looks for."""
+    """What `text` looks for; one search asks several times, and one reply several searches."""
     begun = prefixes_in(text)
     covered = frozenset(asked_stems(" ".join(begun))) if begun else frozenset()
     stems = [stem for stem in asked_stems(text) if stem not in covered][:SOUGHT_MAX]
@@ -118,10 +122,10 @@ def alike(
     """
     if at_start and len(stem) < START_LENGTH:
         return
-    letters = set(stem)
+    letters, most = set(stem), 2 * slips_forgiven(len(stem))
     for other, n in vocabulary:
         fits = begins_alike(stem, other) if at_start else other[0] == stem[0]
-        if not fits or len(letters.symmetric_difference(other)) > 2 * SLIPS_MAX:
+        if not fits or len(letters.symmetric_difference(other)) > most:
             continue  # far cheaper than the distance, and rules out most
         if is_near(stem, other):
             yield other, n

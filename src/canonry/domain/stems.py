@@ -125,11 +125,22 @@ def is_near(one: str, other: str) -> bool:
     A slip is a letter too many, too few, wrong, or two letters swapped. Short words are never
     near: too many of them differ by one letter.
     """
-    shorter = min(len(one), len(other))
-    slips = 0 if shorter < _LONG_ENOUGH else 1 if shorter < _LONG else 2
+    slips = slips_forgiven(min(len(one), len(other)))
     if abs(len(one) - len(other)) > slips:
         return False
     return _distance(one, other) <= slips
+
+
+def slips_forgiven(letters: int) -> int:
+    """How many slips two words may have of which the shorter one has so many letters."""
+    return 0 if letters < _LONG_ENOUGH else 1 if letters < _LONG else 2
+
+
+def lengths_near(letters: int) -> tuple[int, int]:
+    """The fewest and the most letters of the words that one of so many letters may be near to."""
+    most = slips_forgiven(letters)
+    less = (n for n in range(1, most + 1) if n <= slips_forgiven(letters - n))
+    return letters - max(less, default=0), letters + most
 
 
 def _distance(one: str, other: str) -> int:

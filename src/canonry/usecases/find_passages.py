@@ -85,7 +85,7 @@ async def find_passages(canon: Canon, query: TextQuery) -> FoundPassages:
     elsewhere = None if MEANING_BEHIND in no_meaning else 0.0
     ranked = rank_passages(
         words.asked,
-        [_candidate(hit, similar.get(hit.id, elsewhere), named) for hit in standing.values()],
+        _candidates(standing.values(), similar, elsewhere, named),
         weights,
         limit=query.limit,
     )
@@ -155,6 +155,8 @@ def _standing(query: TextQuery, things: Iterable[Thing]) -> Mapping[str, Hit]:
 async def _named(canon: Canon, text: str, hits: Iterable[Hit]) -> frozenset[str]:
     """Those entities that the passages are about whom the query names, by any of their names."""
     about = frozenset(entity for hit in hits for entity in hit.entities)
+    if not about:
+        return about
     entities = await _things(canon, about)
     roots = {
         thing.merged_into
@@ -176,15 +178,21 @@ def _names(entity_id: str, known: Mapping[str, Thing]) -> Sequence[str]:
     return names
 
 
-def _candidate(hit: Hit, similarity: float | None, named: frozenset[str]) -> Candidate:
-    return Candidate(
-        hit.id,
-        None if hit.place is None else hit.scene_id,
-        hit.place or 0,
-        hit.shares,
-        similarity,
-        0.0 if named.isdisjoint(hit.entities) else 1.0,
-    )
+def _candidates(
+    hits: Iterable[Hit], similar: _Similar, elsewhere: float | None, named: frozenset[str]
+) -> Sequence[Candidate]:
+    """What ranking weighs; the passages that are not among the `similar` are so `elsewhere`."""
+    return [
+        Candidate(
+            identity,
+            None if place is None else scene,
+            place or 0,
+            shares,
+            similar.get(identity, elsewhere),
+            1.0 if named and not named.isdisjoint(about) else 0.0,
+        )
+        for identity, _, shares, scene, place, about in hits
+    ]
 
 
 def _shown(

@@ -154,9 +154,9 @@ class Recall:
                 limit=query.limit + _PARTS,
             )
         )
-        for hit in found:
-            if hit.id not in replaced:
-                nearest[hit.id] = max(hit.similarity, nearest.get(hit.id, -1.0))
+        for identity, _, similarity in found:
+            if similarity >= nearest.get(identity, -1.0) and identity not in replaced:
+                nearest[identity] = similarity
         ranked = sorted(nearest.items(), key=lambda item: (-item[1], item[0]))
         return tuple(ranked[: query.limit])
 

@@ -37,7 +37,9 @@ TOKENS_AT_ONCE: Final = 1024
 """So many tokens, padding included, go through the network at once; more takes memory, not time."""
 
 _OVERLAP: Final = 32
-_NICENESS: Final = 10
+_NICENESS: Final = 19
+"""The least that there is: writers beside the model lose less than at 10."""
+
 _WARNINGS_AND_WORSE: Final = 3
 
 

@@ -3,7 +3,8 @@
 Hundreds are placed for each search, so that no thing is decoded for it but those that still wait.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, Final
 
 import apsw
@@ -16,10 +17,11 @@ from canonry.domain.encoding import decode_json, decode_thing
 from canonry.ports.views.text import Hit, TextQuery
 
 _AT_ONCE: Final = 64
+_NO_SHARES: Final[Mapping[str, float]] = MappingProxyType({})
 # One row for many: each row that is handed over is a chance to wait for another thread.
 _PLACES: Final = (
     "SELECT json_group_array("  # noqa: S608 - marks for values
-    "json_array(s.id, s.mark, s.scene, s.place, s.source, s.entities))"
+    "json_array(s.id, s.scene, s.place, s.entities, s.mark, s.source))"
     " FROM things t CROSS JOIN passage_stems s ON s.n = t.n"
     f" WHERE t.id IN ({', '.join('?' * _AT_ONCE)})"
 )
@@ -30,20 +32,20 @@ _WAITS: Final = (
 
 def placed(db: apsw.Connection, ids: Iterable[str], query: TextQuery) -> Sequence[Hit]:
     """Those of `ids` that the filters of `query` allow, whatever their words, in no order."""
-    marks, left = _marks_asked(db, query), set(ids)
-    hits: list[Hit] = []
-    for identity, mark, scene, place, source, entities in _rows(db, tuple(left)):
-        left.discard(identity)
-        about = tuple(entities.split()) if entities else ()
-        if (
-            mark in marks
-            and query.source_id in {None, source}
-            and (query.without_scene is None or scene != query.without_scene)
-            and (not query.entities or not query.entities.isdisjoint(about))
-        ):
-            hits.append(Hit(identity, 0.0, {}, scene, place, about))
-    for identity in left:
-        hits += _waiting(db, identity, query)
+    marks, wanted = _marks_asked(db, query), frozenset(ids)
+    rows = _rows(db, tuple(wanted))
+    source, without = query.source_id, query.without_scene
+    hits = [
+        Hit(identity, 0.0, _NO_SHARES, scene, place, tuple(about.split()) if about else ())
+        for identity, scene, place, about, mark, origin in rows
+        if mark in marks
+        and (source is None or source == origin)
+        and (without is None or without != scene)
+        and (not query.entities or not query.entities.isdisjoint(about.split()))
+    ]
+    if len(rows) < len(wanted):
+        for identity in wanted.difference([row[0] for row in rows]):
+            hits += _waiting(db, identity, query)
     return hits
 
 
@@ -54,13 +56,15 @@ def _marks_asked(db: apsw.Connection, query: TextQuery) -> frozenset[str]:
     return frozenset(mark_of(unpack(space), query.collection) for space, _, _ in rows)
 
 
-def _rows(db: apsw.Connection, ids: Sequence[str]) -> Iterator[Any]:
+def _rows(db: apsw.Connection, ids: Sequence[str]) -> Sequence[Any]:
     """In blocks of one size, so that one prepared statement serves them all; NULL is no id."""
+    found: list[Any] = []
     for start in range(0, len(ids), _AT_ONCE):
         some = [pack(identity) for identity in ids[start : start + _AT_ONCE]]
         asked = *some, *(None,) * (_AT_ONCE - len(some))
         row: Any = db.execute(_PLACES, asked).fetchone()
-        yield from decode_json(row[0].encode())
+        found += decode_json(row[0].encode())
+    return found
 
 
 def _waiting(db: apsw.Connection, identity: str, query: TextQuery) -> Iterator[Hit]:
@@ -68,4 +72,4 @@ def _waiting(db: apsw.Connection, identity: str, query: TextQuery) -> Iterator[H
         passage = passage_of(decode_thing(*row))
         if passage is not None and query.allows(passage):
             scene, place, about = passage.scene_id, passage.place, passage.entities
-            yield Hit(passage.id, 0.0, {}, scene, place, about)
+            yield Hit(passage.id, 0.0, _NO_SHARES, scene, place, about)

@@ -24,6 +24,9 @@ Query = Callable[[apsw.Connection], T]
 
 INLINE_SECONDS: Final = 0.002
 _STEPS: Final = 2000
+_STEPS_APART: Final = 40_000
+"""A statement in a thread is watched more rarely: for each look it waits for all other threads."""
+
 _PATIENCE_MS: Final = 5000
 _THREADS: Final = 4
 
@@ -131,7 +134,7 @@ class Readers:
 
     def _open(self, watch: _Watch, *, mapped: bool = False) -> apsw.Connection:
         db = connect(self._path, vfs=self._vfs, mapped=mapped, sealed=self._sealed)
-        db.set_progress_handler(watch, _STEPS)
+        db.set_progress_handler(watch, _STEPS if mapped else _STEPS_APART)
         return db
 
     async def close(self) -> None:

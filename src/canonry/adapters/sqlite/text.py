@@ -162,8 +162,9 @@ def _search(db: apsw.Connection, query: TextQuery, sought: Sought) -> Found:
 def _indexed(db: apsw.Connection, match: str, limit: int, scores: Measure) -> Iterator[Hit]:
     row: Any = db.execute(_FIND, (match, limit)).fetchone()
     found: Sequence[tuple[str, str | None, int | None, str, str]] = decode_json(row[0].encode())
+    told = scores.shares
     for identity, scene, place, entities, stems in found:
-        if shares := scores.shares(stems.split(" ")):
+        if shares := told(stems.split(" ")):
             raw = sum(shares.values())
             about = tuple(entities.split()) if entities else ()
             yield Hit(identity, raw / (raw + 1), shares, scene, place, about)

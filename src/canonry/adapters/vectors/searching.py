@@ -19,16 +19,17 @@ _SPARE_SHARE: Final = 8
 and some candidates are gone."""
 
 _FURTHER: Final = 4
-_AT_ONCE: Final = 64
+_BLOCKS: Final = (64, 384)
 _EXACT: Final = 64
 """A query for more hits than these has them scored by their codes, whose likeness is off by a few
 thousandths: whoever asks for hundreds ranks them further, and reading their vectors costs most."""
 
 # One row for many: each row that is handed over is a chance to wait for another thread.
-_LOOK_UP: Final = (
-    "SELECT json_group_array(json_array(n, id, part)) FROM vectors"  # noqa: S608 - marks for values
-    f" WHERE n IN ({', '.join('?' * _AT_ONCE)}) AND scene IS NOT ?"
-)
+_LOOK_UP: Final = {
+    size: "SELECT json_group_array(json_array(n, id, part)) FROM vectors"  # noqa: S608 - marks
+    f" WHERE n IN ({', '.join('?' * size)}) AND scene IS NOT ?"
+    for size in _BLOCKS
+}
 _VECTOR: Final = "SELECT vector FROM vectors WHERE n = ?"
 
 _Found: TypeAlias = tuple[int, str, int]
@@ -68,17 +69,19 @@ class Search:
     def _looked_up(self, numbers: list[int]) -> Iterator[_Found]:
         """The rows that are still there, in no order.
 
-        They are asked for in blocks of one size, so that one prepared statement serves them all; a
-        number in the rest of the last block is that of no row.
+        They are asked for in blocks of two sizes, so that a prepared statement serves all of one
+        size; a number in the rest of the last block is that of no row.
         """
         without = self._query.without_scene
         # No scene has this name where none is left out: NULL would leave out rows of no scene.
         scene = "" if without is None else without
         numbers.sort()
-        numbers += [0] * (-len(numbers) % _AT_ONCE)
-        for start in range(0, len(numbers), _AT_ONCE):
-            asked = *numbers[start : start + _AT_ONCE], scene
-            row: Any = self._db.execute(_LOOK_UP, asked).fetchone()
+        few, many = _BLOCKS
+        size = few if len(numbers) <= 2 * few else many
+        numbers += [0] * (-len(numbers) % size)
+        for start in range(0, len(numbers), size):
+            asked = *numbers[start : start + size], scene
+            row: Any = self._db.execute(_LOOK_UP[size], asked).fetchone()
             yield from decode_json(row[0].encode())
 
     def _chosen(self, m: int) -> Numbers | None:
@@ -108,7 +111,7 @@ class Search:
                 else self._published.among(self._vector, collection, spaces, among, limit=wanted)
             )
         numbers = np.concatenate([half.numbers for half in halves])
-        likeness = np.concatenate([half.similarities for half in halves])
+        likeness = np.concatenate([half.similarities for half in halves]).clip(-1.0, 1.0)
         nearest = np.lexsort((numbers, -likeness))[:wanted]
         complete = all(half.complete for half in halves) and len(numbers) <= wanted
         pairs = zip(numbers[nearest].tolist(), likeness[nearest].tolist(), strict=True)
@@ -120,14 +123,12 @@ class Search:
         limit = self._query.limit
         if limit <= _EXACT:
             likeness = self._exact([n for n, _, _ in found])
-        ordered = sorted((-likeness[n], i, part) for n, i, part in found)
-        return [
-            VectorHit(i, part, max(-1.0, min(1.0, -nearness)))
-            for nearness, i, part in ordered[:limit]
-        ]
+        ordered = sorted([(-likeness[n], i, part) for n, i, part in found])
+        return [VectorHit(i, part, -nearness) for nearness, i, part in ordered[:limit]]
 
     def _exact(self, numbers: Sequence[int]) -> Mapping[int, float]:
         """The likeness of rows by their vectors."""
         found: list[Any] = [self._db.execute(_VECTOR, (n,)).fetchone() for n in numbers]
         vectors = rows.floats([row[0] for row in found], len(self._vector))
-        return dict(zip(numbers, np.vecdot(vectors, self._vector).tolist(), strict=True))
+        likeness = np.vecdot(vectors, self._vector).clip(-1.0, 1.0)
+        return dict(zip(numbers, likeness.tolist(), strict=True))
