@@ -1,13 +1,15 @@
 """Filing as the settings say: whose paths are read, which interpreters exist, which key signs."""
 
+import asyncio
 from pathlib import Path
 
 import pytest
 
 from canonry.bootstrap.compose import compose_memory
+from canonry.bootstrap.examination import examine
 from canonry.bootstrap.filing import set_up
-from canonry.bootstrap.settings import Settings
-from canonry.domain.errors import NotFound
+from canonry.bootstrap.settings import Settings, load_settings
+from canonry.domain.errors import InvalidInput, NotFound
 from canonry.usecases.canon import Canon
 from canonry.usecases.interpret_source import plan_run
 from canonry.usecases.store_file import filing_of, read_local
@@ -71,3 +73,29 @@ def test_servers_that_share_a_key_sign_alike(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setenv("CANONRY_FILES_KEY", "a key that several servers share")
 
     assert filing_of(set_up_by(Settings())).secret == b"a key that several servers share"
+
+
+def test_a_shared_key_that_could_be_guessed_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CANONRY_FILES_KEY", "too short")
+
+    with pytest.raises(InvalidInput, match="fewer than 16 bytes") as refused:
+        set_up_by(Settings())
+    assert refused.value.code == "settings.malformed"
+
+
+@pytest.mark.parametrize("key", ["truth_url", "truth_public_url"])
+@pytest.mark.parametrize("address", ["ftp://files.example", "https://", "http://me:word@files"])
+def test_an_address_that_nobody_can_fetch_from_is_refused(key: str, address: str) -> None:
+    with pytest.raises(InvalidInput, match="an http or https address") as refused:
+        load_settings({key: address}, environment={})
+    assert refused.value.code == "settings.malformed"
+
+
+def test_a_folder_for_uploads_that_is_not_there_is_told(tmp_path: Path) -> None:
+    settings = Settings(data=tmp_path / "data", truth_upload_roots=(str(tmp_path / "nowhere"),))
+
+    diagnosis = asyncio.run(examine(settings))
+
+    assert [each.what for each in diagnosis.wrong] == [
+        f"truth.upload_roots names {tmp_path / 'nowhere'}, which is no folder"
+    ]

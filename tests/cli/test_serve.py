@@ -139,7 +139,9 @@ def test_a_store_that_cannot_be_served_ends_the_server_with_one_line(
     if asked:
         assert answers[0]["result"]["serverInfo"]["name"] == "monitor-data-layer"
         assert answers[1]["error"]["code"] == -32603
-        assert answers[1]["error"]["data"] == {"error": "INTERNAL"}
+        assert answers[1]["error"]["data"] == {"error": "store.not-canonry"}
+        assert answers[1]["error"]["message"] in done.stderr
+        assert str(tmp_path) not in answers[1]["error"]["message"]
 
 
 def test_a_client_is_greeted_before_any_tool_is_loaded() -> None:

@@ -85,6 +85,8 @@ SAMPLES = {
     "recall.url": "https://models/v1",
     "recall.library": "sentence_transformers",
     "truth.interpreter": "anthropic",
+    "truth.url": "https://models/v1",
+    "truth.public_url": "https://files.example",
 }
 _AUTH = {
     "auth_issuer": "https://issuer",

@@ -1,17 +1,22 @@
 """A process that works on a store until it is killed, and tells each thing done on its output."""
 
 import asyncio
+import base64
 import sys
 from collections.abc import Awaitable, Callable
 from itertools import count
 from pathlib import Path
 
 from canonry.bootstrap.embedded import Embedded, open_embedded
+from canonry.domain.accounts import DEFAULT_USER
 from canonry.domain.commits import Append, Appended
 from canonry.domain.entries import Erased
 from canonry.domain.errors import Unavailable
+from canonry.gateway.call import Gateway
+from canonry.gateway.principal import Principal
 from canonry.testing.scribe import an_append, made
 from canonry.testing.things import MIDDLE_EARTH, a_fact, a_turn, ident
+from canonry.toolsets.truth import TRUTH
 
 if sys.platform != "win32":
     import resource
@@ -20,6 +25,7 @@ BATCH = 5
 WRITERS = 16
 LARGE = 200_000
 REFUSALS = 3
+ROWS = 8
 
 
 def say(line: str) -> None:
@@ -139,6 +145,29 @@ async def filling(store: Embedded, life: str) -> None:
     await asyncio.Event().wait()
 
 
+async def ingesting(store: Embedded, life: str) -> None:
+    """A user's records and files, one call after the other."""
+    for n in count():
+        name = f"{life}/{n}"
+        await ingest(store, name)
+        say(name)
+
+
+async def ingest(store: Embedded, name: str) -> None:
+    """The records called `name` and, beside them, a file with a table of as many."""
+    gateway = Gateway(store.canon, (TRUTH,))
+    rows = "".join(f"{row},{name},2024-05-0{row + 1}\n" for row in range(ROWS))
+    table = base64.b64encode(f"title,project,due_date\n{rows}".encode()).decode()
+    records = [
+        {"entity_type": "invoice", "invoice_number": f"{name}/{row}", "vendor_name": name}
+        for row in range(ROWS)
+    ]
+    user = {"user_id": DEFAULT_USER}
+    for said in ({"entities": records}, {"file_content": table, "mime_type": "text/csv"}):
+        outcome = await gateway.call("ingest", {**user, **said}, Principal(agent_id="writer"))
+        assert outcome.error is None, outcome.text
+
+
 async def holding(store: Embedded, life: str) -> None:
     """Keep everybody else out, for ever."""
     async with store.canon.ledger.exclusive():
@@ -158,6 +187,7 @@ WORK: dict[str, Callable[[Embedded, str], Awaitable[None]]] = {
         purging,
         holding,
         filling,
+        ingesting,
     )
 }
 

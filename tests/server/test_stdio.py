@@ -315,6 +315,20 @@ def test_what_cannot_be_opened_is_said_to_who_waits_and_ends_the_server() -> Non
         assert any(b"the lamps are in use" in line for line in wire.errors)
 
 
+def test_a_call_that_waits_for_what_cannot_be_opened_is_told_why() -> None:
+    with lamp_process("stdio", "unopened") as process:
+        wire = Wire(process)
+        first = wire.send("initialize", HELLO)
+        wire.send_line(b'{"jsonrpc":"2.0","method":"notifications/initialized"}')
+        asked = wire.send("tools/call", {"name": "count", "arguments": {}})
+        answers = {each["id"]: each for each in wire.rest()}
+        assert answers[first]["result"]["serverInfo"]["name"] == "lamp-layer"
+        refused = answers[asked]["error"]
+        assert refused["message"] == "the lamps are in use"
+        assert refused["data"] == {"error": "store.busy"}
+        assert process.wait(PATIENCE) != 0
+
+
 def test_a_client_that_asks_all_at_once_and_leaves_is_answered() -> None:
     with lamp_process("stdio") as process:
         wire = Wire(process)

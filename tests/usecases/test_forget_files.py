@@ -11,6 +11,7 @@ from canonry.domain.errors import NotFound
 from canonry.domain.files import FileHint
 from canonry.domain.provenance import Actor
 from canonry.domain.sources import Source
+from canonry.ports.views.queries import EntityQuery
 from canonry.testing.worlds import a_caller
 from canonry.usecases.account import Account
 from canonry.usecases.canon import Canon
@@ -66,3 +67,26 @@ async def test_a_backup_has_the_files(tmp_path: Path) -> None:
 
     assert bytes_below(tmp_path / "backup", ADA) == {SECRET}
     assert not (tmp_path / "backup" / "files.key").exists()
+
+
+async def test_what_is_brought_again_after_its_erasure_has_its_names_again(tmp_path: Path) -> None:
+    invoice = b"# Invoice\n\nInvoice number: INV-77\nTotal: 5.00 EUR\nVendor: Zed Ltd\n"
+    store = await open_embedded(tmp_path)
+    try:
+        source = await kept(store.canon, ADA, invoice)
+        plan = await plan_erasure(store.canon, "source", source.id)
+        await erase(store.canon, store.upkeep, a_caller(), plan, reason="asked for")
+        assert await names(store.canon) == {"invoice": "", "company": ""}
+
+        again = await kept(store.canon, ADA, invoice)
+
+        assert again.id == source.id
+        assert await names(store.canon) == {"invoice": "INV-77", "company": "Zed Ltd"}
+        assert bytes_below(tmp_path, ADA) == {invoice}
+    finally:
+        await store.close()
+
+
+async def names(canon: Canon) -> dict[str, str]:
+    query = EntityQuery(spaces=frozenset((account_space(ADA),)))
+    return {each.entity_type: each.name for each in (await canon.state.entities(query)).items}

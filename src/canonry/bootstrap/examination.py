@@ -15,6 +15,7 @@ from canonry.bootstrap.stores import STORE_FILE, KeptStore, open_kept_store
 from canonry.bootstrap.toolsets import load_toolsets
 from canonry.domain.errors import CanonryError
 from canonry.domain.time import SECOND, render_instant
+from canonry.usecases.check_files import check_files
 from canonry.usecases.recall import Recall
 
 DISK_WRONG: Final = 200 * 1024 * 1024
@@ -67,6 +68,7 @@ async def examine(settings: Settings) -> Diagnosis:
     )
     _look_at_identity(diagnosis, settings)
     _look_at_disk(diagnosis, settings.data)
+    _look_at_upload_roots(diagnosis, settings)
     if settings.memory:
         diagnosis.hint(
             "the store is kept in memory and ends with the process", "leave --memory out"
@@ -108,6 +110,15 @@ def _look_at_disk(diagnosis: Diagnosis, data: Path) -> None:
         diagnosis.is_wrong(f"{folder} cannot be written", "change its owner or name another --data")
 
 
+def _look_at_upload_roots(diagnosis: Diagnosis, settings: Settings) -> None:
+    for root in settings.truth_upload_roots:
+        if not Path(root).is_dir():
+            diagnosis.is_wrong(
+                f"truth.upload_roots names {root}, which is no folder",
+                "make the folder or name another one; no file can be uploaded from there",
+            )
+
+
 async def _look_at_store(diagnosis: Diagnosis, settings: Settings) -> None:
     try:
         store = await open_kept_store(settings, existing=True)
@@ -120,6 +131,7 @@ async def _look_at_store(diagnosis: Diagnosis, settings: Settings) -> None:
         _look_at_facts(diagnosis, facts)
         _look_at_processes(diagnosis, settings.data)
         await _look_at_scenes(diagnosis, store)
+        await _look_at_files(diagnosis, store)
         if store.canon.recall is not None:
             await _look_at_recall(diagnosis, store.canon.recall, settings)
     except CanonryError as error:
@@ -178,6 +190,22 @@ async def _look_at_scenes(diagnosis: Diagnosis, store: KeptStore) -> None:
                 f"{render_instant(scene.updated_at)}",
                 "call composite_canonize_scene for it again; it goes on where it stopped",
             )
+
+
+async def _look_at_files(diagnosis: Diagnosis, store: KeptStore) -> None:
+    """Whether all files are there that sources name; `canonry verify` reads them too."""
+    seen = await check_files(store.canon, whole=False)
+    diagnosis.store["files"] = seen.files
+    if seen.findings:
+        diagnosis.is_wrong(
+            f"{seen.findings[0].where}: {seen.findings[0].what.partition(':')[0]}",
+            "copy the folder `files` of a backup into the store; `canonry verify` names the others",
+        )
+    if seen.orphans:
+        diagnosis.hint(
+            f"{seen.orphans} files are kept that no source names",
+            "`canonry rebuild` deletes those that are older than a day",
+        )
 
 
 async def _look_at_recall(diagnosis: Diagnosis, recall: Recall, settings: Settings) -> None:

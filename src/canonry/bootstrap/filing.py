@@ -12,7 +12,7 @@ from typing_extensions import override
 from canonry.adapters.folder import FolderBlobs, FolderLocalFiles, kept_key
 from canonry.adapters.interpreters.rules import RulesInterpreter
 from canonry.bootstrap.settings import FILES_KEY_VARIABLE, MODEL_KEY_VARIABLE, Settings
-from canonry.domain.errors import NotFound
+from canonry.domain.errors import InvalidInput, NotFound
 from canonry.domain.file_links import KEY_BYTES
 from canonry.domain.ids import is_uuid
 from canonry.ports.interpreter import Interpreter
@@ -23,6 +23,7 @@ from canonry.usecases.filing import Filing
 FOLDER: Final = "files"
 KEY_FILE: Final = "files.key"
 _PAGE: Final = 500
+_SHARED_KEY_MIN: Final = 16
 
 
 def memory_filing(identities: Identities) -> Filing:
@@ -33,6 +34,7 @@ def memory_filing(identities: Identities) -> Filing:
     return Filing(
         blobs_of=lambda user_id: kept.setdefault(user_id, MemoryBlobs()),
         users=lambda: sorted(kept),
+        stored_at=_never,
         local=FolderLocalFiles(()),
         interpreters={"rules": RulesInterpreter()},
         secret=_fresh_key(identities),
@@ -44,6 +46,7 @@ def folder_filing(folder: Path, identities: Identities, *, syncs: bool) -> Filin
     return Filing(
         blobs_of=blobs_in(folder, syncs=syncs),
         users=lambda: users_in(folder),
+        stored_at=lambda user_id, digest: _folder_of(folder, user_id).stored_at(digest),
         local=FolderLocalFiles(()),
         interpreters={"rules": RulesInterpreter()},
         secret=kept_key(folder / KEY_FILE, lambda: _fresh_key(identities)),
@@ -52,13 +55,19 @@ def folder_filing(folder: Path, identities: Identities, *, syncs: bool) -> Filin
 
 def blobs_in(folder: Path, *, syncs: bool) -> Callable[[str], Blobs]:
     """The blobs of each user, in a folder of their own."""
+    return lambda user_id: _folder_of(folder, user_id, syncs=syncs)
 
-    def blobs_of(user_id: str) -> Blobs:
-        if not is_uuid(user_id):
-            raise ValueError(user_id)
-        return FolderBlobs(folder / FOLDER / user_id.lower(), syncs=syncs)
 
-    return blobs_of
+def _folder_of(folder: Path, user_id: str, *, syncs: bool = True) -> FolderBlobs:
+    if not is_uuid(user_id):
+        raise ValueError(user_id)
+    return FolderBlobs(folder / FOLDER / user_id.lower(), syncs=syncs)
+
+
+async def _never(user_id: str, digest: str) -> float | None:
+    """What lives as long as this process is not collected."""
+    del user_id, digest
+    return None
 
 
 def users_in(folder: Path) -> Sequence[str]:
@@ -86,6 +95,9 @@ def set_up(filing: Filing, settings: Settings) -> None:
 
     Over standard input and output the caller is on this machine and may name what lies in the
     working folder; over HTTP only folders that the settings name.
+
+    Raises:
+        InvalidInput: `settings.malformed`, the key that the environment gives is too short.
     """
     roots = settings.truth_upload_roots
     if not roots and settings.http is None:
@@ -93,9 +105,12 @@ def set_up(filing: Filing, settings: Settings) -> None:
     filing.local = FolderLocalFiles([Path(root) for root in roots])
     filing.interpreters = _Interpreters(settings, filing)
     filing.provider = settings.truth_interpreter
-    key = os.environ.get(FILES_KEY_VARIABLE)
-    if key:
-        filing.secret = key.encode()
+    key = os.environ.get(FILES_KEY_VARIABLE, "").encode()
+    if 0 < len(key) < _SHARED_KEY_MIN:
+        message = f"{FILES_KEY_VARIABLE} has fewer than {_SHARED_KEY_MIN} bytes: links that are "
+        message += "signed with it could be forged; take a longer one, by chance"
+        raise InvalidInput("settings.malformed", message, path=FILES_KEY_VARIABLE)
+    filing.secret = key or filing.secret
 
 
 class _Interpreters(Mapping[str, Interpreter]):

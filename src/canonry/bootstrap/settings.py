@@ -253,6 +253,11 @@ def _check(settings: Settings) -> None:
 
 
 def _check_truth(settings: Settings) -> None:
+    addresses = (("truth.url", settings.truth_url), ("truth.public_url", settings.truth_public_url))
+    for key, value in addresses:
+        if value is not None and not _is_address(value):
+            where = settings.sources.get(key, DEFAULT)
+            raise wrong_value(key, "an http or https address without a password", where)
     if settings.truth_interpreter == "rules":
         return
     for key, value in (("truth.url", settings.truth_url), ("truth.model", settings.truth_model)):

@@ -16,6 +16,7 @@ from canonry.cli.options import settings_from, store_options
 from canonry.cli.progress import progress
 from canonry.domain.errors import InvalidInput
 from canonry.domain.ids import SpaceId
+from canonry.usecases.check_files import collect_files
 
 
 @click.command(
@@ -37,7 +38,8 @@ Examples:
 def rebuild(*, only: str | None, **given: Any) -> None:
     """Fold all views from the records again, and forget a damaged index of vectors.
 
-    Records are not touched. Safe while servers run, and when it is interrupted. A server makes
+    Records are not touched; bytes that none of them names, and that are older than a day, are
+    deleted. Safe while servers run, and when it is interrupted. A server makes
     the vectors that are missing; `--only vectors` makes all of them anew, here and now.
     """
     settings = settings_from(given)
@@ -45,13 +47,15 @@ def rebuild(*, only: str | None, **given: Any) -> None:
         vectors = asyncio.run(_rebuild_vectors(settings))
         click.echo(f"made {vectors} vectors anew")
         return
-    commits, dropped = asyncio.run(_rebuild(settings, mends=only is None))
+    commits, dropped, orphans = asyncio.run(_rebuild(settings, mends=only is None))
     click.echo(f"rebuilt all views from {commits} commits")
+    if orphans:
+        click.echo(f"deleted {orphans} files that nothing names")
     if dropped:
         click.echo("dropped the damaged index of vectors; a server makes it anew")
 
 
-async def _rebuild(settings: Settings, *, mends: bool) -> tuple[int, bool]:
+async def _rebuild(settings: Settings, *, mends: bool) -> tuple[int, bool, int]:
     store = await open_kept_store(settings, existing=True)
     try:
         with progress("rebuilding views") as told:
@@ -59,7 +63,8 @@ async def _rebuild(settings: Settings, *, mends: bool) -> tuple[int, bool]:
         recall = store.canon.recall
         known = recall is not None and recall_folder(settings).is_dir()
         dropped = mends and known and recall is not None and await mend_index(recall)
-        return commits, dropped
+        orphans = await store.upkeep.collect_orphans() + await collect_files(store.canon)
+        return commits, dropped, orphans
     finally:
         await store.close()
 

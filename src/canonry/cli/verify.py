@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from canonry.cli.options import settings_from, store_options
 from canonry.cli.progress import progress
 from canonry.domain.errors import InvalidInput
 from canonry.ports.views.upkeep import Verification
+from canonry.usecases.check_files import check_files
 from canonry.usecases.export_log import Heads
 from canonry.usecases.verify_store import heads_from, verify_store
 
@@ -46,7 +48,7 @@ with --against also a tail that was cut off or a past that was replaced since th
 @click.option("--json", "as_json", is_flag=True, help="Print JSON for programs.")
 @store_options
 def verify(*, against: Path | None, record: Path | None, as_json: bool, **given: Any) -> None:
-    """Check every chain, and every view against a fresh fold of the records.
+    """Check every chain, every view against a fresh fold of the records, and every kept file.
 
     Exit code 1 when anything is wrong; the first differences are named.
     """
@@ -68,7 +70,10 @@ async def _verify(settings: Settings, heads: Heads | None) -> Verification:
     store = await open_kept_store(settings, existing=True)
     try:
         with progress("verifying") as told:
-            return await verify_store(store.canon.ledger, store.upkeep, told, against=heads)
+            found = await verify_store(store.canon.ledger, store.upkeep, told, against=heads)
+        with progress("verifying files") as told:
+            files = await check_files(store.canon, told, whole=True)
+        return replace(found, findings=(*found.findings, *files.findings))
     finally:
         await store.close()
 

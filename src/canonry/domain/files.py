@@ -85,7 +85,10 @@ class Record:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reading:
-    """What a reader found in a file; `differs` when its content is not what its bringer said."""
+    """What a reader found in a file; `differs` when its content is not what its bringer said.
+
+    `attached` are the files that come within it, such as those of a message.
+    """
 
     kind: FileType
     name: str = ""
@@ -94,6 +97,7 @@ class Reading:
     records: tuple[Record, ...] = ()
     differs: bool = False
     notes: tuple[str, ...] = field(default=())
+    attached: tuple["Reading", ...] = ()
 
     @property
     def text(self) -> str:

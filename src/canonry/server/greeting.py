@@ -41,8 +41,18 @@ class Handlers(Protocol):
         """The text of a prompt."""
 
 
+class NotOpened(Exception):  # noqa: N818 - the word for what it says
+    """There will be no handlers, for a reason that the operator may be told."""
+
+    def __init__(self, code: str, message: str) -> None:
+        """Keep both."""
+        super().__init__(message)
+        self.code = code
+        self.message = message
+
+
 Ready = Callable[[], Awaitable[Handlers]]
-"""Gives the handlers, as soon as there are any; what it raises is an internal error."""
+"""Gives the handlers, as soon as there are any; it raises `NotOpened`, or an internal error."""
 
 
 def greet(
@@ -84,6 +94,9 @@ def _fenced(
             return await handler(await ready(), ctx, params)
         except MCPError:
             raise
+        except NotOpened as error:
+            # Whoever starts the server may see nothing but this answer.
+            raise MCPError(types.INTERNAL_ERROR, error.message, {"error": error.code}) from None
         except Exception:  # noqa: BLE001 - the gateway has logged what it knows
             raise MCPError(types.INTERNAL_ERROR, "internal error", {"error": "INTERNAL"}) from None
 

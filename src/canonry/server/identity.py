@@ -11,6 +11,7 @@ from mcp.server.auth.middleware.auth_context import get_access_token
 from mcp.server.auth.provider import AccessToken
 from mcp.server.auth.settings import AuthSettings
 
+from canonry.domain.accounts import user_id_of
 from canonry.domain.errors import InvalidInput
 from canonry.domain.ids import SpaceId
 from canonry.domain.provenance import Authority
@@ -85,7 +86,8 @@ class BearerVerifier:
             )
         except (jwt.PyJWTError, ValueError, TypeError):
             return None
-        return claims
+        # Whoever is nobody would be taken for the one user of a local server.
+        return claims if _user_of(claims, options) is not None else None
 
     def _access(self, token: str, claims: Mapping[str, Any]) -> AccessToken:
         scope = claims.get("scope")
@@ -106,22 +108,30 @@ def principal_of(claims: Mapping[str, Any], options: BearerOptions) -> Principal
     """The principal that verified claims describe.
 
     A token without a claim about spaces sees every space; one without a claim about authorities
-    may claim none, and one without an agent type may call nothing.
+    may claim none, and one without an agent type may call nothing. Its user is the one that it
+    names, or else its subject: two subjects never share an account.
     """
     agent_id = claims.get(options.agent_id_claim)
     agent_type = claims.get(options.agent_type_claim)
-    user = claims.get(options.user_claim)
+    user = _user_of(claims, options)
     spaces = claims.get(options.spaces_claim)
     world = claims.get(options.world_claim)
     authorities = claims.get(options.authorities_claim)
     return Principal(
         agent_id=agent_id if is_name(agent_id) else None,
         agent_type=agent_type if is_name(agent_type) else None,
-        user=user if isinstance(user, str) else None,
+        user=None if user is None else user_id_of(user),
         spaces=None if spaces is None else frozenset(SpaceId(each) for each in _words(spaces)),
         world=SpaceId(world.lower()) if isinstance(world, str) else None,
         authorities=frozenset(each for each in Authority if each in _words(authorities)),
     )
+
+
+def _user_of(claims: Mapping[str, Any], options: BearerOptions) -> str | None:
+    """On whose behalf the bearer calls, by the first claim that says it."""
+    names = (options.user_claim, "sub", "client_id", "azp")
+    said = (claims.get(name) for name in names)
+    return next((each for each in said if isinstance(each, str) and each.strip()), None)
 
 
 def auth_settings(options: BearerOptions) -> AuthSettings:

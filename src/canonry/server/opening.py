@@ -5,7 +5,8 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from canonry.server.greeting import Handlers
+from canonry.domain.errors import CanonryError
+from canonry.server.greeting import Handlers, NotOpened
 
 if TYPE_CHECKING:  # importing them is a part of the opening
     from canonry.gateway.call import Gateway
@@ -60,8 +61,16 @@ class Opening:
         return self.begin().result()
 
     async def handlers(self) -> Handlers:
-        """What answers requests; raises as `result` does."""
-        return (await self.result()).handlers
+        """What answers requests.
+
+        Raises:
+            NotOpened: what the work raised, if it is an error of ours.
+            Exception: anything else that the work raised.
+        """
+        try:
+            return (await self.result()).handlers
+        except CanonryError as error:
+            raise NotOpened(error.code, error.message) from error
 
     async def _run(self) -> Bound:
         return await self._work()

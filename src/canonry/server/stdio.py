@@ -39,7 +39,7 @@ async def serve_stdio(
 
     The client is greeted with `faces` alone. `open_canon` is awaited as soon as the first answer
     has been written, or the first request needs it, or the input ends. If it fails, requests that
-    wait for it get an internal error, nothing more is read, and its exception is raised here.
+    wait for it are told why, nothing more is read, and its exception is raised here.
     Calls that are in flight at the end get `drain_seconds` to be answered.
     """
     log = LineLog()

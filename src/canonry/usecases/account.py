@@ -44,7 +44,7 @@ def require_account(caller: Caller, user_id: str | None) -> Account:
         InvalidInput: `user.mismatch`, whoever else it names, or nobody that exists.
     """
     account = account_of(caller)
-    if user_id is not None and user_id.strip().lower() != account.user_id:
+    if user_id is not None and user_id_of(user_id.strip()) != account.user_id:
         message = "user_id must be the id of the user on whose behalf this server is called"
         raise InvalidInput("user.mismatch", message, path="/user_id")
     return account

@@ -1,6 +1,6 @@
 """Filing: what use cases need to keep, read, interpret and hand out files."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from canonry.ports.client_model import ClientModel
@@ -15,12 +15,13 @@ class Filing:
     """The places and helpers for files; whoever serves sets `host` and `client`.
 
     `blobs_of` gives the bytes of one user, apart from everybody else's, so that what one user has
-    tells nothing about another and goes with that user; `users` are those who have any. `secret`
-    signs links.
+    tells nothing about another and goes with that user; `users` are those who have any, and
+    `stored_at` says when bytes of one were kept, in seconds since 1970. `secret` signs links.
     """
 
     blobs_of: Callable[[str], Blobs]
     users: Callable[[], Sequence[str]]
+    stored_at: Callable[[str, str], Awaitable[float | None]]
     local: LocalFiles
     interpreters: Mapping[str, Interpreter]
     secret: bytes = field(repr=False)

@@ -4,6 +4,7 @@ What is looked for is taken literally: no character stands for others.
 """
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Final
 
 from canonry.domain.entities import Entity
@@ -20,20 +21,30 @@ _BEGINNING_MIN: Final = 2
 """Shorter texts are the beginning of too much."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Identified:
+    """Whom an identifier leads to; `truncated`: there are more, so that a longer text is needed."""
+
+    entities: Sequence[Entity]
+    truncated: bool
+
+
 async def find_by_identifier(
     canon: Canon, caller: Caller, identifier: str, entity_type: str | None
-) -> Sequence[Entity]:
+) -> Identified:
     """At most 100 entities, the best first: as it is written, in other forms, by the beginning."""
     spaces = await readable_spaces(canon, caller)
     wanted = None if entity_type is None else type_named(entity_type)
     keys = meant_by(identifier)
     found: dict[str, Entity] = {}
+    more = False
     if keys:
         exact = IdentifierQuery(spaces=spaces, keys=keys, entity_type=wanted, limit=FOUND_MAX)
         pages = await canon.state.entities_identified(exact)
         for key in keys:
             if key in pages:
                 found |= {e.id: e for e in pages[key].items if e.id not in found}
+                more = more or pages[key].total > FOUND_MAX
     beginning = folded(identifier)
     if len(found) < FOUND_MAX and len(beginning) >= _BEGINNING_MIN:
         begun = IdentifierQuery(
@@ -42,4 +53,6 @@ async def find_by_identifier(
         pages = await canon.state.entities_identified(begun)
         for page in pages.values():
             found |= {e.id: e for e in page.items if e.id not in found}
-    return tuple(found.values())[:FOUND_MAX]
+            more = more or page.total > FOUND_MAX
+    more = more or len(found) > FOUND_MAX
+    return Identified(entities=tuple(found.values())[:FOUND_MAX], truncated=more)

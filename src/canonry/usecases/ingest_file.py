@@ -1,7 +1,7 @@
 """Ingest a file: keep it, let an interpreter read it, and tell what that found.
 
 Whatever goes wrong after the file was taken, its source stays, and the error names it. The same
-file under the same configuration is interpreted once.
+file under the same configuration is interpreted once; brought again, its word is the last one.
 """
 
 from collections.abc import Mapping, Sequence
@@ -35,6 +35,7 @@ from canonry.usecases.commit_change import Change, NewId, commit_change
 from canonry.usecases.interpret_source import PlannedRun, interpret_file, plan_run
 from canonry.usecases.interpretation_quota import require_quota
 from canonry.usecases.lookup import require
+from canonry.usecases.restate_run import restate_run
 from canonry.usecases.store_file import GivenFile, StoredFile, filing_of, store_file
 from canonry.usecases.tell_source import Tale, Told, tell_source
 
@@ -45,7 +46,8 @@ _GIVEN: Final = "properties"
 class FileIngested:
     """The source, whether it was there before, and what became of its records.
 
-    `run` is None where nobody asked for an interpretation; `told` where an earlier call has it.
+    `run` is None where nobody asked for an interpretation; `told` where an earlier call has it, and
+    `restated` is then the number of observations that were said again.
     """
 
     source: Source
@@ -53,6 +55,7 @@ class FileIngested:
     deduplicated: bool
     run: InterpretationRun | None = None
     told: Told | None = None
+    restated: int = 0
 
 
 async def ingest_file(
@@ -78,7 +81,10 @@ async def ingest_file(
         kept, existed = await keep_source(canon, caller, account, source)
         return FileIngested(source=kept, stored=stored, deduplicated=existed)
     done = await _interpreted(canon, caller, account, source, (plan, given))
-    return replace(done, stored=stored)
+    restated = 0
+    if done.run is not None and done.told is None:
+        restated = await restate_run(canon, caller, account, done.run)
+    return replace(done, stored=stored, restated=restated)
 
 
 async def ingest_properties(
@@ -134,6 +140,15 @@ async def reinterpret_source(
     hint = FileHint(mime_type=source.mime_type or "", name=source.file_name or "")
     given = GivenFile(data=data, hint=hint)
     return await _interpreted(canon, caller, account, source, (plan, given))
+
+
+async def require_source(canon: Canon, caller: Caller, source_id: str) -> Source:
+    """The source of the caller's own account to which a file is to be attached.
+
+    Raises:
+        NotFound: `source.unknown`.
+    """
+    return await require(canon, within_account(caller), Source, source_id)
 
 
 async def attach_file(

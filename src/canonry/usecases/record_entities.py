@@ -5,7 +5,7 @@ Which entity a record is about follows from its keys alone; what nearly fits is 
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from canonry.domain.accounts import relation_id_of
@@ -22,11 +22,10 @@ from canonry.domain.relations import Relation
 from canonry.domain.time import Instant
 from canonry.domain.vocabularies.narrative_fields import NAME, PROPERTY_PREFIX
 from canonry.domain.vocabularies.truth_relations import TruthRelation
-from canonry.domain.winners import LAST
 from canonry.usecases.account import Account
 from canonry.usecases.canon import Canon
 from canonry.usecases.commit_change import NewId
-from canonry.usecases.said_before import LastSaid, said_beside_corrections
+from canonry.usecases.said_before import LastSaid, is_news, said_beside_corrections
 from canonry.usecases.similar_entities import Similar, find_similar
 
 
@@ -105,6 +104,7 @@ class _Telling:
     recorded: Recorded
     targets: dict[str, _Target] = field(default_factory=dict)
     by_key: dict[tuple[str, str], dict[EntityId, _Target]] = field(default_factory=dict)
+    observed: list[Observation] = field(default_factory=list)
     edges: dict[RelationId, Relation] = field(default_factory=dict)
     last_said: LastSaid = field(default_factory=dict)
 
@@ -132,6 +132,7 @@ async def record_entities(canon: Canon, telling: Telling, new_id: NewId) -> Reco
     for target, assertion in zip(about, telling.assertions, strict=True):
         for place in assertion.refers_to:
             _relate(work, target, about[place], {})
+    _keep_observed(work)
     await _add_edges(canon, work)
     return recorded
 
@@ -258,42 +259,37 @@ def _make(work: _Telling, assertion: Assertion, doubts: Mapping[EntityId, str]) 
 def _observe(
     work: _Telling, target: _Target, assertion: Assertion, *, fresh: bool
 ) -> ObservationId | None:
-    """Keep what is said, unless somebody only named is known, or the source said so before."""
+    """Keep what is said, unless somebody only named is known."""
     telling = work.telling
-    known = not fresh and target.entity is not None
-    if not assertion.sure and not fresh:
-        return None
-    if telling.again and known and not _news(work, target, assertion):
+    nameless = not target.name  # all that was said of it has been erased
+    if not assertion.sure and not fresh and not nameless:
         return None
     target.fields |= assertion.fields
     _index(work, target, assertion.identities if fresh else _identities(work, target))
     fields = {PROPERTY_PREFIX + name: value for name, value in assertion.fields.items()}
-    if fresh or (assertion.sure and telling.priority > 0 and _names(assertion)):
+    if fresh or nameless or (assertion.sure and telling.priority > 0 and _names(assertion)):
         fields[NAME] = target.name = assertion.label
     observation_id = ObservationId(next(work.observation_ids))
-    work.recorded.entries.append(
-        Made(
-            thing=Observation(
-                id=observation_id,
-                space=telling.account.space,
-                entity_id=target.id,
-                fields=fields,
-                authority=Authority.SOURCE,
-                confidence=1.0,
-                evidence=(_evidence(telling),),
-                observed_at=telling.observed_at,
-                recorded_at=UNSET,
-                priority=telling.priority,
-                specificity=telling.specificity if assertion.sure else _NAMED_ONLY,
-                schema_version=assertion.schema.version,
-                run_id=telling.run_id,
-                fragments=assertion.fragments,
-                dates=assertion.dates,
-                position=0,
-            )
+    work.observed.append(
+        Observation(
+            id=observation_id,
+            space=telling.account.space,
+            entity_id=target.id,
+            fields=fields,
+            authority=Authority.SOURCE,
+            confidence=1.0,
+            evidence=(_evidence(telling),),
+            observed_at=telling.observed_at,
+            recorded_at=UNSET,
+            priority=telling.priority,
+            specificity=telling.specificity if assertion.sure else _NAMED_ONLY,
+            schema_version=assertion.schema.version,
+            run_id=telling.run_id,
+            fragments=assertion.fragments,
+            dates=assertion.dates,
+            position=0,
         )
     )
-    work.recorded.observations += 1
     return observation_id
 
 
@@ -304,22 +300,29 @@ def _names(assertion: Assertion) -> bool:
     return any(name in assertion.fields for group in assertion.schema.names for name in group)
 
 
-def _news(work: _Telling, target: _Target, assertion: Assertion) -> bool:
-    """Whether a source that is told again says otherwise than what was said last."""
-    if target.entity is None:
-        return True
-    snapshot = target.entity.snapshot
-    for name, value in assertion.fields.items():
-        elements = snapshot.get(PROPERTY_PREFIX + name)
-        last = work.last_said.get((target.id, name))
-        if last is None and elements is not None and not elements[LAST].corrected:
-            last = elements[LAST].value, Instant(elements[LAST].rank[3])
-        if last is None:
-            return True
-        at = work.telling.observed_at
-        if last[0] != value and (at is None or at > last[1]):
-            return True
-    return False
+def _keep_observed(work: _Telling) -> None:
+    """Write what was observed, but for what a source says again and nobody has contradicted since.
+
+    What counts is its last word on each field, as a source may contradict itself on the way.
+    """
+    said: dict[EntityId, dict[str, Any]] = {}
+    for each in work.observed if work.telling.again else ():
+        said.setdefault(each.entity_id, {}).update(each.fields)
+    stale = {
+        entity_id
+        for entity_id, fields in said.items()
+        if (entity := work.targets[entity_id].entity) is not None
+        and not is_news(entity, fields, work.last_said, work.telling.observed_at)
+    }
+    kept = [each for each in work.observed if each.entity_id not in stale]
+    recorded = work.recorded
+    recorded.entries += [Made(thing=each) for each in kept]
+    recorded.observations = len(kept)
+    if stale:
+        recorded.records = [
+            replace(each, observation_id=None) if each.entity_id in stale else each
+            for each in recorded.records
+        ]
 
 
 def _relate(work: _Telling, from_: _Target, to: _Target, metadata: Mapping[str, Any]) -> None:

@@ -1,9 +1,9 @@
-"""Said before: what sources said last of fields that have been corrected since.
+"""Said before: what sources said last of each field, and whether a source says otherwise.
 
-A snapshot keeps nothing beside a correction, so that it has to be looked up.
+A snapshot keeps nothing beside a correction, so that what was said there has to be looked up.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any, TypeAlias
 
 from canonry.domain.entities import Entity
@@ -39,3 +39,22 @@ async def said_beside_corrections(canon: Canon, entities: Iterable[Entity]) -> L
                     corrected = corrected - {name}
             offset, total = offset + PAGE_MAX, page.total
     return found
+
+
+def is_news(
+    entity: Entity, fields: Mapping[str, Any], last_said: LastSaid, at: Instant | None
+) -> bool:
+    """Whether `fields`, as the canon calls them, say otherwise than what was said last.
+
+    `at` is when they were seen; None means now.
+    """
+    for name, value in fields.items():
+        if not name.startswith(PROPERTY_PREFIX):
+            continue
+        elements = entity.snapshot.get(name)
+        last = last_said.get((entity.id, name.removeprefix(PROPERTY_PREFIX)))
+        if last is None and elements is not None and not elements[LAST].corrected:
+            last = elements[LAST].value, Instant(elements[LAST].rank[3])
+        if last is None or (last[0] != value and (at is None or at > last[1])):
+            return True
+    return False

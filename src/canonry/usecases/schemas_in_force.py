@@ -15,6 +15,9 @@ async def versions_of(canon: Canon, account: Account, entity_type: str) -> Seque
     """Every version of a type's schema, the newest first; the built-in one is the oldest."""
     spaces = frozenset((account.space,))
     registered = await canon.state.schemas(spaces, entity_type, limit=PAGE_MAX, offset=0)
+    if registered.total > PAGE_MAX:  # the newest must not be missed, whatever becomes of the oldest
+        last = registered.total - PAGE_MAX
+        registered = await canon.state.schemas(spaces, entity_type, limit=PAGE_MAX, offset=last)
     built_in = TRUTH_TYPES.get(entity_type)
     newest_first = registered.items[::-1]
     return newest_first if built_in is None else [*newest_first, built_in]

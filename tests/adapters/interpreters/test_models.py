@@ -9,7 +9,7 @@ import pytest
 from canonry.adapters.interpreters.anthropic import AnthropicInterpreter
 from canonry.adapters.interpreters.endpoint import ModelEndpoint
 from canonry.adapters.interpreters.openai_compatible import OpenAICompatibleInterpreter
-from canonry.adapters.interpreters.prompt import ANSWER_SCHEMA, PROMPT_HASH
+from canonry.adapters.interpreters.prompt import ANSWER_SCHEMA, CODE_VERSION, PROMPT_HASH
 from canonry.domain.errors import InvalidInput, Unavailable
 from canonry.domain.excerpts import Part
 from canonry.domain.files import FileType, Reading
@@ -139,7 +139,7 @@ def test_a_configuration_is_whole_and_tells_what_cannot_be_chosen_as_it_is(provi
         "model_id": "m-1",
         "temperature": 0,
         "prompt_hash": PROMPT_HASH,
-        "code_version": "1",
+        "code_version": CODE_VERSION,
     }
 
 

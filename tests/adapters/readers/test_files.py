@@ -1,5 +1,7 @@
 """Reading files of every kind: text, tables and records, as they stand in them."""
 
+import base64
+
 import pytest
 
 from canonry.adapters.readers import LocalReader
@@ -141,6 +143,39 @@ async def test_a_message_gives_its_head_its_text_and_what_is_attached() -> None:
             ],
         },
     )
+
+
+async def test_a_file_attached_to_a_message_is_read_as_what_it_is() -> None:
+    table = base64.b64encode(b"name,email\nAda,ada@example.org\nEve,eve@example.org\n")
+    message = MESSAGE.replace(
+        b"--cut--",
+        b"--cut\r\nContent-Type: text/csv; charset=utf-8\r\nContent-Transfer-Encoding: base64\r\n"
+        b'Content-Disposition: attachment; filename="people.csv"\r\n\r\n' + table + b"\r\n--cut--",
+    )
+
+    reading = await examined(message)
+
+    (attached,) = reading.attached
+    assert (attached.kind, attached.name) == (FileType.CSV, "people.csv")
+    assert attached.tables[0].rows[1] == ("Ada", "ada@example.org")
+    assert reading.notes == ("attachment 1 was not read: document.damaged",)
+
+
+async def test_what_is_attached_to_an_attached_message_is_only_named() -> None:
+    message = MESSAGE
+    for _ in range(3):
+        head = b"Subject: More\r\nFrom: a@b.example\r\nTo: c@d.example\r\nMIME-Version: 1.0\r\n"
+        cut = b"Content-Type: multipart/mixed; boundary=x%d\r\n\r\n" % len(message)
+        line = b"--x%d" % len(message)
+        inner = b"\r\nContent-Type: message/rfc822\r\n\r\n" + message + b"\r\n"
+        message = head + cut + line + inner + line + b"--\r\n"
+
+    reading = await examined(message)
+
+    (attached,) = reading.attached
+    assert attached.kind is FileType.EML
+    assert attached.attached == ()
+    assert attached.records[0].fields["subject"] == "More"
 
 
 async def test_a_card_gives_a_record_with_unfolded_lines() -> None:

@@ -157,6 +157,27 @@ def test_cards_and_calendar_entries_are_contacts_events_and_tasks() -> None:
     ]
 
 
+def test_a_message_refers_to_what_is_attached_and_a_logo_says_nothing() -> None:
+    head = {"subject": "Your bill", "from": [{"name": "", "email": "a@acme.example"}]}
+    text = "INVOICE\n\nInvoice number: INV-7\nInvoice date: 2024-05-03\nTotal: 12.50 EUR\n"
+    bill = Reading(kind=FileType.PDF, name="bill.pdf", parts=(Part(text=text),))
+    logo = Reading(kind=FileType.PNG, name="logo.png", parts=(Part(text="ACME"),))
+    rows = (("name", "email"), ("Ada", "ada@x.example"), ("Eve", "eve@x.example"))
+    people = Reading(kind=FileType.CSV, name="contacts.csv", tables=(Table(rows=rows),))
+    reading = Reading(
+        kind=FileType.EML,
+        parts=(Part(text="See attached."),),
+        records=(Record(kind="message", fields=head),),
+        attached=(logo, bill, people),
+    )
+
+    message, *others = interpreted(reading).entities
+
+    assert [each.entity_type for each in others] == ["contact", "invoice", "contact", "contact"]
+    assert others[1].fields["invoice_number"] == "INV-7"
+    assert message.refers_to == (1, 2, 3)
+
+
 def test_a_message_refers_to_those_in_its_head_and_to_the_invoice_that_it_is() -> None:
     head = {
         "subject": "Your invoice",

@@ -65,3 +65,29 @@ def without_ids(text: str) -> str:
 
 def _counted(word: str) -> bool:
     return word.startswith("00000000-0000-") and not word.startswith("00000000-0000-0000")
+
+
+def test_a_number_beyond_counting_is_refused_and_not_an_internal_error(folder: Path) -> None:
+    """Memory counts to any number, a store on disk does not."""
+    asked = {
+        "list_observations": {"offset": 2**70},
+        "list_relationships": {"offset": 2**63},
+        "retrieve_entities": {"offset": 2**64},
+        "list_timeline_events": {"offset": 2**53},
+        "list_possible_duplicates": {"offset": 2**70},
+        "get_file_url": {"expires_in": 2**70},
+    }
+
+    async def ask() -> None:
+        store = await open_embedded(folder)
+        try:
+            desk = Desk(
+                canon=store.canon, gateway=Gateway(store.canon, (TRUTH,)), clock=HandClock()
+            )
+            desk, fitting = await a_furnished_desk(desk=desk)
+            for tool, numbers in asked.items():
+                await desk.refused(tool, "VALIDATION_ERROR", **fitting[tool] | numbers)
+        finally:
+            await store.close()
+
+    asyncio.run(ask())

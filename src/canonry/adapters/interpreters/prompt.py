@@ -13,7 +13,7 @@ from canonry.domain.files import Reading
 from canonry.domain.interpretations import Found, Interpretation
 from canonry.domain.schemas import EntitySchema
 
-CODE_VERSION: Final = "1"
+CODE_VERSION: Final = "2"
 """Rises with any change of what is asked or of how an answer is read."""
 
 CHARACTERS_MAX: Final = 200_000
@@ -84,8 +84,14 @@ def question(reading: Reading, schemas: Sequence[EntitySchema]) -> str:
         for schema in sorted(schemas, key=lambda schema: schema.entity_type)
     )
     name = json.dumps(reading.name)
-    text = reading.text[:CHARACTERS_MAX].replace("</document", "< /document")
+    text = _said(reading)[:CHARACTERS_MAX].replace("</document", "< /document")
     return f"Types and their fields:\n{types}\n\nFile name: {name}\n<document>\n{text}\n</document>"
+
+
+def _said(reading: Reading) -> str:
+    """The text of the document, and of what is attached to it under its name."""
+    attached = (f"Attached: {json.dumps(each.name)}\n{each.text}" for each in reading.attached)
+    return "\n\n".join((reading.text, *attached))
 
 
 def interpretation(answer: Any, reading: Reading) -> Interpretation:
@@ -99,7 +105,7 @@ def interpretation(answer: Any, reading: Reading) -> Interpretation:
         raise UnusableAnswer
     found = tuple(_found(entity) for entity in entities)
     warnings = list(reading.notes)
-    if len(reading.text) > CHARACTERS_MAX:
+    if len(_said(reading)) > CHARACTERS_MAX:
         warnings.append(f"only the first {CHARACTERS_MAX} characters were interpreted")
     return Interpretation(entities=found, warnings=tuple(warnings))
 

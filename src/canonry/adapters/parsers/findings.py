@@ -1,5 +1,6 @@
 """What a parser has found so far, held to its bounds as it grows rather than at the end."""
 
+from base64 import b64encode
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
@@ -38,6 +39,8 @@ class Findings:
         self._tables: list[tuple[str | None, list[list[Cell]]]] = []
         self._records: list[tuple[str, Mapping[str, Any]]] = []
         self._notes: list[str] = []
+        self._attached: list[tuple[str, str, str]] = []
+        self._inflated = bounds.inflated
 
     def text(self, text: str, *, page: int | None = None, section: str | None = None) -> None:
         """Some text; blank text is none."""
@@ -69,6 +72,13 @@ class Findings:
             raise Fault("cells")
         self._records.append((kind, fields))
 
+    def attach(self, name: str, media: str, data: bytes) -> None:
+        """A file within the file, which is read by itself."""
+        self._inflated -= len(data)
+        if self._inflated < 0:
+            raise Fault("bomb")
+        self._attached.append((cleaned(name), cleaned(media), b64encode(data).decode()))
+
     def note(self, note: str) -> None:
         """Something that the reader of the file should know."""
         self._notes.append(note)
@@ -80,6 +90,7 @@ class Findings:
             "tables": self._tables,
             "records": self._records,
             "notes": self._notes,
+            "attached": self._attached,
         }
 
     def _spend(self, characters: int) -> None:

@@ -1,7 +1,8 @@
-"""Mail: the head of a message as a record, its text, and the names of what is attached."""
+"""Mail: the head of a message as a record, its text, and the files that are attached."""
 
 from datetime import UTC
 from email import policy
+from email.message import Message
 from email.parser import BytesParser
 from email.utils import getaddresses, parsedate_to_datetime
 from typing import Any, Final
@@ -33,6 +34,8 @@ def parse(kind: str, data: bytes, found: Findings) -> None:
             if "@" in address
         ]
     found.record("message", {key: value for key, value in fields.items() if value})
+    for part in message.iter_attachments():
+        _attach(part, found)
     body = message.get_body(preferencelist=("plain", "html"))
     if body is None:
         return
@@ -41,6 +44,22 @@ def parse(kind: str, data: bytes, found: Findings) -> None:
         read_html(text, found)
     else:
         found.text(text)
+
+
+def _attach(part: Message, found: Findings) -> None:
+    """Hand on what is attached; a message within the message as the file that it would be."""
+    media = part.get_content_type()
+    if media == "message/rfc822":
+        inner = part.get_payload()
+        first = inner[0] if isinstance(inner, list) and inner else None
+        data = first.as_bytes() if isinstance(first, Message) else b""
+    else:
+        payload = part.get_payload(decode=True)
+        data = payload if isinstance(payload, bytes) else b""
+    if data:
+        charset = part.get_content_charset()
+        named = f"{media}; charset={charset}" if charset and media.startswith("text/") else media
+        found.attach(part.get_filename() or "", named, data)
 
 
 def _instant(text: str) -> str | None:

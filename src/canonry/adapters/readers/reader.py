@@ -1,6 +1,7 @@
 """The reader of all kinds: checks the size, asks the one who knows the kind, checks the outcome."""
 
 import asyncio
+from base64 import b64decode
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
@@ -13,13 +14,19 @@ from canonry.adapters.readers.pdf import read_pdf
 from canonry.adapters.readers.plain import decoded
 from canonry.adapters.readers.processes import parsed
 from canonry.adapters.readers.structured import records_of, table_of
-from canonry.domain.errors import InvalidInput
+from canonry.domain.errors import InvalidInput, Unavailable
 from canonry.domain.excerpts import DocumentType, Part
 from canonry.domain.files import FileHint, FileType, Reading, Record, Table
 from canonry.ports.document_reader import DocumentLimits, DocumentReader
 
 _AT_ONCE: Final = 2
 _PARSERS: Final = "canonry.adapters.parsers"
+_ATTACHED_MAX: Final = 20
+"""So many files that are attached to one are read."""
+
+Attached = tuple[str, str, str]
+"""The name of an attached file, its media type, and its bytes in base64."""
+
 _SECTIONED_MAX: Final = 2_000_000
 """Longer Markdown is one part: finding its headings would take minutes."""
 
@@ -72,6 +79,11 @@ class LocalReader(DocumentReader):
 
     @override
     async def examine(self, data: bytes, hint: FileHint) -> Reading:
+        reading, attached = await self._examined(data, hint)
+        return await self._with_attached(reading, attached) if attached else reading
+
+    async def _examined(self, data: bytes, hint: FileHint) -> tuple[Reading, Sequence[Attached]]:
+        """The reading of the file itself, and what is attached to it."""
         if len(data) > self._limits.file_bytes:
             raise too_large("bytes", self._limits.file_bytes)
         kind = kind_of(data, hint)
@@ -84,13 +96,35 @@ class LocalReader(DocumentReader):
         if kind is FileType.PDF:
             bounds = replace(self._limits, seconds=self._limits.file_seconds)
             async with self._turn:
-                return replace(reading, parts=tuple(await read_pdf(data, bounds)))
+                return replace(reading, parts=tuple(await read_pdf(data, bounds))), ()
         if kind in _NAMES or kind.is_image:
             async with self._turn:
                 return await self._parsed(data, reading)
-        return await asyncio.to_thread(self._structured, data, hint, reading)
+        return await asyncio.to_thread(self._structured, data, hint, reading), ()
 
-    async def _parsed(self, data: bytes, reading: Reading) -> Reading:
+    async def _with_attached(self, reading: Reading, attached: Sequence[Attached]) -> Reading:
+        """The reading with those of its attached files that can be read, and notes of the others.
+
+        What is attached to something attached is only named.
+        """
+        read: list[Reading] = []
+        notes: list[str] = []
+        clock = asyncio.get_running_loop().time
+        until = clock() + self._limits.file_seconds
+        for number, (name, media, content) in enumerate(attached, 1):
+            if number > _ATTACHED_MAX or clock() > until:
+                notes.append(f"attachments from number {number} on were not read")
+                break
+            inner = FileHint(mime_type=media, name=name)
+            try:
+                file, _ = await self._examined(b64decode(content), inner)
+            except (InvalidInput, Unavailable) as error:
+                notes.append(f"attachment {number} was not read: {error.code}")
+                continue
+            read.append(file)
+        return replace(reading, attached=tuple(read), notes=(*reading.notes, *notes))
+
+    async def _parsed(self, data: bytes, reading: Reading) -> tuple[Reading, Sequence[Attached]]:
         limits = self._limits
         seconds = limits.file_seconds
         bounds = (limits.characters, limits.cells, limits.inflated, int(seconds) + 1)
@@ -102,7 +136,7 @@ class LocalReader(DocumentReader):
             raise too_large(fault, getattr(limits, fault))
         if fault is not None:
             raise InvalidInput(f"document.{fault}", _FAULTS[fault])
-        return _told(said, reading)
+        return _told(said, reading), said["attached"]
 
     def _structured(self, data: bytes, hint: FileHint, reading: Reading) -> Reading:
         text = decoded(data, hint.charset)

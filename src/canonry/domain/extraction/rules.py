@@ -1,6 +1,7 @@
 """The rules: from what a reader found in a file to the entities that it speaks of."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Final
 
 from canonry.domain.extraction.cards import KINDS, of_cards, of_message
@@ -38,9 +39,29 @@ def interpret(reading: Reading, schemas: Sequence[EntitySchema]) -> Interpretati
     return Interpretation(entities=found, warnings=tuple(warnings))
 
 
+def _with_attached(
+    reading: Reading, schemas: Sequence[EntitySchema], found: Sequence[Found]
+) -> tuple[Found, ...]:
+    """The entities of a message with those of the files attached to it, to which it refers."""
+    everything = list(found)
+    for attached in reading.attached:
+        start = len(everything)
+        inner = _entities(attached, schemas)
+        if attached.kind.is_image and all(each.entity_type == "note" for each in inner):
+            continue  # a logo says something too
+        everything += (
+            replace(each, refers_to=tuple(start + place for place in each.refers_to))
+            for each in inner
+        )
+        if len(everything) > start:
+            first = everything[0]
+            everything[0] = replace(first, refers_to=(*first.refers_to, start))
+    return tuple(everything)
+
+
 def _entities(reading: Reading, schemas: Sequence[EntitySchema]) -> Sequence[Found]:
     if any(record.kind == "message" for record in reading.records):
-        return _message(reading)
+        return _with_attached(reading, schemas, _message(reading))
     if any(record.kind in KINDS for record in reading.records):
         return tuple(of_cards(reading.records))
     if reading.kind is FileType.JSON and reading.records:

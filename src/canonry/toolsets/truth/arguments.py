@@ -15,6 +15,7 @@ from canonry.usecases.account import entity_id_in
 Arguments = Mapping[str, Any]
 NAME_MAX: Final = 200
 TEXT_MAX: Final = 2_000
+_COUNTED_MAX: Final = 2**53 - 1
 _DAY: Final = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
 _OFFSET: Final = re.compile(r"([Zz]|[+-]\d\d:?\d\d)$", re.ASCII)
 _COMPACT: Final = re.compile(r"([+-]\d\d)(\d\d)$", re.ASCII)
@@ -86,5 +87,13 @@ def moment_of(arguments: Arguments, name: str, *, end_of_day: bool = False) -> I
 
 
 def whole_of(arguments: Arguments, name: str) -> int:
-    """A whole number that the schema has bounded."""
-    return int(arguments[name])
+    """A whole number that the schema has bounded, or at least one that a store can count to.
+
+    Raises:
+        InvalidInput: `number.too-large`.
+    """
+    value = int(arguments[name])
+    if value > _COUNTED_MAX:
+        message = f"/{name} is at most {_COUNTED_MAX}"
+        raise InvalidInput("number.too-large", message, path=f"/{name}", limit=_COUNTED_MAX)
+    return value

@@ -41,7 +41,6 @@ CODES: Final[Mapping[str, str]] = {
     "limits.rate": "RATE_LIMIT_EXCEEDED",
     "interpretation.quota": "QUOTA_EXCEEDED",
     "interpretation.failed": "ANALYSIS_FAILED",
-    "file.upload-failed": "UPLOAD_FAILED",
     "file.signing-failed": "SIGNING_FAILED",
     "erasure.failed": "DB_DELETE_FAILED",
 }
@@ -49,6 +48,7 @@ CODES: Final[Mapping[str, str]] = {
 
 _STORE: Final = ("ledger.", "blobs.", "state.", "text.", "canon.contended")
 _UPDATES: Final = frozenset({"merge_entities", "unmerge_entities"})
+_UPLOADS: Final = frozenset({"upload_file"})
 _NUMBERS: Final = {400: INVALID_PARAMS, 403: -32001, 404: -32002, 429: -32005, 503: -32005}
 
 
@@ -78,6 +78,8 @@ def code_of(error: CanonryError, tool: str) -> str:
     if error.code in CODES:
         return CODES[error.code]
     if isinstance(error, Unavailable) and error.code.startswith(_STORE):
+        if tool in _UPLOADS and error.code.startswith("blobs."):
+            return "UPLOAD_FAILED"
         if tool in _UPDATES:
             return "DB_UPDATE_FAILED"
         entry = entries().get(tool)

@@ -54,8 +54,12 @@ async def _find(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
         text_of(arguments, "identifier", NAME_MAX),
         optional_text(arguments, "entity_type"),
     )
-    fields = await fields_of(canon, caller, found)
-    return {"entities": [with_snapshot(each, fields) for each in found], "total": len(found)}
+    fields = await fields_of(canon, caller, found.entities)
+    return {
+        "entities": [with_snapshot(each, fields) for each in found.entities],
+        "total": len(found.entities),
+        "truncated": found.truncated,
+    }
 
 
 async def _merge(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
@@ -101,8 +105,12 @@ async def _duplicates(canon: Canon, caller: Caller, arguments: Arguments) -> Rep
         limit=whole_of(arguments, "limit"),
         offset=whole_of(arguments, "offset"),
     )
-    pairs, total = await possible_duplicates(canon, caller, query)
-    return {"pairs": [present_duplicate(pair) for pair in pairs], "total": total}
+    found = await possible_duplicates(canon, caller, query)
+    return {
+        "pairs": [present_duplicate(pair) for pair in found.pairs],
+        "total": found.total,
+        "truncated": found.truncated,
+    }
 
 
 TOOLS: Final[tuple[Tool, ...]] = (

@@ -34,6 +34,7 @@ from canonry.usecases.ingest_file import (
     ingest_file,
     ingest_properties,
     reinterpret_source,
+    require_source,
 )
 from canonry.usecases.ingest_records import GivenRecords, ingest_records
 from canonry.usecases.sign_url import sign_url
@@ -42,6 +43,7 @@ from canonry.usecases.tell_source import Told
 
 _SHOWN_MAX: Final = 100
 _PATH_MAX: Final = 4_096
+_OTHER: Final = "source_material_id"
 
 
 async def _ingest(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
@@ -95,7 +97,7 @@ async def _file(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
         "file_size": done.source.size,
         "deduplicated": done.deduplicated,
         "interpretation": None if done.run is None else present_run(done.run),
-        **({} if done.told is None else _told(done.told)),
+        **({"observations_added": done.restated} if done.told is None else _told(done.told)),
     }
 
 
@@ -124,15 +126,17 @@ def _told(told: Told) -> Json:
 
 async def _upload(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
     account = account_of(caller)
+    other = None
+    if arguments.get("source_material_id") is not None:
+        other = (await require_source(canon, caller, source_of(arguments, _OTHER))).id
+    properties = _properties(arguments)
     given = await read_local(canon, text_of(arguments, "file_path", _PATH_MAX))
     bucket = text_of(arguments, "bucket")
-    properties = _properties(arguments)
     if properties is None:
         done = await ingest_file(canon, caller, account, given, bucket=bucket)
     else:
         done = await ingest_properties(canon, caller, account, given, properties, bucket=bucket)
-    if arguments.get("source_material_id") is not None and done.stored is not None:
-        other = source_of(arguments, "source_material_id")
+    if other is not None and done.stored is not None:
         await attach_file(canon, caller, account, other, done.stored)
     reply: Json = {
         "source_id": done.source.id,

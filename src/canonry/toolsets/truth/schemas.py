@@ -16,6 +16,9 @@ from canonry.usecases.register_schema import (
     register_schema,
 )
 
+_LISTED_MAX: Final = 1_000
+"""So many types or schemas are listed; the total tells of more."""
+
 
 async def _types(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
     del arguments  # there are none
@@ -42,7 +45,8 @@ async def _types(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
                 "fields": [],
                 "entity_count": count,
             }
-    return {"entity_types": [found[name] for name in sorted(found)], "total": len(found)}
+    listed = sorted(found)[:_LISTED_MAX]
+    return {"entity_types": [found[name] for name in listed], "total": len(found)}
 
 
 async def _register(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
@@ -76,7 +80,10 @@ async def _register(canon: Canon, caller: Caller, arguments: Arguments) -> Reply
 
 async def _list(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
     found = await list_schemas(canon, caller, optional_text(arguments, "entity_type"))
-    return {"schemas": [present_schema(each) for each in found], "total": len(found)}
+    return {
+        "schemas": [present_schema(each) for each in found[:_LISTED_MAX]],
+        "total": len(found),
+    }
 
 
 TOOLS: Final[tuple[Tool, ...]] = (

@@ -1,0 +1,99 @@
+"""Two users of one HTTP server: whoever the token's subject is has an account of their own."""
+
+import secrets
+import signal
+import socket
+import time
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import httpx2
+import jwt
+import pytest
+from mcp import Client
+from mcp.client.streamable_http import streamable_http_client
+
+from canonry.server.identity import BearerVerifier, principal_of
+from canonry.server.options import BearerOptions
+from tests.server.test_truth import PATIENCE, command, started, told
+
+pytestmark = pytest.mark.anyio
+
+ISSUER, AUDIENCE = "https://issuer.example", "https://canonry.example/mcp"
+KEY = secrets.token_hex(32)
+OPTIONS = BearerOptions(
+    issuer=ISSUER, audience=AUDIENCE, resource_url=AUDIENCE, key=KEY, algorithms=("HS256",)
+)
+ADA, EVE = "auth0|ada", "00000000-0000-4000-8000-0000000000ee"
+INVOICE = {"entity_type": "invoice", "invoice_number": "INV-1", "amount_due": 5}
+
+
+def a_token(**claims: Any) -> str:
+    times = {"exp": int(time.time()) + 600}
+    return jwt.encode({"iss": ISSUER, "aud": AUDIENCE, **times, **claims}, KEY, algorithm="HS256")
+
+
+@pytest.fixture
+def address(tmp_path: Path) -> Iterator[str]:
+    (tmp_path / "key").write_text(KEY, encoding="utf-8")
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    bearer = {
+        "--http": f"127.0.0.1:{port}",
+        "--auth-issuer": ISSUER,
+        "--auth-audience": AUDIENCE,
+        "--auth-key-file": str(tmp_path / "key"),
+        "--auth-algorithms": "HS256",
+    }
+    words = (word for pair in bearer.items() for word in pair)
+    process = started(command(tmp_path / "data", *words), port)
+    try:
+        yield f"http://127.0.0.1:{port}/mcp/truth"
+    finally:
+        process.send_signal(signal.SIGTERM)
+        process.wait(PATIENCE)
+
+
+@asynccontextmanager
+async def speaking_for(subject: str, address: str) -> AsyncIterator[Client]:
+    headers = {"authorization": f"Bearer {a_token(sub=subject)}"}
+    async with httpx2.AsyncClient(headers=headers, timeout=PATIENCE) as http:
+        transport = streamable_http_client(address, http_client=http)
+        async with Client(transport, read_timeout_seconds=PATIENCE) as client:
+            yield client
+
+
+async def test_each_subject_has_an_account_that_no_other_sees(address: str) -> None:
+    async with speaking_for(ADA, address) as ada, speaking_for(EVE, address) as eve:
+        reply = await told(ada, "ingest", user_id=ADA, entities=[INVOICE])
+        entity = reply["entities"][0]["entity_id"]
+        assert (await told(eve, "retrieve_entities"))["total"] == 0
+        refused = await told(eve, "get_entity_snapshot", entity_id=entity)
+        assert refused["error"]["code"] == "ENTITY_NOT_FOUND"
+        for other in (ADA, "00000000-0000-0000-0000-000000000000"):
+            refused = await told(eve, "ingest", user_id=other, entities=[INVOICE])
+            assert refused["error"]["code"] == "VALIDATION_ERROR"
+        own = await told(eve, "ingest", user_id=EVE, entities=[INVOICE])
+        assert own["entities"][0]["created"] is True
+        assert own["entities"][0]["entity_id"] != entity
+        assert (await told(ada, "retrieve_entities"))["total"] == 1
+
+
+async def test_a_token_of_nobody_is_refused() -> None:
+    """Else it would be taken for the one user of a local server."""
+    verifier = BearerVerifier(OPTIONS)
+
+    assert await verifier.verify_token(a_token(agent_type="Assistant")) is None
+    assert await verifier.verify_token(a_token(sub=" ")) is None
+    assert await verifier.verify_token(a_token(sub=ADA)) is not None
+
+
+def test_a_claim_about_the_user_goes_before_the_subject() -> None:
+    assert principal_of({"sub": ADA, "user_id": EVE}, OPTIONS).user == EVE
+    assert principal_of({"sub": EVE.upper()}, OPTIONS).user == EVE
+    by_name = principal_of({"sub": ADA}, OPTIONS).user
+    assert by_name not in {None, ADA}
+    assert by_name != principal_of({"sub": "auth0|eve"}, OPTIONS).user

@@ -1,0 +1,89 @@
+"""What was released: every field of every action with its type, against which later ones are held.
+
+`python -m tests.toolsets.truth.released` writes the file anew, which is done for a release only.
+"""
+
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from canonry.toolsets.truth import EXACT
+from canonry.toolsets.truth.contract import published
+
+FILE = Path(__file__).with_name("released.json")
+BOUNDS = (
+    "default",
+    "format",
+    "maxItems",
+    "maxLength",
+    "maxProperties",
+    "maximum",
+    "minItems",
+    "minLength",
+    "minProperties",
+    "minimum",
+    "pattern",
+)
+Field = Mapping[str, Any]
+"""The types of a field, whether it is required, and what its values are held to."""
+
+
+def surface() -> dict[str, Any]:
+    """What a client may rely on: actions, their fields in both directions, codes and edges."""
+    contract = published()
+    return {
+        "version": contract["version"],
+        "errors": contract["errors"],
+        "relationship_types": sorted(contract["relationship_types"]),
+        "tools": {
+            tool.name: {
+                "aliases": sorted(tool.aliases),
+                "input": dict(fields(tool.input_schema)),
+                "output": dict(fields(tool.output_schema)),
+            }
+            for tool in EXACT
+        },
+    }
+
+
+def released() -> dict[str, Any]:
+    """The same as it was when it was released."""
+    found: dict[str, Any] = json.loads(FILE.read_text(encoding="utf-8"))
+    return found
+
+
+def fields(schema: Mapping[str, Any], path: str = "") -> Iterator[tuple[str, Field]]:
+    """Every field below a schema by its path, such as `entities[].entity_type`."""
+    for branch in (*schema.get("anyOf", ()), *schema.get("oneOf", ())):
+        yield from fields(branch, path)
+    required = schema.get("required", ())
+    for name, inner in schema.get("properties", {}).items():
+        where = f"{path}.{name}" if path else name
+        yield where, _field(inner, required=name in required)
+        yield from fields(inner, where)
+    for name, mark in (("items", "[]"), ("additionalProperties", "{}")):
+        inner = schema.get(name)
+        if isinstance(inner, Mapping):
+            yield path + mark, _field(inner, required=False)
+            yield from fields(inner, path + mark)
+
+
+def _field(schema: Mapping[str, Any], *, required: bool) -> Field:
+    found: dict[str, Any] = {"types": sorted(_types(schema)), "required": required}
+    if "enum" in schema:
+        found["enum"] = sorted(map(str, schema["enum"]))
+    bounds = {name: schema[name] for name in BOUNDS if name in schema}
+    return found | ({"bounds": bounds} if bounds else {})
+
+
+def _types(schema: Mapping[str, Any]) -> set[str]:
+    said = schema.get("type", [])
+    types = {said} if isinstance(said, str) else set(said)
+    for branch in (*schema.get("anyOf", ()), *schema.get("oneOf", ())):
+        types |= _types(branch)
+    return types
+
+
+if __name__ == "__main__":
+    FILE.write_text(json.dumps(surface(), indent=1, sort_keys=True) + "\n", encoding="utf-8")

@@ -1,0 +1,99 @@
+"""Backward compatibility: nothing that was released is removed, retyped or newly required."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from tests.toolsets.truth.released import released, surface
+
+RELEASED, CURRENT = released(), surface()
+
+
+def broken(before: dict[str, Any], now: dict[str, Any]) -> Iterator[str]:
+    """What a client of the surface `before` would trip over in the surface `now`."""
+    for code, status in before["errors"].items():
+        if now["errors"].get(code) != status:
+            yield f"error {code}"
+    for edge in set(before["relationship_types"]) - set(now["relationship_types"]):
+        yield f"relationship type {edge}"
+    for name, tool in before["tools"].items():
+        current = now["tools"].get(name)
+        if current is None:
+            yield name
+            continue
+        yield from (f"alias {each}" for each in set(tool["aliases"]) - set(current["aliases"]))
+        for path in asks(tool["input"], current["input"]):
+            yield f"{name} takes {path}"
+        for path in answers(tool["output"], current["output"]):
+            yield f"{name} gives {path}"
+
+
+def asks(before: dict[str, Any], now: dict[str, Any]) -> Iterator[str]:
+    """Whatever was accepted is accepted still, and means the same."""
+    for path, field in before.items():
+        current = now.get(path)
+        if current is None or not (
+            set(field["types"]) <= set(current["types"])
+            and set(field.get("enum", ())) <= set(current.get("enum", field.get("enum", ())))
+            and ("enum" in field or "enum" not in current)
+            and field.get("bounds") == current.get("bounds")
+        ):
+            yield path
+    for path, field in now.items():
+        if field["required"] and not before.get(path, {"required": False})["required"]:
+            yield path
+
+
+def answers(before: dict[str, Any], now: dict[str, Any]) -> Iterator[str]:
+    """Whatever was answered is answered still, as it was."""
+    for path, field in before.items():
+        current = now.get(path)
+        if current is None or not (
+            set(field["types"]) == set(current["types"])
+            and field["required"] <= current["required"]
+        ):
+            yield path
+
+
+def test_nothing_that_was_released_is_removed_retyped_or_newly_required() -> None:
+    assert CURRENT["version"].partition(".")[0] == RELEASED["version"].partition(".")[0]
+    assert list(broken(RELEASED, CURRENT)) == []
+
+
+def text(**more: Any) -> dict[str, Any]:
+    return {"types": ["string"], "required": False, **more}
+
+
+@pytest.mark.parametrize(
+    ("way", "field", "spoilt"),
+    [
+        ("input", text(), None),
+        ("output", text(), None),
+        ("input", text(types=["integer", "string"]), text()),
+        ("output", text(), text(types=["integer", "string"])),
+        ("input", text(), text(required=True)),
+        ("output", text(required=True), text()),
+        ("input", None, text(required=True)),
+        ("input", text(enum=["a", "b"]), text(enum=["a"])),
+        ("input", text(), text(enum=["a"])),
+        ("input", text(bounds={"default": 100}), text(bounds={"default": 10})),
+        ("input", text(), text(bounds={"maxLength": 5})),
+    ],
+)
+def test_every_kind_of_break_is_noticed(way: str, field: Any, spoilt: Any) -> None:
+    def a_surface(each: Any) -> dict[str, Any]:
+        sides = {"input": {}, "output": {}, way: {} if each is None else {"a.b": each}}
+        tools = {"do": {"aliases": [], **sides}}
+        return {"errors": {}, "relationship_types": [], "tools": tools}
+
+    assert list(broken(a_surface(field), a_surface(spoilt)))
+
+
+def test_what_is_added_breaks_nothing() -> None:
+    tools: dict[str, Any] = {"do": {"aliases": [], "input": {}, "output": {}}}
+    before = {"errors": {}, "relationship_types": [], "tools": tools}
+    sides = {"input": {"new": text()}, "output": {"more": text(required=True)}}
+    more = {**tools, "new": tools["do"], "do": {"aliases": ["other"], **sides}}
+    now = {"errors": {"NEW": 400}, "relationship_types": ["NEW"], "tools": more}
+    assert list(broken(before, now)) == []

@@ -1,0 +1,84 @@
+"""Checking files: what is missing or altered is told, and what nobody names is collected."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from canonry.bootstrap.embedded import open_embedded
+from canonry.bootstrap.filing import users_in
+from canonry.domain.time import DAY, SECOND
+from canonry.testing.worlds import a_caller
+from canonry.usecases.check_files import check_files, collect_files
+from canonry.usecases.erase import erase, plan_erasure
+from tests.usecases.test_forget_files import ADA, EVE, SECRET, bytes_below, kept
+
+pytestmark = pytest.mark.anyio
+
+
+def path_of(folder: Path, user: str, data: bytes) -> Path:
+    """Where the bytes of a user lie."""
+    below = (folder / "files" / user).rglob("*")
+    return next(path for path in below if path.is_file() and path.read_bytes() == data)
+
+
+def aged(path: Path, days: int) -> None:
+    """Let the file be as old as that."""
+    then = path.stat().st_mtime - days * DAY / SECOND
+    os.utime(path, (then, then))
+
+
+async def test_what_sources_name_is_there_and_as_it_was(tmp_path: Path) -> None:
+    store = await open_embedded(tmp_path)
+    try:
+        await kept(store.canon, ADA, SECRET)
+        source = await kept(store.canon, ADA, b"Other words.")
+        await kept(store.canon, EVE, SECRET)
+        seen = await check_files(store.canon, whole=True)
+        assert (seen.files, seen.findings, seen.orphans) == (3, (), 0)
+
+        path_of(tmp_path, ADA, b"Other words.").write_bytes(b"Forged words.")
+        path_of(tmp_path, EVE, SECRET).unlink()
+
+        quick = await check_files(store.canon, whole=False)
+        assert [each.what.partition(":")[0] for each in quick.findings] == ["its bytes are missing"]
+        both = await check_files(store.canon, whole=True)
+        assert [each.where.partition("/")[0] for each in both.findings] == ["file files"] * 2
+        assert {each.what.partition(":")[0] for each in both.findings} == {
+            "its bytes are missing",
+            "its bytes were altered",
+        }
+        assert any(source.files[0] in each.where for each in both.findings)
+    finally:
+        await store.close()
+
+
+async def test_bytes_that_nobody_names_are_collected_after_a_day(tmp_path: Path) -> None:
+    store = await open_embedded(tmp_path)
+    try:
+        await kept(store.canon, ADA, SECRET)
+        assert store.canon.filing is not None
+        for data in (b"left today", b"left long ago"):
+            await store.canon.filing.blobs_of(ADA).put(data)
+        aged(path_of(tmp_path, ADA, SECRET), 9)
+        aged(path_of(tmp_path, ADA, b"left long ago"), 2)
+
+        assert (await check_files(store.canon, whole=True)).orphans == 2
+        assert await collect_files(store.canon) == 1
+
+        assert bytes_below(tmp_path, ADA) == {SECRET, b"left today"}
+        assert users_in(tmp_path) == [ADA]
+    finally:
+        await store.close()
+
+
+async def test_an_erased_source_names_no_file(tmp_path: Path) -> None:
+    store = await open_embedded(tmp_path)
+    try:
+        source = await kept(store.canon, ADA, SECRET)
+        plan = await plan_erasure(store.canon, "source", source.id)
+        await erase(store.canon, store.upkeep, a_caller(), plan, reason="asked for")
+        seen = await check_files(store.canon, whole=True)
+        assert (seen.files, seen.findings, seen.orphans) == (0, (), 0)
+    finally:
+        await store.close()
