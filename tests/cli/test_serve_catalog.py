@@ -68,3 +68,4 @@ def test_a_catalog_needs_no_agent_type() -> None:
     advice = advice_on(load_settings({}, environment={}), load_toolsets(["catalog", "operator"]))
     assert advice is not None
     assert "(Operator)" in advice
+    assert "every call of operator will be refused" in advice

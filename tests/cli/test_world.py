@@ -77,7 +77,7 @@ def test_what_is_no_json_object_is_refused(data: bytes) -> None:
 def test_a_world_goes_in_and_out_and_is_drawn_and_checked(tmp_path: Path) -> None:
     made = world(tmp_path, "demo")
     assert made.returncode == 0, made.stderr
-    (world_id,) = re.findall(r"--world (\S+) --agent-type Narrative", made.stdout)
+    (world_id,) = re.findall(r"--world (\S+) --agent-type Narrative --data ", made.stdout)
     listed = world(tmp_path, "list")
     assert listed.stdout == f"{world_id}  {NAME}\n"
 
@@ -124,7 +124,7 @@ def test_a_world_that_is_not_there_is_not_found(tmp_path: Path) -> None:
 async def test_a_client_asks_about_the_demo_world(tmp_path: Path) -> None:
     """Over standard input and output, as the command that `canonry world demo` prints."""
     made = canonry_process("world", "demo", "--data", str(tmp_path / "data"))
-    (world_id,) = re.findall(r"--world (\S+) --agent-type Narrative", made.stdout)
+    (world_id,) = re.findall(r"--world (\S+) --agent-type Narrative --data ", made.stdout)
     server = StdioServerParameters(
         command=sys.executable,
         args=[

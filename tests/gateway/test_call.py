@@ -272,7 +272,7 @@ async def test_every_call_leaves_one_line_without_what_the_caller_wrote() -> Non
     assert [each["outcome"] for each in records] == [
         "ok",
         "input.invalid",
-        "input.unknown-property",
+        "input.missing",
         "tool.unknown",
         "authority.denied",
     ]

@@ -1,10 +1,12 @@
 """Importing a catalog: whole or not at all, named where it is wrong, and once however often."""
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from canonry.bootstrap.compose import compose_memory
+from canonry.bootstrap.embedded import open_embedded
 from canonry.domain.catalog import item_id
 from canonry.domain.commits import ORIGIN, Position
 from canonry.domain.entities import Entity
@@ -314,3 +316,81 @@ async def test_an_entity_is_one_of_the_one_canon() -> None:
     assert isinstance(found, Entity)
     assert (found.entity_type, found.name, found.space) == ("guide", "snake_case", LAB)
     assert found.properties["contentRef"] == "guides/2.md"
+
+
+async def test_two_relations_swap_what_they_join() -> None:
+    canon = a_canon()
+    await put(canon, hostile())
+    arrays = hostile()
+    one, two = arrays["relations"][2], arrays["relations"][3]
+    one["fromEntityId"], two["fromEntityId"] = two["fromEntityId"], one["fromEntityId"]
+
+    report = await put(canon, {"relations": arrays["relations"]})
+    again = await put(canon, {"relations": arrays["relations"]})
+
+    assert (report.changed["relations"], again.changed["relations"]) == (2, 0)
+    told = {
+        row["id"]: row["fromEntityId"] for array, row in await exported(canon) if "from" in str(row)
+    }
+    assert (told[one["id"]], told[two["id"]]) == (uuid(2), uuid(1))
+
+
+async def test_views_on_disk_follow_a_swap(tmp_path: Path) -> None:
+    store = await open_embedded(tmp_path)
+    try:
+        await put(store.canon, hostile())
+        arrays = hostile()
+        one, two = arrays["relations"][2:4]
+        one["fromEntityId"], two["fromEntityId"] = two["fromEntityId"], one["fromEntityId"]
+        three, four = arrays["entities"][2:4]
+        three["slug"], four["slug"] = four["slug"], three["slug"]
+
+        report = await put(store.canon, arrays)
+
+        assert (report.changed["relations"], report.changed["entities"]) == (2, 2)
+        assert (await store.upkeep.verify(lambda *_: None)).findings == ()
+        assert sum((await put(store.canon, arrays)).unchanged.values()) == TOTAL
+    finally:
+        await store.close()
+
+
+async def test_three_entities_pass_their_slugs_around() -> None:
+    canon = a_canon()
+    await put(canon, hostile())
+    rows = hostile()["entities"][2:5]
+    slugs = [row["slug"] for row in rows]
+    for row, slug in zip(rows, (*slugs[1:], slugs[0]), strict=True):
+        row["slug"] = slug
+
+    report = await put(canon, {"entities": rows})
+
+    assert report.changed["entities"] == 3
+    told = {row["id"]: row["slug"] for array, row in await exported(canon) if array == "entities"}
+    assert [told[row["id"]] for row in rows] == [*slugs[1:], slugs[0]]
+
+
+async def test_a_refused_row_leaves_nothing_to_another() -> None:
+    canon = a_canon()
+    await put(canon, hostile())
+    one, two = hostile()["relations"][2:4]
+    one["fromEntityId"] = two["fromEntityId"]
+    two["fromEntityId"] = NOWHERE
+
+    report = await put(canon, {"relations": [one, two]}, lenient=True)
+
+    assert [problem.code for problem in report.problems] == ["relation.exists", "entity.unknown"]
+    assert not report.changed["relations"]
+
+
+async def test_a_swap_across_many_rows_is_one_commit() -> None:
+    canon = a_canon()
+    concepts = [entity(n, "concept", f"c{n}") for n in range(700)]
+    lab = [each for each in hostile()["projects"] if each["id"] == LAB]
+    await put(canon, {"projects": lab, "entities": concepts})
+    before = (await positions(canon))[LAB]
+    concepts[0]["slug"], concepts[699]["slug"] = concepts[699]["slug"], concepts[0]["slug"]
+
+    report = await put(canon, {"entities": concepts})
+
+    assert report.changed["entities"] == 2
+    assert (await positions(canon))[LAB] == before + 1

@@ -11,6 +11,7 @@ from canonry.domain.entities import Entity
 from canonry.domain.errors import Conflict, InvalidInput, NotAllowed, Unavailable
 from canonry.domain.ids import SpaceId
 from canonry.domain.world.atlas import Atlas, Exit, LoreVersion
+from canonry.domain.world.directions import Direction
 from canonry.domain.world.identity import thing_id_of
 from canonry.testing.atlases import an_atlas
 from canonry.testing.worlds import CountingIdentities, HandClock, a_caller
@@ -23,6 +24,8 @@ from canonry.usecases.get_location_context import get_location_context
 from canonry.usecases.get_player_context import get_player_context
 from canonry.usecases.import_world import ImportedWorld, import_world
 from canonry.usecases.move_mover import Move, move_mover
+from canonry.usecases.transfer_item import Transfer, transfer_item
+from tests.toolsets.world.kit import an_isle
 
 pytestmark = pytest.mark.anyio
 ATLAS = an_atlas(3, locations=20, players=3, items=4, lore=6, events=8)
@@ -259,6 +262,55 @@ async def test_what_was_erased_does_not_come_back_with_its_file(tmp_path: Path) 
         there = await get_location_context(canon, world, elsewhere, None)
         assert there is not None
         assert player not in {edge.from_id for edge in there.players}
+        assert (await store.upkeep.verify(lambda *_: None)).findings == ()
+    finally:
+        await store.close()
+
+
+async def test_what_somebody_held_stays_where_they_were_when_they_are_erased(
+    tmp_path: Path,
+) -> None:
+    store = await open_embedded(tmp_path)
+    try:
+        canon = store.canon
+        world = await the_world(canon, await brought_in(canon, an_isle()))
+        elsewhere = Move(mover="ann", teleport_to="tower")
+        await move_mover(canon, a_caller(), world, elsewhere)
+        player, cup = (thing_id_of(world.space, key) for key in ("ann", "cup"))
+
+        plan = await plan_erasure(canon, "entity", player)
+        await erase(canon, store.upkeep, a_caller("Operator"), plan, reason="asked for")
+
+        atlas = await export_world(canon, world)
+        assert {item.key: item.holder for item in atlas.items} == {"cup": "tower", "key": "cook"}
+        handed = await transfer_item(
+            canon, a_caller(), world, Transfer(item="cup", holder="cook", anywhere=True)
+        )
+        assert handed.item == cup
+        assert (await store.upkeep.verify(lambda *_: None)).findings == ()
+    finally:
+        await store.close()
+
+
+async def test_who_and_what_was_at_a_place_is_at_the_starter_when_it_is_erased(
+    tmp_path: Path,
+) -> None:
+    store = await open_embedded(tmp_path)
+    try:
+        canon = store.canon
+        world = await the_world(canon, await brought_in(canon, an_isle()))
+        yard = thing_id_of(world.space, "yard")
+
+        plan = await plan_erasure(canon, "entity", yard)
+        await erase(canon, store.upkeep, a_caller("Operator"), plan, reason="a mistake")
+
+        atlas = await export_world(canon, world)
+        assert {player.key: player.location for player in atlas.players} == {
+            "ann": "inn",
+            "bob": "inn",
+        }
+        down = Move(mover="bob", direction=Direction.DOWN)
+        await move_mover(canon, a_caller(), world, down)
         assert (await store.upkeep.verify(lambda *_: None)).findings == ()
     finally:
         await store.close()

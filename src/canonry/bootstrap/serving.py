@@ -70,16 +70,18 @@ def principal_for(settings: Settings) -> Principal:
 
 
 def advice_on(settings: Settings, toolsets: Iterable[Toolset]) -> str | None:
-    """What an operator should know before serving: why every call would be refused, or None."""
+    """What an operator should know before serving: why calls would be refused, or None."""
     toolsets = tuple(toolsets)
     known = sorted(frozenset().union(*(each.agent_types for each in toolsets)) - ANYONE)
-    if all(each.default_agent_type or each.agent_types >= ANYONE for each in toolsets):
+    closed = [t for t in toolsets if not (t.default_agent_type or t.agent_types >= ANYONE)]
+    if not closed:
         return None
     if settings.agent_type is None:
         if settings.trust_meta or settings.auth_issuer is not None:
             return None
+        some = "" if len(closed) == len(toolsets) else f" of {', '.join(t.name for t in closed)}"
         return (
-            "no agent type is set, so every call will be refused: start with --agent-type "
+            f"no agent type is set, so every call{some} will be refused: start with --agent-type "
             f"({', '.join(known)}), or with --trust-meta"
         )
     if settings.agent_type in known:

@@ -50,9 +50,8 @@ def _lines(entity: Entity) -> Iterator[str]:
     names = _names(entity, fields)
     if names:
         yield _headline(names, _spoken(entity.entity_type))
-    for name in PROSE:
-        if name in fields:
-            yield from _words(fields[name])
+    prose = (fields[name] for name in PROSE if name in fields)
+    yield from dict.fromkeys(text for each in prose for text in _words(each))
     for name in sorted(fields.keys() - _TOLD_FIRST):
         if told := _told(name, fields[name]):
             yield told

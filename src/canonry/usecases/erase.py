@@ -32,6 +32,7 @@ from canonry.usecases.caller import Caller, unknown
 from canonry.usecases.canon import Canon
 from canonry.usecases.commit_change import Change, NewId, commit_change
 from canonry.usecases.forget_files import forget_files
+from canonry.usecases.leave_behind import leave_behind
 
 T = TypeVar("T")
 
@@ -135,13 +136,15 @@ async def erase(
     """
 
     async def prepare(new_id: NewId) -> Change:
-        del new_id
         things = await canon.state.things(plan.targets)
         left = tuple(
             target for target in plan.targets if not isinstance(things.get(target), Tombstone)
         )
-        entries = (Erased(targets=left, reason=reason),) if left else ()
-        return Change(entries=entries, reads=frozenset(map(thing_key, left)))
+        if not left:
+            return Change(entries=(), reads=frozenset())
+        behind, read = await leave_behind(canon, plan.space, left, new_id)
+        entries = (*behind, Erased(targets=left, reason=reason))
+        return Change(entries=entries, reads=read | frozenset(map(thing_key, left)))
 
     receipt = await commit_change(canon, caller, plan.space, prepare)
     dropped = await upkeep.purge(plan.space, plan.targets)

@@ -15,6 +15,7 @@ from canonry.domain.errors import InvalidInput
 from canonry.domain.ids import SpaceId
 from canonry.domain.vocabularies.catalog_tables import PROJECTS, RELATION_ROWS, TABLES
 from canonry.ports.views.upkeep import Told
+from canonry.usecases.arrange_catalog_rows import CHUNK, arrange_catalog_rows
 from canonry.usecases.caller import Caller
 from canonry.usecases.canon import Canon
 from canonry.usecases.commit_change import Change, NewId, commit_change
@@ -27,9 +28,6 @@ from canonry.usecases.judge_catalog_rows import (
     of_one_project,
 )
 from canonry.usecases.read_catalog_arrays import read_catalog_arrays
-
-CHUNK: Final = 500
-"""So many rows are judged and committed together."""
 
 NAMED_MAX: Final = 50
 """So many problems are named in an error."""
@@ -93,7 +91,7 @@ async def import_catalog(
     steps = read.total if request.dry_run else 2 * read.total
     ahead, done, chunks = Ahead(), 0, list[_Chunk]()
     for table in TABLES:
-        for chunk in _chunks(read.rows[table]):
+        for chunk in await _chunks(canon, read.rows[table]):
             verdict = await chunk.judge(canon, now)(ahead)
             report.problems += verdict.problems
             right = [judged.row for judged in verdict.rows]
@@ -168,14 +166,15 @@ async def _commit(
     return verdict
 
 
-def _chunks(rows: Sequence[CatalogRow]) -> Sequence[_Chunk]:
+async def _chunks(canon: Canon, rows: Sequence[CatalogRow]) -> Sequence[_Chunk]:
     if not rows:
         return ()
-    groups = [rows] if rows[0].table is PROJECTS else of_one_project(rows).values()
+    if rows[0].table is PROJECTS:
+        return [_Chunk(rows=rows[n : n + CHUNK]) for n in range(0, len(rows), CHUNK)]
     return [
-        _Chunk(rows=group[start : start + CHUNK])
-        for group in groups
-        for start in range(0, len(group), CHUNK)
+        _Chunk(rows=chunk)
+        for group in of_one_project(rows).values()
+        for chunk in await arrange_catalog_rows(canon, group)
     ]
 
 

@@ -4,6 +4,7 @@ A relation never changes what it says: one that is told otherwise ends, and the 
 """
 
 from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from typing import Any, Final
 
 from canonry.domain.catalog import ID, is_project, item_id, relation_id
@@ -18,7 +19,16 @@ from canonry.domain.vocabularies.catalog_tables import CREATED_AT
 from canonry.ports.views.catalog import Triple
 from canonry.usecases.canon import Canon
 from canonry.usecases.commit_change import NewId
-from canonry.usecases.judge_catalog_rows import Ahead, JudgedRow, Make, Verdict, stamped, stands
+from canonry.usecases.judge_catalog_rows import (
+    Ahead,
+    JudgedRow,
+    Make,
+    Taken,
+    Verdict,
+    settle,
+    stamped,
+    stands,
+)
 
 REVISED: Final = "told otherwise"
 NOTES: Final = "notes"
@@ -39,22 +49,37 @@ async def judge_relations(
     there = project in ahead.projects or is_project(things.get(project))
     verdict.reads |= {thing_key(project), *map(thing_key, ends)}
     verdict.reads |= {relations_key(source) for source, _, _ in triples}
-    for row, triple in zip(rows, triples, strict=True):
+
+    def problem_of(row: CatalogRow, taken: Taken, leaving: AbstractSet[str]) -> RowProblem | None:
+        if not there:
+            return _no_project(row)
+        triple = triple_of(row.values)
+        problem = _dangling(row, triple, things, ahead)
+        coming = taken.get(triple) or ahead.joined.get(triple, row.id)
+        bearer = joined.get(triple)
+        bearer = bearers.get(bearer, bearer) if bearer else None
+        free = bearer in {None, row.id} or bearer in leaving
+        return problem or (None if free and coming == row.id else _twice(row))
+
+    bearers = {str(current.id): each for each, (current, _) in held.items() if current is not None}
+    leaving = {row.id for row in rows if _leaves(row, held[row.id][0])}
+    right, verdict.problems, taken = settle(rows, leaving, _place_of, problem_of)
+    ahead.joined |= taken
+    for row in right:
         current, next_id = held[row.id]
-        problem = _dangling(row, triple, things, ahead) if there else _no_project(row)
-        problem = problem or _twice(row, triple, joined.get(triple), current, ahead)
-        if problem is not None:
-            verdict.problems.append(problem)
-            continue
-        before = None if current is None else relation_row(current)
-        values = stamped(row, before, now)
-        ahead.joined[triple] = row.id
         verdict.reads.add(thing_key(next_id if current is None else current.id))
-        kept = {name: values[name] for name in KEPT}
-        same = before == kept and current is not None and current_triple(current) == triple
-        make = None if same else _relation(row, triple, current, next_id, values)
-        verdict.rows.append(JudgedRow(row=row, make=make, fresh=before is None))
+        verdict.rows.append(_judged(row, current, next_id, now))
     return verdict
+
+
+def _judged(row: CatalogRow, current: Relation | None, next_id: RelationId, now: str) -> JudgedRow:
+    triple = triple_of(row.values)
+    before = None if current is None else relation_row(current)
+    values = stamped(row, before, now)
+    kept = {name: values[name] for name in KEPT}
+    same = before == kept and current is not None and current_triple(current) == triple
+    make = None if same else _relation(row, triple, current, next_id, values)
+    return JudgedRow(row=row, make=make, fresh=before is None)
 
 
 async def standing_relations(
@@ -115,12 +140,15 @@ def _dangling(
     return None
 
 
-def _twice(
-    row: CatalogRow, triple: Triple, thing_id: str | None, current: Relation | None, ahead: Ahead
-) -> RowProblem | None:
-    mine = None if current is None else current.id
-    if thing_id in {None, mine} and ahead.joined.get(triple, row.id) == row.id:
-        return None
+def _place_of(row: CatalogRow) -> Triple:
+    return triple_of(row.values)
+
+
+def _leaves(row: CatalogRow, current: Relation | None) -> bool:
+    return current is not None and current_triple(current) != triple_of(row.values)
+
+
+def _twice(row: CatalogRow) -> RowProblem:
     reason = "another relation joins these two by the same type"
     return row.problem("relationType", "relation.exists", reason)
 

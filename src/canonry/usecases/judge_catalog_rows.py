@@ -5,8 +5,9 @@ another's slug: whoever commits what is judged here does so under the keys that 
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 from canonry.domain.catalog import (
     TABLE_OF,
@@ -18,7 +19,7 @@ from canonry.domain.catalog import (
 )
 from canonry.domain.catalog_rows import CatalogRow, RowProblem
 from canonry.domain.entities import Entity, EntityClass
-from canonry.domain.entries import Entry, Made, SpaceRevised, Thing
+from canonry.domain.entries import Entry, Made, RelationEnded, SpaceRevised, Thing
 from canonry.domain.ids import SpaceId
 from canonry.domain.keys import listing_key, thing_key
 from canonry.domain.making import UNSET, Backing, make_entity, make_observation
@@ -31,6 +32,12 @@ from canonry.usecases.commit_change import NewId
 
 STAMPS: Final = (CREATED_AT, UPDATED_AT)
 CAPTURED_AT: Final = "capturedAt"
+
+Place: TypeAlias = tuple[str, str, str]
+"""What no two rows of a catalog may have: a slug or address in a kind and project, or a triple."""
+
+Taken: TypeAlias = Mapping[Place, str]
+"""Which row of those that are judged together has a place."""
 
 Make = Callable[[NewId], tuple[Entry, ...]]
 """The entries that store a row, given how the things of a commit get their ids."""
@@ -46,9 +53,6 @@ class Ahead:
     """The thing behind an item -> its kind."""
 
     words: dict[tuple[str, str, str], str] = field(default_factory=dict)
-    renamed: set[tuple[str, str, str]] = field(default_factory=set)
-    """(project, kind, id) of items that bear a new word."""
-
     joined: dict[tuple[str, str, str], str] = field(default_factory=dict)
 
 
@@ -70,8 +74,9 @@ class Verdict:
     reads: set[str] = field(default_factory=set)
 
     def entries(self, new_id: NewId) -> tuple[Entry, ...]:
-        """The entries of all rows that change something."""
-        return tuple(e for judged in self.rows if judged.make for e in judged.make(new_id))
+        """The entries of all rows that change something; places are left before they are taken."""
+        found = [e for judged in self.rows if judged.make for e in judged.make(new_id)]
+        return tuple(sorted(found, key=lambda entry: not isinstance(entry, RelationEnded)))
 
 
 async def judge_projects(
@@ -105,35 +110,70 @@ async def judge_items(
 ) -> Verdict:
     """Judge rows of one project and one table that are items."""
     verdict = Verdict()
-    ids = [item_id(project, row.kind, row.id) for row in rows]
-    primary = [_primary(row) for row in rows]
-    things = await canon.state.things((project, *ids, *(each for each in primary if each)))
+    thing_of = {row.id: item_id(project, row.kind, row.id) for row in rows}
+    about_of = {row.id: _primary(row) for row in rows}
+    ids, primary = thing_of.values(), [each for each in about_of.values() if each]
+    things = await canon.state.things((project, *ids, *primary))
     unique = bool(rows) and bool(rows[0].table.unique)
     words = ((row.kind, row.word) for row in rows) if unique else ()
     borne = await canon.catalog.bearers(SpaceId(project), words)
     there = project in ahead.projects or is_project(things.get(project))
     verdict.reads |= {thing_key(project), *map(thing_key, ids)}
-    verdict.reads |= {thing_key(each) for each in primary if each}
+    verdict.reads |= set(map(thing_key, primary))
     if unique:
         verdict.reads.add(listing_key("entity", project))
-    for row, thing_id, about in zip(rows, ids, primary, strict=True):
-        held = things.get(thing_id)
+
+    def problem_of(row: CatalogRow, taken: Taken, leaving: AbstractSet[str]) -> RowProblem | None:
+        if not there:
+            return _no_project(row)
         bearer = borne.get((row.kind, row.word)) if unique else None
-        problem = (
-            (None if there else _no_project(row))
-            or _misfit(row, held)
-            or _taken(row, bearer, ahead, unique=unique)
-            or _baseless(row, about, things, ahead)
+        return (
+            _misfit(row, things.get(thing_of[row.id]))
+            or (
+                _taken(row, None if bearer in leaving else bearer, taken, ahead) if unique else None
+            )
+            or _baseless(row, about_of[row.id], things, ahead)
         )
-        if problem is not None:
-            verdict.problems.append(problem)
-            continue
-        before = item_row(held) if isinstance(held, Entity) else None
-        values = stamped(row, before, now)
-        _note(row, thing_id, before, ahead, unique=unique)
-        make = None if before == values else _item(row, thing_id, before, values)
-        verdict.rows.append(JudgedRow(row=row, make=make, fresh=before is None))
+
+    before = {row.id: _row_of(things.get(thing_of[row.id])) for row in rows}
+    leaving = {row.id for row in rows if unique and _leaves(row, before[row.id])}
+    right, verdict.problems, taken = settle(rows, leaving, _place_of, problem_of)
+    ahead.words |= taken if unique else {}
+    for row in right:
+        thing_id, was = thing_of[row.id], before[row.id]
+        ahead.items[thing_id] = row.kind
+        values = stamped(row, was, now)
+        make = None if was == values else _item(row, thing_id, was, values)
+        verdict.rows.append(JudgedRow(row=row, make=make, fresh=was is None))
     return verdict
+
+
+def settle(
+    rows: Sequence[CatalogRow],
+    leaving: AbstractSet[str],
+    place_of: Callable[[CatalogRow], Place],
+    problem_of: Callable[[CatalogRow, Taken, AbstractSet[str]], RowProblem | None],
+) -> tuple[list[CatalogRow], list[RowProblem], dict[Place, str]]:
+    """The rows that are right, what is wrong with the others, and the places that are taken.
+
+    A place that one of `leaving` leaves may be taken by another; a refused row leaves nothing.
+    """
+    while True:
+        right: list[CatalogRow] = []
+        problems: list[RowProblem] = []
+        taken: dict[Place, str] = {}
+        stuck: set[str] = set()
+        for row in rows:
+            problem = problem_of(row, taken, leaving)
+            if problem is None:
+                right.append(row)
+                taken[place_of(row)] = row.id
+            else:
+                problems.append(problem)
+                stuck.add(row.id)
+        if leaving.isdisjoint(stuck):
+            return right, problems, taken
+        leaving -= stuck
 
 
 def stamped(row: CatalogRow, before: Mapping[str, Any] | None, now: str) -> dict[str, Any]:
@@ -173,13 +213,24 @@ def _misfit(row: CatalogRow, held: Thing | None) -> RowProblem | None:
     return None
 
 
-def _taken(row: CatalogRow, bearer: str | None, ahead: Ahead, *, unique: bool) -> RowProblem | None:
-    if not unique:
-        return None
-    coming = ahead.words.get((row.project, row.kind, row.word))
+def _place_of(row: CatalogRow) -> Place:
+    return (row.project, row.kind, row.word)
+
+
+def _row_of(held: Thing | None) -> Mapping[str, Any] | None:
+    return item_row(held) if isinstance(held, Entity) else None
+
+
+def _leaves(row: CatalogRow, before: Mapping[str, Any] | None) -> bool:
+    return before is not None and before[row.table.unique] != row.word
+
+
+def _taken(row: CatalogRow, bearer: str | None, taken: Taken, ahead: Ahead) -> RowProblem | None:
+    place = _place_of(row)
+    coming = taken.get(place) or ahead.words.get(place)
     if coming not in {None, row.id}:
         bearer = coming
-    elif bearer in {None, row.id} or (row.project, row.kind, str(bearer)) in ahead.renamed:
+    elif bearer in {None, row.id}:
         return None
     name = row.table.unique
     reason = f"another {row.table.noun} of this kind and project bears it: {bearer}"
@@ -202,21 +253,6 @@ def stands(thing_id: str, kind: str, things: Mapping[str, Thing], ahead: Ahead) 
     if isinstance(held, Entity):
         return held.entity_type == kind
     return ahead.items.get(thing_id) == kind
-
-
-def _note(
-    row: CatalogRow,
-    thing_id: str,
-    before: Mapping[str, Any] | None,
-    ahead: Ahead,
-    *,
-    unique: bool,
-) -> None:
-    ahead.items[thing_id] = row.kind
-    if unique:
-        ahead.words[row.project, row.kind, row.word] = row.id
-        if before is not None and before[row.table.unique] != row.word:
-            ahead.renamed.add((row.project, row.kind, row.id))
 
 
 def _project(values: Mapping[str, Any], *, fresh: bool) -> Make:

@@ -137,6 +137,19 @@ async def test_invalid_arguments_are_named(
     assert error["details"]["reason"]
 
 
+async def test_what_is_missing_comes_before_what_is_unknown_and_that_before_what_is_wrong() -> None:
+    shelf = await filled(hostile())
+
+    missing = await shelf.refused("search_entities", projectId="x", limit="y", colour="red")
+    unknown = await shelf.refused(
+        "search_entities", projectId="x", query="", limit="y", colour="red"
+    )
+    wrong = await shelf.refused("search_entities", limit="y", query="", projectId="x")
+
+    fields = [error["details"]["field"] for error in (missing, unknown, wrong)]
+    assert fields == ["query", "colour", "projectId"]
+
+
 async def test_arguments_come_before_project_and_project_before_entity() -> None:
     shelf, nowhere = await filled(hostile()), "00000000-0000-4000-8000-00000000dead"
 

@@ -84,6 +84,18 @@ async def test_a_search_gives_at_most_k_and_k_is_clamped() -> None:
         assert len(await isle.call("search-lore", query="dragon", **more)) == count
 
 
+async def test_a_snippet_says_more_than_a_name() -> None:
+    isle = await a_world()
+    ghoul = {"name": "Salt Ghoul", "description": "It licks the hulls of wrecks."}
+    await isle.call("record-lore", factId="ghoul", type="creature", fields=ghoul)
+    await isle.call("record-lore", factId="bare", type="creature", fields={"name": "Salt Imp"})
+
+    hits = await isle.call("search-lore", query="salt")
+
+    told = {hit["factId"]: hit["snippet"] for hit in hits}
+    assert told == {"ghoul": "It licks the hulls of wrecks.", "bare": "Salt Imp"}
+
+
 async def test_a_snippet_is_short_and_shows_neither_markup_nor_hidden_fields() -> None:
     isle = await a_world()
     fields = {

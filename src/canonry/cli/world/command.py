@@ -4,6 +4,7 @@ import asyncio
 import os
 from collections.abc import Awaitable, Callable
 from pathlib import Path
+from shlex import quote
 from typing import Any, Final, TypeVar
 
 import click
@@ -77,7 +78,9 @@ def demo(**given: Any) -> None:
     done = _import(settings_from(given), demo_atlas(), DEMO, dry_run=False)
     _print_import(done, dry_run=False, as_json=False)
     click.echo("serve it with:")
-    click.echo(f"  canonry serve --toolsets world --world {done.world_id} --agent-type Narrative")
+    data = f" --data {quote(str(given['data']))}" if given.get("data") else ""
+    command = f"canonry serve --toolsets world --world {done.world_id} --agent-type Narrative"
+    click.echo(f"  {command}{data}")
 
 
 def _import(settings: Settings, atlas: Atlas, origin: str, *, dry_run: bool) -> ImportedWorld:

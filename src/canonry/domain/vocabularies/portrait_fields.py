@@ -12,7 +12,17 @@ PROSE: Final = ("description", "summary", "text", "content")
 """What is written about it in sentences, in the order in which it is told."""
 
 SILENT: Final = frozenset(
-    {"checksum", "embeddings", "hash", "hidden", "schema_version", "slug", "version"}
+    {
+        "checksum",
+        "createdAt",
+        "embeddings",
+        "hash",
+        "hidden",
+        "schema_version",
+        "slug",
+        "updatedAt",
+        "version",
+    }
 )
 """What nobody looks for; names that begin with an underscore are silent as well."""
 

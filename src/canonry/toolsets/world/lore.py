@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from canonry.domain.time import render_instant
+from canonry.domain.vocabularies.portrait_fields import NAMES
 from canonry.domain.vocabularies.world_types import LoreType
 from canonry.gateway.tool import Arguments, Reply, Tool
 from canonry.toolsets.world.arguments import FOUND_MAX, clamped, name_of, number_of
@@ -107,7 +108,9 @@ def _hit(each: FoundLore) -> dict[str, Any]:
 
 def _snippet(fields: Mapping[str, Any], terms: tuple[str, ...]) -> str:
     """The text that says most of what was asked for, from where it begins to say it."""
-    texts = [text for name, value in fields.items() if name not in _HIDDEN for text in _in(value)]
+    shown = {name: value for name, value in fields.items() if name not in _HIDDEN}
+    prose = {name: value for name, value in shown.items() if name not in NAMES}  # a name says least
+    texts = [text for value in prose.values() for text in _in(value)] or _in(shown)
     plain = [_plain(text) for text in texts]
     best = max(
         plain, key=lambda text: (sum(t in text.casefold() for t in terms), len(text)), default=""

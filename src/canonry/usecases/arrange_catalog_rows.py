@@ -1,0 +1,82 @@
+"""Arrange catalog rows for their commits: whoever takes another's place goes with the other.
+
+Two rows that swap their slugs, or two relations that swap what they join, are right together and
+wrong one after the other.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from canonry.domain.catalog import relation_id
+from canonry.domain.catalog_rows import CatalogRow
+from canonry.domain.ids import SpaceId
+from canonry.domain.relations import Relation
+from canonry.domain.vocabularies.catalog_tables import RELATION_ROWS
+from canonry.usecases.canon import Canon
+from canonry.usecases.judge_catalog_relations import triple_of
+
+CHUNK: Final = 500
+"""So many rows are judged and committed together, and a few more where they belong together."""
+
+
+async def arrange_catalog_rows(
+    canon: Canon, rows: Sequence[CatalogRow]
+) -> Sequence[Sequence[CatalogRow]]:
+    """Rows of one table and project in chunks, in their order but for those that swap places."""
+    bearers: dict[str, str] = {}
+    for start in range(0, len(rows), CHUNK):
+        some = rows[start : start + CHUNK]
+        if rows[0].table is RELATION_ROWS:
+            bearers |= await _joining(canon, some)
+        elif rows[0].table.unique:
+            bearers |= await _bearing(canon, some)
+    found: list[list[CatalogRow]] = [[]]
+    for together in _together(rows, bearers):
+        if len(found[-1]) >= CHUNK:
+            found.append([])
+        found[-1] += together
+    return found
+
+
+async def _bearing(canon: Canon, rows: Sequence[CatalogRow]) -> Mapping[str, str]:
+    """Row -> the other row that bears its slug or address so far."""
+    words = ((row.kind, row.word) for row in rows)
+    borne = await canon.catalog.bearers(SpaceId(rows[0].project), words)
+    found = ((row.id, borne.get((row.kind, row.word), row.id)) for row in rows)
+    return {mine: other for mine, other in found if mine != other}
+
+
+async def _joining(canon: Canon, rows: Sequence[CatalogRow]) -> Mapping[str, str]:
+    """Row -> the other row whose relation joins the same two by the same type so far."""
+    triples = {row.id: triple_of(row.values) for row in rows}
+    joined = await canon.catalog.joined(triples.values())
+    held = {mine: joined[triple] for mine, triple in triples.items() if triple in joined}
+    project = rows[0].project
+    others = {m: thing for m, thing in held.items() if thing != relation_id(project, m, 0)}
+    things = await canon.state.things(others.values())
+    found: dict[str, str] = {}
+    for mine, thing_id in others.items():
+        thing = things.get(thing_id)
+        other = str(thing.properties.get("id")) if isinstance(thing, Relation) else mine
+        if other != mine:
+            found[mine] = other
+    return found
+
+
+def _together(
+    rows: Sequence[CatalogRow], bearers: Mapping[str, str]
+) -> Sequence[Sequence[CatalogRow]]:
+    """The rows in groups, each with all whose places it takes or who take its own."""
+    group = {row.id: [row] for row in rows}
+    for mine, other in bearers.items():
+        if other in group and group[other] is not group[mine]:
+            small, large = sorted((group[mine], group[other]), key=len)
+            large += small
+            group |= dict.fromkeys((row.id for row in small), large)
+    seen: set[str] = set()
+    found: list[Sequence[CatalogRow]] = []
+    for row in rows:
+        if row.id not in seen:
+            found.append(sorted(group[row.id], key=lambda each: each.number))
+            seen.update(each.id for each in group[row.id])
+    return found

@@ -1,0 +1,91 @@
+"""What a caller of the world toolset says reaches neither logs nor metrics nor texts of errors."""
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from canonry.gateway.tool import Tool
+from canonry.toolsets.world import WORLD
+from tests.toolsets.world.kit import Isle, a_world
+
+pytestmark = pytest.mark.anyio
+CANARY = "Jane Roe of 12 Elm Street"
+SPOILT: tuple[Any, ...] = (
+    CANARY,
+    f"{CANARY}\x00",
+    f"{CANARY}\ud800",
+    CANARY * 1_000,
+    [CANARY],
+    {CANARY: CANARY},
+)
+
+
+CHOSEN: Mapping[str, Mapping[str, Any]] = {
+    "create-exit": {"direction": "up", "requiresItem": "key"},
+    "create-realm": {"scope": "LOCAL"},
+    "get-fact-version": {"version": 1},
+    "move": {"direction": "out"},
+    "record-lore": {"type": "faction"},
+    "remove-exit": {"direction": "out"},
+    "transfer-item": {"fromHolderId": "ann"},
+}
+"""What a tool takes that is no name and no text."""
+
+
+def fitting(tool: Tool, isle: Isle) -> dict[str, Any]:
+    """Arguments that say the canary wherever a text may say anything, and name what is there."""
+    known: Mapping[str, Any] = {
+        "locationId": isle.id("inn"),
+        "fromLocationId": isle.id("inn"),
+        "toLocationId": isle.id("yard"),
+        "playerId": isle.id("ann"),
+        "moverId": isle.id("ann"),
+        "itemId": isle.id("cup"),
+        "toHolderId": isle.id("cook"),
+        "holderId": isle.id("cook"),
+        "scope": "location",
+        "scopeId": isle.id("inn"),
+        "factId": "council",
+        "fields": {"description": CANARY},
+        "durationMs": 1_000,
+        "fromTick": 0,
+        "layerType": "weather",
+        "realmType": "CITY",
+    }
+    known = {**known, **CHOSEN.get(tool.name, {})}
+    if tool.name == "record-lore":
+        known = {**known, "factId": CANARY}
+    given = tool.input_schema["properties"]
+    texts = {
+        name: CANARY
+        for name, schema in given.items()
+        if schema.get("type") == "string" and "enum" not in schema and name != "teleportTo"
+    }
+    return texts | {name: value for name, value in known.items() if name in given}
+
+
+@pytest.mark.parametrize("tool", WORLD.tools, ids=lambda tool: tool.name)
+async def test_a_text_stays_between_caller_and_world(tool: Tool) -> None:
+    isle = await a_world()
+    lines: list[bytes] = []
+    isle.gateway.audit.write_to(lines.append)
+    role = "WorldBuilder" if "WorldBuilder" in tool.roles else min(tool.roles)
+    told = fitting(tool, isle)
+    calls: list[dict[str, Any]] = [told, {**told, "remark": CANARY}]
+    calls += [
+        {**told, name: spoilt} for name in tool.input_schema["properties"] for spoilt in SPOILT
+    ]
+
+    assert (await isle.outcome(tool.name, told, role)).error is None
+    for arguments in calls:
+        outcome = await isle.outcome(tool.name, arguments, role)
+        if outcome.error is not None:
+            assert CANARY not in json.dumps(outcome.body), outcome.text
+    refused = await isle.outcome(tool.name, told, CANARY)
+
+    assert refused.error is not None
+    lines.append(isle.gateway.audit.metrics.exposition().encode())
+    assert len(lines) > len(calls)
+    assert CANARY.encode() not in b"".join(lines)
