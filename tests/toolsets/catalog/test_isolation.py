@@ -151,6 +151,7 @@ async def test_one_call_sees_one_state_while_others_write(tmp_path: Path) -> Non
                 found: Any = await shelf.call("search_entities", projectId=LAB, query="toggled")
                 assert found["totalCount"] == len(found["entities"])
                 seen.add(found["totalCount"])
+                await asyncio.sleep(0)  # a quick read never waits, and would keep the writer out
             return seen
 
         _, seen = await asyncio.gather(write(), ask())
