@@ -14,6 +14,16 @@ class _Lone:
     only: int
 
 
+@dataclass(frozen=True, slots=True)
+class _Careful:
+    low: int
+    high: int
+
+    def __post_init__(self) -> None:
+        if self.low > self.high:
+            raise ValueError
+
+
 def test_what_is_named_changes_and_nothing_else() -> None:
     fact = a_fact("fact", "ann")
 
@@ -26,6 +36,11 @@ def test_what_is_named_changes_and_nothing_else() -> None:
 def test_a_name_that_is_no_field_is_refused() -> None:
     with pytest.raises(TypeError):
         revised(a_fact(), colour="red")
+
+
+def test_a_value_that_looks_at_its_fields_is_not_for_revising() -> None:
+    with pytest.raises(TypeError, match="when it is made"):
+        revised(_Careful(low=1, high=2), low=3)
 
 
 def test_a_value_of_one_field_is_not_for_revising() -> None:

@@ -20,6 +20,7 @@ DEFAULT_USER: Final = "00000000-0000-0000-0000-000000000000"
 ALIAS_PREFIX: Final = "ent_"
 _ALIAS_DIGITS: Final = 24
 _APART: Final = "\x1f"
+_NAMESPACE: Final = bytes.fromhex(NAMESPACE.replace("-", ""))
 
 
 def user_id_of(user: str | None) -> str:
@@ -91,7 +92,8 @@ def _derived(*parts: str) -> str:
 
 
 def _name_based(name: str) -> str:
-    said = bytes.fromhex(NAMESPACE.replace("-", "")) + name.encode()
-    digits = sha1(said, usedforsecurity=False).hexdigest()  # as the RFC has it
+    digits = sha1(
+        _NAMESPACE + name.encode(), usedforsecurity=False
+    ).hexdigest()  # as the RFC has it
     variant = "89ab"[int(digits[16], 16) % 4]
     return f"{digits[:8]}-{digits[8:12]}-5{digits[13:16]}-{variant}{digits[17:20]}-{digits[20:32]}"

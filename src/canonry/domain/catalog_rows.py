@@ -73,16 +73,19 @@ def read_row(table: Table, number: int, raw: object) -> tuple[CatalogRow | None,
 
     if not isinstance(raw, Mapping):
         return None, [problem("", "row.malformed", "a row is an object")]
-    known = {column.name for column in table.columns}
     problems = [
         problem(str(name)[:_NAMED], "field.unknown", "there is no such field")
         for name in raw
-        if name not in known
+        if name not in table.names
     ]
     values: dict[str, Any] = {}
     for column in table.columns:
+        value = raw.get(column.name)
+        if value is None and not column.required:
+            values[column.name] = column.default
+            continue
         try:
-            values[column.name] = _read(column, raw.get(column.name))
+            values[column.name] = _read(column, value)
         except InvalidInput as error:
             problems.append(problem(column.name, error.code, error.message))
     if not problems and (joint := RELATIONS.get(values.get("relationType", ""))) is not None:
@@ -98,9 +101,7 @@ def read_row(table: Table, number: int, raw: object) -> tuple[CatalogRow | None,
 
 def _read(column: Column, value: Any) -> Any:
     if value is None:
-        if column.required:
-            raise InvalidInput("field.missing", "this field is required")
-        return column.default
+        raise InvalidInput("field.missing", "this field is required")
     return _READERS[column.form](column, value)
 
 

@@ -77,9 +77,10 @@ _STOPPED_IN: Final = {
 
 def languages_of(terms: Iterable[str]) -> tuple[str, ...]:
     """The languages with the most stop words among `terms`: several where they draw."""
-    evidence = Counter(language for term in terms for language in _STOPPED_IN.get(term, ()))
-    if not evidence:
+    stops = [term for term in terms if term in _STOPPED_IN]
+    if not stops:
         return (DEFAULT,)
+    evidence = Counter([language for term in stops for language in _STOPPED_IN[term]])
     most = max(evidence.values())
     return tuple(language for language in STOP_WORDS if evidence[language] == most)
 

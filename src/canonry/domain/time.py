@@ -13,11 +13,12 @@ SECOND: Final = 1_000_000
 DAY: Final = 86_400 * SECOND
 
 _RFC3339 = re.compile(
-    r"(\d{4})-(\d\d)-(\d\d)[Tt](\d\d):(\d\d):(\d\d)(?:\.(\d+))?([Zz]|[+-]\d\d:\d\d)", re.ASCII
+    r"\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d(?:\.(\d+))?([Zz]|[+-]\d\d:\d\d)", re.ASCII
 )
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
 _DIGITS = 6
+_SECONDS = len("2025-01-15T12:00:00")
 
 
 def parse_instant(text: str, *, path: str = "") -> Instant:
@@ -29,15 +30,13 @@ def parse_instant(text: str, *, path: str = "") -> Instant:
     match = _RFC3339.fullmatch(text)
     if match is None:
         raise _malformed(path, "write it as RFC 3339 with an offset, like 2025-01-15T12:00:00Z")
-    *date, fraction, offset = match.groups()
-    micro = int((fraction or "0").ljust(_DIGITS, "0")[:_DIGITS])
+    fraction, offset = match.groups()
+    micro = int(fraction.ljust(_DIGITS, "0")[:_DIGITS]) if fraction else 0
     try:
-        year, month, day, hour, minute, second = (int(part) for part in date)
-        local = datetime(year, month, day, hour, minute, second, micro, tzinfo=UTC)
-        instant = local - _offset(offset)
+        instant = datetime.fromisoformat(text[:_SECONDS]).replace(tzinfo=UTC) - _offset(offset)
     except (ValueError, OverflowError):
         raise _malformed(path, "no such instant exists in the years 0001 to 9999") from None
-    return Instant((instant - _EPOCH) // _MICROSECOND)
+    return Instant((instant - _EPOCH) // _MICROSECOND + micro)
 
 
 def render_instant(instant: Instant) -> str:

@@ -9,11 +9,11 @@ from typing import Final
 
 from canonry.domain.catalog import relation_id
 from canonry.domain.catalog_rows import CatalogRow
-from canonry.domain.ids import SpaceId
 from canonry.domain.relations import Relation
 from canonry.domain.vocabularies.catalog_tables import RELATION_ROWS
 from canonry.usecases.canon import Canon
 from canonry.usecases.judge_catalog_relations import triple_of
+from canonry.usecases.judge_catalog_rows import Place, bearers_of
 
 CHUNK: Final = 500
 """So many rows are judged and committed together, and a few more where they belong together."""
@@ -21,39 +21,48 @@ CHUNK: Final = 500
 
 async def arrange_catalog_rows(
     canon: Canon, rows: Sequence[CatalogRow]
-) -> Sequence[Sequence[CatalogRow]]:
-    """Rows of one table and project in chunks, in their order but for those that swap places."""
+) -> tuple[Sequence[Sequence[CatalogRow]], Mapping[Place, str]]:
+    """Rows of one table and project in chunks, in their order but for those that swap places.
+
+    With them comes who has a place that any of them wants.
+    """
     bearers: dict[str, str] = {}
+    borne: dict[Place, str] = {}
     for start in range(0, len(rows), CHUNK):
         some = rows[start : start + CHUNK]
         if rows[0].table is RELATION_ROWS:
-            bearers |= await _joining(canon, some)
+            bearers |= await _joining(canon, some, borne)
         elif rows[0].table.unique:
-            bearers |= await _bearing(canon, some)
+            bearers |= await _bearing(canon, some, borne)
     found: list[list[CatalogRow]] = [[]]
-    for together in _together(rows, bearers):
+    for together in _together(rows, bearers) if bearers else ([row] for row in rows):
         if len(found[-1]) >= CHUNK:
             found.append([])
         found[-1] += together
-    return found
+    return found, borne
 
 
-async def _bearing(canon: Canon, rows: Sequence[CatalogRow]) -> Mapping[str, str]:
+async def _bearing(
+    canon: Canon, rows: Sequence[CatalogRow], borne: dict[Place, str]
+) -> Mapping[str, str]:
     """Row -> the other row that bears its slug or address so far."""
-    words = ((row.kind, row.word) for row in rows)
-    borne = await canon.catalog.bearers(SpaceId(rows[0].project), words)
-    found = ((row.id, borne.get((row.kind, row.word), row.id)) for row in rows)
+    held = await bearers_of(canon, rows)
+    borne |= held
+    found = ((row.id, held.get((row.project, row.kind, row.word), row.id)) for row in rows)
     return {mine: other for mine, other in found if mine != other}
 
 
-async def _joining(canon: Canon, rows: Sequence[CatalogRow]) -> Mapping[str, str]:
+async def _joining(
+    canon: Canon, rows: Sequence[CatalogRow], borne: dict[Place, str]
+) -> Mapping[str, str]:
     """Row -> the other row whose relation joins the same two by the same type so far."""
     triples = {row.id: triple_of(row.values) for row in rows}
     joined = await canon.catalog.joined(triples.values())
+    borne |= joined
     held = {mine: joined[triple] for mine, triple in triples.items() if triple in joined}
     project = rows[0].project
     others = {m: thing for m, thing in held.items() if thing != relation_id(project, m, 0)}
-    things = await canon.state.things(others.values())
+    things = await canon.state.things(others.values()) if others else {}
     found: dict[str, str] = {}
     for mine, thing_id in others.items():
         thing = things.get(thing_id)

@@ -1,16 +1,18 @@
 """Import a catalog: all is checked before anything is written, and a second run adds nothing.
 
-Rows are judged twice: once as a whole, counting what earlier rows will have stored, and again when
-they are written, because others may have written meanwhile.
+Rows are judged as a whole, counting what earlier rows will have stored. That verdict is what is
+written as long as the log of the project stands where our own commits left it; once somebody else
+has written there, rows are judged again.
 """
 
 from collections import Counter
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
 from canonry.domain.catalog import stamp
 from canonry.domain.catalog_rows import CatalogRow, RowProblem
+from canonry.domain.commits import Position
 from canonry.domain.errors import InvalidInput
 from canonry.domain.ids import SpaceId
 from canonry.domain.vocabularies.catalog_tables import PROJECTS, RELATION_ROWS, TABLES
@@ -18,10 +20,11 @@ from canonry.ports.views.upkeep import Told
 from canonry.usecases.arrange_catalog_rows import CHUNK, arrange_catalog_rows
 from canonry.usecases.caller import Caller
 from canonry.usecases.canon import Canon
-from canonry.usecases.commit_change import Change, NewId, commit_change
+from canonry.usecases.commit_change import Change, NewId, Receipt, commit_change
 from canonry.usecases.judge_catalog_relations import judge_relations
 from canonry.usecases.judge_catalog_rows import (
     Ahead,
+    Place,
     Verdict,
     judge_items,
     judge_projects,
@@ -31,6 +34,9 @@ from canonry.usecases.read_catalog_arrays import read_catalog_arrays
 
 NAMED_MAX: Final = 50
 """So many problems are named in an error."""
+
+KEPT_MAX: Final = 200_000
+"""Of so many rows the verdict is kept until they are written; it takes as much room as the rows."""
 
 Judge = Callable[[Ahead], Awaitable[Verdict]]
 
@@ -62,17 +68,66 @@ class CatalogImported:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Chunk:
-    """Rows of one table and, unless they are projects, of one project."""
+    """Rows of one table and, unless they are projects, of one project.
+
+    `verdict` is how they were judged, and `borne` who has their places, where that is known.
+    """
 
     rows: Sequence[CatalogRow]
+    borne: Mapping[Place, str] | None = None
+    verdict: Verdict | None = None
+
+    @property
+    def space(self) -> SpaceId:
+        return SpaceId(self.rows[0].project)
 
     def judge(self, canon: Canon, now: str) -> Judge:
-        table, project = self.rows[0].table, self.rows[0].project
+        table = self.rows[0].table
         if table is PROJECTS:
             return lambda ahead: judge_projects(canon, self.rows, ahead, now)
         if table is RELATION_ROWS:
-            return lambda ahead: judge_relations(canon, project, self.rows, ahead, now)
-        return lambda ahead: judge_items(canon, project, self.rows, ahead, now)
+            return lambda ahead: judge_relations(canon, self.rows, ahead, now, self.borne)
+        return lambda ahead: judge_items(canon, self.rows, ahead, now, self.borne)
+
+
+@dataclass(frozen=True, slots=True)
+class _Heads:
+    """Where the logs of projects stand as far as we know: nobody but us has written since."""
+
+    canon: Canon
+    known: dict[SpaceId, Position] = field(default_factory=dict)
+
+    async def learn(self, space: SpaceId) -> None:
+        """Before the first look at anything of the project."""
+        if space not in self.known:
+            self.known[space] = await self.canon.ledger.head(space)
+
+    async def still(self, space: SpaceId) -> bool:
+        """Whether nobody else has written."""
+        return self.known.get(space) == await self.canon.ledger.head(space)
+
+    def moved(self, space: SpaceId, receipt: Receipt, *, as_judged: bool) -> None:
+        """Our own commit moved the head, unless others moved it too or it says something else."""
+        expected = self.known.get(space)
+        if (
+            expected is None
+            or not as_judged
+            or receipt.position != expected + bool(receipt.entries)
+        ):
+            self.known.pop(space, None)
+        else:
+            self.known[space] = receipt.position
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Work:
+    """An import under way; a `report` takes what is wrong with rows when they are stored."""
+
+    canon: Canon
+    caller: Caller
+    now: str
+    heads: _Heads
+    report: CatalogImported | None = None
 
 
 async def import_catalog(
@@ -89,93 +144,93 @@ async def import_catalog(
     now = stamp(canon.clock.now())
     report = CatalogImported(dry_run=request.dry_run, problems=list(read.problems))
     steps = read.total if request.dry_run else 2 * read.total
-    ahead, done, chunks = Ahead(), 0, list[_Chunk]()
+    ahead, heads, done, chunks = Ahead(), _Heads(canon), 0, list[_Chunk]()
     for table in TABLES:
-        for chunk in await _chunks(canon, read.rows[table]):
+        async for chunk in _chunks(canon, read.rows[table], heads):
             verdict = await chunk.judge(canon, now)(ahead)
             report.problems += verdict.problems
-            right = [judged.row for judged in verdict.rows]
             if request.dry_run:
                 _count(report, verdict)
-            elif right:
-                chunks.append(_Chunk(rows=right))
+            elif verdict.rows:
+                chunks.append(_judged(verdict, keep=done < KEPT_MAX))
             done += len(chunk.rows)
             told(done, steps)
     if report.problems and not request.lenient:
         raise _invalid(report.problems)
-    if request.dry_run:
-        return report
+    work = _Work(canon=canon, caller=caller, now=now, heads=heads, report=report)
     for chunk in chunks:
-        _count(report, await store_rows(canon, caller, chunk.rows, now, report))
+        _count(report, await _store(work, chunk))
         done += len(chunk.rows)
         told(done, steps)
-    told(steps, steps)
+    if not request.dry_run:
+        told(steps, steps)
     return report
 
 
-async def store_rows(
-    canon: Canon,
-    caller: Caller,
-    rows: Sequence[CatalogRow],
-    now: str,
-    report: CatalogImported | None = None,
-) -> Verdict:
-    """Judge rows of one table and project once more and commit what they change.
+async def store_rows(canon: Canon, caller: Caller, rows: Sequence[CatalogRow], now: str) -> Verdict:
+    """Judge rows of one table and project and commit what they change.
 
     Raises:
-        InvalidInput: `catalog.invalid`, unless a `report` takes the problems.
+        InvalidInput: `catalog.invalid`.
     """
-    if rows[0].table is PROJECTS:
-        return await _store_projects(canon, caller, rows, now, report)
-    judge = _Chunk(rows=rows).judge(canon, now)
-    return await _commit(canon, caller, SpaceId(rows[0].project), judge, report)
+    work = _Work(canon=canon, caller=caller, now=now, heads=_Heads(canon))
+    return await _store(work, _Chunk(rows=rows))
 
 
-async def _store_projects(
-    canon: Canon,
-    caller: Caller,
-    rows: Sequence[CatalogRow],
-    now: str,
-    report: CatalogImported | None,
-) -> Verdict:
-    """One commit a project; nobody else writes meanwhile, since no space guards another's slug."""
+async def _store(work: _Work, chunk: _Chunk) -> Verdict:
+    """One commit, or one a project.
+
+    While a project is stored nobody else writes, since no space guards another's slug.
+    """
+    if chunk.rows[0].table is not PROJECTS:
+        return await _commit(work, chunk)
     stored = Verdict()
-    for row in rows:
-        judge = _Chunk(rows=(row,)).judge(canon, now)
-        async with canon.ledger.exclusive():
-            verdict = await _commit(canon, caller, SpaceId(row.id), judge, report)
+    for row in chunk.rows:
+        async with work.canon.ledger.exclusive():
+            verdict = await _commit(work, _Chunk(rows=(row,)))
         stored.rows += verdict.rows
     return stored
 
 
-async def _commit(
-    canon: Canon, caller: Caller, space: SpaceId, judge: Judge, report: CatalogImported | None
-) -> Verdict:
+async def _commit(work: _Work, chunk: _Chunk) -> Verdict:
+    space, judge = chunk.space, chunk.judge(work.canon, work.now)
     verdict = Verdict()
 
     async def prepare(new_id: NewId) -> Change:
         nonlocal verdict
-        verdict = await judge(Ahead())
-        if verdict.problems and report is None:
+        if chunk.verdict is not None and await work.heads.still(space):
+            verdict = chunk.verdict
+        else:
+            verdict = await judge(Ahead())
+        if verdict.problems and work.report is None:
             raise _invalid(verdict.problems)
         return Change(entries=verdict.entries(new_id), reads=frozenset(verdict.reads))
 
-    await commit_change(canon, caller, space, prepare)
-    if report is not None:
-        report.problems += verdict.problems
+    receipt = await commit_change(work.canon, work.caller, space, prepare)
+    work.heads.moved(space, receipt, as_judged=not verdict.problems)
+    if work.report is not None:
+        work.report.problems += verdict.problems
     return verdict
 
 
-async def _chunks(canon: Canon, rows: Sequence[CatalogRow]) -> Sequence[_Chunk]:
-    if not rows:
-        return ()
-    if rows[0].table is PROJECTS:
-        return [_Chunk(rows=rows[n : n + CHUNK]) for n in range(0, len(rows), CHUNK)]
-    return [
-        _Chunk(rows=chunk)
-        for group in of_one_project(rows).values()
-        for chunk in await arrange_catalog_rows(canon, group)
-    ]
+async def _chunks(canon: Canon, rows: Sequence[CatalogRow], heads: _Heads) -> AsyncIterator[_Chunk]:
+    if rows and rows[0].table is PROJECTS:
+        for row in rows:
+            await heads.learn(SpaceId(row.project))
+        for start in range(0, len(rows), CHUNK):
+            yield _Chunk(rows=rows[start : start + CHUNK])
+        return
+    for project, group in of_one_project(rows).items():
+        await heads.learn(SpaceId(project))
+        arranged, borne = await arrange_catalog_rows(canon, group)
+        for some in arranged:
+            yield _Chunk(rows=some, borne=borne)
+
+
+def _judged(verdict: Verdict, *, keep: bool) -> _Chunk:
+    """The right rows of a chunk as they are to be stored."""
+    right = Verdict(rows=verdict.rows, reads=verdict.reads)
+    return _Chunk(rows=[each.row for each in verdict.rows], verdict=right if keep else None)
 
 
 def _count(report: CatalogImported, verdict: Verdict) -> None:

@@ -5,15 +5,16 @@ A relation never changes what it says: one that is told otherwise ends, and the 
 
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from typing import Any, Final
+from functools import partial
+from typing import Any, Final, TypeAlias
 
 from canonry.domain.catalog import ID, is_project, item_id, relation_id
 from canonry.domain.catalog_rows import CatalogRow, RowProblem
-from canonry.domain.entries import Entry, Made, RelationEnded, Thing
-from canonry.domain.ids import EntityId, RelationId, SpaceId
+from canonry.domain.entities import Entity
+from canonry.domain.entries import Entry, RelationEnded
+from canonry.domain.ids import EntityId, RelationId
 from canonry.domain.keys import relations_key, thing_key
-from canonry.domain.making import Backing, make_relation
-from canonry.domain.provenance import Authority
+from canonry.domain.making import make_relation
 from canonry.domain.relations import Relation
 from canonry.domain.vocabularies.catalog_tables import CREATED_AT
 from canonry.ports.views.catalog import Triple
@@ -25,6 +26,7 @@ from canonry.usecases.judge_catalog_rows import (
     Make,
     Taken,
     Verdict,
+    backing_of,
     settle,
     stamped,
     stands,
@@ -35,58 +37,80 @@ NOTES: Final = "notes"
 KEPT: Final = (ID, NOTES, CREATED_AT)
 """What a relation keeps of its row, beside its ends."""
 
+Held: TypeAlias = tuple[Relation | None, RelationId]
+"""The relation that holds under an id, and the thing that the next one will be."""
+
 
 async def judge_relations(
-    canon: Canon, project: str, rows: Sequence[CatalogRow], ahead: Ahead, now: str
+    canon: Canon,
+    rows: Sequence[CatalogRow],
+    ahead: Ahead,
+    now: str,
+    joined: Mapping[Triple, str] | None = None,
 ) -> Verdict:
-    """Judge rows of one project that are relations."""
-    verdict = Verdict()
-    triples = [triple_of(row.values) for row in rows]
-    ends = {end for source, _, target in triples for end in (source, target)}
-    things = await canon.state.things((project, *ends))
-    held = await standing_relations(canon, project, [row.id for row in rows])
-    joined = await canon.catalog.joined(triples)
-    there = project in ahead.projects or is_project(things.get(project))
+    """Judge rows of one project that are relations; `joined` says which of them are there."""
+    verdict, project = Verdict(), rows[0].project
+    triples = {row.id: triple_of(row.values) for row in rows}
+    ends = {end for source, _, target in triples.values() for end in (source, target)}
+    there = await _look_at(canon, project, ends, ahead)
+    held = await standing_relations(canon, project, list(triples))
+    if joined is None:
+        joined = await canon.catalog.joined(triples.values())
     verdict.reads |= {thing_key(project), *map(thing_key, ends)}
-    verdict.reads |= {relations_key(source) for source, _, _ in triples}
+    verdict.reads |= {relations_key(source) for source, _, _ in triples.values()}
+    bearers = {str(current.id): each for each, (current, _) in held.items() if current is not None}
+    leaving = {
+        each
+        for each, (current, _) in held.items()
+        if current is not None and current_triple(current) != triples[each]
+    }
 
     def problem_of(row: CatalogRow, taken: Taken, leaving: AbstractSet[str]) -> RowProblem | None:
         if not there:
             return _no_project(row)
-        triple = triple_of(row.values)
-        problem = _dangling(row, triple, things, ahead)
-        coming = taken.get(triple) or ahead.joined.get(triple, row.id)
+        mine = row.id
+        triple = triples[mine]
+        if (problem := _dangling(row, triple, ahead)) is not None:
+            return problem
+        coming = taken.get(triple) or ahead.joined.get(triple, mine)
         bearer = joined.get(triple)
         bearer = bearers.get(bearer, bearer) if bearer else None
-        free = bearer in {None, row.id} or bearer in leaving
-        return problem or (None if free and coming == row.id else _twice(row))
+        free = bearer is None or bearer == mine or bearer in leaving
+        return None if free and coming == mine else _twice(row)
 
-    bearers = {str(current.id): each for each, (current, _) in held.items() if current is not None}
-    leaving = {row.id for row in rows if _leaves(row, held[row.id][0])}
-    right, verdict.problems, taken = settle(rows, leaving, _place_of, problem_of)
+    right, verdict.problems, taken = settle(rows, leaving, lambda row: triples[row.id], problem_of)
     ahead.joined |= taken
     for row in right:
         current, next_id = held[row.id]
         verdict.reads.add(thing_key(next_id if current is None else current.id))
-        verdict.rows.append(_judged(row, current, next_id, now))
+        verdict.rows.append(_judged(row, triples[row.id], held[row.id], now))
     return verdict
 
 
-def _judged(row: CatalogRow, current: Relation | None, next_id: RelationId, now: str) -> JudgedRow:
-    triple = triple_of(row.values)
+async def _look_at(canon: Canon, project: str, ends: AbstractSet[str], ahead: Ahead) -> bool:
+    """Note the kinds of those ends that nobody looked at so far; whether the project is there."""
+    unknown = [end for end in ends if end not in ahead.there]
+    things = await canon.state.things((project, *unknown))
+    for end in unknown:
+        thing = things.get(end)
+        if isinstance(thing, Entity):
+            ahead.there[end] = thing.entity_type
+    return project in ahead.projects or is_project(things.get(project))
+
+
+def _judged(row: CatalogRow, triple: Triple, held: Held, now: str) -> JudgedRow:
+    current, _ = held
     before = None if current is None else relation_row(current)
     values = stamped(row, before, now)
-    kept = {name: values[name] for name in KEPT}
-    same = before == kept and current is not None and current_triple(current) == triple
-    make = None if same else _relation(row, triple, current, next_id, values)
+    make: Make | None = partial(_entries, row, triple, held, values)
+    if current is not None and current_triple(current) == triple:
+        make = None if before == {name: values[name] for name in KEPT} else make
     return JudgedRow(row=row, make=make, fresh=before is None)
 
 
-async def standing_relations(
-    canon: Canon, project: str, ids: Sequence[str]
-) -> Mapping[str, tuple[Relation | None, RelationId]]:
+async def standing_relations(canon: Canon, project: str, ids: Sequence[str]) -> Mapping[str, Held]:
     """For each id: the relation that holds under it, and the thing that the next one will be."""
-    found: dict[str, tuple[Relation | None, RelationId]] = {}
+    found: dict[str, Held] = {}
     generation, waiting = 0, list(dict.fromkeys(ids))
     while waiting:
         things = {each: relation_id(project, each, generation) for each in waiting}
@@ -129,23 +153,13 @@ def _no_project(row: CatalogRow) -> RowProblem:
     return row.problem("projectId", "project.unknown", "there is no project with this id")
 
 
-def _dangling(
-    row: CatalogRow, triple: Triple, things: Mapping[str, Thing], ahead: Ahead
-) -> RowProblem | None:
+def _dangling(row: CatalogRow, triple: Triple, ahead: Ahead) -> RowProblem | None:
     for end, thing_id in (("from", triple[0]), ("to", triple[2])):
         kind = row.values[f"{end}EntityType"]
-        if not stands(thing_id, kind, things, ahead):
+        if not stands(thing_id, kind, None, ahead):
             reason = f"the project has no {kind} with this id"
             return row.problem(f"{end}EntityId", "entity.unknown", reason)
     return None
-
-
-def _place_of(row: CatalogRow) -> Triple:
-    return triple_of(row.values)
-
-
-def _leaves(row: CatalogRow, current: Relation | None) -> bool:
-    return current is not None and current_triple(current) != triple_of(row.values)
 
 
 def _twice(row: CatalogRow) -> RowProblem:
@@ -153,33 +167,23 @@ def _twice(row: CatalogRow) -> RowProblem:
     return row.problem("relationType", "relation.exists", reason)
 
 
-def _relation(
-    row: CatalogRow,
-    triple: Triple,
-    current: Relation | None,
-    next_id: RelationId,
-    values: Mapping[str, Any],
-) -> Make:
-    backing = Backing(
-        space=SpaceId(row.project), authority=Authority.SOURCE, confidence=1.0, evidence=()
-    )
+def _entries(
+    row: CatalogRow, triple: Triple, held: Held, values: Mapping[str, Any], _: NewId
+) -> tuple[Entry, ...]:
+    """What stores a relation."""
+    current, next_id = held
     source, rel_type, target = triple
-    properties = {name: values[name] for name in KEPT if values[name] is not None}
-
-    def make(_: NewId) -> tuple[Entry, ...]:
-        made: Made = make_relation(
-            lambda _: next_id,
-            backing,
-            rel_type=rel_type,
-            from_id=EntityId(source),
-            to_id=EntityId(target),
-            properties=properties,
-        )
-        if current is None:
-            return (made,)
-        return (ended(current, superseded_by=next_id, reason=REVISED), made)
-
-    return make
+    made = make_relation(
+        lambda _: next_id,
+        backing_of(row.project),
+        rel_type=rel_type,
+        from_id=EntityId(source),
+        to_id=EntityId(target),
+        properties={name: values[name] for name in KEPT if values[name] is not None},
+    )
+    if current is None:
+        return (made,)
+    return (ended(current, superseded_by=next_id, reason=REVISED), made)
 
 
 def ended(

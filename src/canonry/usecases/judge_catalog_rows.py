@@ -7,6 +7,7 @@ another's slug: whoever commits what is judged here does so under the keys that 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
+from functools import lru_cache, partial
 from typing import Any, Final, TypeAlias
 
 from canonry.domain.catalog import (
@@ -32,6 +33,8 @@ from canonry.usecases.commit_change import NewId
 
 STAMPS: Final = (CREATED_AT, UPDATED_AT)
 CAPTURED_AT: Final = "capturedAt"
+INSTANTS: Final = (CREATED_AT, CAPTURED_AT, UPDATED_AT)
+"""What a row may leave out, the one that depends on all others last."""
 
 Place: TypeAlias = tuple[str, str, str]
 """What no two rows of a catalog may have: a slug or address in a kind and project, or a triple."""
@@ -51,6 +54,9 @@ class Ahead:
     projects: dict[str, str] = field(default_factory=dict)
     items: dict[str, str] = field(default_factory=dict)
     """The thing behind an item -> its kind."""
+
+    there: dict[str, str] = field(default_factory=dict)
+    """The same of items that were found where others refer to them."""
 
     words: dict[tuple[str, str, str], str] = field(default_factory=dict)
     joined: dict[tuple[str, str, str], str] = field(default_factory=dict)
@@ -105,18 +111,30 @@ async def judge_projects(
     return verdict
 
 
+async def bearers_of(canon: Canon, rows: Sequence[CatalogRow]) -> Mapping[Place, str]:
+    """The places of these rows of one project -> the items that have them."""
+    project = rows[0].project
+    words = ((row.kind, row.word) for row in rows)
+    borne = await canon.catalog.bearers(SpaceId(project), words)
+    return {(project, kind, word): bearer for (kind, word), bearer in borne.items()}
+
+
 async def judge_items(
-    canon: Canon, project: str, rows: Sequence[CatalogRow], ahead: Ahead, now: str
+    canon: Canon,
+    rows: Sequence[CatalogRow],
+    ahead: Ahead,
+    now: str,
+    borne: Mapping[Place, str] | None = None,
 ) -> Verdict:
-    """Judge rows of one project and one table that are items."""
-    verdict = Verdict()
+    """Judge rows of one project and one table that are items; `borne` as `bearers_of` them."""
+    verdict, project = Verdict(), rows[0].project
     thing_of = {row.id: item_id(project, row.kind, row.id) for row in rows}
     about_of = {row.id: _primary(row) for row in rows}
     ids, primary = thing_of.values(), [each for each in about_of.values() if each]
     things = await canon.state.things((project, *ids, *primary))
-    unique = bool(rows) and bool(rows[0].table.unique)
-    words = ((row.kind, row.word) for row in rows) if unique else ()
-    borne = await canon.catalog.bearers(SpaceId(project), words)
+    unique = bool(rows[0].table.unique)
+    if borne is None:
+        borne = await bearers_of(canon, rows) if unique else {}
     there = project in ahead.projects or is_project(things.get(project))
     verdict.reads |= {thing_key(project), *map(thing_key, ids)}
     verdict.reads |= set(map(thing_key, primary))
@@ -126,7 +144,7 @@ async def judge_items(
     def problem_of(row: CatalogRow, taken: Taken, leaving: AbstractSet[str]) -> RowProblem | None:
         if not there:
             return _no_project(row)
-        bearer = borne.get((row.kind, row.word)) if unique else None
+        bearer = borne.get(_place_of(row)) if unique else None
         return (
             _misfit(row, things.get(thing_of[row.id]))
             or (
@@ -143,7 +161,8 @@ async def judge_items(
         thing_id, was = thing_of[row.id], before[row.id]
         ahead.items[thing_id] = row.kind
         values = stamped(row, was, now)
-        make = None if was == values else _item(row, thing_id, was, values)
+        same = was is not None and was == values
+        make = None if same else partial(_item_entries, row, thing_id, was, values)
         verdict.rows.append(JudgedRow(row=row, make=make, fresh=was is None))
     return verdict
 
@@ -176,14 +195,16 @@ def settle(
         leaving -= stuck
 
 
-def stamped(row: CatalogRow, before: Mapping[str, Any] | None, now: str) -> dict[str, Any]:
+def stamped(row: CatalogRow, before: Mapping[str, Any] | None, now: str) -> Mapping[str, Any]:
     """The row's fields with the instants that it leaves out: as they are, else now."""
-    values = dict(row.values)
-    held = before or {}
-    for name in (CREATED_AT, CAPTURED_AT):
-        if name in values and values[name] is None:
-            values[name] = held.get(name) or now
-    if UPDATED_AT in values and values[UPDATED_AT] is None:
+    given = row.values
+    missing = [name for name in INSTANTS if name in given and given[name] is None]
+    if not missing:
+        return given
+    values, held = dict(given), before or {}
+    for name in missing:
+        values[name] = held.get(name) or now
+    if UPDATED_AT in missing:
         values[UPDATED_AT] = held.get(UPDATED_AT)
         if values != dict(held):
             values[UPDATED_AT] = now
@@ -240,19 +261,17 @@ def _taken(row: CatalogRow, bearer: str | None, taken: Taken, ahead: Ahead) -> R
 def _baseless(
     row: CatalogRow, about: str | None, things: Mapping[str, Thing], ahead: Ahead
 ) -> RowProblem | None:
-    if about is None or stands(about, row.values["primaryEntityType"], things, ahead):
+    if about is None or stands(about, row.values["primaryEntityType"], things.get(about), ahead):
         return None
     kind = row.values["primaryEntityType"]
     reason = f"the project has no {kind} with this id"
     return row.problem("primaryEntityId", "entity.unknown", reason)
 
 
-def stands(thing_id: str, kind: str, things: Mapping[str, Thing], ahead: Ahead) -> bool:
-    """Whether an item of this kind is there, or will be."""
-    held = things.get(thing_id)
-    if isinstance(held, Entity):
-        return held.entity_type == kind
-    return ahead.items.get(thing_id) == kind
+def stands(thing_id: str, kind: str, held: Thing | None, ahead: Ahead) -> bool:
+    """Whether an item of this kind is there, as `held` or as was found before, or will be."""
+    found = held.entity_type if isinstance(held, Entity) else ahead.there.get(thing_id)
+    return (found or ahead.items.get(thing_id)) == kind
 
 
 def _project(values: Mapping[str, Any], *, fresh: bool) -> Make:
@@ -283,34 +302,39 @@ def _project(values: Mapping[str, Any], *, fresh: bool) -> Make:
     return make
 
 
-def _item(
-    row: CatalogRow, thing_id: Any, before: Mapping[str, Any] | None, values: Mapping[str, Any]
-) -> Make:
-    table = TABLE_OF[row.kind]
-    backing = Backing(
-        space=SpaceId(row.project), authority=Authority.SOURCE, confidence=1.0, evidence=()
-    )
+def _item_entries(
+    row: CatalogRow,
+    thing_id: Any,
+    before: Mapping[str, Any] | None,
+    values: Mapping[str, Any],
+    new_id: NewId,
+) -> tuple[Entry, ...]:
+    """What stores an item."""
+    table, backing = TABLE_OF[row.kind], backing_of(row.project)
     name, description, properties = item_fields(table, values)
 
-    def make(new_id: NewId) -> tuple[Entry, ...]:
-        def named(label: str) -> str:
-            return str(thing_id) if label == "entity" else new_id(f"{label}:{thing_id}")
+    def named(label: str) -> str:
+        return str(thing_id) if label == "entity" else new_id(f"{label}:{thing_id}")
 
-        if before is None:
-            _, entries = make_entity(
-                named,
-                backing,
-                entity_class=EntityClass.INSTANCE,
-                entity_type=row.kind,
-                name=name,
-                description=description,
-                properties=properties,
-            )
-            return entries
-        fields = _changed(item_fields(table, before), (name, description, properties))
-        return (make_observation(named, backing, thing_id, fields),)
+    if before is None:
+        _, entries = make_entity(
+            named,
+            backing,
+            entity_class=EntityClass.INSTANCE,
+            entity_type=row.kind,
+            name=name,
+            description=description,
+            properties=properties,
+        )
+        return entries
+    fields = _changed(item_fields(table, before), (name, description, properties))
+    return (make_observation(named, backing, thing_id, fields),)
 
-    return make
+
+@lru_cache(maxsize=64)
+def backing_of(project: str) -> Backing:
+    """What stands behind whatever a catalog's rows say."""
+    return Backing(space=SpaceId(project), authority=Authority.SOURCE, confidence=1.0, evidence=())
 
 
 def _changed(

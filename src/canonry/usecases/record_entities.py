@@ -99,6 +99,7 @@ class _Telling:
     """A telling on its way; `targets` are found by every id that leads to them."""
 
     telling: Telling
+    evidence: tuple[Evidence, ...]
     observation_ids: Iterator[str]
     similar: Similar
     recorded: Recorded
@@ -115,7 +116,13 @@ async def record_entities(canon: Canon, telling: Telling, new_id: NewId) -> Reco
     similar = await find_similar(canon, telling.account, everybody)
     recorded = Recorded(reads={thing_key(each) for each in similar.asked})
     ids = _in_order(new_id, len({id(each): None for each in everybody}))
-    work = _Telling(telling=telling, observation_ids=ids, similar=similar, recorded=recorded)
+    work = _Telling(
+        telling=telling,
+        evidence=(Evidence(kind=EvidenceKind.SOURCE, ref=telling.source_id),),
+        observation_ids=ids,
+        similar=similar,
+        recorded=recorded,
+    )
     _know(work)
     if telling.again:
         work.last_said = await said_beside_corrections(canon, similar.by_id.values())
@@ -236,7 +243,7 @@ def _make(work: _Telling, assertion: Assertion, doubts: Mapping[EntityId, str]) 
         level=CanonLevel.CANON,
         authority=Authority.SOURCE,
         confidence=1.0,
-        evidence=(_evidence(telling),),
+        evidence=work.evidence,
         created_at=UNSET,
         updated_at=UNSET,
         position=0,
@@ -278,7 +285,7 @@ def _observe(
             fields=fields,
             authority=Authority.SOURCE,
             confidence=1.0,
-            evidence=(_evidence(telling),),
+            evidence=work.evidence,
             observed_at=telling.observed_at,
             recorded_at=UNSET,
             priority=telling.priority,
@@ -342,7 +349,7 @@ def _relate(work: _Telling, from_: _Target, to: _Target, metadata: Mapping[str, 
         since=None,
         confidence=1.0,
         authority=Authority.SOURCE,
-        evidence=(_evidence(work.telling),),
+        evidence=work.evidence,
         level=CanonLevel.CANON,
         created_at=UNSET,
         position=0,
@@ -356,7 +363,3 @@ async def _add_edges(canon: Canon, work: _Telling) -> None:
     work.recorded.entries += [
         Made(thing=edge) for edge_id, edge in work.edges.items() if edge_id not in known
     ]
-
-
-def _evidence(telling: Telling) -> Evidence:
-    return Evidence(kind=EvidenceKind.SOURCE, ref=telling.source_id)

@@ -6,7 +6,7 @@ from pathlib import Path
 import apsw
 import pytest
 
-from canonry.adapters.sqlite.waiting import BATCH
+from canonry.adapters.sqlite.passages import BATCH
 from canonry.domain.entities import Entity
 from canonry.domain.errors import InvalidInput, Unavailable
 from canonry.domain.passages import Collection
@@ -84,6 +84,19 @@ async def test_passages_are_found_before_and_after_they_are_indexed(tmp_path: Pa
         assert [told for told, _ in found] == [hits for _, hits in found]
     (left,) = rows(tmp_path, "SELECT count(*) FROM unindexed")
     assert 0 < left[0] < BATCH
+
+
+async def test_many_passages_of_one_commit_are_indexed_with_it_and_few_wait(tmp_path: Path) -> None:
+    async with a_store(tmp_path) as store:
+        many = [a_turn(f"many {n}", text=f"fire number{n}") for n in range(BATCH)]
+        few = [a_turn(f"few {n}", text="fire") for n in range(BATCH - 1)]
+        await store.ledger.append([an_append("many", made(a_space(), *many))])
+        await store.ledger.append([an_append("few", made(*few))])
+        query = TextQuery(collection=Collection.SCENES, text="fire", limit=500)
+
+        assert len((await store.text.search(query)).hits) == len(many) + len(few)
+    assert rows(tmp_path, "SELECT count(*) FROM unindexed") == [(len(few),)]
+    assert rows(tmp_path, "SELECT count(*) FROM passage_stems") == [(len(many),)]
 
 
 async def test_a_pattern_has_a_length(tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ the titles of its ends.
 """
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Final, TypeAlias
 
 import apsw
@@ -18,7 +18,7 @@ from canonry.adapters.sqlite.catalog_grams import (
     unindex,
 )
 from canonry.adapters.sqlite.listing import List
-from canonry.adapters.sqlite.packing import pack
+from canonry.adapters.sqlite.packing import Packed, pack
 from canonry.domain.catalog import (
     CatalogEdge,
     CatalogItem,
@@ -56,6 +56,11 @@ _NO_TEXT: Final = "DELETE FROM catalog_texts WHERE space = ? AND updated = ? AND
 _NODE: Final = "INSERT INTO catalog_nodes VALUES (?, ?, ?)"
 _NO_NODE: Final = "DELETE FROM catalog_nodes WHERE thing = ?"
 _FIND_NODE: Final = "SELECT id, place FROM catalog_nodes WHERE thing = ?"
+_TOGETHER: Final = 64
+_FIND_NODES: Final = (
+    "SELECT thing, id, place FROM catalog_nodes"  # noqa: S608 - marks for values
+    f" WHERE thing IN ({', '.join('?' * _TOGETHER)})"
+)
 _BESIDE: Final = "SELECT rel_type, outward, other FROM catalog_neighbours WHERE thing = ?"
 
 _NEIGHBOUR: Final = "INSERT OR REPLACE INTO catalog_neighbours VALUES (?, ?, ?, ?, ?, ?)"
@@ -96,8 +101,7 @@ def show(db: apsw.Connection, changed: Sequence[Changed]) -> None:
             _project(db, was, thing)
     for edge in gone:
         _remove(db, edge)
-    for edge in come:
-        _join(db, edge)
+    _join(db, come)
     count_grams(db, counted)
 
 
@@ -172,14 +176,28 @@ def _remove(db: apsw.Connection, edge: CatalogEdge) -> None:
         db.execute(_NO_NEIGHBOUR, (target, edge.rel_type, source_place, source_id, 0))
 
 
-def _join(db: apsw.Connection, edge: CatalogEdge) -> None:
-    source, target = pack(edge.source), pack(edge.target)
-    db.execute(_EDGE, (source, target, edge.rel_type, pack(edge.relation)))
-    ends = _ends(db, source, target)
-    if ends is not None:
-        (source_id, source_place), (target_id, target_place) = ends
-        db.execute(_NEIGHBOUR, (source, edge.rel_type, target_place, target_id, 1, target))
-        db.execute(_NEIGHBOUR, (target, edge.rel_type, source_place, source_id, 0, source))
+def _join(db: apsw.Connection, come: Sequence[CatalogEdge]) -> None:
+    """Put in edges in the order of the tables, so that those of one item are written together."""
+    if not come:
+        return
+    nodes = _nodes(db, {pack(end) for edge in come for end in (edge.source, edge.target)})
+    edges: list[tuple[Any, ...]] = []
+    neighbours: list[tuple[Any, ...]] = []
+    for edge in come:
+        source, target, kind = pack(edge.source), pack(edge.target), edge.rel_type
+        edges.append((source, target, kind, pack(edge.relation)))
+        one, two = nodes.get(source), nodes.get(target)
+        if one is not None and two is not None:
+            neighbours.append((source, kind, two[1], two[0], 1, target))
+            neighbours.append((target, kind, one[1], one[0], 0, source))
+    edges.sort(key=_by_thing)
+    neighbours.sort(key=_by_thing)
+    db.executemany(_EDGE, edges)
+    db.executemany(_NEIGHBOUR, neighbours)
+
+
+def _by_thing(row: tuple[Any, ...]) -> tuple[bool, Any]:
+    return isinstance(row[0], str), row[0]
 
 
 def _edges_at(db: apsw.Connection, item: CatalogItem) -> list[CatalogEdge]:
@@ -187,6 +205,16 @@ def _edges_at(db: apsw.Connection, item: CatalogItem) -> list[CatalogEdge]:
     rows: list[Any] = db.execute(_RELATIONS, (int(List.RELATIONS_OF), pack(item.thing))).fetchall()
     relations = (decode_thing(*row) for row in rows)
     return [edge for edge in map(edge_of, relations) if edge is not None]
+
+
+def _nodes(db: apsw.Connection, things: Collection[Packed]) -> Mapping[Packed, tuple[Any, Any]]:
+    """(id, place) of those that are entities that are there."""
+    wanted, found = list(things), dict[Packed, tuple[Any, Any]]()
+    for start in range(0, len(wanted), _TOGETHER):
+        some = wanted[start : start + _TOGETHER]
+        rows: Any = db.execute(_FIND_NODES, (*some, *some[-1:] * (_TOGETHER - len(some))))
+        found |= {thing: (contract_id, place) for thing, contract_id, place in rows}
+    return found
 
 
 def _ends(db: apsw.Connection, source: Any, target: Any) -> tuple[Any, Any] | None:

@@ -8,7 +8,7 @@ from typing import Final
 
 import apsw
 
-PAGES_BEFORE: Final = 1000
+PAGES_BEFORE: Final = 4000
 """After so many more pages the write-ahead log is moved again.
 
 Where writing never pauses the log goes on growing, although all of it has been moved; so what

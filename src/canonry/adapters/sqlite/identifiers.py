@@ -47,8 +47,10 @@ def rows_of(thing: Thing) -> Iterator[Row]:
 def reidentify(db: apsw.Connection, gone: Sequence[Thing], come: Sequence[Thing]) -> None:
     """Let things be found under the texts that they bear now."""
     dropped, put = difference(rows_of, gone, come)
-    db.executemany(_DROP, [row[:_KEY] for row in dropped])
-    db.executemany(_PUT, put)
+    if dropped:
+        db.executemany(_DROP, [row[:_KEY] for row in dropped])
+    if put:
+        db.executemany(_PUT, put)
 
 
 def select_identified(db: apsw.Connection, query: IdentifierQuery) -> Mapping[str, Page[Entity]]:

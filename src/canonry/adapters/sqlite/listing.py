@@ -146,9 +146,9 @@ def difference(
 ) -> tuple[Sequence[RowT], Sequence[RowT]]:
     """The rows that `gone` had and `come` have not, and the other way round."""
     before = dict.fromkeys(row for thing in gone for row in rows(thing))
+    if not before:  # a thing never has the same row twice
+        return (), [row for thing in come for row in rows(thing)]
     after = dict.fromkeys(row for thing in come for row in rows(thing))
-    if not before:
-        return (), list(after)
     return (
         [row for row in before if row not in after],
         [row for row in after if row not in before],

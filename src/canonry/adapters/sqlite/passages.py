@@ -21,6 +21,9 @@ from canonry.domain.stems import stems_of
 StemKey: TypeAlias = tuple[str, str]
 """A mark and a stem."""
 
+BATCH: Final = 128
+"""So many passages enter the index at once: fewer wait until there are so many; see waiting.py."""
+
 _MARK_BYTES: Final = 6
 _INDEX: Final = "INSERT INTO passages (rowid, words, marks) VALUES (?, ?, ?)"
 _UNINDEX: Final = "INSERT INTO passages (passages, rowid, words, marks) VALUES ('delete', ?, ?, ?)"

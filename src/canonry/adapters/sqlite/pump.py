@@ -214,15 +214,13 @@ class Pump:
                 mine = True
             await self._begin()
             self._guard()
-            heavy = sum(job.weight for job in group) > WEIGHT_INLINE
-            if heavy:
-                answers = await self.in_thread(lambda: self._write(group))
-            else:
+            if sum(job.weight for job in group) > WEIGHT_INLINE:
+                answers = await self.in_thread(lambda: self._written_out(group))
+            elif self._syncs:
                 answers = self._write(group)
-            if self._syncs:
                 await self.in_thread(lambda: self._db.execute("COMMIT"))
             else:
-                self._db.execute("COMMIT")
+                answers = self._written_out(group)
         except Exception as error:  # noqa: BLE001 - whatever it is, those who wait must hear of it
             self._give_up()
             _refuse(group, _told(error))
@@ -264,6 +262,11 @@ class Pump:
                 self._db.execute("ROLLBACK TO job")
                 answers.append(_told(error))
             self._db.execute("RELEASE job")
+        return answers
+
+    def _written_out(self, group: Sequence[_Job]) -> Sequence[Any]:
+        answers = self._write(group)
+        self._db.execute("COMMIT")
         return answers
 
     def _give_up(self) -> None:

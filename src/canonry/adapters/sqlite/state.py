@@ -47,6 +47,9 @@ from canonry.ports.views.state import (
 
 NAMESAKES_MAX: Final = 50
 _FOLDED_INLINE: Final = 200
+_READ_INLINE: Final = 256
+"""More things than this take longer than a query may on the event loop."""
+
 _VERSION: Final = (
     "SELECT kind, body FROM versions WHERE id = ? AND since <= ? ORDER BY since DESC LIMIT 1"
 )
@@ -63,7 +66,8 @@ class SqliteState(State):
     @override
     async def things(self, ids: Iterable[str]) -> Mapping[str, Thing]:
         wanted = list(ids)
-        return await self._readers.short(lambda db: _things(db, wanted))
+        read = self._readers.short if len(wanted) <= _READ_INLINE else self._readers.long
+        return await read(lambda db: _things(db, wanted))
 
     @override
     async def things_as_known_at(

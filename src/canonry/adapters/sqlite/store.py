@@ -14,6 +14,7 @@ from canonry.adapters.sqlite.connections import Durability, connect
 from canonry.adapters.sqlite.documents import SqliteDocuments
 from canonry.adapters.sqlite.faults import translated
 from canonry.adapters.sqlite.ledger import SqliteLedger
+from canonry.adapters.sqlite.passages import BATCH
 from canonry.adapters.sqlite.places import SqlitePlaces
 from canonry.adapters.sqlite.pump import PATIENCE_SECONDS, Chore, Pump
 from canonry.adapters.sqlite.readers import Readers
@@ -21,7 +22,7 @@ from canonry.adapters.sqlite.schema import is_current, prepare, require_reader
 from canonry.adapters.sqlite.state import SqliteState
 from canonry.adapters.sqlite.text import SqliteText
 from canonry.adapters.sqlite.turnstile import Turnstile
-from canonry.adapters.sqlite.waiting import BATCH, how_many_wait, index_waiting
+from canonry.adapters.sqlite.waiting import how_many_wait, index_waiting
 from canonry.adapters.sqlite.writing import Pen
 from canonry.domain.errors import Unavailable
 from canonry.ports.records.blobs import Blobs

@@ -12,13 +12,20 @@ from canonry.adapters.sqlite.identifiers import reidentify
 from canonry.adapters.sqlite.listing import UNCOUNTED, CountKey, difference, rows_of
 from canonry.adapters.sqlite.lookups import look_up
 from canonry.adapters.sqlite.packing import pack
-from canonry.adapters.sqlite.passages import passage_of, unindex
+from canonry.adapters.sqlite.passages import (
+    BATCH,
+    StemKey,
+    count_stems,
+    index,
+    passage_of,
+    unindex,
+)
 from canonry.adapters.sqlite.timeline import redate
 from canonry.domain.encoding import decode_thing, encode_thing
 from canonry.domain.entities import Entity
 from canonry.domain.entries import THING_KINDS, Thing, Tombstone
 from canonry.domain.facts import Axiom, Event, Fact
-from canonry.domain.passages import is_searched
+from canonry.domain.passages import Passage, is_searched
 from canonry.domain.relations import Relation
 from canonry.domain.scenes import Story
 from canonry.domain.sources import Source
@@ -100,8 +107,12 @@ def store(db: apsw.Connection, things: Iterable[Thing], before: Mapping[str, Loa
 
 def count(db: apsw.Connection, changes: Mapping[CountKey, int]) -> None:
     """Add `changes` to the counts; what none is left of has no row."""
+    if not changes:
+        return
     db.executemany(_COUNT, [(*key, change) for key, change in changes.items() if change])
-    db.executemany(_UNCOUNT, [key for key, change in changes.items() if change < 0])
+    less = [key for key, change in changes.items() if change < 0]
+    if less:
+        db.executemany(_UNCOUNT, less)
 
 
 def _write(
@@ -133,21 +144,25 @@ def _relist(
     db: apsw.Connection, gone: Sequence[Thing], come: Sequence[Thing], counted: Counter[CountKey]
 ) -> None:
     dropped, put = difference(rows_of, gone, come)
-    db.executemany(_UNLIST, [row[:_KEY] for row in dropped])
-    db.executemany(_LIST, put)
+    if dropped:
+        db.executemany(_UNLIST, [row[:_KEY] for row in dropped])
+    if put:
+        db.executemany(_LIST, put)
     counted.subtract([row[:4] for row in dropped if row[0] not in UNCOUNTED])
     counted.update([row[:4] for row in put if row[0] not in UNCOUNTED])
 
 
 def _reindex(
-    db: apsw.Connection, changed: Iterable[catalog_views.Changed], counted: Counter[CountKey]
+    db: apsw.Connection, changed: Sequence[catalog_views.Changed], counted: Counter[CountKey]
 ) -> None:
-    """Let the passages wait that are new or others than before."""
-    late: list[tuple[int]] = []
+    """Let the passages wait that are new or others than before; so many at once never wait."""
+    many = len(changed) >= BATCH
+    late: list[int] = []
+    texts: list[tuple[int, Passage]] = []
     for n, was, thing in changed:
-        if was is None:
+        if was is None and not many:
             if is_searched(thing):
-                late.append((n,))
+                late.append(n)
             continue
         gone, come = passage_of(was), passage_of(thing)
         if gone == come:
@@ -157,5 +172,11 @@ def _reindex(
             if db.changes() == 0:
                 unindex(db, n, gone, counted)
         if come is not None:
-            late.append((n,))
-    db.executemany(_WAIT, late)
+            late.append(n)
+            texts.append((n, come))
+    if many and len(late) >= BATCH:
+        stems: Counter[StemKey] = Counter()
+        index(db, texts, counted, stems)
+        count_stems(db, stems)
+    else:
+        db.executemany(_WAIT, [(n,) for n in late])

@@ -1,6 +1,6 @@
 """Passages that wait for the keyword index: a transaction of the index costs more than a write.
 
-So a write only notes its passages; a batch of them enters the index later, in a transaction of its
+So a write of few only notes them; a batch enters the index later, in a transaction of its
 own. Searching reads the few that wait as well, and therefore misses none.
 """
 
@@ -12,13 +12,10 @@ from typing import Any, Final
 import apsw
 
 from canonry.adapters.sqlite.listing import CountKey
-from canonry.adapters.sqlite.passages import StemKey, count_stems, index, passage_of
+from canonry.adapters.sqlite.passages import BATCH, StemKey, count_stems, index, passage_of
 from canonry.adapters.sqlite.views import count
 from canonry.domain.encoding import decode_thing
 from canonry.domain.passages import Passage
-
-BATCH: Final = 128
-"""So many passages may wait before a process indexes them."""
 
 _PAGE: Final = 500
 _KNOWN: Final = 512

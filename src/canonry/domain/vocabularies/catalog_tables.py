@@ -5,7 +5,7 @@ publish their schemas from them.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, Final
 
@@ -75,6 +75,11 @@ class Table:
     title: str = ""
     told: str = ""
     unique: str = ""
+    names: frozenset[str] = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Note the names of the columns."""
+        object.__setattr__(self, "names", frozenset(column.name for column in self.columns))
 
     def column(self, name: str) -> Column:
         """The column of that name."""

@@ -1,0 +1,151 @@
+"""Importing a catalog while others write: what has changed since rows were judged counts."""
+
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from itertools import pairwise
+from typing import Any
+
+import pytest
+from typing_extensions import override
+
+from canonry.adapters.memory import MemoryLedger
+from canonry.bootstrap.compose import compose_memory
+from canonry.domain.catalog import item_id
+from canonry.domain.commits import Append, Outcome
+from canonry.domain.entities import Entity
+from canonry.domain.entries import Erased, Made
+from canonry.domain.ids import SpaceId
+from canonry.domain.relations import Relation
+from canonry.domain.spaces import Space
+from canonry.testing.scribe import Scribe
+from canonry.testing.worlds import CountingIdentities, HandClock
+from canonry.usecases.canon import Canon
+from tests.toolsets.catalog.kit import LAB, OTHER, entity, put, relation, uuid
+
+pytestmark = pytest.mark.anyio
+
+PROJECTS = [
+    {"id": LAB, "name": "Lab", "slug": "lab"},
+    {"id": OTHER, "name": "Other", "slug": "other"},
+]
+CONCEPTS = [entity(n, "concept", f"Concept {n}") for n in range(1, 4)]
+BETWEEN = "CONCEPT_RELATES_TO_CONCEPT"
+LINK = relation(1, BETWEEN, uuid(1), uuid(2))
+ANOTHER = relation(2, BETWEEN, uuid(2), uuid(3))
+
+
+class BusyLedger(MemoryLedger):
+    """A ledger in which somebody else is faster, once: when a thing of a kind is about to come.
+
+    Before a space comes somebody is faster at the turnstile, which the import then passes.
+    """
+
+    def __init__(self, whole: MemoryLedger) -> None:
+        super().__init__(whole._store, whole._clock, whole._identities)
+        self.before: type = Entity
+        self.first: Callable[[], Awaitable[Any]] | None = None
+
+    @override
+    async def append(self, batch: Sequence[Append]) -> Sequence[Outcome]:
+        made = [e.thing for item in batch for e in item.draft.entries if isinstance(e, Made)]
+        if self.before is not Space and any(isinstance(thing, self.before) for thing in made):
+            await self._let_in()
+        return await super().append(batch)
+
+    @override
+    @asynccontextmanager
+    async def exclusive(self) -> AsyncIterator[None]:
+        if self.before is Space:
+            await self._let_in()
+        async with super().exclusive():
+            yield
+
+    async def _let_in(self) -> None:
+        first, self.first = self.first, None
+        if first is not None:
+            await first()
+
+
+def a_busy_canon() -> tuple[Canon, BusyLedger]:
+    canon = compose_memory(clock=HandClock(), identities=CountingIdentities())
+    assert isinstance(canon.ledger, MemoryLedger)
+    ledger = BusyLedger(canon.ledger)
+    return replace(canon, ledger=ledger), ledger
+
+
+async def joined(canon: Canon) -> int:
+    """How many of the two relations there are."""
+    ends = [item_id(LAB, "concept", uuid(n)) for n in (1, 2, 3)]
+    pairs = pairwise(ends)
+    return len(await canon.catalog.joined((one, BETWEEN, two) for one, two in pairs))
+
+
+async def test_a_slug_that_was_taken_meanwhile_refuses_its_row_and_what_refers_to_it() -> None:
+    canon, ledger = a_busy_canon()
+    await put(canon, {"projects": PROJECTS})
+    taking = {**entity(50, "concept", "Faster"), "slug": CONCEPTS[0]["slug"]}
+    ledger.first = lambda: put(canon, {"entities": [taking]})
+
+    arrays = {"entities": CONCEPTS, "relations": [LINK, ANOTHER]}
+    report = await put(canon, arrays, lenient=True)
+
+    assert [(each.array, each.row, each.code) for each in report.problems] == [
+        ("entities", 0, "slug.taken"),
+        ("relations", 0, "entity.unknown"),
+    ]
+    assert (report.made["entities"], report.made["relations"]) == (2, 1)
+    assert await joined(canon) == report.made["relations"]
+
+
+async def test_an_end_that_was_erased_meanwhile_refuses_its_relation() -> None:
+    canon, ledger = a_busy_canon()
+    await put(canon, {"projects": PROJECTS, "entities": CONCEPTS})
+    scribe = Scribe(canon, space=SpaceId(LAB))
+    gone = Erased(targets=(item_id(LAB, "concept", uuid(1)),), reason="")
+    ledger.before, ledger.first = Relation, lambda: scribe.write(gone)
+
+    report = await put(canon, {"relations": [LINK, ANOTHER]}, lenient=True)
+
+    assert [(each.row, each.code) for each in report.problems] == [(0, "entity.unknown")]
+    assert report.made["relations"] == 1
+
+
+async def test_the_same_relation_that_came_meanwhile_is_not_stored_twice() -> None:
+    canon, ledger = a_busy_canon()
+    await put(canon, {"projects": PROJECTS, "entities": CONCEPTS})
+    twin = {**LINK, "id": uuid(77)}
+    ledger.before, ledger.first = Relation, lambda: put(canon, {"relations": [twin]})
+
+    report = await put(canon, {"relations": [LINK, ANOTHER]}, lenient=True)
+
+    assert [(each.row, each.code) for each in report.problems] == [(0, "relation.exists")]
+    assert report.made["relations"] == 1
+
+
+async def test_what_somebody_writes_beside_it_refuses_nothing() -> None:
+    canon, ledger = a_busy_canon()
+    await put(canon, {"projects": PROJECTS})
+    ledger.first = lambda: put(canon, {"entities": [entity(50, "guide", "Beside")]})
+
+    report = await put(canon, {"entities": CONCEPTS, "relations": [LINK, ANOTHER]})
+
+    assert (report.problems, report.made["entities"], report.made["relations"]) == ([], 3, 2)
+    assert await joined(canon) == report.made["relations"]
+
+
+async def test_a_project_whose_slug_was_taken_meanwhile_keeps_its_items_out() -> None:
+    canon, ledger = a_busy_canon()
+    faster = {"id": OTHER, "name": "Faster", "slug": "lab"}
+    ledger.before, ledger.first = Space, lambda: put(canon, {"projects": [faster]})
+
+    arrays = {"projects": PROJECTS[:1], "entities": CONCEPTS, "relations": [LINK]}
+    report = await put(canon, arrays, lenient=True)
+
+    codes = [(each.array, each.code) for each in report.problems]
+    assert codes == [
+        ("projects", "slug.taken"),
+        *[("entities", "project.unknown")] * 3,
+        ("relations", "project.unknown"),
+    ]
+    assert not report.made
