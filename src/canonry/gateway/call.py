@@ -10,7 +10,7 @@ from canonry.gateway.audit import Audit, Record
 from canonry.gateway.authority import authorize, require_claim
 from canonry.gateway.cache import Filling, ReplyCache, reply_name
 from canonry.gateway.catalogue import Catalogue, ToolOffer, catalogue
-from canonry.gateway.limits import Limits, Rate, measure, within
+from canonry.gateway.limits import Limits, Rate, measure, require_readable, within
 from canonry.gateway.principal import KEY_META, Meta, Principal, identify
 from canonry.gateway.replies import Outcome, broken, refused, replied, unknown
 from canonry.gateway.text import shown
@@ -205,9 +205,13 @@ class Gateway:
         self, offer: ToolOffer, caller: Caller, arguments: dict[str, Any], record: Record
     ) -> Outcome:
         tool, metrics = offer.tool, self.audit.metrics
-        seconds = (tool.limits or self._limits).seconds
+        limits = tool.limits or self._limits
+        seconds = limits.seconds
         if tool.cached is None:
-            return replied(await within(seconds, _work(tool, self.canon, caller, arguments)))
+            outcome = replied(await within(seconds, _work(tool, self.canon, caller, arguments)))
+            if tool.read_only:  # what was written must not be told as refused
+                require_readable(outcome.text, limits)
+            return outcome
         found = await self._cache.find(reply_name(offer.toolset.name, tool, caller, arguments))
         if not isinstance(found, Filling):
             metrics.cache_hits += 1

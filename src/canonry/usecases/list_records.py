@@ -52,11 +52,14 @@ async def list_entities(
 ) -> Page[Entity]:
     """The entities that the caller may read, in the order in which they were first seen.
 
+    With `user_id` they are those of that user's account alone.
+
     Raises:
         InvalidInput: `user.mismatch`.
     """
-    require_account(caller, user_id)
-    spaces = await readable_spaces(canon, caller)
+    account = require_account(caller, user_id)
+    own = frozenset((account.space,))
+    spaces = await readable_spaces(canon, caller) if user_id is None else own
     query = EntityQuery(
         spaces=spaces,
         entity_type=None if part.entity_type is None else type_named(part.entity_type),

@@ -9,6 +9,7 @@ from canonry.usecases.canon import Canon
 from canonry.usecases.commit_change import Change, NewId, commit_change
 from canonry.usecases.involved import require_standing
 from canonry.usecases.lookup import require, require_all, require_same_space
+from canonry.usecases.separating import separated
 
 
 async def merge_entities(
@@ -69,13 +70,7 @@ async def unmerge_entities(
             message = "this entity was not merged into another; name the one that was"
             raise Conflict("entity.not-merged", message, conflicts=[separated_id])
         kept = await require(canon, caller, Entity, found.merged_into)
-        entry = EntitiesUnmerged(
-            kept=kept.id,
-            separated=found.id,
-            remaining=tuple(member for member in kept.members if member != found.id),
-            reason=reason,
-        )
-        return Change(entries=(entry,), reads=frozenset((thing_key(found.id), thing_key(kept.id))))
+        return await separated(canon, found, kept, reason)
 
     receipt = await commit_change(canon, caller, root.space, prepare)
     kept = [e.kept for e in receipt.entries if isinstance(e, EntitiesUnmerged)]
