@@ -44,7 +44,7 @@ async def test_the_order_of_rows_makes_no_difference(seed: int) -> None:
     assert await answers(await filled(shuffled(hostile(), seed))) == golden()
 
 
-@pytest.mark.parametrize("documents", [4_096, 7, 1])
+@pytest.mark.parametrize("documents", [2_048, 7, 1])
 async def test_the_embedded_store_gives_the_same_bytes(
     store: Embedded, monkeypatch: pytest.MonkeyPatch, documents: int
 ) -> None:

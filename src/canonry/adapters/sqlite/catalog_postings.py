@@ -2,10 +2,12 @@
 
 A document is the folded title, slug and summary of an entity, and has a number in its segment.
 Of three characters every place is kept, so that a longer text is found exactly; of one and two
-only the documents, since nothing longer is made of them.
+only the documents, since nothing longer is made of them. Longer grams have postings of their own
+where they are common, since a long text that many share would else be found by many long postings.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from hashlib import blake2b
 from heapq import merge
 from itertools import groupby
 from operator import itemgetter
@@ -15,24 +17,31 @@ import numpy as np
 from numpy.typing import NDArray
 
 Numbers: TypeAlias = NDArray[np.int64]
+Posts: TypeAlias = NDArray[np.uint32]
 Flags: TypeAlias = NDArray[np.bool_]
 Posting: TypeAlias = tuple[int, bytes]
 """A gram's key and its posts.
 
 Of three characters: `document << 16 | place`, four bytes each. Of fewer: the documents, two bytes
-each, or a bit for each document of the segment where that is shorter.
+each, or a bit for each document of the segment where that is shorter. Of more: as of three, behind
+the gram itself and a NUL, because its key is only a hash; such keys are negative.
 """
 
 GRAM: Final = 3
 _CHARACTER_BITS: Final = 21
 _PLACE_BITS: Final = 16
 _PLACE_MASK: Final = (1 << _PLACE_BITS) - 1
+_RANK_BITS: Final = 32
+_RANKED_MAX: Final = 1 << 16
 _POST: Final = np.dtype("<u4")
 _DOCUMENT: Final = np.dtype("<u2")
-_FEWER: Final = 8
-"""So many times fewer numbers are looked up one by one among the others."""
+COMMON_SHARE: Final = 1_000
+"""A gram is common that begins at one of so many characters of a segment."""
 
-_NONE: Final[Numbers] = np.zeros(0, np.int64)
+_COMMON_MIN: Final = 2
+_LONGEST: Final = 192
+_KEY_BYTES: Final = 8
+NONE: Final[Numbers] = np.zeros(0, np.int64)
 
 
 def key_of(gram: str) -> int:
@@ -43,61 +52,129 @@ def key_of(gram: str) -> int:
     return key
 
 
+def long_key_of(gram: str) -> int:
+    """More than three characters as a negative number, which others may share."""
+    digest = blake2b(gram.encode(), digest_size=_KEY_BYTES).digest()
+    return -1 - (int.from_bytes(digest) >> 1)
+
+
+def head_of(gram: str) -> bytes:
+    """What stands before the posts of a gram of more than three characters."""
+    return gram.encode() + b"\0"
+
+
+def common(length: int) -> int:
+    """How many posts make a gram common in a segment of so many characters."""
+    return max(_COMMON_MIN, length // COMMON_SHARE)
+
+
 def postings(
     texts: Sequence[Sequence[str]], documents: Sequence[int], size: int
 ) -> Iterator[Posting]:
-    """The postings of `texts` by key; `documents` are their numbers among `size`, ascending."""
+    """The postings of `texts`, those of up to three characters by key, and then the longer ones.
+
+    `documents` are the numbers of the texts among `size`, ascending.
+    """
+    if not texts:
+        return
     # No text holds a NUL, so that no gram reaches from one text into the next.
     whole = "".join(f"{part}\0" for text in texts for part in text)
     lengths = [sum(map(len, text)) + len(text) for text in texts]
-    characters = np.frombuffer(whole.encode("utf-32-le"), _POST).astype(np.int64)
-    numbers = np.repeat(np.asarray(documents, np.int64), lengths)
-    starts = np.cumsum([0, *lengths])[:-1]
-    places = np.arange(len(characters)) - np.repeat(starts, lengths)
-    for width in range(1, GRAM):
-        yield from _documents_of(_keys(characters, width), numbers, size)
-    yield from _places_of(_keys(characters, GRAM), numbers << _PLACE_BITS | places)
+    characters = np.frombuffer(whole.encode("utf-32-le"), _POST)
+    owners: Posts = np.repeat(np.asarray(documents, _POST), lengths)
+    posts = owners << np.uint32(_PLACE_BITS) | _places(lengths)
+    runs: list[Numbers] = []
+    for width, sorted_places in enumerate(_orders(characters), 1):
+        keys = _keys(characters, width)[sorted_places]
+        at, keys = sorted_places[keys > 0], keys[keys > 0]
+        if width < GRAM:
+            yield from _documents_of(keys, owners[at], size)
+            continue
+        for key, start, end in _groups(keys):
+            runs.append(at[start:end])
+            yield key, posts[runs[-1]].tobytes()
+    del characters, sorted_places, keys
+    yield from _longer(whole, posts, runs)
 
 
-def _keys(characters: Numbers, width: int) -> Numbers:
+def _places(lengths: Sequence[int]) -> Posts:
+    """Where every character stands in its document."""
+    starts = np.cumsum([0, *lengths])[:-1].astype(_POST)
+    return np.arange(sum(lengths), dtype=_POST) - np.repeat(starts, lengths)
+
+
+def _longer(whole: str, posts: Posts, runs: Sequence[Numbers]) -> Iterator[Posting]:
+    """The postings of common grams of six characters, twelve, and so on.
+
+    Both halves of a common gram are common, so that only where one such half follows another has
+    to be looked at.
+    """
+    enough, width = common(len(whole)), GRAM
+    while 2 * width <= _LONGEST:
+        ranks = np.zeros(len(whole), np.int64)
+        for rank, run in enumerate((run for run in runs if len(run) >= enough), 1):
+            ranks[run] = rank
+        there = np.flatnonzero((ranks[:-width] > 0) & (ranks[width:] > 0))
+        there = there[np.lexsort((ranks[there + width], ranks[there]))]
+        pairs = ranks[there] << _RANK_BITS | ranks[there + width]
+        runs = [there[start:end] for _, start, end in _groups(pairs) if end - start >= enough]
+        width *= 2
+        for run in runs:
+            gram = whole[run[0] : run[0] + width]
+            yield long_key_of(gram), head_of(gram) + posts[run].tobytes()
+        if not runs:
+            return
+
+
+def _orders(characters: Posts) -> Iterator[Numbers]:
+    """The places of all grams of one character, two and three, by gram and then ascending.
+
+    Sorted by what follows them, places are in order once they are stably sorted by their own
+    character; such a sort of 16 bits takes no comparisons.
+    """
+    present = np.flatnonzero(np.bincount(characters))  # there is a NUL at least
+    ranks = np.zeros(int(present[-1]) + 1, np.uint16 if len(present) <= _RANKED_MAX else np.uint32)
+    ranks[present] = np.arange(len(present))
+    ranked = ranks[characters]
+    order: Numbers = np.argsort(ranked, kind="stable")
+    yield order
+    for _ in range(1, GRAM):
+        order = order[order > 0] - 1
+        order = order[np.argsort(ranked[order], kind="stable")]
+        yield order
+
+
+def _keys(characters: Posts, width: int) -> Numbers:
     """The key of the gram that begins at each character; 0 where none does."""
-    count = len(characters) - width + 1
-    keys = np.zeros(max(count, 0), np.int64)
-    whole = np.ones(len(keys), np.bool_)
-    for step in range(width if count > 0 else 0):
-        shown = characters[step : step + count]
-        keys = keys << _CHARACTER_BITS | shown
+    keys = np.zeros(len(characters), np.int64)
+    whole = np.ones(len(characters), np.bool_)
+    for step in range(width):
+        shown = np.zeros(len(characters), _POST)
+        shown[: len(characters) - step] = characters[step:]
+        keys <<= _CHARACTER_BITS
+        keys |= shown
         whole &= shown != 0
-    return np.where(whole, keys, 0)
+    keys *= whole
+    return keys
 
 
-def _documents_of(keys: Numbers, numbers: Numbers, size: int) -> Iterator[Posting]:
-    there = np.flatnonzero(keys)
-    pairs = _each_once(np.sort(keys[there] << _PLACE_BITS | numbers[there]))
-    for key, start, end in _groups(pairs >> _PLACE_BITS):
-        documents = pairs[start:end] & _PLACE_MASK
-        yield key, _documents_as_bytes(documents, size)
-
-
-def _places_of(keys: Numbers, posts: Numbers) -> Iterator[Posting]:
-    there = np.flatnonzero(keys)
-    keys = keys[there]
-    order = np.argsort(keys, kind="stable")
-    sorted_posts = posts[there[order]].astype(_POST)
-    for key, start, end in _groups(keys[order]):
-        yield key, sorted_posts[start:end].tobytes()
+def _documents_of(keys: Numbers, documents: Posts, size: int) -> Iterator[Posting]:
+    once = is_first(keys) | is_first(documents)
+    keys, documents = keys[once], documents[once]
+    for key, start, end in _groups(keys):
+        yield key, _documents_as_bytes(documents[start:end], size)
 
 
 def _groups(keys: Numbers) -> Iterator[tuple[int, int, int]]:
     """(key, start, end) of each run of equal keys."""
     if not len(keys):
         return
-    starts = np.flatnonzero(_is_first(keys))
+    starts = np.flatnonzero(is_first(keys))
     ends = [*starts[1:].tolist(), len(keys)]
     yield from zip(keys[starts].tolist(), starts.tolist(), ends, strict=True)
 
 
-def bits_of(documents: Sequence[int] | Numbers, size: int) -> bytes:
+def bits_of(documents: Sequence[int] | Posts, size: int) -> bytes:
     """A bit for each of `size` documents, set for those in `documents`."""
     flags = np.zeros(size, np.bool_)
     flags[np.asarray(documents, np.int64)] = True
@@ -110,86 +187,52 @@ def flags_of(bits: bytes, size: int) -> Flags:
     return np.unpackbits(packed, count=size, bitorder="little").astype(np.bool_)
 
 
-def _documents_as_bytes(documents: Numbers, size: int) -> bytes:
+def _documents_as_bytes(documents: Posts, size: int) -> bytes:
     listed = documents.astype(_DOCUMENT).tobytes()
     bits = bits_of(documents, size)
     return listed if len(listed) < len(bits) else bits
 
 
-def _documents_in(posts: bytes, size: int) -> Numbers:
+def documents_in(posts: bytes, size: int) -> Numbers:
     """The documents of a posting of one or two characters, ascending."""
     if len(posts) == (size + 7) // 8:
         return np.flatnonzero(flags_of(posts, size))
     return np.frombuffer(posts, _DOCUMENT).astype(np.int64)
 
 
-def _places_in(posts: bytes) -> Numbers:
-    """The `document << 16 | place` of a posting of three characters, ascending."""
-    return np.frombuffer(posts, _POST).astype(np.int64)
+def places_in(posts: bytes, start: int = 0) -> Numbers:
+    """The `document << 16 | place` of a posting of three characters or more, ascending."""
+    return np.frombuffer(posts, _POST, offset=start).astype(np.int64)
 
 
-def documents_with(
-    text: str, size: int, fetch: Callable[[int], bytes | None], weigh: Callable[[int], int]
-) -> Numbers:
-    """The documents of a segment that hold `text`, ascending, each once.
-
-    `fetch` gives the posts of a key, if there are any, and `weigh` how many bytes they have, 0 for
-    none: the rarest gram is read first, and what follows is only compared with what it left.
-    """
-    if len(text) < GRAM:
-        posts = fetch(key_of(text))
-        return _NONE if posts is None else _documents_in(posts, size)
-    last = len(text) - GRAM
-    # Grams side by side and one at the end cover the text: where all stand right, it stands there.
-    grams = [(place, key_of(text[place : place + GRAM])) for place in (*range(0, last, GRAM), last)]
-    weights = {key: weigh(key) for _, key in grams}
-    if not all(weights.values()):
-        return _NONE
-    found: Numbers | None = None
-    for place, key in sorted(grams, key=lambda gram: weights[gram[1]]):
-        begins = _beginnings(_places_in(fetch(key) or b""), place)
-        found = begins if found is None else _both(found, begins)
-        if not len(found):
-            return _NONE
-    return _NONE if found is None else _each_once(found >> _PLACE_BITS)
+def document_of(places: Numbers) -> Numbers:
+    """The documents of places, as often as they have one."""
+    return places >> _PLACE_BITS
 
 
-def _each_once(ascending: Numbers) -> Numbers:
+def beginnings(places: Numbers, place: int) -> Numbers:
+    """Where a text begins that has a gram `place` characters after its beginning."""
+    return places[(places & _PLACE_MASK) >= place] - place if place else places
+
+
+def each_once(ascending: Numbers) -> Numbers:
+    """The numbers without those that repeat."""
     # `numpy.unique` gathers them in a table of hashes, which takes ten times as long.
-    return ascending[_is_first(ascending)]
+    return ascending[is_first(ascending)]
 
 
-def _is_first(ascending: Numbers) -> Flags:
-    """Whether each differs from the one before it."""
+def is_first(ascending: Numbers | Posts) -> Flags:
+    """Whether each number differs from the one before it."""
     first = np.ones(len(ascending), np.bool_)
     np.not_equal(ascending[1:], ascending[:-1], out=first[1:])
     return first
 
 
-def _beginnings(places: Numbers, place: int) -> Numbers:
-    """Where a text begins that has a gram `place` characters after its beginning."""
-    if not place:
-        return places
-    return places[(places & _PLACE_MASK) >= place] - place
-
-
-def _both(some: Numbers, others: Numbers) -> Numbers:
-    """Those of `some` that are in `others`; both ascend and have each once."""
-    if not len(others):
-        return _NONE
-    if len(some) * _FEWER < len(others):
-        at = np.minimum(np.searchsorted(others, some), len(others) - 1)
-        there: Flags = others[at] == some
-        return some[there]
-    together = np.concatenate((some, others))
-    together.sort(kind="stable")  # it merges two runs, which is cheaper than to look each up
-    return together[:-1][~_is_first(together)[1:]]
-
-
 def told_otherwise(held: Iterable[Posting], true: Iterable[Posting], alive: Flags) -> Iterator[int]:
     """The documents that two sequences of postings tell otherwise, as often as they do.
 
-    Both ascend by key. Only documents that are `alive` count.
+    Both ascend by key, and have no grams of more than three characters. Only documents that are
+    `alive` count.
 
     Raises:
         ValueError: posts are of no such form.
@@ -197,9 +240,9 @@ def told_otherwise(held: Iterable[Posting], true: Iterable[Posting], alive: Flag
     """
     sides = merge(((*one, 0) for one in held), ((*one, 1) for one in true), key=itemgetter(0))
     for key, group in groupby(sides, key=itemgetter(0)):
-        told = [_NONE, _NONE]
+        told = [NONE, NONE]
         shift = _PLACE_BITS if key >> (GRAM - 1) * _CHARACTER_BITS else 0
         for _, posts, side in group:
-            found = _places_in(posts) if shift else _documents_in(posts, len(alive))
+            found = places_in(posts) if shift else documents_in(posts, len(alive))
             told[side] = found[alive[found >> shift]]
         yield from (np.setxor1d(told[0], told[1]) >> shift).tolist()

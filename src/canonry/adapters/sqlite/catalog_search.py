@@ -24,13 +24,20 @@ _FRESH: Final = (
     " AND (instr(t.title, ?6) OR instr(t.slug, ?6) OR instr(t.summary, ?6))"
     " ORDER BY t.updated DESC, t.id"
 )
-_SEGMENTS: Final = "SELECT segment, size FROM catalog_segments WHERE space = ? ORDER BY segment"
+_SEGMENTS: Final = (
+    "SELECT segment, size, length FROM catalog_segments WHERE space = ? ORDER BY segment"
+)
 _KINDS: Final = "SELECT kind, documents FROM catalog_kinds WHERE segment = ?"
 _POSTS: Final = "SELECT posts FROM catalog_postings WHERE segment = ? AND gram = ?"
 _WEIGHT: Final = "SELECT length(posts) FROM catalog_postings WHERE segment = ? AND gram = ?"
 _DOCUMENT: Final = (
     "SELECT t.updated, t.id, t.n FROM catalog_documents d CROSS JOIN catalog_texts t ON t.n = d.n"
     " WHERE d.segment = ? AND d.document = ?"
+)
+_HOLDS: Final = (
+    "SELECT 1 FROM catalog_documents d CROSS JOIN catalog_texts t ON t.n = d.n"
+    " WHERE d.segment = ?1 AND d.document = ?2"
+    " AND (instr(t.title, ?3) OR instr(t.slug, ?3) OR instr(t.summary, ?3))"
 )
 
 
@@ -57,14 +64,20 @@ class _Segment:
     db: apsw.Connection
     number: int
     size: int
+    length: int
 
     def posts(self, key: int) -> bytes | None:
+        """As in `catalog_matching`, here and below."""
         row: Any = self.db.execute(_POSTS, (self.number, key)).fetchone()
         return None if row is None else bytes(row[0])
 
     def weight(self, key: int) -> int:
         row: Any = self.db.execute(_WEIGHT, (self.number, key)).fetchone()
         return 0 if row is None else int(row[0])
+
+    def holds(self, document: int, text: str) -> bool:
+        row: Any = self.db.execute(_HOLDS, (self.number, document, text)).fetchone()
+        return row is not None
 
     def hits(self, documents: Sequence[int]) -> Iterator[_Hit]:
         for document in documents:
@@ -96,11 +109,12 @@ def _in_segments(
     if not rows:
         return
     # Arrays are slow to load, and a small catalog needs none.
-    from canonry.adapters.sqlite.catalog_postings import documents_with, flags_of  # noqa: PLC0415
+    from canonry.adapters.sqlite.catalog_matching import documents_with  # noqa: PLC0415
+    from canonry.adapters.sqlite.catalog_postings import flags_of  # noqa: PLC0415 - as above
 
-    for number, size in rows:
-        segment = _Segment(db=db, number=number, size=size)
-        documents = documents_with(text, size, segment.posts, segment.weight)
+    for number, size, length in rows:
+        segment = _Segment(db=db, number=number, size=size, length=length)
+        documents = documents_with(text, segment)
         if not len(documents):
             continue
         wanted = flags_of(bytes((size + 7) // 8), size)

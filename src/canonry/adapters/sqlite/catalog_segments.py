@@ -15,10 +15,10 @@ from canonry.adapters.sqlite.packing import Packed, in_order, pack
 from canonry.domain.catalog import CatalogItem, fold
 from canonry.domain.vocabularies.catalog_kinds import CONTENT_KINDS
 
-SMALL: Final = 4_096
+SMALL: Final = 2_048
 """So many documents are read one by one at most, and make a small segment."""
 
-SMALL_LENGTH: Final = 1_500_000
+SMALL_LENGTH: Final = 750_000
 """So many characters do as well, however few documents they are."""
 
 TOGETHER: Final = 4
@@ -64,7 +64,7 @@ _READ: Final = "SELECT updated, id, n, kind, title, slug, summary FROM catalog_t
 _SEGMENT: Final = "INSERT INTO catalog_segments (space, size, alive, length) VALUES (?, ?, ?, ?)"
 _DOCUMENT: Final = "INSERT INTO catalog_documents VALUES (?, ?, ?)"
 _KINDS: Final = "INSERT INTO catalog_kinds VALUES (?, ?, ?)"
-_POSTS: Final = "INSERT INTO catalog_postings VALUES (?, ?, ?)"
+_POSTS: Final = "INSERT OR IGNORE INTO catalog_postings VALUES (?, ?, ?)"
 
 
 def put(db: apsw.Connection, n: int, item: CatalogItem) -> None:
@@ -147,6 +147,7 @@ def _build(db: apsw.Connection, space: Packed, numbers: Sequence[int]) -> None:
     for kind in CONTENT_KINDS:
         members = [document for document, row in enumerate(rows) if row[3] == kind]
         db.execute(_KINDS, (segment, kind, bits_of(members, size)))
+    # Of two long grams with one hash the first is kept; who asks for the other sees that it is not.
     found = postings(texts, range(size), size)
     db.executemany(_POSTS, ((segment, key, posts) for key, posts in found))
 
