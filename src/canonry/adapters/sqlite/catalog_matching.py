@@ -2,7 +2,7 @@
 
 A text is cut into grams that lie side by side, as long as the segment has them, and one at the end.
 Where all of them stand at their distances, the text stands there. The rarest gram comes first, and
-what few documents are left are read rather than compared with further postings.
+what few documents are left are read where the other postings are long.
 """
 
 from collections.abc import Sequence
@@ -30,8 +30,8 @@ from canonry.adapters.sqlite.catalog_postings import (
 FEWER: Final = 8
 """So many times fewer numbers are looked up one by one among the others."""
 
-READ_MAX: Final = 16
-"""So many documents are read rather than compared with another posting."""
+READING: Final = 16_384
+"""Reading a document takes as long as comparing with so many bytes of postings."""
 
 _POST_BYTES: Final = 4
 
@@ -126,14 +126,16 @@ def _places_with(text: str, segment: Segment, pieces: Sequence[_Piece]) -> Numbe
     if not all(piece.weight for piece in pieces):
         return NONE
     found: Numbers | None = None
+    left = sum(piece.weight for piece in pieces)
     for piece in sorted(pieces, key=lambda piece: piece.weight):
-        if found is not None and len(found) <= READ_MAX:
+        if found is not None and len(found) * READING < left:
             held = [segment.holds(number, text) for number in document_of(found).tolist()]
             return found[held]
         begins = piece.beginnings(segment)
         if begins is None:
             return None
         found = begins if found is None else _both(found, begins)
+        left -= piece.weight
     return found
 
 
