@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from canonry.domain.accounts import relation_id_of
-from canonry.domain.entities import Entity
+from canonry.domain.entities import Entity, family_of
 from canonry.domain.errors import InvalidInput, NotFound
 from canonry.domain.relations import Relation
 from canonry.domain.revising import revised
@@ -13,7 +13,6 @@ from canonry.ports.views.queries import RelationQuery
 from canonry.usecases.account import account_of, readable, require_readable
 from canonry.usecases.caller import Caller
 from canonry.usecases.canon import Canon
-from canonry.usecases.involved import family_of
 from canonry.usecases.traverse_related import DIRECTIONS
 
 
