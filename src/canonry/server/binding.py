@@ -15,6 +15,7 @@ from canonry.gateway.replies import INTERNAL_ERROR, INVALID_PARAMS, Outcome
 from canonry.gateway.tool import ErrorBody, Prompt, Resource, Tool
 from canonry.server.client_model import CALLING, Exchange, SessionModel
 from canonry.server.greeting import Context, Handlers, greet
+from canonry.server.malformed import NO_OBJECT
 from canonry.server.options import ServerOptions
 
 EXTENSION_META: Final = "dev.canonry/extension"
@@ -105,7 +106,7 @@ class Binding(Handlers):
         CALLING.set(exchange)
         outcome = await self._gateway.call(
             params.name,
-            params.arguments,
+            [] if NO_OBJECT in (ctx.params or ()) else params.arguments,
             self._principal(),
             ctx.meta,
             ctx.session.report_progress,  # says nothing to a client that did not ask

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from canonry.domain.entities import Entity
+from canonry.domain.entities import Entity, family_of
 from canonry.domain.ids import SourceId
 from canonry.domain.observations import Observation
 from canonry.domain.sources import Source
@@ -21,7 +21,6 @@ from canonry.usecases.account import (
 )
 from canonry.usecases.caller import Caller
 from canonry.usecases.canon import Canon
-from canonry.usecases.involved import family_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,6 +10,7 @@ from canonry.usecases.commit_change import Change, NewId, commit_change
 from canonry.usecases.involved import require_standing
 from canonry.usecases.lookup import require, require_all, require_same_space
 from canonry.usecases.separating import separated
+from canonry.usecases.sight import may_see
 
 
 async def merge_entities(
@@ -64,7 +65,7 @@ async def unmerge_entities(
     async def prepare(new_id: NewId) -> Change:
         del new_id  # nothing new comes into being
         found = (await canon.state.things((separated_id,))).get(separated_id)
-        if not isinstance(found, Entity) or not caller.sees(found.space):
+        if not isinstance(found, Entity) or not await may_see(canon, caller, found.space):
             raise unknown("entity", separated_id)
         if found.merged_into is None:
             message = "this entity was not merged into another; name the one that was"

@@ -6,7 +6,7 @@ from itertools import permutations
 from typing import Final
 
 from canonry.domain.accounts import relation_id_of
-from canonry.domain.entities import Entity
+from canonry.domain.entities import Entity, family_of
 from canonry.domain.errors import InvalidInput, NotFound, Unavailable
 from canonry.domain.relations import Relation
 from canonry.domain.revising import revised
@@ -16,7 +16,6 @@ from canonry.ports.views.queries import RelationQuery
 from canonry.usecases.account import account_of, readable, require_readable
 from canonry.usecases.caller import Caller
 from canonry.usecases.canon import Canon
-from canonry.usecases.involved import family_of
 from canonry.usecases.traverse_related import DIRECTIONS
 
 _FAMILY_MAX: Final = 10

@@ -205,7 +205,6 @@ _LINE_MAX: Final = 2_000
 """What stands farther right in a line is no label and no value of one."""
 
 _LABEL_WORDS: Final = 4
-_BLOCK_MAX: Final = 40
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
