@@ -101,5 +101,16 @@ def children() -> frozenset[int]:
 
 def resident_bytes(pid: int) -> int:
     """The process's resident memory."""
-    pages = int(Path(f"/proc/{pid}/statm").read_text().split()[1])
-    return pages * os.sysconf("SC_PAGE_SIZE")
+    return _memory(pid)[0]
+
+
+def own_bytes(pid: int) -> int:
+    """The process's resident memory without the pages of files, which can be dropped any time."""
+    resident, shared = _memory(pid)
+    return resident - shared
+
+
+def _memory(pid: int) -> tuple[int, int]:
+    _, resident, shared, *_ = Path(f"/proc/{pid}/statm").read_text().split()
+    page = os.sysconf("SC_PAGE_SIZE")
+    return int(resident) * page, int(shared) * page

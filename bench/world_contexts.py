@@ -26,8 +26,16 @@ from canonry.domain.ids import EntityId, SpaceId
 from canonry.domain.making import UNSET, Backing, make_entity, make_event, make_relation
 from canonry.domain.provenance import Authority
 from canonry.domain.spaces import Space, SpaceKind
-from canonry.domain.vocabularies.world_types import EXIT, LAYER_OF, LOCATED_IN, WITHIN, WorldType
-from canonry.domain.world.atlas import Atlas
+from canonry.domain.vocabularies.world_types import (
+    EXIT,
+    LAYER_OF,
+    LOCATED_IN,
+    ON_ROUTE,
+    TIED_TO,
+    WITHIN,
+    Tie,
+    WorldType,
+)
 from canonry.domain.world.identity import (
     WORLD_KEY,
     layer_id_of,
@@ -37,7 +45,7 @@ from canonry.domain.world.identity import (
 from canonry.domain.world.ticks import Tick, instant_of
 from canonry.gateway.call import Gateway
 from canonry.gateway.principal import Principal
-from canonry.testing.atlases import TICK, an_atlas
+from canonry.testing.atlases import TICK, GeneratedWorld
 from canonry.testing.worlds import a_caller
 from canonry.toolsets.world import WORLD
 from canonry.usecases.canon import Canon
@@ -74,22 +82,24 @@ async def _run(folder: Path) -> tuple[list[Row], Served, SpaceId]:
     done = await import_world(
         small_store.canon, a_caller("Operator"), demo, origin="demo", told=lambda *_: None
     )
-    small = _served(small_store.canon, done.world_id, demo)
+    small = _served(small_store.canon, done.world_id, [place.key for place in demo.locations], [])
     await _lived_in(small, EVENTS // LOCATIONS)
     store = await open_embedded(folder / "large")
-    atlas = an_atlas(1, locations=LOCATIONS, players=PLAYERS, items=0, lore=LORE)
+    drawn = GeneratedWorld(seed=1, locations=LOCATIONS, players=PLAYERS, items=0, lore=LORE)
+    places = [place.key for place in drawn.places()]
+    players = [player.key for player in drawn.movers()]
     started = time.perf_counter()
-    space = await _build(store, atlas)
+    space = await _build(store, drawn, places, players)
     built = time.perf_counter() - started
     sys.stderr.write(f"world built in {built:.0f} s\n")
-    large = _served(store.canon, space, atlas)
+    large = _served(store.canon, space, places, players)
     rows = await _alone(small, large)
     await store.close()
     await small_store.close()
     return rows, large, space
 
 
-def _served(canon: Canon, space: SpaceId, atlas: Atlas) -> Served:
+def _served(canon: Canon, space: SpaceId, places: list[str], players: list[str]) -> Served:
     gateway = Gateway(canon, (WORLD,))
 
     async def call(tool: str, arguments: dict[str, Any], agent: str = "Narrative") -> Any:
@@ -98,12 +108,7 @@ def _served(canon: Canon, space: SpaceId, atlas: Atlas) -> Served:
         assert outcome.error is None or "move.stays" in outcome.text, outcome.text
         return outcome.body
 
-    return Served(
-        canon=canon,
-        call=call,
-        places=[place.key for place in atlas.locations],
-        players=[player.key for player in atlas.players],
-    )
+    return Served(canon=canon, call=call, places=places, players=players)
 
 
 async def _lived_in(served: Served, events: int) -> None:
@@ -173,8 +178,13 @@ def _row(what: str, value: float, *, budget: float | None = None, note: str = ""
     return Row(section=SECTION, what=what, value=value, unit="ms", budget=budget, note=note)
 
 
-async def _build(store: Embedded, atlas: Atlas) -> SpaceId:  # noqa: C901 - one loop a noun
-    """The world written in large commits: an import would look twice at each thing."""
+async def _build(  # noqa: C901, PLR0912 - one loop a noun
+    store: Embedded, drawn: GeneratedWorld, places: list[str], players: list[str]
+) -> SpaceId:
+    """The world written in large commits: an import would look twice at each thing.
+
+    Each realm borders the next one and is the vassal of another; a road joins every place to one.
+    """
     canon = store.canon
     space = SpaceId(canon.identities.fresh())
     scribe = Scribe(canon, space)
@@ -182,7 +192,7 @@ async def _build(store: Embedded, atlas: Atlas) -> SpaceId:  # noqa: C901 - one 
     origin = instant_of(Tick(0))
     stamps: dict[str, Any] = {"created_at": UNSET, "position": 0, "changed_at": 0}
     world = Space(
-        id=space, kind=SpaceKind.WORLD, name=atlas.name, description="", parent=None, **stamps
+        id=space, kind=SpaceKind.WORLD, name=drawn.name, description="", parent=None, **stamps
     )
     await scribe.add(Made(thing=world))
 
@@ -221,14 +231,18 @@ async def _build(store: Embedded, atlas: Atlas) -> SpaceId:  # noqa: C901 - one 
     def of(key: str) -> EntityId:
         return thing_id_of(space, key)
 
-    heart = {"starter": atlas.starter, "tick": TICK, "depth": 2, "event_limit": 20}
-    await entity(of(WORLD_KEY), WorldType.WORLD, atlas.name, {**heart, "founding": False})
-    for realm in atlas.realms:
+    heart = {"starter": drawn.starter, "tick": TICK, "depth": 2, "event_limit": 20}
+    await entity(of(WORLD_KEY), WorldType.WORLD, drawn.name, {**heart, "founding": False})
+    realms = list(drawn.realms())
+    for number, realm in enumerate(realms):
         about: dict[str, Any] = {"realm_type": realm.realm_type.value, "scope": realm.scope.value}
         await entity(of(realm.key), WorldType.REALM, realm.name, about)
         for outer in realm.within:
             await edge(WITHIN, of(realm.key), of(outer), {})
-    for place in atlas.locations:
+        for tie, other in ((Tie.BORDERS, number + 1), (Tie.VASSAL_OF, number // 10)):
+            if other not in {number, len(realms)}:
+                await edge(TIED_TO, of(realm.key), of(realms[other].key), {"kind": tie.value})
+    for place in drawn.places():
         await entity(
             of(place.key), WorldType.LOCATION, place.name, {"key": place.key, "version": 1}
         )
@@ -239,7 +253,9 @@ async def _build(store: Embedded, atlas: Atlas) -> SpaceId:  # noqa: C901 - one 
             if way.blocked:
                 told["blocked"] = way.blocked
             await edge(EXIT, of(place.key), of(way.to), told)
-    for layer in atlas.layers:
+        for way in place.exits[:1]:
+            await edge(ON_ROUTE, of(place.key), of(way.to), {"kind": "The Long Road"})
+    for layer in drawn.layers():
         layer_id = layer_id_of(space, layer.key)
         said: dict[str, Any] = {"value": layer.value, "from": layer.from_tick, "to": layer.to_tick}
         await entity(layer_id, WorldType.LAYER, layer.key, said)
@@ -247,23 +263,23 @@ async def _build(store: Embedded, atlas: Atlas) -> SpaceId:  # noqa: C901 - one 
         kind = {"kind": layer.layer_type.value}
         since = instant_of(Tick(layer.from_tick))
         await edge(LAYER_OF, layer_id, of(layer.scope), kind, since=since, until=until)
-    for player in atlas.players:
+    for player in drawn.movers():
         await entity(of(player.key), WorldType.PLAYER, player.name, {"key": player.key})
         await edge(LOCATED_IN, of(player.key), of(player.location), {"kind": "player"})
-    for fact in atlas.lore:
+    for fact in drawn.facts():
         known: dict[str, Any] = {"key": fact.key, "lore_type": fact.lore_type.value, "version": 1}
         fields = dict(fact.versions[0].fields)
         lore_id = lore_id_of(space, fact.key)
         await entity(lore_id, WorldType.LORE_FACT, fields["name"], {**known, "fields": fields})
     lots = random.Random(2)  # noqa: S311 - as above
     for number in range(EVENTS):
-        place, player = lots.choice(atlas.locations), lots.choice(atlas.players)
+        where, who = lots.choice(places), lots.choice(players)
         made = make_event(
             lambda _: canon.identities.fresh(),
             backing,
             title="Player.Look",
             description="",
-            involved=(of(place.key), of(player.key)),
+            involved=(of(where), of(who)),
             time_ref=instant_of(Tick(TICK * number // EVENTS)),
             properties={"actor_kind": "player"},
         )

@@ -1,8 +1,11 @@
 """`canonry catalog import` and `export`: files in, files out, and clear words in between."""
 
+import gzip
 import json
 from pathlib import Path
 from typing import Any
+
+import pytest
 
 from tests.cli.run import Done, canonry
 from tests.toolsets.catalog.kit import LAB, NOWHERE, OTHER, hostile
@@ -110,7 +113,91 @@ def test_files_that_are_no_catalog_are_refused(tmp_path: Path) -> None:
         done = run(tmp_path, "import", str(path))
         assert done.returncode == 2
         assert words in done.stderr
-    cells = tmp_path / "projects.csv"
-    cells.write_text(f"id,name,slug\n{LAB},a,b,too many\n", encoding="utf-8")
-    assert "there is no such field" in run(tmp_path, "import", str(cells)).stderr
     assert run(tmp_path, "export", "a", "--csv", "b").returncode == 2
+
+
+LAB_ROW = f"{LAB},a,b\n"
+UNREADABLE: tuple[tuple[str, str | bytes, str], ...] = (
+    ("projects.csv", f"id,name,slug\n{LAB},a,b,more\n", "(more cells than the header)"),
+    ("projects.csv", f"id,name,slug\n{LAB},a\n", "(fewer cells than the header)"),
+    ("projects.csv", "", "has no column id, name, slug"),
+    ("projects.csv", f"id;name;slug\n{LAB};a;b\n", "unknown column 'id;name;slug'"),
+    ("projects.csv", f"id,name,slug,colour\n{LAB},a,b,red\n", "unknown column 'colour'"),
+    ("projects.csv", f"id,name,slug,name\n{LAB},a,b,c\n", "the column name twice"),
+    ("projects.csv", f'id,name,slug\n{LAB},"a,b\n{LAB_ROW}', "line 3: unexpected end of data"),
+    ("projects.csv", f"id,name,slug\n{LAB},{'x' * 1_000_001},b\n", "line 2: field larger"),
+    ("projects.csv", f"id,name,slug\n{LAB},a\0,b\n", "projects[0].name: text must not"),
+    ("projects.csv.gz", b"no gzip", "was not packed by gzip"),
+    ("projects.csv.gz", gzip.compress(b"id,name,slug\n" * 99)[:-9], "is damaged"),
+    ("a.json", '{"projects": [], "projects": []}', "an object has 'projects' twice"),
+    ("a.json", f'{{"projects": [{{"id": "{LAB}", "a": 1, "a": 2}}]}}', f"id {LAB} has 'a' twice"),
+    ("a.json", '{"projects": [NaN]}', "NaN is no number"),
+    ("a.json", f'{{"projects": [{"9" * 5_000}]}}', "too many digits"),
+    ("a.json", "[" * 100_000, "nested too deep"),
+    ("a.json", "{} {}", "line 1, column 4: Extra data"),
+    ("a.json", b'{"projects":\0[]}', "is no JSON: line 1"),
+    ("a.json", '{"guides": []}', "no array 'guides'"),
+    ("a.json", '{"projects": {}}', "'projects' is an array of objects"),
+    ("a.json", '{"projects": [1]}', "projects[0]: a row is an object"),
+    ("a.json", json.dumps({"projects": [{"id": LAB, "name": "x" * 10_000_000}]}), "at most 1000"),
+)
+
+
+@pytest.mark.parametrize(("name", "content", "words"), UNREADABLE)
+def test_what_is_not_clear_is_refused_with_its_spot(
+    tmp_path: Path, name: str, content: str | bytes, words: str
+) -> None:
+    path = tmp_path / name
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+
+    done = run(tmp_path, "import", str(path))
+
+    assert done.returncode == 2, done.stderr
+    assert words in done.stderr
+    assert len(done.stderr) < 1_000
+    assert done.stdout == ""
+
+
+def test_a_table_is_read_as_spreadsheets_write_it(tmp_path: Path) -> None:
+    table = f'\ufeffid,slug,name,description\r\n\r\n{LAB},lab,"a ""b"",\r\nc",\r\n\r\n'
+    path = tmp_path / "projects.csv.gz"
+    path.write_bytes(gzip.compress(table.encode()))
+
+    done = run(tmp_path, "import", str(path))
+
+    assert done.returncode == 0, done.stderr
+    (row,) = json.loads(run(tmp_path, "export").stdout)["projects"]
+    assert (row["name"], row["slug"], row["description"]) == ('a "b",\r\nc', "lab", None)
+
+
+def test_rows_of_several_files_are_told_apart(tmp_path: Path) -> None:
+    wrong = {"entities": [{**hostile()["entities"][0], "title": ""}]}
+    first = written(tmp_path, hostile(), "first.json")
+    second = written(tmp_path, wrong, "second.json")
+
+    done = run(tmp_path, "import", first, second)
+
+    told = "entities come from 2 files: from entities[0] on first.json, from entities[19] on second"
+    assert "nothing was stored: entities[19].title: say something" in done.stderr
+    assert told in done.stderr
+    assert told in run(tmp_path, "import", first, second, "--lenient").stdout
+
+
+def test_a_file_without_rows_says_so(tmp_path: Path) -> None:
+    done = run(tmp_path, "import", written(tmp_path, {}))
+
+    assert (done.returncode, done.stdout) == (0, "there are no rows in what was given\n")
+
+
+def test_an_export_that_fails_leaves_what_was_there(tmp_path: Path) -> None:
+    run(tmp_path, "import", written(tmp_path, hostile()))
+    file, tables = tmp_path / "out.json", tmp_path / "tables"
+    run(tmp_path, "export", str(file))
+    run(tmp_path, "export", "--csv", str(tables))
+    before = [each.read_bytes() for each in (file, *sorted(tables.iterdir()))]
+
+    for where in ((str(file),), ("--csv", str(tables))):
+        assert run(tmp_path, "export", *where, "--project", NOWHERE).returncode == 3
+
+    assert [each.read_bytes() for each in (file, *sorted(tables.iterdir()))] == before
+    assert not list(tmp_path.rglob("*.part"))

@@ -184,6 +184,13 @@ def test_erasing_shows_its_plan_first(copy: Path) -> None:
     assert "nothing was changed" in plan.stdout
     assert exported(copy / "data") == before
 
+    called = ("--also-called", "watch the")
+    named = canonry("erase", "--entity", entity, "--data", data, *called)
+    assert "turn: 1" in named.stdout
+    assert "--mentions erase" in named.stdout
+    more = canonry("erase", "--entity", entity, "--data", data, *called, "--mentions", "erase")
+    assert "turn: 1" not in more.stdout
+
     done = canonry("erase", "--entity", entity, "--data", data, "--yes")
     assert "erased" in done.stdout
     assert "I open the chest" not in exported(copy / "data")

@@ -80,21 +80,97 @@ def test_a_rebuild_deletes_what_nobody_names_and_nothing_else(data: Path) -> Non
     assert on(data, "verify").returncode == 0
 
 
-def test_a_backup_brings_the_files_back_and_a_log_does_not_hold_them(
-    data: Path, tmp_path: Path
-) -> None:
+def test_a_backup_brings_the_files_back(data: Path, tmp_path: Path) -> None:
     assert on(data, "backup", str(tmp_path / "backup")).returncode == 0
     restored = tmp_path / "restored"
     assert on(restored, "restore", str(tmp_path / "backup")).returncode == 0
     assert bytes_below(restored, ADA) == {SECRET}
     assert on(restored, "verify").returncode == 0
 
-    assert on(data, "export", str(tmp_path / "log.jsonl")).returncode == 0
+
+@pytest.fixture
+def exported(data: Path, tmp_path: Path) -> tuple[Path, Path]:
+    """The log of the store, and a folder with its files."""
+    log, files = tmp_path / "log.jsonl", tmp_path / "files-of-log"
+    done = on(data, "export", str(log), "--files", str(files))
+    assert done.returncode == 0, done.stderr
+    assert "copied 1 files" in done.stderr
+    return log, files
+
+
+def test_a_log_names_files_and_those_beside_it_come_back(
+    exported: tuple[Path, Path], tmp_path: Path
+) -> None:
+    log, files = map(str, exported)
     copy = tmp_path / "copy"
-    assert on(copy, "import", "log", str(tmp_path / "log.jsonl")).returncode == 0
-    assert on(copy, "verify").returncode == 1, "the files have to be copied beside it"
-    shutil.copytree(data / "files", copy / "files")
+    assert on(copy, "import", "log", log).returncode == 0
+    assert on(copy, "verify").returncode == 1, "a log alone holds no files"
+
+    first = on(copy, "import", "log", log, "--files", files)
+    again = on(copy, "import", "log", log, "--files", files)
+
+    assert "imported 1 files; 0 were there already" in first.stdout
+    assert "imported 0 files; 1 were there already" in again.stdout
+    assert bytes_below(copy, ADA) == {SECRET}
     assert on(copy, "verify").returncode == 0
+
+
+def test_an_altered_file_is_refused_before_anything_is_written(
+    exported: tuple[Path, Path], tmp_path: Path
+) -> None:
+    log, files = exported
+    (one,) = (each for each in files.rglob("*") if each.is_file())
+    one.write_bytes(b"Other words.")
+    copy = tmp_path / "copy"
+
+    done = on(copy, "import", "log", str(log), "--files", str(files))
+
+    assert done.returncode not in {0, 1}
+    assert one.name in done.stderr
+    assert not copy.exists()
+
+
+def test_a_missing_file_is_told_and_may_be_brought_later(
+    exported: tuple[Path, Path], data: Path, tmp_path: Path
+) -> None:
+    log, files = exported
+    (one,) = (each for each in files.rglob("*") if each.is_file())
+    one.unlink()
+    copy = tmp_path / "copy"
+
+    done = on(copy, "import", "log", str(log), "--files", str(files))
+
+    assert done.returncode == 1
+    assert "1 files are missing" in done.stderr
+    assert on(copy, "import", "log", str(log), "--files", str(data / "files")).returncode == 0
+    assert on(copy, "verify").returncode == 0
+
+
+def test_an_erased_file_stays_erased_wherever_its_bytes_remain(
+    exported: tuple[Path, Path], data: Path, made: tuple[Path, str], tmp_path: Path
+) -> None:
+    old_log, old_files = exported
+    assert on(data, "erase", "--source", made[1], "--yes").returncode == 0
+    log, files = tmp_path / "new.jsonl", tmp_path / "new-files"
+    assert on(data, "export", str(log), "--files", str(files)).returncode == 0
+    assert not [each for each in files.rglob("*") if each.is_file()]
+
+    copy = tmp_path / "copy"
+    for target, given in ((copy, log), (data, old_log)):
+        done = on(target, "import", "log", str(given), "--files", str(old_files))
+        assert done.returncode == 0, done.stderr
+        assert "left out 1 files" in done.stdout
+        assert bytes_below(target, ADA) == set()
+
+
+def test_files_are_exported_into_an_empty_folder_alone(
+    exported: tuple[Path, Path], data: Path, tmp_path: Path
+) -> None:
+    done = on(data, "export", str(tmp_path / "x.jsonl"), "--files", str(exported[1]))
+
+    assert done.returncode == 2
+    assert "is not empty" in done.stderr
+    assert not (tmp_path / "x.jsonl").exists()
 
 
 def test_an_erased_source_takes_its_file_along(data: Path, made: tuple[Path, str]) -> None:

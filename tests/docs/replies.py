@@ -11,8 +11,9 @@ def replies_page(note: str) -> str:
     parts = [
         (
             f"# Replies\n\n{note}\n"
-            "`tools/list` gives the first level of each reply with its types. Here is the rest; a\n"
-            "property with a question mark may be missing.\n"
+            "`tools/list` names the properties of a reply (`narrative`), or gives the first level\n"
+            "with its types (`truth`). Here is all of it; a property with a question mark may be\n"
+            "missing.\n"
         )
     ]
     for tool in (*narrative.EXACT, *truth.EXACT):

@@ -95,10 +95,54 @@ async def test_a_client_that_refuses_leaves_the_source() -> None:
 
 
 @pytest.mark.parametrize("mode", ["legacy", "auto"])
-async def test_a_client_without_a_model_or_of_a_later_revision_is_told_so(mode: str) -> None:
-    callback = None if mode == "legacy" else answering(json.dumps(ANSWER), [])
-    async with Client(a_server(), mode=mode, sampling_callback=callback) as client:
+async def test_a_client_without_a_model_is_told_so(mode: str) -> None:
+    async with Client(a_server(), mode=mode) as client:
         said = await told(client)
 
     assert said["error"]["code"] == "ANALYSIS_FAILED"
     assert said["error"]["details"]["cause"] == "interpretation.no-client-model"
+
+
+async def test_a_later_revision_asks_by_ending_the_call_and_is_called_again() -> None:
+    asked: list[types.CreateMessageRequestParams] = []
+    sampling = answering(json.dumps(ANSWER), asked)
+    async with Client(a_server(), mode="auto", sampling_callback=sampling) as client:
+        assert client.protocol_version >= "2026-07-28"
+        said = await told(client)
+        again = await told(client)
+
+    assert len(asked) == 1
+    assert "Words of a bill." in str(asked[0].messages[0].content)
+    assert said["deduplicated"] is False, "the call that asked has kept nothing"
+    assert said["interpretation"]["entities_created"] == 1
+    assert {"code": "interpretation.noted", "message": "interpreted by own-model", "path": ""} in (
+        said["warnings"]
+    )
+    assert again["deduplicated"] is True
+
+
+async def test_an_answer_to_another_question_is_none_and_a_bad_one_leaves_the_source() -> None:
+    arguments = {
+        "user_id": USER,
+        "file_content": base64.b64encode(b"Words of a bill.").decode(),
+        "mime_type": "text/plain",
+        "interpretation_config": {"provider": "client"},
+    }
+    content = types.TextContent(type="text", text="Sorry, no.")
+    answer = types.CreateMessageResult(role="assistant", content=content, model="own-model")
+    sampling = answering("", [])
+    async with Client(a_server(), mode="auto", sampling_callback=sampling) as client:
+
+        async def call(answers: dict[str, types.InputResponse]) -> Any:
+            return await client.session.call_tool(
+                "ingest", arguments, input_responses=answers, allow_input_required=True
+            )
+
+        first = await call({"model-of-another": answer})
+        assert isinstance(first, types.InputRequiredResult)
+        (name,) = first.input_requests or {}
+        assert await call({}) == first, "the same question has the same name"
+        refused = await call({name: answer})
+
+    assert refused.structured_content["error"]["code"] == "ANALYSIS_FAILED"
+    assert refused.structured_content["error"]["details"]["source_id"]

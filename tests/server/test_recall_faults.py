@@ -195,6 +195,9 @@ async def test_the_old_index_serves_and_follows_until_another_model_has_seen_eve
         assert found["results"][0]["why"]["by"] == "both"
         assert found["degraded"] == []
         assert list(await world.models()) == ["hashing"]
+        await world.universe(server, "Another")
+        await world.until(commits=before + 2)
+        assert list(await world.models()) == ["hashing"], "the endpoint has not answered yet"
         endpoint.open.set()
 
         for _ in range(LOOKS):
@@ -203,6 +206,26 @@ async def test_the_old_index_serves_and_follows_until_another_model_has_seen_eve
             await asyncio.sleep(0.05)
         assert await world.until_whole(server, ASKED)
     assert (await world.models())["m"].complete
+
+
+async def test_the_old_index_follows_while_another_model_is_down(
+    world: World, endpoint: Said, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CANONRY_RECALL_EMBEDDER", "hashing")
+    done = canonry_process("rebuild", "--only", "vectors", "--data", str(world.data))
+    assert done.returncode == 0, done.stderr
+    before = sum((await world.models())["hashing"].positions.values())
+    monkeypatch.setenv("CANONRY_RECALL_EMBEDDER", "openai")
+    with an_endpoint() as gone:
+        monkeypatch.setenv("CANONRY_RECALL_URL", gone.url)
+
+    async with world.server() as server:
+        await world.universe(server, "Another")
+        await world.until_said("does not answer")
+        await world.universe(server, "Yet another")
+        await world.until(commits=before + 2)
+
+    assert list(await world.models()) == ["hashing"]
 
 
 async def test_killed_while_indexing_the_next_server_goes_on_there(

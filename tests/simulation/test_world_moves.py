@@ -1,4 +1,7 @@
-"""Many who move at once, over a bad line: nobody is in two places, and no item with two holders."""
+"""Many who move and build at once, over a bad line, break no law of the world.
+
+Nobody is in two places, no item has two holders, and two realms share one border at most.
+"""
 
 import asyncio
 from dataclasses import replace
@@ -16,23 +19,34 @@ from canonry.domain.vocabularies.world_types import (
     HELD_BY,
     KIND,
     LOCATED_IN,
+    ON_ROUTE,
+    OPPOSED,
+    TIED_TO,
+    Tie,
     WorldType,
 )
-from canonry.domain.world.atlas import Exit
+from canonry.domain.world.atlas import Exit, Route
 from canonry.domain.world.directions import OPPOSITE, Direction
-from canonry.domain.world.edges import holds_at
+from canonry.domain.world.edges import holds_at, kind_of
 from canonry.ports.views.state import EntityQuery, RelationQuery
 from canonry.testing.atlases import TICK, an_atlas
 from canonry.testing.simulation import Faults, FaultyLedger, Simulation, simulate
 from canonry.testing.worlds import CountingIdentities, HandClock, a_caller
 from canonry.usecases.advance_clock import advance_clock
 from canonry.usecases.bound_world import World, find_world
-from canonry.usecases.build_world import create_exit, remove_exit
+from canonry.usecases.build_world import (
+    create_exit,
+    create_route,
+    create_tie,
+    remove_exit,
+    remove_tie,
+)
 from canonry.usecases.caller import Caller
 from canonry.usecases.canon import Canon
 from canonry.usecases.import_world import import_world
 from canonry.usecases.move_mover import Move, move_mover
 from canonry.usecases.transfer_item import Transfer, transfer_item
+from canonry.usecases.world_ties import TieBetween
 
 SEEDS = range(25)
 PLAYERS, ITEMS, PLACES = 3, 2, 9
@@ -75,8 +89,21 @@ async def take(canon: Canon, caller: Caller, world: World, step: str, drawn: flo
             await create_exit(canon, caller, world, "place-4", way)
         case "raze":
             await remove_exit(canon, caller, world, place, direction)
+        case "tie":
+            await create_tie(canon, caller, world, _tie(drawn))
+        case "untie":
+            await remove_tie(canon, caller, world, _tie(drawn))
+        case "pave":
+            await create_route(canon, caller, world, Route(name="Road", stops=(place, "place-4")))
         case _:
             await advance_clock(canon, caller, world, duration=1 + int(drawn * 1_000))
+
+
+def _tie(drawn: float) -> TieBetween:
+    """A border, an alliance or a war of two realms, as either of them sees it."""
+    kinds = (Tie.BORDERS, Tie.BORDERS, Tie.ALLIED_WITH, Tie.AT_WAR_WITH)
+    start, realm = ("realm-0", "realm-all")[:: 1 if drawn < 0.5 else -1]
+    return TieBetween(start=start, kind=kinds[int(drawn * 8) % 4], realm=realm)
 
 
 async def race(simulation: Simulation) -> None:
@@ -87,7 +114,8 @@ async def race(simulation: Simulation) -> None:
     assert world is not None
     line = FaultyLedger(truth.ledger, simulation.lots, BAD_LINE)
     canon = replace(truth, ledger=line)
-    steps = ("go", "go", "jump", "give", "seize", "build", "raze", "wait")
+    moves = ("go", "go", "jump", "give", "seize")
+    steps = (*moves, "build", "raze", "tie", "tie", "untie", "pave", "wait")
     plan = [
         [(simulation.lots.choice(steps), simulation.lots.random()) for _ in range(4)]
         for _ in range(5)
@@ -118,6 +146,8 @@ async def assert_sound(canon: Canon, world: World) -> None:
             for thing in things.items:
                 assert len(_from(page.items, thing, rel_type, moment)) == 1, (thing.name, moment)
     _assert_ways(page.items, after.instant)
+    for moment in (*moments, after.instant):
+        _assert_ties(page.items, moment)
 
 
 def _from(relations: object, thing: Entity, rel_type: str, at: Instant) -> list[Relation]:
@@ -139,6 +169,18 @@ def _assert_ways(relations: object, at: Instant) -> None:
             there = spots.get((EntityId(way.to_id), back))
             assert there is not None
             assert there.to_id == way.from_id
+
+
+def _assert_ties(relations: object, at: Instant) -> None:
+    """One border between two realms, no war between allies, and each leg of a route once."""
+    assert isinstance(relations, list | tuple)
+    ties = [r for r in relations if r.rel_type == TIED_TO and holds_at(r, at)]
+    borders = [frozenset((r.from_id, r.to_id)) for r in ties if kind_of(r) == Tie.BORDERS]
+    assert len(set(borders)) == len(borders)
+    politics = [(r.from_id, r.to_id) for r in ties if kind_of(r) in OPPOSED]
+    assert len(set(politics)) == len(politics)
+    roads = [r for r in relations if r.rel_type == ON_ROUTE and holds_at(r, at)]
+    assert len({(r.from_id, r.to_id, kind_of(r)) for r in roads}) == len(roads)
 
 
 @pytest.mark.parametrize("seed", SEEDS)

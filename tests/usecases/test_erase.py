@@ -7,11 +7,13 @@ import pytest
 
 from canonry.bootstrap.embedded import Embedded, open_embedded
 from canonry.domain.entities import Entity
-from canonry.domain.entries import Tombstone
+from canonry.domain.entries import SceneCompleted, Tombstone
 from canonry.domain.errors import InvalidInput, NotFound
-from canonry.domain.ids import EntityId, SpaceId
+from canonry.domain.ids import EntityId, SceneId, SpaceId
 from canonry.domain.scenes import Turn
 from canonry.domain.vocabularies.narrative_types import EntityType
+from canonry.testing.scribe import Scribe
+from canonry.testing.things import a_fact, a_scene, a_story, an_entity, an_observation, ident
 from canonry.testing.worlds import a_caller
 from canonry.usecases.canon import Canon
 from canonry.usecases.erase import erase, plan_erasure
@@ -83,7 +85,7 @@ async def test_an_entity_goes_with_all_that_tells_of_it(store: Embedded) -> None
         "event": 1,
         "proposal": 1,
     }
-    assert len(plan.mentions) == 1
+    assert [mention.kind for mention in plan.mentions] == ["turn"]
 
 
 async def test_no_byte_of_it_stays_and_the_log_still_verifies(
@@ -91,11 +93,9 @@ async def test_no_byte_of_it_stays_and_the_log_still_verifies(
 ) -> None:
     report = await a_played_world(store.canon)
     entity = await the_entity(store.canon, report.universe_id)
-    plan = await plan_erasure(store.canon, "entity", entity.id)
+    plan = await plan_erasure(store.canon, "entity", entity.id, with_mentions=True)
+    assert (dict(plan.counts)["turn"], plan.mentions) == (2, ())
     await erase(store.canon, store.upkeep, a_caller(), plan, reason="asked for")
-    for turn in plan.mentions:
-        mention = await plan_erasure(store.canon, "turn", turn)
-        await erase(store.canon, store.upkeep, a_caller(), mention, reason="asked for")
 
     things = await store.canon.state.things(plan.targets)
     assert all(isinstance(thing, Tombstone) for thing in things.values())
@@ -105,6 +105,51 @@ async def test_no_byte_of_it_stays_and_the_log_still_verifies(
         if path.is_file():
             assert b"take the letter" not in path.read_bytes(), path
             assert f"Hurry, {SECRET}".encode() not in path.read_bytes(), path
+
+
+async def test_whatever_says_a_name_in_whole_words_is_a_mention(store: Embedded) -> None:
+    report = await a_played_world(store.canon)
+    space = SpaceId(report.universe_id)
+    entity = await the_entity(store.canon, space)
+    scribe = Scribe(store.canon, "more", space)
+    fields = {"name": "Zoe", "description": f"married to {SECRET.upper()}"}
+    await scribe.make(
+        a_story("tale", space=space),
+        a_scene("hall", story="tale", space=space),
+        a_fact("Nobody trusts\tXanthippe's word", space=space),
+        a_fact("The Xanthippes are many", space=space),
+        a_fact("Xanti is away", space=space),
+        an_entity("zoe", space=space),
+        an_observation("zoe", "zoe is told of", space=space, fields=fields),
+    )
+    said = f"All but {SECRET} left"
+    await scribe.write(SceneCompleted(scene_id=SceneId(ident("hall")), outcomes=(), summary=said))
+
+    plan = await plan_erasure(store.canon, "entity", entity.id, also_called=("xanti",))
+    most = await plan_erasure(
+        store.canon, "entity", entity.id, also_called=("xanti",), with_mentions=True
+    )
+
+    kinds = ["turn", "fact", "fact", "observation", "scene"]
+    assert [mention.kind for mention in plan.mentions] == kinds
+    assert [mention.kind for mention in most.mentions] == ["observation", "scene"]
+    assert set(most.targets) - set(plan.targets) == {each.id for each in plan.mentions[:3]}
+
+
+async def test_mentions_can_go_after_the_one_whom_they_mention(store: Embedded) -> None:
+    report = await a_played_world(store.canon)
+    entity = await the_entity(store.canon, report.universe_id)
+    plan = await plan_erasure(store.canon, "entity", entity.id)
+    await erase(store.canon, store.upkeep, a_caller(), plan, reason="asked for")
+
+    again = await plan_erasure(
+        store.canon, "entity", entity.id, also_called=(SECRET,), with_mentions=True
+    )
+    done = await erase(store.canon, store.upkeep, a_caller(), again, reason="asked for")
+
+    assert set(again.targets) - set(plan.targets) == {each.id for each in plan.mentions}
+    assert done.entries == 1
+    assert not (await verify_store(store.canon.ledger, store.upkeep, silent)).findings
 
 
 async def test_erasing_again_finishes_what_was_interrupted(store: Embedded) -> None:

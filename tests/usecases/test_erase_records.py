@@ -15,6 +15,7 @@ from canonry.testing.scribe import Scribe
 from canonry.testing.things import a_record, a_run, a_source, a_space, an_entity, evidence, ident
 from canonry.testing.worlds import a_caller
 from canonry.usecases.erase import erase, plan_erasure
+from canonry.usecases.find_mentions import Mention
 from canonry.usecases.verify_store import verify_store
 
 pytestmark = pytest.mark.anyio
@@ -57,7 +58,7 @@ async def test_corrections_go_with_their_entity_and_other_sources_are_named(
 
     assert dict(plan.counts) == {"entity": 1, "observation": 2, "source": 1}
     assert ident("fix") in plan.targets
-    assert plan.mentions == (ident("ledger"),)
+    assert plan.mentions == (Mention(kind="source", id=ident("ledger")),)
 
 
 async def test_a_source_goes_with_what_was_read_from_it(store: Embedded, tmp_path: Path) -> None:

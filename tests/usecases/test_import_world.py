@@ -1,5 +1,6 @@
 """Importing worlds: whole or not at all, once however often, and out again as they came in."""
 
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,9 +11,11 @@ from canonry.bootstrap.embedded import open_embedded
 from canonry.domain.entities import Entity
 from canonry.domain.errors import Conflict, InvalidInput, NotAllowed, Unavailable
 from canonry.domain.ids import SpaceId
-from canonry.domain.world.atlas import Atlas, Exit, LoreVersion
+from canonry.domain.vocabularies.world_types import Tie
+from canonry.domain.world.atlas import Atlas, Exit, LoreVersion, completed
 from canonry.domain.world.directions import Direction
 from canonry.domain.world.identity import thing_id_of
+from canonry.domain.world.routes import legs_of
 from canonry.testing.atlases import an_atlas
 from canonry.testing.worlds import CountingIdentities, HandClock, a_caller
 from canonry.usecases.bound_world import World, find_world
@@ -25,7 +28,7 @@ from canonry.usecases.get_player_context import get_player_context
 from canonry.usecases.import_world import ImportedWorld, import_world
 from canonry.usecases.move_mover import Move, move_mover
 from canonry.usecases.transfer_item import Transfer, transfer_item
-from tests.toolsets.world.kit import an_isle
+from tests.toolsets.world.kit import an_isle, tied_isle
 
 pytestmark = pytest.mark.anyio
 ATLAS = an_atlas(3, locations=20, players=3, items=4, lore=6, events=8)
@@ -67,6 +70,12 @@ def unordered(atlas: Atlas) -> dict[str, object]:
     return {**parts, "places": places, "tick": atlas.tick, "starter": atlas.starter}
 
 
+def ties_of(atlas: Atlas) -> dict[str, Mapping[Tie, tuple[str, ...]]]:
+    """How everything of an atlas is tied, by key."""
+    realms = {realm.key: realm.ties for realm in atlas.realms}
+    return realms | {place.key: place.ties for place in atlas.locations}
+
+
 async def test_a_world_comes_out_as_it_came_in() -> None:
     canon = a_canon()
     done = await brought_in(canon, ATLAS)
@@ -85,6 +94,39 @@ async def test_a_world_comes_out_as_it_came_in() -> None:
     again = await brought_in(elsewhere, out)
     assert again.world_id == done.world_id
     assert unordered(await export_world(elsewhere, await the_world(elsewhere, again))) == fresh
+
+
+async def test_ties_and_routes_come_out_as_they_came_in(tmp_path: Path) -> None:
+    store = await open_embedded(tmp_path)
+    try:
+        for canon in (a_canon(), store.canon):
+            done = await brought_in(canon, tied_isle())
+            out = await export_world(canon, await the_world(canon, done))
+            told = completed(tied_isle())
+            assert ties_of(out) == ties_of(told)
+            assert set(legs_of(out.routes)) == set(legs_of(told.routes))
+            assert len(out.routes) == 2
+            head = await canon.ledger.head(done.world_id)
+            again = await brought_in(canon, out)
+            assert not any(again.changed.values())
+            assert await canon.ledger.head(done.world_id) == head
+    finally:
+        await store.close()
+
+
+async def test_an_export_of_many_pages_misses_and_repeats_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("canonry.usecases.export_world.PAGE_MAX", 3)
+    store = await open_embedded(tmp_path)
+    try:
+        done = await brought_in(store.canon, ATLAS)
+        out = await export_world(store.canon, await the_world(store.canon, done))
+        for name in ("locations", "lore", "events", "layers", "items"):
+            keys = [part.key for part in getattr(out, name)]
+            assert sorted(keys) == sorted(part.key for part in getattr(ATLAS, name))
+    finally:
+        await store.close()
 
 
 async def test_a_second_import_changes_nothing() -> None:
@@ -311,6 +353,40 @@ async def test_who_and_what_was_at_a_place_is_at_the_starter_when_it_is_erased(
         }
         down = Move(mover="bob", direction=Direction.DOWN)
         await move_mover(canon, a_caller(), world, down)
+        assert (await store.upkeep.verify(lambda *_: None)).findings == ()
+    finally:
+        await store.close()
+
+
+async def test_a_place_can_lose_its_terrain() -> None:
+    canon = a_canon()
+    done = await brought_in(canon, an_isle())
+    inn, *others = an_isle().locations
+    bare = replace(an_isle(), locations=(replace(inn, terrain=None), *others))
+    assert (await brought_in(canon, bare)).changed["locations"] == 1
+    assert not any((await brought_in(canon, bare)).changed.values())
+    out = await export_world(canon, await the_world(canon, done))
+    assert {place.key: place.terrain for place in out.locations}["inn"] is None
+
+
+async def test_places_realms_and_items_that_were_erased_do_not_come_back(tmp_path: Path) -> None:
+    store = await open_embedded(tmp_path)
+    try:
+        canon = store.canon
+        world = await the_world(canon, await brought_in(canon, tied_isle()))
+        for key in ("yard", "crown", "key", "cook"):
+            plan = await plan_erasure(canon, "entity", thing_id_of(world.space, key))
+            await erase(canon, store.upkeep, a_caller("Operator"), plan, reason="asked for")
+        expected = await export_world(canon, world)
+
+        again = await brought_in(canon, tied_isle())
+
+        assert not any(again.changed.values())
+        left = await export_world(canon, world)
+        assert [place.key for place in left.locations] == [p.key for p in expected.locations]
+        assert "crown" not in {realm.key for realm in left.realms}
+        assert left.items == expected.items
+        assert left.characters == ()
         assert (await store.upkeep.verify(lambda *_: None)).findings == ()
     finally:
         await store.close()

@@ -1,9 +1,11 @@
 """What changes under an index: the model, the names of who speaks, and the index itself."""
 
-from collections.abc import AsyncIterator
+import asyncio
+from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
 
 import pytest
+from typing_extensions import override
 
 from canonry.domain.commits import Position
 from canonry.domain.entries import EntitiesMerged, EntitiesUnmerged, Erased
@@ -11,11 +13,12 @@ from canonry.domain.errors import Unavailable
 from canonry.domain.ids import EntityId
 from canonry.domain.scenes import Speaker
 from canonry.domain.vocabularies.narrative_fields import NAME
+from canonry.ports.embedder import Purpose, Vector
 from canonry.testing.things import MIDDLE_EARTH, a_memory, a_turn, an_observation, ident
 from canonry.usecases.follow_log import LogCursor
 from canonry.usecases.index_passages import PassageIndexer, drop_index, forget_passages
 from canonry.usecases.recall import Recall
-from tests.usecases.recall_scenario import Scenario, a_scenario, found, index
+from tests.usecases.recall_scenario import Noting, Scenario, a_scenario, found, index
 from tests.usecases.stage import id_of
 
 pytestmark = pytest.mark.anyio
@@ -59,6 +62,68 @@ async def test_the_old_index_follows_while_another_model_embeds_everything(
     assert (await found(reader, "we sail at dawn"))[0] == ident(DAWN)
     assert reader.behind == 0
     assert len(world.embedders[384].texts) == made, "it was in the index already"
+
+
+class Hanging(Noting):
+    """Notes that it was asked, and answers when it is let."""
+
+    def __init__(self, dimensions: int) -> None:
+        super().__init__(dimensions)
+        self.asked, self.let = asyncio.Event(), asyncio.Event()
+
+    @override
+    async def embed(self, texts: Sequence[str], purpose: Purpose) -> Sequence[Vector]:
+        self.asked.set()
+        await self.let.wait()
+        return await super().embed(texts, purpose)
+
+
+class Indexed(Noting):
+    """Notes when it was given a text."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.text, self.given = text, asyncio.Event()
+
+    @override
+    async def embed(self, texts: Sequence[str], purpose: Purpose) -> Sequence[Vector]:
+        if any(self.text in text for text in texts):
+            self.given.set()
+        return await super().embed(texts, purpose)
+
+
+async def test_the_old_index_follows_while_the_other_model_does_not_answer(
+    world: Scenario,
+) -> None:
+    world.embedders[384] = older = Indexed(DAWN)
+    world.embedders[64] = hanging = Hanging(64)
+    await world.say(DRAGON)
+    await index(world.recall(384))
+    indexer = PassageIndexer(world.recall(64), looks_every=0.001)
+    step = asyncio.create_task(indexer.step())
+    await hanging.asked.wait()
+
+    await world.say(DAWN, start=2)
+
+    async with asyncio.timeout(10):
+        await older.given.wait()
+    assert not step.done()
+    hanging.let.set()
+    await step
+
+
+async def test_a_step_that_is_given_up_leaves_no_model_at_work(world: Scenario) -> None:
+    world.embedders[64] = hanging = Hanging(64)
+    await world.say(DRAGON)
+    await index(world.recall(384))
+    step = asyncio.create_task(PassageIndexer(world.recall(64)).step())
+    await hanging.asked.wait()
+
+    step.cancel()
+    await asyncio.gather(step, return_exceptions=True)
+
+    assert step.cancelled()
+    assert not [each for each in asyncio.all_tasks() if "_follow" in repr(each.get_coro())]
 
 
 async def test_after_a_kill_both_models_go_on_where_they_were(world: Scenario) -> None:

@@ -111,14 +111,18 @@ async def test_a_merge_shows_the_entity_that_both_became(stage: Stage, recall: R
         assert [hit.passage.id for hit in found.hits] == [kept]
 
 
-async def test_an_index_of_other_passages_begins_anew(stage: Stage, recall: Recall) -> None:
-    await stage.make(a_fact("f", statement="The beacon is lit"))
-    made = await index(recall)
+async def test_an_index_of_other_passages_is_read_anew_and_keeps_what_is_the_same(
+    stage: Stage, recall: Recall
+) -> None:
+    await stage.make(a_fact("f", statement="The beacon is lit"), a_fact("g", statement="It falls"))
+    await index(recall)
     opened = await recall.opened()
     (status,) = await opened.vectors.status()
     older = {**decode_json(status.cursor.encode()), "passages": 1}
     cursor = encode_json(older).decode()
-    await opened.vectors.apply(VectorBatch(model=opened.embedder.model, cursor=cursor))
+    model = opened.embedder.model
+    await opened.vectors.apply(VectorBatch(model=model, removed=(ident("f"),), cursor=cursor))
 
     assert LogCursor.read(cursor) == LogCursor()
-    assert await index(recall) == made
+    assert await index(recall) == 1
+    assert await near(recall, "beacon lit", Collection.FACTS) == {ident("f"), ident("g")}

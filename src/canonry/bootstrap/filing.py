@@ -18,6 +18,7 @@ from canonry.domain.ids import is_uuid
 from canonry.ports.interpreter import Interpreter
 from canonry.ports.records.blobs import Blobs
 from canonry.ports.world import Identities
+from canonry.usecases.carry_files import FilesBeside
 from canonry.usecases.filing import Filing
 
 FOLDER: Final = "files"
@@ -46,7 +47,7 @@ def folder_filing(folder: Path, identities: Identities, *, syncs: bool) -> Filin
     return Filing(
         blobs_of=blobs_in(folder, syncs=syncs),
         users=lambda: users_in(folder),
-        stored_at=lambda user_id, digest: _folder_of(folder, user_id).stored_at(digest),
+        stored_at=lambda user_id, digest: _folder_of(folder / FOLDER, user_id).stored_at(digest),
         local=FolderLocalFiles(()),
         interpreters={"rules": RulesInterpreter()},
         secret=kept_key(folder / KEY_FILE, lambda: _fresh_key(identities)),
@@ -55,13 +56,21 @@ def folder_filing(folder: Path, identities: Identities, *, syncs: bool) -> Filin
 
 def blobs_in(folder: Path, *, syncs: bool) -> Callable[[str], Blobs]:
     """The blobs of each user, in a folder of their own."""
-    return lambda user_id: _folder_of(folder, user_id, syncs=syncs)
+    return lambda user_id: _folder_of(folder / FOLDER, user_id, syncs=syncs)
 
 
-def _folder_of(folder: Path, user_id: str, *, syncs: bool = True) -> FolderBlobs:
+def files_beside(folder: Path) -> FilesBeside:
+    """Files in a folder of their own, as a store has them in its folder of files."""
+    return FilesBeside(
+        blobs_of=lambda user_id: _folder_of(folder, user_id),
+        users=lambda: _users_below(folder),
+    )
+
+
+def _folder_of(files: Path, user_id: str, *, syncs: bool = True) -> FolderBlobs:
     if not is_uuid(user_id):
         raise ValueError(user_id)
-    return FolderBlobs(folder / FOLDER / user_id.lower(), syncs=syncs)
+    return FolderBlobs(files / user_id.lower(), syncs=syncs)
 
 
 async def _never(user_id: str, digest: str) -> float | None:
@@ -72,8 +81,12 @@ async def _never(user_id: str, digest: str) -> float | None:
 
 def users_in(folder: Path) -> Sequence[str]:
     """Who has files in the store's folder."""
+    return _users_below(folder / FOLDER)
+
+
+def _users_below(files: Path) -> Sequence[str]:
     try:
-        return sorted(each.name for each in (folder / FOLDER).iterdir() if is_uuid(each.name))
+        return sorted(each.name for each in files.iterdir() if is_uuid(each.name))
     except FileNotFoundError:
         return ()
 
@@ -154,20 +167,17 @@ def _interpreter(provider: str, settings: Settings, filing: Filing) -> Interpret
 
         return ClientInterpreter(filing.client)
     # Only a model needs a client for endpoints.
-    from canonry.adapters.interpreters.anthropic import AnthropicInterpreter  # noqa: PLC0415
+    from canonry.adapters.interpreters.answering import EndpointInterpreter  # noqa: PLC0415
+    from canonry.adapters.interpreters.anthropic import ANTHROPIC  # noqa: PLC0415
     from canonry.adapters.interpreters.endpoint import ModelEndpoint  # noqa: PLC0415
-    from canonry.adapters.interpreters.openai_compatible import (  # noqa: PLC0415
-        OpenAICompatibleInterpreter,
-    )
+    from canonry.adapters.interpreters.openai_compatible import OPENAI  # noqa: PLC0415
 
     endpoint = ModelEndpoint(
         base_url=settings.truth_url or "",
         model=settings.truth_model or "",
         key=os.environ.get(MODEL_KEY_VARIABLE) or None,
     )
-    if provider == "anthropic":
-        return AnthropicInterpreter(endpoint)
-    return OpenAICompatibleInterpreter(endpoint)
+    return EndpointInterpreter(ANTHROPIC if provider == "anthropic" else OPENAI, endpoint)
 
 
 def _fresh_key(identities: Identities) -> bytes:

@@ -63,8 +63,28 @@ class BackgroundIndexing:
             except Exception as error:  # noqa: BLE001 - not even a defect may end it for good
                 why = _reason(error)
                 self._tell(f"passages are not indexed by meaning: {why}; `canonry doctor` helps")
-                await asyncio.sleep(_WAITS[min(self._failures, len(_WAITS) - 1)])
+                await self._bide(_WAITS[min(self._failures, len(_WAITS) - 1)])
                 self._failures += 1
+
+    async def _bide(self, seconds: float) -> None:
+        """Wait before the next attempt; an older index that still serves follows meanwhile."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                with suppress(Exception):  # it was told already, and the next attempt may say more
+                    await self._follow_older()
+                await asyncio.sleep(seconds)
+
+    async def _follow_older(self) -> None:
+        """Follow with the model before, as long as it serves and nobody else indexes."""
+        from canonry.adapters.vectors.owner import owning  # noqa: PLC0415 - loads NumPy
+
+        with owning(self._folder / LOCK) as owned:
+            indexer = PassageIndexer(self._recall)
+            while owned:
+                done = await indexer.step_older()
+                if done is None:
+                    return
+                await asyncio.sleep(LOOKS_EVERY if done.idle else 0)
 
     async def _wanted(self) -> int:
         """Wait for the first search, or for a write of any process."""

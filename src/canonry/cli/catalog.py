@@ -2,9 +2,8 @@
 
 import asyncio
 import json
-import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
 from typing import Any, Final
 
@@ -12,7 +11,8 @@ import click
 
 from canonry.bootstrap.settings import Settings
 from canonry.bootstrap.stores import open_kept_store
-from canonry.cli.catalog_files import read_arrays, write_csv, write_json
+from canonry.cli.catalog_files import CatalogFiles, read_files
+from canonry.cli.catalog_output import Rows, whole, write_csv, write_json
 from canonry.cli.entry import complain
 from canonry.cli.operator import operator
 from canonry.cli.options import settings_from, store_options
@@ -42,6 +42,7 @@ Examples:
 \b
 A JSON file is one object with any of the arrays projects, entities, sourceItems,
 distributionEvents, videos and relations. A CSV file is called by its array.
+Either may be packed by gzip, as catalog.json.gz.
 """
 
 
@@ -64,17 +65,17 @@ def import_(
     Everything is checked first. One row that is wrong refuses the whole import, unless --lenient.
     """
     settings = settings_from(given)
-    request = CatalogImportRequest(arrays=read_arrays(files), lenient=lenient, dry_run=dry_run)
+    found = read_files(files)
+    request = CatalogImportRequest(arrays=found.arrays, lenient=lenient, dry_run=dry_run)
     try:
         report = asyncio.run(_import(settings, request))
     except InvalidInput as error:
-        for problem in error.details.get("problems", ())[:SHOWN]:
-            complain(str(problem))
+        _complain(error, found)
         raise
     if as_json:
         click.echo(json.dumps(_as_data(report), sort_keys=True))
     else:
-        _print(report)
+        _print(report, found)
 
 
 @catalog.command(
@@ -107,22 +108,17 @@ def export(
     if not all(map(is_uuid, projects)):
         raise click.UsageError("--project takes the UUID of a project")
     spaces = frozenset(SpaceId(each.lower()) for each in projects) if projects else None
-    rows = asyncio.run(_export(settings_from(given), spaces))
+    settings = settings_from(given)
     if folder is not None:
-        write_csv(rows, folder)
+        into = folder
+        into.mkdir(parents=True, exist_ok=True)
+        asyncio.run(_export(settings, spaces, lambda rows: write_csv(rows, into)))
     elif file is None:
         sys.stdout.reconfigure(encoding="utf-8", newline="\n")  # type: ignore[union-attr]
-        write_json(rows, sys.stdout)
+        asyncio.run(_export(settings, spaces, lambda rows: write_json(rows, sys.stdout)))
     else:
-        part = file.with_name(f"{file.name}.part")
-        try:
-            with part.open("w", encoding="utf-8", newline="\n") as out:
-                write_json(rows, out)
-                out.flush()
-                os.fsync(out.fileno())
-            part.replace(file)
-        finally:
-            part.unlink(missing_ok=True)
+        with whole(file) as out:
+            asyncio.run(_export(settings, spaces, lambda rows: write_json(rows, out)))
 
 
 async def _import(settings: Settings, request: CatalogImportRequest) -> CatalogImported:
@@ -137,14 +133,27 @@ async def _import(settings: Settings, request: CatalogImportRequest) -> CatalogI
 
 
 async def _export(
-    settings: Settings, spaces: frozenset[SpaceId] | None
-) -> list[tuple[str, Mapping[str, Any]]]:
+    settings: Settings,
+    spaces: frozenset[SpaceId] | None,
+    write: Callable[[Rows], Awaitable[None]],
+) -> None:
     store = await open_kept_store(settings, existing=True)
     try:
         with progress("exporting rows") as told:
-            return [row async for row in export_catalog(store.canon, spaces, told)]
+            await write(export_catalog(store.canon, spaces, told))
     finally:
         await store.close()
+
+
+def _complain(error: InvalidInput, found: CatalogFiles) -> None:
+    """Tell the faults that the error's own line has no room for."""
+    problems = error.details.get("problems", ())
+    if len(problems) > 1:
+        for problem in problems[:SHOWN]:
+            complain(str(problem))
+    if problems:
+        for line in found.divisions():
+            complain(line)
 
 
 def _as_data(report: CatalogImported) -> Mapping[str, Any]:
@@ -167,7 +176,7 @@ def _problem(problem: RowProblem) -> Mapping[str, Any]:
     }
 
 
-def _print(report: CatalogImported) -> None:
+def _print(report: CatalogImported, found: CatalogFiles) -> None:
     verb = "would be" if report.dry_run else "are"
     for array in TABLES:
         numbers = (report.made[array], report.changed[array], report.unchanged[array])
@@ -177,4 +186,8 @@ def _print(report: CatalogImported) -> None:
     for problem in report.problems:
         click.echo(f"refused: {problem}")
     if report.problems:
+        for line in found.divisions():
+            click.echo(line)
         click.echo(f"{report.refused} rows were refused")
+    elif not any(found.arrays.values()):
+        click.echo("there are no rows in what was given")

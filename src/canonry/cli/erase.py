@@ -1,7 +1,10 @@
 """`canonry erase`: a person's right to be forgotten, as an operator's deliberate action."""
 
 import asyncio
-from typing import Any
+from collections import Counter
+from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
+from typing import Any, Final
 
 import click
 
@@ -11,8 +14,10 @@ from canonry.bootstrap.stores import KeptStore, open_kept_store
 from canonry.cli.operator import operator
 from canonry.cli.options import settings_from, store_options
 from canonry.domain.ids import is_uuid
+from canonry.usecases.canon import Canon
 from canonry.usecases.erase import (
     ERASABLE,
+    MENTIONING,
     Erasure,
     ErasurePlan,
     plan_erasure,
@@ -20,12 +25,20 @@ from canonry.usecases.erase import (
 from canonry.usecases.erase import (
     erase as erase_things,
 )
+from canonry.usecases.find_mentions import Mention
+
+SHOWN_MAX: Final = 100
+"""How many mentions are named; all are counted."""
 
 EPILOG = """\
 \b
 Examples:
   canonry erase --entity 01890a5d-ac96-774b-bcce-b302099a8057        shows what would go
   canonry erase --entity 01890a5d-ac96-774b-bcce-b302099a8057 --yes  erases it
+
+\b
+What others said and what mentions the name stays, and is listed. --mentions erase takes the
+turns, memories, proposals, facts, events and snippets among it along.
 
 \b
 Erasing cannot be undone. Backups and exports that were made before still hold the content.
@@ -44,10 +57,25 @@ def _kinds(command: Any) -> Any:
 
 @click.command(epilog=EPILOG)
 @_kinds
+@click.option(
+    "--also-called",
+    multiple=True,
+    metavar="NAME",
+    help="Another name that others may mention it by; may be given several times.",
+)
+@click.option(
+    "--mentions",
+    type=click.Choice(("keep", "erase")),
+    default="keep",
+    show_default=True,
+    help="Whether texts of others that mention the name go too.",
+)
 @click.option("--reason", default="erased by the operator", help="Kept in the tombstone.")
 @click.option("--yes", is_flag=True, help="Do it; without this, only the plan is shown.")
 @store_options
-def erase(*, reason: str, yes: bool, **given: Any) -> None:
+def erase(
+    *, also_called: tuple[str, ...], mentions: str, reason: str, yes: bool, **given: Any
+) -> None:
     """Erase a thing for good: its content goes from records and views, a tombstone stays."""
     named = {kind: given.pop(kind) for kind in ERASABLE}
     chosen = [(kind, value.lower()) for kind, value in named.items() if value is not None]
@@ -57,16 +85,23 @@ def erase(*, reason: str, yes: bool, **given: Any) -> None:
     ((kind, thing_id),) = chosen
     if not is_uuid(thing_id):
         raise click.UsageError(f"--{kind} takes an id, which is a UUID")
-    plan, done = asyncio.run(_erase(settings_from(given), kind, thing_id, reason if yes else None))
+    plans = partial(
+        plan_erasure,
+        kind=kind,
+        thing_id=thing_id,
+        also_called=also_called,
+        with_mentions=mentions == "erase",
+    )
+    plan, done = asyncio.run(_erase(settings_from(given), plans, reason if yes else None))
     _print(plan, done)
 
 
 async def _erase(
-    settings: Settings, kind: str, thing_id: str, reason: str | None
+    settings: Settings, plans: Callable[[Canon], Awaitable[ErasurePlan]], reason: str | None
 ) -> tuple[ErasurePlan, Erasure | None]:
     store = await open_kept_store(settings, existing=True)
     try:
-        plan = await plan_erasure(store.canon, kind, thing_id)
+        plan = await plans(store.canon)
         if reason is None:
             return plan, None
         done = await _do(store, plan, reason)
@@ -86,12 +121,7 @@ def _print(plan: ErasurePlan, done: Erasure | None) -> None:
     for kind, count in sorted(plan.counts.items()):
         click.echo(f"{count:6} {kind:12} {verb}")
     if plan.mentions:
-        click.echo(
-            f"\n{len(plan.mentions)} turns of others bear the name and stay; erase each with "
-            f"--turn if need be:"
-        )
-        for mention in plan.mentions[:20]:
-            click.echo(f"  --turn {mention}")
+        _print_mentions(plan.mentions)
     if done is None:
         click.echo("\nnothing was changed; add --yes to erase")
     else:
@@ -99,3 +129,16 @@ def _print(plan: ErasurePlan, done: Erasure | None) -> None:
             f"\nerased: {done.entries} entries lost their content, the tombstone is at position "
             f"{done.position}; `canonry verify` shows that the log still holds"
         )
+
+
+def _print_mentions(mentions: Sequence[Mention]) -> None:
+    counts = Counter(each.kind for each in mentions)
+    told = ", ".join(f"{kind}: {count}" for kind, count in sorted(counts.items()))
+    click.echo(f"\nmentioned also in what stays ({told}):")
+    for each in mentions[:SHOWN_MAX]:
+        named = f"--{each.kind} {each.id}" if each.kind in ERASABLE else f"{each.kind} {each.id}"
+        click.echo(f"  {named}")
+    if len(mentions) > SHOWN_MAX:
+        click.echo(f"  and {len(mentions) - SHOWN_MAX} more")
+    if not MENTIONING.isdisjoint(counts):
+        click.echo("add --mentions erase to erase the texts among them as well")

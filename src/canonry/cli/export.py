@@ -1,4 +1,4 @@
-"""`canonry export`: the whole log as JSON Lines, to a file or to standard output."""
+"""`canonry export`: the whole log as JSON Lines, and beside it the files that it names."""
 
 import asyncio
 import os
@@ -8,10 +8,12 @@ from typing import Any, BinaryIO
 
 import click
 
+from canonry.bootstrap.filing import files_beside
 from canonry.bootstrap.settings import Settings
 from canonry.bootstrap.stores import open_kept_store
 from canonry.cli.options import settings_from, store_options
 from canonry.cli.progress import progress
+from canonry.usecases.carry_files import export_files
 from canonry.usecases.export_log import export_log
 
 EPILOG = """\
@@ -19,27 +21,39 @@ EPILOG = """\
 Examples:
   canonry export world.jsonl
   canonry export | gzip > world.jsonl.gz
-  canonry import log world.jsonl --data ./copy
+  canonry export world.jsonl --files world-files
+  canonry import log world.jsonl --files world-files --data ./copy
 """
 
 
 @click.command(epilog=EPILOG)
 @click.argument("file", type=click.Path(path_type=Path, dir_okay=False), required=False)
+@click.option(
+    "--files",
+    type=click.Path(path_type=Path, file_okay=False),
+    metavar="FOLDER",
+    help="Copy the users' files there too; a new or empty folder.",
+)
 @store_options
-def export(*, file: Path | None, **given: Any) -> None:
+def export(*, file: Path | None, files: Path | None, **given: Any) -> None:
     """Write every commit of every universe to FILE, or to standard output.
 
     The same log gives the same bytes. The last line is a manifest of all heads; keep it
     elsewhere, and `canonry verify --against` shows a log that was cut off or replaced.
+    A log names files and does not hold them; --files brings along those that are not erased.
     """
     settings = settings_from(given)
+    if files is not None and files.exists() and any(files.iterdir()):
+        raise click.UsageError(f"{files} is not empty; name another folder with --files")
+    if files is not None:
+        files.mkdir(parents=True, exist_ok=True)
     if file is None:
-        asyncio.run(_export(settings, sys.stdout.buffer))
+        asyncio.run(_export(settings, sys.stdout.buffer, files))
         return
     part = file.with_name(f"{file.name}.part")
     try:
         with part.open("wb") as out:
-            asyncio.run(_export(settings, out))
+            asyncio.run(_export(settings, out, files))
             out.flush()
             os.fsync(out.fileno())
         part.replace(file)
@@ -47,11 +61,17 @@ def export(*, file: Path | None, **given: Any) -> None:
         part.unlink(missing_ok=True)
 
 
-async def _export(settings: Settings, out: BinaryIO) -> None:
+async def _export(settings: Settings, out: BinaryIO, files: Path | None) -> None:
     store = await open_kept_store(settings, existing=True)
     try:
         with progress("exporting commits") as told:
             async for line in export_log(store.canon.ledger, told):
                 out.write(line)
+        if files is not None:  # after the log, so that nothing that it names is left out
+            with progress("exporting files") as told:
+                carried = await export_files(store.canon, files_beside(files), told)
+            click.echo(f"copied {carried.files} files to {files}", err=True)
+            if carried.missing:
+                click.echo(f"{carried.missing} files are missing; see `canonry verify`", err=True)
     finally:
         await store.close()

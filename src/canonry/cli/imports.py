@@ -1,8 +1,7 @@
-"""`canonry import transcript` and `canonry import log`: bringing in what happened elsewhere."""
+"""`canonry import` and `canonry import transcript`: bringing in what happened elsewhere."""
 
 import asyncio
 import json
-from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -12,13 +11,13 @@ import click
 from canonry.bootstrap.settings import Settings
 from canonry.bootstrap.stores import open_kept_store
 from canonry.cli.documents import documents
+from canonry.cli.import_log import log
 from canonry.cli.operator import operator
 from canonry.cli.options import settings_from, store_options
 from canonry.cli.progress import progress
 from canonry.cli.transcript_files import gm_names_in, read_transcripts
 from canonry.domain.entities import normalised_name
 from canonry.domain.policy import NAME_MAX
-from canonry.usecases.import_log import ImportedLog, import_log
 from canonry.usecases.import_transcript import ImportReport, ImportRequest, import_transcripts
 from canonry.usecases.transcripts import plain
 
@@ -50,6 +49,7 @@ def imports() -> None:
 
 
 imports.add_command(documents)
+imports.add_command(log)
 
 
 @imports.command(epilog=TRANSCRIPT_EPILOG)
@@ -144,40 +144,3 @@ def _print(report: ImportReport) -> None:
     click.echo(
         f"universe {report.universe_id}, story {report.story_id}, {report.entities} entities"
     )
-
-
-@imports.command(
-    epilog="""\
-\b
-Examples:
-  canonry import log world.jsonl --data ./copy
-  canonry import log world.jsonl        again: skips what is there
-"""
-)
-@click.argument("file", type=FILES)
-@store_options
-def log(*, file: Path, **given: Any) -> None:
-    """Append the commits of FILE, which `canonry export` wrote, exactly as they were.
-
-    The file is verified first: a damaged one is refused with the number of the line, and nothing
-    is written. An interrupted import goes on when it is run again.
-    """
-    done = asyncio.run(_import_log(settings_from(given), file))
-    click.echo(
-        f"imported {done.commits - done.known} commits of {done.spaces} spaces; "
-        f"{done.known} were there already"
-    )
-
-
-async def _import_log(settings: Settings, file: Path) -> ImportedLog:
-    store = await open_kept_store(settings)
-    try:
-        with progress("importing commits") as told:
-            return await import_log(store.canon.ledger, lambda: _lines(file), told)
-    finally:
-        await store.close()
-
-
-def _lines(file: Path) -> Iterator[bytes]:
-    with file.open("rb") as lines:
-        yield from lines

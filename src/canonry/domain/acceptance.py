@@ -55,9 +55,9 @@ from canonry.domain.standing_tags import (
     told_of,
 )
 from canonry.domain.time import SECOND, Instant
+from canonry.domain.undone_tags import undone
 from canonry.domain.vocabularies.narrative_fields import STATE_TAGS
 from canonry.domain.vocabularies.narrative_relations import relation_type
-from canonry.domain.vocabularies.state_tags import EXCLUSIVE_GROUPS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -201,7 +201,7 @@ def _state(desk: _Desk, content: StateChangeContent) -> Acceptance:
 def _ended(desk: _Desk, entity: Entity, made: Iterable[Fact]) -> Iterator[FactSuperseded]:
     """The facts about the same tags that those made take over from; what is retconned never was."""
     fallen = {one for r in desk.verdict.retcons if isinstance(r, TagHeld) for one in r.facts}
-    groups = (*EXCLUSIVE_GROUPS, *desk.view.policy.tags_exclusive)
+    groups = desk.view.policy.exclusive_tags
 
     def standing(tag: str, holds: bool) -> Iterable[Fact]:  # noqa: FBT001 - both are asked for
         told = told_of(desk.view, entity, tag, holds=holds)
@@ -292,9 +292,7 @@ def _retcon(desk: _Desk, rival: Rival, by: str, subject: EntityId | None) -> Ite
     reason = desk.verdict.rationale
     if isinstance(rival, TagHeld):
         if rival.entity_id != subject:
-            label = f"retcon:{rival.entity_id}:{rival.tag}"
-            fields = {STATE_TAGS: {rival.tag: False}}
-            yield make_observation(desk.new_id, desk.backing, rival.entity_id, fields, label=label)
+            yield from _undone(desk, rival, f"retcon:{rival.entity_id}:{rival.tag}")
         changes_state = isinstance(desk.candidate.content, StateChangeContent)
         replaced_by = FactId(by) if changes_state else None
         for fact_id in rival.facts:
@@ -322,9 +320,17 @@ def _untold(desk: _Desk, fact: Fact) -> Iterator[Entry]:
     if entity is None or fact.properties.get("holds") is not True:
         return
     if tag in entity.state_tags:
-        fields = {STATE_TAGS: {tag: False}}
-        label = f"retcon:{fact.id}"
-        yield make_observation(desk.new_id, desk.backing, entity.id, fields, label=label)
+        held = TagHeld(entity_id=entity.id, tag=str(tag), facts=(fact.id,))
+        yield from _undone(desk, held, f"retcon:{fact.id}")
+
+
+def _undone(desk: _Desk, held: TagHeld, label: str) -> Iterator[Entry]:
+    """The tag never held; those whose place it had taken hold again."""
+    entity = desk.entity(Reference(held.entity_id))
+    change = undone(desk.view, entity, held, reason=desk.verdict.rationale)
+    fields = {STATE_TAGS: change.tags}
+    yield make_observation(desk.new_id, desk.backing, entity.id, fields, label=label)
+    yield from change.entries
 
 
 def _supersede(desk: _Desk, rival: str, by: str) -> Iterator[Entry]:

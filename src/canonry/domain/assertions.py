@@ -34,20 +34,31 @@ class Warned:
 class Assertion:
     """A record as its schema reads it; `identities` are its keys, the strongest first.
 
-    `apart_id` is the id where the strongest key is taken by somebody whose details differ; `sure`
-    is false for somebody whom a record only names.
+    `sure` is false for somebody whom a record only names.
     """
+
+    user_id: str
 
     schema: EntitySchema
     typed: TypedRecord
     identities: tuple[Identity, ...]
     ids: tuple[EntityId, ...]
-    apart_id: EntityId | None
     label: str
     path: str
     sure: bool = True
     refers_to: tuple[int, ...] = ()
     warnings: tuple[Warned, ...] = field(default=())
+
+    @property
+    def apart_id(self) -> EntityId | None:
+        """The id where the strongest key is taken by somebody whose details differ.
+
+        It is made when it is asked for, as few records need one.
+        """
+        first = self.identities[0]
+        if not first.apart:
+            return None
+        return entity_id_of(self.user_id, self.schema.entity_type, first.full_key)
 
     @property
     def fields(self) -> Mapping[str, Any]:
@@ -89,13 +100,11 @@ def assertion_of(
         message = "nothing in the record identifies an entity; its whole content does"
         warnings.append(Warned(code="identity.by-content", message=message, path=path))
     return Assertion(
+        user_id=user_id,
         schema=schema,
         typed=typed,
         identities=found,
         ids=tuple(entity_id_of(user_id, schema.entity_type, each.key) for each in found),
-        apart_id=None
-        if found[0].apart is None
-        else entity_id_of(user_id, schema.entity_type, found[0].full_key),
         label=label_of(schema, everything),
         path=path,
         sure=sure,
@@ -146,8 +155,7 @@ def told_apart(assertion: Assertion, index: int, known: Mapping[str, Identity]) 
             return True
     ours = assertion.identities[index]
     same = known.get(ours.rule)
-    apart = None if same is None else same.apart
-    return apart is not None and ours.apart is not None and apart != ours.apart
+    return same is not None and ours.differs_from(same)
 
 
 def identifiers_in(identity: Identity) -> tuple[str, ...]:

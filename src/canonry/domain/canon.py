@@ -20,6 +20,7 @@ from canonry.domain.entries import (
     Erased,
     EventRetconned,
     EvidenceLinked,
+    FactResumed,
     FactRetconned,
     FactSuperseded,
     FileAttached,
@@ -85,9 +86,9 @@ def ids_of(entry: Entry) -> tuple[str, ...]:  # noqa: C901, PLR0911, PLR0912 - o
             return (thing_id,)
         case RelationDetailed(relation_id=thing_id) | FileAttached(source_id=thing_id):
             return (thing_id,)
-        case FactSuperseded(fact_id=thing_id) | FactRetconned(fact_id=thing_id):
+        case FactSuperseded(fact_id=thing_id) | FactResumed(fact_id=thing_id):
             return (thing_id,)
-        case EventRetconned(event_id=thing_id):
+        case FactRetconned(fact_id=thing_id) | EventRetconned(event_id=thing_id):
             return (thing_id,)
         case CausesLinked():
             return (entry.cause, entry.effect)
@@ -149,6 +150,8 @@ def _apply(folding: Folding, entry: Entry) -> None:  # noqa: C901, PLR0912 - one
             folding.develop(source_id, Source, lambda s: {"files": (*s.files, file)})
         case FactSuperseded(fact_id=fact_id, until=until, superseded_by=heir):
             folding.change(fact_id, Fact, until=until, superseded_by=heir)
+        case FactResumed(fact_id=fact_id):
+            folding.change(fact_id, Fact, until=None, superseded_by=None)
         case CausesLinked(cause=cause, effect=effect):
             folding.develop(cause, Event, lambda e: {"causes": (*e.causes, effect)})
         case EvidenceLinked(thing_id=thing_id, evidence=evidence):

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, Final
 
 from canonry.domain.catalog import stamp
@@ -27,7 +28,8 @@ class RowProblem:
     reason: str
 
     def __str__(self) -> str:
-        return f"{self.array}[{self.row}].{self.field}: {self.reason}"
+        spot = f".{self.field}" if self.field else ""
+        return f"{self.array}[{self.row}]{spot}: {self.reason}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -130,7 +132,7 @@ def _word(column: Column, value: Any) -> str:
 def _uuid(_: Column, value: Any) -> str:
     if not isinstance(value, str) or not is_uuid(value):
         raise InvalidInput("field.uuid", "write a hyphenated UUID")
-    return value.lower()
+    return _same(value, value.lower())
 
 
 def _uuids(column: Column, value: Any) -> tuple[str, ...]:
@@ -142,7 +144,18 @@ def _uuids(column: Column, value: Any) -> tuple[str, ...]:
 def _instant(_: Column, value: Any) -> str:
     if not isinstance(value, str) or len(value) > NAME_MAX:
         raise InvalidInput("field.type", "write a date-time")
-    return stamp(parse_instant(value))
+    return _same(value, _stamped(value))
+
+
+@lru_cache(maxsize=4096)
+def _stamped(text: str) -> str:
+    """Rows that came together bear the same instants."""
+    return stamp(parse_instant(text))
+
+
+def _same(given: str, wanted: str) -> str:
+    """The text that is there already where it is the wanted one: a file holds millions of them."""
+    return given if given == wanted else wanted
 
 
 def _count(_: Column, value: Any) -> int:

@@ -18,8 +18,22 @@ from canonry.domain.typed_records import RESERVED
 _KEYS: Final = ("id", "external_id", "uuid", "slug", "sku", "isbn", "hash", "tx_hash", "email")
 _NAMES: Final = "name|title|full_name|canonical_name|label"
 _DATED: Final = re.compile(r"\d{4}-\d\d-\d\d.*")
-_BOOKKEEPING: Final = re.compile(r"(?:import|created|updated|modified|deleted|synced)(?:_|$).*")
 _WORD: Final = re.compile(r"[^\W_]+")
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(_WORD.findall(text.lower()))
+
+
+_MADE: Final = _words("created creation")
+_BOOKKEEPING: Final = _words("import imported updated modified deleted synced changed")
+_PROGRESS: Final = _words(
+    """
+    completed completion closed finished done resolved cancelled canceled delivered delivery
+    shipped received paid returned archived published reviewed approved last actual
+    """
+)
+"""Words of dates that say how far a thing has come: the thing is the same before and after."""
 
 
 def schema_id_of(space: SpaceId, entity_type: str, version: str) -> SchemaId:
@@ -33,7 +47,8 @@ def derive_schema(
     """The schema that fits these records.
 
     Records are one entity if an id that they bear is the same, or their names are, and the dates
-    that they bear; a habit on two days is two entities.
+    that they bear; a habit on two days is two entities. Where records say when a thing was created,
+    two of different days are two, and a date of progress such as a delivery's makes no other of it.
     """
     types: dict[str, FieldType] = {}
     for record in records:
@@ -42,9 +57,7 @@ def derive_schema(
                 seen = _type_of(value)
                 types[name] = seen if types.get(name, seen) is seen else FieldType.STRING
     fields = tuple(_spec(name, types[name]) for name in sorted(types))
-    dates = tuple(spec.name for spec in fields if spec.event_type is not None)
-    titles = (f"{entity_type}_name", "item_name")
-    keys = (f"{entity_type}_id", f"{entity_type}_number", *_KEYS)
+    keys = _keys(entity_type)
     return EntitySchema(
         id=schema_id_of(space, entity_type, CUSTOM_VERSION),
         space=space,
@@ -52,13 +65,30 @@ def derive_schema(
         version=CUSTOM_VERSION,
         label=" ".join(_WORD.findall(entity_type)).capitalize() or entity_type,
         fields=fields,
-        identity=(
-            *(IdentityRule(fields=(key,)) for key in keys),
-            IdentityRule(fields=(_NAMES,), optional=dates),
-        ),
-        names=tuple((name,) for name in (*_NAMES.split("|"), *titles, *keys)),
+        identity=identity_by(entity_type, fields),
+        names=tuple((name,) for name in (*_names(entity_type), *keys)),
         derived=True,
     )
+
+
+def identity_by(entity_type: str, fields: Iterable[FieldSpec]) -> tuple[IdentityRule, ...]:
+    """The rules of identity of a derived type that has these fields."""
+    dates = {spec.name: _words(spec.name) for spec in fields if spec.type is FieldType.DATE}
+    made = tuple(name for name, words in dates.items() if words & _MADE)
+    silent = _MADE | _BOOKKEEPING | (_PROGRESS if made else frozenset())
+    telling = tuple(name for name, words in dates.items() if not words & silent)
+    return (
+        *(IdentityRule(fields=(key,)) for key in _keys(entity_type)),
+        IdentityRule(fields=("|".join(_names(entity_type)),), optional=telling, told_apart_by=made),
+    )
+
+
+def _keys(entity_type: str) -> tuple[str, ...]:
+    return (f"{entity_type}_id", f"{entity_type}_number", *_KEYS)
+
+
+def _names(entity_type: str) -> tuple[str, ...]:
+    return (*_NAMES.split("|"), f"{entity_type}_name", "item_name")
 
 
 def event_type_of(field: str) -> str:
@@ -67,7 +97,7 @@ def event_type_of(field: str) -> str:
 
 
 def _spec(name: str, field_type: FieldType) -> FieldSpec:
-    dated = field_type is FieldType.DATE and _BOOKKEEPING.fullmatch(name) is None
+    dated = field_type is FieldType.DATE and not _words(name) & (_BOOKKEEPING | _MADE)
     return FieldSpec(name=name, type=field_type, event_type=event_type_of(name) if dated else None)
 
 

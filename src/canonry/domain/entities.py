@@ -138,6 +138,11 @@ class Entity:
         return policy_of(name).show(elements) if elements else default
 
 
+def family_of(entity: Entity) -> frozenset[EntityId]:
+    """The ids under which the canon may speak of `entity`: its own and those merged into it."""
+    return frozenset((entity.id, *entity.members))
+
+
 def normalised_name(name: str) -> str:
     """The form under which two names count as the same: folded case, accents kept, one space."""
     if name.isascii():

@@ -182,6 +182,14 @@ class FactSuperseded:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class FactResumed:
+    """The fact holds on, for `fallen`, which had taken over from it, never was."""
+
+    fact_id: FactId
+    fallen: FactId
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class FactRetconned:
     """The fact never was true."""
 
@@ -291,6 +299,7 @@ Entry: TypeAlias = (
     | RelationEnded
     | RelationRetconned
     | FactSuperseded
+    | FactResumed
     | FactRetconned
     | EventRetconned
     | CausesLinked

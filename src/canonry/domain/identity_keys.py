@@ -52,17 +52,22 @@ _Form: TypeAlias = Callable[[Any], str | None]
 class Identity:
     """The key of a record under one rule, in normal form.
 
-    `apart` is what tells it from another with the same key (None: nothing is said of that).
+    `apart` are the details that tell it from another with the same key, by their names.
     """
 
     rule: str
     key: str
-    apart: str | None = None
+    apart: tuple[tuple[str, str], ...] = ()
 
     @property
     def full_key(self) -> str:
         """The key of a second entity under the same key."""
-        return self.key if self.apart is None else f"{self.key}{_BETWEEN}{self.apart}"
+        return f"{self.key}{_BETWEEN}{_joined(self.apart)}" if self.apart else self.key
+
+    def differs_from(self, other: "Identity") -> bool:
+        """Whether both say something of a detail, and not the same; what one leaves out is none."""
+        theirs = dict(other.apart)
+        return any(theirs.get(name, value) != value for name, value in self.apart)
 
 
 def identity_of(schema: EntitySchema, fields: Mapping[str, Any]) -> Identity:
@@ -107,13 +112,16 @@ class KeyReader:
 
     def _look_up(self, names: str) -> tuple[str, tuple[tuple[str, _Form], ...]]:
         alternatives = names.split("|")
-        forms = tuple((name, self._form(name)) for name in alternatives)
-        self._forms[names] = (alternatives[0], forms)
+        first = alternatives[0]
+        forms = tuple((name, self._form(name, first)) for name in alternatives)
+        self._forms[names] = (first, forms)
         return self._forms[names]
 
-    def _form(self, name: str) -> _Form:
+    def _form(self, name: str, like: str) -> _Form:
+        """The normal form of a field that stands for `like`: a shop is a shop in either."""
         spec, entity_type = self.schema.field(name), self.schema.entity_type
         field_type = None if spec is None else spec.type
+        name = like
         plain = _form_of(entity_type, name) is None and field_type not in _TYPED
 
         def normal(given: Any) -> str | None:
@@ -138,11 +146,10 @@ def _by(rule: IdentityRule, normal: Callable[[str], tuple[str, str] | None]) -> 
             return None
         said.append(part)
     said += [part for part in map(normal, rule.optional) if part is not None]
-    apart = [part for part in map(normal, rule.told_apart_by) if part is not None]
     return Identity(
         rule="+".join(name for name, _ in said),
         key=_joined(said),
-        apart=_joined(apart) if apart else None,
+        apart=tuple([part for part in map(normal, rule.told_apart_by) if part is not None]),
     )
 
 

@@ -7,6 +7,7 @@ from typing import Final
 from canonry.domain.provenance import Authority
 from canonry.domain.ranking import RankingWeights
 from canonry.domain.time import DAY
+from canonry.domain.vocabularies.state_tags import EXCLUSIVE_GROUPS
 
 NAME_MAX: Final = 200
 DESCRIPTION_MAX: Final = 2_000
@@ -91,3 +92,8 @@ class Policy:
     """Whether every role may search `memory_chunks`."""
     tags_exclusive: tuple[tuple[str, ...], ...] = ()
     """Groups of state tags beside the built-in ones, of which at most one may hold."""
+
+    @property
+    def exclusive_tags(self) -> tuple[tuple[str, ...], ...]:
+        """All groups of state tags of which at most one may hold, the built-in ones first."""
+        return (*EXCLUSIVE_GROUPS, *self.tags_exclusive)

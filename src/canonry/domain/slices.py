@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any, TypeAlias, TypeVar
 
 from canonry.domain.canon import Changes
-from canonry.domain.entities import Entity, normalised_name
+from canonry.domain.entities import Entity, family_of, normalised_name
 from canonry.domain.entries import Thing
 from canonry.domain.facts import Axiom, Fact
 from canonry.domain.fields import PROPOSAL_PREFIX, Reference
@@ -122,11 +122,6 @@ class Slice:
             for key in keys_of(thing):
                 by_key[key] = by_key.get(key, frozenset()) | {thing.id}
         return revised(self, things={**self.things, **changed}, by_key=by_key, **more)
-
-
-def family_of(entity: Entity) -> frozenset[EntityId]:
-    """The ids under which things speak of an entity: its own and those merged into it."""
-    return frozenset((entity.id, *entity.members))
 
 
 class View:

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
-from canonry.domain.entities import Entity, normalised_name
+from canonry.domain.entities import Entity, family_of, normalised_name
 from canonry.domain.entries import FactSuperseded
 from canonry.domain.facts import Fact
 from canonry.domain.fields import Reference
@@ -12,7 +12,7 @@ from canonry.domain.making import tag_statement
 from canonry.domain.moments import Moment, moment_of
 from canonry.domain.observations import Observation
 from canonry.domain.provenance import Authority, EvidenceKind
-from canonry.domain.slices import View, family_of
+from canonry.domain.slices import View
 from canonry.domain.time import Instant
 from canonry.domain.vocabularies.narrative_fields import STATE_TAGS
 from canonry.domain.vocabularies.state_tags import excluded_by

@@ -10,7 +10,7 @@ from canonry.gateway.audit import Audit, Record
 from canonry.gateway.authority import authorize, require_claim
 from canonry.gateway.cache import Filling, ReplyCache, reply_name
 from canonry.gateway.catalogue import Catalogue, ToolOffer, catalogue
-from canonry.gateway.limits import Limits, Rate, measure, within
+from canonry.gateway.limits import Limits, Rate, measure, require_readable, within
 from canonry.gateway.principal import KEY_META, Meta, Principal, identify
 from canonry.gateway.replies import Outcome, broken, refused, replied, unknown
 from canonry.gateway.text import shown
@@ -74,12 +74,15 @@ class Gateway:
     async def call(
         self,
         name: str,
-        arguments: Mapping[str, Any] | None,
+        arguments: object,
         principal: Principal,
         meta: Meta | None = None,
         progress: Progress = no_progress,
     ) -> Outcome:
-        """Call the tool `name`; every failure is an outcome, only cancellation is raised."""
+        """Call the tool `name`; every failure is an outcome, only cancellation is raised.
+
+        None says that the call has no arguments; anything but a mapping is refused by the tool.
+        """
         offer = self.catalogue.find_tool(name)
         if offer is None:
             self.audit.record(Record(kind="call", name="(unknown)", code="tool.unknown"), 0.0)
@@ -91,7 +94,7 @@ class Gateway:
         try:
             caller = self._identify(toolset, principal, meta, name, progress)
             self._authorize(toolset, name, tool.roles, caller, record)
-            given = {} if arguments is None else dict(arguments)
+            given = _object(arguments)
             if not tool.read_only:  # there an authority is a filter, not a claim
                 require_claim(given, caller)
             self._limit(given, caller, record, tool)
@@ -205,9 +208,13 @@ class Gateway:
         self, offer: ToolOffer, caller: Caller, arguments: dict[str, Any], record: Record
     ) -> Outcome:
         tool, metrics = offer.tool, self.audit.metrics
-        seconds = (tool.limits or self._limits).seconds
+        limits = tool.limits or self._limits
+        seconds = limits.seconds
         if tool.cached is None:
-            return replied(await within(seconds, _work(tool, self.canon, caller, arguments)))
+            outcome = replied(await within(seconds, _work(tool, self.canon, caller, arguments)))
+            if tool.read_only:  # what was written must not be told as refused
+                require_readable(outcome.text, limits)
+            return outcome
         found = await self._cache.find(reply_name(offer.toolset.name, tool, caller, arguments))
         if not isinstance(found, Filling):
             metrics.cache_hits += 1
@@ -286,6 +293,14 @@ class Gateway:
 
 async def _work(tool: Tool, canon: Canon, caller: Caller, arguments: dict[str, Any]) -> Reply:
     return await tool.run(canon, caller, arguments)
+
+
+def _object(arguments: object) -> dict[str, Any]:
+    if arguments is None:
+        return {}
+    if not isinstance(arguments, Mapping):
+        raise InvalidInput("input.invalid", "the arguments of a call are a JSON object", path="")
+    return dict(arguments)
 
 
 async def _compose(tool: Tool, call: CallTool, arguments: dict[str, Any]) -> Reply:

@@ -21,11 +21,13 @@ Answer = TypeVar("Answer")
 class Limits:
     """How much one call may ask for. `per_minute` is calls a principal; None means no limit.
 
-    With `any_number` whole numbers of any size pass, for a toolset that keeps them exactly. With
-    `any_text` a NUL passes, for tools that keep no text.
+    `reply` is how many characters a reading call may answer with. With `any_number` whole numbers
+    of any size pass, for a toolset that keeps them exactly. With `any_text` a NUL passes, for tools
+    that keep no text.
     """
 
     characters: int = 4_000_000
+    reply: int = 16_000_000
     depth: int = 32
     seconds: float = 30.0
     per_minute: int | None = None
@@ -126,6 +128,20 @@ def _too_long(limits: Limits) -> _SpotError:
 
 def _too_deep(limits: Limits) -> _SpotError:
     return _SpotError("limits.depth", f"arguments may be nested {limits.depth} levels deep")
+
+
+def require_readable(text: str, limits: Limits) -> None:
+    """See that a reply is no longer than a client can be expected to take.
+
+    Raises:
+        InvalidInput: `limits.reply`.
+    """
+    if len(text) > limits.reply:
+        message = (
+            f"the reply has more than {limits.reply} characters: ask for less, by a lower limit "
+            "or without what else was asked for"
+        )
+        raise InvalidInput("limits.reply", message, path="", limit=limits.reply)
 
 
 class Rate:

@@ -2,7 +2,10 @@
 
 from abc import abstractmethod
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Final, Protocol
+
+ASKED: Final = "interpretation.asked"
+"""The code that ends a call whose client has to make it again with an answer: no failure."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,5 +28,7 @@ class ClientModel(Protocol):
         Raises:
             NotSupported: `interpretation.no-client-model`, this client or its revision of the
                 protocol offers none.
-            Unavailable: `interpretation.failed`, the client refused or does not answer.
+            Unavailable: `interpretation.failed`, the client refused or does not answer;
+                `interpretation.asked`, it answers by making the call again, so that nothing may
+                be kept of this one.
         """

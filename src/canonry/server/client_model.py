@@ -1,43 +1,57 @@
-"""The model of the client behind the call that runs now, as the revisions with sampling offer it.
+"""The model of the client behind the call that runs now, as its revision of the protocol offers it.
 
-From 2026-07-28 on a server asks nothing while it answers, and sampling is deprecated: there a
-client's model is not asked.
+Up to 2025-11-25 the server asks while the client waits. From 2026-07-28 on no server asks anything:
+the call ends with the question, and the client makes it again with the answer. The revision that
+brought this also calls sampling deprecated, so that clients may stop offering it.
 """
 
+from collections.abc import Mapping
 from contextvars import ContextVar
+from dataclasses import dataclass, field
+from hashlib import sha256
 from typing import Final
 
 import mcp_types as types
 from mcp import MCPError
 from mcp.shared.message import ServerMessageMetadata
+from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from typing_extensions import override
 
 from canonry.domain.errors import NotSupported, Unavailable
-from canonry.ports.client_model import ClientAnswer, ClientModel
+from canonry.ports.client_model import ASKED, ClientAnswer, ClientModel
 from canonry.server.greeting import Context
 
-CALLING: Final[ContextVar[Context | None]] = ContextVar("calling", default=None)
+_SAMPLING: Final = types.ClientCapabilities(sampling=types.SamplingCapability())
+
+
+@dataclass(slots=True, kw_only=True)
+class Exchange:
+    """A request that is being answered: what its client has answered, and what it is asked.
+
+    Nothing is kept between two requests: the name of a question follows from its words, so that
+    an answer finds it in whichever process the call is made again.
+    """
+
+    context: Context
+    answers: Mapping[str, types.InputResponse] = field(default_factory=dict)
+    asked: dict[str, types.InputRequest] = field(default_factory=dict)
+
+
+CALLING: Final[ContextVar[Exchange | None]] = ContextVar("calling", default=None)
 """The request that is answered in this task."""
 
 
 class SessionModel(ClientModel):
-    """Sends the question to the client that waits for the answer to its call."""
+    """Puts the question to the client that waits for the answer to its call."""
 
     @override
     async def ask(
         self, *, system: str, question: str, temperature: float, tokens: int
     ) -> ClientAnswer:
-        context = CALLING.get()
-        session = None if context is None else context.session
-        wanted = types.ClientCapabilities(sampling=types.SamplingCapability())
-        if (
-            context is None
-            or session is None
-            or not session.can_send_request
-            or not session.check_client_capability(wanted)
-        ):
-            message = "this client offers no model of its own; choose another provider"
-            raise NotSupported("interpretation.no-client-model", message)
+        exchange = CALLING.get()
+        session = None if exchange is None else exchange.context.session
+        if exchange is None or session is None or not session.check_client_capability(_SAMPLING):
+            raise _no_model()
         said = types.SamplingMessage(
             role="user", content=types.TextContent(type="text", text=question)
         )
@@ -46,14 +60,46 @@ class SessionModel(ClientModel):
                 messages=[said], system_prompt=system, temperature=temperature, max_tokens=tokens
             )
         )
-        about = ServerMessageMetadata(related_request_id=context.request_id)
+        if exchange.context.protocol_version in MODERN_PROTOCOL_VERSIONS:
+            return _said(_answered(exchange, request))
+        if not session.can_send_request:
+            raise _no_model()
+        about = ServerMessageMetadata(related_request_id=exchange.context.request_id)
         try:
-            answer = await session.send_request(request, types.CreateMessageResult, metadata=about)
+            return _said(
+                await session.send_request(request, types.CreateMessageResult, metadata=about)
+            )
         except MCPError as error:
             message = "the client refused to ask its model; the file is kept, reinterpret it later"
             raise Unavailable("interpretation.failed", message) from error
-        content = answer.content
-        if not isinstance(content, types.TextContent):
-            message = "the client's model answers with something that is no text"
-            raise Unavailable("interpretation.failed", message)
-        return ClientAnswer(text=content.text, model=answer.model)
+
+
+def _answered(exchange: Exchange, request: types.CreateMessageRequest) -> types.InputResponse:
+    """The answer that came with the call.
+
+    Raises:
+        Unavailable: `interpretation.asked`, none did; the exchange has the question now.
+    """
+    words = request.model_dump_json(by_alias=True, exclude_none=True)
+    name = f"model-{sha256(words.encode()).hexdigest()[:32]}"
+    answer = exchange.answers.get(name)
+    if answer is None:
+        exchange.asked[name] = request
+        raise Unavailable(ASKED, "the client is asked; call again with its model's answer")
+    return answer
+
+
+def _said(answer: types.InputResponse) -> ClientAnswer:
+    one = answer.content if isinstance(answer, _ANSWERS) else None
+    if isinstance(answer, _ANSWERS) and isinstance(one, types.TextContent):
+        return ClientAnswer(text=one.text, model=answer.model)
+    message = "the client's model answers with something that is no text"
+    raise Unavailable("interpretation.failed", message)
+
+
+_ANSWERS: Final = (types.CreateMessageResult, types.CreateMessageResultWithTools)
+
+
+def _no_model() -> NotSupported:
+    message = "this client offers no model of its own; choose another provider"
+    return NotSupported("interpretation.no-client-model", message)

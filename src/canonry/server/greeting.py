@@ -10,6 +10,7 @@ from mcp.server.context import ServerRequestContext
 
 from canonry import __version__
 from canonry.gateway.face import Face
+from canonry.server.malformed import let_tools_answer
 from canonry.server.options import ServerOptions
 
 Context = ServerRequestContext[Any, Any]
@@ -81,6 +82,7 @@ def greet(
     )
     if not options.tracing:
         server.middleware.clear()  # a span for each message costs, and nobody collects them
+    server.middleware.append(let_tools_answer)
     return server
 
 

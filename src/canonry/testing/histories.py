@@ -17,6 +17,7 @@ from canonry.domain.entries import (
     Erased,
     EventRetconned,
     EvidenceLinked,
+    FactResumed,
     FactRetconned,
     FactSuperseded,
     Made,
@@ -155,6 +156,7 @@ class _Teller:
                     until=self.draw(st.none() | some.days),
                     superseded_by=FactId(self.pick("fact")),
                 ),
+                self._resumption,
             ]
         if event:
             changes += [
@@ -181,6 +183,9 @@ class _Teller:
         if self.all("proposal"):
             changes.append(self._decision)
         return [self.draw(st.sampled_from(changes))()]
+
+    def _resumption(self) -> Entry:
+        return FactResumed(fact_id=FactId(self.pick("fact")), fallen=FactId(self.pick("fact")))
 
     def _detail(self) -> Entry:
         return RelationDetailed(

@@ -12,6 +12,7 @@ from canonry.usecases.caller import Caller, unknown
 from canonry.usecases.canon import Canon
 from canonry.usecases.commit_change import Change, NewId, Receipt, commit_change
 from canonry.usecases.lookup import require
+from canonry.usecases.sight import may_see
 from canonry.usecases.staging import require_active, require_instances
 
 
@@ -52,7 +53,7 @@ async def append_turn(canon: Canon, caller: Caller, request: TurnRequest) -> Rec
         speaker: EntityId | None = None
         if request.entity_id is not None:
             entity = found.get(request.entity_id)
-            if not isinstance(entity, Entity) or not caller.sees(entity.space):
+            if not isinstance(entity, Entity) or not await may_see(canon, caller, entity.space):
                 raise unknown("entity", request.entity_id)
             if entity.merged_into is not None:
                 entity = await require(canon, caller, Entity, request.entity_id)

@@ -5,11 +5,20 @@ from dataclasses import replace
 from canonry.domain.entities import Entity
 from canonry.domain.errors import Conflict
 from canonry.domain.facts import Event
-from canonry.domain.ids import EntityId
 from canonry.domain.vocabularies.world_types import EXIT, WorldType
-from canonry.domain.world.atlas import Exit, Happening, Item, Layer, Mover, Place, Realm
+from canonry.domain.world.atlas import (
+    Exit,
+    Happening,
+    Item,
+    Layer,
+    Mover,
+    Part,
+    Place,
+    Realm,
+    Route,
+)
 from canonry.domain.world.directions import Direction
-from canonry.domain.world.identity import event_id_of, layer_id_of, thing_id_of
+from canonry.domain.world.identity import checked_key, thing_id_of
 from canonry.usecases.bound_world import World
 from canonry.usecases.caller import Caller
 from canonry.usecases.canon import Canon
@@ -24,11 +33,11 @@ from canonry.usecases.world_parts import (
     declare_place,
     declare_realm,
     end_way_back,
+    id_of,
     join_both_ways,
     join_realms,
 )
-
-Part = Place | Realm | Layer | Mover | Item | Happening
+from canonry.usecases.world_ties import TieBetween, add_route, remove_route, tie, tie_up, untie
 
 
 async def create_part(
@@ -37,9 +46,12 @@ async def create_part(
     """Create a part under a key that nothing has; without a key its id is its key. The id.
 
     Raises:
+        InvalidInput: `key.malformed`, or what it says cannot be.
         NotFound: something that it names is unknown.
         Conflict: `world.key-taken`, what its exits and realms stand against, or `tick.future`.
     """
+    if part.key:
+        checked_key(part.key, path="/key")
     if isinstance(part, Happening) and part.tick > world.now:
         message = f"the world's clock stands at {world.now}; advance it, or give an earlier tick"
         raise Conflict("tick.future", message, path="/tick", now=world.now)
@@ -53,23 +65,19 @@ async def create_part(
 
 
 async def _create(draft: WorldDraft, part: Part, *, player: bool) -> None:
-    match part:
-        case Layer():
-            part_id = layer_id_of(draft.space, part.key)
-        case Happening():
-            part_id = EntityId(event_id_of(draft.space, part.key))
-        case _:
-            part_id = thing_id_of(draft.space, part.key)
+    part_id = id_of(draft, part)
     await draft.require_new(part_id)
     match part:
         case Place():
             await declare_place(draft, part)
             await join_realms(draft, part_id, part.realms)
+            await tie_up(draft, part_id, part.ties)
             for way in part.exits:
                 await join_both_ways(draft, part_id, part.key, way)
         case Realm():
             await declare_realm(draft, part)
             await join_realms(draft, part_id, part.within)
+            await tie_up(draft, part_id, part.ties)
         case Layer():
             await declare_layer(draft, part)
         case Mover():
@@ -117,5 +125,63 @@ async def remove_exit(
         for edge in edges:
             draft.end(edge, reason="the exit was removed")
             await end_way_back(draft, edge)
+
+    await change_world(canon, caller, world, write)
+
+
+async def create_tie(canon: Canon, caller: Caller, world: World, new: TieBetween) -> None:
+    """Tie a realm or location to a realm; a border holds for both.
+
+    Raises:
+        NotFound: `realm.unknown`, or `location.unknown` where a location may be tied.
+        Conflict: `tie.stands`, `tie.to-itself` or `tie.opposed`.
+        InvalidInput: `tie.too-many`.
+    """
+
+    async def write(draft: WorldDraft) -> None:
+        await tie(draft, new)
+
+    await change_world(canon, caller, world, write)
+
+
+async def remove_tie(canon: Canon, caller: Caller, world: World, old: TieBetween) -> None:
+    """End the tie of a realm or location to a realm.
+
+    Raises:
+        NotFound: `realm.unknown`, or `location.unknown` where a location may be tied.
+        Conflict: `tie.unknown`.
+    """
+
+    async def write(draft: WorldDraft) -> None:
+        await untie(draft, old)
+
+    await change_world(canon, caller, world, write)
+
+
+async def create_route(canon: Canon, caller: Caller, world: World, route: Route) -> None:
+    """Let a route lead from stop to stop, beside what there is of it already.
+
+    Raises:
+        NotFound: `location.unknown`.
+        Conflict: `route.stands` or `route.to-itself`.
+        InvalidInput: `route.too-many`.
+    """
+
+    async def write(draft: WorldDraft) -> None:
+        await add_route(draft, route)
+
+    await change_world(canon, caller, world, write)
+
+
+async def end_route(canon: Canon, caller: Caller, world: World, route: Route) -> None:
+    """End a route from stop to stop.
+
+    Raises:
+        NotFound: `location.unknown`.
+        Conflict: `route.unknown`.
+    """
+
+    async def write(draft: WorldDraft) -> None:
+        await remove_route(draft, route)
 
     await change_world(canon, caller, world, write)

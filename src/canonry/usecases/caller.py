@@ -36,7 +36,10 @@ class Caller:
     progress: Progress = no_progress
 
     def sees(self, space: SpaceId) -> bool:
-        """Whether the caller may know that `space` exists."""
+        """Whether the caller was granted `space`, or nothing in particular and so everything.
+
+        Where it may be somebody's account, `canonry.usecases.sight` decides.
+        """
         return self.spaces is None or space in self.spaces
 
     def require_sight(self, space: SpaceId, kind: str, thing: str) -> None:

@@ -1,6 +1,6 @@
-"""The canon as use cases see it: the ports that they are given, and nothing else."""
+"""The canon as use cases see it: the ports that they are given, and what never changes in them."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from canonry.domain.policy import Policy
 from canonry.ports.document_reader import DocumentReader
@@ -13,6 +13,7 @@ from canonry.ports.views.text import Text
 from canonry.ports.world import Clock, Identities
 from canonry.usecases.filing import Filing
 from canonry.usecases.recall import Recall
+from canonry.usecases.space_kinds import SpaceKinds
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,3 +35,4 @@ class Canon:
     reader: DocumentReader
     recall: Recall | None = None
     filing: Filing | None = None
+    space_kinds: SpaceKinds = field(default_factory=SpaceKinds)

@@ -36,7 +36,7 @@ async def check_files(canon: Canon, told: Told | None = None, *, whole: bool) ->
     if canon.filing is None:
         return FileCheck(files=0, findings=(), orphans=0)
     # The names come first: whoever brings a file meanwhile keeps its bytes before it is named.
-    named = {(k.user_id, k.digest): k async for k in _named(canon)}
+    named = {(k.user_id, k.digest): k async for k in named_files(canon)}
     kept = {each async for each in _kept(canon.filing)}
     findings: list[Finding] = []
     for done, (where, key) in enumerate(sorted(named.items(), key=lambda item: item[0])):
@@ -59,7 +59,7 @@ async def collect_files(canon: Canon) -> int:
     filing, collected = canon.filing, 0
     if filing is None:
         return 0
-    named = {(key.user_id, key.digest) async for key in _named(canon)}
+    named = {(key.user_id, key.digest) async for key in named_files(canon)}
     async for user_id, digest in _kept(filing):
         stored = None if (user_id, digest) in named else await filing.stored_at(user_id, digest)
         if stored is not None and canon.clock.now() - int(stored * SECOND) > DAY:
@@ -68,7 +68,7 @@ async def collect_files(canon: Canon) -> int:
     return collected
 
 
-async def _named(canon: Canon) -> AsyncIterator[StorageKey]:
+async def named_files(canon: Canon) -> AsyncIterator[StorageKey]:
     """The storage key of every file that a source of any space names."""
     after: SpaceId | None = None
     while heads := await canon.ledger.heads(after=after, limit=_PAGE):

@@ -24,6 +24,7 @@ from canonry.domain.proposals import Proposal
 from canonry.domain.relations import Relation
 from canonry.domain.scenes import Turn
 from canonry.domain.sources import Snippet, Source, SourceType
+from canonry.domain.vocabularies.narrative_fields import NAME
 from canonry.ports.views.documents import MemoryQuery, ProposalQuery, SceneQuery
 from canonry.ports.views.pages import PAGE_MAX, Page
 from canonry.ports.views.state import EventQuery, FactQuery, RelationQuery
@@ -31,6 +32,7 @@ from canonry.ports.views.upkeep import Upkeep
 from canonry.usecases.caller import Caller, unknown
 from canonry.usecases.canon import Canon
 from canonry.usecases.commit_change import Change, NewId, commit_change
+from canonry.usecases.find_mentions import Mention, find_mentions
 from canonry.usecases.forget_files import forget_files
 from canonry.usecases.leave_behind import leave_behind
 
@@ -50,19 +52,22 @@ ERASABLE: Final[Mapping[str, type]] = {
 }
 """What can be erased by its id; scenes, stories and spaces hold what others said."""
 
+MENTIONING: Final = frozenset(("turn", "memory", "proposal", "fact", "event", "snippet"))
+"""What can go because it mentions somebody: single texts, without which the rest still stands."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ErasurePlan:
     """What would go: the thing that was named, and everything that tells of it.
 
-    `counts` has the number of things by kind, `mentions` the ids of what tells of others too and
-    stays unless it is erased as well: turns that bear the name, and the sources that it came from.
+    `counts` has the number of things by kind, `mentions` what tells of others too and stays unless
+    it is erased as well: what says the name, and the sources that it came from.
     """
 
     space: SpaceId
     targets: tuple[str, ...]
     counts: Mapping[str, int]
-    mentions: tuple[str, ...] = ()
+    mentions: tuple[Mention, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,11 +79,21 @@ class Erasure:
     entries: int
 
 
-async def plan_erasure(canon: Canon, kind: str, thing_id: str) -> ErasurePlan:
+async def plan_erasure(
+    canon: Canon,
+    kind: str,
+    thing_id: str,
+    *,
+    also_called: Sequence[str] = (),
+    with_mentions: bool = False,
+) -> ErasurePlan:
     """What erasing the thing takes with it; nothing is changed.
 
-    For a thing that was erased before it is what went then: an erasure that was interrupted after
-    its tombstone is finished by erasing again.
+    `also_called` are more names by which others may mention an entity than those that it was ever
+    recorded under. `with_mentions` takes what mentions it along, as far as it is one of
+    `MENTIONING`. For a thing that was erased before it is what went then, so that an erasure that
+    was interrupted after its tombstone is finished by erasing again; its names went as well, so
+    that only those in `also_called` are looked for.
 
     Raises:
         InvalidInput: `erase.kind`, things of this kind are not erased.
@@ -88,42 +103,57 @@ async def plan_erasure(canon: Canon, kind: str, thing_id: str) -> ErasurePlan:
         message = f"only these can be erased: {', '.join(ERASABLE)}"
         raise InvalidInput("erase.kind", message, path="kind")
     thing = (await canon.state.things((thing_id,))).get(thing_id)
-    if isinstance(thing, Tombstone):
-        return await _plan_again(canon, thing)
-    if thing is None or not isinstance(thing, ERASABLE[kind]):
+    if thing is None or not isinstance(thing, (ERASABLE[kind], Tombstone)):
         raise unknown(kind, thing_id)
     found: dict[str, str] = {thing_id: kind}
-    mentions: list[str] = []
+    names, sources = tuple(also_called), tuple[Mention, ...]()
     group: frozenset[EntityId] = frozenset()
-    if isinstance(thing, Entity):
+    if isinstance(thing, Tombstone):
+        found = await _gone_before(canon, thing)
+    elif isinstance(thing, Entity):
         group = await _group(canon, thing)
-        mentions = await _with_entity(canon, thing, group, found)
+        recorded, sources = await _with_entity(canon, thing, group, found)
+        names += recorded
     elif isinstance(thing, Source):
         async for each in _from_source(canon, thing):
             found.setdefault(each.id, THING_KINDS[type(each)])
-    async for proposal in _proposals(canon, thing.space):
-        if _concerns(proposal, group, found):
-            found.setdefault(proposal.id, "proposal")
+    await _with_proposals(canon, thing.space, group, found)
+    mentions = await find_mentions(canon, thing.space, names, beside=frozenset(found))
+    if with_mentions:
+        found |= {each.id: each.kind for each in mentions if each.kind in MENTIONING}
+        await _with_proposals(canon, thing.space, group, found)
+    stay = dict.fromkeys((*sources, *mentions))
     return ErasurePlan(
         space=thing.space,
         targets=tuple(found),
         counts=Counter(found.values()),
-        mentions=tuple(mentions),
+        mentions=tuple(each for each in stay if each.id not in found),
     )
+
+
+async def _with_proposals(
+    canon: Canon, space: SpaceId, group: frozenset[EntityId], found: dict[str, str]
+) -> None:
+    async for proposal in _proposals(canon, space):
+        if _concerns(proposal, group, found):
+            found.setdefault(proposal.id, "proposal")
 
 
 async def _with_entity(
     canon: Canon, entity: Entity, group: frozenset[EntityId], found: dict[str, str]
-) -> list[str]:
-    """Add all that tells of an entity's merge group to `found`; what only mentions it."""
+) -> tuple[tuple[str, ...], tuple[Mention, ...]]:
+    """Add all that tells of an entity's merge group to `found`; its names, and where it is from."""
     cited: dict[SourceId, None] = {}
+    names = dict.fromkeys((entity.name,))
     async for each in _about(canon, group, entity.space):
         found.setdefault(each.id, THING_KINDS[type(each)])
-        if isinstance(each, Observation) and each.source_id is not None:
-            cited[each.source_id] = None
+        if isinstance(each, Observation):
+            names[str(each.fields.get(NAME, ""))] = None
+            if each.source_id is not None:
+                cited[each.source_id] = None
     corrections, others = await _told_by(canon, tuple(cited))
     found |= dict.fromkeys(corrections, "source")
-    return [*others, *await _mentions(canon, entity.name, entity.space, found)]
+    return tuple(names), tuple(Mention(kind="source", id=each) for each in others)
 
 
 async def erase(
@@ -152,14 +182,15 @@ async def erase(
     return Erasure(position=receipt.position, targets=len(plan.targets), entries=dropped)
 
 
-async def _plan_again(canon: Canon, tombstone: Tombstone) -> ErasurePlan:
+async def _gone_before(canon: Canon, tombstone: Tombstone) -> dict[str, str]:
+    """What went together with a thing that was erased before, with the kind of each."""
     after = Position(tombstone.position - 1)
     commits = await canon.ledger.read(tombstone.space, after=after, limit=1)
     entries = (entry for commit in commits for entry in commit.entries)
     targets = next((e.targets for e in entries if isinstance(e, Erased)), (tombstone.id,))
-    things = (await canon.state.things(targets)).values()
-    counts = Counter(each.was for each in things if isinstance(each, Tombstone))
-    return ErasurePlan(space=tombstone.space, targets=targets, counts=counts)
+    things = await canon.state.things(targets)
+    gone = ((each, things.get(each)) for each in targets)
+    return {each: thing.was for each, thing in gone if isinstance(thing, Tombstone)}
 
 
 async def _about(canon: Canon, group: frozenset[EntityId], space: SpaceId) -> AsyncIterator[Thing]:
@@ -264,15 +295,3 @@ def _concerns(proposal: Proposal, group: frozenset[EntityId], found: Mapping[str
         return True
     text = encode_json([proposal.content, proposal.original])
     return any(each.encode() in text for each in group)
-
-
-async def _mentions(canon: Canon, name: str, space: SpaceId, found: Mapping[str, str]) -> list[str]:
-    """Texts of others that bear the name, the first `PAGE_MAX` of them."""
-    wanted = name.casefold()
-    mentions: list[str] = []
-    async for turn in _turns(canon, space):
-        if turn.id not in found and wanted in turn.text.casefold():
-            mentions.append(turn.id)
-            if len(mentions) == PAGE_MAX:
-                break
-    return mentions

@@ -26,6 +26,7 @@ from canonry.domain.provenance import Evidence
 from canonry.domain.relations import Relation
 from canonry.usecases.caller import Caller, unknown
 from canonry.usecases.canon import Canon
+from canonry.usecases.sight import may_see
 from canonry.usecases.trace_evidence import Traced, trace_evidence
 
 Explained: TypeAlias = Entity | Relation | Fact | Event | Axiom | Proposal | Observation
@@ -71,7 +72,7 @@ async def explain(canon: Canon, caller: Caller, thing_id: str) -> Explanation:
         NotFound: `thing.unknown`, also for what nothing needs to stand behind: turns, scenes, ...
     """
     thing = (await canon.state.things((thing_id,))).get(thing_id)
-    if not isinstance(thing, Explained) or not caller.sees(thing.space):
+    if not isinstance(thing, Explained) or not await may_see(canon, caller, thing.space):
         raise unknown("thing", thing_id)
     commit = await _commit_at(canon, thing.space, Position(thing.position))
     seen = await _observations(canon, thing)

@@ -1,10 +1,12 @@
 """Export a catalog as the arrays that an import takes; equal catalogs give equal arrays."""
 
-from collections.abc import AsyncIterator, Mapping
-from typing import Any, Final
+from collections.abc import AsyncIterator, Mapping, Sequence
+from itertools import product
+from typing import Any, Final, TypeAlias
 
 from canonry.domain.catalog import item_of, item_row, project_row
 from canonry.domain.entities import Entity
+from canonry.domain.errors import Unavailable
 from canonry.domain.ids import SpaceId
 from canonry.domain.relations import Relation
 from canonry.domain.spaces import Space, SpaceKind
@@ -31,6 +33,9 @@ from canonry.usecases.caller import unknown
 from canonry.usecases.canon import Canon
 from canonry.usecases.judge_catalog_relations import relation_row
 
+Row: TypeAlias = tuple[str, Mapping[str, Any]]
+"""The array that a row belongs to, and the row."""
+
 _ARRAYS: Final = {
     ENTITIES.array: CONTENT_KINDS,
     SOURCE_ITEMS.array: (SOURCE_ITEM,),
@@ -39,32 +44,48 @@ _ARRAYS: Final = {
 }
 
 
-async def export_catalog(
-    canon: Canon, spaces: Spaces, told: Told
-) -> AsyncIterator[tuple[str, Mapping[str, Any]]]:
+async def export_catalog(canon: Canon, spaces: Spaces, told: Told) -> AsyncIterator[Row]:
     """(array, row) for every row of these projects, array by array; None: all projects.
+
+    All rows are of one state, or the last of them is followed by an error.
 
     Raises:
         NotFound: `project.unknown`.
+        Unavailable: `catalog.moved`, somebody wrote into a project meanwhile.
     """
-    projects = await _projects(canon, spaces)
+    heads = {
+        space.id: await canon.ledger.head(space.id) for space in await _projects(canon, spaces)
+    }
+    projects = await _projects(canon, frozenset(heads))
     done = 0
     for space in projects:
         yield PROJECTS.array, project_row(space)
+    for rows in (_item_rows(canon, projects), _relation_rows(canon, projects)):
+        async for each in rows:
+            yield each
+            done += 1
+            told(done, None)
+    for project, head in heads.items():
+        if await canon.ledger.head(project) != head:
+            message = (
+                "somebody wrote into the catalog while it was written out; run it again, or "
+                "write out a backup"
+            )
+            raise Unavailable("catalog.moved", message)
+
+
+async def _item_rows(canon: Canon, projects: Sequence[Space]) -> AsyncIterator[Row]:
     for array, kinds in _ARRAYS.items():
-        for space in projects:
-            for kind in kinds:
-                async for entity in _items(canon, space.id, kind):
-                    yield array, item_row(entity)
-                    done += 1
-                    told(done, None)
-    for space in projects:
-        for kind in ITEM_KINDS:
+        for space, kind in product(projects, kinds):
             async for entity in _items(canon, space.id, kind):
-                async for row in _relations(canon, entity):
-                    yield RELATION_ROWS.array, row
-                    done += 1
-                    told(done, None)
+                yield array, item_row(entity)
+
+
+async def _relation_rows(canon: Canon, projects: Sequence[Space]) -> AsyncIterator[Row]:
+    for space, kind in product(projects, ITEM_KINDS):
+        async for entity in _items(canon, space.id, kind):
+            async for row in _relations(canon, entity):
+                yield RELATION_ROWS.array, row
 
 
 async def _projects(canon: Canon, spaces: Spaces) -> list[Space]:

@@ -1,17 +1,19 @@
 """Export a world: what stands at its current tick as an atlas, with all of its lore and layers."""
 
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from typing import Any, Final
 
 from canonry.domain.entities import Entity
 from canonry.domain.facts import Event
-from canonry.domain.provenance import CanonLevel
 from canonry.domain.relations import Relation
 from canonry.domain.vocabularies.world_types import (
+    BELONGS_TO,
     EXIT,
     HELD_BY,
     LOCATED_IN,
     MOVERS,
+    ON_ROUTE,
+    TIED_TO,
     WITHIN,
     ActorKind,
     LayerType,
@@ -19,6 +21,7 @@ from canonry.domain.vocabularies.world_types import (
     RealmScope,
     RealmType,
     TerrainType,
+    Tie,
     WorldType,
 )
 from canonry.domain.world.atlas import (
@@ -32,19 +35,23 @@ from canonry.domain.world.atlas import (
     Mover,
     Place,
     Realm,
+    Route,
 )
 from canonry.domain.world.directions import Direction
+from canonry.domain.world.edges import kind_of, tie_of
 from canonry.domain.world.identity import layer_id_of, thing_id_of
 from canonry.domain.world.realms import narrowest_first
+from canonry.domain.world.routes import Leg, routes_of
 from canonry.domain.world.ticks import tick_of
 from canonry.ports.views.pages import PAGE_MAX
-from canonry.ports.views.state import EntityQuery, EventQuery
 from canonry.usecases.bound_world import World
 from canonry.usecases.canon import Canon
 from canonry.usecases.get_canonical_fact import versions_of
 from canonry.usecases.world_at import WorldAt, world_at
 
 _GROUP: Final = 100
+_EDGES_MAX: Final = 1_000
+"""More edges of one relation than a draft lets an entity have."""
 
 
 async def export_world(canon: Canon, world: World) -> Atlas:
@@ -66,6 +73,7 @@ async def export_world(canon: Canon, world: World) -> Atlas:
         event_limit=world.event_limit,
         locations=tuple([each async for each in _places(now, places, names)]),
         realms=tuple([each async for each in _realms(now, realms, names)]),
+        routes=await _routes(now, places, names),
         layers=tuple([_layer(each, names) async for each in _all(now, WorldType.LAYER)]),
         characters=await _movers(now, movers[WorldType.CHARACTER], names),
         players=await _movers(now, movers[WorldType.PLAYER], names),
@@ -95,6 +103,10 @@ class _Names:
         thing = self._things.get(thing_id)
         return thing is not None and thing.entity_type == WorldType.LOCATION
 
+    def keys(self, ids: Iterable[str]) -> tuple[str, ...]:
+        """The keys of those that are known, in the order of their letters."""
+        return tuple(sorted(self._keys[each] for each in ids if each in self._keys))
+
     def realms(self, edges: Sequence[Relation]) -> tuple[str, ...]:
         """The realms that edges lead to, the narrowest first."""
         around = (self._things[edge.to_id] for edge in edges if edge.to_id in self._things)
@@ -110,30 +122,22 @@ def key_of(entity: Entity) -> str:
 
 
 async def _all(now: WorldAt, kind: WorldType) -> AsyncIterator[Entity]:
-    spaces, offset = frozenset((now.world.space,)), 0
-    while True:
-        query = EntityQuery(
-            spaces=spaces,
-            entity_type=kind,
-            level=CanonLevel.CANON,
-            limit=PAGE_MAX,
-            offset=offset,
-        )
-        page = await now.canon.state.entities(query)
-        for entity in page.items:
+    last: Entity | None = None
+    while page := await now.canon.places.entities_after(
+        now.world.space, kind, last, limit=PAGE_MAX
+    ):
+        for entity in page:
             yield entity
-        offset += PAGE_MAX
-        if offset >= page.total:
-            return
+        last = page[-1]
 
 
 async def _joined(
-    now: WorldAt, rel_type: str, entities: Sequence[Entity], kinds: Sequence[str] = ("",)
+    now: WorldAt, rel_type: str, entities: Sequence[Entity], kinds: Sequence[str] | None = ("",)
 ) -> Mapping[str, Sequence[Relation]]:
     found: dict[str, list[Relation]] = {}
     for start in range(0, len(entities), _GROUP):
         ids = [each.id for each in entities[start : start + _GROUP]]
-        for edge in await now.edges(rel_type, *ids, kinds=kinds):
+        for edge in await now.edges(rel_type, *ids, kinds=kinds, limit=_EDGES_MAX):
             found.setdefault(edge.from_id, []).append(edge)
     return found
 
@@ -141,9 +145,10 @@ async def _joined(
 async def _places(now: WorldAt, places: Sequence[Entity], names: _Names) -> AsyncIterator[Place]:
     exits = await _joined(now, EXIT, places, tuple(Direction))
     within = await _joined(now, WITHIN, places)
+    members = await _joined(now, BELONGS_TO, places, (Tie.MEMBER_OF,))
     for place in places:
         told = place.properties
-        terrain = told.get("terrain")
+        terrain = told.get("terrain") or None
         yield Place(
             key=key_of(place),
             name=place.name,
@@ -152,6 +157,7 @@ async def _places(now: WorldAt, places: Sequence[Entity], names: _Names) -> Asyn
             tags=tuple(told.get("tags", ())),
             realms=names.realms(within.get(place.id, ())),
             exits=tuple(_exit(edge, names) for edge in exits.get(place.id, ())),
+            member_of=names.realms(members.get(place.id, ())),
         )
 
 
@@ -172,8 +178,10 @@ def _exit(edge: Relation, names: _Names) -> Exit:
 
 async def _realms(now: WorldAt, realms: Sequence[Entity], names: _Names) -> AsyncIterator[Realm]:
     within = await _joined(now, WITHIN, realms)
+    tied = await _tied(now, realms)
     for realm in realms:
         told = realm.properties
+        ties = {tie.value: names.keys(tied.get((realm.id, tie), ())) for tie in Tie}
         yield Realm(
             key=key_of(realm),
             name=realm.name,
@@ -182,7 +190,34 @@ async def _realms(now: WorldAt, realms: Sequence[Entity], names: _Names) -> Asyn
             description=realm.description,
             narrative_tags=tuple(told.get("narrative_tags", ())),
             within=names.realms(within.get(realm.id, ())),
+            **ties,
         )
+
+
+async def _tied(now: WorldAt, realms: Sequence[Entity]) -> Mapping[tuple[str, Tie], Sequence[str]]:
+    """The realms that each is tied to; a border leads to both."""
+    found: dict[tuple[str, Tie], list[str]] = {}
+    joined = [await _joined(now, relation, realms, None) for relation in (TIED_TO, BELONGS_TO)]
+    for edge in (edge for each in joined for edges in each.values() for edge in edges):
+        tie = tie_of(edge)
+        if tie is None:
+            continue
+        found.setdefault((edge.from_id, tie), []).append(edge.to_id)
+        if tie is Tie.BORDERS:
+            found.setdefault((edge.to_id, tie), []).append(edge.from_id)
+    return found
+
+
+async def _routes(now: WorldAt, places: Sequence[Entity], names: _Names) -> tuple[Route, ...]:
+    onward = await _joined(now, ON_ROUTE, places, None)
+    return tuple(
+        routes_of(
+            Leg(route=kind_of(edge), start=names.of(edge.from_id), end=names.of(edge.to_id))
+            for edges in onward.values()
+            for edge in edges
+            if names.is_place(edge.to_id)
+        )
+    )
 
 
 def _layer(layer: Entity, names: _Names) -> Layer:
@@ -247,15 +282,11 @@ async def _lore(canon: Canon, entity: Entity) -> Lore:
 
 
 async def _events(now: WorldAt, names: _Names) -> AsyncIterator[Happening]:
-    spaces, offset = frozenset((now.world.space,)), 0
-    while True:
-        query = EventQuery(spaces=spaces, level=CanonLevel.CANON, limit=PAGE_MAX, offset=offset)
-        page = await now.canon.state.events(query)
-        for event in page.items:
+    last: Event | None = None
+    while page := await now.canon.places.events_after(now.world.space, last, limit=PAGE_MAX):
+        for event in page:
             yield _happening(event, names)
-        offset += PAGE_MAX
-        if offset >= page.total:
-            return
+        last = page[-1]
 
 
 def _happening(event: Event, names: _Names) -> Happening:

@@ -16,6 +16,7 @@ from canonry.usecases.caller import Caller, unknown
 from canonry.usecases.canon import Canon
 from canonry.usecases.commit_change import Change, NewId, Receipt, commit_change
 from canonry.usecases.lookup import require, require_same_space
+from canonry.usecases.sight import may_see
 from canonry.usecases.staging import require_unfinished
 
 
@@ -70,7 +71,9 @@ async def require_canonical(
     things: list[Fact | Event | Entity | Relation] = []
     for each in ids:
         thing = found.get(each)
-        if not isinstance(thing, Fact | Event | Entity | Relation) or not caller.sees(thing.space):
+        if not isinstance(thing, Fact | Event | Entity | Relation) or not await may_see(
+            canon, caller, thing.space
+        ):
             raise unknown("outcome", each)
         things.append(thing)
     require_same_space(space, things, path=path)

@@ -2,7 +2,7 @@
 
 import math
 from array import array
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, TypeAlias
 
@@ -15,7 +15,13 @@ from canonry.ports.views.state import Spaces, State
 from canonry.ports.views.text import TextQuery
 from canonry.ports.views.vectors import VectorEntry
 from canonry.usecases.follow_log import LogCursor, heads_of, ids_in
-from canonry.usecases.passage_parts import PassagePart, passage_changes
+from canonry.usecases.passage_parts import (
+    PassageChanges,
+    PassagePart,
+    changed_parts,
+    ids_of_parts,
+    passage_changes,
+)
 
 FRESH: Final = 256
 """So many passages a search embeds at most; of more, the newest ones."""
@@ -23,7 +29,12 @@ FRESH: Final = 256
 InTime: TypeAlias = Callable[[], bool]
 """Whether there is time for more."""
 
+Known: TypeAlias = Callable[[Sequence[str]], Awaitable[Mapping[str, Sequence[bytes]]]]
+"""The digests of what the index has of passages."""
+
 _AT_ONCE: Final = 16
+_ASKED_ONE_BY_ONE: Final = 32
+"""Of more spaces than these the heads are read together with all others."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -59,10 +70,17 @@ class FreshPassages:
         return frozenset(i for each in self._stretches.values() for i in each.entries)
 
     async def read_on(
-        self, cursor: LogCursor, spaces: Spaces, embedder: Embedder, *, in_time: InTime
+        self,
+        cursor: LogCursor,
+        spaces: Spaces,
+        embedder: Embedder,
+        *,
+        known: Known,
+        in_time: InTime,
     ) -> None:
         """Embed what was written past `cursor`, newest first, while it is `in_time`.
 
+        What was written about a passage whose text stayed the same is left to the index.
         `missing` counts the commits that were too many.
 
         Raises:
@@ -72,7 +90,9 @@ class FreshPassages:
         late = {space: head for space, head in heads.items() if head > cursor.at(space)}
         self.missing = sum(head - self._known(space, cursor) for space, head in late.items())
         for space, head in late.items():
-            await self._read_space(space, cursor.at(space), head, embedder, in_time)
+            await self._read_space(
+                space, cursor.at(space), head, embedder, known=known, in_time=in_time
+            )
         gaps = (
             max(0, self._stretches[space].start - cursor.at(space))
             for space in late
@@ -96,9 +116,10 @@ class FreshPassages:
         return found
 
     async def _heads(self, spaces: Spaces) -> dict[SpaceId, Position]:
-        if spaces is None:
-            return dict(await heads_of(self._ledger))
-        return {space: await self._ledger.head(space) for space in sorted(spaces)}
+        if spaces is not None and len(spaces) <= _ASKED_ONE_BY_ONE:
+            return {space: await self._ledger.head(space) for space in sorted(spaces)}
+        heads = await heads_of(self._ledger)
+        return {s: head for s, head in heads.items() if spaces is None or s in spaces}
 
     def _known(self, space: SpaceId, cursor: LogCursor) -> Position:
         stretch = self._stretches.get(space)
@@ -110,6 +131,8 @@ class FreshPassages:
         indexed: Position,
         head: Position,
         embedder: Embedder,
+        *,
+        known: Known,
         in_time: InTime,
     ) -> None:
         stretch = self._stretches.get(space)
@@ -120,9 +143,12 @@ class FreshPassages:
         commits = await self._ledger.read(space, after=start, limit=FRESH)
         ids = dict.fromkeys(i for commit in commits for i in ids_in(commit))
         changes = await passage_changes(self._state, self._documents, ids)
-        made = await _embedded(changes.parts[-FRESH:], embedder, in_time)
-        left = len(changes.parts) - len(made)
+        remembered = {} if stretch is None else stretch.entries
+        news = await _news(changes, remembered, known)
+        made = await _embedded(news.parts[-FRESH:], embedder, in_time)
+        left = len(news.parts) - len(made)
         entries: dict[str, Sequence[VectorEntry]] = dict.fromkeys(changes.removed, ())
+        entries |= {i: remembered[i] for i in news.held}
         for entry in made:
             entries[entry.id] = (*entries.get(entry.id, ()), entry)
         read_to = commits[-1].position if commits else head
@@ -131,8 +157,32 @@ class FreshPassages:
             begin = read_to if left > 0 else start
             kept = entries
         else:
-            begin, kept = stretch.start, {**stretch.entries, **entries}
+            stayed = {i: each for i, each in remembered.items() if i not in news.indexed}
+            begin, kept = stretch.start, {**stayed, **entries}
         self._stretches[space] = _Stretch(start=begin, end=read_to, entries=kept)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _News:
+    """What is to be embedded; the passages that are as remembered, or again as indexed."""
+
+    parts: Sequence[PassagePart]
+    held: frozenset[str]
+    indexed: frozenset[str]
+
+
+async def _news(
+    changes: PassageChanges, remembered: Mapping[str, Sequence[VectorEntry]], known: Known
+) -> _News:
+    digests = {i: tuple(entry.digest for entry in each) for i, each in remembered.items()}
+    otherwise = changed_parts(changes.parts, digests)
+    asked = ids_of_parts(otherwise)
+    parts = changed_parts(otherwise, await known(asked)) if asked else ()
+    return _News(
+        parts=parts,
+        held=frozenset(changes.ids).difference(asked),
+        indexed=frozenset(asked).difference(ids_of_parts(parts)),
+    )
 
 
 async def _embedded(

@@ -14,7 +14,7 @@ from canonry.domain.context import (
     ties_of,
     without_repeats,
 )
-from canonry.domain.entities import Entity, normalised_name
+from canonry.domain.entities import Entity, family_of, normalised_name
 from canonry.domain.facts import Fact
 from canonry.domain.ids import EntityId
 from canonry.domain.provenance import CanonLevel
@@ -24,7 +24,6 @@ from canonry.ports.views.pages import PAGE_MAX
 from canonry.ports.views.state import FactQuery, RelationQuery
 from canonry.usecases.canon import Canon
 from canonry.usecases.find_newest import find_newest
-from canonry.usecases.involved import family_of
 from canonry.usecases.search_canon import CanonKind, find_canon
 
 NEIGHBOURS_MAX: Final = 100

@@ -7,7 +7,7 @@ from enum import StrEnum
 from typing import Any, Final
 
 from canonry.domain.context import loose_ends
-from canonry.domain.entities import Entity
+from canonry.domain.entities import Entity, family_of
 from canonry.domain.facts import Event, Fact
 from canonry.domain.proposals import Proposal, ProposalStatus, ProposalType
 from canonry.domain.provenance import CanonLevel
@@ -18,7 +18,6 @@ from canonry.ports.views.state import EventQuery
 from canonry.usecases.canon import Canon
 from canonry.usecases.find_newest import find_newest
 from canonry.usecases.get_turns import names_of
-from canonry.usecases.involved import family_of
 
 THREADS_MAX: Final = 10
 """The most open threads of each kind."""

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from canonry.domain.context import without_repeats
-from canonry.domain.entities import Entity, normalised_name
+from canonry.domain.entities import Entity, family_of, normalised_name
 from canonry.domain.entries import Thing
 from canonry.domain.memories import Memory
 from canonry.domain.passages import Collection
@@ -14,7 +14,6 @@ from canonry.domain.scenes import Scene, Turn
 from canonry.ports.views.text import TextQuery
 from canonry.usecases.canon import Canon
 from canonry.usecases.find_passages import FoundPassage, FoundPassages, find_passages
-from canonry.usecases.involved import family_of
 from canonry.usecases.recall_memories import rank_for
 from canonry.usecases.search_canon import CanonKind, degraded_of, find_canon
 

@@ -4,14 +4,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from canonry.domain.entities import Entity
+from canonry.domain.entities import Entity, family_of
 from canonry.domain.facts import Fact, FactType
 from canonry.domain.relations import Relation
 from canonry.ports.views.pages import PAGE_MAX
 from canonry.ports.views.state import FactQuery, RelationQuery
 from canonry.usecases.caller import Caller
 from canonry.usecases.canon import Canon
-from canonry.usecases.involved import family_of
 from canonry.usecases.lookup import require
 
 _FACT_PAGES: Final = 10

@@ -2,9 +2,11 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Final
 
 from canonry.domain.entities import Entity
 from canonry.domain.facts import Event
+from canonry.domain.ids import EntityId
 from canonry.domain.relations import Relation
 from canonry.domain.vocabularies.world_types import EXIT, LOCATED_IN, LayerType, WorldType
 from canonry.domain.world.directions import PLACE_IN_ORDER, Direction
@@ -13,21 +15,27 @@ from canonry.domain.world.ticks import Tick
 from canonry.usecases.bound_world import World
 from canonry.usecases.canon import Canon
 from canonry.usecases.layers_upon import Upon, layers_upon
+from canonry.usecases.ties_of import RouteOn, Tied, routes_on, ties_of
 from canonry.usecases.world_at import NEARBY_MAX, WorldAt, world_at
+
+_DIRECTIONS: Final = frozenset(Direction)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LocationContext:
     """A place, where it leads, what it lies in, what lies upon it, who is there, what happened.
 
-    `exits` come in the order of their directions, `realms` the nearest first; `layers` has the
-    layer that shows of each type that has one.
+    `exits` come in the order of their directions, `realms` the nearest first; `ties` are those of
+    the location and of each of these realms, by id. `layers` has the layer that shows of each type
+    that has one.
     """
 
     tick: Tick
     location: Entity
     exits: Sequence[Relation]
+    routes: Sequence[RouteOn]
     realms: Sequence[Entity]
+    ties: Mapping[EntityId, Sequence[Tied]]
     layers: Mapping[LayerType, Upon]
     players: Sequence[Relation]
     characters: Sequence[Entity]
@@ -47,7 +55,9 @@ async def get_location_context(
         tick=then.tick,
         location=location,
         exits=await exits_of(then, location),
+        routes=await routes_on(then, location.id),
         realms=realms,
+        ties=await ties_of(then, realms, location.id),
         layers=await layers_upon(then, location.id, realms),
         players=await _present(then, location, WorldType.PLAYER),
         characters=await _characters(then, location),
@@ -56,9 +66,13 @@ async def get_location_context(
 
 
 async def exits_of(then: WorldAt, location: Entity) -> Sequence[Relation]:
-    """The exits of a location in the order of their directions."""
+    """The exits of a location in the order of their directions.
+
+    A relation of that name that leads in no direction, as other toolsets can make it, is none.
+    """
     edges = await then.edges(EXIT, location.id, kinds=None)
-    return sorted(edges, key=lambda edge: PLACE_IN_ORDER[Direction(kind_of(edge))])
+    ways = [edge for edge in edges if kind_of(edge) in _DIRECTIONS]
+    return sorted(ways, key=lambda edge: PLACE_IN_ORDER[Direction(kind_of(edge))])
 
 
 async def _present(then: WorldAt, location: Entity, kind: WorldType) -> Sequence[Relation]:

@@ -3,10 +3,10 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from canonry.domain.entities import Entity
 from canonry.domain.scenes import Scene, Turn
 from canonry.usecases.caller import Caller
 from canonry.usecases.canon import Canon
+from canonry.usecases.current_names import current_names
 from canonry.usecases.lookup import require
 
 
@@ -47,5 +47,4 @@ async def get_turns(
 async def names_of(canon: Canon, turns: Sequence[Turn]) -> Mapping[str, str]:
     """The current names of the entities that speak in these turns."""
     speakers = {turn.entity_id for turn in turns if turn.entity_id is not None}
-    found = await canon.state.things(speakers) if speakers else {}
-    return {i: thing.name for i, thing in found.items() if isinstance(thing, Entity)}
+    return await current_names(canon.state, speakers)

@@ -11,9 +11,9 @@ from functools import partial
 from itertools import count
 from typing import Final, TypeAlias
 
-from canonry.domain.entries import Made
+from canonry.domain.entries import Made, Tombstone
 from canonry.domain.errors import Conflict, InvalidInput, NotAllowed
-from canonry.domain.ids import SourceId, SpaceId
+from canonry.domain.ids import EntityId, SourceId, SpaceId
 from canonry.domain.making import UNSET
 from canonry.domain.provenance import CanonLevel, Evidence, EvidenceKind
 from canonry.domain.sources import Source, SourceType
@@ -30,7 +30,10 @@ from canonry.domain.world.atlas import (
 )
 from canonry.domain.world.checks import Problem, problems
 from canonry.domain.world.identity import WORLD_KEY, event_id_of, thing_id_of, world_id_of
+from canonry.domain.world.omitting import omitted
+from canonry.domain.world.routes import Leg, legs_of
 from canonry.domain.world.ticks import Tick, checked_tick, instant_of
+from canonry.ports.views.pages import PAGE_MAX
 from canonry.ports.views.upkeep import Told
 from canonry.usecases.caller import Caller
 from canonry.usecases.canon import Canon
@@ -47,6 +50,7 @@ from canonry.usecases.world_parts import (
     join_realms,
     join_way,
 )
+from canonry.usecases.world_ties import join_legs, tie_up
 
 PARTS_A_COMMIT: Final = 100
 _SHOWN: Final = 20
@@ -91,20 +95,22 @@ async def import_world(
 ) -> ImportedWorld:
     """Bring the world to what the atlas says; what it does not speak of stays.
 
-    Movers and items that are known stay where they are. `origin` names the file, as evidence.
+    Movers and items that are known stay where they are, and what was erased stays away. `origin`
+    names the file, as evidence.
 
     Raises:
         InvalidInput: `world.malformed`, with the first problems; nothing was written.
         NotAllowed: `space.bound`, the caller may not see the world.
         Conflict: `world.id-taken`, or what a part stands against.
     """
-    whole = completed(atlas)
-    strange = _require_sound(whole)
     space = SpaceId(atlas.id.lower()) if atlas.id else world_id_of(atlas.name)
     if not caller.sees(space):
         raise NotAllowed("space.bound", "this caller is bound to other spaces")
-    work = _Import(canon=canon, caller=caller, space=space, atlas=whole, origin=origin)
     founded = await _is_new(canon, space)
+    gone = frozenset[str]() if founded else await _erased(canon, space, atlas)
+    whole = completed(omitted(atlas, gone))
+    strange = _require_sound(whole)
+    work = _Import(canon=canon, caller=caller, space=space, atlas=whole, origin=origin)
     rounds = list(_rounds(whole, space))
     if dry_run:
         await _try(work, rounds)
@@ -138,6 +144,17 @@ async def _is_new(canon: Canon, space: SpaceId) -> bool:
     return known is None
 
 
+async def _erased(canon: Canon, space: SpaceId, atlas: Atlas) -> frozenset[str]:
+    """The keys of what was erased: nothing is said of it again."""
+    groups = (atlas.realms, atlas.locations, atlas.characters, atlas.players, atlas.items)
+    keys = {thing_id_of(space, part.key): part.key for group in groups for part in group}
+    ids, found = list(keys), set[str]()
+    for start in range(0, len(ids), PAGE_MAX):
+        things = await canon.state.things(ids[start : start + PAGE_MAX])
+        found |= {keys[EntityId(name)] for name, t in things.items() if isinstance(t, Tombstone)}
+    return frozenset(found)
+
+
 def _rounds(atlas: Atlas, space: SpaceId) -> Iterator[Sequence[Step]]:
     """What others rest on comes first; the steps of a round do not follow on each other."""
     yield [(_noun(each), partial(_declare, part=each)) for each in atlas.realms]
@@ -149,6 +166,7 @@ def _rounds(atlas: Atlas, space: SpaceId) -> Iterator[Sequence[Step]]:
         known = (fact for fact in atlas.lore if number <= len(fact.versions))
         yield [("lore", partial(declare_version, lore=f, number=number)) for f in known]
     yield list(_joins(atlas.locations, space))
+    yield list(_routes(atlas, space))
 
 
 def _movers(atlas: Atlas) -> Iterator[Step]:
@@ -164,10 +182,23 @@ def _joins(parts: Sequence[Realm | Place], space: SpaceId) -> Iterator[Step]:
         match part:
             case Realm():
                 yield "nestings", partial(join_realms, start=start, keys=part.within)
+                yield "ties", partial(tie_up, start=start, wanted=part.ties)
             case Place():
-                yield "memberships", partial(join_realms, start=start, keys=part.realms)
+                yield "nestings", partial(join_realms, start=start, keys=part.realms)
+                yield "ties", partial(tie_up, start=start, wanted=part.ties)
                 for way in part.exits:
                     yield "exits", partial(join_way, start=start, way=way, creating=False)
+
+
+def _routes(atlas: Atlas, space: SpaceId) -> Iterator[Step]:
+    """The routes of the file, at every place: one that is no stop any longer has no leg of them."""
+    names = tuple(dict.fromkeys(route.name for route in atlas.routes))
+    onward: dict[str, list[Leg]] = {place.key: [] for place in atlas.locations if names}
+    for leg in legs_of(atlas.routes):
+        onward[leg.start].append(leg)
+    for key, legs in onward.items():
+        start = thing_id_of(space, key)
+        yield "stops", partial(join_legs, start=start, legs=legs, names=names)
 
 
 def _noun(part: Standing) -> str:

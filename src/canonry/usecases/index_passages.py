@@ -3,8 +3,8 @@
 Every step is kept with the cursor that it reached, so that a process that is killed goes on there.
 """
 
+import asyncio
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Final
 
@@ -20,6 +20,7 @@ from canonry.usecases.follow_log import Followed, LogCursor, follow_log, heads_o
 from canonry.usecases.passage_parts import (
     PassageChanges,
     PassagePart,
+    changed_parts,
     left_alone,
     passage_changes,
 )
@@ -27,6 +28,9 @@ from canonry.usecases.recall import Recall
 
 THINGS: Final = 128
 """So many things a step looks at: what is lost, at most, when it is interrupted."""
+
+LOOKS_EVERY: Final = 1.0
+"""Seconds between two looks at the log for an older index, while a model takes its time."""
 
 _AT_ONCE: Final = 32
 _TRIES: Final = 20
@@ -61,13 +65,17 @@ class _Place:
 class PassageIndexer:
     """Follows the log for the model that the settings name; one process runs it at a time.
 
-    Until that model has seen everything, the index of the one before follows too.
+    Until that model has seen everything, the index of the one before follows too, however long
+    the new one takes or fails to answer.
     """
 
-    def __init__(self, recall: Recall, *, things: int = THINGS) -> None:
+    def __init__(
+        self, recall: Recall, *, things: int = THINGS, looks_every: float = LOOKS_EVERY
+    ) -> None:
         """Begin where the index says, with the first step."""
         self._recall = recall
         self._things = things
+        self._looks_every = looks_every
         self._places: dict[EmbeddingModel, _Place] = {}
 
     async def step(self) -> Indexed:
@@ -78,11 +86,32 @@ class PassageIndexer:
                 be made again.
         """
         opened = await self._recall.opened()
-        older = await self._recall.older()
-        if older is not None:
-            with suppress(Unavailable):  # what it lacks is found by words until the switch
-                await self._follow(opened.vectors, older)
-        return await self._follow(opened.vectors, opened.embedder)
+        if await self._recall.older() is None:
+            return await self._follow(opened.vectors, opened.embedder)
+        step = asyncio.create_task(self._follow(opened.vectors, opened.embedder))
+        try:
+            while not step.done():
+                done = await self.step_older()
+                more = done is not None and not done.idle
+                await asyncio.wait((step,), timeout=0 if more else self._looks_every)
+            return await step
+        finally:
+            step.cancel()
+            await asyncio.gather(step, return_exceptions=True)
+
+    async def step_older(self) -> Indexed | None:
+        """Index what comes next for the model before; None if none serves any more.
+
+        Raises:
+            Unavailable: of the index, or of the engines if they cannot be opened.
+        """
+        opened, older = await self._recall.opened(), await self._recall.older()
+        if older is None:
+            return None
+        try:
+            return await self._follow(opened.vectors, older)
+        except Unavailable:  # what it lacks is found by words until the switch
+            return Indexed(commits=0, vectors=0, waiting=0, idle=True)
 
     async def tend(self) -> bool:
         """Make what was indexed fast to search, if it is time."""
@@ -127,8 +156,9 @@ class PassageIndexer:
         changes: PassageChanges,
         reached: LogCursor,
     ) -> int:
-        """Embed and keep a step; the number of vectors made."""
-        entries = await _embedded(changes.parts, embedder)
+        """Embed and keep a step, but for what is kept already; the number of vectors made."""
+        known = await vectors.digests(embedder.model, changes.ids)
+        entries = await _embedded(changed_parts(changes.parts, known), embedder)
         written = reached.written()
         await vectors.apply(
             VectorBatch(

@@ -6,6 +6,7 @@ file under the same configuration is interpreted once; brought again, its word i
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from hashlib import sha256
 from typing import Any, Final
 
 from canonry.domain.accounts import run_id_of, source_id_of
@@ -27,6 +28,7 @@ from canonry.domain.provenance import CanonLevel
 from canonry.domain.runs import InterpretationRun, RunStatus
 from canonry.domain.sources import Source, SourceType
 from canonry.domain.vocabularies.truth_types import TRUTH_TYPES
+from canonry.ports.client_model import ASKED
 from canonry.ports.views.pages import PAGE_MAX
 from canonry.usecases.account import Account, opened, within_account
 from canonry.usecases.caller import Caller
@@ -37,7 +39,7 @@ from canonry.usecases.interpretation_quota import require_quota
 from canonry.usecases.lookup import require
 from canonry.usecases.restate_run import restate_run
 from canonry.usecases.store_file import GivenFile, StoredFile, filing_of, store_file
-from canonry.usecases.tell_source import Tale, Told, tell_source
+from canonry.usecases.tell_source import Tale, Told, require_record, tell_source
 
 _GIVEN: Final = "properties"
 
@@ -96,19 +98,25 @@ async def ingest_properties(
     *,
     bucket: str | None = None,
 ) -> FileIngested:
-    """Keep a file with what its bringer says of it, in place of an interpretation."""
-    stored = await store_file(canon, account.user_id, given, bucket=bucket)
-    source = _source(account, given, stored)
+    """Keep a file with what its bringer says of it, in place of an interpretation.
+
+    Raises:
+        InvalidInput: as storing says, and as records of one's own.
+    """
     fields = {name: value for name, value in properties.items() if name != "entity_type"}
     kind = str(properties.get("entity_type") or "document")
     if kind == "document":
-        fields.setdefault("title", given.hint.name or stored.digest)
+        fields.setdefault("title", given.hint.name or sha256(given.data).hexdigest())
+    record = Found(entity_type=kind, fields=fields)
+    require_record(record, "/properties")
+    stored = await store_file(canon, account.user_id, given, bucket=bucket)
+    source = _source(account, given, stored)
     config = {"provider": _GIVEN, "content": canonical_json(properties).decode()}
     tale = Tale(
         account=account,
         source=source,
         config=config,
-        records=[Found(entity_type=kind, fields=fields)],
+        records=[record],
         priority=PRIORITY_STRUCTURED,
         specificity=SPECIFICITY_STATED,
         repeatable=True,
@@ -233,6 +241,8 @@ async def _interpreted(
         hint = FileHint(mime_type=given.hint.mime_type, name=given.hint.name)
         found = await interpret_file(canon, plan, given.data, hint, types)
     except CanonryError as error:
+        if error.code == ASKED:
+            raise  # the same call will be made again, and is then the first to keep anything
         failed = _failed(canon, account, source.id, config, error)
         runs = (failed,) if error.code == "interpretation.failed" else ()
         await keep_source(canon, caller, account, source, *runs)
@@ -244,6 +254,7 @@ async def _interpreted(
         records=found.entities,
         priority=PRIORITY_INTERPRETED,
         specificity=SPECIFICITY_INTERPRETED,
+        notes=found.warnings,
         started_at=began,
     )
     told = await tell_source(canon, within_account(caller), tale)

@@ -8,9 +8,11 @@ from canonry.domain.errors import BrokenInvariant, CanonryError, InvalidInput, U
 from canonry.domain.files import FileHint
 from canonry.domain.interpretations import Interpretation
 from canonry.domain.schemas import EntitySchema
+from canonry.ports.client_model import ASKED
 from canonry.ports.interpreter import Interpreter
 from canonry.usecases.canon import Canon
 from canonry.usecases.store_file import filing_of
+from canonry.usecases.tell_source import require_bounds
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,15 +49,17 @@ async def interpret_file(
 
     Raises:
         Unavailable: `interpretation.failed`; `reason` has the code of what went wrong, and the
-            file is as it was.
+            file is as it was. `interpretation.asked`, as the client's model says.
     """
     try:
         reading = await canon.reader.examine(data, hint)
-        return await run.interpreter.interpret(reading, run.configuration, schemas)
+        found = await run.interpreter.interpret(reading, run.configuration, schemas)
+        require_bounds(found.entities, at="")
     except BrokenInvariant:
         raise
     except CanonryError as error:
-        if error.code == "interpretation.failed":
+        if error.code in {"interpretation.failed", ASKED}:
             raise
         message = f"the file is kept, but could not be interpreted: {error.message}"
         raise Unavailable("interpretation.failed", message, cause=error.code) from error
+    return found

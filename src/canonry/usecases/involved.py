@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from canonry.domain.entities import Entity
 from canonry.domain.errors import Conflict
 from canonry.domain.facts import Event, Fact
-from canonry.domain.ids import EntityId, SpaceId
+from canonry.domain.ids import SpaceId
 from canonry.domain.keys import thing_key
 from canonry.domain.provenance import CanonLevel
 from canonry.domain.relations import Relation
@@ -42,8 +42,3 @@ def require_standing(*things: Entity | Relation | Fact | Event) -> None:
         kind = type(fallen[0]).__name__.lower()
         message = f"this {kind} was retconned; nothing new can rest on what never was"
         raise Conflict(f"{kind}.retconned", message, conflicts=[thing.id for thing in fallen])
-
-
-def family_of(entity: Entity) -> frozenset[EntityId]:
-    """The ids under which the canon may speak of `entity`: its own and those merged into it."""
-    return frozenset((entity.id, *entity.members))

@@ -12,6 +12,7 @@ from canonry.usecases.caller import Caller, unknown
 from canonry.usecases.canon import Canon
 from canonry.usecases.commit_change import Change, NewId, commit_change
 from canonry.usecases.lookup import require, require_evidence
+from canonry.usecases.sight import may_see
 
 Supported: TypeAlias = Entity | Relation | Fact | Event | Axiom
 
@@ -47,6 +48,6 @@ async def _require_supported(canon: Canon, caller: Caller, canonical_id: str) ->
     found = (await canon.state.things((canonical_id,))).get(canonical_id)
     if isinstance(found, Entity):
         return await require(canon, caller, Entity, canonical_id)
-    if not isinstance(found, Supported) or not caller.sees(found.space):
+    if not isinstance(found, Supported) or not await may_see(canon, caller, found.space):
         raise unknown("canon", canonical_id)
     return found

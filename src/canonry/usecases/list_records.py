@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from canonry.domain.entities import Entity
+from canonry.domain.entities import Entity, family_of
 from canonry.domain.ids import SourceId
 from canonry.domain.observations import Observation
 from canonry.domain.sources import Source
@@ -21,7 +21,6 @@ from canonry.usecases.account import (
 )
 from canonry.usecases.caller import Caller
 from canonry.usecases.canon import Canon
-from canonry.usecases.involved import family_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,11 +51,14 @@ async def list_entities(
 ) -> Page[Entity]:
     """The entities that the caller may read, in the order in which they were first seen.
 
+    With `user_id` they are those of that user's account alone.
+
     Raises:
         InvalidInput: `user.mismatch`.
     """
-    require_account(caller, user_id)
-    spaces = await readable_spaces(canon, caller)
+    account = require_account(caller, user_id)
+    own = frozenset((account.space,))
+    spaces = await readable_spaces(canon, caller) if user_id is None else own
     query = EntityQuery(
         spaces=spaces,
         entity_type=None if part.entity_type is None else type_named(part.entity_type),

@@ -1,6 +1,6 @@
 """Lookups: the thing behind an id, for this caller; what they may not see does not exist."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import TypeVar
 
 from canonry.domain.entities import Entity
@@ -12,6 +12,7 @@ from canonry.domain.provenance import Evidence, EvidenceKind
 from canonry.domain.spaces import Space
 from canonry.usecases.caller import Caller, unknown
 from canonry.usecases.canon import Canon
+from canonry.usecases.sight import may_see
 
 T = TypeVar("T", bound=Born)
 
@@ -32,14 +33,16 @@ async def require_all(
     """The same for several ids, in their order, with one read."""
     wanted = tuple(ids)
     found = await canon.state.things(wanted)
-    things = tuple(_checked(caller, kind, thing_id, found.get(thing_id)) for thing_id in wanted)
+    spaces = {thing.space for thing in found.values()}
+    seen = [space for space in spaces if await may_see(canon, caller, space)]
+    things = tuple(_checked(kind, thing_id, found.get(thing_id), seen) for thing_id in wanted)
     if kind is Entity:
         return await _roots(canon, things)
     return things
 
 
-def _checked(caller: Caller, kind: type[T], thing_id: str, thing: Thing | None) -> T:
-    if not isinstance(thing, kind) or not caller.sees(thing.space):
+def _checked(kind: type[T], thing_id: str, thing: Thing | None, seen: Collection[SpaceId]) -> T:
+    if not isinstance(thing, kind) or thing.space not in seen:
         raise unknown(THING_KINDS[kind], thing_id)
     return thing
 
@@ -110,7 +113,7 @@ async def require_evidence(
     for each in wanted:
         thing = found.get(each.ref)
         known = thing is not None and THING_KINDS[type(thing)] == _EVIDENCE_KINDS[each.kind]
-        if thing is None or not known or not caller.sees(thing.space):
+        if thing is None or not known or not await may_see(canon, caller, thing.space):
             raise unknown("evidence", str(each))
         if thing.space != space:
             message = "the evidence lies in another universe; cite something of this one"

@@ -9,6 +9,8 @@ from canonry.usecases.canon import Canon
 from canonry.usecases.commit_change import Change, NewId, commit_change
 from canonry.usecases.involved import require_standing
 from canonry.usecases.lookup import require, require_all, require_same_space
+from canonry.usecases.separating import separated
+from canonry.usecases.sight import may_see
 
 
 async def merge_entities(
@@ -63,19 +65,13 @@ async def unmerge_entities(
     async def prepare(new_id: NewId) -> Change:
         del new_id  # nothing new comes into being
         found = (await canon.state.things((separated_id,))).get(separated_id)
-        if not isinstance(found, Entity) or not caller.sees(found.space):
+        if not isinstance(found, Entity) or not await may_see(canon, caller, found.space):
             raise unknown("entity", separated_id)
         if found.merged_into is None:
             message = "this entity was not merged into another; name the one that was"
             raise Conflict("entity.not-merged", message, conflicts=[separated_id])
         kept = await require(canon, caller, Entity, found.merged_into)
-        entry = EntitiesUnmerged(
-            kept=kept.id,
-            separated=found.id,
-            remaining=tuple(member for member in kept.members if member != found.id),
-            reason=reason,
-        )
-        return Change(entries=(entry,), reads=frozenset((thing_key(found.id), thing_key(kept.id))))
+        return await separated(canon, found, kept, reason)
 
     receipt = await commit_change(canon, caller, root.space, prepare)
     kept = [e.kept for e in receipt.entries if isinstance(e, EntitiesUnmerged)]

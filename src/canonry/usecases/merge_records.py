@@ -14,6 +14,7 @@ from canonry.usecases.caller import Caller, unknown
 from canonry.usecases.canon import Canon
 from canonry.usecases.commit_change import Change, NewId, commit_change
 from canonry.usecases.lookup import require
+from canonry.usecases.separating import separated
 
 _ALIKE: Final = frozenset({"person", "contact"})
 
@@ -64,7 +65,7 @@ async def merge_records(
 async def unmerge_records(
     canon: Canon, caller: Caller, user_id: str | None, separated_id: str, *, reason: str
 ) -> Merged:
-    """Let the entity be its own again; whom it was separated from, and what it took along.
+    """Let the entity be its own again, and take along whoever had been merged into it before.
 
     Raises:
         InvalidInput: `user.mismatch`.
@@ -80,11 +81,7 @@ async def unmerge_records(
             message = "this entity was not merged into another; name the one that was"
             raise Conflict("entity.not-merged", message, conflicts=[gone.id])
         kept = await require(canon, inner, Entity, gone.merged_into)
-        remaining = tuple(member for member in kept.members if member != gone.id)
-        entry = EntitiesUnmerged(
-            kept=kept.id, separated=gone.id, remaining=remaining, reason=reason
-        )
-        return Change(entries=(entry,), reads=frozenset(map(thing_key, (gone.id, kept.id))))
+        return await separated(canon, gone, kept, reason)
 
     receipt = await commit_change(canon, inner, account.space, prepare)
     entry = next(e for e in receipt.entries if isinstance(e, EntitiesUnmerged))
@@ -92,7 +89,7 @@ async def unmerge_records(
     return Merged(
         from_id=gone.id,
         to_id=entry.kept,
-        observations=gone.sightings.count,
+        observations=gone.observed.count,
         at=receipt.recorded_at,
     )
 

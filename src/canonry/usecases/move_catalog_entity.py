@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Final
 
-from canonry.domain.catalog import edge_of, item_id, item_row, stamp
+from canonry.domain.catalog import edge_of, item_id, item_of, item_row, stamp
 from canonry.domain.entities import Entity
 from canonry.domain.errors import Conflict, NotFound
 from canonry.domain.ids import EntityId, SpaceId
@@ -90,8 +90,7 @@ async def move_catalog_entity(
         if row["status"] not in step.before:
             message = f"{move} leads from {', '.join(sorted(step.before))}; it is {row['status']}"
             raise Conflict("entity.wrong-status", message, path="/action")
-        if move is Move.REQUEST_PUBLISH:
-            await _require_finished(canon, entity, row)
+        await _require_finished(canon, entity, row, move)
         fields = _fields(move, step.after, entity.entity_type, row, stamp(canon.clock.now()))
         backing = Backing(space=project, authority=Authority.SOURCE, confidence=1.0, evidence=())
         told = {PROPERTY_PREFIX + name: value for name, value in fields.items()}
@@ -108,15 +107,23 @@ async def move_catalog_entity(
 
 async def _require(canon: Canon, caller: Caller, project: SpaceId, thing_id: EntityId) -> Entity:
     found = (await canon.state.things((thing_id,))).get(thing_id)
-    if not isinstance(found, Entity) or not caller.sees(project):
+    if not isinstance(found, Entity) or item_of(found) is None or not caller.sees(project):
         message = "the project has no entity with this id"
         raise NotFound("entity.unknown", message, path="/entityId")
     return found
 
 
-async def _require_finished(canon: Canon, entity: Entity, row: Mapping[str, Any]) -> None:
-    missing = [name for name, lacks in _LACKS.items() if lacks(entity.entity_type, row)]
-    if entity.entity_type == "guide" and not await _explains(canon, entity):
+async def _require_finished(
+    canon: Canon, entity: Entity, row: Mapping[str, Any], move: Move
+) -> None:
+    """Whoever asks for publication must have everything; at publication an address is left."""
+    needed = _NEEDED.get(move, ())
+    missing = [name for name in needed if _LACKS[name](entity.entity_type, row)]
+    if (
+        move is Move.REQUEST_PUBLISH
+        and entity.entity_type == "guide"
+        and not await _explains(canon, entity)
+    ):
         missing.append("a relation to a concept")
     if missing:
         message = f"before it can be published it needs: {', '.join(missing)}"
@@ -143,6 +150,10 @@ _LACKS: Final[Mapping[str, Callable[[str, Mapping[str, Any]], bool]]] = {
     "slug": lambda _, row: not row["slug"].strip(),
     "repoUrl": _lacks_address,
     "contentRef": lambda kind, row: kind in {"guide", "news"} and not row["contentRef"],
+}
+_NEEDED: Final[Mapping[Move, tuple[str, ...]]] = {
+    Move.REQUEST_PUBLISH: tuple(_LACKS),
+    Move.PUBLISH: ("slug",),
 }
 
 

@@ -2,10 +2,11 @@
 
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from hashlib import sha256
 from typing import Final
 
 from canonry.domain.chunks import chunks_of
-from canonry.domain.entities import Entity
+from canonry.domain.encoding import encode_json
 from canonry.domain.entries import Thing
 from canonry.domain.ids import SceneId, SpaceId
 from canonry.domain.memories import Memory
@@ -15,8 +16,10 @@ from canonry.ports.embedder import Vector
 from canonry.ports.views.documents import Documents, SceneQuery
 from canonry.ports.views.state import State
 from canonry.ports.views.vectors import VectorEntry
+from canonry.usecases.current_names import current_names
 
 _PAGE: Final = 100
+_DIGEST_BYTES: Final = 16
 _ROLES: Final = {Speaker.USER: "Player", Speaker.GM: "GM", Speaker.ENTITY: "Somebody"}
 
 
@@ -27,6 +30,13 @@ class PassagePart:
     passage: Passage
     part: int
     text: str
+
+    @property
+    def digest(self) -> bytes:
+        """What the index keeps beside the vector: equal only for equal entries."""
+        found = self.passage
+        place = (found.collection, found.space, found.entities, found.scene_id, found.source_id)
+        return sha256(encode_json((place, self.part, self.text))).digest()[:_DIGEST_BYTES]
 
     def with_vector(self, vector: Vector) -> VectorEntry:
         """The entry for the index."""
@@ -40,6 +50,7 @@ class PassagePart:
             scene_id=found.scene_id,
             source_id=found.source_id,
             vector=vector,
+            digest=self.digest,
         )
 
 
@@ -49,6 +60,31 @@ class PassageChanges:
 
     parts: Sequence[PassagePart]
     removed: Sequence[str]
+
+    @property
+    def ids(self) -> Sequence[str]:
+        """The passages that have a text now."""
+        return ids_of_parts(self.parts)
+
+
+def ids_of_parts(parts: Iterable[PassagePart]) -> Sequence[str]:
+    """The passages of these parts, each once."""
+    return tuple(dict.fromkeys(part.passage.id for part in parts))
+
+
+def changed_parts(
+    parts: Sequence[PassagePart], known: Mapping[str, Sequence[bytes]]
+) -> Sequence[PassagePart]:
+    """The parts of passages that are not `known` by exactly these digests, whole passages each.
+
+    Most changes of a thing leave its text as it is: a state tag is not in it.
+    """
+    now: dict[str, tuple[bytes, ...]] = {}
+    for part in parts:
+        if part.passage.id in known:
+            now[part.passage.id] = (*now.get(part.passage.id, ()), part.digest)
+    same = {thing for thing, digests in now.items() if digests == tuple(known[thing])}
+    return [part for part in parts if part.passage.id not in same]
 
 
 async def passage_changes(
@@ -100,16 +136,7 @@ async def _names(
         for thing in (*things, *forerunners)
         if isinstance(thing, Turn | Memory) and thing.entity_id is not None
     }
-    found = dict(await state.things(speakers)) if speakers else {}
-    roots = {e.merged_into for e in found.values() if isinstance(e, Entity) and e.merged_into}
-    if missing := roots - found.keys():
-        found |= await state.things(missing)
-    names: dict[str, str] = {}
-    for thing in found.values():
-        if isinstance(thing, Entity):
-            root = found.get(thing.merged_into or thing.id)
-            names[thing.id] = root.name if isinstance(root, Entity) else thing.name
-    return names
+    return await current_names(state, speakers)
 
 
 def _lead(thing: Thing, before: Mapping[str, Turn], names: Mapping[str, str]) -> str:

@@ -1,6 +1,6 @@
 """Query facts: by overlap with a time range, entity, level and authority."""
 
-from canonry.domain.entities import Entity
+from canonry.domain.entities import Entity, family_of
 from canonry.domain.errors import InvalidInput
 from canonry.domain.facts import Fact
 from canonry.domain.ids import EntityId
@@ -11,7 +11,6 @@ from canonry.ports.views.state import FactQuery
 from canonry.usecases.caller import Caller
 from canonry.usecases.canon import Canon
 from canonry.usecases.covered_spaces import covered_spaces
-from canonry.usecases.involved import family_of
 from canonry.usecases.lookup import require
 
 

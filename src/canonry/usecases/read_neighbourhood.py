@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from canonry.domain.entities import Entity
+from canonry.domain.entities import Entity, family_of
 from canonry.domain.ids import SourceId
 from canonry.domain.observations import Observation
 from canonry.domain.relations import Relation
@@ -14,7 +14,6 @@ from canonry.ports.views.queries import TimelineQuery
 from canonry.usecases.account import account_of, readable, require_readable
 from canonry.usecases.caller import Caller
 from canonry.usecases.canon import Canon
-from canonry.usecases.involved import family_of
 from canonry.usecases.traverse_related import traverse_related
 
 AROUND_MAX: Final = 100

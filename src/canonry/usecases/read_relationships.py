@@ -2,19 +2,25 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import permutations
+from typing import Final
 
 from canonry.domain.accounts import relation_id_of
-from canonry.domain.entities import Entity
-from canonry.domain.errors import InvalidInput, NotFound
+from canonry.domain.entities import Entity, family_of
+from canonry.domain.errors import InvalidInput, NotFound, Unavailable
 from canonry.domain.relations import Relation
 from canonry.domain.revising import revised
 from canonry.domain.vocabularies.truth_relations import TruthRelation
+from canonry.ports.views.pages import PAGE_MAX
 from canonry.ports.views.queries import RelationQuery
 from canonry.usecases.account import account_of, readable, require_readable
 from canonry.usecases.caller import Caller
 from canonry.usecases.canon import Canon
-from canonry.usecases.involved import family_of
 from canonry.usecases.traverse_related import DIRECTIONS
+
+_FAMILY_MAX: Final = 10
+_PAGES_MAX: Final = 100
+"""So many pages of the relations of merged entities are looked through."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,19 +43,56 @@ async def list_relationships(
         NotFound: `entity.unknown`.
     """
     (entity,) = await require_readable(canon, caller, Entity, (query.entity_id,))
-    page = await canon.state.relations(
-        RelationQuery(
-            spaces=frozenset((entity.space,)),
-            entities=family_of(entity),
-            rel_type=query.rel_type,
-            direction=DIRECTIONS[query.direction],
-            current=True,
-            newest_first=True,
-            limit=query.limit,
-            offset=query.offset,
-        )
+    family = family_of(entity)
+    wanted = RelationQuery(
+        spaces=frozenset((entity.space,)),
+        entities=family,
+        rel_type=query.rel_type,
+        direction=DIRECTIONS[query.direction],
+        current=True,
+        newest_first=True,
+        limit=query.limit,
+        offset=query.offset,
     )
-    return await with_survivors(canon, caller, page.items), page.total
+    if not await _may_have_loops(canon, caller, entity):
+        page = await canon.state.relations(wanted)
+        return await with_survivors(canon, caller, page.items), page.total
+    edges = await _without_loops(canon, wanted)
+    shown = edges[query.offset : query.offset + query.limit]
+    return await with_survivors(canon, caller, shown), len(edges)
+
+
+async def _may_have_loops(canon: Canon, caller: Caller, entity: Entity) -> bool:
+    """Whether a merge may have turned a relationship onto itself.
+
+    In an account their ids say it; elsewhere, or where very many were merged, they are looked for.
+    """
+    family = sorted(family_of(entity))
+    account = account_of(caller)
+    if len(family) == 1 or entity.space != account.space or len(family) > _FAMILY_MAX:
+        return len(family) > 1
+    ids = [
+        relation_id_of(account.user_id, rel_type, one, other)
+        for rel_type in TruthRelation
+        for one, other in permutations(family, 2)
+    ]
+    return bool(await canon.state.things(ids))
+
+
+async def _without_loops(canon: Canon, query: RelationQuery) -> Sequence[Relation]:
+    """All relations of merged entities but those that the merge has turned onto themselves.
+
+    Raises:
+        Unavailable: `relationship.too-far`, they are too many to look through.
+    """
+    found: list[Relation] = []
+    for number in range(_PAGES_MAX):
+        page = await canon.state.relations(revised(query, limit=PAGE_MAX, offset=number * PAGE_MAX))
+        found += page.items
+        if len(found) >= page.total or not page.items:
+            return [e for e in found if not {e.from_id, e.to_id} <= query.entities]
+    message = "too many relationships hang on the merged entities; ask for one type or direction"
+    raise Unavailable("relationship.too-far", message, limit=_PAGES_MAX * PAGE_MAX)
 
 
 async def read_relationship(

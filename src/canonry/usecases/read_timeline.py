@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Final
 
-from canonry.domain.entities import Entity
+from canonry.domain.entities import Entity, family_of
 from canonry.domain.errors import InvalidInput
 from canonry.domain.facts import Event, Fact
 from canonry.domain.ids import EntityId
@@ -13,7 +13,6 @@ from canonry.ports.views.pages import PAGE_MAX
 from canonry.ports.views.state import EventQuery, FactQuery, Spaces
 from canonry.usecases.caller import Caller
 from canonry.usecases.canon import Canon
-from canonry.usecases.involved import family_of
 from canonry.usecases.lookup import require_all, require_same_space, require_universe
 
 PAGES_MAX: Final = 4

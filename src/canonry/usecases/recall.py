@@ -8,6 +8,7 @@ enough, `behind` says so.
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Final
 
 from canonry.domain.errors import Unavailable
@@ -135,7 +136,7 @@ class Recall:
             async with asyncio.timeout(self.patience):
                 async with self._looking:
                     serving = await self._served(opened)
-                    await self._catch_up(serving, query)
+                    await self._catch_up(serving, opened.vectors, query)
                 vector = await self._vector_of(serving.embedder, text)
         except TimeoutError as error:
             raise self._too_slow() from error
@@ -233,7 +234,7 @@ class Recall:
             self._others[model] = await asyncio.to_thread(self._engines.embedder, model)
         return self._others[model]
 
-    async def _catch_up(self, serving: _Serving, query: TextQuery) -> None:
+    async def _catch_up(self, serving: _Serving, vectors: Vectors, query: TextQuery) -> None:
         """Embed what the index lacks; being late is no failure, and `behind` tells it."""
         self._require_rested()
         start = self._clock.monotonic()
@@ -242,6 +243,7 @@ class Recall:
                 serving.cursor,
                 query.spaces,
                 serving.embedder,
+                known=partial(vectors.digests, serving.embedder.model),
                 in_time=lambda: self._clock.monotonic() - start < PATIENCE,
             )
         except Unavailable:

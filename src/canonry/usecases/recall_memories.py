@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from canonry.domain.entities import Entity
+from canonry.domain.entities import Entity, family_of
 from canonry.domain.ids import EntityId, SpaceId
 from canonry.domain.memories import Memory
 from canonry.domain.passages import Collection
@@ -15,7 +15,6 @@ from canonry.ports.views.text import TextQuery
 from canonry.usecases.caller import Caller
 from canonry.usecases.canon import Canon
 from canonry.usecases.find_passages import MEANING_MISSING, FoundPassage, find_passages
-from canonry.usecases.involved import family_of
 from canonry.usecases.lookup import require
 
 

@@ -223,9 +223,10 @@ def _resolve(work: _Telling, assertion: Assertion) -> tuple[_Target, int, bool]:
         if len(fitting) == 1:
             return next(iter(fitting.values())), index, False
         doubts |= dict.fromkeys(fitting, SEVERAL_FIT)
-    apart = work.targets.get(assertion.apart_id or "")
-    if apart is not None:
-        return apart, 0, False
+    if assertion.ids[0] in work.similar.taken:
+        apart = work.targets.get(assertion.apart_id or "")
+        if apart is not None:
+            return apart, 0, False
     return _make(work, assertion, doubts), 0, True
 
 

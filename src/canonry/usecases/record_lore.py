@@ -12,7 +12,7 @@ from canonry.domain.time import Instant
 from canonry.domain.vocabularies.narrative_fields import PROPERTY_PREFIX
 from canonry.domain.vocabularies.world_types import LoreType, WorldType
 from canonry.domain.world.atlas import Lore
-from canonry.domain.world.identity import lore_id_of
+from canonry.domain.world.identity import checked_key, lore_id_of
 from canonry.domain.world.ticks import checked_tick, instant_of
 from canonry.usecases.bound_world import World
 from canonry.usecases.caller import Caller
@@ -40,9 +40,11 @@ async def record_lore(canon: Canon, caller: Caller, world: World, new: NewLore) 
     """Write the next version; its number.
 
     Raises:
+        InvalidInput: `key.malformed`, `lore.empty` or `lore.too-many-versions`.
         Conflict: `lore.version-conflict`, another version than the expected one is the latest, or
             `lore.type-fixed`.
     """
+    checked_key(new.key, path="/factId")
 
     async def write(draft: WorldDraft) -> None:
         old = await draft.find(lore_id_of(world.space, new.key))

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from canonry.domain.accounts import relation_id_of
 from canonry.domain.encoding import encode_json
-from canonry.domain.entities import Entity
+from canonry.domain.entities import Entity, family_of
 from canonry.domain.entries import Entry, Made, RelationDetailed
 from canonry.domain.errors import Conflict, InvalidInput, Unavailable
 from canonry.domain.ids import EntityId, RelationId, content_id
@@ -24,7 +24,6 @@ from canonry.usecases.account import Account, account_of, within_account
 from canonry.usecases.caller import Caller
 from canonry.usecases.canon import Canon
 from canonry.usecases.commit_change import Change, NewId, commit_change
-from canonry.usecases.involved import family_of
 from canonry.usecases.lookup import require, require_all
 
 _WALKED_MAX: Final = 20_000

@@ -1,7 +1,7 @@
 """Retcon a fact: it never was true; a replacement may take its place, and both are kept."""
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from canonry.domain.entities import Entity
@@ -12,13 +12,24 @@ from canonry.domain.keys import thing_key
 from canonry.domain.making import Backing, make_fact, make_observation, tag_statement
 from canonry.domain.observations import Observation
 from canonry.domain.provenance import Authority, CanonLevel, Evidence
+from canonry.domain.undone_tags import displaced
 from canonry.domain.vocabularies.narrative_fields import STATE_TAGS
-from canonry.domain.vocabularies.state_tags import EXCLUSIVE_GROUPS, excluded_by
+from canonry.domain.vocabularies.state_tags import excluded_by
 from canonry.usecases.caller import Caller
 from canonry.usecases.canon import Canon
 from canonry.usecases.commit_change import Change, NewId, Receipt, commit_change
+from canonry.usecases.give_back import give_back, said_again, taken_over_by
 from canonry.usecases.involved import require_standing
 from canonry.usecases.lookup import require, require_evidence
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Undone:
+    """The state tags that change with a fact, the entries that say so, and what was read."""
+
+    tags: Mapping[str, bool] = field(default_factory=dict)
+    entries: tuple[Entry, ...] = ()
+    reads: frozenset[str] = frozenset()
 
 
 async def retcon_fact(
@@ -34,7 +45,8 @@ async def retcon_fact(
     """Retcon the fact, and what came with it.
 
     Where it documents a tag that still stands by it, the tag falls as well, and the tags that it
-    took the place of hold again. A replacement holds of the same entities over the same time;
+    took the place of hold again. The facts that it had taken over from hold again, until its own
+    successor took over. A replacement takes its place, of the same entities over the same time;
     without evidence of its own it rests on that of the fact that it replaces.
 
     Raises:
@@ -55,12 +67,19 @@ async def retcon_fact(
             scene_id=fact.scene_id,
         )
         fallen = FactRetconned(fact_id=fact.id, replaced_by=None, reason=reason)
-        entries, read = await _tag_undone(canon, caller, new_id, backing, fallen, fact=fact)
+        before = await taken_over_by(canon, fact)
+        if said_again(fact, before):
+            undone = _Undone(tags={fact.properties["tag"]: fact.properties["holds"]})
+        else:
+            undone = await _tag_undone(canon, caller, new_id, backing, fallen, fact=fact)
+        entries = undone.entries
         if replacement is not None:
             made = _replacement(new_id, backing, fact, replacement)
             fallen = replace(fallen, replaced_by=FactId(made.thing.id))
             entries += (made,)
-        return Change(entries=(*entries, fallen), reads=reads | read | {thing_key(fact.id)})
+        back = give_back(fact, before, tags=undone.tags, instead=fallen.replaced_by)
+        reads |= undone.reads | {thing_key(each.id) for each in (fact, *before)}
+        return Change(entries=(*entries, fallen, *back), reads=reads)
 
     return await commit_change(canon, caller, space, prepare)
 
@@ -85,21 +104,23 @@ async def _tag_undone(
     fallen: FactRetconned,
     *,
     fact: Fact,
-) -> tuple[tuple[Entry, ...], frozenset[str]]:
+) -> _Undone:
     """Take back the tag, if its value comes from the commit of the fact, and what it displaced."""
     if fact.fact_type is not FactType.STATE or not _is_tag(fact.properties):
-        return (), frozenset()
+        return _Undone()
     tag, holds = fact.properties["tag"], fact.properties["holds"]
     entity = await require(canon, caller, Entity, fact.properties["entity_id"])
     reads = frozenset((thing_key(entity.id), thing_key(fact.properties["entity_id"])))
     observation_id = entity.provenance.get(f"{STATE_TAGS}.{tag}", "")
     seen = (await canon.state.things((observation_id,))).get(observation_id)
     if not isinstance(seen, Observation) or seen.position != fact.position:
-        return (), reads
-    displaced = _displaced(canon, entity, seen, tag) if holds else []
-    undone = {tag: not holds, **dict.fromkeys(displaced, True)}
+        return _Undone(reads=reads)
+    if not holds and _displaced_by(canon, entity, seen, tag):
+        return _Undone(reads=reads)
+    back = displaced(entity, seen, tag, canon.policy.exclusive_tags) if holds else []
+    undone = {tag: not holds, **dict.fromkeys(back, True)}
     entries: list[Entry] = [make_observation(new_id, backing, entity.id, {STATE_TAGS: undone})]
-    for other in displaced:
+    for other in back:
         words = tag_statement(entity.name, other, holds=False)
         stating = await canon.state.facts_stating(entity.space, words)
         entries += [
@@ -107,17 +128,17 @@ async def _tag_undone(
             for each in stating
             if each.position == fact.position and each.level is CanonLevel.CANON
         ]
-    return tuple(entries), reads
+    return _Undone(tags=undone, entries=tuple(entries), reads=reads)
 
 
-def _displaced(canon: Canon, entity: Entity, seen: Observation, tag: str) -> list[str]:
-    """The tags that ended with this observation because `tag` excludes them, and still have."""
-    gone = [
+def _displaced_by(canon: Canon, entity: Entity, seen: Observation, tag: str) -> list[str]:
+    """The tags that began with this observation, exclude `tag`, and still hold."""
+    begun = [
         other
         for other, holds in seen.fields[STATE_TAGS].items()
-        if not holds and entity.provenance.get(f"{STATE_TAGS}.{other}") == seen.id
+        if holds and other in entity.state_tags
     ]
-    return excluded_by(tag, (*EXCLUSIVE_GROUPS, *canon.policy.tags_exclusive), gone)
+    return excluded_by(tag, canon.policy.exclusive_tags, begun)
 
 
 def _is_tag(properties: Mapping[str, Any]) -> bool:

@@ -6,13 +6,12 @@ A snapshot keeps nothing beside a correction, so that what was said there has to
 from collections.abc import Iterable, Mapping
 from typing import Any, TypeAlias
 
-from canonry.domain.entities import Entity
+from canonry.domain.entities import Entity, family_of
 from canonry.domain.time import Instant
 from canonry.domain.vocabularies.narrative_fields import PROPERTY_PREFIX
 from canonry.domain.winners import LAST
 from canonry.ports.views.pages import PAGE_MAX
 from canonry.usecases.canon import Canon
-from canonry.usecases.involved import family_of
 
 LastSaid: TypeAlias = dict[tuple[str, str], tuple[Any, Instant]]
 """(entity, field) -> the value that a source said last, and when that was seen."""

@@ -4,14 +4,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from canonry.domain.catalog import is_project, item_id, item_row, project_row, stamp
+from canonry.domain.catalog import is_project, item_id, item_of, item_row, project_row, stamp
 from canonry.domain.catalog_rows import CatalogRow, RowProblem, read_row
 from canonry.domain.entities import Entity
 from canonry.domain.errors import Conflict, InvalidInput, NotFound
 from canonry.domain.ids import SpaceId
 from canonry.domain.spaces import Space
+from canonry.domain.vocabularies.catalog_kinds import ARCHIVED, CONCEPT_KINDS, PUBLISHED
 from canonry.domain.vocabularies.catalog_tables import (
     CREATED_AT,
+    ENTITIES,
     PROJECTS,
     RELATION_ROWS,
     UPDATED_AT,
@@ -20,11 +22,15 @@ from canonry.domain.vocabularies.catalog_tables import (
 from canonry.usecases.caller import Caller
 from canonry.usecases.canon import Canon
 from canonry.usecases.import_catalog import store_rows
-from canonry.usecases.judge_catalog_relations import standing_relations
+from canonry.usecases.judge_catalog_relations import relation_row, standing_relations
 from canonry.usecases.judge_catalog_rows import JudgedRow
 
 _NEW_IDS: Final = SpaceId("catalog")
 """Where ids of new rows come from: a retry of a request gives the same one."""
+
+STATUS: Final = "status"
+_REACHED: Final = {PUBLISHED: "publishedAt", ARCHIVED: "archivedAt"}
+"""Status -> the field that says since when."""
 
 _MISSING: Final = frozenset(("project.unknown", "entity.unknown"))
 
@@ -56,7 +62,7 @@ async def save_catalog_row(
         raise NotFound("project.unknown", "this caller may not open projects", path="/id")
     held = await _held(canon, table, project, contract_id, given)
     now = stamp(canon.clock.now())
-    wanted = {**held, **given, "id": contract_id}
+    wanted = {**held, **_implied(table, given, held, now), **given, "id": contract_id}
     wanted[CREATED_AT] = held.get(CREATED_AT)
     if any(column.name == UPDATED_AT for column in table.columns):
         wanted[UPDATED_AT] = None
@@ -88,8 +94,7 @@ async def _held(
 ) -> dict[str, Any]:
     """The row as it is stored; nothing where there is none."""
     if table is RELATION_ROWS:
-        current, _ = (await standing_relations(canon, project, (contract_id,)))[contract_id]
-        return {} if current is None else {CREATED_AT: current.properties.get(CREATED_AT)}
+        return await _held_relation(canon, project, contract_id)
     if table is PROJECTS:
         space = (await canon.state.things((project,))).get(project)
         return project_row(space) if isinstance(space, Space) and is_project(space) else {}
@@ -97,6 +102,35 @@ async def _held(
     thing_id = item_id(project, kind, contract_id)
     entity = (await canon.state.things((thing_id,))).get(thing_id)
     return item_row(entity) if isinstance(entity, Entity) else {}
+
+
+async def _held_relation(canon: Canon, project: str, contract_id: str) -> dict[str, Any]:
+    current, _ = (await standing_relations(canon, project, (contract_id,)))[contract_id]
+    if current is None:
+        return {}
+    things = await canon.state.things((current.from_id, current.to_id))
+    source, target = item_of(things.get(current.from_id)), item_of(things.get(current.to_id))
+    ends = {"from": source, "to": target}
+    row = {**relation_row(current), "projectId": project, "relationType": current.rel_type}
+    for side, item in ends.items():
+        if item is not None:
+            row |= {f"{side}EntityType": item.kind, f"{side}EntityId": item.id}
+    return row
+
+
+def _implied(
+    table: Table, given: Mapping[str, Any], held: Mapping[str, Any], now: str
+) -> dict[str, Any]:
+    """What follows from what is given: a plain concept, and when a status was reached."""
+    status = given.get(STATUS)
+    found = {}
+    if status != held.get(STATUS) and status in _REACHED:
+        found = {
+            name: now for name in (_REACHED[status],) if name in {c.name for c in table.columns}
+        }
+    if table is ENTITIES and not held and given.get("entityType") == "concept":
+        found["conceptKind"] = CONCEPT_KINDS[0]
+    return found
 
 
 def _stamps(held: Mapping[str, Any]) -> Mapping[str, Any]:

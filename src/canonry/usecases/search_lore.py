@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Final
 
 from canonry.domain.entities import Entity
 from canonry.domain.passages import Collection
@@ -11,8 +12,8 @@ from canonry.usecases.bound_world import World
 from canonry.usecases.canon import Canon
 from canonry.usecases.find_passages import FoundPassage, find_passages
 
-_SPARE = 20
-"""Laws and archived facts stand among the lore as well; so many more are looked at."""
+_SPARES: Final = (20, 200, 2_000)
+"""Laws and archived facts stand among the lore as well: so many more are looked at, if need be."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,11 +28,20 @@ async def search_lore(canon: Canon, world: World, query: str, limit: int) -> Seq
     """The best `limit` facts, best first."""
     if not query.strip():
         return ()
+    facts: Sequence[FoundLore] = ()
+    for spare in _SPARES:
+        facts, exhausted = await _search(canon, world, query, limit + spare)
+        if exhausted or len(facts) >= limit:
+            break
+    return facts[:limit]
+
+
+async def _search(
+    canon: Canon, world: World, query: str, limit: int
+) -> tuple[Sequence[FoundLore], bool]:
+    """The facts among the best `limit` passages, and whether there are no more passages."""
     asked = TextQuery(
-        collection=Collection.LORE,
-        text=query,
-        spaces=frozenset((world.space,)),
-        limit=limit + _SPARE,
+        collection=Collection.LORE, text=query, spaces=frozenset((world.space,)), limit=limit
     )
     passages = await find_passages(canon, asked)
     facts = [
@@ -41,4 +51,4 @@ async def search_lore(canon: Canon, world: World, query: str, limit: int) -> Seq
         and thing.entity_type == WorldType.LORE_FACT
         and not thing.properties.get("archived")
     ]
-    return facts[:limit]
+    return facts, len(passages.hits) < limit

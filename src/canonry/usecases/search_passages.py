@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from canonry.domain.entities import Entity
+from canonry.domain.entities import Entity, family_of
 from canonry.domain.entries import Thing
 from canonry.domain.errors import InvalidInput, NotAllowed
 from canonry.domain.passages import Collection
@@ -14,7 +14,6 @@ from canonry.usecases.caller import Caller
 from canonry.usecases.canon import Canon
 from canonry.usecases.covered_spaces import covered_spaces
 from canonry.usecases.find_passages import FoundPassage, find_passages
-from canonry.usecases.involved import family_of
 from canonry.usecases.lookup import require
 
 MEMORY_READERS: Final = frozenset({"ContextAssembly", "MemoryManager"})

@@ -1,8 +1,9 @@
 """Similar entities: what a user's canon has already of those that records may be about."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Any, Final
 
 from canonry.domain.assertions import Assertion, identifiers_in
 from canonry.domain.entities import Entity
@@ -18,9 +19,13 @@ _FOUND_MAX: Final = 20
 
 @dataclass(slots=True, kw_only=True)
 class Similar:
-    """`by_id` leads from each id asked for to the survivor; `by_identifier` share an identifier."""
+    """`by_id` leads from each id asked for to the survivor; `by_identifier` share an identifier.
+
+    `taken` are the ids that somebody has or had, so that another entity may stand apart from them.
+    """
 
     asked: frozenset[str]
+    taken: frozenset[str]
     by_id: Mapping[str, Entity]
     by_identifier: Sequence[Entity] = ()
     schema_of: Mapping[str, EntitySchema] = field(default_factory=dict)
@@ -29,19 +34,26 @@ class Similar:
 async def find_similar(canon: Canon, account: Account, said: Sequence[Assertion]) -> Similar:
     """Everything that an assertion's keys lead to, in a few reads."""
     ids = {each for assertion in said for each in assertion.ids}
-    asked = frozenset(ids | {a.apart_id for a in said if a.apart_id is not None})
-    by_id = await _survivors(canon, account, asked)
+    found = dict(await canon.state.things(ids))
+    taken = found.keys() | {each for each, n in Counter(a.ids[0] for a in said).items() if n > 1}
+    apart = {i for a in said if a.ids[0] in taken and (i := a.apart_id) is not None}
+    if apart:
+        found |= await canon.state.things(apart)
+    asked = frozenset(ids | apart)
+    by_id = await _survivors(canon, account, found)
     unknown = [a for a in said if a.ids[0] not in by_id and a.identities[0].rule != CONTENT]
     return Similar(
         asked=asked,
+        taken=frozenset(taken),
         by_id=by_id,
         by_identifier=await _identified(canon, account, unknown),
         schema_of={a.schema.entity_type: a.schema for a in said},
     )
 
 
-async def _survivors(canon: Canon, account: Account, ids: Iterable[str]) -> Mapping[str, Entity]:
-    found = await canon.state.things(ids)
+async def _survivors(
+    canon: Canon, account: Account, found: Mapping[str, Any]
+) -> Mapping[str, Entity]:
     entities = {
         given: thing
         for given, thing in found.items()
@@ -59,12 +71,15 @@ async def _survivors(canon: Canon, account: Account, ids: Iterable[str]) -> Mapp
 async def _identified(
     canon: Canon, account: Account, said: Sequence[Assertion]
 ) -> Sequence[Entity]:
-    """The entities that share an identifier with assertions of types that have several rules."""
+    """The entities that share an identifier with the assertions.
+
+    Where a type has but one rule, they are those whose key was corrected: their ids never change.
+    """
     wanted: dict[str, set[str]] = {}
     for assertion in said:
-        if len(assertion.schema.identity) > 1:
-            texts = wanted.setdefault(assertion.schema.entity_type, set())
-            texts.update(text for each in assertion.identities for text in identifiers_in(each))
+        own = {text for each in assertion.identities for text in identifiers_in(each)}
+        if own:
+            wanted.setdefault(assertion.schema.entity_type, set()).update(own)
     found: dict[str, Entity] = {}
     for entity_type, texts in wanted.items():
         query = IdentifierQuery(

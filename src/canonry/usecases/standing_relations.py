@@ -4,14 +4,13 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final
 
-from canonry.domain.entities import Entity
+from canonry.domain.entities import Entity, family_of
 from canonry.domain.ids import EntityId
 from canonry.domain.relations import Relation
 from canonry.domain.vocabularies.narrative_relations import RelationType
 from canonry.ports.views.pages import PAGE_MAX
 from canonry.ports.views.state import RelationQuery
 from canonry.usecases.canon import Canon
-from canonry.usecases.involved import family_of
 
 _PAGES: Final = 20
 """So many pages of one entity's relations are searched for a pair."""

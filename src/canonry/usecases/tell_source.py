@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from canonry.domain.accounts import run_id_of
 from canonry.domain.assertions import Assertion, Warned, assertion_of
-from canonry.domain.derived_schemas import derive_schema, schema_id_of
+from canonry.domain.derived_schemas import derive_schema, identity_by, schema_id_of
 from canonry.domain.entries import Entry, Made
 from canonry.domain.errors import InvalidInput
 from canonry.domain.ids import RunId
@@ -35,7 +35,12 @@ from canonry.usecases.schemas_in_force import schemas_in_force
 
 RECORDS_MAX: Final = 10_000
 FIELDS_MAX: Final = 500
+CHARACTERS_MAX: Final = 1_000_000
+"""So much text one record holds, so that a list of entities can be answered; files hold more."""
+
 NAME_MAX: Final = 200
+NOTED: Final = "interpretation.noted"
+"""The code of what an interpreter says of its reading as a whole."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,6 +48,7 @@ class Tale:
     """What is told: the records of a source, by which configuration, with which weight.
 
     `source` is as it is made if it is not there yet. `repeatable`: telling it again may add.
+    `notes` is what an interpreter says of its reading as a whole.
     """
 
     account: Account
@@ -53,6 +59,7 @@ class Tale:
     specificity: float
     observed_at: Instant | None = None
     repeatable: bool = False
+    notes: tuple[str, ...] = ()
     started_at: Instant
 
 
@@ -81,10 +88,10 @@ async def tell_source(canon: Canon, caller: Caller, tale: Tale) -> Told:
     """Write everything that the tale says, or nothing.
 
     Raises:
-        InvalidInput: `records.too-many`, `record.type`, `record.fields` or `record.field-name`.
+        InvalidInput: as `require_bounds` says.
         CanonryError: as commits say.
     """
-    _require_bounds(tale.records)
+    require_bounds(tale.records)
     account, run_id = tale.account, RunId(run_id_of(tale.source.id, tale.config))
     told: list[Told] = []
 
@@ -106,7 +113,8 @@ async def tell_source(canon: Canon, caller: Caller, tale: Tale) -> Told:
             again=run_id in known,
         )
         recorded = await record_entities(canon, telling, new_id)
-        warnings = tuple(w for a in reading.assertions for w in a.warnings)
+        noted = (Warned(code=NOTED, message=note, path="") for note in tale.notes)
+        warnings = (*noted, *(w for a in reading.assertions for w in a.warnings))
         run = known.get(run_id)
         made = run if isinstance(run, InterpretationRun) else None
         entries: list[Entry] = [*opened(account, known)]
@@ -160,25 +168,55 @@ def _run(
     )
 
 
-def _require_bounds(records: Sequence[Found]) -> None:
+def require_bounds(records: Sequence[Found], at: str = "/entities") -> None:
+    """See that there are not too many records, and that each can be kept.
+
+    Raises:
+        InvalidInput: `records.too-many`, or as `require_record` says.
+    """
     if len(records) > RECORDS_MAX:
         message = f"one source tells of at most {RECORDS_MAX} entities; split it"
-        raise InvalidInput("records.too-many", message, path="/entities", limit=RECORDS_MAX)
+        raise InvalidInput("records.too-many", message, path=at, limit=RECORDS_MAX)
     for index, record in enumerate(records):
-        path = f"/entities/{index}"
-        kind = record.entity_type
-        if not kind.strip() or len(kind) > NAME_MAX or not type_named(kind):
-            message = f"entity_type is a word of 1 to {NAME_MAX} characters"
-            raise InvalidInput("record.type", message, path=f"{path}/entity_type")
-        if len(record.fields) > FIELDS_MAX:
-            message = f"a record has at most {FIELDS_MAX} fields"
-            raise InvalidInput("record.fields", message, path=path, limit=FIELDS_MAX)
-        if any(not name or len(name) > NAME_MAX for name in record.fields):
-            message = f"the name of a field has 1 to {NAME_MAX} characters"
-            raise InvalidInput("record.field-name", message, path=path)
-        if not any(value is not None for value in record.fields.values()) and not record.unread:
-            message = "the record says nothing; give at least one field beside entity_type"
-            raise InvalidInput("record.empty", message, path=path)
+        require_record(record, f"{at}/{index}")
+
+
+def require_record(record: Found, path: str) -> None:
+    """See that a record can be kept.
+
+    Raises:
+        InvalidInput: `record.type`, `record.fields`, `record.field-name`, `record.too-long` or
+            `record.empty`.
+    """
+    kind = record.entity_type
+    if not kind.strip() or len(kind) > NAME_MAX or not type_named(kind):
+        message = f"entity_type is a word of 1 to {NAME_MAX} characters"
+        raise InvalidInput("record.type", message, path=f"{path}/entity_type")
+    if len(record.fields) > FIELDS_MAX:
+        message = f"a record has at most {FIELDS_MAX} fields"
+        raise InvalidInput("record.fields", message, path=path, limit=FIELDS_MAX)
+    if any(not name or len(name) > NAME_MAX for name in record.fields):
+        message = f"the name of a field has 1 to {NAME_MAX} characters"
+        raise InvalidInput("record.field-name", message, path=path)
+    if sum(map(_characters, record.fields.values())) > CHARACTERS_MAX:
+        message = f"a record holds at most {CHARACTERS_MAX} characters; bring more as a file"
+        raise InvalidInput("record.too-long", message, path=path, limit=CHARACTERS_MAX)
+    if not any(value is not None for value in record.fields.values()) and not record.unread:
+        message = "the record says nothing; give at least one field beside entity_type"
+        raise InvalidInput("record.empty", message, path=path)
+
+
+def _characters(value: Any) -> int:
+    """How much text a value holds, with all that is inside it."""
+    match value:
+        case str():
+            return len(value)
+        case dict():
+            return sum(_characters(x) for pair in value.items() for x in pair)
+        case list() | tuple():
+            return sum(map(_characters, value))
+        case _:
+            return 0
 
 
 async def _read(canon: Canon, tale: Tale) -> _Reading:
@@ -249,7 +287,8 @@ def _fitting(
     new = tuple(spec for spec in derived.fields if spec.name not in known)
     if not new or len(schema.fields) + len(new) > FIELDS_MAX:
         return schema
-    return next_version(schema, account, fields=(*schema.fields, *new))
+    fields = (*schema.fields, *new)
+    return next_version(schema, account, fields=fields, identity=identity_by(entity_type, fields))
 
 
 def next_version(schema: EntitySchema, account: Account, **changes: Any) -> EntitySchema:

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Final
 
-from canonry.domain.entities import Entity
+from canonry.domain.entities import Entity, family_of
 from canonry.domain.ids import EntityId
 from canonry.domain.relations import Relation
 from canonry.domain.revising import revised
@@ -17,7 +17,6 @@ from canonry.ports.views.state import RelationQuery
 from canonry.usecases.account import readable
 from canonry.usecases.caller import Caller
 from canonry.usecases.canon import Canon
-from canonry.usecases.involved import family_of
 
 NODES_MAX: Final = 1_000
 EDGES_MAX: Final = 5_000

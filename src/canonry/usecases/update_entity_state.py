@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from canonry.domain.entities import Entity, EntityClass
+from canonry.domain.entities import Entity, EntityClass, family_of
 from canonry.domain.entries import Entry, FactSuperseded, Made
 from canonry.domain.errors import InvalidInput
 from canonry.domain.facts import Fact, FactType
@@ -12,14 +12,14 @@ from canonry.domain.keys import thing_key
 from canonry.domain.making import Backing, change_state, tag_statement
 from canonry.domain.provenance import Authority, CanonLevel, Evidence
 from canonry.domain.standing_tags import documents, take_over
-from canonry.domain.vocabularies.state_tags import EXCLUSIVE_GROUPS, excluded_by
+from canonry.domain.vocabularies.state_tags import excluded_by
 from canonry.ports.views.pages import PAGE_MAX
 from canonry.ports.views.state import FactQuery
 from canonry.usecases.caller import Caller
 from canonry.usecases.canon import Canon
 from canonry.usecases.commit_change import Change, NewId, commit_change
 from canonry.usecases.find_newest import find_newest
-from canonry.usecases.involved import family_of, require_standing
+from canonry.usecases.involved import require_standing
 from canonry.usecases.lookup import require, require_evidence
 
 
@@ -75,7 +75,7 @@ async def update_entity_state(
 
 def _displaced(canon: Canon, entity: Entity, add: tuple[str, ...]) -> list[str]:
     """The tags held that cannot hold together with the new ones."""
-    groups = (*EXCLUSIVE_GROUPS, *canon.policy.tags_exclusive)
+    groups = canon.policy.exclusive_tags
     held = set(entity.state_tags) - set(add)
     return [gone for tag in add for gone in excluded_by(tag, groups, held)]
 
@@ -96,7 +96,7 @@ async def _ended(
     def standing(tag: str, holds: bool) -> Iterable[Fact]:  # noqa: FBT001 - both are asked for
         return [fact for fact in known.values() if documents(fact, entity, tag, holds=holds)]
 
-    groups = (*EXCLUSIVE_GROUPS, *canon.policy.tags_exclusive)
+    groups = canon.policy.exclusive_tags
     return tuple(take_over(made, standing, groups))
 
 

@@ -75,6 +75,7 @@ class WorldAt:
         outward: bool = True,
         kinds: Iterable[str] | None = ("",),
         limit: int = 100,
+        newest_first: bool = False,
     ) -> Sequence[Relation]:
         """The edges of these entities that held then."""
         query = EdgeQuery(
@@ -85,6 +86,7 @@ class WorldAt:
             outward=outward,
             kinds=None if kinds is None else tuple(kinds),
             limit=limit,
+            newest_first=newest_first,
         )
         return await self.canon.places.edges(query)
 

@@ -46,6 +46,7 @@ class WorldDraft:
     _known: dict[str, Entity | None] = field(default_factory=dict)
     _declared: dict[str, WorldType] = field(default_factory=dict)
     _erased: set[str] = field(default_factory=set)
+    _strange: set[str] = field(default_factory=set)
     _made: list[Relation] = field(default_factory=list)
     _ended: set[str] = field(default_factory=set)
 
@@ -74,13 +75,13 @@ class WorldDraft:
                 self._erased.add(each)
                 thing = None
             if thing is not None and (not isinstance(thing, Entity) or thing.space != self.space):
-                message = "this id belongs to something else already; use another key"
-                raise Conflict("world.id-taken", message, conflicts=[each])
+                self._strange.add(each)
+                thing = None
             self._known[each] = thing
             self.reads.add(thing_key(each))
 
     async def find(self, thing_id: str) -> Entity | None:
-        """The thing as the store has it, or None."""
+        """The thing of this world as the store has it, or None."""
         await self.load((thing_id,))
         return self._known[thing_id]
 
@@ -119,12 +120,18 @@ class WorldDraft:
         """Refuse a key that is in use.
 
         Raises:
-            Conflict: `world.key-taken`.
+            Conflict: `world.key-taken`, or `world.id-taken` by something beyond this world.
         """
         known = thing_id in self._declared or await self.is_erased(thing_id)
+        self._require_free(thing_id)
         if known or await self.find(thing_id) is not None:
             message = "this world has something of this key already; use another one"
             raise Conflict("world.key-taken", message, path="/key", conflicts=[thing_id])
+
+    def _require_free(self, thing_id: str) -> None:
+        if thing_id in self._strange:
+            message = "this id belongs to something else already; use another key"
+            raise Conflict("world.id-taken", message, conflicts=[thing_id])
 
     async def declare(
         self,
@@ -138,9 +145,10 @@ class WorldDraft:
         """Say what a thing is; whether that changes anything.
 
         Raises:
-            Conflict: `world.key-taken`, a thing of another type has this key.
+            Conflict: `world.key-taken`, a thing of another type has this key; or `world.id-taken`.
         """
         old = await self.find(thing_id)
+        self._require_free(thing_id)
         self._declared[thing_id] = entity_type
         given = {key: value for key, value in properties.items() if value is not None}
         if old is None:
@@ -201,13 +209,13 @@ class WorldDraft:
         entity: EntityId,
         *,
         outward: bool = True,
-        kinds: Iterable[str] = ("",),
+        kinds: Iterable[str] | None = ("",),
     ) -> Sequence[Relation]:
         """The edges that will hold: those of the store, and those of this draft.
 
-        What holds outwards is remembered as read.
+        What holds outwards is remembered as read. `kinds` None: whatever they are.
         """
-        chosen = tuple(kinds)
+        chosen = None if kinds is None else tuple(kinds)
         if outward:
             self.reads.add(edge_key(entity, rel_type))
         query = EdgeQuery(
@@ -224,7 +232,7 @@ class WorldDraft:
             edge
             for edge in self._made
             if edge.rel_type == rel_type
-            and kind_of(edge) in chosen
+            and (chosen is None or kind_of(edge) in chosen)
             and (edge.from_id if outward else edge.to_id) == entity
             and edge.id not in self._ended
         ]

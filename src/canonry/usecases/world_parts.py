@@ -28,21 +28,24 @@ from canonry.usecases.world_draft import WorldDraft
 _ANCESTORS_MAX: Final = 1_000
 
 
-def id_of(draft: WorldDraft, part: Part) -> str:
-    """The id of a part."""
+def id_of(draft: WorldDraft, part: Part) -> EntityId:
+    """The id that follows from the key of a part."""
     match part:
         case Layer():
             return layer_id_of(draft.space, part.key)
         case Happening():
-            return event_id_of(draft.space, part.key)
+            return EntityId(event_id_of(draft.space, part.key))
         case _:
             return thing_id_of(draft.space, part.key)
 
 
 async def declare_realm(draft: WorldDraft, realm: Realm) -> bool:
     """Say what a realm is."""
+    realm_id = thing_id_of(draft.space, realm.key)
+    if await draft.is_erased(realm_id):
+        return False
     return await draft.declare(
-        thing_id_of(draft.space, realm.key),
+        realm_id,
         WorldType.REALM,
         name=realm.name,
         description=realm.description,
@@ -57,14 +60,21 @@ async def declare_realm(draft: WorldDraft, realm: Realm) -> bool:
 
 async def declare_place(draft: WorldDraft, place: Place) -> bool:
     """Say what a location is."""
+    place_id = thing_id_of(draft.space, place.key)
+    if await draft.is_erased(place_id):
+        return False
+    known = await draft.find(place_id)
+    terrain = None if place.terrain is None else str(place.terrain)
+    if terrain is None and known is not None and known.properties.get("terrain"):
+        terrain = ""  # it had one, and has none now
     return await draft.declare(
-        thing_id_of(draft.space, place.key),
+        place_id,
         WorldType.LOCATION,
         name=place.name,
         description=place.description,
         properties={
             "key": place.key,
-            "terrain": None if place.terrain is None else str(place.terrain),
+            "terrain": terrain,
             "tags": list(place.tags),
         },
     )

@@ -6,9 +6,11 @@ from typing import Any
 
 import pytest
 
-from canonry.adapters.interpreters.anthropic import AnthropicInterpreter
+from canonry.adapters.interpreters import endpoint
+from canonry.adapters.interpreters.answering import EndpointInterpreter
+from canonry.adapters.interpreters.anthropic import ANTHROPIC
 from canonry.adapters.interpreters.endpoint import ModelEndpoint
-from canonry.adapters.interpreters.openai_compatible import OpenAICompatibleInterpreter
+from canonry.adapters.interpreters.openai_compatible import OPENAI
 from canonry.adapters.interpreters.prompt import ANSWER_SCHEMA, CODE_VERSION, PROMPT_HASH
 from canonry.domain.errors import InvalidInput, Unavailable
 from canonry.domain.excerpts import Part
@@ -37,7 +39,7 @@ ENTITIES = {
         }
     ]
 }
-PROVIDERS = {"openai": OpenAICompatibleInterpreter, "anthropic": AnthropicInterpreter}
+PROVIDERS = {each.provider: each for each in (OPENAI, ANTHROPIC)}
 
 
 def enveloped(provider: str, answer: Any) -> Any:
@@ -60,7 +62,7 @@ def server() -> Iterator[Said]:
 
 def asking(provider: str, url: str, **settings: Any) -> Interpreter:
     given: dict[str, Any] = {"model": "m-1", "key": SECRET, "patience": 0.01, **settings}
-    return PROVIDERS[provider](ModelEndpoint(base_url=url, **given))
+    return EndpointInterpreter(PROVIDERS[provider], ModelEndpoint(base_url=url, **given))
 
 
 async def interpreted(interpreter: Interpreter, asked: Mapping[str, Any] | None = None) -> Any:
@@ -208,3 +210,30 @@ async def test_a_busy_endpoint_is_asked_again_and_a_refusing_one_is_not(
 async def test_an_endpoint_that_is_not_there_or_too_slow_is_a_failure(server: Said) -> None:
     await refusal("openai", "http://127.0.0.1:9", attempts=2)
     await refusal("anthropic", server.url, timeout=0.0)
+
+
+@pytest.mark.parametrize("url", ["no-address", "http://", "ftp://localhost", "http://[::1"])
+async def test_an_address_that_is_none_is_a_failure(url: str) -> None:
+    await refusal("openai", url)
+
+
+async def test_no_more_of_an_answer_is_read_than_is_of_use(server: Said) -> None:
+    server.body = b" " * (endpoint.ANSWER_MAX + 1)
+
+    await refusal("openai", server.url)
+
+
+@pytest.mark.parametrize("value", [r'"\ud800 alone"', "NaN", "1e999", "9" * 5_000])
+@pytest.mark.parametrize("provider", PROVIDERS)
+async def test_a_value_that_cannot_be_kept_is_a_failure(
+    provider: str, value: str, server: Said
+) -> None:
+    said = '{"entities":[{"entity_type":"note","fields":[{"name":"a","value":@}]}]}'
+    envelope = json.dumps(enveloped(provider, "@"))
+    inner = said.replace("@", value)
+    text = inner if provider == "anthropic" else json.dumps(inner)
+    server.body = envelope.replace(
+        json.dumps("@") if provider == "anthropic" else json.dumps(json.dumps("@")), text
+    ).encode()
+
+    await refusal(provider, server.url)

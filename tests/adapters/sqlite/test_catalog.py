@@ -9,7 +9,15 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from canonry.adapters.sqlite import Durability, catalog, catalog_graph, catalog_search, schema
+from canonry.adapters.sqlite import (
+    Durability,
+    catalog,
+    catalog_graph,
+    catalog_search,
+    catalog_segments,
+    schema,
+)
+from canonry.adapters.sqlite.catalog_postings import key_of
 from canonry.bootstrap.embedded import open_embedded
 from canonry.domain.catalog import item_id
 from canonry.domain.errors import Unavailable
@@ -24,7 +32,10 @@ from tests.toolsets.catalog.kit import LAB, OTHER, a_shelf, entity, hostile, put
 pytestmark = pytest.mark.anyio
 ALPHABET = '\u6c49\u5b57aAb\u00df\u0130\u00e9e\u0301 "%\x01\ufffd\U0001f409'
 LETTERS = st.text(alphabet=ALPHABET, max_size=6)
-PATHS = ((2_000, 20_000), (0, 20_000), (0, 2), (0, 0))
+SIZES = ((2_048, 750_000), (3, 750_000), (1, 750_000), (2_048, 20))
+"""How many texts, and how many characters, make a small segment."""
+
+KINDS = ("concept", "guide", "news")
 STATEMENTS = {
     "projects": catalog._PROJECTS,
     "a bearer": catalog._BEARER,
@@ -37,7 +48,11 @@ STATEMENTS = {
     "the first neighbours": catalog_graph._FIRST,
     "the next neighbours": catalog_graph._NEXT,
     "edges outward": catalog_graph._OUTWARD,
-    "the newest texts": catalog_search._WALK,
+    "the segments of a project": catalog_search._SEGMENTS,
+    "the kinds of a segment": catalog_search._KINDS,
+    "the posts of a gram": catalog_search._POSTS,
+    "the weight of a gram": catalog_search._WEIGHT,
+    "a document of a segment": catalog_search._DOCUMENT,
 }
 
 
@@ -70,20 +85,40 @@ class _Anything(dict[str, object]):
 )
 @given(
     titles=st.lists(LETTERS.filter(bool), min_size=1, max_size=8),
+    again=st.lists(LETTERS.filter(bool), max_size=5),
     sought=st.lists(LETTERS.filter(bool), min_size=1, max_size=6),
+    sizes=st.sampled_from(SIZES),
 )
-def test_every_path_finds_the_same(
-    titles: list[str], sought: list[str], tmp_path_factory: pytest.TempPathFactory
+def test_every_way_of_indexing_finds_the_same(
+    titles: list[str],
+    again: list[str],
+    sought: list[str],
+    sizes: tuple[int, int],
+    tmp_path_factory: pytest.TempPathFactory,
 ) -> None:
-    asyncio.run(_compare(titles, sought, tmp_path_factory.mktemp("search")))
+    """What was indexed is changed later, so that segments lose documents and are built anew."""
+    folder = tmp_path_factory.mktemp("search")
+    with pytest.MonkeyPatch.context() as patch:
+        segments_of(patch, *sizes)
+        asyncio.run(_compare(titles, again, sought, folder))
 
 
-async def _compare(titles: list[str], sought: list[str], folder: Path) -> None:
+def segments_of(patch: pytest.MonkeyPatch, documents: int, length: int) -> None:
+    """Let small segments be as small as this, so that a few entities make many."""
+    patch.setattr(catalog_segments, "SMALL", documents)
+    patch.setattr(catalog_segments, "SMALL_LENGTH", length)
+    patch.setattr(catalog_segments, "TOGETHER", 2)
+
+
+async def _compare(titles: list[str], again: list[str], sought: list[str], folder: Path) -> None:
     projects = [{"id": p, "name": p, "slug": p} for p in (LAB, OTHER)]
     entities = [
-        entity(n, "concept", title, summary=title[::-1], projectId=project)
+        entity(n, KINDS[n % len(KINDS)], title, summary=title[::-1], projectId=project)
         for p, project in enumerate((LAB, OTHER))
         for n, title in enumerate(titles[p:])
+    ]
+    changed = [
+        row | {"title": title, "summary": None} for row, title in zip(entities, again, strict=False)
     ]
     store = await open_embedded(
         folder,
@@ -92,21 +127,21 @@ async def _compare(titles: list[str], sought: list[str], folder: Path) -> None:
         durability=Durability.NORMAL,
     )
     memory = a_shelf().canon
-    kept = catalog_search.FEW, catalog_search.WALKED_MAX
     try:
         for canon in (memory, store.canon):
-            await put(canon, {"projects": projects, "entities": entities})
+            await put(canon, {"projects": projects})
+            for row in (*entities, *changed):
+                await put(canon, {"entities": [row]})
         for text in sought:
-            query = CatalogQuery(project=SpaceId(LAB), text=text, limit=3)
-            expected = await memory.catalog.search(query)
-            for few, walked in PATHS:
-                catalog_search.FEW, catalog_search.WALKED_MAX = few, walked  # type: ignore[misc]
+            for kinds in (frozenset(), frozenset(KINDS[:2])):
+                query = CatalogQuery(project=SpaceId(LAB), text=text, kinds=kinds, limit=3)
+                expected = await memory.catalog.search(query)
                 found = await store.canon.catalog.search(query)
                 names = [[e.name for e in each.entities] for each in (found, expected)]
-                assert names[0] == names[1], (text, few, walked)
-                assert found.total == expected.total, (text, few, walked)
+                assert names[0] == names[1], text
+                assert found.total == expected.total, text
+        assert not (await store.upkeep.verify(lambda _done, _total: None)).findings
     finally:
-        catalog_search.FEW, catalog_search.WALKED_MAX = kept  # type: ignore[misc]
         await store.close()
 
 
@@ -134,7 +169,11 @@ async def test_what_nobody_waits_for_any_more_is_stopped(tmp_path: Path) -> None
     assert time.monotonic() - started < 30.0
 
 
-async def test_an_erased_entity_leaves_no_bytes(tmp_path: Path) -> None:
+@pytest.mark.parametrize("documents", [2_048, 2])
+async def test_an_erased_entity_leaves_no_bytes(
+    documents: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    segments_of(monkeypatch, documents, 750_000)
     secret = "Xyzzy Quuxford"
     store = await open_embedded(tmp_path, durability=Durability.NORMAL)
     try:
@@ -151,6 +190,8 @@ async def test_an_erased_entity_leaves_no_bytes(tmp_path: Path) -> None:
         graph = await shelf.call("get_entity_graph", projectId=LAB, entityId=uuid(1), depth=2)
         assert uuid(3) not in str(graph)
         assert not (await store.upkeep.verify(lambda _done, _total: None)).findings
+        assert documents > 2 or _grams(tmp_path, "xyz") == 0
+        assert documents > 2 or _grams(tmp_path, "con") > 0
         left = b"".join(p.read_bytes() for p in tmp_path.rglob("*") if p.is_file())
         for trace in (secret, secret.casefold(), "xyzzy-quuxford"):
             assert trace.encode() not in left
@@ -158,19 +199,43 @@ async def test_an_erased_entity_leaves_no_bytes(tmp_path: Path) -> None:
         await store.close()
 
 
-async def test_a_catalog_row_that_was_altered_is_found(tmp_path: Path) -> None:
+def _grams(folder: Path, gram: str) -> int:
+    """In how many segments of the index three characters occur."""
+    db = apsw.Connection(str(folder / "canon.db"), flags=apsw.SQLITE_OPEN_READONLY)
+    sql = "SELECT count(*) FROM catalog_postings WHERE gram = ?"
+    rows = db.execute(sql, (key_of(gram),)).fetchall()
+    db.close()
+    return int(str(rows[0][0]))
+
+
+async def test_a_catalog_row_that_was_altered_is_found(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    segments_of(monkeypatch, 4, 750_000)
     store = await open_embedded(tmp_path, durability=Durability.NORMAL)
     try:
         await put(store.canon, hostile())
         for damage in (
             "UPDATE catalog_texts SET title = 'x' WHERE kind = 'news'",
-            "UPDATE catalog_counts SET n = n + 1 WHERE gram = 'a'",
+            "DELETE FROM catalog_fresh",
+            "INSERT INTO catalog_fresh SELECT space, 99999, 1 FROM catalog_fresh LIMIT 1",
+            "DELETE FROM catalog_documents WHERE document = 0",
+            "UPDATE catalog_documents SET document = -1 - document",
+            "UPDATE catalog_kinds SET documents = zeroblob(length(documents))",
+            "UPDATE catalog_postings SET posts = substr(posts, 5)",
+            "UPDATE catalog_postings SET posts = substr(posts, 2)",
+            "DELETE FROM catalog_postings WHERE gram % 7 = 0",
+            "UPDATE catalog_postings SET gram = 1 - gram WHERE gram = 97",
+            "INSERT INTO catalog_postings VALUES (99999, 97, x'0100')",
+            "UPDATE catalog_postings SET posts = CAST(posts || x'00000000' AS BLOB) WHERE gram < 0",
+            "UPDATE catalog_postings SET posts = substr(posts, 2) WHERE gram < 0",
+            "UPDATE catalog_postings SET gram = -7 WHERE gram < 0 AND rowid % 9 = 0",
+            "UPDATE catalog_segments SET alive = alive - 1",
             "DELETE FROM catalog_neighbours WHERE outward = 1",
             "UPDATE catalog_edges SET relation = target",
             "DELETE FROM catalog_items WHERE kind = 'video'",
             "UPDATE catalog_projects SET slug = 'x'",
             "UPDATE catalog_nodes SET place = 'x'",
-            "INSERT INTO catalog_grams (rowid, title) VALUES (99999, 'ghost')",
         ):
             db = apsw.Connection(str(tmp_path / "canon.db"))
             db.execute(damage)

@@ -6,8 +6,10 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
+import apsw
 import pytest
 
 from canonry.adapters.vectors import FolderVectors
@@ -214,3 +216,20 @@ async def test_searching_goes_on_while_others_write_and_publish(tmp_path: Path) 
 
     await asyncio.gather(write(), look(), look())
     assert [status.count for status in await vectors.status()] == [401]
+
+
+async def test_a_file_of_the_version_before_is_taken_over_with_its_vectors(tmp_path: Path) -> None:
+    old = FolderVectors(tmp_path)
+    await take_in(old, [an_entry("a", unit(1.0))])
+    await old.close()
+    db = apsw.Connection(str(tmp_path / "recall.db"))
+    db.execute("ALTER TABLE vectors DROP COLUMN digest; PRAGMA user_version = 1")
+    db.close()
+
+    vectors = FolderVectors(tmp_path)
+    assert await found(vectors, unit(1.0)) == ["a"]
+    assert await vectors.digests(MODEL, ["a", "b"]) == {"a": (b"",)}
+    again = [replace(an_entry("a", unit(1.0), part=part), digest=bytes([part])) for part in (1, 0)]
+    await take_in(vectors, again)
+    assert await vectors.digests(MODEL, ["a"]) == {"a": (b"\0", b"\1")}
+    await vectors.close()

@@ -17,9 +17,10 @@ from canonry.domain.world.atlas import (
     Mover,
     Place,
     Realm,
+    Route,
     completed,
 )
-from canonry.domain.world.checks import problems, unreachable
+from canonry.domain.world.checks import TIES_MAX, problems, unreachable
 from canonry.domain.world.directions import OPPOSITE, Direction
 from canonry.testing.atlases import an_atlas
 
@@ -39,10 +40,13 @@ def codes(atlas: Atlas, *, fatal: bool = True) -> set[str]:
     return {each.code for each in problems(atlas) if each.fatal == fatal}
 
 
-def a_realm(key: str, *within: str) -> Realm:
-    return Realm(
-        key=key, name=key, realm_type=RealmType.CITY, scope=RealmScope.LOCAL, within=within
-    )
+def a_realm(key: str, *within: str, **ties: Any) -> Realm:
+    kind: dict[str, Any] = {"realm_type": RealmType.CITY, "scope": RealmScope.LOCAL}
+    return Realm(key=key, name=key, within=within, **kind, **ties)
+
+
+def a_route(*stops: str, name: str = "road") -> Route:
+    return Route(name=name, stops=stops, one_way=True)
 
 
 def a_layer(key: str, start: int, end: int | None, scope: str = "a") -> Layer:
@@ -90,6 +94,24 @@ def test_the_way_back_of_an_exit_is_added() -> None:
         ({"realms": (a_realm("#world"),)}, "key.malformed"),
         ({"realms": (a_realm("r", "s"),)}, "reference.unknown"),
         ({"realms": (a_realm("r", "s"), a_realm("s", "r"))}, "realm.cycle"),
+        ({"realms": (a_realm("r", vassal_of=("s",)),)}, "reference.unknown"),
+        ({"realms": (a_realm("r", borders=("r",)),)}, "tie.to-itself"),
+        (
+            {"realms": (a_realm("r", allied_with=("s",), at_war_with=("s",)), a_realm("s"))},
+            "tie.opposed",
+        ),
+        (
+            {"realms": (a_realm("r", allied_with=("s",) * (TIES_MAX + 1)), a_realm("s"))},
+            "tie.too-many",
+        ),
+        ({"routes": (a_route("a", "z"),)}, "reference.unknown"),
+        ({"routes": (a_route("a"),)}, "route.too-short"),
+        ({"routes": (a_route("a", "a"),)}, "route.to-itself"),
+        ({"routes": (a_route("a", "b", name=" "),)}, "route.unnamed"),
+        (
+            {"routes": tuple(a_route("a", "b", name=f"{n}") for n in range(TIES_MAX + 1))},
+            "route.too-many",
+        ),
         ({"players": (Mover(key="p", name="p", location="z"),)}, "reference.unknown"),
         ({"items": (Item(key="i", name="i", holder="z", item_type="x"),)}, "reference.unknown"),
         ({"layers": (a_layer("l", 0, 1, "z"),)}, "reference.unknown"),
@@ -134,6 +156,18 @@ def test_what_is_only_strange_is_told_and_no_fault() -> None:
         "location.dead-end",
     }
     assert unreachable(lost) == {"c"}
+
+
+def test_a_vassal_of_its_own_vassal_is_strange() -> None:
+    realms = (a_realm("r", vassal_of=("s",)), a_realm("s", vassal_of=("r",)))
+    assert codes(two_places(realms=realms)) == set()
+    assert codes(two_places(realms=realms), fatal=False) == {"realm.own-vassal"}
+
+
+def test_a_border_is_told_from_both_sides() -> None:
+    realms = (a_realm("r", borders=("s", "t")), a_realm("s", borders=("r",)), a_realm("t"))
+    told = completed(two_places(realms=realms)).realms
+    assert [each.borders for each in told] == [("s", "t"), ("r",), ("r",)]
 
 
 def test_a_blocked_exit_leads_nowhere() -> None:

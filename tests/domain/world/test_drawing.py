@@ -5,7 +5,7 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from canonry.domain.world.atlas import Atlas, Exit, Place
+from canonry.domain.world.atlas import Atlas, Exit, Place, Route
 from canonry.domain.world.directions import STEPS, Direction
 from canonry.domain.world.drawing import drawn, painted
 from canonry.domain.world.layout import spots_of
@@ -69,3 +69,14 @@ def test_an_empty_world_can_be_drawn() -> None:
     nothing = replace(a_street(), locations=())
     assert "0 locations" in drawn(nothing)
     ET.fromstring(painted(nothing))
+
+
+def test_routes_are_drawn_from_stop_to_stop() -> None:
+    road = Route(name="<Road>", stops=("west end", "middle", "east end"))
+    ferry = Route(name="Ferry", stops=("moon", "middle"), one_way=True)
+    atlas = replace(a_street(), routes=(road, ferry))
+    assert drawn(atlas).splitlines()[-3:] == ["", "<Road>: 2 - 1 - 3", "Ferry: 4 > 1"]
+    root = ET.fromstring(painted(atlas))
+    names = [line.findtext(f"{SVG}title") for line in root.findall(f"{SVG}polyline")]
+    assert names == ["<Road>", "Ferry"]
+    assert drawn(a_street()).splitlines()[-1].startswith("   4  moon")

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from canonry.adapters.sqlite import Durability, catalog_search
+from canonry.adapters.sqlite import Durability, catalog_segments
 from canonry.bootstrap.embedded import Embedded, open_embedded
 from canonry.testing.worlds import CountingIdentities, HandClock
 from tests.toolsets.catalog.kit import filled, hostile, put, shuffled
@@ -44,13 +44,12 @@ async def test_the_order_of_rows_makes_no_difference(seed: int) -> None:
     assert await answers(await filled(shuffled(hostile(), seed))) == golden()
 
 
-@pytest.mark.parametrize(("few", "walked"), [(2_000, 20_000), (0, 20_000), (0, 3), (0, 0)])
+@pytest.mark.parametrize("documents", [2_048, 7, 1])
 async def test_the_embedded_store_gives_the_same_bytes(
-    store: Embedded, monkeypatch: pytest.MonkeyPatch, few: int, walked: int
+    store: Embedded, monkeypatch: pytest.MonkeyPatch, documents: int
 ) -> None:
-    """However it looks for a text: one by one, through the newest, or through its index."""
-    monkeypatch.setattr(catalog_search, "FEW", few)
-    monkeypatch.setattr(catalog_search, "WALKED_MAX", walked)
+    """However its texts are spread: all read one by one, over some segments, or over many."""
+    monkeypatch.setattr(catalog_segments, "SMALL", documents)
     shelf = await filled(shuffled(hostile(), 7), store.canon)
 
     assert await answers(shelf) == golden()

@@ -141,6 +141,21 @@ async def test_a_transcript_is_read_page_by_page_with_the_speakers_names() -> No
     assert said == ["0", "1", "2", "3", "4"]
 
 
+async def test_what_was_said_before_a_merge_is_read_under_the_name_of_the_survivor() -> None:
+    stage = await a_stage()
+    scene_id = await stage.scene()
+    await stage.turn(scene_id, speaker="entity", entity_id=stage.frodo)
+    kept = await stage.world.entity("Mr Underhill")
+    await stage.world.call(
+        "neo4j_merge_entities", kept_entity_id=kept, merged_entity_id=stage.frodo, reason="same"
+    )
+
+    page = await stage.world.call("mongodb_get_turns", "Indexer", scene_id=scene_id)
+
+    (turn,) = page["turns"]
+    assert (turn["entity_id"], turn["entity_name"]) == (stage.frodo, "Mr Underhill")
+
+
 async def test_a_transcript_ends_where_nothing_follows() -> None:
     stage = await a_stage()
     scene_id = await stage.scene()

@@ -5,12 +5,16 @@ from typing import Any
 import pytest
 
 from canonry.bootstrap.compose import compose_memory
+from canonry.domain.catalog import item_id
+from canonry.domain.entries import EntitiesMerged
 from canonry.domain.ids import SpaceId
 from canonry.gateway.call import Gateway, GatewaySettings
 from canonry.gateway.principal import KEY_META, Principal
+from canonry.testing.scribe import Scribe
 from canonry.testing.worlds import CountingIdentities, HandClock
 from canonry.toolsets.catalog import CATALOG
 from canonry.toolsets.operator import FACE, OPERATOR
+from canonry.usecases.export_catalog import export_catalog
 
 pytestmark = pytest.mark.anyio
 KEEPER = Principal(agent_id="keeper-1", agent_type="Operator")
@@ -203,6 +207,11 @@ async def test_relations_are_made_once_between_fitting_kinds_and_withdrawn() -> 
     assert await desk.refused("catalog_save_relation", **absent) == "entity.unknown"
     assert (await desk.shown(one))["relationshipCounts"] == {"outgoing": 1, "incoming": 0}
 
+    noted = {"projectId": desk.project, "id": made["id"], "notes": "m"}
+    outcomes = [(await desk.call("catalog_save_relation", **noted))["outcome"] for _ in range(2)]
+    assert outcomes == ["changed", "unchanged"]
+    assert (await desk.shown(one))["relationshipCounts"] == {"outgoing": 1, "incoming": 0}
+
     gone = {"projectId": desk.project, "relationId": made["id"]}
     await desk.call("catalog_withdraw_relation", **gone)
     assert (await desk.shown(one))["relationshipCounts"] == {"outgoing": 0, "incoming": 0}
@@ -263,3 +272,68 @@ async def test_another_project_is_out_of_reach() -> None:
         outcome = await desk.gateway.call(tool, arguments, narrow)
         assert outcome.error is not None
         assert outcome.error.data["error"] == "NOT_FOUND", outcome.text
+
+
+async def test_a_publication_needs_an_address_to_the_end() -> None:
+    desk = await a_desk()
+    concept = await desk.entity()
+    await desk.move(concept, "request_publish")
+    await desk.entity(id=concept, slug="")
+
+    assert await desk.not_moved(concept, "publish") == "entity.unfinished"
+    await desk.entity(id=concept, slug="again")
+
+    assert (await desk.move(concept, "publish"))["status"] == "published"
+    assert (await desk.shown(concept))["canonicalUrl"] == "/concepts/again"
+
+
+async def test_a_new_concept_is_a_standard_one() -> None:
+    desk = await a_desk()
+
+    plain, own = await desk.entity(), await desk.entity(slug="own", conceptKind="comparison")
+    none = await desk.entity(slug="none", conceptKind=None)
+    await desk.entity(id=plain, conceptKind=None)
+    guide = await desk.entity("guide")
+
+    kinds = [(await desk.shown(each))["conceptKind"] for each in (plain, own, none, guide)]
+    assert kinds == [None, "comparison", None, None]
+    other = await desk.entity(slug="other")
+    assert (await desk.shown(other))["conceptKind"] == "standard"
+    await desk.entity(id=other, slug="other", title="told again")
+    assert (await desk.shown(other))["conceptKind"] == "standard"
+
+
+async def test_items_say_since_when_they_are_published_or_archived() -> None:
+    desk = await a_desk()
+    concept = await desk.entity()
+    shown = {"primaryEntityType": "concept", "primaryEntityId": concept, "platform": "youtube"}
+    video = {**shown, "projectId": desk.project, "externalUrl": "https://v"}
+    source = {"projectId": desk.project, "sourceType": "rss", "url": "s", "operatorIntent": "read"}
+
+    made = await desk.call("catalog_save_video", **video, status="published")
+    kept = await desk.call("catalog_save_source_item", **source)
+    desk.clock.move(3_000_000)
+    for status in ("archived", "archived"):
+        await desk.call("catalog_save_video", **{**video, "id": made["id"], "status": status})
+        await desk.call("catalog_save_source_item", **source, id=kept["id"], status=status)
+        desk.clock.move(3_000_000)
+    told = {
+        array: row
+        async for array, row in export_catalog(desk.canon, None, lambda _done, _all: None)
+    }
+
+    assert told["videos"]["publishedAt"] == "2025-01-15T00:00:00.000Z"
+    assert told["videos"]["archivedAt"] == "2025-01-15T00:00:03.000Z"
+    assert told["sourceItems"]["archivedAt"] == "2025-01-15T00:00:03.000Z"
+    assert told["sourceItems"]["updatedAt"] == "2025-01-15T00:00:03.000Z"
+
+
+async def test_what_was_merged_away_is_moved_no_more() -> None:
+    desk = await a_desk()
+    kept, merged = await desk.entity(), await desk.entity(slug="other")
+    ids = [item_id(desk.project, "concept", each) for each in (kept, merged)]
+    scribe = Scribe(desk.canon, space=SpaceId(desk.project))
+    await scribe.write(EntitiesMerged(kept=ids[0], merged=ids[1], members=(), reason=""))
+
+    assert await desk.not_moved(merged, "archive") == "entity.unknown"
+    assert (await desk.move(kept, "archive"))["status"] == "archived"

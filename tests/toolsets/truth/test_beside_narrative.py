@@ -37,6 +37,8 @@ async def test_a_character_has_a_snapshot_with_provenance() -> None:
     assert [each["id"] for each in around["related_sources"]] == [world.source_id]
     listed = await desk.call("retrieve_entities", entity_type="character")
     assert [each["id"] for each in listed["entities"]] == [frodo]
+    own = await desk.call("retrieve_entities", entity_type="character", user_id=desk.user)
+    assert own["entities"] == [], "of a world, not of the user"
     correction = {"entity_type": "character", "field": "race", "value": "elf"}
     arguments = {"user_id": desk.user, "entity_id": frodo, **correction}
     await desk.refused("correct", "ENTITY_NOT_FOUND", **arguments)

@@ -1,5 +1,7 @@
 """Bounds: a list that is cut off says so, and a refused call leaves nothing behind."""
 
+import base64
+import json
 from pathlib import Path
 
 import pytest
@@ -59,3 +61,88 @@ async def test_a_file_for_a_source_that_is_not_there_is_not_kept(tmp_path: Path)
     assert await desk.canon.filing.blobs_of(desk.user).digests(limit=9) == []
     told = {"file_path": "note.txt", "properties": "[]"}
     await desk.refused("upload_file", "VALIDATION_ERROR", **told)
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        *('{"a": NaN}', '{"a": 1e999}', r'{"a": "\ud800"}', r'{"a": "\u0000"}', r'{"\ud800": 1}'),
+        *("[" * 100_000, '{"a": ' + "9" * 5_000 + "}", '{"entity_type": 5, "a": 1}'),
+        *('{"a": ' + "[" * 40 + "]" * 40 + "}", json.dumps({"a": "x" * 1_000_001})),
+    ],
+)
+async def test_what_cannot_be_kept_is_refused_inside_of_a_text_as_well(
+    said: str, tmp_path: Path
+) -> None:
+    desk = a_desk()
+    await desk.ingest({"entity_type": "note", "title": "x", "content": "y"})
+    assert desk.canon.filing is not None
+    desk.canon.filing.local = FolderLocalFiles((tmp_path,))
+    (tmp_path / "thing.txt").write_text("Words.")
+    told = {"file_path": "thing.txt", "properties": said}
+    error = await desk.refused("upload_file", "VALIDATION_ERROR", **told)
+    assert error["details"]["path"].startswith("/properties")
+    assert await desk.canon.filing.blobs_of(desk.user).digests(limit=9) == []
+
+
+async def test_the_path_of_a_fault_leads_to_where_it_stands() -> None:
+    desk = a_desk()
+    note = {"entity_type": "note", "content": "x"}
+    for when in ("31.02.2025", "2025-02-31"):
+        origin = {"extracted_at": when, "extractor_version": "1"}
+        error = await desk.refused(
+            "ingest", "VALIDATION_ERROR", user_id=desk.user, entities=[note], provenance=origin
+        )
+        assert error["details"]["path"] == "/provenance/extracted_at"
+
+
+async def test_a_record_holds_a_million_characters() -> None:
+    desk = a_desk()
+    await desk.ingest({"entity_type": "note", "title": "x", "content": "y" * 999_999})
+    for content in ("y" * 1_000_001, ["y" * 500_000, {"z": "y" * 500_001}]):
+        record = {"entity_type": "letter", "content": content}
+        error = await desk.refused(
+            "ingest", "VALIDATION_ERROR", user_id=desk.user, entities=[record]
+        )
+        assert error["details"]["reason"] == "record.too-long"
+
+
+async def test_a_list_that_no_client_could_take_is_refused_with_advice() -> None:
+    desk = a_desk()
+    for number in range(17):
+        await desk.ingest({"entity_type": "letter", "name": f"{number}", "text": "x" * 990_000})
+    error = await desk.refused("retrieve_entities", "VALIDATION_ERROR")
+    assert error["details"]["reason"] == "limits.reply"
+    assert "limit" in error["message"]
+    few = await desk.call("retrieve_entities", limit=5)
+    names = await desk.call("retrieve_entities", include_snapshots=False)
+    assert (len(few["entities"]), len(names["entities"])) == (5, 17)
+
+
+@pytest.mark.parametrize(
+    ("content", "mime_type", "cause"),
+    [
+        ("name,email\n" + "ada,ada@x.test\n" * 10_001, "text/csv", "document.too-large"),
+        ("name,email,notes\na,b@x.test," + "n" * 1_000_001, "text/csv", "record.too-long"),
+        (json.dumps([{"k" * 201: 1}]), "application/json", "record.field-name"),
+        (json.dumps([dict.fromkeys(map(str, range(501)), 1)]), "application/json", "record.fields"),
+    ],
+)
+async def test_a_file_whose_records_cannot_be_kept_is_kept_itself(
+    content: str, mime_type: str, cause: str
+) -> None:
+    desk = a_desk()
+    outcome = await desk.outcome(
+        "ingest",
+        {
+            "user_id": desk.user,
+            "file_content": base64.b64encode(content.encode()).decode(),
+            "mime_type": mime_type,
+            "original_filename": "contacts",
+        },
+    )
+    error = outcome.body["error"]
+    assert (error["code"], error["details"]["cause"]) == ("ANALYSIS_FAILED", cause)
+    source = error["details"]["source_id"]
+    kept = await desk.call("get_graph_neighborhood", node_id=source, node_type="source")
+    assert kept["node_id"] == source

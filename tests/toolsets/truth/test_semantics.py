@@ -333,3 +333,59 @@ async def test_a_canon_without_filing_says_so() -> None:
     bare = replace(desk, canon=canon, gateway=Gateway(canon, (TRUTH,)))
     said = {"user_id": desk.user, "mime_type": "text/plain", "file_content": "YQ=="}
     await bare.refused("ingest", "VALIDATION_ERROR", **said)
+
+
+async def test_taking_a_merge_back_gives_back_whoever_came_along() -> None:
+    desk = a_desk()
+    ids = [await desk.entity("company", name=f"Firm {n}x", industry=n) for n in "abcd"]
+    first, second, third, fourth = ids
+
+    async def read() -> list[dict[str, Any]]:
+        return [await desk.call("get_entity_snapshot", entity_id=each) for each in ids]
+
+    async def merge(gone: str, kept: str) -> None:
+        desk.wait()
+        await desk.call("merge_entities", user_id=desk.user, from_entity_id=gone, to_entity_id=kept)
+
+    await merge(third, second)
+    before = await read()
+    await merge(second, first)
+    await merge(first, fourth)
+    assert {each["entity_id"] for each in await read()} == {fourth}
+    desk.wait()
+    done = await desk.call("unmerge_entities", user_id=desk.user, entity_id=second)
+    assert done["observations_returned"] == 2
+    after = await read()
+    assert [each["entity_id"] for each in after] == [fourth, second, second, fourth]
+    assert after[1] == before[1]
+    desk.wait()
+    await desk.call("unmerge_entities", user_id=desk.user, entity_id=first)
+    assert await read() == before
+    desk.wait()
+    await desk.call("unmerge_entities", user_id=desk.user, entity_id=third)
+    assert [each["entity_id"] for each in await read()] == ids
+
+
+async def test_an_edge_between_two_that_were_merged_is_hidden_until_that_is_taken_back() -> None:
+    desk = a_desk()
+    one, other, vendor = [await desk.entity("company", name=f"Firm {n}x") for n in "abc"]
+    for rel_type, source, target in (
+        ("DUPLICATE_OF", one, other),
+        ("REFERS_TO", other, vendor),
+        ("REFERS_TO", one, vendor),
+    ):
+        await desk.call(
+            "create_relationship",
+            relationship_type=rel_type,
+            source_entity_id=source,
+            target_entity_id=target,
+        )
+    await desk.call("merge_entities", user_id=desk.user, from_entity_id=one, to_entity_id=other)
+    listed = await desk.call("list_relationships", entity_id=one)
+    page = await desk.call("list_relationships", entity_id=one, limit=1, offset=1)
+    assert (listed["total"], page["total"]) == (2, 2)
+    assert {each["relationship_type"] for each in listed["relationships"]} == {"REFERS_TO"}
+    assert page["relationships"] == listed["relationships"][1:]
+    desk.wait()
+    await desk.call("unmerge_entities", user_id=desk.user, entity_id=one)
+    assert (await desk.call("list_relationships", entity_id=one))["total"] == 2

@@ -1,7 +1,7 @@
 """A small world and whoever asks about it: calls through the real gateway, each reply checked."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import jsonschema_rs
@@ -27,6 +27,7 @@ from canonry.domain.world.atlas import (
     Mover,
     Place,
     Realm,
+    Route,
 )
 from canonry.domain.world.directions import Direction
 from canonry.domain.world.identity import layer_id_of, thing_id_of
@@ -183,6 +184,31 @@ def an_isle() -> Atlas:
                 participants=("ann", "bob"),
                 actor_kind=ActorKind.PLAYER,
             ),
+        ),
+    )
+
+
+def tied_isle() -> Atlas:
+    """The isle with two powers beside the town, a guild, and roads."""
+    isle = an_isle()
+    ties: dict[str, dict[str, Any]] = {
+        "town": {"vassal_of": ("crown",), "member_of": ("guild",)},
+        "isle": {"borders": ("crown",)},
+        "crown": {"at_war_with": ("guild",)},
+    }
+
+    def power(key: str, kind: RealmType) -> Realm:
+        return Realm(key=key, name=key.title(), realm_type=kind, scope=RealmScope.MACRO)
+
+    powers = (power("crown", RealmType.KINGDOM), power("guild", RealmType.TRADE_NETWORK))
+    inn, *others = isle.locations
+    return replace(
+        isle,
+        realms=tuple(replace(r, **ties.get(r.key, {})) for r in (*isle.realms, *powers)),
+        locations=(replace(inn, member_of=("guild",)), *others),
+        routes=(
+            Route(name="The King's Road", stops=("inn", "yard", "road")),
+            Route(name="The Drain", stops=("cellar", "road"), one_way=True),
         ),
     )
 

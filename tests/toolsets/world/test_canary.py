@@ -8,7 +8,7 @@ import pytest
 
 from canonry.gateway.tool import Tool
 from canonry.toolsets.world import WORLD
-from tests.toolsets.world.kit import Isle, a_world
+from tests.toolsets.world.kit import Isle, a_world, tied_isle
 
 pytestmark = pytest.mark.anyio
 CANARY = "Jane Roe of 12 Elm Street"
@@ -25,10 +25,14 @@ SPOILT: tuple[Any, ...] = (
 CHOSEN: Mapping[str, Mapping[str, Any]] = {
     "create-exit": {"direction": "up", "requiresItem": "key"},
     "create-realm": {"scope": "LOCAL"},
+    "create-tie": {"fromId": "inn", "tie": "member_of", "toRealmId": "mist"},
+    "create-route": {"stopIds": ["inn", "yard"]},
     "get-fact-version": {"version": 1},
     "move": {"direction": "out"},
     "record-lore": {"type": "faction"},
     "remove-exit": {"direction": "out"},
+    "remove-route": {"routeName": "The King's Road", "stopIds": ["inn", "yard"]},
+    "remove-tie": {"fromId": "inn", "tie": "member_of", "toRealmId": "guild"},
     "transfer-item": {"fromHolderId": "ann"},
 }
 """What a tool takes that is no name and no text."""
@@ -68,7 +72,7 @@ def fitting(tool: Tool, isle: Isle) -> dict[str, Any]:
 
 @pytest.mark.parametrize("tool", WORLD.tools, ids=lambda tool: tool.name)
 async def test_a_text_stays_between_caller_and_world(tool: Tool) -> None:
-    isle = await a_world()
+    isle = await a_world(tied_isle())
     lines: list[bytes] = []
     isle.gateway.audit.write_to(lines.append)
     role = "WorldBuilder" if "WorldBuilder" in tool.roles else min(tool.roles)

@@ -51,6 +51,8 @@ async def test_a_location_context_is_complete() -> None:
             },
             {"direction": "out", "toLocationId": isle.id("yard"), "travelDurationMs": 5_000},
         ],
+        "routes": [],
+        "memberships": [],
         "realms": {
             "geographic": [
                 {

@@ -115,3 +115,14 @@ async def test_a_snippet_is_short_and_shows_neither_markup_nor_hidden_fields() -
     fact = await isle.call("get-canonical-fact", factId="wyrm")
     assert fact["fields"].keys() == {"name", "description"}
     assert fact["embeddingsOmitted"]
+
+
+async def test_archived_facts_do_not_hide_the_one_that_stands() -> None:
+    isle = await a_world()
+    for number in range(40):
+        told = {"factId": f"old-{number}", "type": "creature", "fields": {"name": "Gryphon"}}
+        await isle.call("record-lore", **told, archived=True)
+    told = {"factId": "new", "type": "creature", "fields": {"text": "One gryphon is left here."}}
+    await isle.call("record-lore", **told)
+    (hit,) = await isle.call("search-lore", query="gryphon", k=1)
+    assert hit["factId"] == "new"

@@ -1,11 +1,15 @@
 """Odd calls: what is dated wrongly, too large, empty or null has an answer that says so."""
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
 from canonry.domain.errors import InvalidInput
-from tests.toolsets.world.kit import TICK, a_world, an_isle
+from canonry.domain.world.identity import thing_id_of
+from canonry.usecases.bound_world import find_world
+from canonry.usecases.export_world import export_world
+from tests.toolsets.world.kit import TICK, a_world, an_isle, brought_in
 
 pytestmark = pytest.mark.anyio
 
@@ -84,3 +88,91 @@ async def test_no_world_is_brought_in_whose_clock_stands_before_its_beginning() 
     with pytest.raises(InvalidInput) as refused:
         await a_world(replace(an_isle(), tick=-1, events=()))
     assert "tick.negative" in str(refused.value.details["problems"])
+
+
+async def test_who_or_what_is_not_named_is_not_there() -> None:
+    """As in the contract's original, which looked for the player before it looked at the tick."""
+    isle = await a_world()
+    for name in (None, "", 5, True, ["ann"], {"id": "ann"}, "nobody", "x" * 100_000):
+        assert await isle.call("get-player-context", playerId=name) is None
+        assert await isle.call("get-player-context", playerId=name, tick="soon") is None
+        assert await isle.call("get-canonical-fact", factId=name) is None
+    assert await isle.call("get-player-context", "Narrative") is None
+    assert await isle.call("get-canonical-fact", "Narrative") is None
+
+
+async def test_a_player_who_is_there_is_not_told_of_at_a_tick_that_is_none() -> None:
+    isle = await a_world()
+    ticks: tuple[Any, ...] = ("soon", True, [1], {}, "NaN")
+    for tick in ticks:
+        told = {"playerId": "ann", "tick": tick}
+        details = await isle.refused(
+            "get-player-context", "INVALID_ARGUMENT", "number.malformed", **told
+        )
+        assert details["path"] == "/tick"
+    misspelt = {"playerid": "ann"}
+    for tool in ("get-player-context", "get-canonical-fact"):
+        await isle.refused(tool, "INVALID_ARGUMENT", "input.unknown-property", **misspelt)
+
+
+@pytest.mark.parametrize("key", [" ", "#world", " inn", "inn\n", "a\u2028b", "a\x1bb"])
+async def test_a_key_that_no_file_could_hold_is_refused(key: str) -> None:
+    isle = await a_world()
+    parts: tuple[tuple[str, dict[str, Any]], ...] = (
+        ("create-location", {"name": "X", "description": ""}),
+        ("create-item", {"name": "X", "itemType": "x", "holderId": "inn"}),
+        ("create-layer", {"scopeId": "inn", "layerType": "base", "value": "x", "fromTick": 0}),
+    )
+    for tool, told in parts:
+        details = await isle.refused(tool, "INVALID_ARGUMENT", "key.malformed", **told, key=key)
+        assert details["path"] == "/key"
+    fact = {"factId": key, "type": "faction", "fields": {"name": "X"}}
+    await isle.refused("record-lore", "INVALID_ARGUMENT", "key.malformed", **fact)
+
+
+@pytest.mark.parametrize("key", ["Ünïcode 🐉", "می‌خواهم", "a/b", "null", "0", "'; DROP"])
+async def test_a_world_that_builders_made_can_be_brought_in_again(key: str) -> None:
+    isle = await a_world()
+    await isle.call("create-location", name="X", description="", key=key)
+    await isle.call("create-layer", scopeId=key, layerType="base", value="", fromTick=0, key=key)
+    await isle.call("create-route", routeName=key, stopIds=[key, "inn"])
+    await isle.call("record-lore", factId=key, type="faction", fields={"name": "X"})
+    world = await find_world(isle.canon, isle.world)
+    assert world is not None
+    out = await export_world(isle.canon, world)
+    assert not any((await brought_in(isle.canon, out, "again")).changed.values())
+    assert (await a_world(out)).world == isle.world
+
+
+async def test_what_is_nothing_of_this_world_is_unknown_and_only_its_id_is_taken() -> None:
+    """Neither the id of the space nor that of another world's player names anything here."""
+    isle = await a_world()
+    there = await brought_in(isle.canon, replace(an_isle(), name="Elsewhere"))
+    for strange in (isle.world, there.world_id, thing_id_of(there.world_id, "ann")):
+        await isle.refused("move", "NOT_FOUND", "player.unknown", moverId=strange, teleportTo="inn")
+        away = {"moverId": "ann", "teleportTo": strange}
+        await isle.refused("move", "NOT_FOUND", "location.unknown", **away)
+        new = {"name": "X", "locationId": "inn", "key": strange}
+        await isle.refused("create-player", "CONFLICT", "world.id-taken", **new)
+
+
+async def test_names_say_something() -> None:
+    isle = await a_world()
+    for tool, name, told in (
+        ("create-character", "name", {"locationId": "inn"}),
+        ("record-event", "eventType", {}),
+        ("create-route", "routeName", {"stopIds": ["inn", "yard"]}),
+    ):
+        await isle.refused(tool, "INVALID_ARGUMENT", "input.invalid", **told, **{name: " \t"})
+
+
+async def test_the_newest_of_very_many_layers_shows() -> None:
+    """Builders who only ever say what the weather is now leave all former weather open."""
+    isle = await a_world()
+    for number in range(120):
+        await isle.call("advance-clock", durationMs=1)
+        layer = {"scopeId": "tower", "layerType": "weather", "fromTick": TICK + number + 1}
+        await isle.call("create-layer", **layer, value=f"sky {number}")
+    now = await isle.call("get-atmosphere", locationId="tower")
+    then = await isle.call("get-atmosphere", locationId="tower", tick=TICK + 60)
+    assert (now["weather"]["value"], then["weather"]["value"]) == ("sky 119", "sky 59")

@@ -5,11 +5,12 @@ from typing import Any
 
 import pytest
 
+from canonry.domain.vocabularies.world_types import Tie
 from canonry.testing.atlases import an_atlas
 from tests.toolsets.world.kit import Isle, a_world
 
 pytestmark = pytest.mark.anyio
-STEPS = 30
+STEPS = 40
 
 
 async def everything(isle: Isle, places: list[str], **when: int) -> list[Any]:
@@ -55,6 +56,8 @@ async def change(isle: Isle, lots: random.Random, places: list[str]) -> None:
     direction = lots.choice(("north", "south", "east", "west", "up"))
     way = {"fromLocationId": place, "direction": direction, "toLocationId": other}
     layer = {"scopeId": place, "layerType": "weather", "value": f"weather {lots.random()}"}
+    tie = {"fromId": "realm-0", "tie": lots.choice(list(Tie)), "toRealmId": "realm-all"}
+    road = {"routeName": f"Road {lots.randrange(2)}", "stopIds": [place, other]}
     now = (await isle.call("get-atmosphere"))["tick"]
     steps: list[tuple[str, dict[str, Any]]] = [
         ("move", {"moverId": player, "direction": direction}),
@@ -64,6 +67,10 @@ async def change(isle: Isle, lots: random.Random, places: list[str]) -> None:
         ("create-layer", {**layer, "fromTick": now, "toTick": now + lots.randrange(20_000)}),
         ("record-event", {"eventType": "Town.Bell", "locationId": place}),
         ("create-character", {"name": "X", "locationId": place}),
+        ("create-tie", tie),
+        ("remove-tie", tie),
+        ("create-route", road),
+        ("remove-route", road),
         ("transfer-item", {"itemId": "item-0", "toHolderId": player, "anywhere": True}),
     ]
     tool, arguments = lots.choice(steps)

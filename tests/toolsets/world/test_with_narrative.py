@@ -3,13 +3,24 @@
 import pytest
 
 from canonry.domain.provenance import Authority
+from canonry.domain.vocabularies.world_types import WORLD_RELATIONS
 from canonry.gateway.call import Gateway
 from canonry.gateway.principal import Principal
 from canonry.toolsets.narrative import NARRATIVE
 from canonry.toolsets.world import WORLD
-from tests.toolsets.world.kit import a_world
+from canonry.usecases.bound_world import find_world
+from canonry.usecases.export_world import export_world
+from tests.toolsets.world.kit import a_world, tied_isle
 
 pytestmark = pytest.mark.anyio
+CONTEXTS: tuple[tuple[str, dict[str, str]], ...] = (
+    ("get-location-context", {}),
+    ("get-location", {}),
+    ("get-spatial-context", {}),
+    ("get-atmosphere", {}),
+    ("get-player-context", {"playerId": "ann"}),
+    ("get-realm-context", {"realmId": "crown"}),
+)
 
 
 async def test_a_scene_takes_place_in_a_world() -> None:
@@ -37,6 +48,32 @@ async def test_a_scene_takes_place_in_a_world() -> None:
 
     assert scene["scene_id"]
     assert "Inn" in str(found)
+
+
+async def test_relations_of_a_story_that_are_named_like_a_worlds_do_no_harm() -> None:
+    """They hold between the same entities and say neither direction nor tie."""
+    isle = await a_world(tied_isle())
+    gateway = Gateway(isle.canon, (NARRATIVE,))
+    keeper = Principal(agent_id="k", agent_type="CanonKeeper", authorities=frozenset(Authority))
+    before = [await isle.call(tool, **told) for tool, told in CONTEXTS]
+    for rel_type in WORLD_RELATIONS:
+        for start, end in (("inn", "tower"), ("mist", "crown"), ("mist", "inn")):
+            told = {"from_entity_id": isle.id(start), "to_entity_id": isle.id(end)}
+            outcome = await gateway.call(
+                "neo4j_create_relationship", {**told, "rel_type": rel_type}, keeper
+            )
+            assert outcome.error is None, outcome.text
+
+    after = [await isle.call(tool, **told) for tool, told in CONTEXTS]
+
+    assert after[-1]["ties"] == before[-1]["ties"]
+    for name in ("exits", "memberships", "layers"):
+        assert after[0][name] == before[0][name]
+    world = await find_world(isle.canon, isle.world)
+    assert world is not None
+    assert {p.key for p in (await export_world(isle.canon, world)).players} == {"ann", "bob"}
+    for direction in ("out", "in"):
+        await isle.call("move", moverId="ann", direction=direction)
 
 
 async def test_two_toolsets_are_served_side_by_side() -> None:

@@ -19,7 +19,8 @@ _OK: Final = 200
 _AGAIN: Final = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 529})
 _HOTTEST: Final = 2.0
 _NAME_MAX: Final = 200
-_ANSWER_MAX: Final = 16 * 1024 * 1024
+ANSWER_MAX: Final = 16 * 1024 * 1024
+"""So many bytes of an answer are read."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,18 +68,30 @@ class Connection:
         for attempt in range(1, self.endpoint.attempts + 1):
             last = attempt == self.endpoint.attempts
             try:
-                answer = await self._open().post(url, json=body)
-            except httpx2.TransportError as error:
+                answer = await self._asked(url, body)
+            except (httpx2.UnsupportedProtocol, httpx2.InvalidURL) as error:
+                raise failed("cannot be asked: look at truth.url") from error
+            except httpx2.RequestError as error:
                 if last:
                     raise failed("does not answer") from error
                 await asyncio.sleep(self._pause(attempt, None))
                 continue
-            if answer.status_code == _OK:
-                return _content(answer)
-            if last or answer.status_code not in _AGAIN:
-                raise failed("refuses the request", status=answer.status_code)
-            await asyncio.sleep(self._pause(attempt, answer.headers.get("retry-after")))
+            if answer.status == _OK:
+                return _content(answer.content)
+            if last or answer.status not in _AGAIN:
+                raise failed("refuses the request", status=answer.status)
+            await asyncio.sleep(self._pause(attempt, answer.wait))
         raise failed("was not asked: allow at least one attempt")
+
+    async def _asked(self, url: str, body: Mapping[str, Any]) -> "_Answer":
+        async with self._open().stream("POST", url, json=body) as answer:
+            content = bytearray()
+            async for piece in answer.aiter_bytes():
+                content += piece
+                if len(content) > ANSWER_MAX:
+                    raise failed("answers more than is read")
+            wait = answer.headers.get("retry-after")
+            return _Answer(status=answer.status_code, content=bytes(content), wait=wait)
 
     def _open(self) -> httpx2.AsyncClient:
         if self._client is None:
@@ -134,10 +147,17 @@ def _malformed(name: str, what: str) -> InvalidInput:
     return InvalidInput("interpretation.configuration", f"{name} {what}", path=path)
 
 
-def _content(answer: httpx2.Response) -> Any:
-    if len(answer.content) > _ANSWER_MAX:
-        raise failed("answers more than is read")
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Answer:
+    """What came back, as far as it is looked at."""
+
+    status: int
+    content: bytes
+    wait: str | None
+
+
+def _content(content: bytes) -> Any:
     try:
-        return json.loads(answer.content)
+        return json.loads(content)
     except (ValueError, RecursionError) as error:
         raise failed("answers with something that is no JSON") from error

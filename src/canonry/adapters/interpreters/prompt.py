@@ -5,9 +5,10 @@ a part of the document.
 """
 
 import json
+import math
 from collections.abc import Mapping, Sequence
 from hashlib import sha256
-from typing import Any, Final
+from typing import Any, Final, TypeGuard
 
 from canonry.domain.files import Reading
 from canonry.domain.interpretations import Found, Interpretation
@@ -19,6 +20,7 @@ CODE_VERSION: Final = "2"
 CHARACTERS_MAX: Final = 200_000
 _ENTITIES_MAX: Final = 2_000
 _NAME_MAX: Final = 100
+_DEPTH_MAX: Final = 8
 
 INSTRUCTIONS: Final = """\
 You read one document and name the entities that it states, for a store of records.
@@ -103,7 +105,7 @@ def interpretation(answer: Any, reading: Reading) -> Interpretation:
     entities = answer.get("entities") if isinstance(answer, dict) else None
     if not isinstance(entities, list) or len(entities) > _ENTITIES_MAX:
         raise UnusableAnswer
-    found = tuple(_found(entity) for entity in entities)
+    found = tuple(each for each in map(_found, entities) if each.fields)
     warnings = list(reading.notes)
     if len(_said(reading)) > CHARACTERS_MAX:
         warnings.append(f"only the first {CHARACTERS_MAX} characters were interpreted")
@@ -113,17 +115,32 @@ def interpretation(answer: Any, reading: Reading) -> Interpretation:
 def _found(entity: Any) -> Found:
     named = entity.get("entity_type") if isinstance(entity, dict) else None
     listed = entity.get("fields") if isinstance(entity, dict) else None
-    if (
-        not isinstance(named, str)
-        or not 0 < len(named) <= _NAME_MAX
-        or not isinstance(listed, list)
-    ):
+    if not _is_name(named) or not isinstance(listed, list):
         raise UnusableAnswer
     fields: dict[str, Any] = {}
     for each in listed:
         name = each.get("name") if isinstance(each, dict) else None
-        if not isinstance(name, str) or not 0 < len(name) <= _NAME_MAX or "value" not in each:
+        if not _is_name(name) or "value" not in each or not _can_be_kept(each["value"]):
             raise UnusableAnswer
         if each["value"] is not None:
             fields.setdefault(name, each["value"])
     return Found(entity_type=named, fields=fields, reasons=("model",))
+
+
+def _is_name(said: Any) -> TypeGuard[str]:
+    return isinstance(said, str) and 0 < len(said) <= _NAME_MAX and _can_be_kept(said)
+
+
+def _can_be_kept(value: Any, depth: int = 1) -> bool:
+    """Whether a value is JSON as records have it: JSON's own readers let more than that pass."""
+    match value:
+        case str():
+            return not any("\ud800" <= char <= "\udfff" for char in value)  # halves of a letter
+        case float():
+            return math.isfinite(value)
+        case list() if depth <= _DEPTH_MAX:
+            return all(_can_be_kept(each, depth + 1) for each in value)
+        case dict() if depth <= _DEPTH_MAX:
+            return all(_can_be_kept(x, depth + 1) for pair in value.items() for x in pair)
+        case _:
+            return value is None or isinstance(value, bool | int)

@@ -1,10 +1,11 @@
 """The places of worlds in memory: scans that say what the queries mean."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from typing_extensions import override
 
 from canonry.adapters.memory.store import MemoryStore
+from canonry.domain.entities import Entity
 from canonry.domain.facts import Event
 from canonry.domain.ids import EntityId, SpaceId
 from canonry.domain.provenance import CanonLevel
@@ -34,11 +35,12 @@ class MemoryPlaces(Places):
         for entity in query.entities:
             mine = [r for r in holding if (r.from_id if query.outward else r.to_id) == entity]
             if query.kinds is None:
-                found += sorted(mine, key=lambda r: (kind_of(r), *_order(r)))[: query.limit]
+                ordered = sorted(mine, key=_order, reverse=query.newest_first)
+                found += sorted(ordered, key=kind_of)[: query.limit]
                 continue
             for kind in query.kinds:
                 alike = (r for r in mine if kind_of(r) == kind)
-                found += sorted(alike, key=_order)[: query.limit]
+                found += sorted(alike, key=_order, reverse=query.newest_first)[: query.limit]
         return found
 
     @override
@@ -50,15 +52,43 @@ class MemoryPlaces(Places):
     async def events_until(
         self, space: SpaceId, entity: EntityId, at: Instant, *, limit: int
     ) -> Sequence[Event]:
-        def when(event: Event) -> tuple[int, str]:
-            return (event.created_at if event.time_ref is None else event.time_ref, event.id)
+        past = (e for e in self._events(space) if entity in e.involved and _when(e)[0] <= at)
+        return sorted(past, key=_when, reverse=True)[:limit]
 
-        past = (
+    @override
+    async def entities_after(
+        self, space: SpaceId, entity_type: str, last: Entity | None, *, limit: int
+    ) -> Sequence[Entity]:
+        following = (
             e
-            for e in self._store.of(Event, frozenset((space,)))
-            if e.level is CanonLevel.CANON and entity in e.involved and when(e)[0] <= at
+            for e in self._store.of(Entity, frozenset((space,)))
+            if e.entity_type == entity_type
+            and e.level is CanonLevel.CANON
+            and e.merged_into is None
+            and (last is None or _born(e) > _born(last))
         )
-        return sorted(past, key=when, reverse=True)[:limit]
+        return sorted(following, key=_born)[:limit]
+
+    @override
+    async def events_after(
+        self, space: SpaceId, last: Event | None, *, limit: int
+    ) -> Sequence[Event]:
+        events = self._events(space)
+        return sorted((e for e in events if last is None or _when(e) > _when(last)), key=_when)[
+            :limit
+        ]
+
+    def _events(self, space: SpaceId) -> Iterator[Event]:
+        events = self._store.of(Event, frozenset((space,)))
+        return (e for e in events if e.level is CanonLevel.CANON)
+
+
+def _when(event: Event) -> tuple[int, str]:
+    return (event.created_at if event.time_ref is None else event.time_ref, event.id)
+
+
+def _born(entity: Entity) -> tuple[int, str]:
+    return (entity.created_at, entity.id)
 
 
 def _order(relation: Relation) -> tuple[int, str]:

@@ -19,7 +19,7 @@ from canonry.domain.errors import NotFound
 from canonry.domain.ids import SpaceId
 from canonry.domain.relations import Relation
 from canonry.domain.spaces import Space
-from canonry.domain.vocabularies.catalog_kinds import CONTENT_KINDS
+from canonry.domain.vocabularies.catalog_kinds import CONTENT_KINDS, RELATIONS
 from canonry.ports.views.catalog import (
     Catalog,
     CatalogEntry,
@@ -177,8 +177,8 @@ def _entry(db: apsw.Connection, project: SpaceId, entity_id: str) -> CatalogEntr
         raise _no_entity()
     sides = {"out": 0, "in": 0}
     for facet, n in db.execute(_COUNTS, (int(List.RELATIONS_OF), packed, pack(project))):
-        side, state, _ = facet.split("/", 2)
-        if state == "current":
+        side, state, rel_type = facet.split("/", 2)
+        if state == "current" and rel_type in RELATIONS:
             for each in ("out", "in") if side == "both" else (side,):
                 sides[each] += n
     return CatalogEntry(entity=entity, outgoing=sides["out"], incoming=sides["in"])

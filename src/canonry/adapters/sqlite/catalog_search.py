@@ -1,141 +1,124 @@
-"""Search in a catalog: exact substrings, counted before the limit, the newest entities first.
+"""Search in a catalog: exact substrings, all of them counted, the newest entities first.
 
-How a question is answered depends on how much there is to look at: few texts are read one by one,
-the trigram index tells where three characters or more occur, and for one or two there are counts.
-A question whose answers are many is answered by walking the newest texts until the page is full.
+Every segment of the index tells exactly which of its documents hold the text; what is too fresh to
+be in one is read. Since each segment has its newest documents first, the page is among the first
+few of each, however many there are.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from heapq import merge
+from itertools import islice
 from typing import Any, Final
 
 import apsw
 
-from canonry.adapters.sqlite.catalog_grams import UNINDEXED, expression
-from canonry.adapters.sqlite.packing import Packed, pack
+from canonry.adapters.sqlite.packing import Packed, in_order, pack
 from canonry.domain.catalog import fold
 from canonry.domain.vocabularies.catalog_kinds import CONTENT_KINDS
 from canonry.ports.views.catalog import CatalogQuery
 
-FEW: Final = 2_000
-"""So many texts are read one by one rather than through an index."""
-
-WALKED_MAX: Final = 20_000
-"""So many of the newest texts are read before the index is asked for the others."""
-
-_GRAM: Final = 3
-_HOLDS: Final = "(instr(t.title, :text) OR instr(t.slug, :text) OR instr(t.summary, :text))"
-_KINDS: Final = "t.kind IN (:kind0, :kind1, :kind2, :kind3)"
-_N: Final = "SELECT kind, n FROM catalog_counts WHERE space = ? AND gram = ? AND kind = ?"
-_ALL: Final = "SELECT coalesce(sum(n), 0) FROM catalog_counts WHERE space <> ? AND gram = ''"
-_READ: Final = (
-    f"SELECT t.n FROM catalog_texts t WHERE t.space = :space AND {_KINDS} AND {_HOLDS}"  # noqa: S608
+_FRESH: Final = (
+    "SELECT t.updated, t.id, t.n FROM catalog_fresh f CROSS JOIN catalog_texts t ON t.n = f.n"
+    " WHERE f.space = ?1 AND t.kind IN (?2, ?3, ?4, ?5)"
+    " AND (instr(t.title, ?6) OR instr(t.slug, ?6) OR instr(t.summary, ?6))"
     " ORDER BY t.updated DESC, t.id"
 )
-_WALK: Final = (
-    "SELECT t.n FROM (SELECT * FROM catalog_texts WHERE space = :space"  # noqa: S608
-    f" ORDER BY updated DESC, id LIMIT :walked) t WHERE {_KINDS} AND {_HOLDS} LIMIT :limit"
+_SEGMENTS: Final = (
+    "SELECT segment, size, length FROM catalog_segments WHERE space = ? ORDER BY segment"
 )
-_INDEXED: Final = "SELECT count(*) FROM catalog_grams WHERE catalog_grams MATCH ?"
-_HITS: Final = (
-    "SELECT t.n FROM catalog_grams g CROSS JOIN catalog_texts t ON t.n = g.rowid"  # noqa: S608
-    " WHERE g.catalog_grams MATCH :match AND t.space = :space"
-    f" AND {_KINDS} ORDER BY t.updated DESC, t.id LIMIT :limit"
+_KINDS: Final = "SELECT kind, documents FROM catalog_kinds WHERE segment = ?"
+_POSTS: Final = "SELECT posts FROM catalog_postings WHERE segment = ? AND gram = ?"
+_WEIGHT: Final = "SELECT length(posts) FROM catalog_postings WHERE segment = ? AND gram = ?"
+_DOCUMENT: Final = (
+    "SELECT t.updated, t.id, t.n FROM catalog_documents d CROSS JOIN catalog_texts t ON t.n = d.n"
+    " WHERE d.segment = ? AND d.document = ?"
 )
-_BEGUN: Final = (
-    "SELECT t.n FROM (SELECT DISTINCT doc FROM catalog_terms"  # noqa: S608
-    " WHERE term >= :text AND term <= :last AND col IN ('title', 'slug', 'summary')) g"
-    " CROSS JOIN catalog_texts t ON t.n = g.doc"
-    f" WHERE t.space = :space AND {_KINDS} ORDER BY t.updated DESC, t.id LIMIT :limit"
+_HOLDS: Final = (
+    "SELECT 1 FROM catalog_documents d CROSS JOIN catalog_texts t ON t.n = d.n"
+    " WHERE d.segment = ?1 AND d.document = ?2"
+    " AND (instr(t.title, ?3) OR instr(t.slug, ?3) OR instr(t.summary, ?3))"
 )
-_LAST: Final = "\U0010ffff"
+
+
+class _Hit:
+    """A text that matches; the newest come first, and equally new ones by id."""
+
+    __slots__ = ("n", "place", "updated")
+
+    def __init__(self, updated: str, packed: Packed, n: int) -> None:
+        self.updated = updated
+        self.place = in_order(packed)
+        self.n = n
+
+    def __lt__(self, other: "_Hit") -> bool:
+        if self.updated != other.updated:
+            return self.updated > other.updated
+        return self.place < other.place
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Sought:
-    """A question in the forms in which statements take it."""
+class _Segment:
+    """What a question reads of one segment."""
 
-    space: Packed
-    project: str
-    text: str
-    kinds: frozenset[str]
-    limit: int
+    db: apsw.Connection
+    number: int
+    size: int
+    length: int
 
-    @property
-    def among(self) -> Sequence[str]:
-        return sorted(self.kinds or CONTENT_KINDS)
+    def posts(self, key: int) -> bytes | None:
+        """As in `catalog_matching`, here and below."""
+        row: Any = self.db.execute(_POSTS, (self.number, key)).fetchone()
+        return None if row is None else bytes(row[0])
 
-    def values(self, **more: Any) -> dict[str, Any]:
-        among = (*self.among, *("",) * len(CONTENT_KINDS))
-        named = {f"kind{i}": among[i] for i in range(len(CONTENT_KINDS))}
-        return {"space": self.space, "text": self.text, "limit": self.limit, **named, **more}
+    def weight(self, key: int) -> int:
+        row: Any = self.db.execute(_WEIGHT, (self.number, key)).fetchone()
+        return 0 if row is None else int(row[0])
+
+    def holds(self, document: int, text: str) -> bool:
+        row: Any = self.db.execute(_HOLDS, (self.number, document, text)).fetchone()
+        return row is not None
+
+    def hits(self, documents: Sequence[int]) -> Iterator[_Hit]:
+        for document in documents:
+            row: Any = self.db.execute(_DOCUMENT, (self.number, document)).fetchone()
+            yield _Hit(*row)
 
 
 def search_texts(db: apsw.Connection, query: CatalogQuery) -> tuple[Sequence[int], int]:
     """The numbers of the things on the page, and how many match in all."""
-    sought = _Sought(
-        space=pack(query.project),
-        project=query.project,
-        text=fold(query.text),
-        kinds=query.kinds,
-        limit=query.limit,
-    )
-    there = _counted(db, sought, "")
-    if not there or "\0" in sought.text:
+    text, space = fold(query.text), pack(query.project)
+    if "\0" in text:  # no text holds one, and to a statement it is the end
         return (), 0
-    if there <= FEW or not UNINDEXED.isdisjoint(sought.text):
-        found = _numbers(db, _READ, sought.values())
-        return found[: query.limit], len(found)
-    total = _total(db, sought)
-    if not total:
-        return (), 0
-    wanted = min(query.limit, total)
-    if _is_walked(sought, wanted, total, there):
-        page = _numbers(db, _WALK, sought.values(walked=WALKED_MAX))
-        if len(page) == wanted:
-            return page, total
-    return _indexed(db, sought, there), total
+    kinds = sorted(query.kinds or CONTENT_KINDS)
+    among = (*kinds, *("",) * (len(CONTENT_KINDS) - len(kinds)))
+    fresh: list[Any] = db.execute(_FRESH, (space, *among, text)).fetchall()
+    total, streams = len(fresh), [iter([_Hit(*row) for row in fresh[: query.limit]])]
+    for segment, documents in _in_segments(db, space, text, frozenset(kinds)):
+        total += len(documents)
+        streams.append(segment.hits(documents[: query.limit].tolist()))
+    # Merging reads one hit of each segment, and then only as many more as there is room for.
+    return [hit.n for hit in islice(merge(*streams), query.limit)], total
 
 
-def _is_walked(sought: _Sought, wanted: int, total: int, there: int) -> bool:
-    """Whether the page is found sooner among the newest texts than among all that match."""
-    share = 1 if not sought.kinds else len(CONTENT_KINDS)
-    walked = wanted * there * share // total
-    return walked <= min(total, WALKED_MAX)
+def _in_segments(
+    db: apsw.Connection, space: Packed, text: str, kinds: frozenset[str]
+) -> Iterator[tuple[_Segment, Any]]:
+    """Each segment of a project that has documents which match, and these."""
+    rows: list[Any] = db.execute(_SEGMENTS, (space,)).fetchall()
+    if not rows:
+        return
+    # Arrays are slow to load, and a small catalog needs none.
+    from canonry.adapters.sqlite.catalog_matching import documents_with  # noqa: PLC0415
+    from canonry.adapters.sqlite.catalog_postings import flags_of  # noqa: PLC0415 - as above
 
-
-def _total(db: apsw.Connection, sought: _Sought) -> int:
-    if len(sought.text) < _GRAM:
-        return _counted(db, sought, sought.text)
-    return int(_one(db, _INDEXED, (_expression(db, sought),)))
-
-
-def _indexed(db: apsw.Connection, sought: _Sought, there: int) -> Sequence[int]:
-    if len(sought.text) >= _GRAM:
-        return _numbers(db, _HITS, sought.values(match=_expression(db, sought)))
-    if there <= WALKED_MAX:
-        return _numbers(db, _READ, sought.values())[: sought.limit]
-    last = sought.text + _LAST * (_GRAM - len(sought.text))
-    return _numbers(db, _BEGUN, sought.values(last=last))
-
-
-def _expression(db: apsw.Connection, sought: _Sought) -> str:
-    alone = not sought.kinds and not _one(db, _ALL, (sought.space,))
-    return expression(sought.project, sought.kinds, sought.text, alone=alone)
-
-
-def _counted(db: apsw.Connection, sought: _Sought, gram: str) -> int:
-    rows: list[Any] = [
-        db.execute(_N, (sought.space, gram, kind)).fetchone() for kind in sought.among
-    ]
-    return sum(row[1] for row in rows if row is not None)
-
-
-def _numbers(db: apsw.Connection, sql: str, values: dict[str, Any]) -> Sequence[int]:
-    rows: list[Any] = db.execute(sql, values).fetchall()
-    return [row[0] for row in rows]
-
-
-def _one(db: apsw.Connection, sql: str, values: tuple[Any, ...]) -> Any:
-    row: Any = db.execute(sql, values).fetchone()
-    return row[0]
+    for number, size, length in rows:
+        segment = _Segment(db=db, number=number, size=size, length=length)
+        documents = documents_with(text, segment)
+        if not len(documents):
+            continue
+        wanted = flags_of(bytes((size + 7) // 8), size)
+        for kind, bits in db.execute(_KINDS, (number,)):
+            if kind in kinds:
+                wanted |= flags_of(bits, size)
+        yield segment, documents[wanted[documents]]

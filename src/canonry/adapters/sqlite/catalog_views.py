@@ -4,19 +4,12 @@ All follow from things and nothing else. Items go before relations, because an e
 the titles of its ends.
 """
 
-from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Final, TypeAlias
 
 import apsw
 
-from canonry.adapters.sqlite.catalog_grams import (
-    GramKey,
-    count_grams,
-    folded,
-    index,
-    unindex,
-)
+from canonry.adapters.sqlite import catalog_segments
 from canonry.adapters.sqlite.listing import List
 from canonry.adapters.sqlite.packing import Packed, pack
 from canonry.domain.catalog import (
@@ -39,20 +32,17 @@ Changed: TypeAlias = tuple[int, Thing | None, Thing]
 TABLES: Final = (
     "catalog_projects",
     "catalog_items",
-    "catalog_texts",
-    "catalog_counts",
+    *catalog_segments.TABLES,
     "catalog_nodes",
     "catalog_neighbours",
     "catalog_edges",
 )
-"""The tables that are copied as they are; the index of trigrams is filled from them."""
+"""The tables that are copied as they are."""
 
 _PROJECT: Final = "INSERT INTO catalog_projects VALUES (?, ?, ?)"
 _NO_PROJECT: Final = "DELETE FROM catalog_projects WHERE place = ? AND id = ?"
 _ITEM: Final = "INSERT INTO catalog_items VALUES (?, ?, ?, ?, ?)"
 _NO_ITEM: Final = "DELETE FROM catalog_items WHERE space = ? AND kind = ? AND word = ? AND id = ?"
-_TEXT: Final = "INSERT INTO catalog_texts VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
-_NO_TEXT: Final = "DELETE FROM catalog_texts WHERE space = ? AND updated = ? AND id = ?"
 _NODE: Final = "INSERT INTO catalog_nodes VALUES (?, ?, ?)"
 _NO_NODE: Final = "DELETE FROM catalog_nodes WHERE thing = ?"
 _FIND_NODE: Final = "SELECT id, place FROM catalog_nodes WHERE thing = ?"
@@ -82,7 +72,7 @@ _RELATIONS: Final = (
 
 def show(db: apsw.Connection, changed: Sequence[Changed]) -> None:
     """Make the tables of the catalog show these things as they are now."""
-    counted: Counter[GramKey] = Counter()
+    searched: set[Packed] = set()
     gone: list[CatalogEdge] = []
     come: list[CatalogEdge] = []
     for n, was, thing in changed:
@@ -94,7 +84,7 @@ def show(db: apsw.Connection, changed: Sequence[Changed]) -> None:
                 come += [now] if now else []
         elif kind is Entity:
             old, new = item_of(was), item_of(thing)
-            _item(db, n, old, new, counted)
+            _item(db, n, old, new, searched)
             if was is not None and old is None and new is not None:
                 come += _edges_at(db, new)
         elif kind is Space and (is_project(was) or is_project(thing)):
@@ -102,7 +92,7 @@ def show(db: apsw.Connection, changed: Sequence[Changed]) -> None:
     for edge in gone:
         _remove(db, edge)
     _join(db, come)
-    count_grams(db, counted)
+    catalog_segments.settle(db, sorted(searched))
 
 
 def _project(db: apsw.Connection, was: Thing | None, thing: Thing) -> None:
@@ -118,21 +108,21 @@ def _item(
     n: int,
     was: CatalogItem | None,
     now: CatalogItem | None,
-    counted: Counter[GramKey],
+    searched: set[Packed],
 ) -> None:
     if was == now:
         return
     if was is not None:
         db.execute(_NO_ITEM, (pack(was.project), was.kind, was.word, pack(was.id)))
         if was.content:
-            db.execute(_NO_TEXT, (pack(was.project), was.updated, pack(was.id)))
-            unindex(db, n, was, counted)
+            catalog_segments.take(db, n, was)
+            searched.add(pack(was.project))
     if now is not None:
         space, contract_id = pack(now.project), pack(now.id)
         db.execute(_ITEM, (space, now.kind, now.word, contract_id, pack(now.thing)))
         if now.content:
-            db.execute(_TEXT, (space, now.updated, contract_id, now.kind, n, *folded(now)))
-            index(db, n, now, counted)
+            catalog_segments.put(db, n, now)
+            searched.add(space)
     _node(db, was, now)
 
 

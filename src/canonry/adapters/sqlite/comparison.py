@@ -7,6 +7,7 @@ from typing import Any, Final
 
 import apsw
 
+from canonry.adapters.sqlite.catalog_examination import index_findings
 from canonry.adapters.sqlite.packing import unpack
 from canonry.adapters.sqlite.scratch import number
 from canonry.domain.ids import is_uuid
@@ -52,10 +53,9 @@ _TABLES: Final = (
     _Table(name="catalog_items", key=("space", "kind", "word", "id"), rest=("thing",)),
     _Table(
         name="catalog_texts",
-        key=("space", "updated", "id"),
-        rest=("kind", "title", "slug", "summary"),
+        key=("space", "id"),
+        rest=("kind", "updated", "title", "slug", "summary"),
     ),
-    _Table(name="catalog_counts", key=("space", "kind", "gram"), rest=("n",)),
     _Table(name="catalog_nodes", key=("thing",), rest=("id", "place")),
     _Table(
         name="catalog_neighbours",
@@ -78,8 +78,8 @@ def differences(db: apsw.Connection) -> Iterator[Finding]:
     """What differs between the views of `live` and the scratch views of `db`."""
     for table in _TABLES:
         yield from _rows(db, table)
-    yield from _words(db, "passages")
-    yield from _words(db, "catalog_grams")
+    yield from index_findings(db)
+    yield from _words(db)
     yield from _stems(db)
     yield from _waiting(db)
 
@@ -101,32 +101,31 @@ def _rows(db: apsw.Connection, table: _Table) -> Iterator[Finding]:
         yield Finding(where=f"{name}: {_named(row)}", what="the records lead to another value")
 
 
-def _words(db: apsw.Connection, index: str) -> Iterator[Finding]:
-    live_words, true_words = f"live_{index}", f"true_{index}"
-    for words, schema in ((live_words, "live"), (true_words, "main")):
+def _words(db: apsw.Connection) -> Iterator[Finding]:
+    for words, schema in (("live_words", "live"), ("true_words", "main")):
         db.execute(
-            f"CREATE VIRTUAL TABLE temp.{words} USING fts5vocab ({schema}, {index}, instance)"
+            f"CREATE VIRTUAL TABLE temp.{words} USING fts5vocab ({schema}, passages, instance)"
         )
-    if _same_words(db, live_words, true_words):
+    if _same_words(db):
         return
-    live = _WORDS.format(words=live_words, schema="live")
-    true = _WORDS.format(words=true_words, schema="main")
+    live = _WORDS.format(words="live_words", schema="live")
+    true = _WORDS.format(words="true_words", schema="main")
     for one, two, what in (
         (live, true, "a word is indexed that the text does not hold"),
         (true, live, "a word of the text is not indexed"),
     ):
         sql = f"SELECT DISTINCT id FROM ({one} EXCEPT {two}) LIMIT ?"  # noqa: S608 - our own SQL
         for (packed,) in db.execute(sql, (SHOWN,)):
-            yield Finding(where=f"{index}: {_named((packed,))}", what=what)
+            yield Finding(where=f"passages: {_named((packed,))}", what=what)
 
 
-def _same_words(db: apsw.Connection, live_words: str, true_words: str) -> bool:
+def _same_words(db: apsw.Connection) -> bool:
     """Whether both indexes hold the same, read side by side; they are sorted alike."""
     sql = "SELECT count(*) FROM live.things l JOIN main.things s ON s.id = l.id WHERE s.n <> l.n"
     if number(db, sql):
         return False
     sql = "SELECT term, doc, col, offset FROM temp."
-    one, two = db.execute(sql + live_words), db.execute(sql + true_words)
+    one, two = db.execute(sql + "live_words"), db.execute(sql + "true_words")
     return all(here == there for here, there in zip_longest(one, two))
 
 

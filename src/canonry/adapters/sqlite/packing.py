@@ -33,6 +33,11 @@ def unpack(packed: Packed) -> str:
     return f"{text[:8]}-{text[8:12]}-{text[12:16]}-{text[16:20]}-{text[20:]}"
 
 
+def in_order(packed: Packed) -> tuple[bool, Packed]:
+    """A key that sorts stored ids as the store does: those that are text first."""
+    return isinstance(packed, bytes), packed
+
+
 def pack_keys(hashes: Iterable[int]) -> bytes:
     """Signed 64-bit numbers, sorted, each as 8 bytes, the lowest first."""
     numbers = array("q", sorted(hashes))

@@ -9,10 +9,11 @@ from typing import Any, Final
 import apsw
 from typing_extensions import override
 
-from canonry.adapters.sqlite.listing import List
-from canonry.adapters.sqlite.packing import Packed, pack
+from canonry.adapters.sqlite.listing import NOBODY, List
+from canonry.adapters.sqlite.packing import Packed, pack, unpack
 from canonry.adapters.sqlite.pages import things_of
 from canonry.adapters.sqlite.readers import Readers
+from canonry.domain.entities import Entity, EntityClass
 from canonry.domain.facts import Event
 from canonry.domain.ids import EntityId, SpaceId
 from canonry.domain.provenance import CanonLevel
@@ -20,17 +21,22 @@ from canonry.domain.relations import Relation
 from canonry.domain.time import Instant
 from canonry.domain.vocabularies.world_types import EXIT
 from canonry.domain.world.directions import Direction
+from canonry.domain.world.edges import ALWAYS
 from canonry.domain.world.paths import Way
 from canonry.ports.views.places import EdgeQuery, Places
 
 _EDGES: Final = (
     "SELECT id FROM listing WHERE list = ? AND owner = ? AND space = ? AND facet = ?"
-    " AND rank > ? AND later <= ? ORDER BY later, id LIMIT ?"
+    " AND rank > ? AND later <= ? ORDER BY later{down}, id{down} LIMIT ?"
 )
 _ALL_EDGES: Final = (
     "SELECT id FROM listing WHERE list = ? AND owner = ? AND space = ? AND facet >= ? AND facet < ?"
-    " AND rank > ? AND later <= ? ORDER BY facet, later, id LIMIT ?"
+    " AND rank > ? AND later <= ? ORDER BY facet, later{down}, id{down} LIMIT ?"
 )
+_EDGES_BY_ORDER: Final = {
+    newest: tuple(sql.format(down=" DESC" if newest else "") for sql in (_EDGES, _ALL_EDGES))
+    for newest in (False, True)
+}
 _WAYS: Final = (
     "SELECT facet, name FROM listing WHERE list = ? AND owner = ? AND space = ?"
     " AND facet >= ? AND facet < ? AND rank > ? AND later <= ? AND name IS NOT NULL"
@@ -39,6 +45,10 @@ _WAYS: Final = (
 _EVENTS: Final = (
     "SELECT id FROM listing WHERE list = ? AND owner = ? AND space = ? AND facet = ?"
     " AND rank <= ? ORDER BY rank DESC, later DESC, id DESC LIMIT ?"
+)
+_FOLLOWING: Final = (
+    "SELECT rank, id FROM listing WHERE list = ? AND owner = ? AND space = ? AND facet = ?"
+    " AND (rank, later, id) > (?, 0, ?) ORDER BY rank, later, id LIMIT ?"
 )
 
 
@@ -70,20 +80,61 @@ class SqlitePlaces(Places):
 
         return await self._readers.consistent(find)
 
+    @override
+    async def entities_after(
+        self, space: SpaceId, entity_type: str, last: Entity | None, *, limit: int
+    ) -> Sequence[Entity]:
+        facets = [f"{entity_type}/{each}/{CanonLevel.CANON}" for each in EntityClass]
+        start = None if last is None else (last.created_at, last.id)
+        return await self._readers.consistent(
+            lambda db: _following(db, List.ENTITIES, space, facets, start, limit)
+        )
+
+    @override
+    async def events_after(
+        self, space: SpaceId, last: Event | None, *, limit: int
+    ) -> Sequence[Event]:
+        start = None
+        if last is not None:
+            start = (last.created_at if last.time_ref is None else last.time_ref, last.id)
+        facets = [str(CanonLevel.CANON)]
+        return await self._readers.consistent(
+            lambda db: _following(db, List.EVENTS, space, facets, start, limit)
+        )
+
+
+def _following(  # noqa: PLR0917 - where to begin in which list
+    db: apsw.Connection,
+    listed: List,
+    space: SpaceId,
+    facets: Sequence[str],
+    start: tuple[int, str] | None,
+    limit: int,
+) -> Sequence[Any]:
+    """What follows in a list of everybody's, whose rows have one place beside their rank."""
+    rank, identity = (ALWAYS, "") if start is None else (start[0], pack(start[1]))
+    rows: list[Any] = []
+    for facet in facets:
+        place = (int(listed), NOBODY, pack(space), facet)
+        rows += db.execute(_FOLLOWING, (*place, rank, identity, limit))
+    rows.sort(key=lambda row: (row[0], unpack(row[1])))
+    return things_of(db, [row[1] for row in rows[:limit]])
+
 
 def _edges(db: apsw.Connection, query: EdgeQuery) -> Sequence[Relation]:
     head = f"{'out' if query.outward else 'in'}/{query.rel_type}"
     space, ids = pack(query.space), list[Packed]()
+    of_a_kind, of_all = _EDGES_BY_ORDER[query.newest_first]
     rows: Any
     for entity in query.entities:
         place = (int(List.EDGES_OF), pack(entity), space)
         rest = (query.at, query.at, query.limit)
         if query.kinds is None:  # "0" is the sign that follows "/"
-            rows = db.execute(_ALL_EDGES, (*place, f"{head}/", f"{head}0", *rest))
+            rows = db.execute(of_all, (*place, f"{head}/", f"{head}0", *rest))
             ids += [row[0] for row in rows]
             continue
         for kind in query.kinds:
-            rows = db.execute(_EDGES, (*place, f"{head}/{kind}", *rest))
+            rows = db.execute(of_a_kind, (*place, f"{head}/{kind}", *rest))
             ids += [row[0] for row in rows]
     return things_of(db, ids)
 

@@ -9,7 +9,6 @@ from typing import Final
 import apsw
 
 from canonry.adapters.sqlite import schema, views
-from canonry.adapters.sqlite.catalog_grams import index_again
 from canonry.adapters.sqlite.folding import Fetch, fold_all
 from canonry.adapters.sqlite.scratch import number
 from canonry.adapters.sqlite.waiting import index_waiting
@@ -53,7 +52,6 @@ def put_in_place(writer: apsw.Connection, fresh: str) -> None:
             for table in views.VIEW_TABLES:
                 writer.execute(f"INSERT INTO main.{table} SELECT * FROM fresh.{table}")  # noqa: S608
             index_waiting(writer)
-            index_again(writer)
         except BaseException:
             if writer.in_transaction:
                 writer.execute("ROLLBACK")

@@ -13,7 +13,7 @@ from canonry.adapters.sqlite.waiting import index_waiting
 from canonry.domain.upcasters import ENCODING_VERSION, MIN_READER
 
 APPLICATION_ID: Final = 0x43414E4F
-VIEWS_VERSION: Final = 3
+VIEWS_VERSION: Final = 4
 """Grows when a view changes its shape or what it holds; older views are then folded again."""
 
 _FOLDER: Final = files("canonry.adapters.sqlite")
@@ -26,8 +26,9 @@ _MIGRATIONS: Final = tuple(
 SCHEMA_VERSION: Final = len(_MIGRATIONS)
 VIEWS: Final = (
     "passage_terms",  # of the first version; it leans on `passages` and goes before it
-    "catalog_terms",  # leans on `catalog_grams`
+    "catalog_terms",  # of the third version, as are the next two; it leans on `catalog_grams`
     "catalog_grams",
+    "catalog_counts",
     *TABLES,
     "stem_counts",
     "passage_stems",

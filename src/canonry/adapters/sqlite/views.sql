@@ -116,35 +116,60 @@ CREATE TABLE catalog_items (
   PRIMARY KEY (space, kind, word, id)
 ) STRICT, WITHOUT ROWID;
 
--- what is searched of entities, folded, the newest first; n = things.n
+-- what is searched of entities, folded; n = things.n
 CREATE TABLE catalog_texts (
+  n INTEGER PRIMARY KEY,
   space ANY NOT NULL,
-  updated TEXT NOT NULL,
   id ANY NOT NULL,
   kind TEXT NOT NULL,
-  n INTEGER NOT NULL,
+  updated TEXT NOT NULL,
   title TEXT NOT NULL,
   slug TEXT NOT NULL,
-  summary TEXT NOT NULL,
-  PRIMARY KEY (space, updated DESC, id)
-) STRICT, WITHOUT ROWID;
-CREATE UNIQUE INDEX catalog_texts_n ON catalog_texts (n);
+  summary TEXT NOT NULL
+) STRICT;
+CREATE UNIQUE INDEX catalog_texts_id ON catalog_texts (space, id);
 
--- how many entities hold one or two characters in a row; the empty text is in all of them
-CREATE TABLE catalog_counts (
+-- the texts that no segment of the index has yet, and how long they are
+CREATE TABLE catalog_fresh (
   space ANY NOT NULL,
-  kind TEXT NOT NULL,
-  gram TEXT NOT NULL,
   n INTEGER NOT NULL,
-  PRIMARY KEY (space, kind, gram)
+  length INTEGER NOT NULL,
+  PRIMARY KEY (space, n)
 ) STRICT, WITHOUT ROWID;
 
--- rowid = things.n; `mark` stands for the project and `sort` for its kind; see catalog_grams.py
-CREATE VIRTUAL TABLE catalog_grams USING fts5 (
-  title, slug, summary, mark, sort, content='', tokenize="trigram case_sensitive 1"
-);
-INSERT INTO catalog_grams (catalog_grams, rank) VALUES ('secure-delete', 1);
-CREATE VIRTUAL TABLE catalog_terms USING fts5vocab (catalog_grams, instance);
+-- the segments of the index, with how many documents they began with and still have
+CREATE TABLE catalog_segments (
+  segment INTEGER PRIMARY KEY,
+  space ANY NOT NULL,
+  size INTEGER NOT NULL,
+  alive INTEGER NOT NULL,
+  length INTEGER NOT NULL
+) STRICT;
+CREATE INDEX catalog_segments_space ON catalog_segments (space);
+
+-- which text is which document of a segment, the newest first; n = things.n
+CREATE TABLE catalog_documents (
+  n INTEGER PRIMARY KEY,
+  segment INTEGER NOT NULL,
+  document INTEGER NOT NULL
+) STRICT;
+CREATE UNIQUE INDEX catalog_documents_at ON catalog_documents (segment, document);
+
+-- a bit for each document of a segment that is still there and of the kind
+CREATE TABLE catalog_kinds (
+  segment INTEGER NOT NULL,
+  kind TEXT NOT NULL,
+  documents BLOB NOT NULL,
+  PRIMARY KEY (segment, kind)
+) STRICT;
+
+-- where up to three characters in a row occur in a segment; see catalog_postings.py
+CREATE TABLE catalog_postings (
+  segment INTEGER NOT NULL,
+  gram INTEGER NOT NULL,
+  posts BLOB NOT NULL,
+  PRIMARY KEY (segment, gram)
+) STRICT;
 
 -- the entities of graphs, by the ids of their things
 CREATE TABLE catalog_nodes (

@@ -89,6 +89,12 @@ class FolderVectors(Vectors):
         return await asyncio.to_thread(self._cursors)
 
     @override
+    async def digests(
+        self, model: EmbeddingModel, ids: Sequence[str]
+    ) -> Mapping[str, Sequence[bytes]]:
+        return await asyncio.to_thread(self._digests, model, ids)
+
+    @override
     async def about(
         self, model: EmbeddingModel, entity: str, *, after: str = "", limit: int
     ) -> Sequence[str]:
@@ -146,6 +152,11 @@ class FolderVectors(Vectors):
     def _cursors(self) -> Mapping[EmbeddingModel, str]:
         with translated(), self._rows.reading() as db:
             return {model: cursor for _, model, cursor in rows.models(db)}
+
+    def _digests(self, model: EmbeddingModel, ids: Sequence[str]) -> Mapping[str, Sequence[bytes]]:
+        with translated(), self._rows.reading() as db:
+            m = rows.model_number(db, model)
+            return {} if m is None else rows.digests(db, m, ids)
 
     def _about(self, model: EmbeddingModel, entity: str, after: str, limit: int) -> Sequence[str]:
         with translated(), self._rows.reading() as db:

@@ -20,7 +20,7 @@ from canonry.ports.embedder import EmbeddingModel
 from canonry.ports.views.vectors import VectorBatch, VectorEntry
 
 APPLICATION: Final = 0x43414E56
-VERSION: Final = 1
+VERSION: Final = 2
 _BUSY_MS: Final = 10_000
 _ROW: Final = "SELECT n, id, part, collection, space, scene, vector FROM vectors"
 _SCHEMA: Final = """
@@ -33,7 +33,7 @@ CREATE TABLE models (
 CREATE TABLE vectors (
   n INTEGER PRIMARY KEY AUTOINCREMENT, m INTEGER NOT NULL, id TEXT NOT NULL,
   part INTEGER NOT NULL, collection TEXT NOT NULL, space TEXT NOT NULL, scene TEXT, source TEXT,
-  vector BLOB NOT NULL
+  vector BLOB NOT NULL, digest BLOB NOT NULL DEFAULT x''
 ) STRICT;
 CREATE UNIQUE INDEX vectors_by_id ON vectors (m, id, part);
 CREATE INDEX vectors_by_space ON vectors (m, collection, space, n);
@@ -43,6 +43,8 @@ CREATE TABLE about (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX about_by_row ON about (n);
 """
+_UPGRADES: Final = {1: "ALTER TABLE vectors ADD COLUMN digest BLOB NOT NULL DEFAULT x''"}
+"""From which version each statement leads to the next one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -152,11 +154,21 @@ def _prepare(db: apsw.Connection) -> None:
                 db.execute(_SCHEMA)
                 db.pragma("application_id", APPLICATION)
                 db.pragma("user_version", VERSION)
+            _upgrade(db)
         finally:
             db.execute("COMMIT")
     marks = _number(db, "PRAGMA user_version"), _number(db, "PRAGMA application_id")
     if marks != (VERSION, APPLICATION):
         raise corrupt()
+
+
+def _upgrade(db: apsw.Connection) -> None:
+    """Bring a file of ours that an older version made to this one, with its vectors."""
+    version = _number(db, "PRAGMA user_version")
+    while version in _UPGRADES and _number(db, "PRAGMA application_id") == APPLICATION:
+        db.execute(_UPGRADES[version])
+        version += 1
+        db.pragma("user_version", version)
 
 
 def _number(db: apsw.Connection, sql: str, *bound: Any) -> int:
@@ -232,6 +244,13 @@ def about(db: apsw.Connection, m: int, entity: str, *, after: str, limit: int) -
         " WHERE a.m = ? AND a.entity = ? AND v.id > ? ORDER BY v.id LIMIT ?"
     )
     return [row[0] for row in list[Any](db.execute(sql, (m, entity, after, limit)))]
+
+
+def digests(db: apsw.Connection, m: int, ids: Iterable[str]) -> dict[str, Sequence[bytes]]:
+    """The digest of each part of passages, in order."""
+    sql = "SELECT digest FROM vectors WHERE m = ? AND id = ? ORDER BY part"
+    found = {i: tuple(row[0] for row in list[Any](db.execute(sql, (m, i)))) for i in ids}
+    return {i: parts for i, parts in found.items() if parts}
 
 
 def remove(db: apsw.Connection, m: int | None, ids: Iterable[str]) -> None:
@@ -315,10 +334,11 @@ def _insert(db: apsw.Connection, m: int | None, entry: VectorEntry) -> int:
         entry.scene_id,
         entry.source_id,
         halves(entry.vector),
+        entry.digest,
     )
     db.execute(
-        "INSERT INTO vectors (m, id, part, collection, space, scene, source, vector)"
-        " VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+        "INSERT INTO vectors (m, id, part, collection, space, scene, source, vector, digest)"
+        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
         bound,
     )
     return db.last_insert_rowid()

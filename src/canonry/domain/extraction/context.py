@@ -1,6 +1,5 @@
 """What a document as a whole says about its own notations: order of dates, marks, money, day."""
 
-import re
 from dataclasses import dataclass
 from datetime import date
 from typing import Any, Final
@@ -24,7 +23,6 @@ LOOKED_AT: Final = 200_000
 _DAY_FIRST: Final = frozenset({"de", "es", "fr"})
 _GROUPS: Final = {"en": ",", "de": ".", "es": "."}
 _DATED: Final = ("issued", "date", "signed", "effective")
-_TIMED: Final = re.compile(r"\b\d{1,2}:\d{2}\b")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,7 +61,9 @@ def context_of(lines: list[Line]) -> Context:
     order = order_in(text) or (DayOrder.DAY if language in _DAY_FIRST else None)
     dollar = dollar_in(text) or ("USD" if "$" in text else None)
     mark = mark_in(text)
-    currencies = {found for line in lines if (found := currency_in(line.text, dollar))}
+    currencies = {
+        found for line in lines if (found := currency_in(line.text, dollar) or line.currency)
+    }
     return Context(
         order=order,
         mark=mark,

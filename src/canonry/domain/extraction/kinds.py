@@ -43,7 +43,15 @@ _EVIDENCE: Final = {
         "expiration": 2,
         "signed": 2,
     },
-    "note": {"attendees": 3, "agenda": 2, "actions": 2, "points": 2, "tags": 2, "author": 1},
+    "note": {
+        "attendees": 3,
+        "agenda": 2,
+        "actions": 2,
+        "points": 2,
+        "tags": 2,
+        "next_meeting": 2,
+        "author": 1,
+    },
 }
 _HEADING_WEIGHT: Final = 4
 _HEADING_WORDS: Final = 6

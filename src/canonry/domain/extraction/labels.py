@@ -10,6 +10,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from canonry.domain.extraction.numbers import without_currency
+
 _WORDS: Final = {
     "en": """
         number: number|no|nr|ref|reference|reference number|document number|document no
@@ -21,6 +23,7 @@ _WORDS: Final = {
         date: date|issued|dated
         issued: invoice date|issue date|date issued|date of issue|bill date|receipt date
             |purchase date|date of purchase|transaction date|meeting date|date of invoice
+            |income date|billing date|date billed|billed on|sale date|date of sale
         due: due date|due|date due|payment due|payable by|pay by|due by|due on
         effective: effective date|start date|commencement date|effective|effective from|begins
         expiration: expiration date|expiry date|end date|termination date|expires|valid until
@@ -42,6 +45,8 @@ _WORDS: Final = {
         currency: currency
         items: items|line items|articles|products|services|positions
         payment_method: payment method|paid by|paid with|payment type|method of payment|payment
+        payment_terms: payment terms|terms|terms of payment|payment conditions
+        purchase_order: purchase order|purchase order number|purchase order no|po number|po no|po #
         title: title|subject|topic
         name: name|contract name|agreement name
         type: type|contract type|agreement type
@@ -51,6 +56,8 @@ _WORDS: Final = {
         attendees: attendees|participants|present|attending
         agenda: agenda
         actions: action items|actions|todos|to do|next steps|tasks|follow ups
+        next_meeting: next meeting|next session|next call|next review|next appointment
+            |follow up meeting|next sync|next standup|date of next meeting
         points: key points|discussion|decisions|key discussion points|summary
         tags: tags|keywords|categories
         updated: updated|last updated|last modified|modified
@@ -81,6 +88,8 @@ _WORDS: Final = {
         currency: wahrung
         items: positionen|artikel|leistungen
         payment_method: zahlungsart|zahlungsmethode|zahlungsweise|bezahlt mit
+        payment_terms: zahlungsbedingungen|zahlungskonditionen
+        purchase_order: bestellnummer|bestell nr|bestellung
         title: titel|betreff|thema
         name: vertragsname|bezeichnung
         type: vertragsart|art
@@ -89,6 +98,8 @@ _WORDS: Final = {
         attendees: teilnehmer|anwesend|teilnehmende|anwesende
         agenda: tagesordnung
         actions: aufgaben|massnahmen|nachste schritte
+        next_meeting: nachstes treffen|nachste sitzung|nachste besprechung|nachster termin
+            |folgetermin|nachstes meeting
         points: ergebnisse|beschlusse|besprechung
         tags: schlagworte|stichworter
         updated: geandert|aktualisiert
@@ -119,6 +130,8 @@ _WORDS: Final = {
         currency: moneda|divisa
         items: articulos|conceptos|productos|servicios
         payment_method: metodo de pago|forma de pago|pagado con
+        payment_terms: condiciones de pago
+        purchase_order: numero de pedido|pedido
         title: titulo|asunto|tema
         name: nombre del contrato|nombre
         type: tipo|tipo de contrato
@@ -128,6 +141,7 @@ _WORDS: Final = {
         attendees: asistentes|participantes
         agenda: orden del dia
         actions: tareas|acciones|proximos pasos
+        next_meeting: proxima reunion|proxima sesion|siguiente reunion
         points: acuerdos|puntos clave
         tags: etiquetas
         updated: actualizado
@@ -153,6 +167,8 @@ _WORDS: Final = {
         tax: tva|montant tva
         currency: devise
         payment_method: mode de paiement|moyen de paiement
+        payment_terms: conditions de paiement
+        next_meeting: prochaine reunion|prochaine seance
         attendees: presents
         title: titre|objet
     """,
@@ -184,18 +200,20 @@ _PAIR: Final = re.compile(
 _NOT_PLAIN: Final = re.compile(r"[^a-z0-9#]+")
 _RATE: Final = re.compile(r"[(\[]?\d{1,2}(?:[.,]\d+)?\s?%[)\]]?")
 _LISTED: Final = re.compile(r"\s*(?:[-*+\u2022]|\d{1,2}[.)])\s")
+_ORDINAL: Final = re.compile(r"^\d{1,2}[.)]\s+")
 _LINE_MAX: Final = 2_000
 """What stands farther right in a line is no label and no value of one."""
 
 _LABEL_WORDS: Final = 4
-_BLOCK_LINES: Final = 6
+_BLOCK_MAX: Final = 40
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Line:
     """One line of a document: `label` and `value` where it says so, `notion` where that is known.
 
-    `block` holds the lines that follow a label which has no value of its own.
+    `block` holds the lines that follow a label which has no value of its own; `currency` is what
+    the label says that its value is in.
     """
 
     text: str
@@ -205,6 +223,7 @@ class Line:
     language: str = ""
     block: tuple[str, ...] = ()
     listed: bool = False
+    currency: str = ""
 
 
 def plain(label: str) -> str:
@@ -217,10 +236,22 @@ def plain(label: str) -> str:
 def lines_of(text: str) -> Sequence[Line]:
     """The lines that say something, read as labels and values where they are such."""
     raw = [line[:_LINE_MAX] for line in text.split("\n") if line.strip()]
-    return [_line(line, raw[place + 1 :][:40]) for place, line in enumerate(raw)]
+    return [_line(line, _Following(raw, place)) for place, line in enumerate(raw)]
 
 
-def _line(raw: str, following: Sequence[str]) -> Line:
+@dataclass(frozen=True, slots=True)
+class _Following:
+    """The lines behind one; looked at only where it is a label without a value."""
+
+    lines: Sequence[str]
+    place: int
+
+    def block(self) -> tuple[str, ...]:
+        """Those that belong to the label."""
+        return tuple(_block(self.lines[self.place + 1 : self.place + 1 + _BLOCK_MAX]))
+
+
+def _line(raw: str, following: _Following) -> Line:
     listed = bool(_LISTED.match(raw))
     text = _EMPHASIS.sub(r"\2", _MARKUP.sub("", raw)).strip().strip("|").strip()
     cells = [cell.strip() for cell in text.split("|") if cell.strip()]
@@ -228,9 +259,9 @@ def _line(raw: str, following: Sequence[str]) -> Line:
         return Line(text=text, listed=listed)
     found = _PAIR.fullmatch(" | ".join(cells) if len(cells) > 1 else text)
     if found is not None and len(found[1].split()) <= _LABEL_WORDS + 2:
-        label, value = found[1].strip(), _unquoted(found[2].strip())
-        notion, language = NOTIONS.get(plain(_RATE.sub("", label)), ("", ""))
-        block = () if value else tuple(_block(following))
+        label, value = _ORDINAL.sub("", found[1].strip()), _unquoted(found[2].strip())
+        notion, language, currency = _meaning(label)
+        block = () if value else following.block()
         return Line(
             text=text,
             label=label,
@@ -239,8 +270,18 @@ def _line(raw: str, following: Sequence[str]) -> Line:
             language=language,
             block=block,
             listed=listed,
+            currency=currency,
         )
     return _unmarked(text, following, listed=listed)
+
+
+def _meaning(label: str) -> tuple[str, str, str]:
+    """The notion of a label, its language, and the currency that it ends in."""
+    written = plain(_RATE.sub("", label))
+    if written in NOTIONS:
+        return *NOTIONS[written], ""
+    bare, currency = without_currency(written)
+    return (*NOTIONS[bare], currency) if currency and bare in NOTIONS else ("", "", "")
 
 
 def _unquoted(value: str) -> str:
@@ -248,7 +289,7 @@ def _unquoted(value: str) -> str:
     return value[1:-1] if quoted else value
 
 
-def _unmarked(text: str, following: Sequence[str], *, listed: bool) -> Line:
+def _unmarked(text: str, following: _Following, *, listed: bool) -> Line:
     """A line that begins with a known label and goes on with a value, or is a label alone."""
     words = text.split()
     alone = NOTIONS.get(plain(text))
@@ -258,7 +299,7 @@ def _unmarked(text: str, following: Sequence[str], *, listed: bool) -> Line:
             label=text,
             notion=alone[0],
             language=alone[1],
-            block=tuple(_block(following)),
+            block=following.block(),
             listed=listed,
         )
     for count in range(min(_LABEL_WORDS, len(words) - 1), 0, -1):
@@ -296,7 +337,7 @@ def _begins_as_value(text: str) -> bool:
 
 def _block(following: Sequence[str]) -> Iterator[str]:
     """The lines under a label, up to the next one."""
-    for raw in following[:40]:
+    for raw in following:
         text = _EMPHASIS.sub(r"\2", raw).strip()
         listed = re.match(r"(?:[-*+\u2022]|\d{1,2}[.)])\s", text)
         pair = None if listed else _PAIR.fullmatch(text)

@@ -18,11 +18,29 @@ _DUE: Final = re.compile(
 )
 
 
-def mentioned(lines: Sequence[Line], context: Context) -> tuple[Found, ...]:
-    """The people and tasks that a note lists under such labels."""
+NEXT: Final = "next_meeting"
+"""The notion of a meeting that is announced."""
+
+
+def mentioned(lines: Sequence[Line], context: Context, title: str) -> tuple[Found, ...]:
+    """The people and tasks that a note of this title lists, and the meeting that it announces."""
     people = tuple(_people(lines))
     names = [str(person.fields["name"]) for person in people]
-    return (*people, *_tasks(lines, context, names))
+    return (*people, *_tasks(lines, context, names), *_announced(lines, context, title))
+
+
+def _announced(lines: Sequence[Line], context: Context, title: str) -> Iterator[Found]:
+    """The next meeting, if the note says when it is; it has the note's title, as many have one."""
+    for line in lines:
+        seen = context.date(line.value) if line.notion == NEXT else None
+        if seen is None or seen.value is None:
+            continue
+        name = f"{line.label}: {title}" if title else line.label
+        fields = {"title": name, "start_date": seen.value}
+        beside = f"{line.value[: seen.begin]} {line.value[seen.end :]}"
+        if any(char.isalnum() for char in beside):
+            fields["description"] = line.value
+        yield Found(entity_type="event", fields=fields, reasons=(f"label:{NEXT}",))
 
 
 def _people(lines: Sequence[Line]) -> Iterator[Found]:

@@ -96,6 +96,16 @@ def currency_in(text: str, dollar: str | None = None) -> str | None:
     return dollar if "$" in text else None
 
 
+def without_currency(label: str) -> tuple[str, str]:
+    """A label in plain letters without the currency that it ends in, and that currency or nothing.
+
+    `amount usd` says of its value what it is in, as a column's header does.
+    """
+    rest, _, last = label.rpartition(" ")
+    code = last.upper()
+    return (rest.removesuffix(" in"), code) if rest and code in _CODES else (label, "")
+
+
 def dollar_in(text: str) -> str | None:
     """Whose dollars a document means, by the codes that it names; None where it names several."""
     codes = {found[1] for found in _CODE.finditer(text) if found[1] in _DOLLARS}

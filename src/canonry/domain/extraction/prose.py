@@ -6,11 +6,13 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from canonry.domain.extraction.context import Context, context_of, shortened, tidy
+from canonry.domain.extraction.forms import forms_in, with_goods_unlabelled
 from canonry.domain.extraction.identifiers import ibans_in, mails_in, phones_in, tax_ids_in
 from canonry.domain.extraction.items import items_of
 from canonry.domain.extraction.kinds import Kind
 from canonry.domain.extraction.labels import Line, plain
-from canonry.domain.extraction.meetings import mentioned
+from canonry.domain.extraction.meetings import NEXT, mentioned
+from canonry.domain.extraction.numbers import currency_in
 from canonry.domain.extraction.parties import is_company, parties_in
 from canonry.domain.files import Table
 from canonry.domain.interpretations import Found, Unread
@@ -30,6 +32,8 @@ _FIELDS: Final[Mapping[str, Mapping[str, tuple[str, ...]]]] = {
         "vendor_name": ("vendor",),
         "customer_name": ("customer",),
         "currency": ("currency",),
+        "payment_terms": ("payment_terms",),
+        "purchase_order": ("purchase_order",),
         "description": ("description",),
         "notes": ("notes",),
     },
@@ -101,6 +105,7 @@ def document_of(
     kind: Kind, lines: Sequence[Line], tables: Sequence[Table], text: str
 ) -> tuple[Found, ...]:
     """The document as an entity, and the entities that it plainly lists."""
+    lines = with_goods_unlabelled(lines)
     context = context_of(list(lines))
     draft = _Draft()
     used = set()
@@ -115,7 +120,8 @@ def document_of(
     finish(draft, lines, tables, context, text)
     if kind.entity_type != "note":
         _extras(draft, lines, used)
-    mentions = mentioned(lines, context) if kind.entity_type == "note" else ()
+    title = str(draft.fields.get("title", ""))
+    mentions = mentioned(lines, context, title) if kind.entity_type == "note" else ()
     main = Found(
         entity_type=kind.entity_type,
         fields=draft.fields,
@@ -198,7 +204,7 @@ def _take_money(draft: _Draft, name: str, line: Line, context: Context) -> bool:
     draft.fields[name] = seen.plain
     if name == "tax_amount" and (rate := re.search(r"\d+(?:[.,]\d+)?\s?%", f"{label} {text}")):
         draft.fields.setdefault("tax_rate", rate[0].replace(" ", ""))
-    currency = context.currency_of(text)
+    currency = currency_in(text, context.dollar) or line.currency or context.currency
     if currency and name in {"amount_due", "amount_total", "amount"}:
         draft.fields.setdefault("currency", currency)
     return True
@@ -260,8 +266,11 @@ def _contract(
 def _note(
     draft: _Draft, lines: Sequence[Line], tables: Sequence[Table], context: Context, text: str
 ) -> None:
-    del tables, context
+    del tables
     draft.fields["content"] = shortened(text)
+    for line in lines:
+        if line.notion == NEXT and (seen := context.date(line.value)) and seen.value is None:
+            draft.unread[NEXT] = Unread(value=line.value, reason=seen.reason)
     if "title" not in draft.fields:
         first = next((line.text for line in lines), "")
         if 0 < len(first) <= _TITLE_MAX:
@@ -309,9 +318,12 @@ def _letterhead(lines: Sequence[Line], fields: Mapping[str, Any]) -> str | None:
 
 def _extras(draft: _Draft, lines: Sequence[Line], used: set[Line]) -> None:
     """What else the document labels, under the label as a field's name; a schema may know it."""
-    for line in lines:
+    forms = forms_in(lines)
+    for place, line in enumerate(lines):
         label = plain(line.label)
-        if line in used or line.listed or not line.value or not _EXTRA_LABEL.fullmatch(label):
+        if line in used or not line.value or not _EXTRA_LABEL.fullmatch(label):
+            continue
+        if line.listed and place not in forms:
             continue
         name = label.replace(" ", "_")
         if name not in draft.fields and name not in draft.unread and line.notion not in _MONEY:

@@ -29,10 +29,11 @@ _TELLING: Final = (
 )
 """The fields of a payment that tell one from another."""
 
-ROWS_MAX: Final = 20_000
+ROWS_MAX: Final = 10_000
 """The most rows or records of one file: they become canon in one commit, or none does."""
 
 _OWN: Final = frozenset({"schema_version"})
+_NAME_MAX: Final = 200
 
 
 def of_table(table: Table, schemas: Sequence[EntitySchema], file_name: str) -> Iterator[Found]:
@@ -225,6 +226,7 @@ def _names(header: Sequence[Cell], width: int) -> list[str]:
     for place in range(max(len(header), width)):
         cell = header[place] if place < len(header) else None
         name = str(cell or "").strip()
+        name = name if len(name) <= _NAME_MAX else ""
         known = {snake(each) for each in names}
         names.append(name if snake(name) and snake(name) not in known else f"column {place + 1}")
     return names

@@ -90,7 +90,11 @@ def _text(
         labelled = _labelled(reading, schemas, lines)
         if labelled:
             return labelled
-    return document_of(kind or _NOTE, lines, reading.tables, reading.text[:LOOKED_AT])
+    text = reading.text[:LOOKED_AT]
+    found = document_of(kind or _NOTE, lines, reading.tables, text)
+    if found[0].fields or found[0].unread:
+        return found
+    return document_of(_NOTE, lines, reading.tables, text)  # a heading, and nothing to be read
 
 
 def _labelled(
@@ -133,6 +137,8 @@ def _message(reading: Reading) -> Sequence[Found]:
     kind = kind_of_text(lines)
     if kind is not None and kind.entity_type != "note" and kind.weight >= _STRONG:
         (document, *_) = document_of(kind, lines, reading.tables, text)
+        if not document.fields and not document.unread:
+            return tuple(found)
         first = found[0]
         found[0] = Found(
             entity_type=first.entity_type,

@@ -9,11 +9,11 @@ from typing import Final
 
 from canonry.domain.candidates import Candidate
 from canonry.domain.contents import RelationshipContent
-from canonry.domain.entities import Entity
+from canonry.domain.entities import Entity, family_of
 from canonry.domain.gates.kit import Gate, Objection, Weight
 from canonry.domain.moments import comes_after, moment_of, overlaps
 from canonry.domain.relations import Relation
-from canonry.domain.slices import View, family_of
+from canonry.domain.slices import View
 from canonry.domain.vocabularies.narrative_relations import relation_type
 
 

@@ -13,7 +13,7 @@ from canonry.domain.gates.kit import Gate, Objection, Weight
 from canonry.domain.moments import comes_after
 from canonry.domain.slices import View
 from canonry.domain.standing_tags import conflicts_of, origin_of, tag_held
-from canonry.domain.vocabularies.state_tags import EXCLUSIVE_GROUPS, excluded_by
+from canonry.domain.vocabularies.state_tags import excluded_by
 
 
 def _examine(candidate: Candidate, view: View) -> Iterator[Objection]:
@@ -29,7 +29,7 @@ def _examine(candidate: Candidate, view: View) -> Iterator[Objection]:
 
 def _among_themselves(tags: tuple[str, ...], view: View) -> Iterator[Objection]:
     for tag in tags if len(tags) > 1 else ():
-        others = excluded_by(tag, _groups(view), tags)
+        others = excluded_by(tag, view.policy.exclusive_tags, tags)
         if others:
             rationale = f"{tag} and {others[0]} cannot hold at once"
             yield Objection(weight=Weight.REFUSES, rationale=rationale)
@@ -44,7 +44,11 @@ def _against_held(
         return
     staying = [tag for tag in entity.state_tags if tag not in content.remove]
     beginning = [tag for tag in content.add if staying and tag not in entity.state_tags]
-    rivals = {rival: tag for tag in beginning for rival in excluded_by(tag, _groups(view), staying)}
+    rivals = {
+        rival: tag
+        for tag in beginning
+        for rival in excluded_by(tag, view.policy.exclusive_tags, staying)
+    }
     for rival, tag in sorted(rivals.items()):
         held = tag_held(view, entity, rival)
         began, authority = origin_of(view, entity, rival)
@@ -62,10 +66,6 @@ def _said(name: str, rival: str, tag: str, *, later: bool) -> str:
     if later:
         return f"{name} was {rival} until it became {tag}"
     return f"{name} is {rival} at that time, which excludes {tag}"
-
-
-def _groups(view: View) -> tuple[tuple[str, ...], ...]:
-    return (*EXCLUSIVE_GROUPS, *view.policy.tags_exclusive)
 
 
 GATE: Final = Gate(id="gate:state-tags-exclusive", examine=_examine)

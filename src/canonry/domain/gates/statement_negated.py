@@ -15,7 +15,6 @@ from canonry.domain.slices import View
 from canonry.domain.standing_tags import still_stands
 from canonry.domain.statements import contraries_of, opposites_of
 from canonry.domain.time import SECOND, Instant
-from canonry.domain.vocabularies.state_tags import EXCLUSIVE_GROUPS
 
 
 def _examine(candidate: Candidate, view: View) -> Iterator[Objection]:
@@ -24,7 +23,7 @@ def _examine(candidate: Candidate, view: View) -> Iterator[Objection]:
         return
     entities = [view.entity(reference) for reference in content.involved]
     about = {entity.id for entity in entities if entity is not None}
-    groups = (*EXCLUSIVE_GROUPS, *view.policy.tags_exclusive)
+    groups = view.policy.exclusive_tags
     said = content.statement
     for opposite in (*opposites_of(said), *contraries_of(said, groups)):
         for fact in view.stating(opposite):

@@ -33,8 +33,16 @@ WITHIN: Final = "WITHIN"
 """From a location or a realm to a realm that contains it."""
 LAYER_OF: Final = "LAYER_OF"
 """From a layer to the location or realm that it lies upon; its `kind` is the layer's type."""
+TIED_TO: Final = "TIED_TO"
+"""From a realm to another; its `kind` is the tie. Few, so that they are read from both ends."""
+BELONGS_TO: Final = "BELONGS_TO"
+"""From a location or realm to a realm that it is a member of; its `kind` is that tie."""
+ON_ROUTE: Final = "ON_ROUTE"
+"""From a location to the next stop of a route; its `kind` is the name of the route."""
 
-WORLD_RELATIONS: Final = frozenset({EXIT, LOCATED_IN, HELD_BY, WITHIN, LAYER_OF})
+WORLD_RELATIONS: Final = frozenset(
+    {EXIT, LOCATED_IN, HELD_BY, WITHIN, LAYER_OF, TIED_TO, BELONGS_TO, ON_ROUTE}
+)
 """The relations that are indexed by the time over which they hold."""
 
 KIND: Final = "kind"
@@ -90,6 +98,25 @@ class RealmScope(StrEnum):
 
 
 NARROWEST_FIRST: Final = {scope: place for place, scope in enumerate(RealmScope)}
+
+
+class Tie(StrEnum):
+    """How a realm stands to another, beside lying in it; a location can only be a member."""
+
+    MEMBER_OF = "member_of"
+    BORDERS = "borders"
+    VASSAL_OF = "vassal_of"
+    ALLIED_WITH = "allied_with"
+    AT_WAR_WITH = "at_war_with"
+
+
+def relation_of(tie: Tie) -> str:
+    """The relation that holds a tie."""
+    return BELONGS_TO if tie is Tie.MEMBER_OF else TIED_TO
+
+
+OPPOSED: Final = {Tie.ALLIED_WITH: Tie.AT_WAR_WITH, Tie.AT_WAR_WITH: Tie.ALLIED_WITH}
+"""The tie that cannot hold from one realm to another while this one does."""
 
 
 class LayerType(StrEnum):

@@ -1,6 +1,6 @@
 """The atlas: a whole world as one value, as files hold it; things name each other by their keys."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
 
@@ -11,6 +11,7 @@ from canonry.domain.vocabularies.world_types import (
     RealmScope,
     RealmType,
     TerrainType,
+    Tie,
 )
 from canonry.domain.world.directions import OPPOSITE, Direction
 
@@ -35,7 +36,7 @@ class Exit:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Place:
-    """A location with its exits and the realms that it lies in."""
+    """A location with its exits and the realms that it lies in, or only is a member of."""
 
     key: str
     name: str
@@ -44,11 +45,20 @@ class Place:
     tags: tuple[str, ...] = ()
     realms: tuple[str, ...] = ()
     exits: tuple[Exit, ...] = ()
+    member_of: tuple[str, ...] = ()
+
+    @property
+    def ties(self) -> Mapping[Tie, tuple[str, ...]]:
+        """The realms that it is tied to."""
+        return {Tie.MEMBER_OF: self.member_of}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Realm:
-    """A region, a power, a zone of weather or a network; `within` are the realms around it."""
+    """A region, a power, a zone of weather or a network; `within` are the realms around it.
+
+    It shares its borders: what it borders, borders it. The other ties lead from it alone.
+    """
 
     key: str
     name: str
@@ -57,6 +67,34 @@ class Realm:
     description: str = ""
     narrative_tags: tuple[str, ...] = ()
     within: tuple[str, ...] = ()
+    member_of: tuple[str, ...] = ()
+    borders: tuple[str, ...] = ()
+    vassal_of: tuple[str, ...] = ()
+    allied_with: tuple[str, ...] = ()
+    at_war_with: tuple[str, ...] = ()
+
+    @property
+    def ties(self) -> Mapping[Tie, tuple[str, ...]]:
+        """The realms that it is tied to, by tie."""
+        return {
+            Tie.MEMBER_OF: self.member_of,
+            Tie.BORDERS: self.borders,
+            Tie.VASSAL_OF: self.vassal_of,
+            Tie.ALLIED_WITH: self.allied_with,
+            Tie.AT_WAR_WITH: self.at_war_with,
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Route:
+    """A road, river or line with a name, from stop to stop; nobody needs an exit to tell of it.
+
+    Routes of one name are branches of one. With `one_way` it only leads from the first stop on.
+    """
+
+    name: str
+    stops: tuple[str, ...]
+    one_way: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -127,7 +165,8 @@ class Happening:
     actor_kind: ActorKind = ActorKind.SYSTEM
 
 
-Part: TypeAlias = Place | Realm | Layer | Mover | Item | Lore | Happening
+Part: TypeAlias = Place | Realm | Layer | Mover | Item | Happening
+"""What a world is made of and a builder makes at once; lore grows version by version."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -146,6 +185,7 @@ class Atlas:
     event_limit: int = 20
     locations: tuple[Place, ...] = ()
     realms: tuple[Realm, ...] = ()
+    routes: tuple[Route, ...] = ()
     layers: tuple[Layer, ...] = ()
     characters: tuple[Mover, ...] = ()
     players: tuple[Mover, ...] = ()
@@ -153,39 +193,36 @@ class Atlas:
     lore: tuple[Lore, ...] = ()
     events: tuple[Happening, ...] = ()
 
-    @property
-    def size(self) -> int:
-        """How many parts it has."""
-        return sum(1 for _ in self.parts())
-
-    def parts(self) -> Iterator[Part]:
-        """All of it, what others rest on first."""
-        yield from self.realms
-        yield from self.locations
-        yield from self.characters
-        yield from self.players
-        yield from self.items
-        yield from self.layers
-        yield from self.lore
-        yield from self.events
-
 
 def completed(atlas: Atlas) -> Atlas:
-    """The atlas with the way back of every exit that has one and of which nobody spoke.
+    """The atlas with every way back of which nobody spoke, and every border told from both sides.
 
-    A direction that the target uses otherwise stays as it is; `problems` tells of it.
+    A direction that the target of an exit uses otherwise stays as it is; `problems` tells of it.
     """
+    return replace(
+        atlas,
+        locations=tuple(_with_ways_back(atlas.locations)),
+        realms=tuple(_with_shared_borders(atlas.realms)),
+    )
+
+
+def _with_ways_back(places: Sequence[Place]) -> Iterator[Place]:
     ways: dict[str, dict[Direction, Exit]] = {
-        place.key: {way.direction: way for way in place.exits} for place in atlas.locations
+        place.key: {way.direction: way for way in place.exits} for place in places
     }
-    for place in atlas.locations:
+    for place in places:
         for way in place.exits:
             back = OPPOSITE[way.direction]
             if not way.one_way and way.to in ways and back not in ways[way.to]:
                 ways[way.to][back] = replace(way, direction=back, to=place.key, description=None)
-    return replace(
-        atlas,
-        locations=tuple(
-            replace(place, exits=tuple(ways[place.key].values())) for place in atlas.locations
-        ),
-    )
+    for place in places:
+        yield replace(place, exits=tuple(ways[place.key].values()))
+
+
+def _with_shared_borders(realms: Sequence[Realm]) -> Iterator[Realm]:
+    around = {realm.key: dict.fromkeys(realm.borders) for realm in realms}
+    for realm in realms:
+        for other in realm.borders:
+            around.get(other, {})[realm.key] = None
+    for realm in realms:
+        yield replace(realm, borders=tuple(around[realm.key]))

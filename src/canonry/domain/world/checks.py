@@ -4,9 +4,16 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import Final
 
-from canonry.domain.world.atlas import Atlas, Exit, Layer, Place
+from canonry.domain.vocabularies.world_types import OPPOSED
+from canonry.domain.world.atlas import Atlas, Exit, Layer, Place, Realm
 from canonry.domain.world.directions import OPPOSITE, Direction
+from canonry.domain.world.identity import is_key
+from canonry.domain.world.routes import legs_of
+
+TIES_MAX: Final = 200
+"""To so many realms a realm or location is tied by one tie."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,6 +32,8 @@ def problems(atlas: Atlas) -> Iterator[Problem]:
     yield from _references(atlas)
     yield from _exits(atlas)
     yield from _realms(atlas)
+    yield from _ties(atlas)
+    yield from _routes(atlas)
     yield from _layers(atlas)
     yield from _lore(atlas)
     yield from _reach(atlas)
@@ -70,8 +79,9 @@ def _keys(atlas: Atlas) -> Iterator[Problem]:
         for key, times in Counter(keys).items():
             if times > 1:
                 yield _wrong("key.repeated", key, f"{times} things have this key")
-            if not key.strip() or key.startswith("#"):
-                yield _wrong("key.malformed", key, "a key is not empty and begins with no #")
+            if not is_key(key):
+                message = "a key is a text on one line that neither begins with # nor with a space"
+                yield _wrong("key.malformed", key, message)
 
 
 def _references(atlas: Atlas) -> Iterator[Problem]:
@@ -86,12 +96,13 @@ def _references(atlas: Atlas) -> Iterator[Problem]:
             "tick.negative", "tick", "a world begins at tick 0, and its clock is no earlier"
         )
     for place in atlas.locations:
-        yield from _unknown(place.key, "realm", place.realms, realms)
+        yield from _unknown(place.key, "realm", (*place.realms, *place.member_of), realms)
         yield from _unknown(place.key, "location", (e.to for e in place.exits), places)
         needed = (way.requires for way in place.exits if way.requires is not None)
         yield from _unknown(place.key, "item", needed, items)
     for realm in atlas.realms:
-        yield from _unknown(realm.key, "realm", realm.within, realms)
+        named = (realm.within, *realm.ties.values())
+        yield from _unknown(realm.key, "realm", (key for keys in named for key in keys), realms)
     for mover in (*atlas.characters, *atlas.players):
         yield from _unknown(mover.key, "location", (mover.location,), places)
     for item in atlas.items:
@@ -141,16 +152,54 @@ def _way_back(place: Place, way: Exit, there: Mapping[Direction, Exit]) -> Itera
 
 
 def _realms(atlas: Atlas) -> Iterator[Problem]:
-    around = {realm.key: realm.within for realm in atlas.realms}
-    for start, outer_ones in around.items():
+    for key in _circling({realm.key: realm.within for realm in atlas.realms}):
+        yield _wrong("realm.cycle", key, "the realm lies in itself")
+    for key in _circling({realm.key: realm.vassal_of for realm in atlas.realms}):
+        yield _strange("realm.own-vassal", key, "by way of others the realm is its own vassal")
+
+
+def _circling(above: Mapping[str, Iterable[str]]) -> Iterator[str]:
+    """Those who are above themselves."""
+    for start, first in above.items():
         seen: set[str] = set()
-        ring = set(outer_ones)
+        ring = set(first)
         while ring:
             if start in ring:
-                yield _wrong("realm.cycle", start, "the realm lies in itself")
+                yield start
                 break
             seen |= ring
-            ring = {outer for key in ring for outer in around.get(key, ())} - seen
+            ring = {higher for key in ring for higher in above.get(key, ())} - seen
+
+
+def _ties(atlas: Atlas) -> Iterator[Problem]:
+    tied: tuple[Place | Realm, ...] = (*atlas.locations, *atlas.realms)
+    for thing in tied:
+        for tie, others in thing.ties.items():
+            if thing.key in others:
+                yield _wrong("tie.to-itself", thing.key, f"it is said to be {tie} itself")
+            if len(others) > TIES_MAX:
+                message = f"it is {tie} {len(others)} realms; {TIES_MAX} are the most"
+                yield _wrong("tie.too-many", thing.key, message)
+            for other in sorted(set(others) & set(thing.ties.get(OPPOSED.get(tie, tie), ()))):
+                if tie in OPPOSED and tie < OPPOSED[tie]:
+                    message = f"it is both {tie} and {OPPOSED[tie]} {other}"
+                    yield _wrong("tie.opposed", thing.key, message)
+
+
+def _routes(atlas: Atlas) -> Iterator[Problem]:
+    places = {place.key for place in atlas.locations}
+    for route in atlas.routes:
+        yield from _unknown(route.name, "location", route.stops, places)
+        if not route.name.strip():
+            yield _wrong("route.unnamed", route.name, "a route has a name")
+        if len(route.stops) < 2:  # noqa: PLR2004 - from somewhere to somewhere else
+            yield _wrong("route.too-short", route.name, "a route has at least two stops")
+        if any(one == other for one, other in pairwise(route.stops)):
+            yield _wrong("route.to-itself", route.name, "it leads from a stop to the same stop")
+    for stop, times in Counter(leg.start for leg in legs_of(atlas.routes)).items():
+        if times > TIES_MAX:
+            message = f"{times} legs of routes lead on from it; {TIES_MAX} are the most"
+            yield _wrong("route.too-many", stop, message)
 
 
 def _layers(atlas: Atlas) -> Iterator[Problem]:

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from html import escape
 from typing import Final
 
-from canonry.domain.world.atlas import Atlas, Exit, Place
+from canonry.domain.world.atlas import Atlas, Exit, Place, Route
 from canonry.domain.world.checks import unreachable
 from canonry.domain.world.directions import STEPS
 from canonry.domain.world.layout import Spot, spots_of
@@ -21,14 +21,20 @@ _NO_REALM: Final = "#bab0ac"
 
 
 def drawn(atlas: Atlas) -> str:
-    """The world in text: a grid of numbered places, and under it what each number is."""
+    """The world in text: a grid of numbered places, what each number is, and the routes."""
     spots = spots_of(atlas)
     numbers = {key: number for number, key in enumerate(spots, 1)}
     lost = unreachable(atlas)
     grid = _grid(atlas, spots, numbers)
     legend = [_legend(place, numbers, lost) for place in _in_order(atlas, numbers)]
     counts = f"{atlas.name}: {len(spots)} locations, {len(lost)} of them unreachable"
-    return "\n".join((counts, "", *grid, "", *legend))
+    roads = [_road(route, numbers) for route in atlas.routes]
+    return "\n".join((counts, "", *grid, "", *legend, *(("", *roads) if roads else ())))
+
+
+def _road(route: Route, numbers: Mapping[str, int]) -> str:
+    stops = [str(numbers[stop]) for stop in route.stops if stop in numbers]
+    return f"{route.name}: {(' > ' if route.one_way else ' - ').join(stops)}"
 
 
 def _in_order(atlas: Atlas, numbers: Mapping[str, int]) -> Iterator[Place]:
@@ -101,8 +107,8 @@ def _marks(way: Exit) -> str:
 def painted(atlas: Atlas) -> str:
     """The world as SVG: the colour of a place is that of its first realm.
 
-    An arrow leads one way, dashes are hidden ways, red ones are blocked; what no way leads to has
-    a red rim.
+    An arrow leads one way, dashes are hidden ways, red ones are blocked, broad pale ones are
+    routes; what no way leads to has a red rim.
     """
     spots = spots_of(atlas)
     left = min((x for x, _ in spots.values()), default=0)
@@ -130,6 +136,7 @@ def painted(atlas: Atlas) -> str:
             f"<title>{escape(atlas.name)}</title>",
             tip,
             f'<rect width="{width}" height="{height}" fill="#fff"/>',
+            *_roads(atlas, at),
             *_ways(atlas, at),
             *_dots(atlas, at, colours),
             *_key(atlas, colours, ground),
@@ -137,6 +144,15 @@ def painted(atlas: Atlas) -> str:
             "",
         )
     )
+
+
+def _roads(atlas: Atlas, at: Mapping[str, Spot]) -> Iterator[str]:
+    for route in atlas.routes:
+        points = " ".join(f"{at[s][0]},{at[s][1]}" for s in route.stops if s in at)
+        yield (
+            f'<polyline points="{points}" fill="none" stroke="#e8d8a8" stroke-width="9">'
+            f"<title>{escape(route.name)}</title></polyline>"
+        )
 
 
 def _ways(atlas: Atlas, at: Mapping[str, Spot]) -> Iterator[str]:

@@ -5,16 +5,23 @@ from typing import Final
 from canonry.domain.provenance import CanonLevel
 from canonry.domain.relations import Relation
 from canonry.domain.time import Instant
-from canonry.domain.vocabularies.world_types import KIND, WORLD_RELATIONS
+from canonry.domain.vocabularies.world_types import KIND, WORLD_RELATIONS, Tie
 
 FOREVER: Final = 2**63 - 1
 """The end of what has none, as it is compared and stored."""
 ALWAYS: Final = -(2**63)
+_TIES: Final = frozenset(Tie)
 
 
 def kind_of(relation: Relation) -> str:
-    """The kind of an edge: a direction, a mover's type, a layer's type; empty where it has none."""
+    """The kind of an edge, as `world_types` says for each relation; empty where it has none."""
     return str(relation.properties.get(KIND, ""))
+
+
+def tie_of(relation: Relation) -> Tie | None:
+    """The tie that an edge is; None: one of this name that somebody else made says no tie."""
+    kind = kind_of(relation)
+    return Tie(kind) if kind in _TIES else None
 
 
 def span_of(relation: Relation) -> tuple[int, int] | None:

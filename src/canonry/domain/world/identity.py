@@ -1,11 +1,32 @@
 """Identity: the id of a thing of a world follows from its key, so that importing twice is once."""
 
 from hashlib import sha256
+from unicodedata import category
 
+from canonry.domain.errors import InvalidInput
 from canonry.domain.ids import EntityId, SpaceId, is_uuid
 
 WORLD_KEY = "#world"
 """The key of the entity that holds a world's clock and its defaults; no file can use it."""
+
+
+def is_key(text: str) -> bool:
+    """Whether a thing can be named so: on one line without control characters or a # before it."""
+    if not text or text != text.strip() or text[0] == "#":
+        return False
+    return text.splitlines() == [text] and all(category(sign) != "Cc" for sign in text)
+
+
+def checked_key(text: str, *, path: str) -> str:
+    """`text`, if a thing can be named so.
+
+    Raises:
+        InvalidInput: `key.malformed`.
+    """
+    if not is_key(text):
+        message = "a key is a text on one line that neither begins with # nor with a space"
+        raise InvalidInput("key.malformed", message, path=path)
+    return text
 
 
 def world_id_of(name: str) -> SpaceId:

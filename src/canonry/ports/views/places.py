@@ -5,6 +5,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+from canonry.domain.entities import Entity
 from canonry.domain.facts import Event
 from canonry.domain.ids import EntityId, SpaceId
 from canonry.domain.relations import Relation
@@ -20,7 +21,7 @@ class EdgeQuery:
     property `kind` (where a relation has none, it is empty); None: whatever it is. At most `limit`
     for each entity and each kind that is named. A relation holds from `since` (None: always) until
     just before `until`; one that was retconned never held, nor did one that ended at a time that
-    nobody knows.
+    nobody knows. `newest_first`: of each entity and kind those that began last, the last one first.
     """
 
     space: SpaceId
@@ -30,6 +31,7 @@ class EdgeQuery:
     outward: bool = True
     kinds: tuple[str, ...] | None = ("",)
     limit: int = 100
+    newest_first: bool = False
 
 
 class Places(Protocol):
@@ -59,3 +61,19 @@ class Places(Protocol):
 
         The newest first: by (time_ref, or created_at where it has none; id), downwards.
         """
+
+    @abstractmethod
+    async def entities_after(
+        self, space: SpaceId, entity_type: str, last: Entity | None, *, limit: int
+    ) -> Sequence[Entity]:
+        """Canon entities of a type that were not merged away, those that follow `last`.
+
+        By (created_at, id): each page costs as much as the first one, and what is written between
+        two pages neither repeats nor hides what stood before.
+        """
+
+    @abstractmethod
+    async def events_after(
+        self, space: SpaceId, last: Event | None, *, limit: int
+    ) -> Sequence[Event]:
+        """The canon events of `space` that follow `last`, by (time_ref or created_at; id)."""

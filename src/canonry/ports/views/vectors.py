@@ -16,7 +16,10 @@ from canonry.ports.views.state import Spaces
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VectorEntry:
-    """The vector of a passage, or of one part of a long one, with what it is filtered by."""
+    """The vector of a passage, or of one part of a long one, with what it is filtered by.
+
+    `digest` is for the caller alone to understand: by it they know what the vector was made from.
+    """
 
     id: str
     part: int = 0
@@ -26,6 +29,7 @@ class VectorEntry:
     scene_id: str | None = None
     source_id: str | None = None
     vector: Vector
+    digest: bytes = b""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -109,6 +113,12 @@ class Vectors(Protocol):
     @abstractmethod
     async def cursors(self) -> Mapping[EmbeddingModel, str]:
         """How far the log is read for each model, in order of their first batches; at no cost."""
+
+    @abstractmethod
+    async def digests(
+        self, model: EmbeddingModel, ids: Sequence[str]
+    ) -> Mapping[str, Sequence[bytes]]:
+        """The digests that the vectors of passages came with, part by part; none for others."""
 
     @abstractmethod
     async def about(

@@ -79,13 +79,14 @@ class CatalogGraphContract(Contract):
 
     @requirement("catalog:entry:counts")
     async def test_relations_are_counted_at_both_ends(self, backend: Backend) -> None:
-        """Those that ended are not."""
+        """Those that ended are not, nor those of another vocabulary."""
         scribe = await linked(backend, ("a", "b"), ("a", "c"), ("c", "a"), ("a", "a"))
         await scribe.write(*an_item("item", "sourceItem", url="x"))
         await scribe.make(
             a_link("s", "CONCEPT_REFERENCES_SOURCE", ("concept", "a"), ("sourceItem", "item"))
         )
         await scribe.write(ended("a", "b"))
+        await scribe.make(a_link("k", "KNOWS", ("concept", "a"), ("concept", "b")))
 
         entry = await backend.canon.catalog.entry(PROJECT, ident("a"))
 

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
+from canonry.domain.entities import Entity, EntityClass
 from canonry.domain.entries import EventRetconned, RelationEnded, RelationRetconned
 from canonry.domain.facts import Event
 from canonry.domain.ids import EntityId, EventId, RelationId, SpaceId
@@ -13,7 +14,7 @@ from canonry.ports.views.places import EdgeQuery
 from canonry.testing.conformance.kit import Backend, Contract
 from canonry.testing.conformance.requirements import requirement
 from canonry.testing.scribe import Scribe
-from canonry.testing.things import MIDDLE_EARTH, a_relation, an_event, ident
+from canonry.testing.things import MIDDLE_EARTH, a_relation, an_entity, an_event, ident
 
 ELSEWHERE = SpaceId(ident("elsewhere"))
 
@@ -136,6 +137,8 @@ class PlacesContract(Contract):
 
         assert await held(backend, "inn") == ids("a", "b", "c")
         assert await held(backend, "inn", limit=2) == ids("a", "b")
+        assert await held(backend, "inn", limit=2, newest_first=True) == ids("c", "b")
+        assert await held(backend, "inn", kinds=None, newest_first=True) == ids("c", "b", "a")
         assert await held(backend, "house", "inn", limit=1) == ids("home", "a")
         await scribe.write(
             RelationEnded(
@@ -208,3 +211,40 @@ class PlacesContract(Contract):
         assert [e.id for e in await until(99, limit=1)] == ids("third")
         assert [e.id for e in await until(99, place="house")] == ids("other")
         assert await until(9) == []
+
+    @requirement("places:following:pages")
+    async def test_pages_follow_each_other_by_the_last_thing(self, backend: Backend) -> None:
+        """Whatever is written between them; not what is of another type, space or level."""
+        scribe, places = Scribe(backend.canon), backend.canon.places
+        for name in ("b", "a", "d", "c"):
+            await scribe.make(an_entity(name, entity_type="location"))
+        await scribe.make(
+            an_entity("kind", entity_type="location", entity_class=EntityClass.ARCHETYPE),
+            an_entity("wish", entity_type="location", level=CanonLevel.PROPOSED),
+            an_entity("player", entity_type="player"),
+        )
+        there = an_entity("there", entity_type="location", space=ELSEWHERE)
+        await Scribe(backend.canon, "there", ELSEWHERE).make(there)
+
+        async def page(last: Entity | None, limit: int = 2) -> Sequence[Entity]:
+            return await places.entities_after(MIDDLE_EARTH, "location", last, limit=limit)
+
+        whole = await page(None, 99)
+        assert {each.id for each in whole} == set(ids("a", "b", "c", "d", "kind"))
+        assert [(e.created_at, e.id) for e in whole] == sorted((e.created_at, e.id) for e in whole)
+        first = await page(None)
+        await scribe.make(an_entity("new", entity_type="location"))
+        second = await page(first[-1])
+        assert [*first, *second] == whole[:4]
+        rest = await page(second[-1], 99)
+        assert {each.id for each in rest} == {whole[4].id, ident("new")}
+        assert await page(rest[-1]) == []
+
+        for name, when in (("second", 20), ("first", 10), ("third", 30), ("twin", 20)):
+            await scribe.make(an_event(name, "inn", time_ref=Instant(when)))
+        await scribe.make(an_event("dream", "inn", level=CanonLevel.PROPOSED))
+        told: list[Event] = []
+        while more := await places.events_after(MIDDLE_EARTH, told[-1] if told else None, limit=1):
+            told += more
+        twins = sorted(ids("second", "twin"))
+        assert [each.id for each in told] == [ident("first"), *twins, ident("third")]

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from canonry.domain.entries import CausesLinked, FactRetconned, FactSuperseded
+from canonry.domain.entries import CausesLinked, FactResumed, FactRetconned, FactSuperseded
 from canonry.domain.facts import Event, Fact, FactType
 from canonry.domain.ids import EntityId, EventId, FactId, SceneId, SpaceId
 from canonry.domain.provenance import Authority, CanonLevel
@@ -75,7 +75,7 @@ class FactContract(Contract):
 
     @requirement("state:facts:timeless")
     async def test_timeless_facts_hold_until_superseded(self, backend: Backend) -> None:
-        """Also at the ends of time, and a duration may outlast them."""
+        """And hold on when resumed; also at the ends of time, and a duration may outlast them."""
         scribe = Scribe(backend.canon)
         await scribe.make(a_fact("always"))
         ages = a_fact("for ages", time_ref=YEAR_ONE, duration=LONGEST_DURATION)
@@ -96,6 +96,9 @@ class FactContract(Contract):
         assert await facts(backend, start=Instant(5)) == ["at last"]
         assert await facts(backend, start=Instant(4), end=Instant(9)) == ["always", "for ages"]
         assert await facts(backend) == ["always", "for ages", "at last"]
+        last_id = FactId(ident("at last"))
+        await scribe.write(FactResumed(fact_id=FactId(ident("always")), fallen=last_id))
+        assert await facts(backend, start=Instant(5)) == ["always", "at last"]
 
     @requirement("state:facts:undated-end")
     async def test_what_ended_without_a_date_is_found_as_before(self, backend: Backend) -> None:

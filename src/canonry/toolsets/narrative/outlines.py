@@ -1,45 +1,45 @@
-"""Outlines: the output schemas as they are listed, exact at the top and brief below it.
+"""Outlines: the schemas as they are listed, which say no more than a client needs before it calls.
 
-A client reads all schemas before its first call, so what lies inside a reply is only outlined: the
-reference describes it. Whatever satisfies an exact schema satisfies its outline.
+A client reads all schemas before its first call, and what a reply is like it sees in the reply; so
+an outline names the properties, and the reference describes them. Whatever satisfies an exact
+schema of a reply satisfies its outline.
 """
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, Final
 
 from canonry.gateway.tool import Tool
 from canonry.toolsets.narrative.schemas import Schema
 
+_CLOSED: Final = ("additionalProperties", False)
+
 
 def outlined(tool: Tool) -> Tool:
-    """The tool as it is listed."""
-    return replace(tool, output_schema=outline(tool.output_schema))
+    """The tool as it is listed; what arguments it takes is told in full, as it is published."""
+    taken = opened(tool.input_schema) if tool.extension else tool.input_schema
+    return replace(tool, input_schema=taken, output_schema=outline(tool.output_schema))
 
 
 def outline(schema: Schema) -> Schema:
-    """The properties of a reply, each by its type, and which of them are always there."""
-    properties = {name: _brief(each) for name, each in schema["properties"].items()}
-    return {**schema, "properties": properties}
+    """The properties of a reply that are always there, by name, and the others by their type."""
+    required = list(schema["required"])
+    others = {
+        name: _brief(each) for name, each in schema["properties"].items() if name not in required
+    }
+    outlined: dict[str, Any] = {"type": "object", "required": required}
+    return {**outlined, "properties": others} if others else outlined
+
+
+def opened(schema: Schema) -> Schema:
+    """The schema without the words that it has no other properties: the gateway closes them all."""
+    return {key: value for key, value in schema.items() if (key, value) != _CLOSED}
 
 
 def _brief(schema: Schema) -> Schema:
-    """What kind of value it is; of objects in it the property that identifies them."""
     if "anyOf" in schema:
-        kinds = [_brief(each) for each in schema["anyOf"]]
-        return {"type": [name for kind in kinds for name in _names(kind)]}
-    if schema.get("type") == "array":
-        inner = schema["items"]
-        told = inner.get("properties") is not None
-        return {"type": "array", **({"items": _object(inner)} if told else {})}
-    if _names(schema)[:1] == ["object"]:
-        return {"type": schema["type"]}
-    return {key: schema[key] for key in ("type", "format", "enum") if key in schema}
-
-
-def _object(schema: Schema) -> Schema:
-    identity = [name for name in schema.get("required", ()) if name.endswith("_id")][:1]
-    return {"type": "object", **({"required": identity} if identity else {})}
+        return {"type": [name for each in schema["anyOf"] for name in _names(each)]}
+    return {"type": schema["type"]} if "type" in schema else {}
 
 
 def _names(schema: Mapping[str, Any]) -> list[str]:

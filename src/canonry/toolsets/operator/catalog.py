@@ -40,7 +40,7 @@ def _saving(table: Table) -> Callable[[Canon, Caller, Arguments], Awaitable[Any]
 def _save_tool(name: str, table: Table, description: str, *, without: tuple[str, ...] = ()) -> Tool:
     return Tool(
         name=name,
-        title=f"Save a {table.noun}",
+        title=f"Save {'an' if table is ENTITIES else 'a'} {table.noun}",
         description=description,
         input_schema=row_schema(table, without=without),
         output_schema=SAVED,

@@ -64,10 +64,13 @@ def optional_text(arguments: Arguments, name: str, maximum: int = NAME_MAX) -> s
     return None if arguments.get(name) is None else text_of(arguments, name, maximum)
 
 
-def moment_of(arguments: Arguments, name: str, *, end_of_day: bool = False) -> Instant | None:
+def moment_of(
+    arguments: Arguments, name: str, *, end_of_day: bool = False, inside: str = ""
+) -> Instant | None:
     """An instant in ISO 8601 that may be missing; without an offset it is meant as UTC.
 
-    A day alone is its beginning, or its last microsecond with `end_of_day`.
+    A day alone is its beginning, or its last microsecond with `end_of_day`. `inside` is the path of
+    the arguments, where they stand in others.
 
     Raises:
         InvalidInput: `time.malformed`.
@@ -83,7 +86,7 @@ def moment_of(arguments: Arguments, name: str, *, end_of_day: bool = False) -> I
         text = _COMPACT.sub(r"\1:\2", text) if "T" in text else text
         text = _MINUTES.sub(r"\1:00", text)
         text += "" if _OFFSET.search(text) else "Z"
-    return parse_instant(text, path=f"/{name}")
+    return parse_instant(text, path=f"{inside}/{name}")
 
 
 def whole_of(arguments: Arguments, name: str) -> int:

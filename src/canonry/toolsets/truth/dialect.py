@@ -42,9 +42,11 @@ CODES: Final[Mapping[str, str]] = {
     "interpretation.quota": "QUOTA_EXCEEDED",
     "interpretation.failed": "ANALYSIS_FAILED",
     "file.signing-failed": "SIGNING_FAILED",
-    "erasure.failed": "DB_DELETE_FAILED",
 }
-"""Codes of ours that have a code of the contract to themselves."""
+"""Codes of ours that have a code of the contract to themselves.
+
+`DB_DELETE_FAILED` has none: no action of the contract deletes, and erasing is no tool.
+"""
 
 _STORE: Final = ("ledger.", "blobs.", "state.", "text.", "canon.contended")
 _UPDATES: Final = frozenset({"merge_entities", "unmerge_entities"})

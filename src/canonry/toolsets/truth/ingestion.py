@@ -8,6 +8,7 @@ from canonry.domain.accounts import alias_of
 from canonry.domain.entities import Entity
 from canonry.domain.errors import InvalidInput
 from canonry.domain.time import render_instant
+from canonry.gateway.limits import Limits, measure
 from canonry.gateway.tool import Arguments, Reply, Tool
 from canonry.toolsets.truth.arguments import (
     moment_of,
@@ -43,6 +44,7 @@ from canonry.usecases.tell_source import Told
 
 _SHOWN_MAX: Final = 100
 _PATH_MAX: Final = 4_096
+_INNER: Final = Limits(any_number=True)
 _OTHER: Final = "source_material_id"
 
 
@@ -56,7 +58,7 @@ async def _ingest(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
 
 async def _records(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
     origin: Mapping[str, Any] = arguments.get("provenance") or {}
-    seen = moment_of(origin, "extracted_at")
+    seen = moment_of(origin, "extracted_at", inside="/provenance")
     given = GivenRecords(
         entities=arguments["entities"],
         priority=int(arguments.get("source_priority", 100)),
@@ -171,11 +173,12 @@ def _properties(arguments: Arguments) -> Mapping[str, Any] | None:
         return None
     try:
         value = json.loads(said)
-    except ValueError:
+    except (ValueError, RecursionError):
         value = None
-    if not isinstance(value, dict):
-        message = "properties is a JSON object, written as text"
+    if not isinstance(value, dict) or not isinstance(value.get("entity_type", ""), str):
+        message = "properties is a JSON object, written as text, whose entity_type is a text"
         raise InvalidInput("upload.properties", message, path="/properties")
+    measure({"properties": value}, _INNER)  # the text that it came in could not be checked
     return value
 
 

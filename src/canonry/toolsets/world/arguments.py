@@ -40,7 +40,7 @@ def _read(text: str) -> float | int | None:
     shown = text.strip()
     if not shown:
         return None
-    if "_" in shown:
+    if "_" in shown or not shown.isascii():  # which Python reads and JavaScript does not
         return math.nan
     try:
         whole = int(shown, 0)

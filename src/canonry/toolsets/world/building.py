@@ -9,18 +9,18 @@ from canonry.domain.vocabularies.world_types import (
     RealmScope,
     RealmType,
     TerrainType,
+    Tie,
 )
-from canonry.domain.world.atlas import Exit, Happening, Item, Layer, Mover, Place, Realm
+from canonry.domain.world.atlas import Exit, Happening, Item, Layer, Mover, Part, Place, Realm
 from canonry.domain.world.directions import Direction
 from canonry.gateway.tool import Arguments, Reply, Tool
-from canonry.toolsets.world.contract import BUILDER, Run
+from canonry.toolsets.world.builders import DONE, builders_tool
 from canonry.toolsets.world.schemas import (
     FLAG,
     KEY,
     NAME,
     PROSE,
     TAGS,
-    TEXT,
     TICK,
     WHOLE,
     Schema,
@@ -28,7 +28,7 @@ from canonry.toolsets.world.schemas import (
     obj,
 )
 from canonry.usecases.bound_world import bound_world
-from canonry.usecases.build_world import Part, create_exit, create_part, remove_exit
+from canonry.usecases.build_world import create_exit, create_part, remove_exit
 from canonry.usecases.caller import Caller
 from canonry.usecases.canon import Canon
 
@@ -47,8 +47,12 @@ _MOVER: Final[tuple[Mapping[str, Schema], Mapping[str, Schema]]] = (
     {"name": NAME, "locationId": KEY},
     {"key": KEY, "description": PROSE, "tags": TAGS, "attributes": {"type": "object"}},
 )
-_ID: Final[Schema] = obj({"id": TEXT})
-_DONE: Final[Schema] = obj({"done": {"const": True}})
+_TIES: Final = {
+    Tie.BORDERS: "bordersIds",
+    Tie.VASSAL_OF: "vassalOfIds",
+    Tie.ALLIED_WITH: "alliedWithIds",
+    Tie.AT_WAR_WITH: "atWarWithIds",
+}
 
 
 def _way(told: Arguments) -> Exit:
@@ -81,6 +85,7 @@ async def _create_location(canon: Canon, caller: Caller, arguments: Arguments) -
         tags=tuple(arguments.get("tags", ())),
         realms=tuple(arguments.get("realmIds", ())),
         exits=tuple(map(_way, arguments.get("exits", ()))),
+        member_of=tuple(arguments.get("memberOfIds", ())),
     )
     return await _create(canon, caller, part)
 
@@ -107,6 +112,8 @@ async def _create_realm(canon: Canon, caller: Caller, arguments: Arguments) -> R
         description=arguments.get("description", ""),
         narrative_tags=tuple(arguments.get("narrativeTags", ())),
         within=tuple(arguments.get("withinIds", ())),
+        member_of=tuple(arguments.get("memberOfIds", ())),
+        **{tie.value: tuple(arguments.get(name, ())) for tie, name in _TIES.items()},
     )
     return await _create(canon, caller, part)
 
@@ -168,31 +175,8 @@ async def _record_event(canon: Canon, caller: Caller, arguments: Arguments) -> R
     return {"id": await create_part(canon, caller, world, part)}
 
 
-def _tool(
-    name: str,
-    description: str,
-    run: Run,
-    required: Mapping[str, Schema],
-    optional: Mapping[str, Schema],
-    *,
-    reply: Schema = _ID,
-) -> Tool:
-    return Tool(
-        name=name,
-        title=name.replace("-", " ").capitalize(),
-        description=description,
-        input_schema=obj(required, optional),
-        output_schema=reply,
-        roles=BUILDER,
-        run=run,
-        read_only=False,
-        destructive=name.startswith("remove"),
-        extension=True,
-    )
-
-
 TOOLS: Final[tuple[Tool, ...]] = (
-    _tool(
+    builders_tool(
         "create-location",
         "Create a place, with the realms that it lies in and exits to places that exist.",
         _create_location,
@@ -202,49 +186,59 @@ TOOLS: Final[tuple[Tool, ...]] = (
             "terrain": enum(*TerrainType),
             "tags": TAGS,
             "realmIds": TAGS,
+            "memberOfIds": TAGS,
             "exits": {"type": "array", "items": _EXIT, "maxItems": len(Direction)},
         },
     ),
-    _tool(
+    builders_tool(
         "create-exit",
         "Create an exit, and the way back unless it leads one way only.",
         _create_exit,
         {"fromLocationId": KEY, **{n: _EXIT["properties"][n] for n in _EXIT["required"]}},
         {n: s for n, s in _EXIT["properties"].items() if n not in _EXIT["required"]},
-        reply=_DONE,
+        reply=DONE,
     ),
-    _tool(
+    builders_tool(
         "remove-exit",
         "End an exit, and the way back that belongs to it; the past keeps them.",
         _remove_exit,
         {"fromLocationId": KEY, "direction": enum(*Direction)},
         {},
-        reply=_DONE,
+        reply=DONE,
     ),
-    _tool(
+    builders_tool(
         "create-realm",
-        "Create a region, power, weather zone or network that places can lie in.",
+        "Create a region, power, weather zone or network, and how it stands to other realms.",
         _create_realm,
         {"name": NAME, "realmType": enum(*RealmType), "scope": enum(*RealmScope)},
-        {"key": KEY, "description": PROSE, "narrativeTags": TAGS, "withinIds": TAGS},
+        {
+            "key": KEY,
+            "description": PROSE,
+            "narrativeTags": TAGS,
+            "withinIds": TAGS,
+            "memberOfIds": TAGS,
+            **dict.fromkeys(_TIES.values(), TAGS),
+        },
     ),
-    _tool(
+    builders_tool(
         "create-layer",
         "Lay weather, light, mood or another text upon a place or realm for a time.",
         _create_layer,
         {"scopeId": KEY, "layerType": enum(*LayerType), "value": PROSE, "fromTick": TICK},
         {"key": KEY, "toTick": TICK},
     ),
-    _tool("create-character", "Put a new character into a place.", _create_character, *_MOVER),
-    _tool("create-player", "Put a new player into a place.", _create_player, *_MOVER),
-    _tool(
+    builders_tool(
+        "create-character", "Put a new character into a place.", _create_character, *_MOVER
+    ),
+    builders_tool("create-player", "Put a new player into a place.", _create_player, *_MOVER),
+    builders_tool(
         "create-item",
         "Create an item with a holder: a player, a character, or the place where it lies.",
         _create_item,
         {"name": NAME, "itemType": NAME, "holderId": KEY},
         {"key": KEY, "quantity": {**WHOLE, "minimum": 1}, "description": PROSE},
     ),
-    _tool(
+    builders_tool(
         "record-event",
         "Record that something happened at a place or to somebody.",
         _record_event,

@@ -10,7 +10,7 @@ from canonry.domain.vocabularies.portrait_fields import NAMES
 from canonry.domain.vocabularies.world_types import LoreType
 from canonry.gateway.tool import Arguments, Reply, Tool
 from canonry.toolsets.world.arguments import FOUND_MAX, clamped, name_of, number_of
-from canonry.toolsets.world.contract import BUILDER, contract_tool, with_shapes
+from canonry.toolsets.world.contract import BUILDER, LORE_READERS, contract_tool, with_shapes
 from canonry.toolsets.world.schemas import KEY, TEXT, WHOLE, enum, obj
 from canonry.usecases.bound_world import bound_world
 from canonry.usecases.caller import Caller
@@ -24,6 +24,12 @@ _SNIPPET_MAX: Final = 200
 _K: Final = 5
 _HIDDEN: Final = frozenset({"embeddings", "hidden"})
 _MARKUP: Final = re.compile(r"<[^<>]*>|[*_`#|]+")
+_ANY_FACT: Final = {
+    "type": "object",
+    "properties": {"factId": {}},
+    "additionalProperties": False,
+}
+"""A fact without an id, or with one that is no text, is one that there is not: null."""
 _SPACE: Final = re.compile(r"\s+")
 
 
@@ -145,7 +151,7 @@ def _plain(text: str) -> str:
 
 
 TOOLS: Final[tuple[Tool, ...]] = (
-    contract_tool("get-canonical-fact", "Get canonical fact", _get_fact),
+    contract_tool("get-canonical-fact", "Get canonical fact", _get_fact, accepts=_ANY_FACT),
     contract_tool("search-lore", "Search lore", _search),
     Tool(
         name="get-fact-version",
@@ -153,7 +159,7 @@ TOOLS: Final[tuple[Tool, ...]] = (
         description="Read an older version of a fact of lore, also of an archived one.",
         input_schema=obj({"factId": KEY, "version": {**WHOLE, "minimum": 1}}),
         output_schema=with_shapes({"anyOf": [{"$ref": "#/$defs/fact"}, {"type": "null"}]}),
-        roles=frozenset({"Narrative", "Planner", "WorldBuilder"}),
+        roles=LORE_READERS,
         run=_get_version,
         read_only=True,
         idempotent=True,

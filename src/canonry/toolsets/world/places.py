@@ -12,7 +12,9 @@ from canonry.toolsets.world.present import (
     present_exit,
     present_location,
     present_realms,
+    present_route,
     present_summary,
+    present_tie,
     tags_of,
 )
 from canonry.usecases.bound_world import bound_world
@@ -40,7 +42,9 @@ async def _get_location_context(canon: Canon, caller: Caller, arguments: Argumen
         "tick": found.tick,
         "location": present_location(found.location),
         "exits": [present_exit(edge) for edge in found.exits],
-        "realms": present_realms(found.realms),
+        "routes": [present_route(each) for each in found.routes],
+        "realms": present_realms(found.realms, found.ties),
+        "memberships": [present_tie(each) for each in found.ties.get(found.location.id, ())],
         "narrativeTags": tags_of(found.realms),
         "ambient": present_summary(LayerType.AMBIENT, ambient),
         "layers": [present_summary(kind, upon) for kind, upon in found.layers.items()],
@@ -118,7 +122,7 @@ async def _get_location(canon: Canon, caller: Caller, arguments: Arguments) -> R
             told["lockState"] = "locked"
         exits.append({"direction": shown["direction"], "to": edge.to_id, **told})
     reply = {**present_location(location), "exits": exits}
-    if "terrain" in location.properties:
+    if location.properties.get("terrain"):
         reply["terrain"] = location.properties["terrain"]
     return reply
 

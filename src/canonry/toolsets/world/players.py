@@ -19,17 +19,30 @@ from canonry.usecases.caller import Caller
 from canonry.usecases.canon import Canon
 from canonry.usecases.get_player_context import get_player_context
 from canonry.usecases.get_recent_events import get_recent_events
+from canonry.usecases.world_at import world_at
 
 _SCOPES: Final = {"location": WorldType.LOCATION, "player": WorldType.PLAYER}
 _ANYTHING: Final = {"type": "object", "additionalProperties": True}
+_ANY_PLAYER: Final = {
+    "type": "object",
+    "properties": {"playerId": {}, "tick": {}},
+    "additionalProperties": False,
+}
+"""A player without an id, or with one that is no text, is one that there is not: null."""
 
 
 async def _get_player_context(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
     name = name_of(arguments, "playerId")
     if name is None:
         return None
-    tick = tick_of(arguments)
     world = await bound_world(canon, caller)
+    try:
+        tick = tick_of(arguments)
+    except InvalidInput:
+        now = world_at(canon, world)
+        if await now.find(now.id_of(name), WorldType.PLAYER) is None:
+            return None  # that there is no such player is the first thing to be said
+        raise
     found = await get_player_context(canon, world, name, tick)
     if found is None:
         return None
@@ -60,6 +73,8 @@ async def _get_recent_events(canon: Canon, caller: Caller, arguments: Arguments)
 
 
 TOOLS: Final[tuple[Tool, ...]] = (
-    contract_tool("get-player-context", "Get player context", _get_player_context),
+    contract_tool(
+        "get-player-context", "Get player context", _get_player_context, accepts=_ANY_PLAYER
+    ),
     contract_tool("get-recent-events", "Get recent events", _get_recent_events, accepts=_ANYTHING),
 )

@@ -5,13 +5,15 @@ from typing import Any, Final
 
 from canonry.domain.entities import Entity
 from canonry.domain.facts import Event
+from canonry.domain.ids import EntityId
 from canonry.domain.relations import Relation
 from canonry.domain.time import render_instant
-from canonry.domain.vocabularies.world_types import REALM_GROUPS, LayerType
+from canonry.domain.vocabularies.world_types import REALM_GROUPS, LayerType, Tie
 from canonry.domain.world.directions import Direction, travel_ms
 from canonry.domain.world.realms import group_of
 from canonry.domain.world.ticks import tick_of
 from canonry.usecases.layers_upon import Upon
+from canonry.usecases.ties_of import RouteOn, Tied
 
 PREVIEW: Final = 240
 VALUE_MAX: Final = 512
@@ -50,21 +52,43 @@ def present_exit(edge: Relation) -> dict[str, Any]:
     return {name: value for name, value in shown.items() if value is not None}
 
 
-def present_realms(realms: Sequence[Entity]) -> dict[str, list[dict[str, Any]]]:
+def present_realm(realm: Entity, ties: Sequence[Tied] = ()) -> dict[str, Any]:
+    """A realm; how it stands to others is only said where it stands somehow."""
+    told = realm.properties
+    shown = {
+        "id": realm.id,
+        "name": realm.name,
+        "realmType": told.get("realm_type", ""),
+        "scope": told.get("scope", ""),
+        "description": realm.description,
+        "narrativeTags": list(told.get("narrative_tags", ())),
+    }
+    return {**shown, "ties": [present_tie(tied) for tied in ties]} if ties else shown
+
+
+def present_tie(tied: Tied) -> dict[str, Any]:
+    """How a realm stands to another: a tie leads out to it or comes in from it."""
+    direction = "out" if tied.outward else "in"
+    return {
+        "tie": tied.tie.value,
+        "direction": "both" if tied.tie is Tie.BORDERS else direction,
+        "realmId": tied.other.id,
+        "name": tied.other.name,
+    }
+
+
+def present_route(on: RouteOn) -> dict[str, Any]:
+    """A route with its next stop."""
+    return {"routeName": on.route, "toLocationId": on.stop.id, "name": on.stop.name}
+
+
+def present_realms(
+    realms: Sequence[Entity], ties: Mapping[EntityId, Sequence[Tied]]
+) -> dict[str, list[dict[str, Any]]]:
     """Realms under their headings, the nearest first."""
     shown: dict[str, list[dict[str, Any]]] = {group: [] for group in REALM_GROUPS}
     for realm in realms:
-        told = realm.properties
-        shown[group_of(realm)].append(
-            {
-                "id": realm.id,
-                "name": realm.name,
-                "realmType": told.get("realm_type", ""),
-                "scope": told.get("scope", ""),
-                "description": realm.description,
-                "narrativeTags": list(told.get("narrative_tags", ())),
-            }
-        )
+        shown[group_of(realm)].append(present_realm(realm, ties.get(realm.id, ())))
     return shown
 
 

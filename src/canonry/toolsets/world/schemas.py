@@ -9,7 +9,7 @@ Schema = Mapping[str, Any]
 
 TEXT: Final[Schema] = {"type": "string"}
 KEY: Final[Schema] = {"type": "string", "minLength": 1, "maxLength": NAME_MAX}
-NAME: Final[Schema] = KEY
+NAME: Final[Schema] = {**KEY, "pattern": r"\S"}
 PROSE: Final[Schema] = {"type": "string", "maxLength": DESCRIPTION_MAX}
 WHOLE: Final[Schema] = {"type": "integer", "minimum": 0}
 TICK: Final[Schema] = {"type": "integer"}

@@ -3,7 +3,7 @@
 from typing import Final
 
 from canonry.gateway.tool import Toolset
-from canonry.toolsets.world import FACE, building, lore, movement, places, players
+from canonry.toolsets.world import FACE, building, lore, movement, places, players, ties
 from canonry.toolsets.world.contract import agent_types
 from canonry.toolsets.world.dialect import dialect
 
@@ -15,5 +15,12 @@ WORLD: Final = Toolset(
     instructions=FACE.instructions,
     agent_types=agent_types(),
     dialect=dialect,
-    tools=(*places.TOOLS, *players.TOOLS, *lore.TOOLS, *building.TOOLS, *movement.TOOLS),
+    tools=(
+        *places.TOOLS,
+        *players.TOOLS,
+        *lore.TOOLS,
+        *ties.TOOLS,
+        *building.TOOLS,
+        *movement.TOOLS,
+    ),
 )

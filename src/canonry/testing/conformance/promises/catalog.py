@@ -38,7 +38,8 @@ CATALOG: Final[Mapping[str, Requirement]] = {
         because="A view is what the records lead to.",
     ),
     "catalog:entry:counts": Requirement(
-        promise="Every relation that holds is counted at both of its ends, one to itself twice.",
+        promise="Every relation of a catalog that holds is counted at both of its ends, one to "
+        "itself twice.",
         because="A reader sees how connected an entity is before asking for its graph.",
     ),
     "catalog:entry:unknown": Requirement(

@@ -20,8 +20,8 @@ PLACES: Final[Mapping[str, Requirement]] = {
         because="A crowd at an inn must not hide the two who live there.",
     ),
     "places:edges:order": Requirement(
-        promise="Edges come by entity and kind as asked, the one that began first before others, "
-        "at most limit of each.",
+        promise="Edges come by entity and kind as asked, the one that began first before others "
+        "or, with newest_first, the one that began last; at most limit of each.",
         because="Of a crowd a few are told, and it must not matter who of them leaves later.",
     ),
     "places:ways:open": Requirement(
@@ -33,5 +33,10 @@ PLACES: Final[Mapping[str, Requirement]] = {
         promise="events_until gives canon events that involve an entity, dated at or before an "
         "instant, the newest first.",
         because="What happened last is what a narrator needs first.",
+    ),
+    "places:following:pages": Requirement(
+        promise="entities_after and events_after page through canon things in a stated order, each "
+        "page after the last thing of the one before, also while others write.",
+        because="An export of a large world must neither slow down nor miss or repeat a thing.",
     ),
 }

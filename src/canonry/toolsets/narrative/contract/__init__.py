@@ -4,14 +4,13 @@ import json
 from collections.abc import Awaitable, Callable, Mapping
 from functools import cache
 from importlib.resources import files
-from typing import Any, Final
+from typing import Any
 
 from canonry.gateway.tool import Arguments, Cached, Reply, Tool
 from canonry.usecases.caller import Caller
 from canonry.usecases.canon import Canon
 
 Run = Callable[[Canon, Caller, Arguments], Awaitable[Reply]]
-EXTENSION: Final = True
 
 
 @cache

@@ -14,6 +14,11 @@ Run = Callable[[Canon, Caller, Arguments], Awaitable[Reply]]
 
 BUILDER: Final = frozenset({"WorldBuilder"})
 """Who may change a world directly."""
+READERS: Final = frozenset(
+    {"IntentParser", "World", "Encounter", "Canonicality", "Narrative", "Planner", "WorldBuilder"}
+)
+"""Who may read a world's context."""
+LORE_READERS: Final = frozenset({"Narrative", "Planner", "WorldBuilder"})
 
 
 @cache
@@ -35,8 +40,7 @@ def contract_tool(
     """A tool of the contract; schema, roles, Tool ID and wording come from the file.
 
     `accepts` is the schema that arguments are held against where the contract answers wrong ones
-    with an empty result instead of an error. Otherwise null is taken for an argument that is
-    missing, and any number may come as text.
+    with an empty result instead of an error; otherwise they are held against it leniently.
     """
     entry = _entries()[name]
     description = entry["description"]
@@ -47,7 +51,7 @@ def contract_tool(
         title=title,
         description=description,
         input_schema=entry["inputSchema"],
-        accepted_schema=_lenient(entry["inputSchema"]) if accepts is None else accepts,
+        accepted_schema=lenient(entry["inputSchema"]) if accepts is None else accepts,
         output_schema=reply_schema(name),
         roles=frozenset(entry["allowedAgentTypes"]),
         run=run,
@@ -57,7 +61,8 @@ def contract_tool(
     )
 
 
-def _lenient(schema: Mapping[str, Any]) -> Mapping[str, Any]:
+def lenient(schema: Mapping[str, Any]) -> Mapping[str, Any]:
+    """A tool's schema as arguments are held against it: null is missing, numbers come as text."""
     properties = dict(schema["properties"])
     for name, told in properties.items():
         types = [told["type"]] if isinstance(told["type"], str) else told["type"]
@@ -73,10 +78,17 @@ def reply_schema(name: str) -> Mapping[str, Any]:
 
 
 def with_shapes(schema: Mapping[str, Any]) -> Mapping[str, Any]:
-    """A schema together with the shapes of the contract that it refers to."""
+    """A schema together with the shapes of the contract that it refers to, and those they do."""
     shapes: Mapping[str, Any] = published()["$defs"]
-    needed = [name for name in shapes if f'"#/$defs/{name}"' in json.dumps(schema)]
-    return {**schema, "$defs": {name: shapes[name] for name in needed}} if needed else schema
+    needed: dict[str, Any] = {}
+    waiting = [schema]
+    while waiting:
+        text = json.dumps(waiting.pop())
+        more = [name for name in shapes if f'"#/$defs/{name}"' in text and name not in needed]
+        needed |= {name: shapes[name] for name in more}
+        waiting += [shapes[name] for name in more]
+    told = {name: shape for name, shape in shapes.items() if name in needed}
+    return {**schema, "$defs": told} if told else schema
 
 
 @cache

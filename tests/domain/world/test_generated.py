@@ -1,0 +1,71 @@
+"""Generated worlds: the same for the same seed, part by part as at once, and never held whole."""
+
+import tracemalloc
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from canonry.domain.world.atlas import completed
+from canonry.testing.atlases import GeneratedWorld, an_atlas
+
+LARGE = GeneratedWorld(seed=3, locations=20_000, players=2_000, items=2_000, lore=500, events=2_000)
+
+
+def sections(world: GeneratedWorld) -> list[Callable[[], Iterator[object]]]:
+    return [
+        world.happenings,
+        world.places,
+        world.facts,
+        world.things,
+        world.realms,
+        world.movers,
+        world.layers,
+    ]
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_the_parts_are_the_same_in_whatever_order_they_are_asked_for(seed: int) -> None:
+    sizes: dict[str, Any] = {"locations": 10 + 7 * seed, "items": 4, "lore": 3, "events": 5}
+    atlas = an_atlas(seed, **sizes)
+    world = GeneratedWorld(seed=seed, **sizes)
+    told = {section.__name__: tuple(section()) for section in sections(world)}
+    assert told == {
+        "happenings": atlas.events,
+        "places": atlas.locations,
+        "facts": atlas.lore,
+        "things": atlas.items,
+        "realms": atlas.realms,
+        "movers": atlas.players,
+        "layers": atlas.layers,
+    }
+    assert tuple(world.places()) == atlas.locations
+    assert completed(atlas) == atlas
+
+
+def test_a_seed_gives_the_world_that_it_always_gave() -> None:
+    atlas = an_atlas(7, locations=40, events=2)
+    assert [(way.direction, way.to, way.travel_ms) for way in atlas.locations[8].exits] == [
+        ("north", "place-2", 89000),
+        ("west", "place-7", 227000),
+        ("east", "place-9", 148000),
+        ("south", "place-14", 585000),
+    ]
+    assert [player.location for player in atlas.players] == ["place-12", "place-38", "place-22"]
+    assert atlas.events[1].location == "place-30"
+
+
+def test_two_seeds_give_two_worlds() -> None:
+    assert an_atlas(1).locations != an_atlas(2).locations
+
+
+def test_a_large_world_is_never_held_whole() -> None:
+    """A place takes thousands of bytes, and what is kept of it for the next ones some tens."""
+    tracemalloc.start()
+    try:
+        count = sum(1 for section in sections(LARGE) for _ in section())
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert count > 26_000
+    assert peak < 100 * LARGE.locations

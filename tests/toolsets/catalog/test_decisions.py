@@ -1,0 +1,253 @@
+"""What the contract leaves open, as it was decided, and what another server of it got wrong."""
+
+from hashlib import sha256
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from canonry.adapters.sqlite import Durability, catalog
+from canonry.bootstrap.embedded import open_embedded
+from canonry.domain.catalog_rows import read_row
+from canonry.domain.vocabularies.catalog_kinds import (
+    CONTENT_KINDS,
+    ITEM_KINDS,
+    LINKS,
+    RELATIONS,
+    STATUSES,
+)
+from canonry.domain.vocabularies.catalog_tables import RELATION_ROWS
+from canonry.toolsets.catalog.contract import published
+from tests.adapters.sqlite.test_reading import endless
+from tests.toolsets.catalog.kit import (
+    LAB,
+    NOWHERE,
+    OTHER,
+    Arrays,
+    Shelf,
+    entity,
+    filled,
+    hostile,
+    relation,
+    uuid,
+)
+
+pytestmark = pytest.mark.anyio
+RELATES = "CONCEPT_RELATES_TO_CONCEPT"
+BARE: dict[str, Any] = {"projects": [{"id": LAB, "name": "lab", "slug": "lab"}]}
+
+
+async def found(shelf: Shelf, query: str, **more: Any) -> list[str]:
+    reply = await shelf.call("search_entities", projectId=LAB, query=query, limit=50, **more)
+    assert reply["totalCount"] == len(reply["entities"])
+    return [row["id"] for row in reply["entities"]]
+
+
+async def test_a_query_is_one_text_from_its_first_space_to_its_last() -> None:
+    titles = ("two words", " two words", "two  words", "words two", "TWO WORDS ")
+    rows = [entity(n, "news", title) for n, title in enumerate(titles)]
+    shelf = await filled({**BARE, "entities": rows})
+
+    assert await found(shelf, "two words") == [uuid(0), uuid(1), uuid(4)]
+    assert await found(shelf, " two") == [uuid(1), uuid(3)]
+    assert await found(shelf, "words ") == [uuid(3), uuid(4)]
+    assert await found(shelf, "words two words") == []
+
+
+async def test_empty_filters_are_none() -> None:
+    shelf = await filled(hostile())
+
+    assert await found(shelf, "a", entityTypes=[]) == await found(shelf, "a")
+    assert await found(shelf, "a", entityTypes=list(CONTENT_KINDS)) == await found(shelf, "a")
+    asked = {"projectId": LAB, "entityId": uuid(1), "depth": 2}
+    whole = await shelf.call("get_entity_graph", **asked)
+    assert whole == await shelf.call("get_entity_graph", **asked, relationshipTypes=[])
+    every = [name for name in RELATIONS if name in LINKS]
+    assert whole == await shelf.call("get_entity_graph", **asked, relationshipTypes=every)
+    none = [name for name in RELATIONS if name not in LINKS]
+    alone = await shelf.call("get_entity_graph", **asked, relationshipTypes=none)
+    assert ([node["id"] for node in alone["nodes"]], alone["edges"]) == ([uuid(1)], [])
+
+
+@pytest.mark.parametrize(
+    ("tool", "more", "field"),
+    [
+        ("get_entity_graph", {"relationshipTypes": [RELATES] * 2}, "relationshipTypes"),
+        ("get_entity_graph", {"relationshipTypes": [*RELATIONS] * 3}, "relationshipTypes"),
+        ("get_entity_graph", {"direction": "out"}, "direction"),
+        ("get_entity_graph", {"depth": 0}, "depth"),
+        ("get_entity_graph", {"entityId": f"urn:uuid:{uuid(1)}"}, "entityId"),
+        ("get_entity_graph", {"entityId": f" {uuid(1)}"}, "entityId"),
+        ("get_entity_graph", {"entityId": uuid(1).replace("1", "\u0661")}, "entityId"),
+        ("get_entity", {"entityId": ""}, "entityId"),
+    ],
+)
+async def test_lists_ids_and_names_are_checked_as_published(
+    tool: str, more: dict[str, Any], field: str
+) -> None:
+    asked = {"projectId": LAB, "entityId": uuid(1), **more}
+
+    error = await (await filled(hostile())).refused(tool, **asked)
+
+    assert (error["code"], error["details"]["field"]) == ("VALIDATION_ERROR", field)
+
+
+async def test_the_first_hundred_projects_are_told() -> None:
+    names = [f"p {n % 40:02}" for n in range(120)]
+    rows = [{"id": uuid(n), "name": name, "slug": f"{n}"} for n, name in enumerate(names)]
+    shelf = await filled({"projects": rows[::-1]})
+
+    told = (await shelf.call("list_projects"))["projects"]
+
+    expected = sorted((row["name"], row["id"]) for row in rows)[:100]
+    assert [(row["name"], row["id"]) for row in told] == expected
+
+
+async def test_every_status_is_seen_everywhere() -> None:
+    rows = [entity(n, "concept", "seen", status=status) for n, status in enumerate(STATUSES)]
+    links = [relation(n, RELATES, uuid(0), uuid(n)) for n in range(1, len(STATUSES))]
+    shelf = await filled({**BARE, "entities": rows, "relations": links})
+
+    assert await found(shelf, "seen") == [row["id"] for row in rows]
+    graph = await shelf.call("get_entity_graph", projectId=LAB, entityId=uuid(0))
+    assert {node["status"] for node in graph["nodes"]} == set(STATUSES)
+    for row in rows:
+        reply = await shelf.call("get_entity", projectId=LAB, entityId=row["id"])
+        assert reply["entity"]["status"] == row["status"]
+
+
+async def test_every_published_field_is_there_and_no_other() -> None:
+    bare = {"id": uuid(1), "projectId": LAB, "entityType": "news", "title": "t", "slug": ""}
+    shelf = await filled({**BARE, "entities": [bare]})
+    schemas = {tool["name"]: tool["outputSchema"]["properties"] for tool in published()["tools"]}
+
+    listed = (await shelf.call("search_entities", projectId=LAB, query="t"))["entities"]
+    read = (await shelf.call("get_entity", projectId=LAB, entityId=uuid(1)))["entity"]
+    graph = await shelf.call("get_entity_graph", projectId=LAB, entityId=uuid(1))
+    projects = (await shelf.call("list_projects"))["projects"]
+
+    for tool, array, rows in (
+        ("list_projects", "projects", projects),
+        ("search_entities", "entities", listed),
+        ("get_entity_graph", "nodes", graph["nodes"]),
+    ):
+        assert list(rows[0]) == list(schemas[tool][array]["items"]["properties"])
+    assert list(read) == list(schemas["get_entity"]["entity"]["properties"])
+    assert read["comparisonTargets"] == []
+
+
+async def test_instants_are_told_in_utc_to_the_millisecond() -> None:
+    given = {
+        "2025-01-01T02:30:00.123999+02:30": "2025-01-01T00:00:00.123Z",
+        "2024-12-31T19:00:00-05:00": "2025-01-01T00:00:00.000Z",
+        "2025-01-01t00:00:00.5z": "2025-01-01T00:00:00.500Z",
+        "0001-01-01T00:00:00Z": "0001-01-01T00:00:00.000Z",
+        "9999-12-31T23:59:59.9999Z": "9999-12-31T23:59:59.999Z",
+    }
+    rows = [
+        entity(n, "news", "when", createdAt=when, updatedAt=when) for n, when in enumerate(given)
+    ]
+    shelf = await filled({**BARE, "entities": rows})
+
+    reply = await shelf.call("search_entities", projectId=LAB, query="when")
+
+    told = {row["id"]: (row["createdAt"], row["updatedAt"]) for row in reply["entities"]}
+    assert told == {uuid(n): (when, when) for n, when in enumerate(given.values())}
+    assert list(told) == [uuid(n) for n in (4, 2, 0, 1, 3)]
+
+
+async def test_a_question_that_lasts_too_long_is_told_as_a_timeout(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = await open_embedded(tmp_path, durability=Durability.NORMAL)
+    try:
+        shelf = await filled(hostile(), store.canon)
+        monkeypatch.setattr(catalog, "SECONDS", 0.05)
+        monkeypatch.setattr(catalog, "_search", lambda db, _: endless(db))
+
+        error = await shelf.refused("search_entities", projectId=LAB, query="a")
+
+        assert error == {
+            "code": "INTERNAL_ERROR",
+            "message": "Tool execution timeout",
+            "details": {"reason": "timeout"},
+        }
+    finally:
+        await store.close()
+
+
+async def test_many_sources_do_not_hide_the_one_neighbour() -> None:
+    arrays: Arrays = {**BARE, "entities": [entity(n, "guide", f"g {n}") for n in range(1, 3)]}
+    arrays["entities"].append(entity(3, "concept", "the neighbour"))
+    arrays["sourceItems"] = [
+        {
+            **hostile()["sourceItems"][0],
+            "id": uuid(1_000 + n),
+            "url": f"https://example.org/{n}",
+        }
+        for n in range(250)
+    ]
+    arrays["relations"] = [
+        relation(n, "GUIDE_REFERENCES_SOURCE", uuid(1), uuid(1_000 + n)) for n in range(250)
+    ]
+    arrays["relations"].append(relation(999, "GUIDE_USES_CONCEPT", uuid(1), uuid(3)))
+    shelf = await filled(arrays)
+
+    asked = {"projectId": LAB, "entityId": uuid(1)}
+    outcome = await shelf.outcome("get_entity_graph", {**asked, "depth": 2})
+
+    assert [node["title"] for node in outcome.body["nodes"]] == ["g 1", "the neighbour"]
+    assert len(outcome.body["edges"]) == 1
+    assert outcome.meta == {}
+    counts = (await shelf.call("get_entity", **asked))["entity"]["relationshipCounts"]
+    assert counts == {"outgoing": 251, "incoming": 0}
+
+
+async def test_two_projects_may_use_the_same_words_and_ids() -> None:
+    def made(label: str) -> str:
+        raw = bytearray(sha256(f"12345|{label}".encode()).digest()[:16])
+        raw[6], raw[8] = raw[6] & 0x0F | 0x40, raw[8] & 0x3F | 0x80
+        text = raw.hex()
+        return "-".join((text[:8], text[8:12], text[12:16], text[16:20], text[20:]))
+
+    both = [
+        {**entity(7, "guide", f"of {name}", slug="shared-slug-12345"), "projectId": project}
+        for name, project in (("a", LAB), ("b", OTHER))
+    ]
+    own = [{**row, "id": made(row["title"]), "slug": "own"} for row in both]
+    shelf = await filled({"projects": hostile()["projects"], "entities": [*both, *own]})
+
+    for project, row in ((LAB, own[1]), (OTHER, own[0])):
+        foreign = await shelf.outcome("get_entity", {"projectId": project, "entityId": row["id"]})
+        absent = await shelf.outcome("get_entity", {"projectId": project, "entityId": NOWHERE})
+        assert foreign.text == absent.text
+    titles = [
+        (await shelf.call("get_entity", projectId=project, entityId=uuid(7)))["entity"]["title"]
+        for project in (LAB, OTHER)
+    ]
+    assert titles == ["of a", "of b"]
+
+
+@pytest.mark.parametrize("rel_type", RELATIONS)
+def test_a_type_joins_its_two_kinds_and_no_others(rel_type: str) -> None:
+    row = relation(1, rel_type, uuid(1), uuid(2))
+    right = (RELATIONS[rel_type].source, RELATIONS[rel_type].target)
+
+    taken = {
+        (source, target)
+        for source, target in product(ITEM_KINDS, repeat=2)
+        if read_row(RELATION_ROWS, 0, {**row, "fromEntityType": source, "toEntityType": target})[0]
+    }
+
+    assert taken == {right}
+    assert (rel_type in LINKS) == (set(right) <= set(CONTENT_KINDS))
+
+
+def test_the_types_are_the_nineteen_of_the_contract() -> None:
+    (tool,) = (each for each in published()["tools"] if each["name"] == "get_entity_graph")
+
+    words = tool["inputSchema"]["properties"]["relationshipTypes"]["items"]["enum"]
+    assert set(RELATIONS) == set(words)
+    assert len(RELATIONS) == 19
+    assert len(LINKS) == 6

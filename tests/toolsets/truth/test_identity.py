@@ -1,0 +1,167 @@
+"""Which records are one: what two files say of one payment, and states of one thing."""
+
+import base64
+from typing import Any
+
+import pytest
+
+from canonry.domain.vocabularies.truth_companions import names_a_payment
+from tests.toolsets.truth.kit import Desk, a_desk
+
+pytestmark = pytest.mark.anyio
+
+PAYMENT: dict[str, Any] = {
+    "entity_type": "transaction",
+    "date": "2025-03-01",
+    "amount": -12.5,
+    "account_id": "giro",
+}
+
+
+async def ids_of(desk: Desk, *records: dict[str, Any]) -> list[str]:
+    """Whom the records are about, each told by itself."""
+    found = []
+    for record in records:
+        reply = await desk.ingest(record)
+        found.append(reply["entities"][0]["entity_id"])
+    return found
+
+
+async def test_a_payment_is_one_whether_its_line_is_called_merchant_or_description() -> None:
+    by_description = {**PAYMENT, "description": "Blue Door Books", "currency": "EUR"}
+    by_merchant = {**PAYMENT, "merchant_name": "BLUE DOOR BOOKS Ltd", "status": "booked"}
+    for order in ((by_description, by_merchant), (by_merchant, by_description)):
+        first, second = await ids_of(a_desk(), *order)
+        assert first == second
+
+
+async def test_the_same_lines_in_two_kinds_of_file_are_the_same_payments() -> None:
+    desk = a_desk()
+    table = (
+        b"transaction_date,amount,currency,description,account_id\n"
+        b"2025-03-01,-12.50,EUR,Blue Door Books,giro\n2025-03-02,-4.00,EUR,Kiosk,giro\n"
+    )
+    records = (
+        b'[{"date": "2025-03-01", "amount": -12.5, "currency": "EUR",'
+        b' "merchant_name": "Blue Door Books", "account_id": "giro", "status": "booked"},'
+        b' {"date": "2025-03-02", "amount": -4, "currency": "EUR",'
+        b' "merchant_name": "Kiosk", "account_id": "giro", "status": "booked"}]'
+    )
+    for content, kind in ((table, "text/csv"), (records, "application/json")):
+        desk.wait()
+        await desk.call(
+            "ingest",
+            user_id=desk.user,
+            file_content=base64.b64encode(content).decode(),
+            mime_type=kind,
+            original_filename=f"transactions.{kind.rpartition('/')[2]}",
+        )
+    listed = await desk.call("retrieve_entities", entity_type="transaction")
+    assert [each["observation_count"] for each in listed["entities"]] == [2, 2]
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ({"currency": "EUR"}, {"currency": "USD"}),
+        ({"description": "Order 1"}, {"description": "Order 2"}),
+    ],
+)
+async def test_payments_that_differ_in_a_detail_are_two_and_are_told(
+    one: dict[str, Any], other: dict[str, Any]
+) -> None:
+    desk = a_desk()
+    shop = {**PAYMENT, "merchant_name": "Shop"}
+    first, _ = await ids_of(desk, {**shop, **one}, {**shop, "status": "booked"})
+    reply = await desk.ingest({**shop, **other})
+    assert reply["entities"][0]["entity_id"] != first
+    assert reply["possible_duplicates"][0]["candidate_id"] == first
+
+
+async def test_a_detail_that_only_one_of_two_names_does_not_part_them() -> None:
+    shop = {**PAYMENT, "merchant_name": "Shop"}
+    plain, with_both, in_euros = await ids_of(
+        a_desk(),
+        shop,
+        {**shop, "currency": "EUR", "description": "Order 1"},
+        {**shop, "currency": "EUR"},
+    )
+    assert plain == with_both == in_euros
+
+
+async def test_states_of_a_thing_that_was_created_once_are_one() -> None:
+    desk = a_desk()
+    lamp = {"entity_type": "repair", "item_name": "Desk lamp", "created_date": "2025-01-01"}
+    states = await ids_of(
+        desk,
+        {**lamp, "status": "open"},
+        {**lamp, "status": "ordered", "notes": "bulb"},
+        {**lamp, "status": "done", "completed_date": "2025-01-09"},
+    )
+    later = await ids_of(desk, {**lamp, "created_date": "2025-02-01", "status": "open"})
+    assert len(set(states)) == 1
+    assert later[0] not in states
+    assert (await desk.snapshot(states[0]))["status"] == "done"
+
+
+async def test_a_day_of_completion_tells_two_apart_where_nothing_was_created() -> None:
+    first, second = await ids_of(
+        a_desk(),
+        {"entity_type": "round", "name": "Check the boiler", "completed_date": "2025-01-09"},
+        {"entity_type": "round", "name": "Check the boiler", "completed_date": "2025-01-10"},
+    )
+    assert first != second
+
+
+async def test_a_date_that_a_type_learns_later_tells_its_entities_apart_too() -> None:
+    plain, first, second = await ids_of(
+        a_desk(),
+        {"entity_type": "walk", "name": "Along the river"},
+        {"entity_type": "walk", "name": "Along the river", "day": "2025-01-09"},
+        {"entity_type": "walk", "name": "Along the river", "day": "2025-01-10"},
+    )
+    assert len({plain, first, second}) == 3
+
+
+async def test_an_entity_is_known_by_the_key_that_it_was_corrected_to() -> None:
+    desk = a_desk()
+    invoice = await desk.entity("invoice", invoice_number="A-1", vendor_name="Harbour Lights")
+    await desk.correct(invoice, "invoice_number", "A-2")
+    assert await desk.entity("invoice", invoice_number="a-2", amount_due=5) == invoice
+    assert await desk.entity("invoice", invoice_number="A-1", notes="x") == invoice
+    assert (await desk.snapshot(invoice))["invoice_number"] == "A-2"
+    other = await desk.ingest(
+        {"entity_type": "invoice", "invoice_number": "A-2", "vendor_name": "Quiet Rivers"}
+    )
+    assert other["entities"][0]["entity_id"] != invoice
+    assert other["possible_duplicates"][0]["candidate_id"] == invoice
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("Rent Payment", "SALARY MARCH 2025", "ATM withdrawal", "Monthly account fee"),
+        *("Miete Mai", "Geb\xfchren", "\xdcberweisung", "N\xf3mina enero", "Frais"),
+    ],
+)
+def test_words_for_a_kind_of_payment_name_nobody(name: str) -> None:
+    assert names_a_payment(name)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("Coffee Shop", "Rent-A-Car", "Cash Converters", "Bank of Utopia", "Salary Finance Ltd"),
+        *("May", "Payment Harbour Lights", "7-Eleven", "", "Mieterverein"),
+    ],
+)
+def test_a_name_with_one_word_of_its_own_is_a_name(name: str) -> None:
+    assert not names_a_payment(name)
+
+
+async def test_a_rent_has_no_company_and_a_shop_has_one() -> None:
+    desk = a_desk()
+    await desk.ingest({**PAYMENT, "merchant_name": "Rent payment"})
+    await desk.ingest({**PAYMENT, "merchant_name": "Blue Door Books"})
+    companies = await desk.call("retrieve_entities", entity_type="company")
+    assert [each["canonical_name"] for each in companies["entities"]] == ["Blue Door Books"]

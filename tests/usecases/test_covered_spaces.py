@@ -1,0 +1,166 @@
+"""Covered spaces: without a universe a query looks at told worlds alone; accounts are asked for."""
+
+from dataclasses import replace
+
+import pytest
+from typing_extensions import override
+
+from canonry.adapters.memory.state import MemoryState
+from canonry.domain.accounts import account_space, user_id_of
+from canonry.domain.entities import Entity
+from canonry.domain.errors import NotFound
+from canonry.domain.ids import SpaceId
+from canonry.domain.spaces import Space, SpaceKind
+from canonry.ports.views.pages import Page
+from canonry.ports.views.state import State
+from canonry.testing.scribe import Scribe
+from canonry.testing.things import a_space, an_entity, ident
+from canonry.testing.worlds import a_caller
+from canonry.usecases.caller import Caller
+from canonry.usecases.canon import Canon
+from canonry.usecases.covered_spaces import covered_spaces
+from canonry.usecases.explain import explain
+from canonry.usecases.lookup import require
+from canonry.usecases.query_entities import query_entities
+from tests.usecases.stage import a_stage
+
+pytestmark = pytest.mark.anyio
+
+OWN = account_space(user_id_of(None))
+THEIRS = account_space(user_id_of("somebody"))
+KINDS = {
+    SpaceId(ident("tale")): SpaceKind.UNIVERSE,
+    SpaceId(ident("tales")): SpaceKind.MULTIVERSE,
+    SpaceId(ident("isle")): SpaceKind.WORLD,
+    SpaceId(ident("shop")): SpaceKind.PROJECT,
+    OWN: SpaceKind.ACCOUNT,
+    THEIRS: SpaceKind.ACCOUNT,
+}
+TOLD = {ident("tale"), ident("tales"), ident("isle")}
+
+
+class Turned(MemoryState):
+    """Lists its newest space first, as if it had been opened by another clock."""
+
+    def __init__(self, state: State) -> None:
+        self._state = state
+
+    @override
+    async def spaces(
+        self, *, kind: SpaceKind | None, parent: SpaceId | None, limit: int, offset: int
+    ) -> Page[Space]:
+        page = await self._state.spaces(kind=kind, parent=parent, limit=500, offset=0)
+        turned = (*page.items[-1:], *page.items[:-1])
+        return Page(items=turned[offset : offset + limit], total=page.total)
+
+
+async def a_store(*kinds: SpaceKind) -> Canon:
+    """A store with a space of each kind, and an entity in each."""
+    canon = (await a_stage()).canon
+    for space, kind in KINDS.items():
+        if kind in kinds:
+            made: Space = replace(a_space(), id=space, kind=kind)
+            await Scribe(canon, space, space).make(made, an_entity(f"in {space}", space=space))
+    return canon
+
+
+def granted(*spaces: str) -> Caller:
+    return replace(a_caller(), spaces=frozenset(map(SpaceId, spaces)))
+
+
+async def entities(canon: Canon, caller: Caller, universe_id: str | None = None) -> set[str]:
+    """The spaces in which a query for all entities finds any."""
+    found = await query_entities(
+        canon,
+        caller,
+        universe_id=universe_id,
+        entity_type=None,
+        entity_class=None,
+        level=None,
+        all_of=(),
+        any_of=(),
+        none_of=(),
+        name_pattern=None,
+        limit=50,
+        offset=0,
+    )
+    return {str(entity.space) for entity in found.items}
+
+
+async def test_accounts_and_projects_are_not_found_by_whoever_names_none() -> None:
+    canon = await a_store(*SpaceKind)
+
+    assert await entities(canon, a_caller()) & {str(space) for space in KINDS} == TOLD
+    assert await entities(canon, granted(*KINDS)) == TOLD
+    assert await entities(canon, granted(ident("shop"), OWN)) == set()
+
+
+async def test_a_store_of_told_spaces_alone_is_covered_as_a_whole() -> None:
+    canon = await a_store(SpaceKind.UNIVERSE, SpaceKind.WORLD)
+
+    assert await covered_spaces(canon, a_caller(), None) is None
+
+
+async def test_spaces_that_are_opened_later_are_covered_wherever_the_list_has_them() -> None:
+    canon = await a_store(SpaceKind.UNIVERSE, SpaceKind.ACCOUNT)
+    before = await covered_spaces(canon, a_caller(), None)
+    late = [a_space(name) for name in ("one", "two")]
+    for space in late:
+        await Scribe(canon, space.id, space.id).make(space)
+
+    after = await covered_spaces(canon, a_caller(), None)
+
+    assert before is not None
+    assert after == before | {space.id for space in late}
+    turned = replace(canon, state=Turned(canon.state))
+    assert await covered_spaces(turned, a_caller(), None) == after
+    another = a_space("three")
+    await Scribe(canon, another.id, another.id).make(another)
+    assert await covered_spaces(turned, a_caller(), None) == after | {another.id}
+
+
+@pytest.mark.parametrize("named", [OWN, ident("shop"), ident("isle")])
+async def test_whoever_names_what_they_may_see_finds_what_is_in_it(named: str) -> None:
+    canon = await a_store(*SpaceKind)
+
+    assert await entities(canon, a_caller(), named) == {named}
+
+
+async def test_an_account_of_somebody_else_is_there_for_whoever_was_granted_it() -> None:
+    canon = await a_store(*SpaceKind)
+
+    assert await entities(canon, granted(THEIRS), THEIRS) == {THEIRS}
+    for caller in (a_caller(), granted(ident("tale")), granted(OWN)):
+        with pytest.raises(NotFound) as caught:
+            await covered_spaces(canon, caller, THEIRS)
+        assert caught.value.code == "universe.unknown"
+
+
+async def test_a_thing_of_somebody_elses_account_is_there_for_whoever_was_granted_it() -> None:
+    canon = await a_store(*SpaceKind)
+    theirs, own, sold = (ident(f"in {space}") for space in (THEIRS, OWN, ident("shop")))
+
+    for caller, found in (
+        (a_caller(), (own, sold)),
+        (granted(THEIRS), (theirs,)),
+        (replace(a_caller(), actor=replace(a_caller().actor, user="somebody")), (theirs, sold)),
+    ):
+        for entity in (theirs, own, sold):
+            if entity in found:
+                assert (await require(canon, caller, Entity, entity)).id == entity
+                assert (await explain(canon, caller, entity)).thing.id == entity
+            else:
+                for look in (
+                    require(canon, caller, Entity, entity),
+                    explain(canon, caller, entity),
+                ):
+                    with pytest.raises(NotFound):
+                        await look
+
+
+async def test_a_multiverse_or_an_unknown_id_is_no_universe() -> None:
+    canon = await a_store(*SpaceKind)
+
+    for named in (ident("tales"), ident("nothing")):
+        with pytest.raises(NotFound):
+            await covered_spaces(canon, a_caller(), named)

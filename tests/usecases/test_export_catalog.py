@@ -1,0 +1,25 @@
+"""Exporting a catalog: all of one state, or an error that says so."""
+
+import pytest
+
+from canonry.bootstrap.compose import compose_memory
+from canonry.domain.errors import Unavailable
+from canonry.testing.worlds import CountingIdentities, HandClock
+from canonry.usecases.export_catalog import export_catalog
+from tests.toolsets.catalog.kit import hostile, put
+
+pytestmark = pytest.mark.anyio
+
+
+async def test_an_export_is_of_one_state_or_says_that_it_is_not() -> None:
+    canon = compose_memory(clock=HandClock(), identities=CountingIdentities())
+    await put(canon, hostile())
+    rows = export_catalog(canon, None, lambda _done, _total: None)
+    first = [await anext(rows) for _ in range(5)]
+
+    await put(canon, {"entities": [{**hostile()["entities"][0], "title": "moved"}]})
+
+    assert first[0][0] == "projects"
+    with pytest.raises(Unavailable) as refused:
+        [row async for row in rows]
+    assert refused.value.code == "catalog.moved"

@@ -1,0 +1,72 @@
+"""The same text: a change that leaves the text of a passage as it is has nothing embedded."""
+
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from canonry.domain.ids import EntityId
+from canonry.domain.passages import Collection
+from canonry.testing.things import an_observation
+from tests.usecases.recall_scenario import SCENES, Scenario, a_scenario, found, index
+
+pytestmark = pytest.mark.anyio
+
+ENTITIES = replace(SCENES, collection=Collection.ENTITIES, limit=1)
+
+
+@pytest.fixture
+async def world(tmp_path: Path) -> AsyncIterator[Scenario]:
+    async with a_scenario(tmp_path) as made:
+        yield made
+
+
+def told_of(name: str, texts: list[str]) -> list[str]:
+    """The portraits among the texts that begin with this name."""
+    return [text for text in texts if text.startswith(f"{name}: ")]
+
+
+async def changed(world: Scenario, name: str, entity: str, **fields: Any) -> None:
+    await world.stage.make(an_observation("", name, entity_id=EntityId(entity), fields=fields))
+
+
+async def test_an_entity_whose_text_stays_the_same_is_embedded_once(world: Scenario) -> None:
+    strider = await world.stage.entity("Strider")
+    recall = world.recall()
+    await index(recall)
+    texts = world.embedders[384].texts
+    (portrait,) = told_of("Strider", texts)
+
+    await changed(world, "hurt", strider, state_tags={"wounded": True})
+    await found(recall, "a ranger", ENTITIES)
+    await index(recall)
+    assert told_of("Strider", texts) == [portrait]
+
+    await changed(world, "known", strider, description="A ranger of the north")
+    await found(recall, "a ranger", ENTITIES)
+    await changed(world, "well", strider, state_tags={"wounded": False})
+    assert await found(recall, "a ranger of the north", ENTITIES) == [strider]
+    assert len(told_of("Strider", texts)) == 2, "the search remembers what it has embedded"
+    await index(recall)
+    assert len(told_of("Strider", texts)) == 3
+
+
+async def test_what_is_again_as_the_index_has_it_is_left_to_the_index(world: Scenario) -> None:
+    strider = await world.stage.entity("Strider")
+    await changed(world, "first", strider, description="A ranger of the north")
+    recall = world.recall()
+    await index(recall)
+    texts = world.embedders[384].texts
+    made = len(texts)
+
+    await changed(world, "other", strider, description="A king in his hall")
+    await found(recall, "a ranger of the north", ENTITIES)
+    await changed(world, "again", strider, description="A ranger of the north")
+
+    (_, likeness), *_ = await recall.search("A ranger of the north", ENTITIES)
+    assert len(texts) == made + 1
+    fresh = world.recall()
+    assert (await fresh.search("A ranger of the north", ENTITIES))[0][1] == pytest.approx(likeness)
+    assert len(texts) == made + 1
