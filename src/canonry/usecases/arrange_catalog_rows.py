@@ -1,10 +1,11 @@
 """Arrange catalog rows for their commits: whoever takes another's place goes with the other.
 
-Two rows that swap their slugs, or two relations that swap what they join, are right together and
-wrong one after the other.
+Two items that swap their slugs, or two relations that swap what they join, are right together and
+wrong one after the other. Projects change one after the other, in turn.
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Final
 
 from canonry.domain.catalog import relation_id
@@ -40,6 +41,30 @@ async def arrange_catalog_rows(
             found.append([])
         found[-1] += together
     return found, borne
+
+
+def projects_in_turn(
+    rows: Sequence[CatalogRow], slugs: Mapping[str, str]
+) -> Sequence[tuple[CatalogRow, bool]]:
+    """Projects in an order in which each finds its slug free, given who bears which so far.
+
+    Each has a log of its own, so they cannot change together. In a circle one steps aside first,
+    which is told beside it: it bears its own id until its turn comes.
+    """
+    waiting = {row.id: row for row in rows}
+    found: list[tuple[CatalogRow, bool]] = []
+    for row in rows:
+        chain, then = list[CatalogRow](), waiting.get(row.id)
+        while then is not None and (not chain or then.id != row.id):
+            chain.append(then)
+            bearer = slugs.get(then.word, then.id)
+            then = None if bearer == then.id else waiting.get(bearer)
+        if then is not None:
+            found.append((replace(row, values={**row.values, "slug": row.id}), True))
+        for each in reversed(chain):
+            found.append((each, False))
+            del waiting[each.id]
+    return found
 
 
 async def _bearing(

@@ -17,13 +17,14 @@ from canonry.domain.errors import InvalidInput
 from canonry.domain.ids import SpaceId
 from canonry.domain.vocabularies.catalog_tables import PROJECTS, RELATION_ROWS, TABLES
 from canonry.ports.views.upkeep import Told
-from canonry.usecases.arrange_catalog_rows import CHUNK, arrange_catalog_rows
+from canonry.usecases.arrange_catalog_rows import CHUNK, arrange_catalog_rows, projects_in_turn
 from canonry.usecases.caller import Caller
 from canonry.usecases.canon import Canon
 from canonry.usecases.commit_change import Change, NewId, Receipt, commit_change
 from canonry.usecases.judge_catalog_relations import judge_relations
 from canonry.usecases.judge_catalog_rows import (
     Ahead,
+    JudgedRow,
     Place,
     Verdict,
     judge_items,
@@ -121,13 +122,13 @@ class _Heads:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Work:
-    """An import under way; a `report` takes what is wrong with rows when they are stored."""
+    """An import under way; its `report` takes what is wrong with rows when they are stored."""
 
     canon: Canon
     caller: Caller
     now: str
     heads: _Heads
-    report: CatalogImported | None = None
+    report: CatalogImported
 
 
 async def import_catalog(
@@ -167,14 +168,32 @@ async def import_catalog(
     return report
 
 
-async def store_rows(canon: Canon, caller: Caller, rows: Sequence[CatalogRow], now: str) -> Verdict:
-    """Judge rows of one table and project and commit what they change.
+async def store_row(
+    canon: Canon,
+    caller: Caller,
+    space: SpaceId,
+    read: Callable[[], Awaitable[CatalogRow]],
+    now: str,
+) -> JudgedRow | None:
+    """Judge the row that `read` gives and commit what it changes; None if a retry finds that it is.
+
+    It is read again when others have written meanwhile, so that it may rest on what is stored.
 
     Raises:
+        CanonryError: what `read` objects.
         InvalidInput: `catalog.invalid`.
     """
-    work = _Work(canon=canon, caller=caller, now=now, heads=_Heads(canon))
-    return await _store(work, _Chunk(rows=rows))
+    verdict = Verdict()
+
+    async def prepare(new_id: NewId) -> Change:
+        nonlocal verdict
+        verdict = await _Chunk(rows=(await read(),)).judge(canon, now)(Ahead())
+        if verdict.problems:
+            raise _invalid(verdict.problems)
+        return Change(entries=verdict.entries(new_id), reads=frozenset(verdict.reads))
+
+    await commit_change(canon, caller, space, prepare)
+    return verdict.rows[0] if verdict.rows else None
 
 
 async def _store(work: _Work, chunk: _Chunk) -> Verdict:
@@ -185,10 +204,11 @@ async def _store(work: _Work, chunk: _Chunk) -> Verdict:
     if chunk.rows[0].table is not PROJECTS:
         return await _commit(work, chunk)
     stored = Verdict()
-    for row in chunk.rows:
+    bearers = await work.canon.catalog.projects_called(row.word for row in chunk.rows)
+    for row, aside in projects_in_turn(chunk.rows, bearers):
         async with work.canon.ledger.exclusive():
             verdict = await _commit(work, _Chunk(rows=(row,)))
-        stored.rows += verdict.rows
+        stored.rows += () if aside else verdict.rows
     return stored
 
 
@@ -202,14 +222,11 @@ async def _commit(work: _Work, chunk: _Chunk) -> Verdict:
             verdict = chunk.verdict
         else:
             verdict = await judge(Ahead())
-        if verdict.problems and work.report is None:
-            raise _invalid(verdict.problems)
         return Change(entries=verdict.entries(new_id), reads=frozenset(verdict.reads))
 
     receipt = await commit_change(work.canon, work.caller, space, prepare)
     work.heads.moved(space, receipt, as_judged=not verdict.problems)
-    if work.report is not None:
-        work.report.problems += verdict.problems
+    work.report.problems += verdict.problems
     return verdict
 
 

@@ -10,7 +10,6 @@ from typing import Any, Final, TypeAlias
 
 from canonry.domain.catalog import ID, is_project, item_id, relation_id
 from canonry.domain.catalog_rows import CatalogRow, RowProblem
-from canonry.domain.entities import Entity
 from canonry.domain.entries import Entry, RelationEnded
 from canonry.domain.ids import EntityId, RelationId
 from canonry.domain.keys import relations_key, thing_key
@@ -27,6 +26,7 @@ from canonry.usecases.judge_catalog_rows import (
     Taken,
     Verdict,
     backing_of,
+    kind_of,
     settle,
     stamped,
     stands,
@@ -93,8 +93,8 @@ async def _look_at(canon: Canon, project: str, ends: AbstractSet[str], ahead: Ah
     things = await canon.state.things((project, *unknown))
     for end in unknown:
         thing = things.get(end)
-        if isinstance(thing, Entity):
-            ahead.there[end] = thing.entity_type
+        if (kind := kind_of(thing)) is not None:
+            ahead.there[end] = kind
     return project in ahead.projects or is_project(things.get(project))
 
 

@@ -15,6 +15,7 @@ from canonry.domain.catalog import (
     is_project,
     item_fields,
     item_id,
+    item_of,
     item_row,
     project_row,
 )
@@ -92,22 +93,28 @@ async def judge_projects(
     verdict = Verdict()
     things = await canon.state.things(row.id for row in rows)
     called = await canon.catalog.projects_called(row.word for row in rows)
-    for row in rows:
+    before = {row.id: _project_row_of(things.get(row.id)) for row in rows}
+
+    def problem_of(row: CatalogRow, taken: Taken, leaving: AbstractSet[str]) -> RowProblem | None:
         held = things.get(row.id)
         if held is not None and not is_project(held):
             reason = "this id belongs to something that is no project; use another"
-            verdict.problems.append(row.problem("id", "id.taken", reason))
-            continue
-        bearer = ahead.slugs.get(row.word) or called.get(row.word)
-        if bearer not in {None, row.id} and ahead.projects.get(str(bearer), row.word) == row.word:
-            verdict.problems.append(row.problem("slug", "slug.taken", "another project bears it"))
-            continue
-        before = project_row(held) if isinstance(held, Space) else None
-        values = stamped(row, before, now)
+            return row.problem("id", "id.taken", reason)
+        bearer, coming = called.get(row.word), taken.get(_slug_of(row)) or ahead.slugs.get(row.word)
+        gone = bearer in leaving or ahead.projects.get(str(bearer), row.word) != row.word
+        if coming in {None, row.id} and (gone or bearer in {None, row.id}):
+            return None
+        return row.problem("slug", "slug.taken", "another project bears it")
+
+    leaving = {row.id for row in rows if _leaves(row, before[row.id])}
+    right, verdict.problems, _ = settle(rows, leaving, _slug_of, problem_of)
+    for row in right:
+        was = before[row.id]
+        values = stamped(row, was, now)
         ahead.projects[row.id], ahead.slugs[row.word] = row.word, row.id
         verdict.reads.add(thing_key(row.id))
-        make = None if before == values else _project(values, fresh=before is None)
-        verdict.rows.append(JudgedRow(row=row, make=make, fresh=before is None))
+        make = None if was == values else _project(values, fresh=was is None)
+        verdict.rows.append(JudgedRow(row=row, make=make, fresh=was is None))
     return verdict
 
 
@@ -228,6 +235,9 @@ def _misfit(row: CatalogRow, held: Thing | None) -> RowProblem | None:
     if not isinstance(held, Entity):
         reason = "an item of this id was erased; use another id"
         return row.problem("id", "item.erased", reason)
+    if kind_of(held) is None:
+        reason = "this item was merged into another or taken back; undo that, or use another id"
+        return row.problem("id", "item.gone", reason)
     if held.entity_type != row.kind:
         reason = f"the entity is a {held.entity_type}, and what it is never changes"
         return row.problem("entityType", "item.kind", reason)
@@ -236,6 +246,14 @@ def _misfit(row: CatalogRow, held: Thing | None) -> RowProblem | None:
 
 def _place_of(row: CatalogRow) -> Place:
     return (row.project, row.kind, row.word)
+
+
+def _slug_of(row: CatalogRow) -> Place:
+    return ("", "", row.word)
+
+
+def _project_row_of(held: Thing | None) -> Mapping[str, Any] | None:
+    return project_row(held) if isinstance(held, Space) else None
 
 
 def _row_of(held: Thing | None) -> Mapping[str, Any] | None:
@@ -270,8 +288,13 @@ def _baseless(
 
 def stands(thing_id: str, kind: str, held: Thing | None, ahead: Ahead) -> bool:
     """Whether an item of this kind is there, as `held` or as was found before, or will be."""
-    found = held.entity_type if isinstance(held, Entity) else ahead.there.get(thing_id)
-    return (found or ahead.items.get(thing_id)) == kind
+    return (kind_of(held) or ahead.there.get(thing_id) or ahead.items.get(thing_id)) == kind
+
+
+def kind_of(held: Thing | None) -> str | None:
+    """What kind of item a thing is, as long as agents would find it."""
+    item = item_of(held)
+    return None if item is None else item.kind
 
 
 def _project(values: Mapping[str, Any], *, fresh: bool) -> Make:

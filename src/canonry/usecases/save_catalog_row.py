@@ -1,6 +1,7 @@
 """Save one row of a catalog: what is not given stays as it is, and a new entity is a draft."""
 
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
+from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -21,7 +22,7 @@ from canonry.domain.vocabularies.catalog_tables import (
 )
 from canonry.usecases.caller import Caller
 from canonry.usecases.canon import Canon
-from canonry.usecases.import_catalog import store_rows
+from canonry.usecases.import_catalog import store_row
 from canonry.usecases.judge_catalog_relations import relation_row, standing_relations
 from canonry.usecases.judge_catalog_rows import JudgedRow
 
@@ -60,28 +61,40 @@ async def save_catalog_row(
         _require_sight(caller, project)
     elif caller.spaces is not None:
         raise NotFound("project.unknown", "this caller may not open projects", path="/id")
-    held = await _held(canon, table, project, contract_id, given)
     now = stamp(canon.clock.now())
-    wanted = {**held, **_implied(table, given, held, now), **given, "id": contract_id}
-    wanted[CREATED_AT] = held.get(CREATED_AT)
-    if any(column.name == UPDATED_AT for column in table.columns):
-        wanted[UPDATED_AT] = None
-    row = _read(table, wanted)
-    if held and {**row.values, **_stamps(held)} == held:
-        return SavedRow(id=contract_id, made=False, same=True)
-    judged = await _stored(canon, caller, row, now)
+
+    async def read() -> CatalogRow:
+        held = await _held(canon, table, project, contract_id, given)
+        wanted = {**held, **_implied(table, given, held, now), **given, "id": contract_id}
+        wanted[CREATED_AT] = held.get(CREATED_AT)
+        if any(column.name == UPDATED_AT for column in table.columns):
+            wanted[UPDATED_AT] = None
+        return _read(table, wanted)
+
+    judged = await _stored(canon, caller, SpaceId(project), table=table, read=read, now=now)
     if judged is None:
         return SavedRow(id=contract_id, made=False, same=True)
     return SavedRow(id=contract_id, made=judged.fresh, same=judged.make is None)
 
 
-async def _stored(canon: Canon, caller: Caller, row: CatalogRow, now: str) -> JudgedRow | None:
-    """Store one row; None if a retry finds that it is. A problem is an error of its own kind."""
+async def _stored(
+    canon: Canon,
+    caller: Caller,
+    project: SpaceId,
+    *,
+    table: Table,
+    read: Callable[[], Awaitable[CatalogRow]],
+    now: str,
+) -> JudgedRow | None:
+    """Store one row; a problem is an error of its own kind. No space guards a project's slug."""
+    alone = canon.ledger.exclusive() if table is PROJECTS else nullcontext()
     try:
-        rows = (await store_rows(canon, caller, (row,), now)).rows
+        async with alone:
+            return await store_row(canon, caller, project, read, now)
     except InvalidInput as error:
+        if error.code != "catalog.invalid":
+            raise
         raise _as_told(error) from error
-    return rows[0] if rows else None
 
 
 def _require_sight(caller: Caller, project: str) -> None:
@@ -131,10 +144,6 @@ def _implied(
     if table is ENTITIES and not held and given.get("entityType") == "concept":
         found["conceptKind"] = CONCEPT_KINDS[0]
     return found
-
-
-def _stamps(held: Mapping[str, Any]) -> Mapping[str, Any]:
-    return {name: held[name] for name in (CREATED_AT, UPDATED_AT) if name in held}
 
 
 def _read(table: Table, values: Mapping[str, Any]) -> CatalogRow:

@@ -1,0 +1,38 @@
+"""An import meets items that others merged or took back: it says so, and joins nothing to them."""
+
+import pytest
+
+from canonry.bootstrap.compose import compose_memory
+from canonry.domain.catalog import item_id
+from canonry.domain.entries import EntitiesMerged, EntitiesUnmerged, EntityRetconned
+from canonry.domain.ids import SpaceId
+from canonry.testing.scribe import Scribe
+from canonry.testing.worlds import CountingIdentities, HandClock
+from tests.toolsets.catalog.kit import LAB, hostile, put, relation, uuid
+
+pytestmark = pytest.mark.anyio
+
+
+async def test_what_is_gone_is_told_and_joined_to_nothing() -> None:
+    canon = compose_memory(clock=HandClock(), identities=CountingIdentities())
+    await put(canon, hostile())
+    scribe = Scribe(canon, space=SpaceId(LAB))
+    kept, merged, retconned = (item_id(LAB, "concept", uuid(n)) for n in (3, 12, 8))
+    await scribe.write(EntitiesMerged(kept=kept, merged=merged, members=(), reason=""))
+    await scribe.write(EntityRetconned(entity_id=retconned, replaced_by=None, reason=""))
+    late = [relation(90 + n, "GUIDE_USES_CONCEPT", uuid(2), uuid(n)) for n in (12, 8, 3)]
+    rows = [hostile()["entities"][n] for n in (2, 7, 11)]
+
+    report = await put(canon, {"entities": rows, "relations": late}, lenient=True)
+
+    told = [(each.array, each.row, each.code) for each in report.problems]
+    assert told == [
+        ("entities", 1, "item.gone"),
+        ("entities", 2, "item.gone"),
+        ("relations", 0, "entity.unknown"),
+        ("relations", 1, "entity.unknown"),
+    ]
+    assert report.made["relations"] == 1
+    await scribe.write(EntitiesUnmerged(kept=kept, separated=merged, remaining=(), reason=""))
+    again = await put(canon, {"entities": rows[2:], "relations": late[:1]})
+    assert (again.unchanged["entities"], again.made["relations"]) == (1, 1)

@@ -1,0 +1,51 @@
+"""Saving a row beside others: what rests on the row that is stored is read again when it moves."""
+
+from pathlib import Path
+
+import pytest
+
+from canonry.adapters.sqlite import Durability
+from canonry.bootstrap.embedded import open_embedded
+from canonry.domain.catalog import item_id, item_row, stamp
+from canonry.domain.catalog_rows import CatalogRow, read_row
+from canonry.domain.entities import Entity
+from canonry.domain.ids import SpaceId
+from canonry.domain.vocabularies.catalog_tables import ENTITIES
+from canonry.testing.worlds import a_caller
+from canonry.usecases.import_catalog import store_row
+from canonry.usecases.save_catalog_row import save_catalog_row
+from tests.toolsets.catalog.kit import LAB, hostile, put, uuid
+
+pytestmark = pytest.mark.anyio
+
+
+async def test_nobody_takes_back_what_another_changed_meanwhile(tmp_path: Path) -> None:
+    store = await open_embedded(tmp_path, durability=Durability.NORMAL)
+    canon, thing, reads = store.canon, item_id(LAB, "guide", uuid(1)), 0
+    other = {"id": uuid(1), "projectId": LAB, "entityType": "guide", "summary": "of another"}
+
+    async def read() -> CatalogRow:
+        nonlocal reads
+        reads += 1
+        held = (await canon.state.things((thing,)))[thing]
+        assert isinstance(held, Entity)
+        if reads == 1:
+            await save_catalog_row(canon, a_caller("Operator"), ENTITIES, other)
+        row, _ = read_row(ENTITIES, 0, {**item_row(held), "title": "own"})
+        assert row is not None
+        return row
+
+    try:
+        await put(canon, hostile())
+        now = stamp(canon.clock.now())
+
+        judged = await store_row(canon, a_caller("Operator"), SpaceId(LAB), read, now)
+
+        entry = await canon.catalog.entry(SpaceId(LAB), uuid(1))
+        row = item_row(entry.entity)
+        assert (row["title"], row["summary"]) == ("own", "of another")
+        assert reads == 2
+        assert judged is not None
+        assert not judged.fresh
+    finally:
+        await store.close()

@@ -1,0 +1,72 @@
+"""Projects that take each other's slugs in one import: each finds its own free, in any order."""
+
+from itertools import permutations
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from canonry.bootstrap.compose import compose_memory
+from canonry.bootstrap.embedded import open_embedded
+from canonry.domain.errors import InvalidInput
+from canonry.testing.worlds import CountingIdentities, HandClock
+from canonry.usecases.canon import Canon
+from tests.toolsets.catalog.kit import put, uuid
+
+pytestmark = pytest.mark.anyio
+
+
+def projects(*slugs: str) -> list[dict[str, Any]]:
+    return [{"id": uuid(n), "name": f"p {n}", "slug": slug} for n, slug in enumerate(slugs)]
+
+
+async def slugs(canon: Canon) -> list[str]:
+    return [str(each.properties["slug"]) for each in await canon.catalog.projects(None, limit=9)]
+
+
+@pytest.mark.parametrize("wanted", tuple(permutations("abcd", 3)), ids="".join)
+async def test_slugs_go_round_in_any_order(wanted: tuple[str, ...]) -> None:
+    canon = compose_memory(clock=HandClock(), identities=CountingIdentities())
+    await put(canon, {"projects": projects("a", "b", "c")})
+    rows = projects(*wanted)
+
+    for order in (rows, rows[::-1]):
+        await put(canon, {"projects": projects("a", "b", "c")})
+        report = await put(canon, {"projects": order})
+        changed = sum(one != two for one, two in zip(wanted, "abc", strict=True))
+
+        assert report.changed["projects"] == changed
+        assert report.unchanged["projects"] == 3 - changed
+        assert await slugs(canon) == list(wanted)
+        assert not (await put(canon, {"projects": order})).changed
+
+
+async def test_views_on_disk_follow_a_swap_of_projects(tmp_path: Path) -> None:
+    store = await open_embedded(tmp_path)
+    try:
+        await put(store.canon, {"projects": projects("a", "b")})
+
+        await put(store.canon, {"projects": projects("b", "a")})
+
+        assert await slugs(store.canon) == ["b", "a"]
+        assert not (await store.upkeep.verify(lambda *_: None)).findings
+    finally:
+        await store.close()
+
+
+async def test_a_project_that_stays_keeps_its_slug_from_others() -> None:
+    canon = compose_memory(clock=HandClock(), identities=CountingIdentities())
+    await put(canon, {"projects": projects("a", "b", "c")})
+    rows = projects("b", "a")
+    rows[1]["name"] = ""
+
+    with pytest.raises(InvalidInput) as refused:
+        await put(canon, {"projects": projects("c", "a")})
+    assert "projects[0].slug: another project bears it" in str(refused.value)
+    report = await put(canon, {"projects": rows}, lenient=True)
+
+    assert [(each.row, each.code) for each in report.problems] == [
+        (1, "field.empty"),
+        (0, "slug.taken"),
+    ]
+    assert await slugs(canon) == ["a", "b", "c"]
