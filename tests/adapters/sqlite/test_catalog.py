@@ -1,6 +1,7 @@
 """The catalog in SQLite: exact search on every path, bounded statements, and stopping for good."""
 
 import asyncio
+import threading
 import time
 from pathlib import Path
 
@@ -22,7 +23,7 @@ from canonry.bootstrap.embedded import open_embedded
 from canonry.domain.catalog import item_id
 from canonry.domain.errors import Unavailable
 from canonry.domain.ids import SpaceId
-from canonry.ports.views.catalog import CatalogQuery
+from canonry.ports.views.catalog import CatalogFound, CatalogQuery
 from canonry.testing.worlds import CountingIdentities, HandClock, a_caller
 from canonry.usecases.erase import erase, plan_erasure
 from tests.adapters.sqlite.opened import a_store
@@ -154,6 +155,30 @@ async def test_a_question_that_takes_too_long_is_stopped(
         with pytest.raises(Unavailable) as stopped:
             await store.catalog.search(CatalogQuery(project=SpaceId(LAB), text="x"))
         assert stopped.value.code == "store.deadline"
+
+
+@pytest.mark.parametrize("documents", [2_048, 2])
+async def test_segments_are_searched_beside_the_event_loop(
+    documents: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Their statements are many and short, so that none of them would be stopped there."""
+    segments_of(monkeypatch, documents, 750_000)
+    threads: list[threading.Thread] = []
+    search = catalog._search
+
+    def watched(db: apsw.Connection, query: CatalogQuery) -> CatalogFound:
+        threads.append(threading.current_thread())
+        return search(db, query)
+
+    monkeypatch.setattr(catalog, "_search", watched)
+    store = await open_embedded(tmp_path, durability=Durability.NORMAL)
+    try:
+        await put(store.canon, hostile())
+        await store.canon.catalog.search(CatalogQuery(project=SpaceId(LAB), text="x"))
+    finally:
+        await store.close()
+    apart = [thread is not threading.main_thread() for thread in threads]
+    assert apart == [documents == 2]
 
 
 async def test_what_nobody_waits_for_any_more_is_stopped(tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ from typing import Any, Final
 
 import apsw
 
+from canonry.adapters.sqlite.faults import translated
 from canonry.adapters.sqlite.packing import Packed, in_order, pack
 from canonry.domain.catalog import fold
 from canonry.domain.vocabularies.catalog_kinds import CONTENT_KINDS
@@ -27,6 +28,7 @@ _FRESH: Final = (
 _SEGMENTS: Final = (
     "SELECT segment, size, length FROM catalog_segments WHERE space = ? ORDER BY segment"
 )
+_ANY: Final = "SELECT 1 FROM catalog_segments LIMIT 1"
 _KINDS: Final = "SELECT kind, documents FROM catalog_kinds WHERE segment = ?"
 _POSTS: Final = "SELECT posts FROM catalog_postings WHERE segment = ? AND gram = ?"
 _WEIGHT: Final = "SELECT length(posts) FROM catalog_postings WHERE segment = ? AND gram = ?"
@@ -83,6 +85,19 @@ class _Segment:
         for document in documents:
             row: Any = self.db.execute(_DOCUMENT, (self.number, document)).fetchone()
             yield _Hit(*row)
+
+
+def load_arrays(db: apsw.Connection) -> None:
+    """Load what searching in segments takes, if there are any: the first question need not wait."""
+    with translated():
+        large = db.execute(_ANY).fetchone() is not None
+    if large:
+        import canonry.adapters.sqlite.catalog_matching  # noqa: PLC0415, F401 - see `_in_segments`
+
+
+def is_segmented(db: apsw.Connection, project: str) -> bool:
+    """Whether a project is so large that it has segments."""
+    return db.execute(_SEGMENTS, (pack(project),)).fetchone() is not None
 
 
 def search_texts(db: apsw.Connection, query: CatalogQuery) -> tuple[Sequence[int], int]:

@@ -94,9 +94,12 @@ class Readers:
         """Run a short query of several statements that must see one state."""
         return await self.short(query, together=True, seconds=seconds)
 
-    async def long(self, query: Query[T], *, together: bool = False) -> T:
-        """Run a query in a thread, until the deadline."""
-        return await self._apart(query, self._deadline, together=together)
+    async def long(
+        self, query: Query[T], *, together: bool = False, seconds: float | None = None
+    ) -> T:
+        """Run a query in a thread, until `seconds` or the deadline are over."""
+        allowed = self._deadline if seconds is None else seconds
+        return await self._apart(query, allowed, together=together)
 
     async def whole(self, query: Query[T]) -> T:
         """Run a query over everything in a thread, however long it takes."""

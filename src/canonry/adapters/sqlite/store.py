@@ -9,6 +9,7 @@ from typing import Final
 import apsw
 
 from canonry.adapters.sqlite.catalog import SqliteCatalog
+from canonry.adapters.sqlite.catalog_search import load_arrays
 from canonry.adapters.sqlite.checkpoints import Checkpoints
 from canonry.adapters.sqlite.connections import Durability, connect
 from canonry.adapters.sqlite.documents import SqliteDocuments
@@ -155,6 +156,7 @@ def _prepared(
                 current = path.stat().st_size > 0 and _is_ours(db)
             if not current:
                 prepare(db, fetch)
+            load_arrays(db)
         except BaseException:
             db.close()
             raise
