@@ -11,7 +11,7 @@ import apsw
 
 from canonry.adapters.sqlite import catalog_segments
 from canonry.adapters.sqlite.listing import List
-from canonry.adapters.sqlite.packing import Packed, pack
+from canonry.adapters.sqlite.packing import Packed, in_order, pack
 from canonry.domain.catalog import (
     CatalogEdge,
     CatalogItem,
@@ -45,7 +45,6 @@ _ITEM: Final = "INSERT INTO catalog_items VALUES (?, ?, ?, ?, ?)"
 _NO_ITEM: Final = "DELETE FROM catalog_items WHERE space = ? AND kind = ? AND word = ? AND id = ?"
 _NODE: Final = "INSERT INTO catalog_nodes VALUES (?, ?, ?)"
 _NO_NODE: Final = "DELETE FROM catalog_nodes WHERE thing = ?"
-_FIND_NODE: Final = "SELECT id, place FROM catalog_nodes WHERE thing = ?"
 _TOGETHER: Final = 64
 _FIND_NODES: Final = (
     "SELECT thing, id, place FROM catalog_nodes"  # noqa: S608 - marks for values
@@ -159,11 +158,11 @@ def _move(
 def _remove(db: apsw.Connection, edge: CatalogEdge) -> None:
     source, target = pack(edge.source), pack(edge.target)
     db.execute(_NO_EDGE, (source, target, edge.rel_type, pack(edge.relation)))
-    ends = _ends(db, source, target)
-    if ends is not None:
-        (source_id, source_place), (target_id, target_place) = ends
-        db.execute(_NO_NEIGHBOUR, (source, edge.rel_type, target_place, target_id, 1))
-        db.execute(_NO_NEIGHBOUR, (target, edge.rel_type, source_place, source_id, 0))
+    nodes = _nodes(db, (source, target))
+    one, two = nodes.get(source), nodes.get(target)
+    if one is not None and two is not None:
+        db.execute(_NO_NEIGHBOUR, (source, edge.rel_type, two[1], two[0], 1))
+        db.execute(_NO_NEIGHBOUR, (target, edge.rel_type, one[1], one[0], 0))
 
 
 def _join(db: apsw.Connection, come: Sequence[CatalogEdge]) -> None:
@@ -180,14 +179,10 @@ def _join(db: apsw.Connection, come: Sequence[CatalogEdge]) -> None:
         if one is not None and two is not None:
             neighbours.append((source, kind, two[1], two[0], 1, target))
             neighbours.append((target, kind, one[1], one[0], 0, source))
-    edges.sort(key=_by_thing)
-    neighbours.sort(key=_by_thing)
+    edges.sort(key=lambda row: in_order(row[0]))
+    neighbours.sort(key=lambda row: in_order(row[0]))
     db.executemany(_EDGE, edges)
     db.executemany(_NEIGHBOUR, neighbours)
-
-
-def _by_thing(row: tuple[Any, ...]) -> tuple[bool, Any]:
-    return isinstance(row[0], str), row[0]
 
 
 def _edges_at(db: apsw.Connection, item: CatalogItem) -> list[CatalogEdge]:
@@ -205,10 +200,3 @@ def _nodes(db: apsw.Connection, things: Collection[Packed]) -> Mapping[Packed, t
         rows: Any = db.execute(_FIND_NODES, (*some, *some[-1:] * (_TOGETHER - len(some))))
         found |= {thing: (contract_id, place) for thing, contract_id, place in rows}
     return found
-
-
-def _ends(db: apsw.Connection, source: Any, target: Any) -> tuple[Any, Any] | None:
-    """(id, place) of both ends, where both are entities that are there."""
-    one = db.execute(_FIND_NODE, (source,)).fetchone()
-    two = None if one is None else db.execute(_FIND_NODE, (target,)).fetchone()
-    return None if two is None else (one, two)
