@@ -12,6 +12,7 @@ from canonry.testing.conformance import (
     PlacesContract,
     StateContract,
     TextContract,
+    ViewContract,
 )
 from canonry.testing.conformance.kit import Backend
 from canonry.testing.worlds import CountingIdentities, HandClock
@@ -54,4 +55,8 @@ class TestMemoryText(OnMemory, TextContract):
 
 
 class TestMemoryPlaces(OnMemory, PlacesContract):
+    pass
+
+
+class TestMemoryViews(OnMemory, ViewContract):
     pass

@@ -20,6 +20,7 @@ from canonry.testing.conformance import (
     StateContract,
     TextContract,
     UpkeepContract,
+    ViewContract,
     WritersContract,
 )
 from tests.conformance.sqlite_store import Folders
@@ -89,4 +90,8 @@ class TestSqlitePlaces(OnSqlite, PlacesContract):
 
 
 class TestSqliteUpkeep(OnSqlite, UpkeepContract, SharedUpkeepContract):
+    pass
+
+
+class TestSqliteViews(OnSqlite, ViewContract):
     pass
