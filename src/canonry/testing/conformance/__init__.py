@@ -12,6 +12,7 @@ from canonry.testing.conformance.state import StateContract
 from canonry.testing.conformance.text import TextContract
 from canonry.testing.conformance.upkeep import UpkeepContract
 from canonry.testing.conformance.upkeep_shared import SharedUpkeepContract
+from canonry.testing.conformance.vectors import VectorsContract
 from canonry.testing.conformance.view import ViewContract
 
 __all__ = [
@@ -31,6 +32,7 @@ __all__ = [
     "StateContract",
     "TextContract",
     "UpkeepContract",
+    "VectorsContract",
     "ViewContract",
     "WritersContract",
     "requirement",

@@ -17,6 +17,7 @@ from canonry.testing.conformance.promises.places import PLACES
 from canonry.testing.conformance.promises.state import STATE
 from canonry.testing.conformance.promises.text import TEXT
 from canonry.testing.conformance.promises.upkeep import UPKEEP
+from canonry.testing.conformance.promises.vectors import VECTORS
 from canonry.testing.conformance.promises.view import VIEW
 
 _Test = TypeVar("_Test", bound=Callable[..., Any])
@@ -31,6 +32,7 @@ REQUIREMENTS: Final[Mapping[str, Requirement]] = {
     **PLACES,
     **UPKEEP,
     **VIEW,
+    **VECTORS,
 }
 
 
