@@ -16,20 +16,20 @@ from canonry.gateway.audit import Audit
 from canonry.gateway.call import Gateway, GatewaySettings
 from canonry.gateway.limits import Limits
 from canonry.gateway.principal import AGENT_META, KEY_META, Principal
-from canonry.gateway.replies import Outcome
+from canonry.gateway.replies import Result
 from canonry.gateway.tool import ANYONE
 from tests.gateway.sample import KEEPER, LAMP, LAMPS, SECRET, TRUSTED, VISITOR, a_gateway
 
 pytestmark = pytest.mark.anyio
 
 
-def error_of(outcome: Outcome) -> tuple[int, str]:
+def error_of(outcome: Result) -> tuple[int, str]:
     assert outcome.error is not None
     assert json.loads(outcome.text) == outcome.body
     return outcome.error.code, outcome.error.data["error"]
 
 
-def path_of(outcome: Outcome) -> str:
+def path_of(outcome: Result) -> str:
     assert outcome.error is not None
     path: str = outcome.error.data["path"]
     return path
