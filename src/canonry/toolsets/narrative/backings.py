@@ -7,9 +7,9 @@ from canonry.domain.entries import Born
 from canonry.domain.ids import SpaceId
 from canonry.domain.making import Backing
 from canonry.domain.time import render_instant
-from canonry.gateway.tool import Arguments, Reply
+from canonry.gateway.tool import Arguments, Reply, Schema
 from canonry.toolsets.narrative.arguments import authority_of, evidence_of, uuid_of
-from canonry.toolsets.narrative.schemas import INSTANT, TEXT, UUID, Schema, array, obj
+from canonry.toolsets.narrative.schemas import INSTANT, TEXT, UUID, array, obj
 from canonry.usecases.commit_change import Receipt
 from canonry.usecases.receipts import the_made
 

@@ -11,6 +11,7 @@ from canonry.domain.proposals import Decision, Proposal
 from canonry.domain.provenance import Evidence
 from canonry.domain.scenes import Scene, Turn
 from canonry.domain.time import render_instant
+from canonry.gateway.tool import Schema
 from canonry.toolsets.narrative.present import Shown, shown_instant
 from canonry.toolsets.narrative.schemas import (
     AUTHORITY,
@@ -21,7 +22,6 @@ from canonry.toolsets.narrative.schemas import (
     OBJECT,
     TEXT,
     UUID,
-    Schema,
     array,
     enum,
     nullable,
