@@ -38,7 +38,7 @@ class _Batch:
     made: int = 0
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, eq=False)
 class _Asking:
     """By whom a call is made, who hears how far it is, and of which composed call it is a part."""
 

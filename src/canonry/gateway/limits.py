@@ -2,7 +2,7 @@
 
 import asyncio
 from collections import deque
-from collections.abc import Awaitable, Mapping
+from collections.abc import Coroutine, Generator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final, TypeVar
 
@@ -159,19 +159,48 @@ def require_readable(size: int, limits: Limits) -> None:
         raise InvalidInput("limits.reply", message, path="", limit=limits.reply)
 
 
-async def within(seconds: float | None, work: Awaitable[T]) -> T:
+async def within(seconds: float | None, work: Coroutine[Any, Any, T]) -> T:
     """Await `work`, at most `seconds` long.
 
     Raises:
         Unavailable: `call.deadline`.
     """
     seconds = SECONDS if seconds is None else seconds
+    # Most reads never wait. A timer for each would cost 3.3 us, half of what the whole path takes,
+    # so the work is driven by hand to where it first waits, and only then a timer is armed.
+    try:
+        first = work.send(None)
+    except StopIteration as done:
+        answer: T = done.value
+        return answer
     scope = asyncio.timeout(seconds)
     try:
         async with scope:
-            return await work
+            rest: T = await _Resumed(first, work)
+            return rest
     except TimeoutError:
         if not scope.expired():
             raise
         message = f"the call took longer than {seconds:g} s and was stopped: retry it, or ask less"
         raise Unavailable("call.deadline", message, seconds=seconds) from None
+
+
+class _Resumed:
+    """The rest of a coroutine that has already yielded once."""
+
+    def __init__(self, first: object, work: Coroutine[Any, Any, Any]) -> None:
+        self._first = first
+        self._work = work
+
+    def __await__(self) -> Generator[Any, Any, Any]:
+        awaited = self._first
+        try:
+            while True:
+                try:
+                    sent = yield awaited
+                except BaseException as error:  # noqa: BLE001 - handed to the coroutine it is for
+                    awaited = self._work.throw(error)
+                else:
+                    awaited = self._work.send(sent)
+        except StopIteration as done:
+            return done.value

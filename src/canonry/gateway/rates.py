@@ -86,7 +86,8 @@ class Rates:
             own = offer.thing.per_minute if published and isinstance(offer.thing, Tool) else None
             if own is not None:
                 rates.append((Rate(PublishedRate(calls=own), clock), _user))
-            self._rates[offer.kind, offer.thing.name] = rates
+            if rates:
+                self._rates[offer.kind, offer.thing.name] = rates
 
     def admit(self, offer: Offer[Any], principal: Principal) -> None:
         """Count a call, unless one of its rates is used up.
@@ -94,7 +95,7 @@ class Rates:
         Raises:
             Unavailable: `limits.rate`, with `retry_after` in seconds.
         """
-        rates = self._rates[offer.kind, offer.thing.name]
+        rates = self._rates.get((offer.kind, offer.thing.name), ())
         for rate, whose in rates:
             rate.require(whose(principal))
         for rate, whose in rates:
