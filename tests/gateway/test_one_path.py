@@ -14,8 +14,8 @@ from canonry.gateway.call import Gateway, GatewaySettings
 from canonry.gateway.limits import Limits, PublishedRate
 from canonry.gateway.principal import AGENT_META, Principal
 from canonry.gateway.tool import Arguments, Cached, Prompt, Reply, Resource
-from canonry.usecases.caller import Caller
-from canonry.usecases.canon import Canon
+from canonry.usecases.kernel.caller import Caller
+from canonry.usecases.kernel.canon import Canon
 from tests.gateway.sample import (
     CALLS,
     KEEPER,

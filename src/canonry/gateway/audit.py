@@ -10,7 +10,7 @@ from typing import Any, Final
 import orjson
 
 from canonry.gateway.metrics import Metrics
-from canonry.usecases.caller import Caller
+from canonry.usecases.kernel.caller import Caller
 
 _CALLERS: Final = 1024
 

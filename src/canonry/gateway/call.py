@@ -15,8 +15,8 @@ from canonry.gateway.principal import KEY_META, Meta, Principal, identify
 from canonry.gateway.rates import Rates
 from canonry.gateway.replies import Result, broken, refused, unknown
 from canonry.gateway.tool import CallTool, Prompt, Reply, Resource, Toolset
-from canonry.usecases.caller import Caller, Progress, no_progress
-from canonry.usecases.canon import Canon
+from canonry.usecases.kernel.caller import Caller, Progress, no_progress
+from canonry.usecases.kernel.canon import Canon
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -12,8 +12,8 @@ from canonry.gateway.replies import Result, as_text, replied
 from canonry.gateway.text import pointer, shown
 from canonry.gateway.tool import Cached, CallTool, Prompt, Reply, Resource, Run, Tool, Toolset
 from canonry.gateway.validation import compile_arguments
-from canonry.usecases.caller import Caller
-from canonry.usecases.canon import Canon
+from canonry.usecases.kernel.caller import Caller
+from canonry.usecases.kernel.canon import Canon
 
 _VARIABLE: Final = re.compile(r"\\\{(\w+)\\\}")
 

@@ -15,7 +15,7 @@ from canonry.domain.errors import (
 )
 from canonry.gateway.replies import DEFECT, INTERNAL_ERROR
 from canonry.gateway.tool import ErrorBody
-from canonry.usecases.caller import Caller
+from canonry.usecases.kernel.caller import Caller
 
 _NUMBERS: Final[Mapping[type[CanonryError], int]] = {
     NotAllowed: -32001,

@@ -11,8 +11,8 @@ from typing_extensions import override
 
 from canonry.adapters.memory import MemoryLedger
 from canonry.bootstrap.embedded import open_embedded
-from canonry.domain.commits import Append, Outcome
 from canonry.domain.errors import Unavailable
+from canonry.domain.log.commits import Append, Outcome
 from canonry.gateway.call import Gateway, GatewaySettings
 from canonry.gateway.limits import Limits
 from canonry.testing.worlds import HandClock

@@ -11,7 +11,7 @@ from canonry.domain.errors import CanonryError, InvalidInput
 from canonry.gateway.dialects import DialectTable
 from canonry.gateway.replies import INTERNAL_ERROR, INVALID_PARAMS
 from canonry.gateway.tool import ErrorBody
-from canonry.usecases.caller import Caller
+from canonry.usecases.kernel.caller import Caller
 
 PROJECT_NOT_FOUND: Final = "PROJECT_NOT_FOUND"
 ENTITY_NOT_FOUND: Final = "ENTITY_NOT_FOUND"

@@ -10,7 +10,7 @@ from canonry.domain.errors import InvalidInput
 from canonry.domain.ids import is_uuid
 from canonry.domain.time import Instant, parse_instant
 from canonry.gateway.tool import Arguments
-from canonry.usecases.account import entity_id_in
+from canonry.usecases.kernel.account import entity_id_in
 
 NAME_MAX: Final = 200
 TEXT_MAX: Final = 2_000

@@ -16,7 +16,7 @@ from canonry.gateway.dialects import DialectTable
 from canonry.gateway.replies import INTERNAL_ERROR, INVALID_PARAMS
 from canonry.gateway.tool import ErrorBody
 from canonry.toolsets.truth.contract import entries, http_status_of
-from canonry.usecases.caller import Caller
+from canonry.usecases.kernel.caller import Caller
 
 CODES: Final[Mapping[str, str]] = {
     "source.unknown": "SOURCE_NOT_FOUND",
