@@ -17,14 +17,15 @@ from canonry.gateway.replies import DEFECT, INTERNAL_ERROR
 from canonry.gateway.tool import ErrorBody
 from canonry.usecases.kernel.caller import Caller
 
-_NUMBERS: Final[Mapping[type[CanonryError], int]] = {
-    NotAllowed: -32001,
-    NotFound: -32002,
-    InvalidInput: -32003,
-    Conflict: -32004,
-    NotSupported: -32005,
-    Unavailable: -32005,
+_KINDS: Final[Mapping[type[CanonryError], tuple[str, int]]] = {
+    NotAllowed: ("not_allowed", -32001),
+    NotFound: ("not_found", -32002),
+    InvalidInput: ("invalid_input", -32003),
+    Conflict: ("conflict", -32004),
+    NotSupported: ("not_supported", -32005),
+    Unavailable: ("unavailable", -32005),
 }
+_OTHER: Final = ("internal", INTERNAL_ERROR)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,20 +35,25 @@ class DialectTable:
     Numbers are those of the class; `numbers` has those codes and classes that bear another.
     """
 
-    classes: Mapping[type[CanonryError], str]
+    not_allowed: str = ""
+    not_found: str = ""
+    invalid_input: str = ""
+    conflict: str = ""
+    not_supported: str = ""
+    unavailable: str = ""
+    internal: str = "INTERNAL"
     codes: Mapping[str, str] = field(default_factory=dict)
     numbers: Mapping[str | type[CanonryError], int] = field(default_factory=dict)
-    internal: str = "INTERNAL"
 
     def word(self, error: CanonryError) -> str:
         """What the contract calls the error."""
-        return self.codes.get(error.code) or self.classes.get(type(error), self.internal)
+        kind, _ = _KINDS.get(type(error), _OTHER)
+        return self.codes.get(error.code) or getattr(self, kind) or self.internal
 
     def number(self, error: CanonryError) -> int:
         """The error's number in the protocol."""
-        kind = type(error)
-        own = self.numbers.get(error.code) or self.numbers.get(kind)
-        return own or _NUMBERS.get(kind, INTERNAL_ERROR)
+        own = self.numbers.get(error.code) or self.numbers.get(type(error))
+        return own or _KINDS.get(type(error), _OTHER)[1]
 
     def flat(
         self, error: CanonryError, *, tool: str, caller: Caller | None, trace_id: str = ""

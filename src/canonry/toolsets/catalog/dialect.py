@@ -7,7 +7,7 @@ caller may not see are told in the same bytes.
 import re
 from typing import Any, Final
 
-from canonry.domain.errors import CanonryError, InvalidInput
+from canonry.domain.errors import CanonryError
 from canonry.gateway.dialects import DialectTable
 from canonry.gateway.replies import INTERNAL_ERROR, INVALID_PARAMS
 from canonry.gateway.tool import ErrorBody
@@ -19,7 +19,7 @@ VALIDATION_ERROR: Final = "VALIDATION_ERROR"
 INTERNAL: Final = "INTERNAL_ERROR"
 
 _TABLE: Final = DialectTable(
-    classes={InvalidInput: VALIDATION_ERROR},
+    invalid_input=VALIDATION_ERROR,
     codes={"project.unknown": PROJECT_NOT_FOUND, "entity.unknown": ENTITY_NOT_FOUND},
     internal=INTERNAL,
 )

@@ -2,25 +2,15 @@
 
 from typing import Final
 
-from canonry.domain.errors import (
-    Conflict,
-    InvalidInput,
-    NotAllowed,
-    NotFound,
-    NotSupported,
-    Unavailable,
-)
 from canonry.gateway.dialects import DialectTable
 
 dialect: Final = DialectTable(
-    classes={
-        NotAllowed: "UNAUTHORIZED",
-        NotFound: "NOT_FOUND",
-        InvalidInput: "VALIDATION_ERROR",
-        Conflict: "CONSTRAINT_VIOLATION",
-        Unavailable: "TRANSACTION_FAILED",
-        NotSupported: "NOT_SUPPORTED",
-    },
+    not_allowed="UNAUTHORIZED",
+    not_found="NOT_FOUND",
+    invalid_input="VALIDATION_ERROR",
+    conflict="CONSTRAINT_VIOLATION",
+    unavailable="TRANSACTION_FAILED",
+    not_supported="NOT_SUPPORTED",
     codes={
         "scene.completed": "ALREADY_CANONIZED",
         "scene.in-progress": "IN_PROGRESS",

@@ -2,25 +2,16 @@
 
 from typing import Final
 
-from canonry.domain.errors import (
-    Conflict,
-    InvalidInput,
-    NotAllowed,
-    NotFound,
-    NotSupported,
-    Unavailable,
-)
+from canonry.domain.errors import InvalidInput
 from canonry.gateway.dialects import DialectTable
 from canonry.gateway.replies import INVALID_PARAMS
 
 dialect: Final = DialectTable(
-    classes={
-        NotAllowed: "NOT_ALLOWED",
-        NotFound: "NOT_FOUND",
-        InvalidInput: "INVALID_INPUT",
-        Conflict: "CONFLICT",
-        Unavailable: "UNAVAILABLE",
-        NotSupported: "NOT_SUPPORTED",
-    },
+    not_allowed="NOT_ALLOWED",
+    not_found="NOT_FOUND",
+    invalid_input="INVALID_INPUT",
+    conflict="CONFLICT",
+    unavailable="UNAVAILABLE",
+    not_supported="NOT_SUPPORTED",
     numbers={InvalidInput: INVALID_PARAMS},
 ).flat

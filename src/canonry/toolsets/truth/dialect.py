@@ -3,15 +3,7 @@
 from collections.abc import Mapping
 from typing import Any, Final
 
-from canonry.domain.errors import (
-    CanonryError,
-    Conflict,
-    InvalidInput,
-    NotAllowed,
-    NotFound,
-    NotSupported,
-    Unavailable,
-)
+from canonry.domain.errors import CanonryError, Unavailable
 from canonry.gateway.dialects import DialectTable
 from canonry.gateway.replies import INTERNAL_ERROR, INVALID_PARAMS
 from canonry.gateway.tool import ErrorBody
@@ -42,14 +34,12 @@ CODES: Final[Mapping[str, str]] = {
 """
 
 _TABLE: Final = DialectTable(
-    classes={
-        NotAllowed: "UNAUTHORIZED",
-        NotFound: "ENTITY_NOT_FOUND",
-        InvalidInput: "VALIDATION_ERROR",
-        Conflict: "VALIDATION_ERROR",
-        NotSupported: "VALIDATION_ERROR",
-        Unavailable: "SERVICE_UNAVAILABLE",
-    },
+    not_allowed="UNAUTHORIZED",
+    not_found="ENTITY_NOT_FOUND",
+    invalid_input="VALIDATION_ERROR",
+    conflict="VALIDATION_ERROR",
+    not_supported="VALIDATION_ERROR",
+    unavailable="SERVICE_UNAVAILABLE",
     codes=CODES,
     internal="INTERNAL_ERROR",
 )

@@ -2,25 +2,15 @@
 
 from typing import Final
 
-from canonry.domain.errors import (
-    Conflict,
-    InvalidInput,
-    NotAllowed,
-    NotFound,
-    NotSupported,
-    Unavailable,
-)
 from canonry.gateway.dialects import DialectTable
 
 dialect: Final = DialectTable(
-    classes={
-        NotAllowed: "UNAUTHORIZED",
-        NotFound: "NOT_FOUND",
-        InvalidInput: "INVALID_ARGUMENT",
-        Conflict: "CONFLICT",
-        NotSupported: "NOT_SUPPORTED",
-        Unavailable: "UNAVAILABLE",
-    },
+    not_allowed="UNAUTHORIZED",
+    not_found="NOT_FOUND",
+    invalid_input="INVALID_ARGUMENT",
+    conflict="CONFLICT",
+    not_supported="NOT_SUPPORTED",
+    unavailable="UNAVAILABLE",
     codes={"limits.rate": "RATE_LIMITED", "call.deadline": "DEADLINE_EXCEEDED"},
     internal="INTERNAL_ERROR",
 ).envelope
