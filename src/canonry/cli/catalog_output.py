@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, TextIO, TypeAlias
 
 from canonry.cli.catalog_files import LIST_MARK
+from canonry.domain.visible import visible
 from canonry.domain.vocabularies.catalog_tables import TABLES
 
 Rows: TypeAlias = AsyncIterator[tuple[str, Mapping[str, Any]]]
@@ -26,7 +27,7 @@ async def write_json(rows: Rows, out: TextIO) -> None:
     async for array, row in rows:
         while current != array:
             current, between = _next_array(out, names, between)
-        out.write(between + json.dumps(row, ensure_ascii=False))
+        out.write(between + visible(json.dumps(row, ensure_ascii=False)))
         between = ",\n"
     while names:
         _, between = _next_array(out, names, between)

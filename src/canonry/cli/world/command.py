@@ -14,8 +14,10 @@ from canonry.bootstrap.stores import open_kept_store
 from canonry.cli.operator import operator
 from canonry.cli.options import settings_from, store_options
 from canonry.cli.progress import progress
+from canonry.cli.screen import utf8_output
 from canonry.cli.world.files import atlas_bytes, demo_atlas, read_atlas
 from canonry.domain.encoding import encode_json
+from canonry.domain.visible import visible_line
 from canonry.domain.world.atlas import Atlas, completed
 from canonry.domain.world.checks import Problem, problems
 from canonry.domain.world.drawing import drawn, painted
@@ -97,7 +99,7 @@ def _import(settings: Settings, atlas: Atlas, origin: str, *, dry_run: bool) -> 
 def _print_import(done: ImportedWorld, *, dry_run: bool, as_json: bool) -> None:
     if as_json:
         told = {"world_id": done.world_id, "changed": done.changed, "seen": done.seen}
-        click.echo(encode_json({**told, "dry_run": dry_run}))
+        click.echo(encode_json({**told, "dry_run": dry_run}).decode())
         return
     would = "would change" if dry_run else "changed"
     for noun, seen in done.seen.items():
@@ -113,7 +115,7 @@ def list_worlds(**given: Any) -> None:
     """List the worlds of the store, with their ids."""
 
     async def work(canon: Canon) -> list[str]:
-        return [f"{each.id}  {each.name}" for each in await query_worlds(canon)]
+        return [f"{each.id}  {visible_line(each.name)}" for each in await query_worlds(canon)]
 
     for line in _with_store(settings_from(given), work):
         click.echo(line)
@@ -132,7 +134,7 @@ def export(*, name: str, file: Path | None, **given: Any) -> None:
     """Write WORLD, by its id or name, as it is now to FILE or to standard output."""
     data = atlas_bytes(_atlas(settings_from(given), name))
     if file is None:
-        click.echo(data, nl=False)
+        utf8_output().write(data.decode())
     else:
         _replace(file, data)
 
