@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, TextIO, TypeAlias
 
 from canonry.cli.catalog_files import LIST_MARK
+from canonry.cli.csv_cells import sheltered
 from canonry.domain.visible import visible
 from canonry.domain.vocabularies.catalog_tables import TABLES
 
@@ -70,4 +71,4 @@ def whole(file: Path, *, newline: str = "\n") -> Iterator[TextIO]:
 def _cell(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return LIST_MARK.join(value)
-    return "" if value is None else value
+    return sheltered(value) if isinstance(value, str) else "" if value is None else value

@@ -5,6 +5,7 @@ from copy import copy
 from dataclasses import dataclass, field
 from typing import Any
 
+from canonry.domain.data_marks import STORED_IS_DATA, as_word
 from canonry.domain.errors import BrokenInvariant, CanonryError, InvalidInput
 from canonry.gateway.audit import Audit, Record
 from canonry.gateway.authority import authorize, require_claim
@@ -155,7 +156,8 @@ class Gateway:
 
         async def render(_: Caller) -> str:
             offer.check(given)
-            return prompt.render(given)
+            words = prompt.render({key: as_word(value) for key, value in given.items()})
+            return f"{words}\n\n{STORED_IS_DATA}"
 
         record = Record(kind="prompt", name=name)
         return prompt, await self._text(
