@@ -2,7 +2,7 @@
 
 import pytest
 
-from canonry.domain.catalog_rows import read_row
+from canonry.domain.catalog.rows import read_row
 from canonry.domain.vocabularies.catalog_tables import ENTITIES, SOURCE_ITEMS, TABLES, Form
 from tests.toolsets.catalog.kit import entity
 
@@ -12,7 +12,8 @@ RUN = (
 )  # fmt: skip
 FOLLOWED = (
     "https://example.org/a:b?c=javascript:d", "/guides/data:x", "guides/2.md",
-    "mailto:a@example.org", "s3://bucket/key", "doi:10.1000/182", "urn:isbn:0", "javascript", "", "database:x",
+    "mailto:a@example.org", "s3://bucket/key", "doi:10.1000/182", "urn:isbn:0", "javascript",
+    "", "database:x",
 )  # fmt: skip
 
 

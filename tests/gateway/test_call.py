@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from canonry.domain.data_marks import STORED_IS_DATA, marked
 from canonry.domain.errors import BrokenInvariant
 from canonry.domain.provenance import Authority
+from canonry.domain.texts.data_marks import STORED_IS_DATA, marked
 from canonry.gateway.audit import Audit
 from canonry.gateway.call import Gateway, GatewaySettings
 from canonry.gateway.limits import Limits

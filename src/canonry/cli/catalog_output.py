@@ -13,7 +13,7 @@ from typing import Any, TextIO, TypeAlias
 
 from canonry.cli.catalog_files import LIST_MARK
 from canonry.cli.csv_cells import sheltered
-from canonry.domain.visible import visible
+from canonry.domain.texts.visible import visible
 from canonry.domain.vocabularies.catalog_tables import TABLES
 
 Rows: TypeAlias = AsyncIterator[tuple[str, Mapping[str, Any]]]

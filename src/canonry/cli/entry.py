@@ -23,7 +23,7 @@ from canonry.domain.errors import (
     NotSupported,
     Unavailable,
 )
-from canonry.domain.visible import visible_line
+from canonry.domain.texts.visible import visible_line
 
 COMMANDS: Final[dict[str, tuple[str, str]]] = {
     "serve": ("canonry.cli.serve:serve", "Serve agents over stdio or HTTP."),

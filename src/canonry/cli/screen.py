@@ -9,7 +9,7 @@ from typing import TextIO, TypeAlias, cast
 
 import click
 
-from canonry.domain.visible import visible
+from canonry.domain.texts.visible import visible
 
 Styled: TypeAlias = str | tuple[str, str]
 """A text as it is, or (style, text)."""

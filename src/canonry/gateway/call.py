@@ -5,8 +5,8 @@ from copy import copy
 from dataclasses import dataclass, field
 from typing import Any
 
-from canonry.domain.data_marks import STORED_IS_DATA, as_word
 from canonry.domain.errors import BrokenInvariant, CanonryError, InvalidInput
+from canonry.domain.texts.data_marks import STORED_IS_DATA, as_word
 from canonry.gateway.audit import Audit, Record
 from canonry.gateway.authority import authorize, require_claim
 from canonry.gateway.cache import Filling, ReplyCache, reply_name
@@ -16,8 +16,8 @@ from canonry.gateway.principal import KEY_META, Meta, Principal, identify
 from canonry.gateway.replies import Outcome, broken, refused, replied, unknown
 from canonry.gateway.text import shown
 from canonry.gateway.tool import CallTool, Prompt, Reply, Resource, Tool, Toolset
-from canonry.usecases.caller import Caller, Progress, no_progress
-from canonry.usecases.canon import Canon
+from canonry.usecases.kernel.caller import Caller, Progress, no_progress
+from canonry.usecases.kernel.canon import Canon
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,7 +9,7 @@ from mcp.server import Server
 from mcp.server.context import ServerRequestContext
 
 from canonry import __version__
-from canonry.domain.data_marks import STORED_IS_DATA
+from canonry.domain.texts.data_marks import STORED_IS_DATA
 from canonry.gateway.face import Face
 from canonry.server.malformed import let_tools_answer
 from canonry.server.options import ServerOptions

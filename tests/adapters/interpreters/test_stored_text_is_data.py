@@ -7,11 +7,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from canonry.adapters.interpreters.prompt import INSTRUCTIONS, question
-from canonry.domain.data_marks import STORED_IS_DATA, mark_of, marked
-from canonry.domain.derived_schemas import derive_schema
-from canonry.domain.excerpts import Part
-from canonry.domain.files import FileType, Reading
 from canonry.domain.ids import SpaceId
+from canonry.domain.texts.data_marks import STORED_IS_DATA, mark_of, marked
+from canonry.domain.texts.excerpts import Part
+from canonry.domain.truth.derived_schemas import derive_schema
+from canonry.domain.truth.files import FileType, Reading
 from canonry.domain.vocabularies.truth_types import TRUTH_TYPES
 from canonry.gateway.face import Face
 from canonry.server.greeting import greet

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from canonry.domain.data_marks import STORED_IS_DATA
+from canonry.domain.texts.data_marks import STORED_IS_DATA
 from canonry.gateway.tool import ANYONE, Prompt
 from canonry.toolsets.narrative import NARRATIVE
 from canonry.toolsets.narrative.prompts import PROMPTS

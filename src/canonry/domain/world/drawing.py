@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from html import escape
 from typing import Final
 
-from canonry.domain.visible import visible, visible_line
+from canonry.domain.texts.visible import visible, visible_line
 from canonry.domain.world.atlas import Atlas, Exit, Place, Route
 from canonry.domain.world.checks import unreachable
 from canonry.domain.world.directions import STEPS
