@@ -25,9 +25,10 @@ from canonry.domain.things.relations import Relation
 from canonry.domain.things.scenes import Turn
 from canonry.domain.things.sources import Snippet, Source, SourceType
 from canonry.domain.vocabularies.narrative_fields import NAME
+from canonry.domain.vocabularies.schemas import EntitySchema
 from canonry.ports.views.documents import MemoryQuery, ProposalQuery, SceneQuery
 from canonry.ports.views.pages import PAGE_MAX, Page
-from canonry.ports.views.state import EventQuery, FactQuery, RelationQuery
+from canonry.ports.views.state import EntityQuery, EventQuery, FactQuery, RelationQuery
 from canonry.ports.views.upkeep import Upkeep
 from canonry.usecases.kernel.caller import Caller, unknown
 from canonry.usecases.kernel.canon import Canon
@@ -49,6 +50,7 @@ ERASABLE: Final[Mapping[str, type]] = {
     "snippet": Snippet,
     "observation": Observation,
     "source": Source,
+    "schema": EntitySchema,
 }
 """What can be erased by its id; scenes, stories and spaces hold what others said."""
 
@@ -115,8 +117,10 @@ async def plan_erasure(
         recorded, sources = await _with_entity(canon, thing, group, found)
         names += recorded
     elif isinstance(thing, Source):
-        async for each in _from_source(canon, thing):
-            found.setdefault(each.id, THING_KINDS[type(each)])
+        group, sources = await _with_source(canon, thing, found)
+    elif isinstance(thing, EntitySchema):
+        group, recorded, sources = await _with_type(canon, thing, found)
+        names += recorded
     await _with_proposals(canon, thing.space, group, found)
     mentions = await find_mentions(canon, thing.space, names, beside=frozenset(found))
     if with_mentions:
@@ -154,6 +158,87 @@ async def _with_entity(
     corrections, others = await _told_by(canon, tuple(cited))
     found |= dict.fromkeys(corrections, "source")
     return tuple(names), tuple(Mention(kind="source", id=each) for each in others)
+
+
+async def _with_source(
+    canon: Canon, source: Source, found: dict[str, str]
+) -> tuple[frozenset[EntityId], tuple[Mention, ...]]:
+    """Add what a source told to `found`, with entities and types of which nobody else told.
+
+    Those entities, and the ones that stay because others told of them as well.
+    """
+    seen: dict[EntityId, None] = {}
+    async for each in _from_source(canon, source):
+        found.setdefault(each.id, THING_KINDS[type(each)])
+        if isinstance(each, Observation):
+            seen[each.entity_id] = None
+    gone, shared = Counter[str](), list[Mention]()
+    going: set[EntityId] = set()
+    for entity_id in seen:
+        about = [each async for each in _about(canon, frozenset((entity_id,)), source.space)]
+        if not all(_told_only_by(source, each) for each in about):
+            shared.append(Mention(kind="entity", id=entity_id))
+            continue
+        going.add(entity_id)
+        gone.update(each.entity_type for each in about if isinstance(each, Entity))
+        for each in about:
+            found.setdefault(each.id, THING_KINDS[type(each)])
+    for entity_type, count in gone.items():
+        versions = await _versions(canon, source.space, entity_type)
+        page = await canon.state.entities(_of_type(source.space, entity_type, limit=1))
+        if page.total <= count and all(each.derived for each in versions):
+            found |= {each.id: "schema" for each in versions}
+    return frozenset(going), tuple(shared)
+
+
+def _told_only_by(source: Source, thing: Thing) -> bool:
+    """Whether nobody but the source has said this; an entity by itself says nothing."""
+    match thing:
+        case Entity():
+            return thing.merged_into is None and not thing.members
+        case Observation():
+            return thing.source_id == source.id
+        case Relation():
+            return {each.ref for each in thing.evidence} == {source.id}
+        case _:
+            return False
+
+
+async def _with_type(
+    canon: Canon, schema: EntitySchema, found: dict[str, str]
+) -> tuple[frozenset[EntityId], tuple[str, ...], tuple[Mention, ...]]:
+    """Add all versions of a type and everything of that type to `found`.
+
+    Its entities, what it and they are called, and where they are from.
+    """
+    group: set[EntityId] = set()
+    names = dict.fromkeys((schema.entity_type.replace("_", " "), schema.label))
+    cited: dict[Mention, None] = {}
+    for version in await _versions(canon, schema.space, schema.entity_type):
+        found.setdefault(version.id, "schema")
+    queries = partial(_of_type, schema.space, schema.entity_type, limit=PAGE_MAX)
+    async for entity in _every(lambda offset: canon.state.entities(queries(offset=offset))):
+        members = await _group(canon, entity)
+        recorded, sources = await _with_entity(canon, entity, members, found)
+        group |= members
+        names |= dict.fromkeys(recorded)
+        cited |= dict.fromkeys(sources)
+    return frozenset(group), tuple(names), tuple(cited)
+
+
+def _of_type(space: SpaceId, entity_type: str, *, limit: int, offset: int = 0) -> EntityQuery:
+    return EntityQuery(
+        spaces=frozenset((space,)),
+        entity_type=entity_type,
+        include_merged=True,
+        limit=limit,
+        offset=offset,
+    )
+
+
+async def _versions(canon: Canon, space: SpaceId, entity_type: str) -> list[EntitySchema]:
+    schemas = partial(canon.state.schemas, frozenset((space,)), entity_type, limit=PAGE_MAX)
+    return [each async for each in _every(lambda offset: schemas(offset=offset))]
 
 
 async def erase(
