@@ -163,7 +163,9 @@ def test_r12_a_type_is_erased_with_its_label_and_what_is_of_it(tmp_path: Path) -
 def test_r12_a_type_may_be_told_again_after_it_was_erased(tmp_path: Path) -> None:
     told(tmp_path, ("wine", {"name": "Riesling"}))
     on(tmp_path, "erase", "--schema", schemas(tmp_path)["wine"].id, "--yes")
-    told(tmp_path, ("wine", {"name": "Merlot", "year": 2020}))
-    assert types(tmp_path) == {"wine": 1}
+    told(tmp_path, ("wine", {"name": "Merlot", "year": 2020}), ("wine", {"name": "Riesling"}))
+    assert types(tmp_path) == {"wine": 2}
     assert schemas(tmp_path)["wine"].field("year") is not None
+    on(tmp_path, "verify")
+    on(tmp_path, "rebuild")
     on(tmp_path, "verify")
