@@ -14,6 +14,7 @@ from canonry.domain.provenance import Actor
 from canonry.domain.truth.accounts import account_space
 from canonry.domain.truth.files import FileHint
 from canonry.domain.vocabularies.schemas import EntitySchema
+from canonry.ports.views.queries import EntityQuery
 from canonry.testing.worlds import a_caller
 from canonry.usecases.kernel.account import Account
 from canonry.usecases.kernel.caller import Caller
@@ -142,8 +143,16 @@ def test_r12_a_type_is_erased_with_its_label_and_what_is_of_it(tmp_path: Path) -
     told(tmp_path, (NAME, {"name": "file 7", "court": "Bonn"}), ("wine", {"name": "Riesling"}))
     told(tmp_path, (NAME, {"name": "file 8", "judge": "Grey"}))  # a second version
     (schema,) = [each for name, each in schemas(tmp_path).items() if "anna" in name]
+    assert schema.version == "1.1"
     assert "Anna schmidt divorce" in schema.label
 
+    async def one(store: Embedded) -> str:
+        query = EntityQuery(spaces=frozenset((ACCOUNT.space,)), entity_type=schema.entity_type)
+        return (await store.canon.state.entities(query)).items[0].id
+
+    assert (
+        f"--schema {schema.id}" in on(tmp_path, "erase", "--entity", within(tmp_path, one)).stdout
+    )
     plan = on(tmp_path, "erase", "--schema", schema.id).stdout
     assert "2 schema" in plan
     assert "2 entity" in plan

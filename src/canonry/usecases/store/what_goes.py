@@ -28,7 +28,10 @@ T = TypeVar("T")
 async def with_entity(
     canon: Canon, entity: Entity, group: frozenset[EntityId], found: dict[str, str]
 ) -> tuple[tuple[str, ...], tuple[Mention, ...]]:
-    """Add all that tells of an entity's merge group to `found`; its names, and where it is from."""
+    """Add all that tells of an entity's merge group to `found`; its names, and what stays.
+
+    That are the sources that it is from and the type that came into being for such as it.
+    """
     cited: dict[SourceId, None] = {}
     names = dict.fromkeys((entity.name,))
     async for each in _about(canon, group, entity.space):
@@ -39,7 +42,10 @@ async def with_entity(
                 cited[each.source_id] = None
     corrections, others = await _told_by(canon, tuple(cited))
     found |= dict.fromkeys(corrections, "source")
-    return tuple(names), tuple(Mention(kind="source", id=each) for each in others)
+    stays = [Mention(kind="source", id=each) for each in others]
+    versions = await _versions(canon, entity.space, entity.entity_type)
+    stays += [Mention(kind="schema", id=each.id) for each in versions[-1:] if each.derived]
+    return tuple(names), tuple(stays)
 
 
 async def with_source(
