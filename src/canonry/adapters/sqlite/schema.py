@@ -33,6 +33,7 @@ VIEWS: Final = (
     "stem_counts",
     "passage_stems",
     "unindexed",
+    "shown",
     "passages",
     "timeline",
     "identifiers",
