@@ -241,6 +241,30 @@ def test_r7_names_are_shown_spelled_out_and_json_says_them_exactly(folder: Path)
     assert {row["title"][: len(EVIL)] for row in catalog["entities"]} == {EVIL}
 
 
+def test_r7_no_name_feigns_a_line(tmp_path: Path) -> None:
+    feigned = "Isles\nall is well"
+    document = json.loads(atlas_bytes(replace(demo_atlas(), name=feigned)))
+    document["locations"][0]["name"] = feigned
+    document["players"][0]["location"] = feigned
+    file = tmp_path / "isles.json"
+    file.write_text(json.dumps(document), encoding="utf-8")
+    session = tmp_path / "session.json"
+    turns = [{"speaker": "GM", "text": "It rains."}]
+    session.write_text(json.dumps({"title": feigned, "turns": turns}), encoding="utf-8")
+
+    data = ("--data", str(tmp_path / "data"))
+    for words in (
+        ("world", "map", str(file)),
+        ("world", "check", str(file)),
+        ("world", "import", str(file)),
+        ("world", "export", feigned),
+        ("import", "transcript", str(session), "--universe", "Home"),
+    ):
+        done = canonry(*words, *data)
+        lines = [*done.stdout.splitlines(), *done.stderr.splitlines()]
+        assert not [line for line in lines if line.startswith("all is well")], words
+
+
 def test_r7_a_traceback_is_made_visible_too(folder: Path) -> None:
     called = ("--debug", "world", "export", EVIL, "--data", str(folder / "data"), "/dev/full")
     done = canonry_process(*called[:3], f"{EVIL}!", *called[4:6])

@@ -9,7 +9,7 @@ from typing import TextIO, TypeAlias, cast
 
 import click
 
-from canonry.domain.texts.visible import visible
+from canonry.domain.texts.visible import visible, visible_line
 
 Styled: TypeAlias = str | tuple[str, str]
 """A text as it is, or (style, text)."""
@@ -108,6 +108,11 @@ def tell(*parts: Styled) -> None:
         if watched:
             _bare(sys.stdout).write(_PLAIN)
     click.echo()
+
+
+def tell_line(text: str) -> None:
+    """One line on standard output: no name in it feigns another."""
+    click.echo(visible_line(text))
 
 
 def wipe_line() -> None:

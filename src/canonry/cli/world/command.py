@@ -14,10 +14,9 @@ from canonry.bootstrap.stores import open_kept_store
 from canonry.cli.operator import operator
 from canonry.cli.options import settings_from, store_options
 from canonry.cli.progress import progress
-from canonry.cli.screen import utf8_output
+from canonry.cli.screen import tell_line, utf8_output
 from canonry.cli.world.files import atlas_bytes, demo_atlas, read_atlas
 from canonry.domain.json_values import encode_json
-from canonry.domain.texts.visible import visible_line
 from canonry.domain.world.atlas import Atlas, completed
 from canonry.domain.world.checks import Problem, problems
 from canonry.domain.world.drawing import drawn, painted
@@ -115,10 +114,10 @@ def list_worlds(**given: Any) -> None:
     """List the worlds of the store, with their ids."""
 
     async def work(canon: Canon) -> list[str]:
-        return [f"{each.id}  {visible_line(each.name)}" for each in await query_worlds(canon)]
+        return [f"{each.id}  {each.name}" for each in await query_worlds(canon)]
 
     for line in _with_store(settings_from(given), work):
-        click.echo(line)
+        tell_line(line)
 
 
 @world.command(
@@ -175,7 +174,7 @@ def check(*, name: str, **given: Any) -> None:
 
 def _tell(problem: Problem) -> None:
     weight = "fault" if problem.fatal else "odd  "
-    click.echo(f"  {weight}  {problem.where}: {problem.message} ({problem.code})")
+    tell_line(f"  {weight}  {problem.where}: {problem.message} ({problem.code})")
 
 
 def _atlas_of(settings: Settings, name: str) -> Atlas:
