@@ -8,7 +8,7 @@ import re
 from typing import Final
 
 _QUOTE: Final = "'"
-_CALCULATED: Final = re.compile(r"[\s']*[=+\-@\uff1d\uff0b\uff0d\uff20]|'*[\t\r\n]")
+_CALCULATED: Final = re.compile(r"[\s']*[=+\-@\uff1d\uff0b\uff0d\uff20]|[ ']*[\t\r\n]")
 
 
 def sheltered(text: str) -> str:
