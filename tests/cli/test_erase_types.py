@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar
@@ -27,6 +27,7 @@ T = TypeVar("T")
 ADA = "00000000-0000-0000-0000-0000000000ad"
 NAME = "Anna Schmidt divorce"
 FILE = GivenFile(data=b"lawyer,court\nBrown,Bonn\nGreen,Kiel\n", hint=FileHint(name=f"{NAME}.csv"))
+HASHING = {"CANONRY_RECALL_EMBEDDER": "hashing"}
 ACCOUNT = Account(user_id=ADA, space=account_space(ADA))
 
 
@@ -45,8 +46,8 @@ def within(folder: Path, work: Callable[[Embedded], Awaitable[T]]) -> T:
     return asyncio.run(run())
 
 
-def on(folder: Path, *words: str) -> Done:
-    done = canonry(*words, "--data", str(folder / "data"))
+def on(folder: Path, *words: str, environment: Mapping[str, str] | None = None) -> Done:
+    done = canonry(*words, "--data", str(folder / "data"), environment=environment)
     assert done.returncode == 0, (words, done.stdout, done.stderr)
     return done
 
@@ -97,6 +98,8 @@ def assert_gone(folder: Path, *words: str) -> None:
 @pytest.mark.parametrize("opened", [False, True], ids=["store closed", "store open meanwhile"])
 def test_r12_the_name_of_an_erased_file_is_nowhere(tmp_path: Path, opened: bool) -> None:
     done = within(tmp_path, lambda s: ingest_file(s.canon, caller(), ACCOUNT, FILE))
+    on(tmp_path, "rebuild", "--only", "vectors", environment=HASHING)
+    assert (tmp_path / "data" / "recall").is_dir()
     assert holding(tmp_path, "Anna") != []
     assert not any("anna" in name for name in (*types(tmp_path), *schemas(tmp_path)))
 
