@@ -138,3 +138,25 @@ def test_there_are_sixteen_and_each_is_known_by_its_aliases() -> None:
     assert type_named("Legal Document") == "contract"
     assert type_named("person") == "person"
     assert type_named("Dragon Egg") == "dragon_egg"
+
+
+@pytest.mark.parametrize(
+    ("written", "meant"),
+    [
+        ("Invoices", "invoice"),
+        ("Bills", "invoice"),
+        ("companies", "company"),
+        ("Businesses", "company"),
+        ("agent-decisions", "agent_decision"),
+        ("In\u200bvoi\u00adce", "invoice"),
+        ("news", "news"),
+        ("Recipes", "recipes"),
+        ("s", "s"),
+    ],
+)
+def test_t28_the_plural_of_a_known_type_is_no_second_type(written: str, meant: str) -> None:
+    assert type_named(written) == meant
+
+
+def test_t28_no_known_type_is_the_plural_of_another() -> None:
+    assert {name: type_named(name) for name in TRUTH_TYPES} == {name: name for name in TRUTH_TYPES}
