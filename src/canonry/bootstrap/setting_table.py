@@ -261,7 +261,7 @@ SETTINGS: Final = (
         key="recall.model_folder",
         kind=PATH,
         metavar="DIR",
-        help="Where onnx finds its model's files.",
+        help="Where onnx finds its model's file, model.onnx.",
         default="an installed package",
     ),
     SettingRow(
