@@ -9,20 +9,20 @@ from typing_extensions import override
 
 from canonry.adapters.embedders import HashingEmbedder
 from canonry.adapters.vectors import FolderVectors
-from canonry.domain.entries import Erased
 from canonry.domain.errors import Unavailable
 from canonry.domain.ids import EntityId, SceneId, SpaceId
-from canonry.domain.passages import Collection
-from canonry.domain.scenes import Speaker
+from canonry.domain.log.entries import Erased
+from canonry.domain.recall.passages import Collection
+from canonry.domain.things.scenes import Speaker
 from canonry.ports.embedder import Embedder, EmbeddingModel, Purpose, Vector
 from canonry.ports.views.text import Found, Hit, Text, TextQuery
 from canonry.testing.scribe import Scribe
 from canonry.testing.things import MIDDLE_EARTH, a_memory, a_turn, ident
 from canonry.testing.worlds import HandClock
-from canonry.usecases.canon import Canon
-from canonry.usecases.find_passages import FoundPassages, find_passages
-from canonry.usecases.fresh_passages import FRESH
-from canonry.usecases.recall import Engines, Recall
+from canonry.usecases.kernel.canon import Canon
+from canonry.usecases.kernel.fresh_passages import FRESH
+from canonry.usecases.kernel.recall import Engines, Recall
+from canonry.usecases.recall.find_passages import FoundPassages, find_passages
 from tests.usecases.stage import Stage, a_stage, id_of
 
 pytestmark = pytest.mark.anyio

@@ -10,15 +10,15 @@ from typing_extensions import override
 
 from canonry.adapters.embedders import HashingEmbedder
 from canonry.adapters.vectors import FolderVectors
-from canonry.domain.entries import FactSuperseded, Made
 from canonry.domain.errors import Unavailable
 from canonry.domain.ids import FactId, SourceId, SpaceId
+from canonry.domain.log.entries import FactSuperseded, Made
 from canonry.domain.policy import ContextLimits, Policy
 from canonry.gateway.call import Gateway
 from canonry.ports.views.text import Found, Hit, Text, TextQuery
 from canonry.testing.things import a_snippet, ident
 from canonry.toolsets.narrative import NARRATIVE
-from canonry.usecases.recall import Engines, Recall
+from canonry.usecases.kernel.recall import Engines, Recall
 from tests.toolsets.narrative.stage import (
     CONTEXT_TOOL,
     Stage,

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing_extensions import override
 
 from canonry.adapters.memory.store import MemoryStore
-from canonry.domain.catalog import (
+from canonry.domain.catalog.catalog import (
     CatalogEdge,
     CatalogItem,
     edge_of,
@@ -14,11 +14,11 @@ from canonry.domain.catalog import (
     item_of,
     projects_in_order,
 )
-from canonry.domain.entities import Entity
 from canonry.domain.errors import NotFound
 from canonry.domain.ids import SpaceId
-from canonry.domain.relations import Relation
 from canonry.domain.spaces import Space
+from canonry.domain.things.entities import Entity
+from canonry.domain.things.relations import Relation
 from canonry.ports.views.catalog import (
     Catalog,
     CatalogEntry,

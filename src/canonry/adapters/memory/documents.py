@@ -7,10 +7,10 @@ from typing_extensions import override
 from canonry.adapters.memory.state import page
 from canonry.adapters.memory.store import MemoryStore
 from canonry.domain.ids import SceneId, SourceId, SpaceId
-from canonry.domain.memories import Memory
-from canonry.domain.proposals import Proposal
-from canonry.domain.scenes import Scene, SceneStatus, Turn
-from canonry.domain.sources import Snippet
+from canonry.domain.things.memories import Memory
+from canonry.domain.things.proposals import Proposal
+from canonry.domain.things.scenes import Scene, SceneStatus, Turn
+from canonry.domain.things.sources import Snippet
 from canonry.ports.views.documents import Documents, MemoryQuery, ProposalQuery, SceneQuery
 from canonry.ports.views.pages import Page
 

@@ -7,10 +7,10 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing_extensions import override
 
 from canonry.adapters.memory.store import MemoryStore, collides
-from canonry.domain.commits import Append, Appended, Commit, Outcome, Position, Stale
 from canonry.domain.errors import Conflict
 from canonry.domain.ids import CommitId, SpaceId
-from canonry.domain.sealing import GENESIS, Sealed, commit_of, fault_in, seal, unseal
+from canonry.domain.log.commits import Append, Appended, Commit, Outcome, Position, Stale
+from canonry.domain.log.sealing import GENESIS, Sealed, commit_of, fault_in, seal, unseal
 from canonry.domain.time import Instant
 from canonry.ports.records.ledger import Head, Ledger, Touched
 from canonry.ports.world import Clock, Identities

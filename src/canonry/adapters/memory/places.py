@@ -5,11 +5,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing_extensions import override
 
 from canonry.adapters.memory.store import MemoryStore
-from canonry.domain.entities import Entity
-from canonry.domain.facts import Event
 from canonry.domain.ids import EntityId, SpaceId
 from canonry.domain.provenance import CanonLevel
-from canonry.domain.relations import Relation
+from canonry.domain.things.entities import Entity
+from canonry.domain.things.facts import Event
+from canonry.domain.things.relations import Relation
 from canonry.domain.time import Instant
 from canonry.domain.vocabularies.world_types import EXIT
 from canonry.domain.world.edges import ALWAYS, holds_at, kind_of

@@ -10,29 +10,29 @@ from typing import Any, TypeVar
 from typing_extensions import override
 
 from canonry.adapters.memory.store import MemoryStore
-from canonry.domain.commits import ORIGIN, Position
-from canonry.domain.entities import NEVER_SEEN, Entity, normalised_name
-from canonry.domain.entries import Thing
-from canonry.domain.facts import Axiom, Event, Fact
-from canonry.domain.identifiers import identifiers_of
 from canonry.domain.ids import EntityId, EventId, SourceId, SpaceId
+from canonry.domain.log.commits import ORIGIN, Position
+from canonry.domain.log.entries import Thing
+from canonry.domain.log.sighting import seen_also
 from canonry.domain.observations import Observation
 from canonry.domain.provenance import CanonLevel
-from canonry.domain.relations import Relation
-from canonry.domain.runs import InterpretationRun
-from canonry.domain.scenes import Story
-from canonry.domain.schemas import EntitySchema
-from canonry.domain.sighting import seen_also
-from canonry.domain.sources import Source
 from canonry.domain.spaces import Space, SpaceKind
+from canonry.domain.things.entities import NEVER_SEEN, Entity, normalised_name
+from canonry.domain.things.facts import Axiom, Event, Fact
+from canonry.domain.things.relations import Relation
+from canonry.domain.things.scenes import Story
+from canonry.domain.things.sources import Source
 from canonry.domain.time import Instant
-from canonry.domain.timeline import (
+from canonry.domain.truth.identifiers import identifiers_of
+from canonry.domain.truth.runs import InterpretationRun
+from canonry.domain.truth.timeline import (
     TimelineEntry,
     TimelineEvent,
     entries_current,
     entries_said,
     event_of,
 )
+from canonry.domain.vocabularies.schemas import EntitySchema
 from canonry.ports.views.pages import PAGE_MAX, Page
 from canonry.ports.views.state import (
     EntityQuery,

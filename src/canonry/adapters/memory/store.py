@@ -5,12 +5,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TypeVar
 
-from canonry.domain.canon import fold, needs
-from canonry.domain.commits import Commit
-from canonry.domain.entries import Thing, Tombstone
 from canonry.domain.ids import SpaceId
-from canonry.domain.keys import ANY, key_hash
-from canonry.domain.sealing import Sealed
+from canonry.domain.log.canon import fold, needs
+from canonry.domain.log.commits import Commit
+from canonry.domain.log.entries import Thing, Tombstone
+from canonry.domain.log.keys import ANY, key_hash
+from canonry.domain.log.sealing import Sealed
 from canonry.ports.views.state import Spaces
 
 T = TypeVar("T")

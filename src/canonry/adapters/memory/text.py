@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing_extensions import override
 
 from canonry.adapters.memory.store import MemoryStore
-from canonry.domain.entries import Thing
-from canonry.domain.keywords import (
+from canonry.domain.log.entries import Thing
+from canonry.domain.recall.keywords import (
     Figures,
     Measure,
     Sought,
@@ -17,8 +17,8 @@ from canonry.domain.keywords import (
     most_frequent,
     sought_in,
 )
-from canonry.domain.passages import Passage, passages_of
-from canonry.domain.stems import stems_of
+from canonry.domain.recall.passages import Passage, passages_of
+from canonry.domain.texts.stems import stems_of
 from canonry.ports.views.text import Found, Hit, Text, TextQuery
 
 

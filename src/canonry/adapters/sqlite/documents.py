@@ -11,10 +11,10 @@ from canonry.adapters.sqlite.packing import pack
 from canonry.adapters.sqlite.pages import Selection, page_of, things_of
 from canonry.adapters.sqlite.readers import Readers
 from canonry.domain.ids import SceneId, SourceId, SpaceId
-from canonry.domain.memories import Memory
-from canonry.domain.proposals import Proposal
-from canonry.domain.scenes import Scene, Turn
-from canonry.domain.sources import Snippet
+from canonry.domain.things.memories import Memory
+from canonry.domain.things.proposals import Proposal
+from canonry.domain.things.scenes import Scene, Turn
+from canonry.domain.things.sources import Snippet
 from canonry.ports.views.documents import Documents, MemoryQuery, ProposalQuery, SceneQuery
 from canonry.ports.views.pages import Page
 

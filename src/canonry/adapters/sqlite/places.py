@@ -13,11 +13,11 @@ from canonry.adapters.sqlite.listing import NOBODY, List
 from canonry.adapters.sqlite.packing import Packed, pack, unpack
 from canonry.adapters.sqlite.pages import things_of
 from canonry.adapters.sqlite.readers import Readers
-from canonry.domain.entities import Entity, EntityClass
-from canonry.domain.facts import Event
 from canonry.domain.ids import EntityId, SpaceId
 from canonry.domain.provenance import CanonLevel
-from canonry.domain.relations import Relation
+from canonry.domain.things.entities import Entity, EntityClass
+from canonry.domain.things.facts import Event
+from canonry.domain.things.relations import Relation
 from canonry.domain.time import Instant
 from canonry.domain.vocabularies.world_types import EXIT
 from canonry.domain.world.directions import Direction

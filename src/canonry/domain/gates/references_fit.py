@@ -3,19 +3,19 @@
 from collections.abc import Iterator
 from typing import Final
 
-from canonry.domain.candidates import Candidate
-from canonry.domain.contents import (
+from canonry.domain.fields import Reference
+from canonry.domain.gates.kit import Gate, Objection, Weight
+from canonry.domain.judging.candidates import Candidate
+from canonry.domain.judging.contents import (
     EntityContent,
     EventContent,
     FactContent,
     RelationshipContent,
     StateChangeContent,
 )
-from canonry.domain.entities import Entity, EntityClass
-from canonry.domain.facts import Event, Fact
-from canonry.domain.fields import Reference
-from canonry.domain.gates.kit import Gate, Objection, Weight
-from canonry.domain.slices import View
+from canonry.domain.judging.slices import View
+from canonry.domain.things.entities import Entity, EntityClass
+from canonry.domain.things.facts import Event, Fact
 from canonry.domain.vocabularies.narrative_types import EntityType
 
 

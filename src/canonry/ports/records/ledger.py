@@ -6,9 +6,9 @@ from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from typing import Protocol
 
-from canonry.domain.commits import Append, Commit, Outcome, Position
 from canonry.domain.ids import CommitId, SpaceId
-from canonry.domain.sealing import Sealed
+from canonry.domain.log.commits import Append, Commit, Outcome, Position
+from canonry.domain.log.sealing import Sealed
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

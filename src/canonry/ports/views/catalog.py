@@ -5,10 +5,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Protocol, TypeAlias
 
-from canonry.domain.entities import Entity
 from canonry.domain.ids import SpaceId
-from canonry.domain.relations import Relation
 from canonry.domain.spaces import Space
+from canonry.domain.things.entities import Entity
+from canonry.domain.things.relations import Relation
 from canonry.ports.views.state import Spaces
 
 Triple: TypeAlias = tuple[str, str, str]

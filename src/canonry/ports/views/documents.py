@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from canonry.domain.ids import EntityId, SceneId, SourceId, SpaceId, StoryId
-from canonry.domain.memories import Memory
-from canonry.domain.proposals import Proposal, ProposalStatus, ProposalType
-from canonry.domain.scenes import Scene, SceneStatus, Turn
-from canonry.domain.sources import Snippet
+from canonry.domain.things.memories import Memory
+from canonry.domain.things.proposals import Proposal, ProposalStatus, ProposalType
+from canonry.domain.things.scenes import Scene, SceneStatus, Turn
+from canonry.domain.things.sources import Snippet
 from canonry.ports.views.pages import Page
 from canonry.ports.views.state import Spaces
 

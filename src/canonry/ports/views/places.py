@@ -5,10 +5,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from canonry.domain.entities import Entity
-from canonry.domain.facts import Event
 from canonry.domain.ids import EntityId, SpaceId
-from canonry.domain.relations import Relation
+from canonry.domain.things.entities import Entity
+from canonry.domain.things.facts import Event
+from canonry.domain.things.relations import Relation
 from canonry.domain.time import Instant
 from canonry.domain.world.paths import Way
 

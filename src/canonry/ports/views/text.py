@@ -5,8 +5,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
-from canonry.domain.passages import Collection, Passage
-from canonry.domain.ranking import Asked
+from canonry.domain.recall.passages import Collection, Passage
+from canonry.domain.recall.ranking import Asked
 from canonry.ports.views.state import Spaces
 
 

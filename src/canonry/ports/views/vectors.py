@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
 from canonry.domain.ids import SpaceId
-from canonry.domain.passages import Collection
+from canonry.domain.recall.passages import Collection
 from canonry.ports.embedder import EmbeddingModel, Vector
 from canonry.ports.views.state import Spaces
 

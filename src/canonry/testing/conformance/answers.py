@@ -5,21 +5,21 @@ from dataclasses import replace
 from itertools import product
 from typing import Any, TypeAlias
 
-from canonry.domain.canon import needs
-from canonry.domain.commits import ORIGIN, Position
-from canonry.domain.entities import Entity
-from canonry.domain.entries import Thing
-from canonry.domain.facts import Axiom, Event, Fact, FactType
-from canonry.domain.identifiers import identifiers_of
 from canonry.domain.ids import SpaceId
+from canonry.domain.log.canon import needs
+from canonry.domain.log.commits import ORIGIN, Position
+from canonry.domain.log.entries import Thing
 from canonry.domain.observations import Observation
-from canonry.domain.passages import Collection
 from canonry.domain.provenance import Authority, CanonLevel
-from canonry.domain.relations import Relation
-from canonry.domain.scenes import Scene, SceneStatus, Story
-from canonry.domain.sources import Source
+from canonry.domain.recall.passages import Collection
 from canonry.domain.spaces import Space
+from canonry.domain.things.entities import Entity
+from canonry.domain.things.facts import Axiom, Event, Fact, FactType
+from canonry.domain.things.relations import Relation
+from canonry.domain.things.scenes import Scene, SceneStatus, Story
+from canonry.domain.things.sources import Source
 from canonry.domain.time import DAY, Instant
+from canonry.domain.truth.identifiers import identifiers_of
 from canonry.domain.vocabularies.narrative_types import EntityType
 from canonry.ports.views.documents import MemoryQuery, ProposalQuery, SceneQuery
 from canonry.ports.views.state import (
@@ -32,7 +32,7 @@ from canonry.ports.views.state import (
     TimelineQuery,
 )
 from canonry.ports.views.text import TextQuery
-from canonry.usecases.canon import Canon
+from canonry.usecases.kernel.canon import Canon
 
 HISTORY = Space | Entity | Relation | Fact | Event | Axiom | Source | Story
 """Kinds of which every version can be asked for."""

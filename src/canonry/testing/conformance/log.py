@@ -5,11 +5,11 @@ from dataclasses import replace
 
 import pytest
 
-from canonry.domain.commits import ORIGIN, Appended, Position
 from canonry.domain.errors import Conflict
 from canonry.domain.ids import CommitId, SpaceId
-from canonry.domain.keys import facts_key, key_hash, thing_key
-from canonry.domain.sealing import GENESIS, Part, Sealed, fault_in
+from canonry.domain.log.commits import ORIGIN, Appended, Position
+from canonry.domain.log.keys import facts_key, key_hash, thing_key
+from canonry.domain.log.sealing import GENESIS, Part, Sealed, fault_in
 from canonry.testing.conformance.answers import answers
 from canonry.testing.conformance.chronicle import write_chronicle
 from canonry.testing.conformance.kit import Backend, Contract

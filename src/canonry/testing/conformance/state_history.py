@@ -1,9 +1,9 @@
 """The contract of looking back: things as they were known, and positions by instant."""
 
-from canonry.domain.canon import fold
-from canonry.domain.commits import ORIGIN, Position
-from canonry.domain.entries import Erased, Thing, Tombstone
 from canonry.domain.ids import SpaceId
+from canonry.domain.log.canon import fold
+from canonry.domain.log.commits import ORIGIN, Position
+from canonry.domain.log.entries import Erased, Thing, Tombstone
 from canonry.domain.time import Instant
 from canonry.testing.conformance.answers import HISTORY
 from canonry.testing.conformance.chronicle import write_chronicle

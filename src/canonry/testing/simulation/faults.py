@@ -8,10 +8,10 @@ from dataclasses import dataclass
 
 from typing_extensions import override
 
-from canonry.domain.commits import Append, Commit, Outcome, Position, Stale
 from canonry.domain.errors import Unavailable
 from canonry.domain.ids import CommitId, SpaceId
-from canonry.domain.sealing import Sealed
+from canonry.domain.log.commits import Append, Commit, Outcome, Position, Stale
+from canonry.domain.log.sealing import Sealed
 from canonry.ports.records.ledger import Head, Ledger, Touched
 
 
