@@ -11,8 +11,8 @@ from canonry.bootstrap.recalling import embedder_for
 from canonry.bootstrap.settings import Settings
 from canonry.ports.embedder import Embedder, EmbeddingModel
 from canonry.testing.things import ident
-from canonry.usecases.index_passages import PassageIndexer
-from canonry.usecases.recall import Engines, Recall
+from canonry.usecases.kernel.recall import Engines, Recall
+from canonry.usecases.recall.index_passages import PassageIndexer
 from tests.usecases.recall_scenario import Scenario, a_scenario, found, index
 
 pytestmark = pytest.mark.anyio
