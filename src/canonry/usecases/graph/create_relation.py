@@ -104,7 +104,7 @@ def _require_pair(new: NewRelation, from_: Entity, to: Entity) -> None:
         message = "a relation joins two entities; these two are one"
         raise Conflict("relation.to-itself", message, conflicts=[from_.id])
     if new.kind.name == "DERIVES_FROM" and (
-        to.entity_class is not EntityClass.ARCHETYPE or to.entity_type is not from_.entity_type
+        to.entity_class is not EntityClass.ARCHETYPE or to.entity_type != from_.entity_type
     ):
         message = "an entity derives from an archetype of its own type"
         raise Conflict("relation.no-archetype", message, conflicts=[to.id])
