@@ -11,13 +11,23 @@ from hypothesis import strategies as st
 from canonry.domain.ids import SpaceId
 from canonry.domain.merge import CHOICES
 from canonry.domain.truth.derived_schemas import derive_schema
-from canonry.domain.truth.identity_keys import CONTENT, Identity, identities_of, identity_of
+from canonry.domain.truth.identity_keys import (
+    CONTENT,
+    Identity,
+    content_identity,
+    identities_of,
+)
 from canonry.domain.truth.typed_records import RecordReader
 from canonry.domain.vocabularies.schemas import EntitySchema
 from canonry.domain.vocabularies.truth_types import TRUTH_TYPES, type_named
 from canonry.testing.things import ident
 
 SPACE = SpaceId(ident("account"))
+
+
+def identity_of(schema: EntitySchema, fields: Mapping[str, Any]) -> Identity:
+    """By the strongest rule that fits; without one, by content."""
+    return next(iter(identities_of(schema, fields)), content_identity(fields))
 
 
 def identified(entity_type: str, /, **record: Any) -> Identity:
