@@ -12,7 +12,7 @@ ARGS ?=
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test check bench reference lock changelog clean
+.PHONY: help demo test check coverage bench reference lock changelog clean
 
 help: ## Say what can be made
 	@grep -hE '^[a-z]+:.*## ' Makefile | sed -E 's/^([a-z]+):.*## /  make \1\t/' | expand -t 20
@@ -21,7 +21,10 @@ demo: $(VENV)/run.done ## Start the server on an embedded store and play a small
 	@$(BIN)/canonry demo $(ARGS)
 
 test: $(VENV)/dev.done ## Run every test; ARGS="-k canonize -x" is passed on to pytest
-	@$(BIN)/python -m pytest $(ARGS)
+	@$(BIN)/python $(if $(MEASURE),-m coverage run) -m pytest $(ARGS)
+
+coverage: $(VENV)/dev.done ## Say what the last `make test MEASURE=1` reached; fail below the floor
+	@$(BIN)/python -m tests.meta.coverage_figures
 
 check: $(VENV)/dev.done ## Check style, types and rings (about a minute)
 	@$(BIN)/ruff check .
@@ -50,7 +53,7 @@ lock: $(VENV)-lock/bin/uv ## Choose the newest allowed versions of all dependenc
 
 clean: ## Remove the environment and everything that was made
 	@rm -rf $(VENV) $(VENV)-lock .mypy_cache .ruff_cache .pytest_cache .import_linter_cache \
-		.hypothesis dist
+		.hypothesis .coverage dist
 
 $(BIN)/python:
 	@test -n "$(PYTHON)" || { echo "Canonry needs Python 3.11 or newer;" \

@@ -1,0 +1,112 @@
+"""What the tests reached of each ring, in lines and branches; `make coverage` prints and judges."""
+
+import json
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from coverage import Coverage
+
+# Here every outcome is decided, so nearly every branch is somebody's case; in percent.
+FLOORS: Final = {"domain": 95.0, "usecases": 95.0, "gateway": 95.0}
+_NAMED_MOST: Final = 10
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reached:
+    """How many lines and branches there are, and how many a test passed."""
+
+    lines: int
+    lines_passed: int
+    branches: int
+    branches_passed: int
+
+    @property
+    def of_lines(self) -> float:
+        """In percent."""
+        return 100 * self.lines_passed / self.lines if self.lines else 100.0
+
+    @property
+    def of_branches(self) -> float:
+        """In percent."""
+        return 100 * self.branches_passed / self.branches if self.branches else 100.0
+
+    def __add__(self, other: "Reached") -> "Reached":
+        return Reached(
+            lines=self.lines + other.lines,
+            lines_passed=self.lines_passed + other.lines_passed,
+            branches=self.branches + other.branches,
+            branches_passed=self.branches_passed + other.branches_passed,
+        )
+
+
+def by_module(report: Mapping[str, Any]) -> dict[str, Reached]:
+    """A report of `coverage json`, by the path of the module within the package."""
+    found = {}
+    for path, file in report["files"].items():
+        parts = Path(path).parts
+        within = parts[len(parts) - parts[::-1].index("canonry") :]
+        summary = file["summary"]
+        found["/".join(within)] = Reached(
+            lines=summary["num_statements"],
+            lines_passed=summary["covered_lines"],
+            branches=summary["num_branches"],
+            branches_passed=summary["covered_branches"],
+        )
+    return found
+
+
+def by_ring(modules: Mapping[str, Reached]) -> dict[str, Reached]:
+    """The sums of the rings."""
+    rings: dict[str, Reached] = {}
+    nothing = Reached(lines=0, lines_passed=0, branches=0, branches_passed=0)
+    for path, reached in modules.items():
+        if "/" in path:
+            ring = path.split("/")[0]
+            rings[ring] = rings.get(ring, nothing) + reached
+    return rings
+
+
+def below(rings: Mapping[str, Reached]) -> list[str]:
+    """The rings of which too little was reached, or nothing measured."""
+    return [
+        ring
+        for ring, floor in FLOORS.items()
+        if ring not in rings or min(rings[ring].of_branches, rings[ring].of_lines) < floor
+    ]
+
+
+def _table(modules: Mapping[str, Reached]) -> Iterator[str]:
+    rings = by_ring(modules)
+    yield f"{'ring':<12} {'branches':>9} {'lines':>9} {'floor':>7}"
+    for ring, reached in sorted(rings.items()):
+        floor = f"{FLOORS[ring]:.0f} %" if ring in FLOORS else ""
+        yield f"{ring:<12} {reached.of_branches:>7.2f} % {reached.of_lines:>7.2f} % {floor:>7}"
+    for ring in below(rings):
+        yield f"too little of {ring} is reached by the tests; most is missing in"
+        missing = {
+            path: reached.branches - reached.branches_passed + reached.lines - reached.lines_passed
+            for path, reached in modules.items()
+            if path.startswith(f"{ring}/")
+        }
+        for path in sorted(missing, key=lambda path: -missing[path])[:_NAMED_MOST]:
+            yield f"  {path}: {missing[path]} lines and branches"
+
+
+def main() -> int:
+    """Print the figures of the last measured run; 1 when a ring is below its floor."""
+    measured = Coverage()
+    measured.load()
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "coverage.json"
+        measured.json_report(outfile=str(file))
+        modules = by_module(json.loads(file.read_bytes()))
+    print("\n".join(_table(modules)))  # noqa: T201 - a command prints
+    return 1 if below(by_ring(modules)) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
