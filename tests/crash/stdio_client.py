@@ -11,14 +11,19 @@ from typing import Any
 
 ROOT = Path(__file__).parents[2]
 PROTOCOL = "2025-06-18"
+_CHUNK = 65536
 
 
 class Server:
     """`canonry serve` over standard input and output."""
 
-    def __init__(self, process: asyncio.subprocess.Process) -> None:
+    def __init__(self, process: asyncio.subprocess.Process, log: Path) -> None:
         self._process = process
         self._sent = 0
+        self._said = ""
+        self._silent = False
+        self._heard = asyncio.Condition()
+        self._listening = asyncio.create_task(self._listen(log))
 
     @classmethod
     @asynccontextmanager
@@ -33,16 +38,35 @@ class Server:
 
     @classmethod
     async def _start(cls, folder: Path, log: Path) -> "Server":
-        with log.open("ab") as errors:
-            process = await asyncio.create_subprocess_exec(
-                *(sys.executable, "-m", "canonry.cli", "serve", "--data", str(folder)),
-                "--trust-meta",
-                stdin=asyncio.subprocess.PIPE,
-                stdout=asyncio.subprocess.PIPE,
-                stderr=errors,
-                env={**os.environ, "PYTHONPATH": str(ROOT / "src")},
-            )
-        return cls(process)
+        process = await asyncio.create_subprocess_exec(
+            *(sys.executable, "-m", "canonry.cli", "serve", "--data", str(folder)),
+            "--trust-meta",
+            stdin=asyncio.subprocess.PIPE,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.PIPE,
+            env={**os.environ, "PYTHONPATH": str(ROOT / "src")},
+        )
+        return cls(process, log)
+
+    async def _listen(self, log: Path) -> None:
+        """Copy what it logs into the file, and wake whoever waits for a word of it."""
+        assert self._process.stderr is not None
+        with log.open("ab") as file:
+            while part := await self._process.stderr.read(_CHUNK):
+                file.write(part)
+                file.flush()
+                async with self._heard:
+                    self._said += part.decode(errors="replace")
+                    self._heard.notify_all()
+        async with self._heard:
+            self._silent = True
+            self._heard.notify_all()
+
+    async def until_said(self, text: str) -> None:
+        """Wait until it has logged this; it must not end before."""
+        async with self._heard:
+            await self._heard.wait_for(lambda: text in self._said or self._silent)
+        assert text in self._said, f"the server ended without a word of {text!r}"
 
     async def _shake_hands(self) -> None:
         about = {"name": "test", "version": "1"}
@@ -86,6 +110,7 @@ class Server:
         while (message := await self.answer()) is not None:
             answers.append(message)
         await self._process.wait()
+        await self._listening
         return answers
 
     async def end(self) -> int:
@@ -93,6 +118,7 @@ class Server:
         assert self._process.stdin is not None
         self._process.stdin.close()
         assert await self.answer() is None
+        await self._listening
         return await self._process.wait()
 
 

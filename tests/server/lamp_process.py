@@ -56,7 +56,7 @@ class Wire:
         self.process = process
         self.version = version
         self.errors: list[bytes] = []
-        self._lines: queue.SimpleQueue[bytes] = queue.SimpleQueue()
+        self._lines: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
         self._count = 0
         self._threads = [
             threading.Thread(target=self._read, daemon=True),
@@ -96,28 +96,32 @@ class Wire:
         self.process.stdin.flush()
 
     def receive(self) -> Message:
-        message: Message = json.loads(self._lines.get(timeout=PATIENCE))
+        """The next answer; a process that ends instead is an error, and one that hangs is pytest's.
+
+        How long a process may take to start is the machine's matter, so no wait here has a number.
+        """
+        line = self._lines.get()
+        assert line is not None, f"the process ended: {b''.join(self.errors).decode()}"
+        message: Message = json.loads(line)
         return message
 
     def rest(self) -> list[Message]:
         """What still comes until the process closes its output."""
         for thread in self._threads:
-            thread.join(PATIENCE)
-        lines = []
-        while not self._lines.empty():
-            lines.append(json.loads(self._lines.get()))
-        return lines
+            thread.join()
+        return [json.loads(line) for line in iter(self._lines.get, None)]
 
     def hang_up(self) -> None:
         """Close the process's input, and wait until it ends."""
         assert self.process.stdin is not None
         self.process.stdin.close()
-        self.process.wait(PATIENCE)
+        self.process.wait()
 
     def _read(self) -> None:
         assert self.process.stdout is not None
         for line in self.process.stdout:
             self._lines.put(line)
+        self._lines.put(None)
 
     def _drain(self) -> None:
         assert self.process.stderr is not None

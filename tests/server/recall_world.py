@@ -2,10 +2,10 @@
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from canonry.adapters.vectors import FolderVectors
 from canonry.adapters.vectors.owner import owning
@@ -14,8 +14,25 @@ from canonry.usecases.kernel.follow_log import LogCursor
 from tests.cli.run import canonry_process
 from tests.crash.stdio_client import Server, a_call, outcome
 
-LOOKS = 1500
 TURNS = 1500
+_LOOKS = 1500
+_SECONDS_BETWEEN = 0.05
+
+T = TypeVar("T")
+
+
+async def becomes(look: Callable[[], Awaitable[T | None]], what: str) -> T:
+    """Look until there is something to see, a bounded number of times.
+
+    This is the one wait here that polls: the index belongs to another process, SQLite tells nobody
+    of a change that it did not make itself, and a server logs faults, not how far it has come.
+    """
+    for _ in range(_LOOKS):
+        seen = await look()
+        if seen is not None:
+            return seen
+        await asyncio.sleep(_SECONDS_BETWEEN)
+    raise AssertionError(f"it never came to be: {what}")
 
 
 class World:
@@ -75,24 +92,12 @@ class World:
 
     async def until_whole(self, server: Server, text: str) -> Sequence[str]:
         """Search until nothing is degraded; what was found then."""
-        for _ in range(LOOKS):
+
+        async def look() -> Sequence[str] | None:
             texts, degraded = await self.search(server, text)
-            if not degraded:
-                return texts
-            await asyncio.sleep(0.05)
-        raise AssertionError("search stays degraded")
+            return None if degraded else texts
 
-    async def until_said(self, text: str) -> None:
-        """Wait until a server logged it."""
-        await self.until_true(lambda: text in self.log())
-
-    async def until_true(self, condition: Callable[[], bool]) -> None:
-        """Wait until something is so."""
-        for _ in range(LOOKS):
-            if condition():
-                return
-            await asyncio.sleep(0.05)
-        raise AssertionError("it never came to be")
+        return await becomes(look, "a search that is whole")
 
     async def models(self) -> Mapping[str, LogCursor]:
         """The models whose vectors are kept, by name, and how far each is."""
@@ -120,12 +125,21 @@ class World:
 
     async def until(self, *, vectors: int = 0, commits: int = 0, complete: bool = False) -> int:
         """Wait until the index is so far; the number of vectors in it then."""
-        for _ in range(LOOKS):
+
+        async def look() -> int | None:
             count, read, all_read = await self.indexed()
-            if count >= vectors and read >= commits and (all_read or not complete):
-                return count
-            await asyncio.sleep(0.05)
-        raise AssertionError("the index stays behind")
+            there = count >= vectors and read >= commits and (all_read or not complete)
+            return count if there else None
+
+        return await becomes(look, f"an index of {vectors} vectors and {commits} commits")
+
+    async def until_kept(self, *names: str) -> None:
+        """Wait until the vectors of these models, and of no other, are kept."""
+
+        async def look() -> bool | None:
+            return list(await self.models()) == list(names) or None
+
+        await becomes(look, f"an index of {names}")
 
     def told(self, turns: int = TURNS) -> None:
         """Tell the story."""

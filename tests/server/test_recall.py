@@ -107,7 +107,7 @@ async def test_a_folder_that_takes_no_index_hinders_no_write(world: World) -> No
     async with world.server() as server:
         await world.universe(server, "Another")
         texts, degraded = await world.search(server, "bell tolls 77 times")
-        await world.until_said("not indexed by meaning")
+        await server.until_said("not indexed by meaning")
         await world.universe(server, "Yet another")
         assert await server.end() == 0
 

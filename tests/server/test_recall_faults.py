@@ -12,7 +12,7 @@ import pytest
 from tests.adapters.embedders.endpoint import Said, an_endpoint
 from tests.cli.run import canonry_process
 from tests.crash.stdio_client import Server, outcome
-from tests.server.recall_world import LOOKS, World
+from tests.server.recall_world import World
 
 if sys.platform != "win32":
     import resource
@@ -22,6 +22,7 @@ pytestmark = [
     pytest.mark.skipif(sys.platform == "win32", reason="asyncio pipes differ there"),
 ]
 TURNS = 300
+PATIENCE = 60.0
 ASKED = "bell tolls 77 times"
 HTML = b"<html>not what was asked for</html>"
 SHORT = b'{"data": [{"index": 0, "embedding": [1.0, 0.0]}]}'
@@ -67,7 +68,7 @@ async def test_an_endpoint_that_is_down_is_told_and_taken_up_when_it_is_there(
         monkeypatch.setenv("CANONRY_RECALL_URL", gone.url)
     async with world.server() as server:
         await goes_by_words(world, server)
-        await world.until_said("does not answer")
+        await server.until_said("does not answer")
         told = str(world.doctor(CANONRY_RECALL_PATIENCE="100")["wrong"])
         with an_endpoint(int(gone.url.split(":")[2].split("/")[0])):
             await world.until(vectors=TURNS, complete=True)
@@ -100,7 +101,7 @@ async def test_an_endpoint_that_is_slow_within_the_patience_is_waited_for(
     endpoint.open.clear()
     async with world.server() as server:
         server.send("tools/call", world.asking(ASKED))
-        await world.until_true(lambda: bool(endpoint.asked))
+        assert await asyncio.to_thread(endpoint.was_asked.wait, PATIENCE)
         endpoint.open.set()
         answer = await server.answer()
 
@@ -115,7 +116,7 @@ async def test_rubbish_from_an_endpoint_is_told_and_the_truth_taken_up(
     endpoint.body = body
     async with world.server() as server:
         await goes_by_words(world, server)
-        await world.until_said("not indexed by meaning")
+        await server.until_said("not indexed by meaning")
         assert "endpoint for embeddings" in world.wrong()
         endpoint.body = None
 
@@ -161,7 +162,7 @@ async def test_a_damaged_index_is_dropped_by_rebuild_and_made_anew_by_the_runnin
         assert "dropped the damaged index" in mended.stdout
         await world.until(vectors=TURNS, complete=True)
         assert await world.until_whole(server, ASKED)
-    assert world.wrong() == "[]"
+    assert world.doctor(CANONRY_RECALL_PATIENCE="100")["wrong"] == []
 
 
 async def test_an_index_that_is_dropped_under_an_idle_server_is_made_anew(
@@ -200,10 +201,7 @@ async def test_the_old_index_serves_and_follows_until_another_model_has_seen_eve
         assert list(await world.models()) == ["hashing"], "the endpoint has not answered yet"
         endpoint.open.set()
 
-        for _ in range(LOOKS):
-            if list(await world.models()) == ["m"]:
-                break
-            await asyncio.sleep(0.05)
+        await world.until_kept("m")
         assert await world.until_whole(server, ASKED)
     assert (await world.models())["m"].complete
 
@@ -221,7 +219,7 @@ async def test_the_old_index_follows_while_another_model_is_down(
 
     async with world.server() as server:
         await world.universe(server, "Another")
-        await world.until_said("does not answer")
+        await server.until_said("does not answer")
         await world.universe(server, "Yet another")
         await world.until(commits=before + 2)
 
@@ -264,7 +262,7 @@ async def test_a_full_disk_stops_the_index_alone_until_there_is_room(
         resource.prlimit(pid, resource.RLIMIT_FSIZE, (room, most))
 
         texts, _ = await world.search(server, ASKED)
-        await world.until_said("not indexed by meaning")
+        await server.until_said("not indexed by meaning")
         await world.universe(server, "Another")
 
         assert any("tolls 77 times" in text for text in texts)

@@ -14,7 +14,6 @@ from tests.gateway.sample import KEEPER, LAMP, LAMPS, SECRET
 from tests.server.lamp_process import (
     CLIENT,
     MODERN,
-    PATIENCE,
     REPOSITORY,
     VERSIONS,
     Message,
@@ -221,7 +220,7 @@ def test_it_ends_without_ever_having_been_spoken_to() -> None:
         wire = Wire(process)
         assert process.stdin is not None
         process.stdin.close()
-        assert process.wait(PATIENCE) == 0
+        assert process.wait() == 0
         wire.rest()
         assert b"closed\n" in wire.errors
 
@@ -233,7 +232,7 @@ def test_a_signal_ends_it_in_order(number: signal.Signals) -> None:
         wire = Wire(process)
         wire.greet()
         process.send_signal(number)
-        assert process.wait(PATIENCE) == 0
+        assert process.wait() == 0
         wire.rest()
         assert b"closed\n" in wire.errors
 
@@ -279,7 +278,7 @@ def test_a_client_that_reads_no_log_does_not_stop_the_server() -> None:
         assert process.stderr is not None
         process.stderr.close()
         process.stdin.close()
-        assert process.wait(PATIENCE) == 0
+        assert process.wait() == 0
 
 
 @pytest.mark.anyio
@@ -310,7 +309,7 @@ def test_what_cannot_be_opened_is_said_to_who_waits_and_ends_the_server() -> Non
         wire = Wire(process)
         assert wire.ask("initialize", HELLO)["result"]["serverInfo"]["name"] == "lamp-layer"
         answers = wire.rest()
-        assert process.wait(PATIENCE) != 0
+        assert process.wait() != 0
         assert answers == []
         assert any(b"the lamps are in use" in line for line in wire.errors)
 
@@ -326,7 +325,7 @@ def test_a_call_that_waits_for_what_cannot_be_opened_is_told_why() -> None:
         refused = answers[asked]["error"]
         assert refused["message"] == "the lamps are in use"
         assert refused["data"] == {"error": "store.busy"}
-        assert process.wait(PATIENCE) != 0
+        assert process.wait() != 0
 
 
 def test_a_client_that_asks_all_at_once_and_leaves_is_answered() -> None:

@@ -14,9 +14,11 @@ class Said:
     """What the server answers next, in order, and what it was asked; then it embeds.
 
     While `open` is not set it keeps every answer back, but for as many as `let_through` says.
+    `was_asked` is set by the first request.
     """
 
     open: threading.Event = field(default_factory=threading.Event)
+    was_asked: threading.Event = field(default_factory=threading.Event)
     let_through: int = 0
     dimensions: int = 3
     statuses: list[int] = field(default_factory=list)
@@ -52,6 +54,7 @@ def an_endpoint(port: int = 0) -> Iterator[Said]:
             request = json.loads(self.rfile.read(length))
             said.asked.append({"path": self.path, **request})
             said.keys.append(self.headers.get("Authorization"))
+            said.was_asked.set()
             if said.let_through > 0:
                 said.let_through -= 1
             else:
