@@ -11,9 +11,13 @@ from canonry.domain.world.atlas import Atlas, Exit, Layer, Place, Realm
 from canonry.domain.world.directions import OPPOSITE, Direction
 from canonry.domain.world.identity import is_key
 from canonry.domain.world.routes import legs_of
+from canonry.domain.world.ticks import TICK_MAX, TICK_MIN
 
 TIES_MAX: Final = 200
 """To so many realms a realm or location is tied by one tie."""
+
+VERSIONS_MAX: Final = 500
+"""So many versions a fact of lore has at most."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,6 +40,7 @@ def problems(atlas: Atlas) -> Iterator[Problem]:
     yield from _routes(atlas)
     yield from _layers(atlas)
     yield from _lore(atlas)
+    yield from _measures(atlas)
     yield from _reach(atlas)
 
 
@@ -217,13 +222,42 @@ def _layers(atlas: Atlas) -> Iterator[Problem]:
 
 def _lore(atlas: Atlas) -> Iterator[Problem]:
     for fact in atlas.lore:
-        if not fact.versions:
+        if not all(version.fields for version in fact.versions) or not fact.versions:
             yield _wrong("lore.no-version", fact.key, "it says nothing")
+        if len(fact.versions) > VERSIONS_MAX:
+            message = f"it has {len(fact.versions)} versions; {VERSIONS_MAX} are the most"
+            yield _wrong("lore.too-many-versions", fact.key, message)
         ticks = [version.tick for version in fact.versions if version.tick is not None]
         if ticks != sorted(ticks):
             yield _wrong("lore.out-of-order", fact.key, "a version is older than the one before")
         if any(tick > (atlas.tick or 0) for tick in ticks):
             yield _wrong("lore.future", fact.key, "a version is dated after the world's clock")
+
+
+def _measures(atlas: Atlas) -> Iterator[Problem]:
+    """Numbers that no part could be written with, so that none is written before another fails."""
+    for place in atlas.locations:
+        for way in place.exits:
+            if way.travel_ms is not None and way.travel_ms < 0:
+                message = f"the exit {way.direction} takes less than no time"
+                yield _wrong("exit.negative-duration", place.key, message)
+    for item in atlas.items:
+        if item.quantity < 1:
+            yield _wrong("item.quantity", item.key, "there is at least one of an item")
+    for key, tick in _ticks(atlas):
+        if tick is not None and not TICK_MIN <= tick <= TICK_MAX:
+            message = f"the tick {tick} lies outside those from {TICK_MIN} to {TICK_MAX}"
+            yield _wrong("tick.out-of-range", key, message)
+
+
+def _ticks(atlas: Atlas) -> Iterator[tuple[str, int | None]]:
+    yield "tick", atlas.tick
+    for layer in atlas.layers:
+        yield layer.key, layer.from_tick
+        yield layer.key, layer.to_tick
+    for fact in atlas.lore:
+        yield from ((fact.key, version.tick) for version in fact.versions)
+    yield from ((event.key, event.tick) for event in atlas.events)
 
 
 def _reach(atlas: Atlas) -> Iterator[Problem]:

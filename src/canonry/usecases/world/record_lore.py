@@ -12,6 +12,7 @@ from canonry.domain.time import Instant
 from canonry.domain.vocabularies.narrative_fields import PROPERTY_PREFIX
 from canonry.domain.vocabularies.world_types import LoreType, WorldType
 from canonry.domain.world.atlas import Lore
+from canonry.domain.world.checks import VERSIONS_MAX
 from canonry.domain.world.identity import checked_key, lore_id_of
 from canonry.domain.world.ticks import checked_tick, instant_of
 from canonry.usecases.kernel.caller import Caller
@@ -21,8 +22,6 @@ from canonry.usecases.world.bound_world import World
 from canonry.usecases.world.changing_world import change_world
 from canonry.usecases.world.get_canonical_fact import versions_of
 from canonry.usecases.world.world_draft import WorldDraft
-
-VERSIONS_MAX = 500
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
