@@ -13,6 +13,7 @@ from canonry.bootstrap.setting_kinds import (
     one_of,
     some_of,
 )
+from canonry.bootstrap.token_settings import ALGORITHMS
 from canonry.domain.provenance import Authority
 
 SERVER: Final = "server"
@@ -196,6 +197,41 @@ SETTINGS: Final = (
         help="Web origins that may call the HTTP server.",
     ),
     SettingRow(
+        key="http_connections",
+        kind=NUMBER,
+        metavar="NUMBER",
+        help="The most connections at one time; the longest idle one makes room for another.",
+        default="1000, or half of the files that may be open",
+    ),
+    SettingRow(
+        key="http_connections_each",
+        kind=NUMBER,
+        metavar="NUMBER",
+        help="The most connections from one address; raise it behind a proxy.",
+        default="half of http_connections",
+    ),
+    SettingRow(
+        key="http_idle",
+        kind=NUMBER,
+        metavar="SECONDS",
+        help="How long a connection may say nothing; longer than a proxy keeps its own.",
+        default="60",
+    ),
+    SettingRow(
+        key="http_sessions_each",
+        kind=NUMBER,
+        metavar="NUMBER",
+        help="The most sessions of one caller; the longest idle one makes room for another.",
+        default="1000",
+    ),
+    SettingRow(
+        key="http_in_flight",
+        kind=NUMBER,
+        metavar="MIB",
+        help="The most that the requests of one caller may hold while they are answered.",
+        default="256",
+    ),
+    SettingRow(
         key="auth.issuer",
         kind=TEXT,
         metavar="URL",
@@ -225,9 +261,9 @@ SETTINGS: Final = (
     ),
     SettingRow(
         key="auth.algorithms",
-        kind=NAMES,
+        kind=some_of(*ALGORITHMS),
         metavar="NAME,...",
-        help="Accepted signature algorithms.",
+        help="Accepted signature algorithms; those that begin with HS take a shared secret.",
         default="RS256,ES256,EdDSA",
     ),
     SettingRow(

@@ -72,6 +72,11 @@ class Settings:
     http_public: bool = False
     http_allowed_hosts: tuple[str, ...] = ()
     http_allowed_origins: tuple[str, ...] = ()
+    http_connections: float = 1_000
+    http_connections_each: float | None = None
+    http_idle: float = 60.0
+    http_sessions_each: float = 1_000
+    http_in_flight: float = 256
     auth_issuer: str | None = None
     auth_audience: str | None = None
     auth_resource_url: str | None = None

@@ -12,6 +12,7 @@ from canonry import __version__
 from canonry.gateway.face import Face
 from canonry.server.malformed import let_tools_answer
 from canonry.server.options import ServerOptions
+from canonry.server.spent import drop_what_was_said
 
 Context = ServerRequestContext[Any, Any]
 HeaderSchema = Callable[[str], Mapping[str, Any] | None]
@@ -82,7 +83,7 @@ def greet(
     )
     if not options.tracing:
         server.middleware.clear()  # a span for each message costs, and nobody collects them
-    server.middleware.append(let_tools_answer)
+    server.middleware += (drop_what_was_said, let_tools_answer)
     return server
 
 

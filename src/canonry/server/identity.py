@@ -17,6 +17,7 @@ from canonry.domain.ids import SpaceId
 from canonry.domain.provenance import Authority
 from canonry.gateway.principal import Principal, is_name
 from canonry.server.options import BearerOptions
+from canonry.server.signatures import require_strong
 
 _KEPT: Final = 1024
 _KEPT_SECONDS: Final = 60.0
@@ -33,11 +34,14 @@ class BearerVerifier:
         """Take the key, or find it by the token's `kid` at the issuer's key set.
 
         Raises:
-            InvalidInput: `bearer.key-missing`, unless exactly one of the two is given.
+            InvalidInput: `bearer.key-missing`, unless exactly one of the two is given;
+                `bearer.algorithm-unknown`, `bearer.key-public`, `bearer.key-short` or
+                `bearer.key-unfit`, for what would let others sign or refuse every token.
         """
         if (options.key is None) == (options.jwks_url is None):
             message = "give bearer tokens either a key or the URL of a key set"
             raise InvalidInput("bearer.key-missing", message)
+        require_strong(options)
         self._options = options
         self._keys = jwt.PyJWKClient(options.jwks_url) if options.jwks_url else None
         self._known: OrderedDict[bytes, tuple[float, AccessToken]] = OrderedDict()
