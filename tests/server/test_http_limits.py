@@ -58,8 +58,10 @@ def poured(connection: socket.socket, begin: bytes, piece: bytes, most: int) -> 
         (b"GET /", b"x" * 65_536),
         (b"GET / HTTP/1.1\r\nHost: localhost\r\n", b"X-Bomb: x\r\n" * 5_000),
         (
-            b"POST / HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n"
-            b"1\r\nx\r\n0\r\nX-Bomb: ",
+            (
+                b"POST / HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n"
+                b"1\r\nx\r\n0\r\nX-Bomb: "
+            ),
             b"x" * 65_536,
         ),
         (b"", b"\r\n" * 32_768),
@@ -157,7 +159,7 @@ def test_r3_slow_heads_make_room_for_a_client_that_speaks() -> None:
                 assert answered(another).startswith(b"HTTP/1.1 200")
 
 
-def test_r3_a_connection_that_is_being_answered_is_never_given_up() -> None:
+def test_r3_an_upload_goes_on_while_idle_connections_make_room() -> None:
     with served(hello, FEW) as port, contextlib.ExitStack() as stack:
         working = stack.enter_context(connected(port))
         working.sendall(b"POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 5\r\n\r\nh")

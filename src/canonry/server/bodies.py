@@ -3,6 +3,7 @@
 This takes the place of the SDK's own bound on bodies, so that a body is gathered only once.
 """
 
+import asyncio
 import codecs
 import json
 from collections.abc import Hashable
@@ -56,7 +57,7 @@ class InFlight:
         """At most `each` bytes on one account."""
         self._each = each
         self._bytes: dict[Hashable, int] = {}
-        self.ids: set[tuple[bytes, str]] = set()
+        self.answering: dict[tuple[bytes, str], asyncio.Event] = {}
 
     def take(self, account: Hashable, size: int) -> bool:
         """Whether so many bytes more may be held."""
@@ -82,7 +83,8 @@ class RequestBodies(RequestBodyLimitMiddleware):
       says neither which request it answers nor where. The gateway refuses NUL like a surrogate,
       and says both, so that small bodies get NUL instead.
     - It takes a request with an id that is none for a notification, and answers nothing.
-    - Of two requests in one session that share an id while both run, it answers one at most.
+    - Of two requests in one session that share an id while both run, it answers one at most, so
+      that they run one after the other.
     - Each session holds its last message until the next, and with it the body it came in.
     """
 
@@ -136,12 +138,10 @@ class RequestBodies(RequestBodyLimitMiddleware):
         session, size = header(scope["headers"], SESSION), len(waiting[0])
         version = header(scope["headers"], _VERSION)
         known = _judged(waiting[0]) if version is None or version in _HANDSHAKES else None
-        claim = None if session is None or known is None else (session, str(known))
-        if claim in self._flight.ids and not isinstance(known, Response):
-            known = _refused(_SHARED, known)
         if isinstance(known, Response):
             await known(scope, receive, send)
             return
+        claim = None if session is None or known is None else (session, str(known))
         await self._answer(claim, scope, _replayed(waiting, receive), send)
         if known is None and session is not None and size > _SMALL:
             await ask_oneself(self.app, scope, "POST", session, _NOTHING)
@@ -149,15 +149,19 @@ class RequestBodies(RequestBodyLimitMiddleware):
     async def _answer(
         self, claim: tuple[bytes, str] | None, scope: Scope, receive: Receive, send: Send
     ) -> None:
-        """Let the SDK answer; meanwhile `claim` is taken."""
+        """Let the SDK answer, after any other request of the session that has the same id."""
         if claim is None:
             await self.app(scope, receive, send)
             return
-        self._flight.ids.add(claim)
+        answering = self._flight.answering
+        while (former := answering.get(claim)) is not None:
+            await former.wait()
+        answering[claim] = answered = asyncio.Event()
         try:
             await self.app(scope, receive, send)
         finally:
-            self._flight.ids.discard(claim)
+            del answering[claim]
+            answered.set()
 
 
 def _replayed(waiting: list[bytes], receive: Receive) -> Receive:
@@ -198,7 +202,6 @@ def _refused(problem: str, known: int | str | None) -> Response:
 
 _ABSENT: Final = object()
 _NO_ID: Final = "the id of a request is a string or an integer"
-_SHARED: Final = "another request of this session with the same id is still being answered"
 _TOO_LARGE: Final = PlainTextResponse("Request body too large\n", 413)
 _TOO_MUCH: Final = PlainTextResponse(
     "too much of yours is being answered: wait for an answer and send it again\n",
