@@ -10,22 +10,19 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from canonry.adapters.sqlite import (
-    Durability,
-    catalog,
-    catalog_graph,
-    catalog_search,
-    catalog_segments,
-    schema,
-)
-from canonry.adapters.sqlite.catalog_postings import key_of
+from canonry.adapters.sqlite import Durability, schema
+from canonry.adapters.sqlite.catalog import catalog
+from canonry.adapters.sqlite.catalog import graph as catalog_graph
+from canonry.adapters.sqlite.catalog import search as catalog_search
+from canonry.adapters.sqlite.catalog import segments as catalog_segments
+from canonry.adapters.sqlite.catalog.postings import key_of
 from canonry.bootstrap.embedded import open_embedded
-from canonry.domain.catalog import item_id
+from canonry.domain.catalog.catalog import item_id
 from canonry.domain.errors import Unavailable
 from canonry.domain.ids import SpaceId
 from canonry.ports.views.catalog import CatalogFound, CatalogQuery
 from canonry.testing.worlds import CountingIdentities, HandClock, a_caller
-from canonry.usecases.erase import erase, plan_erasure
+from canonry.usecases.store.erase import erase, plan_erasure
 from tests.adapters.sqlite.opened import a_store
 from tests.adapters.sqlite.test_reading import endless
 from tests.toolsets.catalog.kit import LAB, OTHER, a_shelf, entity, hostile, put, uuid

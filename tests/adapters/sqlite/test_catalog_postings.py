@@ -4,9 +4,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from canonry.adapters.sqlite import catalog_matching, catalog_postings
-from canonry.adapters.sqlite.catalog_matching import documents_with, places_with
-from canonry.adapters.sqlite.catalog_postings import (
+from canonry.adapters.sqlite.catalog import matching as catalog_matching
+from canonry.adapters.sqlite.catalog import postings as catalog_postings
+from canonry.adapters.sqlite.catalog.matching import documents_with, places_with
+from canonry.adapters.sqlite.catalog.postings import (
     bits_of,
     flags_of,
     head_of,

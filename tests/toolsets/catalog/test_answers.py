@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from canonry.adapters.sqlite import Durability, catalog_segments
+from canonry.adapters.sqlite import Durability
+from canonry.adapters.sqlite.catalog import segments as catalog_segments
 from canonry.bootstrap.embedded import Embedded, open_embedded
 from canonry.testing.worlds import CountingIdentities, HandClock
 from tests.toolsets.catalog.kit import filled, hostile, put, shuffled

@@ -12,7 +12,7 @@ from typing import Final
 
 from canonry.adapters.readers.plain import known
 from canonry.domain.errors import InvalidInput
-from canonry.domain.files import FileHint, FileType
+from canonry.domain.truth.files import FileHint, FileType
 
 _SIGNATURES: Final = (
     (b"%PDF-", FileType.PDF),

@@ -16,6 +16,12 @@ CREATE TABLE versions (
   UNIQUE (id, since)
 ) STRICT;
 
+-- how far views show a log that another engine keeps; see keeping.py
+CREATE TABLE shown (
+  space ANY NOT NULL PRIMARY KEY,
+  position INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+
 -- every list that a query pages through; see listing.py
 CREATE TABLE listing (
   list INTEGER NOT NULL,
