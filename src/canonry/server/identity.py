@@ -3,7 +3,7 @@
 import asyncio
 import hashlib
 from collections import OrderedDict
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 import jwt
@@ -149,25 +149,36 @@ def require_strong(options: BearerOptions) -> None:
         message = f"tokens must be signed: name algorithms among {', '.join(ALGORITHMS)}"
         raise InvalidInput("bearer.algorithm-unknown", message, path="auth.algorithms")
     symmetric = [each for each in options.algorithms if each in SECRET_BYTES]
-    if options.key is None:
-        if symmetric:
-            message = (
-                f"{symmetric[0]} needs a secret, and the keys of auth.jwks_url are public: name "
-                "algorithms with public keys, or give auth.key_file"
-            )
-            raise InvalidInput("bearer.key-public", message, path="auth.algorithms")
-        return
+    if options.key is not None:
+        _require_long(options.key, symmetric)
+        _require_fitting(options.key, options.algorithms)
+    elif symmetric:
+        raise _public(symmetric[0])
+
+
+def _public(algorithm: str) -> InvalidInput:
+    message = (
+        f"{algorithm} needs a secret, and the keys of auth.jwks_url are public: name algorithms "
+        "with public keys, or give auth.key_file"
+    )
+    return InvalidInput("bearer.key-public", message, path="auth.algorithms")
+
+
+def _require_long(key: str, symmetric: Sequence[str]) -> None:
     least = max((SECRET_BYTES[each] for each in symmetric), default=0)
-    if len(options.key.strip().encode()) < least:
+    if len(key.strip().encode()) < least:
         message = (
             f"the shared secret is too short for {', '.join(symmetric)}: it needs {least} bytes "
             "or more, for example from `openssl rand -hex 64`"
         )
         raise InvalidInput("bearer.key-short", message, path="auth.key_file")
-    if not any(_fits(options.key, each) for each in options.algorithms):
+
+
+def _require_fitting(key: str, algorithms: Sequence[str]) -> None:
+    if not any(_fits(key, each) for each in algorithms):
         message = (
-            f"the key in auth.key_file fits none of {', '.join(options.algorithms)}: give the "
-            "issuer's public key in PEM, or a shared secret with an HS algorithm"
+            f"the key in auth.key_file fits none of {', '.join(algorithms)}: give the issuer's "
+            "public key in PEM, or a shared secret with an HS algorithm"
         )
         raise InvalidInput("bearer.key-unfit", message, path="auth.key_file")
 
