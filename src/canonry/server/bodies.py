@@ -137,7 +137,10 @@ class RequestBodies(RequestBodyLimitMiddleware):
     ) -> None:
         session, size = header(scope["headers"], SESSION), len(waiting[0])
         version = header(scope["headers"], _VERSION)
-        known = _judged(waiting[0]) if version is None or version in _HANDSHAKES else None
+        known = None
+        if version is None or version in _HANDSHAKES:
+            known = _judged(waiting[0])
+            waiting[0] = _readable(waiting[0])
         if isinstance(known, Response):
             await known(scope, receive, send)
             return
@@ -170,10 +173,7 @@ def _replayed(waiting: list[bytes], receive: Receive) -> Receive:
     async def replay() -> Message:
         if not waiting:
             return await receive()
-        body = waiting.pop()
-        if len(body) <= _REWRITTEN and any(each in body for each in _SURROGATES):
-            body = _readable(body)
-        return {"type": "http.request", "body": body, "more_body": False}
+        return {"type": "http.request", "body": waiting.pop(), "more_body": False}
 
     return replay
 
@@ -211,6 +211,8 @@ _TOO_MUCH: Final = PlainTextResponse(
 
 
 def _readable(body: bytes) -> bytes:
+    if len(body) > _REWRITTEN or not any(each in body for each in _SURROGATES):
+        return body
     try:
         text = json.dumps(json.loads(body), ensure_ascii=False)
     except (ValueError, RecursionError):

@@ -4,6 +4,7 @@ The SDK counts the sessions of everybody together, and refuses new ones when the
 one client could lock out all others for as long as sessions live.
 """
 
+import asyncio
 from collections.abc import Hashable
 from http import HTTPStatus
 from typing import Final
@@ -19,6 +20,8 @@ _IDLE: Final = 0
 _LISTENING: Final = 1
 _RANKS: Final = 2
 _BAD: Final = 400
+_LOOKS: Final = 20
+_BETWEEN_LOOKS: Final = 0.05
 _OF_A_CALLER: Final = (
     *("type", "asgi", "http_version", "scheme", "path", "raw_path", "root_path", "query_string"),
     *("server", "client", "user", "auth", "state"),
@@ -136,9 +139,13 @@ class Sessions:
 
     async def _seat(self, session: Session) -> bool:
         """Give a new session its place, and whatever stands in its way an end."""
-        try:
-            found = self._seats.must_go(session.owner)
-        except Full:
+        for _ in range(_LOOKS):
+            try:
+                found = self._seats.must_go(session.owner)
+                break
+            except Full:  # an answer reaches its client before the request is put away
+                await asyncio.sleep(_BETWEEN_LOOKS)
+        else:
             return False
         session.calls = 1
         self._known[session.key] = session
