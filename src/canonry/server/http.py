@@ -168,6 +168,72 @@ class _Dispatcher:
             yield
 
 
+<<<<<<< HEAD
+=======
+class _Pages:
+    """Health for whoever starts the server, readiness for whoever sends it work, and metrics."""
+
+    def __init__(self, gateway: Gateway, security: TransportSecuritySettings) -> None:
+        self._gateway = gateway
+        self._security = TransportSecurityMiddleware(security)
+
+    def app(self) -> Starlette:
+        return Starlette(
+            routes=[
+                Route("/healthz", self._health),
+                Route("/readyz", self._readiness),
+                Route("/metrics", self._metrics),
+                file_route(self._gateway.canon),
+            ]
+        )
+
+    async def _health(self, _: Request) -> Response:
+        return PlainTextResponse("ok\n")
+
+    async def _readiness(self, _: Request) -> Response:
+        if await self._gateway.ready():
+            return PlainTextResponse("ready\n")
+        return PlainTextResponse("the records do not answer\n", status_code=503)
+
+    async def _metrics(self, request: Request) -> Response:
+        refusal = await self._security.validate_request(request)
+        if refusal is not None:
+            return refusal
+        text = self._gateway.audit.metrics.exposition()
+        return PlainTextResponse(text, media_type=_METRICS_TYPE)
+
+
+def _mcp_app(
+    path: str,
+    server: Server,
+    *,
+    verifier: "BearerVerifier | None",
+    security: TransportSecuritySettings,
+    options: ServerOptions,
+    body_bytes: int,
+) -> Starlette:
+    auth = None
+    if options.bearer is not None:
+        from canonry.server.identity import auth_settings  # noqa: PLC0415 - needs PyJWT
+
+        auth = auth_settings(options.bearer)
+    return server.streamable_http_app(
+        streamable_http_path=path,
+        max_request_body_size=body_bytes,
+        transport_security=security,
+        auth=auth,
+        token_verifier=verifier,
+    )
+
+
+def _body_bytes(gateway: Gateway, options: ServerOptions) -> int:
+    """The largest body: as set, or as a tool that takes files needs it, with room for the rest."""
+    own = (offer.thing.limits for offer in gateway.catalogue.tools.values())
+    largest = max((each.characters for each in own if each is not None), default=0)
+    return max(options.body_bytes, largest + _ENVELOPE)
+
+
+>>>>>>> main
 def _verifier(options: ServerOptions) -> "BearerVerifier | None":
     if options.bearer is None:
         return None

@@ -26,9 +26,14 @@ _MIGRATIONS: Final = tuple(
 SCHEMA_VERSION: Final = len(_MIGRATIONS)
 VIEWS: Final = (
     "passage_terms",  # of the first version; it leans on `passages` and goes before it
-    "catalog_terms",  # of the third version, as are the next two; it leans on `catalog_grams`
+    "catalog_terms",  # of the third version; it leans on `catalog_grams`
     "catalog_grams",
-    "catalog_counts",
+    "catalog_counts",  # of the third version; those that follow are of the fourth
+    "catalog_fresh",
+    "catalog_segments",
+    "catalog_documents",
+    "catalog_kinds",
+    "catalog_postings",
     *TABLES,
     "stem_counts",
     "passage_stems",

@@ -9,7 +9,6 @@ from typing import Final
 import apsw
 
 from canonry.adapters.sqlite.catalog.catalog import SqliteCatalog
-from canonry.adapters.sqlite.catalog.search import load_arrays
 from canonry.adapters.sqlite.checkpoints import Checkpoints
 from canonry.adapters.sqlite.connections import Durability, connect
 from canonry.adapters.sqlite.documents import SqliteDocuments
@@ -156,7 +155,6 @@ def _prepared(
                 current = path.stat().st_size > 0 and _is_ours(db)
             if not current:
                 prepare(db, fetch)
-            load_arrays(db)
         except BaseException:
             db.close()
             raise

@@ -7,7 +7,7 @@ import apsw
 from typing_extensions import override
 
 from canonry.adapters.sqlite.catalog.graph import graph_around
-from canonry.adapters.sqlite.catalog.search import is_segmented, search_texts
+from canonry.adapters.sqlite.catalog.search import search_texts
 from canonry.adapters.sqlite.keeping import SqliteView
 from canonry.adapters.sqlite.listing import List
 from canonry.adapters.sqlite.packing import Packed, pack, unpack
@@ -69,12 +69,6 @@ class SqliteCatalog(SqliteView, Catalog):
 
     @override
     async def search(self, query: CatalogQuery) -> CatalogFound:
-        # Segments are searched by many statements, each too short to be stopped on the event loop.
-        large = await self._readers.short(lambda db: is_segmented(db, query.project))
-        if large:
-            return await self._readers.long(
-                lambda db: _search(db, query), together=True, seconds=SECONDS
-            )
         return await self._read(lambda db: _search(db, query))
 
     @override
