@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable
 from typing import Final
 
+from canonry.adapters.readers.plain import known
 from canonry.domain.errors import InvalidInput
 from canonry.domain.truth.files import FileHint, FileType
 
@@ -132,7 +133,7 @@ def _text(data: bytes, hint: FileHint) -> str | None:
         if head.startswith(mark):
             encoding = name
     try:
-        text = head.decode(encoding, "ignore")
+        text = head.decode(known(encoding), "ignore")
     except LookupError:
         text = head.decode("latin-1")
     return None if _CONTROL.search(text) else text
