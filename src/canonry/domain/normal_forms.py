@@ -11,7 +11,9 @@ from functools import lru_cache
 from typing import Any, Final
 
 _SPACES: Final = re.compile(r"\s+")
-_EMAIL: Final = re.compile(r"[^\s@<>,;:\"()]+@[^\s@<>,;:\"()]+\.[^\s@<>,;:\"().]+")
+_EMAIL: Final = re.compile(
+    r"(?<![^\s@<>,;:\"()])[^\s@<>,;:\"()]++@[^\s@<>,;:\"()]+\.[^\s@<>,;:\"().]+"
+)
 _ADDRESS: Final = re.compile(r"(?:https?:)?(?://)?([^\s/:?#@\[\]]+)(?::\d+)?(?:[/?#]\S*)?")
 _EXTENSION: Final = re.compile(r"(?:\bext\.?|\bx|#)\s*\d+\s*$")
 _TRUNK: Final = re.compile(r"\(\s*0\s*\)")

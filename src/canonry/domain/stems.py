@@ -22,7 +22,7 @@ _LONG: Final = 7
 
 _PREFIX_LENGTH: Final = 3
 _QUOTED: Final = re.compile(r'"([^"]+)"')
-_BEGUN: Final = re.compile(r"(\w+)\*")
+_BEGUN: Final = re.compile(r"(?<!\w)(\w++)\*")
 
 _STOP_WORDS: Final = {
     "english": (

@@ -1,7 +1,6 @@
 """What a gateway offers, by name: tools with compiled schemas, resources by URI, prompts."""
 
-import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final, TypeVar
 from urllib.parse import unquote
@@ -11,7 +10,7 @@ from canonry.gateway.text import pointer, shown
 from canonry.gateway.tool import Prompt, Resource, Tool, Toolset
 from canonry.gateway.validation import compile_arguments
 
-_VARIABLE: Final = re.compile(r"\\\{(\w+)\\\}")
+_NOT_IN_PATHS: Final = frozenset("?#")
 
 Named = TypeVar("Named")
 
@@ -27,11 +26,25 @@ class ToolOffer:
 
 @dataclass(frozen=True, slots=True)
 class ResourceOffer:
-    """A resource, where it belongs, and what its URIs look like."""
+    """A resource, where it belongs, and the steps of its URIs."""
 
     toolset: Toolset
     resource: Resource
-    pattern: re.Pattern[str]
+    steps: tuple[str, ...]
+
+    def match(self, steps: Sequence[str]) -> dict[str, str] | None:
+        """The values of the variables, if the steps of a URI fit; a step is never empty there."""
+        if len(steps) != len(self.steps):
+            return None
+        values = {}
+        for own, step in zip(self.steps, steps, strict=True):
+            if own.startswith("{"):
+                if not step or _NOT_IN_PATHS & set(step):
+                    return None
+                values[own[1:-1]] = unquote(step)
+            elif own != step:
+                return None
+        return values
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,9 +88,10 @@ class Catalogue:
 
     def find_resource(self, uri: str) -> tuple[ResourceOffer, dict[str, str]] | None:
         """The resource behind `uri`, with the values of its variables."""
+        steps = uri.split("/")
         for offer in self.resources:
-            if (match := offer.pattern.fullmatch(uri)) is not None:
-                return offer, {name: unquote(text) for name, text in match.groupdict().items()}
+            if (values := offer.match(steps)) is not None:
+                return offer, values
         return None
 
     def only(self, toolset: str) -> "Catalogue":
@@ -108,7 +122,7 @@ def catalogue(
             for tool in toolset.tools
         ),
         resources=tuple(
-            ResourceOffer(toolset, resource, _pattern(resource.uri_template))
+            ResourceOffer(toolset, resource, tuple(resource.uri_template.split("/")))
             for toolset in served
             for resource in toolset.resources
         ),
@@ -144,7 +158,3 @@ def _by_name(pairs: Iterable[tuple[str, Named]]) -> dict[str, Named]:
             raise BrokenInvariant("toolset.ambiguous", message)
         found[name] = thing
     return found
-
-
-def _pattern(template: str) -> re.Pattern[str]:
-    return re.compile(_VARIABLE.sub(r"(?P<\1>[^/?#]+)", re.escape(template)))
