@@ -27,7 +27,7 @@ STALL_MAX = 0.25
 """Seconds that somebody else's ping may wait."""
 
 TOOLSETS = {"narrative", "truth", "world", "catalog", "operator"}
-ROWS = 1_000
+ROWS = 600
 TRIES = 3
 
 

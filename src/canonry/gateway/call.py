@@ -1,5 +1,6 @@
 """The path that every call takes; no host can skip a step of it."""
 
+import asyncio
 from collections.abc import Callable, Coroutine, Iterable, Mapping
 from copy import copy
 from dataclasses import dataclass, field
@@ -10,7 +11,7 @@ from canonry.gateway.audit import Audit, Record
 from canonry.gateway.authority import authorize, require_claim
 from canonry.gateway.cache import Filling, ReplyCache, reply_name
 from canonry.gateway.catalogue import Catalogue, ToolOffer, catalogue
-from canonry.gateway.limits import Limits, Rate, measure, require_readable, within
+from canonry.gateway.limits import Limits, Rate, is_heavy, measure, require_readable, within
 from canonry.gateway.principal import KEY_META, Meta, Principal, identify
 from canonry.gateway.replies import Outcome, broken, refused, replied, unknown
 from canonry.gateway.text import shown
@@ -97,8 +98,11 @@ class Gateway:
             given = _object(arguments)
             if not tool.read_only:  # there an authority is a filter, not a claim
                 require_claim(given, caller)
-            self._limit(given, caller, record, tool)
-            checked = offer.check(given)
+            self._admit(caller, tool)
+            if is_heavy(given):  # others are served meanwhile
+                checked = await asyncio.to_thread(self._checked, given, record, offer)
+            else:
+                checked = self._checked(given, record, offer)
             if tool.compose is not None:
                 call = self._inner_call(principal, meta, progress)
                 seconds = (tool.limits or self._limits).seconds
@@ -194,15 +198,15 @@ class Gateway:
         default = toolset.default_agent_type
         return identify(principal, meta, tool=name, default_type=default, progress=progress)
 
-    def _limit(
-        self, given: dict[str, Any], caller: Caller, record: Record, tool: Tool | None = None
-    ) -> None:
+    def _checked(self, given: dict[str, Any], record: Record, offer: ToolOffer) -> dict[str, Any]:
+        record.size = measure(given, offer.tool.limits or self._limits)
+        return offer.check(given)
+
+    def _admit(self, caller: Caller, tool: Tool | None = None) -> None:
         if self._rate is not None:
             self._rate.admit(caller.actor.agent_id)
         if tool is not None and tool.name in self._tool_rates:
             self._tool_rates[tool.name].admit(caller.actor.user or caller.actor.agent_id)
-        own = None if tool is None else tool.limits
-        record.size = measure(given, own or self._limits)
 
     async def _run(
         self, offer: ToolOffer, caller: Caller, arguments: dict[str, Any], record: Record
@@ -265,7 +269,8 @@ class Gateway:
         try:
             caller = self._identify(toolset, principal, meta, record.name)
             self._authorize(toolset, record.name, roles, caller, record)
-            self._limit(given, caller, record)
+            self._admit(caller)
+            record.size = measure(given, self._limits)
             text = await within(self._limits.seconds, work(caller))
             return Outcome(body={}, text=text)
         except CanonryError as error:
