@@ -8,16 +8,16 @@ from typing import Any
 from bench.worlds import Scribe
 from canonry.adapters.sqlite import Durability
 from canonry.bootstrap.embedded import Embedded, open_embedded
-from canonry.domain.accounts import DEFAULT_USER, account_space
-from canonry.domain.entries import Made
 from canonry.domain.ids import EntityId
+from canonry.domain.log.entries import Made
 from canonry.domain.provenance import Authority
 from canonry.domain.time import DAY, Instant, parse_instant, render_instant
+from canonry.domain.truth.accounts import DEFAULT_USER, account_space
 from canonry.gateway.call import Gateway
 from canonry.gateway.principal import Principal
 from canonry.toolsets.truth import TRUTH
-from canonry.usecases.account import Account as Whose
-from canonry.usecases.relate_entities import edge
+from canonry.usecases.kernel.account import Account as Whose
+from canonry.usecases.truth.relate_entities import edge
 
 BULK = 1_000
 OFTEN, SELDOM, A_SITTING = 10_000, 10, 100

@@ -24,8 +24,8 @@ from canonry.domain.provenance import Actor
 from canonry.gateway.call import Gateway
 from canonry.gateway.principal import Principal
 from canonry.toolsets.catalog import CATALOG
-from canonry.usecases.caller import Caller
-from canonry.usecases.import_catalog import CatalogImportRequest, import_catalog
+from canonry.usecases.catalog.import_catalog import CatalogImportRequest, import_catalog
+from canonry.usecases.kernel.caller import Caller
 
 SECTION = "catalog"
 RELATIONS_EACH, HUB_DEGREE, SMALL, ROUNDS, ENTITIES_ASKED = 5, 100_000, 1_000, 7, 300

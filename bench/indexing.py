@@ -23,8 +23,8 @@ from canonry.adapters.embedders import OnnxEmbedder
 from canonry.adapters.vectors import FolderVectors
 from canonry.bootstrap.embedded import open_embedded
 from canonry.ports.embedder import Embedder, EmbeddingModel, Purpose, Vector
-from canonry.usecases.index_passages import PassageIndexer
-from canonry.usecases.recall import Engines, Recall
+from canonry.usecases.kernel.recall import Engines, Recall
+from canonry.usecases.recall.index_passages import PassageIndexer
 
 SECTION = "indexing"
 BACKLOG, ROUNDS, SECONDS, ALONE_SECONDS = 8_000, 6, 2.0, 10.0

@@ -18,10 +18,10 @@ from canonry.bootstrap.recalling import recall_folder, recall_for
 from canonry.bootstrap.settings import Settings
 from canonry.cli.world.files import demo_atlas
 from canonry.testing.worlds import a_caller
-from canonry.usecases.bound_world import World, find_world
-from canonry.usecases.canon import Canon
-from canonry.usecases.import_world import import_world
-from canonry.usecases.search_lore import search_lore
+from canonry.usecases.kernel.canon import Canon
+from canonry.usecases.world.bound_world import World, find_world
+from canonry.usecases.world.import_world import import_world
+from canonry.usecases.world.search_lore import search_lore
 
 SECTION = "lore"
 FOUND = 20

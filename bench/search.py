@@ -30,13 +30,13 @@ from canonry.adapters.sqlite import Durability
 from canonry.adapters.vectors import FolderVectors
 from canonry.bootstrap.embedded import open_embedded
 from canonry.domain.ids import SpaceId
-from canonry.domain.passages import Collection
+from canonry.domain.recall.passages import Collection
 from canonry.ports.embedder import Embedder, EmbeddingModel, Purpose, Vector
 from canonry.ports.views.text import TextQuery
-from canonry.usecases.canon import Canon
-from canonry.usecases.find_passages import find_passages
-from canonry.usecases.index_passages import PassageIndexer
-from canonry.usecases.recall import Engines, Recall
+from canonry.usecases.kernel.canon import Canon
+from canonry.usecases.kernel.recall import Engines, Recall
+from canonry.usecases.recall.find_passages import find_passages
+from canonry.usecases.recall.index_passages import PassageIndexer
 
 SECTION = "search"
 SMALL, QUESTIONS, ROUNDS, LIMIT, STEP = 10_000, 60, 5, 10, 2_000

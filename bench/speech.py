@@ -6,9 +6,10 @@ from typing import Any
 
 from bench.recall.conversations import CRD3, EPISODES, written
 from bench.worlds import STAMPS, Scribe
-from canonry.domain.entries import Made
 from canonry.domain.ids import SceneId, SpaceId, StoryId, TurnId
-from canonry.domain.scenes import (
+from canonry.domain.log.entries import Made
+from canonry.domain.spaces import Space, SpaceKind
+from canonry.domain.things.scenes import (
     Scene,
     SceneStatus,
     Speaker,
@@ -17,9 +18,8 @@ from canonry.domain.scenes import (
     StoryType,
     Turn,
 )
-from canonry.domain.spaces import Space, SpaceKind
 from canonry.domain.time import Instant
-from canonry.usecases.canon import Canon
+from canonry.usecases.kernel.canon import Canon
 
 TURNS_A_SCENE, RARE_WORDS, RARE_SHARE = 500, 50_000, 0.03
 

@@ -1,4 +1,4 @@
-"""Stalls: how long others wait at the longest, tool by tool, while one caller is as rude as allowed.
+"""Stalls: how long others wait for each tool, while one caller is as rude as is allowed.
 
 The arguments are those of `tests/toolsets/onslaught.py`, with several texts for each spot.
 """

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from bench.report import Row, median, percentile
 from canonry.adapters.vectors import FolderVectors
 from canonry.domain.ids import SpaceId
-from canonry.domain.passages import Collection
+from canonry.domain.recall.passages import Collection
 from canonry.ports.embedder import EmbeddingModel
 from canonry.ports.views.vectors import VectorBatch, VectorEntry, VectorQuery
 

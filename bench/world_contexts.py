@@ -20,12 +20,12 @@ from bench.world_load import under_load
 from bench.worlds import Scribe
 from canonry.bootstrap.embedded import Embedded, open_embedded
 from canonry.cli.world.files import demo_atlas
-from canonry.domain.entities import EntityClass
-from canonry.domain.entries import Made
 from canonry.domain.ids import EntityId, SpaceId
-from canonry.domain.making import UNSET, Backing, make_entity, make_event, make_relation
+from canonry.domain.judging.making import UNSET, Backing, make_entity, make_event, make_relation
+from canonry.domain.log.entries import Made
 from canonry.domain.provenance import Authority
 from canonry.domain.spaces import Space, SpaceKind
+from canonry.domain.things.entities import EntityClass
 from canonry.domain.vocabularies.world_types import (
     EXIT,
     LAYER_OF,
@@ -48,8 +48,8 @@ from canonry.gateway.principal import Principal
 from canonry.testing.atlases import TICK, GeneratedWorld
 from canonry.testing.worlds import a_caller
 from canonry.toolsets.world import WORLD
-from canonry.usecases.canon import Canon
-from canonry.usecases.import_world import import_world
+from canonry.usecases.kernel.canon import Canon
+from canonry.usecases.world.import_world import import_world
 
 SECTION = "world"
 FULL = os.environ.get("BENCH_WORLD") == "full"

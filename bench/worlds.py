@@ -5,16 +5,16 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from canonry.domain.commits import Append, Draft
-from canonry.domain.entities import EntityClass
-from canonry.domain.entries import Entry, Made
 from canonry.domain.ids import CommitId, EntityId, SceneId, SpaceId, StoryId, derived_id
-from canonry.domain.making import UNSET, Backing, make_entity, make_fact, make_relation
+from canonry.domain.judging.making import UNSET, Backing, make_entity, make_fact, make_relation
+from canonry.domain.log.commits import Append, Draft
+from canonry.domain.log.entries import Entry, Made
 from canonry.domain.provenance import Actor, Authority, Evidence, EvidenceKind
-from canonry.domain.scenes import Scene, SceneStatus, Story, StoryStatus, StoryType
 from canonry.domain.spaces import Space, SpaceKind
+from canonry.domain.things.entities import EntityClass
+from canonry.domain.things.scenes import Scene, SceneStatus, Story, StoryStatus, StoryType
 from canonry.domain.vocabularies.narrative_types import EntityType
-from canonry.usecases.canon import Canon
+from canonry.usecases.kernel.canon import Canon
 
 ACTOR = Actor(agent_id="bench", agent_type="CanonKeeper")
 ENTRIES_A_COMMIT = 500

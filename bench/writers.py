@@ -15,13 +15,13 @@ from bench.report import Row, median
 from bench.syncs import CountedSyncs
 from bench.worlds import World, build_world
 from canonry.bootstrap.embedded import open_embedded
-from canonry.domain.commits import Append, Appended, Outcome
+from canonry.domain.log.commits import Append, Appended, Outcome
 from canonry.domain.provenance import Authority
 from canonry.gateway.call import Gateway
 from canonry.gateway.principal import Principal
 from canonry.ports.records.ledger import Ledger
 from canonry.toolsets.narrative import NARRATIVE
-from canonry.usecases.canon import Canon
+from canonry.usecases.kernel.canon import Canon
 
 SECTION = "writers"
 WRITERS = 16

@@ -22,8 +22,9 @@ from bench.recall.keywords import Keywords, Reference, in_order
 from bench.recall.meaning import vectors_of
 from bench.recall.measures import FIRST, Measures, mean, measured
 from bench.recall.stored import stored_orders
-from canonry.domain.ranking import Candidate, RankingWeights, naming, pool_for, rank_passages
-from canonry.domain.words import terms_of
+from canonry.domain.policy import RankingWeights
+from canonry.domain.recall.ranking import Candidate, naming, pool_for, rank_passages
+from canonry.domain.texts.words import terms_of
 from canonry.ports.embedder import Purpose
 
 SETS = ("crd3", "crd3-sentences", "tuning", "heldout", "heldout-slips")

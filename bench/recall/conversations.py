@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from canonry.domain.words import terms_of
+from canonry.domain.texts.words import terms_of
 
 HERE = Path(__file__).parent
 CRD3 = HERE.parents[2] / "shared/data/crd3"

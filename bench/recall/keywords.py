@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bench.recall.conversations import Conversation
-from canonry.domain.keywords import alike, most_frequent
-from canonry.domain.ranking import Asked
-from canonry.domain.stems import asked_stems, stems_of
+from canonry.domain.recall.keywords import alike, most_frequent
+from canonry.domain.recall.ranking import Asked
+from canonry.domain.texts.stems import asked_stems, stems_of
 
 K1, B = 1.2, 0.75
 CORRECTED = 0.7

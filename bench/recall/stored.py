@@ -19,18 +19,18 @@ from bench.recall.conversations import Conversation
 from bench.worlds import ACTOR, STAMPS, Scribe
 from canonry.adapters.sqlite import Durability
 from canonry.bootstrap.embedded import open_embedded
-from canonry.domain.entities import EntityClass
-from canonry.domain.entries import Made
 from canonry.domain.ids import CommitId, EntityId, SceneId, SpaceId, StoryId, TurnId, derived_id
-from canonry.domain.making import Backing, make_entity
-from canonry.domain.passages import Collection
+from canonry.domain.judging.making import Backing, make_entity
+from canonry.domain.log.entries import Made
 from canonry.domain.provenance import Authority, Evidence, EvidenceKind
-from canonry.domain.scenes import Scene, SceneStatus, Speaker, Turn
+from canonry.domain.recall.passages import Collection
+from canonry.domain.things.entities import EntityClass
+from canonry.domain.things.scenes import Scene, SceneStatus, Speaker, Turn
 from canonry.domain.time import Instant
 from canonry.domain.vocabularies.narrative_types import EntityType
 from canonry.ports.views.text import TextQuery
-from canonry.usecases.canon import Canon
-from canonry.usecases.find_passages import find_passages
+from canonry.usecases.kernel.canon import Canon
+from canonry.usecases.recall.find_passages import find_passages
 
 LIMIT = 10
 

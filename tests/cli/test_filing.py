@@ -10,9 +10,9 @@ from canonry.bootstrap.examination import examine
 from canonry.bootstrap.filing import set_up
 from canonry.bootstrap.settings import Settings, load_settings
 from canonry.domain.errors import InvalidInput, NotFound
-from canonry.usecases.canon import Canon
-from canonry.usecases.interpret_source import plan_run
-from canonry.usecases.store_file import filing_of, read_local
+from canonry.usecases.kernel.canon import Canon
+from canonry.usecases.truth.interpret_source import plan_run
+from canonry.usecases.truth.store_file import filing_of, read_local
 
 pytestmark = pytest.mark.anyio
 

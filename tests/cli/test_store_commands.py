@@ -14,15 +14,15 @@ import apsw
 import pytest
 
 from canonry.bootstrap.embedded import open_embedded
-from canonry.domain.entries import Made, SceneMoved
 from canonry.domain.ids import SceneId, StoryId
-from canonry.domain.scenes import Scene, SceneStatus
+from canonry.domain.log.entries import Made, SceneMoved
 from canonry.domain.spaces import Space, SpaceKind
+from canonry.domain.things.scenes import Scene, SceneStatus
 from canonry.domain.time import Instant
 from canonry.testing.worlds import HandClock, a_caller
-from canonry.usecases.commit_change import Change, NewId, commit_change
-from canonry.usecases.create_universe import create_universe
-from canonry.usecases.receipts import the_made
+from canonry.usecases.graph.create_universe import create_universe
+from canonry.usecases.kernel.commit_change import Change, NewId, commit_change
+from canonry.usecases.kernel.receipts import the_made
 from tests.cli.run import SOURCE, Done, canonry
 
 TURNS = [

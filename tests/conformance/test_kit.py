@@ -9,9 +9,9 @@ import pytest
 from typing_extensions import override
 
 from canonry.adapters.memory import MemoryLedger, MemoryState, MemoryText
-from canonry.domain.commits import Append, Appended, Outcome, Position
-from canonry.domain.entries import Thing
-from canonry.domain.facts import Fact
+from canonry.domain.log.commits import Append, Appended, Outcome, Position
+from canonry.domain.log.entries import Thing
+from canonry.domain.things.facts import Fact
 from canonry.ports.records.ledger import Touched
 from canonry.ports.views.pages import Page
 from canonry.ports.views.state import EntityQuery, FactQuery

@@ -11,8 +11,8 @@ from pathlib import Path
 
 from canonry.adapters.sqlite import Durability
 from canonry.bootstrap.embedded import Embedded, open_embedded
-from canonry.domain.commits import ORIGIN
 from canonry.domain.ids import CommitId
+from canonry.domain.log.commits import ORIGIN
 from canonry.testing.conformance.upkeep import quiet
 from canonry.testing.things import MIDDLE_EARTH, ident
 

@@ -12,7 +12,7 @@ import pytest
 from canonry.adapters.sqlite import Durability
 from canonry.bootstrap.embedded import open_embedded
 from canonry.domain.ids import SceneId, SpaceId
-from canonry.domain.scenes import Turn
+from canonry.domain.things.scenes import Turn
 from canonry.ports.views.state import EntityQuery
 from canonry.testing.conformance.upkeep import quiet
 from tests.crash.stdio_client import Server, a_call, outcome

@@ -19,7 +19,7 @@ from canonry.gateway.call import Gateway
 from canonry.gateway.principal import Principal
 from canonry.testing.conformance.upkeep import quiet
 from canonry.toolsets.truth import TRUTH
-from canonry.usecases.check_files import check_files
+from canonry.usecases.store.check_files import check_files
 from tests.crash.lives import a_life
 from tests.crash.writer import ROWS, ingest
 

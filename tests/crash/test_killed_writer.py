@@ -11,8 +11,8 @@ import pytest
 
 from canonry.adapters.sqlite import Durability
 from canonry.bootstrap.embedded import open_embedded
-from canonry.domain.commits import Appended
 from canonry.domain.ids import EntityId
+from canonry.domain.log.commits import Appended
 from canonry.ports.views.pages import PAGE_MAX
 from canonry.ports.views.state import FactQuery
 from canonry.testing.things import MIDDLE_EARTH, ident

@@ -8,10 +8,10 @@ from itertools import count
 from pathlib import Path
 
 from canonry.bootstrap.embedded import Embedded, open_embedded
-from canonry.domain.accounts import DEFAULT_USER
-from canonry.domain.commits import Append, Appended
-from canonry.domain.entries import Erased
 from canonry.domain.errors import Unavailable
+from canonry.domain.log.commits import Append, Appended
+from canonry.domain.log.entries import Erased
+from canonry.domain.truth.accounts import DEFAULT_USER
 from canonry.gateway.call import Gateway
 from canonry.gateway.principal import Principal
 from canonry.testing.scribe import an_append, made

@@ -3,8 +3,20 @@
 from dataclasses import replace
 from typing import Any
 
-from canonry.domain.entities import EntityClass
-from canonry.domain.entries import (
+from canonry.domain.ids import (
+    EntityId,
+    EventId,
+    FactId,
+    ProposalId,
+    RelationId,
+    RunId,
+    SceneId,
+    SourceId,
+    SpaceId,
+    StoryId,
+    TurnId,
+)
+from canonry.domain.log.entries import (
     CausesLinked,
     EntitiesMerged,
     EntitiesUnmerged,
@@ -28,27 +40,15 @@ from canonry.domain.entries import (
     SpaceRevised,
     StoryMoved,
 )
-from canonry.domain.facts import AxiomDomain, Constraint, FactType
-from canonry.domain.ids import (
-    EntityId,
-    EventId,
-    FactId,
-    ProposalId,
-    RelationId,
-    RunId,
-    SceneId,
-    SourceId,
-    SpaceId,
-    StoryId,
-    TurnId,
-)
 from canonry.domain.observations import Dated, Fragment
-from canonry.domain.proposals import ProposalType
 from canonry.domain.provenance import Authority, CanonLevel, Evidence, EvidenceKind
-from canonry.domain.runs import RunStatus
-from canonry.domain.scenes import SceneStatus, Speaker, StoryStatus, StoryType
-from canonry.domain.sources import SourceType
+from canonry.domain.things.entities import EntityClass
+from canonry.domain.things.facts import AxiomDomain, Constraint, FactType
+from canonry.domain.things.proposals import ProposalType
+from canonry.domain.things.scenes import SceneStatus, Speaker, StoryStatus, StoryType
+from canonry.domain.things.sources import SourceType
 from canonry.domain.time import Instant
+from canonry.domain.truth.runs import RunStatus
 from canonry.domain.vocabularies.narrative_types import EntityType
 from canonry.testing.scribe import made
 from canonry.testing.things import (

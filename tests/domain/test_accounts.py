@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from canonry.domain.accounts import (
+from canonry.domain.ids import is_uuid
+from canonry.domain.truth.accounts import (
     DEFAULT_USER,
     NAMESPACE,
     account_space,
@@ -17,7 +18,6 @@ from canonry.domain.accounts import (
     source_id_of,
     user_id_of,
 )
-from canonry.domain.ids import is_uuid
 
 
 def test_a_source_has_the_name_based_uuid_of_its_user_and_bytes() -> None:

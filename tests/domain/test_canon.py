@@ -6,10 +6,11 @@ from dataclasses import replace
 import pytest
 from hypothesis import given, settings
 
-from canonry.domain.canon import fold, ids_of, needs
-from canonry.domain.commits import Commit, Position
-from canonry.domain.entities import Entity
-from canonry.domain.entries import (
+from canonry.domain.errors import BrokenInvariant
+from canonry.domain.ids import CommitId, EntityId, EventId, FactId, SceneId
+from canonry.domain.log.canon import fold, ids_of, needs
+from canonry.domain.log.commits import Commit, Position
+from canonry.domain.log.entries import (
     CausesLinked,
     EntitiesMerged,
     EntitiesUnmerged,
@@ -22,10 +23,9 @@ from canonry.domain.entries import (
     Thing,
     Tombstone,
 )
-from canonry.domain.errors import BrokenInvariant
-from canonry.domain.ids import CommitId, EntityId, EventId, FactId, SceneId
-from canonry.domain.scenes import Scene, SceneStatus, Turn
-from canonry.domain.sealing import GENESIS, Part, Sealed, seal, unseal
+from canonry.domain.log.sealing import GENESIS, Part, Sealed, seal, unseal
+from canonry.domain.things.entities import Entity
+from canonry.domain.things.scenes import Scene, SceneStatus, Turn
 from canonry.domain.time import Instant
 from canonry.testing.conformance.chronicle import chronicle
 from canonry.testing.histories import Step, histories

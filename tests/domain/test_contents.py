@@ -7,16 +7,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from canonry.domain.contents import (
+from canonry.domain.errors import InvalidInput
+from canonry.domain.judging.contents import (
     EventContent,
     StateChangeContent,
     normalise,
     read_content,
     references_of,
 )
-from canonry.domain.errors import InvalidInput
 from canonry.domain.policy import TextLimits
-from canonry.domain.proposals import ProposalType
+from canonry.domain.things.proposals import ProposalType
 
 ONE = "11111111-1111-4111-8111-111111111111"
 TWO = "22222222-2222-4222-8222-222222222222"

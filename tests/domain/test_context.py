@@ -3,7 +3,9 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from canonry.domain.context import (
+from canonry.domain.ids import EntityId, EventId, FactId
+from canonry.domain.provenance import Authority
+from canonry.domain.recall.context import (
     FIELD_TOKENS,
     ID_TOKENS,
     Fitted,
@@ -19,8 +21,6 @@ from canonry.domain.context import (
     tokens_of,
     without_repeats,
 )
-from canonry.domain.ids import EntityId, EventId, FactId
-from canonry.domain.provenance import Authority
 from canonry.domain.time import SECOND, Instant
 from canonry.testing.things import a_fact, a_relation, an_event, ident
 

@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from canonry.domain.calendar_dates import read_date
-from canonry.domain.converting import Converted, Unconvertible, convert, parse_number
-from canonry.domain.schemas import FieldSpec, FieldType
 from canonry.domain.time import render_instant
+from canonry.domain.truth.converting import Converted, Unconvertible, convert, parse_number
+from canonry.domain.vocabularies.schemas import FieldSpec, FieldType
 
 
 def converted(value: Any, field_type: FieldType, choices: tuple[str, ...] = ()) -> Any:

@@ -9,19 +9,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from canonry.domain.encoding import (
+from canonry.domain.errors import BrokenInvariant
+from canonry.domain.json_values import decode_json, encode_json
+from canonry.domain.log.encoding import (
     CHANGE_KINDS,
     decode_entry,
-    decode_json,
     decode_thing,
     encode_entry,
-    encode_json,
     encode_thing,
     kind_of,
 )
-from canonry.domain.entries import THING_KINDS, Entry, Redacted, Thing
-from canonry.domain.errors import BrokenInvariant
-from canonry.domain.upcasters import ENCODING_VERSION, MIN_READER, UPCASTERS, upcast
+from canonry.domain.log.entries import THING_KINDS, Entry, Redacted, Thing
+from canonry.domain.log.upcasters import ENCODING_VERSION, MIN_READER, UPCASTERS, upcast
 from canonry.testing.histories import Step, histories
 from canonry.testing.strategies import json_values
 from tests.domain.golden_entries import golden_entries

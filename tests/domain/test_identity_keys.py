@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from canonry.domain.derived_schemas import derive_schema
-from canonry.domain.identity_keys import CONTENT, Identity, identities_of, identity_of
 from canonry.domain.ids import SpaceId
 from canonry.domain.merge import CHOICES
-from canonry.domain.schemas import EntitySchema
-from canonry.domain.typed_records import RecordReader
+from canonry.domain.truth.derived_schemas import derive_schema
+from canonry.domain.truth.identity_keys import CONTENT, Identity, identities_of, identity_of
+from canonry.domain.truth.typed_records import RecordReader
+from canonry.domain.vocabularies.schemas import EntitySchema
 from canonry.domain.vocabularies.truth_types import TRUTH_TYPES, type_named
 from canonry.testing.things import ident
 

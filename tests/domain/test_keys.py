@@ -3,12 +3,11 @@
 import pytest
 from hypothesis import given, settings
 
-from canonry.domain.canon import fold, needs
-from canonry.domain.commits import Commit, Position
-from canonry.domain.entries import THING_KINDS, EntitiesMerged, Thing, Tombstone
-from canonry.domain.facts import Fact
 from canonry.domain.ids import CommitId, EntityId
-from canonry.domain.keys import (
+from canonry.domain.log.canon import fold, needs
+from canonry.domain.log.commits import Commit, Position
+from canonry.domain.log.entries import THING_KINDS, EntitiesMerged, Thing, Tombstone
+from canonry.domain.log.keys import (
     ANY,
     axioms_key,
     causes_key,
@@ -26,6 +25,7 @@ from canonry.domain.keys import (
     thing_key,
     turns_key,
 )
+from canonry.domain.things.facts import Fact
 from canonry.domain.time import Instant
 from canonry.testing.histories import Step, histories
 from canonry.testing.scribe import ACTOR, made

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from canonry.domain.keywords import (
+from canonry.domain.recall.keywords import (
     DOUBTED_MAX,
     MEANT_MAX,
     SOUGHT_MAX,

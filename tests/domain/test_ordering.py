@@ -7,10 +7,10 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from canonry.domain.candidates import Candidate, read_candidate
 from canonry.domain.ids import ProposalId
-from canonry.domain.ordering import TYPE_ORDER, declared_names, dependencies_of, in_order
-from canonry.domain.proposals import Proposal, ProposalType
+from canonry.domain.judging.candidates import Candidate, read_candidate
+from canonry.domain.judging.ordering import TYPE_ORDER, declared_names, dependencies_of, in_order
+from canonry.domain.things.proposals import Proposal, ProposalType
 from canonry.domain.time import Instant
 from canonry.testing.things import a_proposal, a_scene, ident
 from tests.usecases.stage import day, rfc

@@ -5,12 +5,12 @@ from dataclasses import replace
 import pytest
 from hypothesis import given, settings
 
-from canonry.domain.entities import Entity
-from canonry.domain.entries import Thing, Tombstone
 from canonry.domain.ids import EntityId
-from canonry.domain.passages import Collection, is_silenced, passages_of
+from canonry.domain.log.entries import Thing, Tombstone
 from canonry.domain.provenance import CanonLevel
-from canonry.domain.scenes import SceneStatus
+from canonry.domain.recall.passages import Collection, is_silenced, passages_of
+from canonry.domain.things.entities import Entity
+from canonry.domain.things.scenes import SceneStatus
 from canonry.domain.time import Instant
 from canonry.testing.histories import Step, histories
 from canonry.testing.things import (

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from canonry.domain.entities import Entity
-from canonry.domain.entries import Made
-from canonry.domain.portraits import PORTRAIT_MAX, is_portrayed, names_of, portrait
+from canonry.domain.log.entries import Made
+from canonry.domain.recall.portraits import PORTRAIT_MAX, is_portrayed, names_of, portrait
+from canonry.domain.things.entities import Entity
 from canonry.testing.things import an_entity, an_observation, ident
 from tests.domain.test_canon import a_commit, folded
 

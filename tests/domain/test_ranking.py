@@ -3,14 +3,8 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from canonry.domain.ranking import (
-    Asked,
-    Candidate,
-    RankingWeights,
-    breadth,
-    naming,
-    rank_passages,
-)
+from canonry.domain.policy import RankingWeights
+from canonry.domain.recall.ranking import Asked, Candidate, breadth, naming, rank_passages
 
 WEIGHTS = RankingWeights()
 TERMS = ("tower", "mine", "bear", "ale")

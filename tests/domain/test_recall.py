@@ -5,9 +5,14 @@ from dataclasses import replace
 from hypothesis import given
 from hypothesis import strategies as st
 
-from canonry.domain.memories import Memory
 from canonry.domain.policy import RecallWeights
-from canonry.domain.recall import rank_by_importance, rank_memories, recall_score, recency
+from canonry.domain.recall.memory_order import (
+    rank_by_importance,
+    rank_memories,
+    recall_score,
+    recency,
+)
+from canonry.domain.things.memories import Memory
 from canonry.domain.time import DAY, Instant
 from canonry.testing.things import a_memory
 

@@ -5,10 +5,10 @@ from dataclasses import replace
 from hypothesis import given
 from hypothesis import strategies as st
 
+from canonry.domain.judging.scoring import score_of, standing_of
+from canonry.domain.judging.slices import Slice, View
 from canonry.domain.policy import Policy, Scoring
 from canonry.domain.provenance import Authority
-from canonry.domain.scoring import score_of, standing_of
-from canonry.domain.slices import Slice, View
 from canonry.testing.things import MIDDLE_EARTH, a_proposal, evidence
 
 SHARES = st.floats(0, 1)

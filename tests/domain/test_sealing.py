@@ -5,12 +5,12 @@ from dataclasses import replace
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from canonry.domain.canon import ids_of
-from canonry.domain.commits import Position
-from canonry.domain.encoding import kind_of
-from canonry.domain.entries import Redacted
 from canonry.domain.ids import CommitId
-from canonry.domain.sealing import GENESIS, Part, Sealed, commit_of, fault_in, seal, unseal
+from canonry.domain.log.canon import ids_of
+from canonry.domain.log.commits import Position
+from canonry.domain.log.encoding import kind_of
+from canonry.domain.log.entries import Redacted
+from canonry.domain.log.sealing import GENESIS, Part, Sealed, commit_of, fault_in, seal, unseal
 from canonry.domain.time import Instant
 from canonry.testing.histories import Step, histories
 from canonry.testing.scribe import a_draft, made

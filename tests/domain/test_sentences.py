@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from canonry.domain.sentences import (
+from canonry.domain.texts.sentences import (
     first_sentence,
     is_ended,
     last_between,

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from canonry.domain import merge
 from canonry.domain.ids import ObservationId
+from canonry.domain.log.sighting import seen_also
 from canonry.domain.merge import (
     CHOICES,
     LAST_WRITE,
@@ -20,7 +21,6 @@ from canonry.domain.merge import (
     accumulate,
 )
 from canonry.domain.observations import Observation
-from canonry.domain.sighting import seen_also
 from canonry.domain.snapshots import Accumulator, Elements
 from canonry.domain.time import Instant
 from canonry.domain.vocabularies.narrative_fields import policy_of

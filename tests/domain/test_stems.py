@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from canonry.domain.stems import (
+from canonry.domain.texts.stems import (
     STOP_WORDS,
     asked_stems,
     is_near,
@@ -14,7 +14,7 @@ from canonry.domain.stems import (
     prefixes_in,
     stems_of,
 )
-from canonry.domain.words import terms_of
+from canonry.domain.texts.words import terms_of
 
 
 @pytest.mark.parametrize(

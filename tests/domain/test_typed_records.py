@@ -5,12 +5,12 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from canonry.domain.derived_schemas import derive_schema, event_type_of
 from canonry.domain.ids import SpaceId
 from canonry.domain.observations import Dated, Fragment
-from canonry.domain.schemas import FieldType
 from canonry.domain.time import DAY, Instant
-from canonry.domain.typed_records import RESERVED, RecordReader, TypedRecord
+from canonry.domain.truth.derived_schemas import derive_schema, event_type_of
+from canonry.domain.truth.typed_records import RESERVED, RecordReader, TypedRecord
+from canonry.domain.vocabularies.schemas import FieldType
 from canonry.domain.vocabularies.truth_types import TRUTH_TYPES
 from canonry.testing.strategies import json_values
 from canonry.testing.things import a_schema, ident

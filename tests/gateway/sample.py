@@ -14,8 +14,6 @@ from canonry.adapters.memory import (
     MemoryText,
 )
 from canonry.adapters.readers import LocalReader
-from canonry.domain.commits import Append, Draft
-from canonry.domain.entries import Made
 from canonry.domain.errors import (
     BrokenInvariant,
     CanonryError,
@@ -26,7 +24,9 @@ from canonry.domain.errors import (
     Unavailable,
 )
 from canonry.domain.ids import SpaceId
-from canonry.domain.keys import thing_key
+from canonry.domain.log.commits import Append, Draft
+from canonry.domain.log.entries import Made
+from canonry.domain.log.keys import thing_key
 from canonry.domain.policy import Policy
 from canonry.domain.provenance import Authority
 from canonry.domain.spaces import Space, SpaceKind
@@ -48,8 +48,8 @@ from canonry.gateway.tool import (
 )
 from canonry.ports.world import Clock
 from canonry.testing.worlds import CountingIdentities, HandClock
-from canonry.usecases.caller import Caller
-from canonry.usecases.canon import Canon
+from canonry.usecases.kernel.caller import Caller
+from canonry.usecases.kernel.canon import Canon
 
 LAMP = "0f8fad5b-d9cb-469f-a165-70867728950e"
 SECRET = "the password of the database is swordfish"

@@ -7,7 +7,7 @@ from typing_extensions import override
 
 from canonry.adapters.memory import MemoryLedger, MemoryStore
 from canonry.domain.ids import SpaceId
-from canonry.domain.keys import ANY, key_hash
+from canonry.domain.log.keys import ANY, key_hash
 from canonry.domain.time import SECOND
 from canonry.gateway.cache import Filling, ReplyCache
 from canonry.gateway.replies import replied

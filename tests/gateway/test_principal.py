@@ -11,7 +11,7 @@ from canonry.domain.errors import CanonryError, InvalidInput, NotAllowed
 from canonry.domain.ids import SpaceId
 from canonry.domain.provenance import Authority
 from canonry.gateway.principal import AGENT_META, KEY_META, Principal, identify
-from canonry.usecases.caller import Caller
+from canonry.usecases.kernel.caller import Caller
 
 BOUND = Principal(
     agent_id="gm-7",

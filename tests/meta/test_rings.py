@@ -17,6 +17,10 @@ sys.exit(lint_imports(config_filename=sys.argv[1], no_cache=True, no_logo=True))
 """
 WRONG_IMPORTS = {
     "rings": ("domain/wrong.py", "import canonry.ports"),
+    "domain-rooms": ("domain/log/wrong.py", "import canonry.domain.gates"),
+    "domain-kernel": ("domain/ids.py", "import canonry.domain.log"),
+    "usecase-kernel": ("usecases/kernel/wrong.py", "import canonry.usecases.truth"),
+    "usecase-rooms": ("usecases/world/wrong.py", "import canonry.usecases.truth"),
     "domain-is-pure": ("domain/wrong.py", "import random"),
     "use-cases-are-pure": ("usecases/wrong.py", "import sqlite3"),
     "adapters-know-ports": ("adapters/memory/wrong.py", "import canonry.usecases"),
@@ -77,3 +81,20 @@ def test_every_contract_refuses_a_wrong_import(tmp_path: Path) -> None:
 
 def test_every_contract_has_a_wrong_import_to_refuse() -> None:
     assert sorted(WRONG_IMPORTS) == sorted(names())
+
+
+def test_every_room_stands_in_the_contract_of_its_ring() -> None:
+    contracts = tomllib.loads(PYPROJECT.read_text(encoding="utf-8"))["tool"]["importlinter"]
+    of = {contract["id"]: contract for contract in contracts["contracts"]}
+    domain, usecases = PACKAGE / "domain", PACKAGE / "usecases"
+
+    layers = {name for layer in of["domain-rooms"]["layers"] for name in layer.split(" | ")}
+    kernel = {
+        name.removeprefix("canonry.domain.") for name in of["domain-kernel"]["source_modules"]
+    }
+    rooms = {name.removeprefix("canonry.usecases.") for name in of["usecase-rooms"]["modules"]}
+
+    assert layers == {path.parent.name for path in domain.glob("*/__init__.py")}
+    assert kernel == {path.stem for path in domain.glob("*.py")} - {"__init__"}
+    assert rooms | {"kernel"} == {path.parent.name for path in usecases.glob("*/__init__.py")}
+    assert [path.name for path in usecases.glob("*.py")] == ["__init__.py"]

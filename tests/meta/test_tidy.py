@@ -1,6 +1,7 @@
 """Style by the numbers, checked as a test so that it cannot be skipped."""
 
 import ast
+from collections import Counter
 from functools import cache
 from pathlib import Path
 
@@ -8,6 +9,7 @@ from tests.meta.tree import PACKAGE, python_files, relative
 
 MODULE_LINES_MAX = 400
 FUNCTION_LINES_MAX = 60
+FOLDER_FILES_MAX = 25
 EMPTY_NAMES = frozenset({"common", "misc", "base", "manager", "core", "shared"})
 EMPTY_WORDS = frozenset({"util", "utils", "helper", "helpers", "misc"})
 SOURCES = python_files("src")
@@ -58,6 +60,14 @@ def test_every_function_fits_on_a_page() -> None:
     }
 
     assert too_long == {}, f"functions of {FUNCTION_LINES_MAX} lines or more"
+
+
+def test_every_folder_fits_on_a_screen() -> None:
+    files = Counter(path.parent for path in SOURCES)
+
+    too_many = {relative(folder): n for folder, n in files.items() if n > FOLDER_FILES_MAX}
+
+    assert too_many == {}, f"more than {FOLDER_FILES_MAX} files: divide it by concern"
 
 
 def test_every_name_says_what_is_inside() -> None:

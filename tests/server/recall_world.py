@@ -10,7 +10,7 @@ from typing import Any
 from canonry.adapters.vectors import FolderVectors
 from canonry.adapters.vectors.owner import owning
 from canonry.domain.errors import CanonryError
-from canonry.usecases.follow_log import LogCursor
+from canonry.usecases.kernel.follow_log import LogCursor
 from tests.cli.run import canonry_process
 from tests.crash.stdio_client import Server, a_call, outcome
 

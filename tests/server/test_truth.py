@@ -15,8 +15,8 @@ from typing import Any
 import pytest
 from mcp import Client, StdioServerParameters
 
-from canonry.domain.accounts import DEFAULT_USER
-from canonry.domain.files import FILE_BYTES_MAX
+from canonry.domain.truth.accounts import DEFAULT_USER
+from canonry.domain.truth.files import FILE_BYTES_MAX
 from tests.cli.run import SOURCE
 
 pytestmark = [

@@ -6,21 +6,27 @@ from dataclasses import dataclass, field, replace
 import pytest
 
 from canonry.bootstrap.compose import compose_memory
-from canonry.domain.commits import ORIGIN
-from canonry.domain.entries import Made
 from canonry.domain.errors import Conflict, Unavailable
-from canonry.domain.facts import Fact
 from canonry.domain.ids import EntityId, FactId
-from canonry.domain.keys import facts_key, name_key
-from canonry.domain.sealing import GENESIS, fault_in
+from canonry.domain.log.commits import ORIGIN
+from canonry.domain.log.entries import Made
+from canonry.domain.log.keys import facts_key, name_key
+from canonry.domain.log.sealing import GENESIS, fault_in
+from canonry.domain.things.facts import Fact
 from canonry.domain.vocabularies.narrative_types import EntityType
 from canonry.ports.views.state import FactQuery
 from canonry.testing.simulation import Faults, FaultyLedger, Simulation, simulate
 from canonry.testing.things import MIDDLE_EARTH, a_fact, an_entity, an_observation, ident
 from canonry.testing.worlds import CountingIdentities, HandClock, a_caller
-from canonry.usecases.caller import Caller
-from canonry.usecases.canon import Canon
-from canonry.usecases.commit_change import ATTEMPTS_MAX, Change, NewId, Receipt, commit_change
+from canonry.usecases.kernel.caller import Caller
+from canonry.usecases.kernel.canon import Canon
+from canonry.usecases.kernel.commit_change import (
+    ATTEMPTS_MAX,
+    Change,
+    NewId,
+    Receipt,
+    commit_change,
+)
 
 SEEDS = range(120)
 CALLERS = 6

@@ -9,10 +9,10 @@ from dataclasses import replace
 import pytest
 
 from canonry.bootstrap.compose import compose_memory
-from canonry.domain.entities import Entity
 from canonry.domain.errors import Conflict, Unavailable
 from canonry.domain.ids import EntityId
-from canonry.domain.relations import Relation
+from canonry.domain.things.entities import Entity
+from canonry.domain.things.relations import Relation
 from canonry.domain.time import Instant
 from canonry.domain.vocabularies.world_types import (
     EXIT,
@@ -32,21 +32,21 @@ from canonry.ports.views.state import EntityQuery, RelationQuery
 from canonry.testing.atlases import TICK, an_atlas
 from canonry.testing.simulation import Faults, FaultyLedger, Simulation, simulate
 from canonry.testing.worlds import CountingIdentities, HandClock, a_caller
-from canonry.usecases.advance_clock import advance_clock
-from canonry.usecases.bound_world import World, find_world
-from canonry.usecases.build_world import (
+from canonry.usecases.kernel.caller import Caller
+from canonry.usecases.kernel.canon import Canon
+from canonry.usecases.world.advance_clock import advance_clock
+from canonry.usecases.world.bound_world import World, find_world
+from canonry.usecases.world.build_world import (
     create_exit,
     create_route,
     create_tie,
     remove_exit,
     remove_tie,
 )
-from canonry.usecases.caller import Caller
-from canonry.usecases.canon import Canon
-from canonry.usecases.import_world import import_world
-from canonry.usecases.move_mover import Move, move_mover
-from canonry.usecases.transfer_item import Transfer, transfer_item
-from canonry.usecases.world_ties import TieBetween
+from canonry.usecases.world.import_world import import_world
+from canonry.usecases.world.move_mover import Move, move_mover
+from canonry.usecases.world.transfer_item import Transfer, transfer_item
+from canonry.usecases.world.world_ties import TieBetween
 
 SEEDS = range(25)
 PLAYERS, ITEMS, PLACES = 3, 2, 9

@@ -22,7 +22,7 @@ from canonry.toolsets.narrative import NARRATIVE
 from canonry.toolsets.operator import OPERATOR
 from canonry.toolsets.truth import TRUTH
 from canonry.toolsets.world import WORLD
-from canonry.usecases.canon import Canon
+from canonry.usecases.kernel.canon import Canon
 from tests.toolsets.catalog.kit import LAB, hostile, put, uuid
 from tests.toolsets.narrative.furnished import a_furnished_world, a_role_for, fitting_arguments
 from tests.toolsets.narrative.kit import World

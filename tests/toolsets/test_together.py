@@ -2,7 +2,7 @@
 
 import pytest
 
-from canonry.domain.catalog import item_id
+from canonry.domain.catalog.catalog import item_id
 from canonry.domain.provenance import Authority
 from canonry.gateway.call import Gateway
 from canonry.gateway.principal import Principal

@@ -10,14 +10,14 @@ from typing_extensions import override
 from canonry.adapters.embedders import HashingEmbedder
 from canonry.adapters.vectors import FolderVectors
 from canonry.domain.errors import Unavailable
-from canonry.domain.passages import Collection
+from canonry.domain.recall.passages import Collection
 from canonry.ports.embedder import Embedder, EmbeddingModel, Purpose, Vector
 from canonry.ports.views.text import TextQuery
 from canonry.ports.views.vectors import Vectors
 from canonry.testing.things import MIDDLE_EARTH, a_turn
 from canonry.testing.worlds import HandClock
-from canonry.usecases.index_passages import PassageIndexer
-from canonry.usecases.recall import Engines, Recall
+from canonry.usecases.kernel.recall import Engines, Recall
+from canonry.usecases.recall.index_passages import PassageIndexer
 from tests.usecases.stage import Stage, a_stage
 
 SCENES = TextQuery(collection=Collection.SCENES, text="", spaces=frozenset((MIDDLE_EARTH,)))

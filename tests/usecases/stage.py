@@ -5,15 +5,15 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from canonry.bootstrap.compose import compose_memory
-from canonry.domain.contents import normalise
-from canonry.domain.entities import Entity, EntityClass
-from canonry.domain.entries import Born
 from canonry.domain.ids import EntityId, SceneId, TurnId
-from canonry.domain.making import Backing, change_state, make_entity
+from canonry.domain.judging.contents import normalise
+from canonry.domain.judging.making import Backing, change_state, make_entity
+from canonry.domain.log.entries import Born
 from canonry.domain.policy import Policy
-from canonry.domain.proposals import ProposalStatus, ProposalType
 from canonry.domain.provenance import Authority, Evidence, EvidenceKind
-from canonry.domain.relations import Relation
+from canonry.domain.things.entities import Entity, EntityClass
+from canonry.domain.things.proposals import ProposalStatus, ProposalType
+from canonry.domain.things.relations import Relation
 from canonry.domain.time import DAY, Instant
 from canonry.domain.vocabularies.narrative_types import EntityType
 from canonry.testing.scribe import Scribe
@@ -29,9 +29,9 @@ from canonry.testing.things import (
     ident,
 )
 from canonry.testing.worlds import CountingIdentities, HandClock, a_caller
-from canonry.usecases.canon import Canon
-from canonry.usecases.canonize_scene import CanonizationReport, canonize_scene
-from canonry.usecases.proposal_verdicts import Judged, ProposalVerdict
+from canonry.usecases.canonization.canonize_scene import CanonizationReport, canonize_scene
+from canonry.usecases.canonization.proposal_verdicts import Judged, ProposalVerdict
+from canonry.usecases.kernel.canon import Canon
 
 ACCEPTED, REJECTED = ProposalStatus.ACCEPTED, ProposalStatus.REJECTED
 

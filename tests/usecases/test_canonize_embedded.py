@@ -7,15 +7,15 @@ import pytest
 
 from canonry.adapters.sqlite import Durability
 from canonry.bootstrap.embedded import open_embedded
-from canonry.domain.commits import ORIGIN
-from canonry.domain.entries import Made, ProposalDecided, SceneCompleted
 from canonry.domain.errors import Conflict
-from canonry.domain.proposals import ProposalStatus
+from canonry.domain.log.commits import ORIGIN
+from canonry.domain.log.entries import Made, ProposalDecided, SceneCompleted
+from canonry.domain.things.proposals import ProposalStatus
 from canonry.testing.scribe import Scribe
 from canonry.testing.things import MIDDLE_EARTH, a_source, a_story, ident
 from canonry.testing.worlds import a_caller
-from canonry.usecases.canon import Canon
-from canonry.usecases.canonize_scene import CanonizationReport, canonize_scene
+from canonry.usecases.canonization.canonize_scene import CanonizationReport, canonize_scene
+from canonry.usecases.kernel.canon import Canon
 from tests.usecases.stage import Stage
 
 pytestmark = pytest.mark.anyio

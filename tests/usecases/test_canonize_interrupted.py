@@ -8,13 +8,13 @@ import pytest
 from typing_extensions import override
 
 from canonry.adapters.memory import MemoryLedger
-from canonry.domain.commits import Append, Outcome
 from canonry.domain.errors import Unavailable
-from canonry.domain.proposals import ProposalStatus
-from canonry.domain.scenes import SceneStatus
+from canonry.domain.log.commits import Append, Outcome
+from canonry.domain.things.proposals import ProposalStatus
+from canonry.domain.things.scenes import SceneStatus
 from canonry.testing.things import MIDDLE_EARTH, ident
-from canonry.usecases.canonize_scene import CanonizationReport
-from canonry.usecases.decide_proposals import BATCH
+from canonry.usecases.canonization.canonize_scene import CanonizationReport
+from canonry.usecases.canonization.decide_proposals import BATCH
 from tests.usecases.stage import ACCEPTED, REJECTED, Stage, a_stage
 
 pytestmark = pytest.mark.anyio

@@ -4,16 +4,16 @@ from dataclasses import replace
 
 import pytest
 
-from canonry.domain.entities import Entity
-from canonry.domain.entries import ProposalDecided
+from canonry.domain.canonization.judgement import commit_of_proposal
 from canonry.domain.errors import Conflict, NotFound
-from canonry.domain.facts import Event, Fact
 from canonry.domain.ids import ProposalId
-from canonry.domain.judgement import commit_of_proposal
-from canonry.domain.proposals import ProposalStatus
+from canonry.domain.log.entries import ProposalDecided
 from canonry.domain.provenance import Authority, CanonLevel
-from canonry.domain.relations import Relation
-from canonry.domain.scenes import SceneStatus
+from canonry.domain.things.entities import Entity
+from canonry.domain.things.facts import Event, Fact
+from canonry.domain.things.proposals import ProposalStatus
+from canonry.domain.things.relations import Relation
+from canonry.domain.things.scenes import SceneStatus
 from canonry.domain.vocabularies.narrative_types import EntityType
 from canonry.testing.things import (
     MIDDLE_EARTH,
@@ -23,7 +23,7 @@ from canonry.testing.things import (
     ident,
 )
 from canonry.testing.worlds import a_caller
-from canonry.usecases.canonize_scene import canonize_scene
+from canonry.usecases.canonization.canonize_scene import canonize_scene
 from tests.usecases.stage import ACCEPTED, REJECTED, Stage, a_stage, day, id_of, rfc, verdict_on
 
 pytestmark = pytest.mark.anyio

@@ -9,15 +9,15 @@ import pytest
 from typing_extensions import override
 
 from canonry.adapters.memory import MemoryLedger, MemoryState
-from canonry.domain.commits import ORIGIN, Append, Outcome
-from canonry.domain.entries import Made, ProposalDecided, SceneCompleted, Thing
 from canonry.domain.errors import Conflict
-from canonry.domain.proposals import ProposalStatus
+from canonry.domain.log.commits import ORIGIN, Append, Outcome
+from canonry.domain.log.entries import Made, ProposalDecided, SceneCompleted, Thing
+from canonry.domain.things.proposals import ProposalStatus
 from canonry.testing.things import MIDDLE_EARTH, ident
 from canonry.testing.worlds import a_caller
-from canonry.usecases.canon import Canon
-from canonry.usecases.canonize_scene import CanonizationReport, canonize_scene
-from canonry.usecases.decide_proposals import ROUNDS_FREE
+from canonry.usecases.canonization.canonize_scene import CanonizationReport, canonize_scene
+from canonry.usecases.canonization.decide_proposals import ROUNDS_FREE
+from canonry.usecases.kernel.canon import Canon
 from tests.usecases.stage import Stage, a_stage, id_of
 
 pytestmark = pytest.mark.anyio

@@ -9,8 +9,8 @@ from canonry.bootstrap.embedded import open_embedded
 from canonry.bootstrap.filing import users_in
 from canonry.domain.time import DAY, SECOND
 from canonry.testing.worlds import a_caller
-from canonry.usecases.check_files import check_files, collect_files
-from canonry.usecases.erase import erase, plan_erasure
+from canonry.usecases.store.check_files import check_files, collect_files
+from canonry.usecases.store.erase import erase, plan_erasure
 from tests.usecases.test_forget_files import ADA, EVE, SECRET, bytes_below, kept
 
 pytestmark = pytest.mark.anyio

@@ -6,22 +6,22 @@ import pytest
 from typing_extensions import override
 
 from canonry.adapters.memory.state import MemoryState
-from canonry.domain.accounts import account_space, user_id_of
-from canonry.domain.entities import Entity
 from canonry.domain.errors import NotFound
 from canonry.domain.ids import SpaceId
 from canonry.domain.spaces import Space, SpaceKind
+from canonry.domain.things.entities import Entity
+from canonry.domain.truth.accounts import account_space, user_id_of
 from canonry.ports.views.pages import Page
 from canonry.ports.views.state import State
 from canonry.testing.scribe import Scribe
 from canonry.testing.things import a_space, an_entity, ident
 from canonry.testing.worlds import a_caller
-from canonry.usecases.caller import Caller
-from canonry.usecases.canon import Canon
-from canonry.usecases.covered_spaces import covered_spaces
-from canonry.usecases.explain import explain
-from canonry.usecases.lookup import require
-from canonry.usecases.query_entities import query_entities
+from canonry.usecases.kernel.caller import Caller
+from canonry.usecases.kernel.canon import Canon
+from canonry.usecases.kernel.covered_spaces import covered_spaces
+from canonry.usecases.kernel.lookup import require
+from canonry.usecases.queries.explain import explain
+from canonry.usecases.queries.query_entities import query_entities
 from tests.usecases.stage import a_stage
 
 pytestmark = pytest.mark.anyio

@@ -6,21 +6,25 @@ from pathlib import Path
 import pytest
 
 from canonry.bootstrap.embedded import Embedded, open_embedded
-from canonry.domain.entities import Entity
-from canonry.domain.entries import SceneCompleted, Tombstone
 from canonry.domain.errors import InvalidInput, NotFound
 from canonry.domain.ids import EntityId, SceneId, SpaceId
-from canonry.domain.scenes import Turn
+from canonry.domain.log.entries import SceneCompleted, Tombstone
+from canonry.domain.things.entities import Entity
+from canonry.domain.things.scenes import Turn
 from canonry.domain.vocabularies.narrative_types import EntityType
 from canonry.testing.scribe import Scribe
 from canonry.testing.things import a_fact, a_scene, a_story, an_entity, an_observation, ident
 from canonry.testing.worlds import a_caller
-from canonry.usecases.canon import Canon
-from canonry.usecases.erase import erase, plan_erasure
-from canonry.usecases.import_transcript import ImportReport, ImportRequest, import_transcripts
-from canonry.usecases.keep_memory import Recollection, keep_memory
-from canonry.usecases.transcripts import Line, Summary, Transcript
-from canonry.usecases.verify_store import verify_store
+from canonry.usecases.kernel.canon import Canon
+from canonry.usecases.narrative.import_transcript import (
+    ImportReport,
+    ImportRequest,
+    import_transcripts,
+)
+from canonry.usecases.narrative.keep_memory import Recollection, keep_memory
+from canonry.usecases.narrative.transcripts import Line, Summary, Transcript
+from canonry.usecases.store.erase import erase, plan_erasure
+from canonry.usecases.store.verify_store import verify_store
 
 pytestmark = pytest.mark.anyio
 

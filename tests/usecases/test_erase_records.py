@@ -7,16 +7,16 @@ from pathlib import Path
 import pytest
 
 from canonry.bootstrap.embedded import Embedded, open_embedded
-from canonry.domain.entities import Entity
 from canonry.domain.provenance import EvidenceKind
-from canonry.domain.sources import SourceType
+from canonry.domain.things.entities import Entity
+from canonry.domain.things.sources import SourceType
 from canonry.ports.views.queries import IdentifierQuery, TimelineQuery
 from canonry.testing.scribe import Scribe
 from canonry.testing.things import a_record, a_run, a_source, a_space, an_entity, evidence, ident
 from canonry.testing.worlds import a_caller
-from canonry.usecases.erase import erase, plan_erasure
-from canonry.usecases.find_mentions import Mention
-from canonry.usecases.verify_store import verify_store
+from canonry.usecases.store.erase import erase, plan_erasure
+from canonry.usecases.store.find_mentions import Mention
+from canonry.usecases.store.verify_store import verify_store
 
 pytestmark = pytest.mark.anyio
 

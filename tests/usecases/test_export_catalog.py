@@ -5,7 +5,7 @@ import pytest
 from canonry.bootstrap.compose import compose_memory
 from canonry.domain.errors import Unavailable
 from canonry.testing.worlds import CountingIdentities, HandClock
-from canonry.usecases.export_catalog import export_catalog
+from canonry.usecases.catalog.export_catalog import export_catalog
 from tests.toolsets.catalog.kit import hostile, put
 
 pytestmark = pytest.mark.anyio

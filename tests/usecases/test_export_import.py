@@ -10,14 +10,14 @@ from canonry.adapters.memory import MemoryLedger, MemoryStore
 from canonry.bootstrap.compose import compose_memory
 from canonry.domain.errors import Conflict, InvalidInput, Unavailable
 from canonry.domain.ids import SpaceId
-from canonry.domain.sealing import Sealed
+from canonry.domain.log.sealing import Sealed
 from canonry.domain.spaces import SpaceKind
 from canonry.ports.records.ledger import Ledger
 from canonry.testing.worlds import CountingIdentities, HandClock, a_caller
-from canonry.usecases.canon import Canon
-from canonry.usecases.create_universe import create_universe
-from canonry.usecases.export_log import export_log
-from canonry.usecases.import_log import ImportedLog, import_log
+from canonry.usecases.graph.create_universe import create_universe
+from canonry.usecases.kernel.canon import Canon
+from canonry.usecases.store.export_log import export_log
+from canonry.usecases.store.import_log import ImportedLog, import_log
 
 pytestmark = pytest.mark.anyio
 
@@ -166,11 +166,13 @@ class StoppingLedger(MemoryLedger):
     batches = 1
 
     @override
-    async def restore(self, sealed: Sequence[Sealed]) -> None:
+    async def restore(
+        self, sealed: Sequence[Sealed], touched: Sequence[frozenset[str]] | None = None
+    ) -> None:
         if self.batches == 0:
             raise Unavailable("ledger.closed", "the process ends here")
         self.batches -= 1
-        await super().restore(sealed)
+        await super().restore(sealed, touched)
 
 
 async def test_an_interrupted_import_goes_on() -> None:

@@ -6,19 +6,19 @@ from pathlib import Path
 import pytest
 
 from canonry.bootstrap.embedded import open_embedded
-from canonry.domain.accounts import account_space
 from canonry.domain.errors import NotFound
-from canonry.domain.files import FileHint
 from canonry.domain.provenance import Actor
-from canonry.domain.sources import Source
+from canonry.domain.things.sources import Source
+from canonry.domain.truth.accounts import account_space
+from canonry.domain.truth.files import FileHint
 from canonry.ports.views.queries import EntityQuery
 from canonry.testing.worlds import a_caller
-from canonry.usecases.account import Account
-from canonry.usecases.canon import Canon
-from canonry.usecases.erase import erase, plan_erasure
-from canonry.usecases.ingest_file import ingest_file
-from canonry.usecases.sign_url import sign_url
-from canonry.usecases.store_file import GivenFile
+from canonry.usecases.kernel.account import Account
+from canonry.usecases.kernel.canon import Canon
+from canonry.usecases.store.erase import erase, plan_erasure
+from canonry.usecases.truth.ingest_file import ingest_file
+from canonry.usecases.truth.sign_url import sign_url
+from canonry.usecases.truth.store_file import GivenFile
 
 pytestmark = pytest.mark.anyio
 

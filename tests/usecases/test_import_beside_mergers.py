@@ -3,9 +3,9 @@
 import pytest
 
 from canonry.bootstrap.compose import compose_memory
-from canonry.domain.catalog import item_id
-from canonry.domain.entries import EntitiesMerged, EntitiesUnmerged, EntityRetconned
+from canonry.domain.catalog.catalog import item_id
 from canonry.domain.ids import SpaceId
+from canonry.domain.log.entries import EntitiesMerged, EntitiesUnmerged, EntityRetconned
 from canonry.testing.scribe import Scribe
 from canonry.testing.worlds import CountingIdentities, HandClock
 from tests.toolsets.catalog.kit import LAB, hostile, put, relation, uuid

@@ -7,16 +7,16 @@ import pytest
 
 from canonry.bootstrap.compose import compose_memory
 from canonry.bootstrap.embedded import open_embedded
-from canonry.domain.catalog import item_id
-from canonry.domain.commits import ORIGIN, Position
-from canonry.domain.entities import Entity
-from canonry.domain.entries import Erased
+from canonry.domain.catalog.catalog import item_id
 from canonry.domain.errors import InvalidInput
 from canonry.domain.ids import SpaceId
+from canonry.domain.log.commits import ORIGIN, Position
+from canonry.domain.log.entries import Erased
+from canonry.domain.things.entities import Entity
 from canonry.testing.scribe import Scribe
 from canonry.testing.worlds import CountingIdentities, HandClock
-from canonry.usecases.canon import Canon
-from canonry.usecases.export_catalog import export_catalog
+from canonry.usecases.catalog.export_catalog import export_catalog
+from canonry.usecases.kernel.canon import Canon
 from tests.toolsets.catalog.kit import (
     LAB,
     NOWHERE,

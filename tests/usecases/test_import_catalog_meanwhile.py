@@ -11,16 +11,16 @@ from typing_extensions import override
 
 from canonry.adapters.memory import MemoryLedger
 from canonry.bootstrap.compose import compose_memory
-from canonry.domain.catalog import item_id
-from canonry.domain.commits import Append, Outcome
-from canonry.domain.entities import Entity
-from canonry.domain.entries import Erased, Made
+from canonry.domain.catalog.catalog import item_id
 from canonry.domain.ids import SpaceId
-from canonry.domain.relations import Relation
+from canonry.domain.log.commits import Append, Outcome
+from canonry.domain.log.entries import Erased, Made
 from canonry.domain.spaces import Space
+from canonry.domain.things.entities import Entity
+from canonry.domain.things.relations import Relation
 from canonry.testing.scribe import Scribe
 from canonry.testing.worlds import CountingIdentities, HandClock
-from canonry.usecases.canon import Canon
+from canonry.usecases.kernel.canon import Canon
 from tests.toolsets.catalog.kit import LAB, OTHER, entity, put, relation, uuid
 
 pytestmark = pytest.mark.anyio

@@ -8,19 +8,19 @@ from canonry.bootstrap.compose import compose_memory
 from canonry.domain.ids import SpaceId
 from canonry.domain.policy import Policy, TextLimits
 from canonry.domain.provenance import Authority, EvidenceKind
-from canonry.domain.scenes import Scene, SceneStatus, Speaker, StoryType, Turn
+from canonry.domain.things.scenes import Scene, SceneStatus, Speaker, StoryType, Turn
 from canonry.domain.vocabularies.narrative_types import EntityType
 from canonry.ports.views.documents import SceneQuery
 from canonry.ports.views.state import EventQuery
 from canonry.testing.worlds import a_caller
-from canonry.usecases.canon import Canon
-from canonry.usecases.import_transcript import (
+from canonry.usecases.kernel.canon import Canon
+from canonry.usecases.narrative.import_transcript import (
     ImportReport,
     ImportRequest,
     TranscriptReport,
     import_transcripts,
 )
-from canonry.usecases.transcripts import Line, Summary, Transcript
+from canonry.usecases.narrative.transcripts import Line, Summary, Transcript
 
 pytestmark = pytest.mark.anyio
 

@@ -7,17 +7,17 @@ from pathlib import Path
 import pytest
 from typing_extensions import override
 
-from canonry.domain.commits import Position
-from canonry.domain.entries import EntitiesMerged, EntitiesUnmerged, Erased
 from canonry.domain.errors import Unavailable
 from canonry.domain.ids import EntityId
-from canonry.domain.scenes import Speaker
+from canonry.domain.log.commits import Position
+from canonry.domain.log.entries import EntitiesMerged, EntitiesUnmerged, Erased
+from canonry.domain.things.scenes import Speaker
 from canonry.domain.vocabularies.narrative_fields import NAME
 from canonry.ports.embedder import Purpose, Vector
 from canonry.testing.things import MIDDLE_EARTH, a_memory, a_turn, an_observation, ident
-from canonry.usecases.follow_log import LogCursor
-from canonry.usecases.index_passages import PassageIndexer, drop_index, forget_passages
-from canonry.usecases.recall import Recall
+from canonry.usecases.kernel.follow_log import LogCursor
+from canonry.usecases.kernel.recall import Recall
+from canonry.usecases.recall.index_passages import PassageIndexer, drop_index, forget_passages
 from tests.usecases.recall_scenario import Noting, Scenario, a_scenario, found, index
 from tests.usecases.stage import id_of
 

@@ -6,14 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from canonry.domain.entries import Erased
 from canonry.domain.errors import Unavailable
-from canonry.domain.passages import Collection
-from canonry.domain.scenes import Speaker
+from canonry.domain.log.entries import Erased
+from canonry.domain.recall.passages import Collection
+from canonry.domain.things.scenes import Speaker
 from canonry.domain.vocabularies.narrative_types import EntityType
 from canonry.testing.things import a_memory, a_snippet, a_turn, ident
-from canonry.usecases.fresh_passages import FRESH
-from canonry.usecases.index_passages import PassageIndexer, drop_index
+from canonry.usecases.kernel.fresh_passages import FRESH
+from canonry.usecases.recall.index_passages import PassageIndexer, drop_index
 from tests.usecases.recall_scenario import SCENES, Scenario, a_scenario, found, index
 from tests.usecases.stage import id_of
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from canonry.domain.ids import EntityId
-from canonry.domain.passages import Collection
+from canonry.domain.recall.passages import Collection
 from canonry.testing.things import an_observation
 from tests.usecases.recall_scenario import SCENES, Scenario, a_scenario, found, index
 

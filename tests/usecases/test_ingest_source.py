@@ -9,26 +9,26 @@ import pytest
 
 from canonry.bootstrap.compose import compose_memory
 from canonry.bootstrap.embedded import open_embedded
-from canonry.domain.entries import Erased, Tombstone
 from canonry.domain.errors import InvalidInput, NotFound, Unavailable
-from canonry.domain.excerpts import DocumentType
 from canonry.domain.ids import SpaceId
+from canonry.domain.log.entries import Erased, Tombstone
 from canonry.domain.provenance import CanonLevel
-from canonry.domain.sources import Snippet, Source, SourceType
 from canonry.domain.spaces import Space, SpaceKind
+from canonry.domain.texts.excerpts import DocumentType
+from canonry.domain.things.sources import Snippet, Source, SourceType
 from canonry.testing.worlds import a_caller
-from canonry.usecases.canon import Canon
-from canonry.usecases.commit_change import Change, NewId, commit_change
-from canonry.usecases.create_source import NewSource, create_source
-from canonry.usecases.create_universe import create_universe
-from canonry.usecases.ingest_source import (
+from canonry.usecases.graph.create_source import NewSource, create_source
+from canonry.usecases.graph.create_universe import create_universe
+from canonry.usecases.graph.ingest_source import (
     SNIPPETS_PER_COMMIT,
     Ingested,
     IngestRequest,
     ingest_source,
 )
-from canonry.usecases.query_snippets import query_snippets
-from canonry.usecases.receipts import the_made
+from canonry.usecases.kernel.canon import Canon
+from canonry.usecases.kernel.commit_change import Change, NewId, commit_change
+from canonry.usecases.kernel.receipts import the_made
+from canonry.usecases.queries.query_snippets import query_snippets
 
 pytestmark = pytest.mark.anyio
 

@@ -4,12 +4,12 @@ from dataclasses import replace
 
 import pytest
 
-from canonry.domain.accounts import DEFAULT_USER
 from canonry.domain.provenance import Actor
+from canonry.domain.truth.accounts import DEFAULT_USER
 from canonry.testing.worlds import a_caller
-from canonry.usecases import possible_duplicates as module
-from canonry.usecases.caller import Caller
-from canonry.usecases.possible_duplicates import DuplicateQuery, possible_duplicates
+from canonry.usecases.kernel.caller import Caller
+from canonry.usecases.truth import possible_duplicates as module
+from canonry.usecases.truth.possible_duplicates import DuplicateQuery, possible_duplicates
 from tests.toolsets.truth.kit import Desk, a_desk
 
 pytestmark = pytest.mark.anyio

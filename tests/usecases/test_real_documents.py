@@ -15,18 +15,18 @@ import pytest
 
 from canonry.adapters.readers import LocalReader
 from canonry.bootstrap.compose import compose_memory
-from canonry.domain.accounts import account_space
-from canonry.domain.entities import Entity
 from canonry.domain.extraction.rules import interpret
-from canonry.domain.files import FileHint
-from canonry.domain.interpretations import Found
 from canonry.domain.provenance import Actor
+from canonry.domain.things.entities import Entity
+from canonry.domain.truth.accounts import account_space
+from canonry.domain.truth.files import FileHint
+from canonry.domain.truth.interpretations import Found
 from canonry.domain.vocabularies.truth_types import TRUTH_TYPES
-from canonry.usecases.account import Account
-from canonry.usecases.caller import Caller
-from canonry.usecases.canon import Canon
-from canonry.usecases.ingest_file import entities_of, ingest_file
-from canonry.usecases.store_file import GivenFile
+from canonry.usecases.kernel.account import Account
+from canonry.usecases.kernel.caller import Caller
+from canonry.usecases.kernel.canon import Canon
+from canonry.usecases.truth.ingest_file import entities_of, ingest_file
+from canonry.usecases.truth.store_file import GivenFile
 
 DOCUMENTS = Path(__file__).parents[3] / "shared" / "data" / "documents"
 

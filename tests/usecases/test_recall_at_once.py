@@ -11,18 +11,18 @@ import pytest
 from typing_extensions import override
 
 from canonry.adapters.vectors import FolderVectors
-from canonry.domain.entries import EntitiesMerged, Erased, FactRetconned
 from canonry.domain.ids import EntityId, FactId
-from canonry.domain.passages import Collection
-from canonry.domain.scenes import Speaker
+from canonry.domain.log.entries import EntitiesMerged, Erased, FactRetconned
+from canonry.domain.recall.passages import Collection
+from canonry.domain.things.scenes import Speaker
 from canonry.domain.vocabularies.narrative_fields import NAME
 from canonry.ports.views.vectors import VectorHit, VectorQuery
 from canonry.testing.things import MIDDLE_EARTH, a_fact, a_turn, an_observation, ident
 from canonry.testing.worlds import a_caller
-from canonry.usecases.canon import Canon
-from canonry.usecases.index_passages import forget_passages
-from canonry.usecases.search_canon import CanonKind, CanonRequest, search_canon
-from canonry.usecases.search_passages import SearchRequest, search_passages
+from canonry.usecases.kernel.canon import Canon
+from canonry.usecases.recall.index_passages import forget_passages
+from canonry.usecases.recall.search_canon import CanonKind, CanonRequest, search_canon
+from canonry.usecases.recall.search_passages import SearchRequest, search_passages
 from tests.usecases.recall_scenario import Scenario, a_scenario, found, index
 from tests.usecases.stage import id_of
 

@@ -6,14 +6,14 @@ import pytest
 
 from canonry.adapters.sqlite import Durability
 from canonry.bootstrap.embedded import open_embedded
-from canonry.domain.catalog import item_id, item_row, stamp
-from canonry.domain.catalog_rows import CatalogRow, read_row
-from canonry.domain.entities import Entity
+from canonry.domain.catalog.catalog import item_id, item_row, stamp
+from canonry.domain.catalog.rows import CatalogRow, read_row
 from canonry.domain.ids import SpaceId
+from canonry.domain.things.entities import Entity
 from canonry.domain.vocabularies.catalog_tables import ENTITIES
 from canonry.testing.worlds import a_caller
-from canonry.usecases.import_catalog import store_row
-from canonry.usecases.save_catalog_row import save_catalog_row
+from canonry.usecases.catalog.import_catalog import store_row
+from canonry.usecases.catalog.save_catalog_row import save_catalog_row
 from tests.toolsets.catalog.kit import LAB, hostile, put, uuid
 
 pytestmark = pytest.mark.anyio

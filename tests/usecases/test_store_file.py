@@ -7,19 +7,19 @@ from dataclasses import replace
 import pytest
 
 from canonry.bootstrap.compose import compose_memory
-from canonry.domain.accounts import account_space, source_id_of
 from canonry.domain.errors import InvalidInput, NotFound, Unavailable
-from canonry.domain.file_links import storage_key
-from canonry.domain.files import FILE_BYTES_MAX, FileHint, FileType
 from canonry.domain.provenance import Actor
 from canonry.domain.time import SECOND
+from canonry.domain.truth.accounts import account_space, source_id_of
+from canonry.domain.truth.file_links import storage_key
+from canonry.domain.truth.files import FILE_BYTES_MAX, FileHint, FileType
 from canonry.testing.worlds import HandClock, a_caller
-from canonry.usecases.account import Account
-from canonry.usecases.canon import Canon
-from canonry.usecases.ingest_file import ingest_file
-from canonry.usecases.interpret_source import interpret_file, plan_run
-from canonry.usecases.sign_url import open_link, sign_url
-from canonry.usecases.store_file import GivenFile, decoded, given_file, hint_of, store_file
+from canonry.usecases.kernel.account import Account
+from canonry.usecases.kernel.canon import Canon
+from canonry.usecases.truth.ingest_file import ingest_file
+from canonry.usecases.truth.interpret_source import interpret_file, plan_run
+from canonry.usecases.truth.sign_url import open_link, sign_url
+from canonry.usecases.truth.store_file import GivenFile, decoded, given_file, hint_of, store_file
 
 pytestmark = pytest.mark.anyio
 

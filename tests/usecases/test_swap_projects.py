@@ -10,7 +10,7 @@ from canonry.bootstrap.compose import compose_memory
 from canonry.bootstrap.embedded import open_embedded
 from canonry.domain.errors import InvalidInput
 from canonry.testing.worlds import CountingIdentities, HandClock
-from canonry.usecases.canon import Canon
+from canonry.usecases.kernel.canon import Canon
 from tests.toolsets.catalog.kit import put, uuid
 
 pytestmark = pytest.mark.anyio

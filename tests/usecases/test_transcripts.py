@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from canonry.usecases.transcripts import (
+from canonry.usecases.narrative.transcripts import (
     PLAIN_SCENE_TURNS,
     SCENE_TURNS,
     SCENE_TURNS_MAX,

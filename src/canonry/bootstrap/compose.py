@@ -14,7 +14,7 @@ from canonry.adapters.system import SystemClock, SystemIdentities
 from canonry.bootstrap.filing import memory_filing
 from canonry.domain.policy import Policy
 from canonry.ports.world import Clock, Identities
-from canonry.usecases.canon import Canon
+from canonry.usecases.kernel.canon import Canon
 
 
 def compose_memory(

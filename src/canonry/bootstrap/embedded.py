@@ -14,7 +14,7 @@ from canonry.domain.policy import Policy
 from canonry.ports.records.blobs import Blobs
 from canonry.ports.views.upkeep import Upkeep
 from canonry.ports.world import Clock, Identities
-from canonry.usecases.canon import Canon
+from canonry.usecases.kernel.canon import Canon
 
 BLOBS = "blobs"
 

@@ -15,8 +15,8 @@ from canonry.bootstrap.stores import STORE_FILE, KeptStore, open_kept_store
 from canonry.bootstrap.toolsets import load_toolsets
 from canonry.domain.errors import CanonryError
 from canonry.domain.time import SECOND, render_instant
-from canonry.usecases.check_files import check_files
-from canonry.usecases.recall import Recall
+from canonry.usecases.kernel.recall import Recall
+from canonry.usecases.store.check_files import check_files
 
 DISK_WRONG: Final = 200 * 1024 * 1024
 DISK_HINT: Final = 2 * 1024 * 1024 * 1024

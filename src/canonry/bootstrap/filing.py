@@ -13,13 +13,13 @@ from canonry.adapters.folder import FolderBlobs, FolderLocalFiles, kept_key
 from canonry.adapters.interpreters.rules import RulesInterpreter
 from canonry.bootstrap.settings import FILES_KEY_VARIABLE, MODEL_KEY_VARIABLE, Settings
 from canonry.domain.errors import InvalidInput, NotFound
-from canonry.domain.file_links import KEY_BYTES
 from canonry.domain.ids import is_uuid
+from canonry.domain.truth.file_links import KEY_BYTES
 from canonry.ports.interpreter import Interpreter
 from canonry.ports.records.blobs import Blobs
 from canonry.ports.world import Identities
-from canonry.usecases.carry_files import FilesBeside
-from canonry.usecases.filing import Filing
+from canonry.usecases.kernel.filing import Filing
+from canonry.usecases.store.carry_files import FilesBeside
 
 FOLDER: Final = "files"
 KEY_FILE: Final = "files.key"

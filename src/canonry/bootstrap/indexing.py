@@ -13,9 +13,9 @@ from typing import Final, TypeAlias
 from canonry.bootstrap.recalling import RECALL_FILE
 from canonry.domain.errors import CanonryError, Unavailable
 from canonry.ports.views.upkeep import Told
-from canonry.usecases.canon import Canon
-from canonry.usecases.index_passages import PassageIndexer, drop_index
-from canonry.usecases.recall import Recall
+from canonry.usecases.kernel.canon import Canon
+from canonry.usecases.kernel.recall import Recall
+from canonry.usecases.recall.index_passages import PassageIndexer, drop_index
 
 LOCK: Final = "indexing.lock"
 LOOKS_EVERY: Final = 1.0

@@ -7,8 +7,8 @@ from typing import Final
 
 from canonry.domain.errors import Unavailable
 from canonry.ports.embedder import EmbeddingModel, Purpose
-from canonry.usecases.follow_log import LogCursor, heads_of
-from canonry.usecases.recall import Recall
+from canonry.usecases.kernel.follow_log import LogCursor, heads_of
+from canonry.usecases.kernel.recall import Recall
 
 _REMEDIES: Final = {
     "embedder.unavailable": "search goes on by words; install or start the model, or set another",

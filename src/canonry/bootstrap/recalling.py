@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
 
 from canonry.bootstrap.settings import KEY_VARIABLE, Settings
-from canonry.domain.commits import ORIGIN, Position
-from canonry.domain.entries import Tombstone
 from canonry.domain.ids import SpaceId
+from canonry.domain.log.commits import ORIGIN, Position
+from canonry.domain.log.entries import Tombstone
 from canonry.ports.embedder import Embedder, EmbeddingModel
 from canonry.ports.views.vectors import Vectors
-from canonry.usecases.canon import Canon
-from canonry.usecases.index_passages import forget_passages
-from canonry.usecases.recall import Engines, Recall
+from canonry.usecases.kernel.canon import Canon
+from canonry.usecases.kernel.recall import Engines, Recall
+from canonry.usecases.recall.index_passages import forget_passages
 
 if TYPE_CHECKING:
     from canonry.adapters.embedders import Library, Prefixes

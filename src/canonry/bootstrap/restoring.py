@@ -12,7 +12,7 @@ from canonry.bootstrap.settings import Settings
 from canonry.bootstrap.stores import STORE_FILE, open_kept_store
 from canonry.domain.errors import Conflict, InvalidInput, Unavailable
 from canonry.ports.views.upkeep import Told, Verification
-from canonry.usecases.verify_store import heads_from, verify_store
+from canonry.usecases.store.verify_store import heads_from, verify_store
 
 MANIFEST: Final = "manifest.json"
 

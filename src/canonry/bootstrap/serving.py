@@ -14,7 +14,7 @@ from canonry.gateway.call import Gateway, GatewaySettings
 from canonry.gateway.limits import Limits
 from canonry.gateway.principal import Principal, is_name
 from canonry.gateway.tool import ANYONE, Toolset
-from canonry.usecases.canon import Canon
+from canonry.usecases.kernel.canon import Canon
 
 
 class FailureAudit(Audit):

@@ -9,7 +9,7 @@ from canonry.bootstrap.recalling import recall_for
 from canonry.bootstrap.settings import Settings
 from canonry.domain.errors import BrokenInvariant, NotFound
 from canonry.ports.views.upkeep import Upkeep
-from canonry.usecases.canon import Canon
+from canonry.usecases.kernel.canon import Canon
 
 if TYPE_CHECKING:
     from canonry.bootstrap.embedded import Embedded

@@ -17,12 +17,12 @@ from canonry.cli.entry import complain
 from canonry.cli.operator import operator
 from canonry.cli.options import settings_from, store_options
 from canonry.cli.progress import progress
-from canonry.domain.catalog_rows import RowProblem
+from canonry.domain.catalog.rows import RowProblem
 from canonry.domain.errors import InvalidInput
 from canonry.domain.ids import SpaceId, is_uuid
 from canonry.domain.vocabularies.catalog_tables import TABLES
-from canonry.usecases.export_catalog import export_catalog
-from canonry.usecases.import_catalog import (
+from canonry.usecases.catalog.export_catalog import export_catalog
+from canonry.usecases.catalog.import_catalog import (
     CatalogImported,
     CatalogImportRequest,
     import_catalog,

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, NoReturn, TextIO, cast
 
-from canonry.domain.catalog import ID
+from canonry.domain.catalog.catalog import ID
 from canonry.domain.errors import InvalidInput
 from canonry.domain.ids import is_uuid
 from canonry.domain.vocabularies.catalog_tables import TABLES, Column, Form, Table

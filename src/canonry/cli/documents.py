@@ -16,13 +16,13 @@ from canonry.cli.operator import operator
 from canonry.cli.options import settings_from, store_options
 from canonry.cli.progress import progress
 from canonry.domain.errors import CanonryError, InvalidInput
-from canonry.domain.excerpts import DocumentType
 from canonry.domain.policy import NAME_MAX
 from canonry.domain.provenance import CanonLevel
-from canonry.domain.sources import SourceType
+from canonry.domain.texts.excerpts import DocumentType
+from canonry.domain.things.sources import SourceType
 from canonry.ports.document_reader import DocumentLimits
-from canonry.usecases.import_documents import GivenDocument, ImportedDocument, import_document
-from canonry.usecases.transcripts import plain
+from canonry.usecases.graph.import_documents import GivenDocument, ImportedDocument, import_document
+from canonry.usecases.narrative.transcripts import plain
 
 KINDS: Final = {
     ".md": DocumentType.MARKDOWN,

@@ -14,18 +14,18 @@ from canonry.bootstrap.stores import KeptStore, open_kept_store
 from canonry.cli.operator import operator
 from canonry.cli.options import settings_from, store_options
 from canonry.domain.ids import is_uuid
-from canonry.usecases.canon import Canon
-from canonry.usecases.erase import (
+from canonry.usecases.kernel.canon import Canon
+from canonry.usecases.store.erase import (
     ERASABLE,
     MENTIONING,
     Erasure,
     ErasurePlan,
     plan_erasure,
 )
-from canonry.usecases.erase import (
+from canonry.usecases.store.erase import (
     erase as erase_things,
 )
-from canonry.usecases.find_mentions import Mention
+from canonry.usecases.store.find_mentions import Mention
 
 SHOWN_MAX: Final = 100
 """How many mentions are named; all are counted."""

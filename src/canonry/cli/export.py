@@ -13,8 +13,8 @@ from canonry.bootstrap.settings import Settings
 from canonry.bootstrap.stores import open_kept_store
 from canonry.cli.options import settings_from, store_options
 from canonry.cli.progress import progress
-from canonry.usecases.carry_files import export_files
-from canonry.usecases.export_log import export_log
+from canonry.usecases.store.carry_files import export_files
+from canonry.usecases.store.export_log import export_log
 
 EPILOG = """\
 \b

@@ -12,8 +12,8 @@ from canonry.bootstrap.settings import Settings
 from canonry.bootstrap.stores import open_kept_store
 from canonry.cli.options import settings_from, store_options
 from canonry.cli.progress import progress
-from canonry.usecases.carry_files import CarriedFiles, import_files, require_whole
-from canonry.usecases.import_log import ImportedLog, import_log
+from canonry.usecases.store.carry_files import CarriedFiles, import_files, require_whole
+from canonry.usecases.store.import_log import ImportedLog, import_log
 
 EPILOG = """\
 \b

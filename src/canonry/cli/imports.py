@@ -16,10 +16,14 @@ from canonry.cli.operator import operator
 from canonry.cli.options import settings_from, store_options
 from canonry.cli.progress import progress
 from canonry.cli.transcript_files import gm_names_in, read_transcripts
-from canonry.domain.entities import normalised_name
 from canonry.domain.policy import NAME_MAX
-from canonry.usecases.import_transcript import ImportReport, ImportRequest, import_transcripts
-from canonry.usecases.transcripts import plain
+from canonry.domain.things.entities import normalised_name
+from canonry.usecases.narrative.import_transcript import (
+    ImportReport,
+    ImportRequest,
+    import_transcripts,
+)
+from canonry.usecases.narrative.transcripts import plain
 
 FILES = click.Path(path_type=Path, exists=True, dir_okay=False)
 

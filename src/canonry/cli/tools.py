@@ -9,8 +9,8 @@ import click
 
 from canonry.bootstrap.toolsets import load_toolsets
 from canonry.cli.options import all_options, settings_from
-from canonry.domain.encoding import encode_json
 from canonry.domain.errors import NotFound
+from canonry.domain.json_values import encode_json
 from canonry.gateway.tool import ANYONE, Tool, Toolset
 
 EPILOG = """\

@@ -11,10 +11,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
-from canonry.domain.encoding import decode_json
 from canonry.domain.errors import InvalidInput
+from canonry.domain.json_values import decode_json
 from canonry.domain.policy import NAME_MAX
-from canonry.usecases.transcripts import Line, Summary, Transcript, plain
+from canonry.usecases.narrative.transcripts import Line, Summary, Transcript, plain
 
 GM_NAMES: Final = frozenset({"dm", "gm", "game master", "dungeon master", "narrator"})
 """Who leads the game, if nobody says."""

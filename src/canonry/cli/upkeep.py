@@ -16,7 +16,7 @@ from canonry.cli.options import settings_from, store_options
 from canonry.cli.progress import progress
 from canonry.domain.errors import InvalidInput
 from canonry.domain.ids import SpaceId
-from canonry.usecases.check_files import collect_files
+from canonry.usecases.store.check_files import collect_files
 
 
 @click.command(

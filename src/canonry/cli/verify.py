@@ -14,9 +14,9 @@ from canonry.cli.options import settings_from, store_options
 from canonry.cli.progress import progress
 from canonry.domain.errors import InvalidInput
 from canonry.ports.views.upkeep import Verification
-from canonry.usecases.check_files import check_files
-from canonry.usecases.export_log import Heads
-from canonry.usecases.verify_store import heads_from, verify_store
+from canonry.usecases.store.check_files import check_files
+from canonry.usecases.store.export_log import Heads
+from canonry.usecases.store.verify_store import heads_from, verify_store
 
 EPILOG = """\
 \b

@@ -5,7 +5,6 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from canonry.domain.provenance import Authority
-from canonry.domain.ranking import RankingWeights
 from canonry.domain.time import DAY
 from canonry.domain.vocabularies.state_tags import EXCLUSIVE_GROUPS
 
@@ -14,6 +13,48 @@ DESCRIPTION_MAX: Final = 2_000
 STATEMENT_MAX: Final = 1_000
 TURN_MAX: Final = 10_000
 QUERY_MAX: Final = 1_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Strengths:
+    """How much each signal counts, for one class of query; keywords are the measure and count 1.
+
+    `possible` is the share of the best keyword score that any passage could have in the scale that
+    keywords are measured by; the rest is the best score found. Measured by what is possible, a
+    question whose words hardly occur leaves the order to its meaning.
+    """
+
+    meaning: float
+    meaning_alone: float
+    named: float
+    possible: float
+
+
+POINTED: Final = Strengths(meaning=1.0, meaning_alone=1.0, named=0.2, possible=1.0)
+"""For a short question: few turns answer it, and who said it matters."""
+
+BROAD: Final = Strengths(meaning=1.0, meaning_alone=0.0, named=0.1, possible=0.0)
+"""For a long description: a stretch of conversation answers it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RankingWeights:
+    """The formula's figures; `bench/recall` states what they were chosen on.
+
+    `reach` is what remains of a signal one place on. A query of at most `few` terms is pointed,
+    one of at least `many` is broad, and between them the strengths change evenly.
+    """
+
+    pointed: Strengths = POINTED
+    broad: Strengths = BROAD
+    few: int = 6
+    many: int = 14
+    reach: float = 0.93
+    keywords_alone: float = 0.5
+    unrelated: float = 0.2
+    """A similarity up to this says nothing."""
+    pool: int = 128
+    """Passages that keywords and meaning each find for a pointed query; twice that for a broad."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,7 +7,7 @@ from canonry.domain.errors import NotAllowed
 from canonry.domain.provenance import Authority
 from canonry.gateway.text import shown
 from canonry.gateway.tool import ANYONE, Toolset
-from canonry.usecases.caller import Caller
+from canonry.usecases.kernel.caller import Caller
 
 
 def authorize(toolset: Toolset, name: str, roles: frozenset[str], caller: Caller) -> None:

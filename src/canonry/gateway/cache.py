@@ -7,11 +7,11 @@ from typing import Any, Final
 
 import orjson
 
-from canonry.domain.keys import ANY, key_hash
+from canonry.domain.log.keys import ANY, key_hash
 from canonry.gateway.replies import Outcome
 from canonry.gateway.tool import Cached, Tool
 from canonry.ports.records.ledger import Ledger
-from canonry.usecases.caller import Caller
+from canonry.usecases.kernel.caller import Caller
 
 _TOUCHED_LIMIT: Final = 1000
 _EVERYTHING: Final = key_hash(ANY)

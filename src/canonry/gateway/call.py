@@ -16,8 +16,8 @@ from canonry.gateway.principal import KEY_META, Meta, Principal, identify
 from canonry.gateway.replies import Outcome, broken, refused, replied, unknown
 from canonry.gateway.text import shown
 from canonry.gateway.tool import CallTool, Prompt, Reply, Resource, Tool, Toolset
-from canonry.usecases.caller import Caller, Progress, no_progress
-from canonry.usecases.canon import Canon
+from canonry.usecases.kernel.caller import Caller, Progress, no_progress
+from canonry.usecases.kernel.canon import Canon
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,7 +8,7 @@ from canonry.domain.errors import InvalidInput, NotAllowed
 from canonry.domain.ids import SpaceId
 from canonry.domain.provenance import Actor, Authority
 from canonry.gateway.text import is_clean
-from canonry.usecases.caller import Caller, Progress, no_progress
+from canonry.usecases.kernel.caller import Caller, Progress, no_progress
 
 AGENT_META: Final = "dev.canonry/agent"
 KEY_META: Final = "dev.canonry/idempotency-key"

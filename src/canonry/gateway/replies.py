@@ -10,7 +10,7 @@ import orjson
 from canonry.domain.errors import BrokenInvariant, CanonryError
 from canonry.gateway.text import shown
 from canonry.gateway.tool import ErrorBody, Noted, Reply, Toolset
-from canonry.usecases.caller import Caller
+from canonry.usecases.kernel.caller import Caller
 
 INVALID_PARAMS: Final = -32602
 INTERNAL_ERROR: Final = -32603

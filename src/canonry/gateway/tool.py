@@ -7,8 +7,8 @@ from typing import Any, Final, Protocol
 from canonry.domain.errors import CanonryError
 from canonry.gateway.face import Face
 from canonry.gateway.limits import Limits
-from canonry.usecases.caller import Caller
-from canonry.usecases.canon import Canon
+from canonry.usecases.kernel.caller import Caller
+from canonry.usecases.kernel.canon import Canon
 
 ANYONE: Final = frozenset({"*"})
 """As roles: every agent type that the toolset knows. As types: it knows every name."""
@@ -34,7 +34,7 @@ CallTool = Callable[[str, Arguments], Awaitable[Reply]]
 class Cached:
     """How long a tool's reply may be reused, and which touched keys end that earlier.
 
-    `depends_on(arguments, reply)` gives keys as `canonry.domain.keys` writes them.
+    `depends_on(arguments, reply)` gives keys as `canonry.domain.log.keys` writes them.
     `seconds(arguments, reply)` is the lifetime; 0 means not at all.
     """
 

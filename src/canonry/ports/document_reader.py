@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from canonry.domain.excerpts import DocumentType, Part
-from canonry.domain.files import FILE_BYTES_MAX, FileHint, FileType, Reading
+from canonry.domain.texts.excerpts import DocumentType, Part
+from canonry.domain.truth.files import FILE_BYTES_MAX, FileHint, FileType, Reading
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,7 +5,7 @@ from typing import Protocol
 
 
 class FileHost(Protocol):
-    """Serves links of `canonry.domain.file_links` under an address that clients reach."""
+    """Serves links of `canonry.domain.truth.file_links` under an address that clients reach."""
 
     @abstractmethod
     async def address(self) -> str:

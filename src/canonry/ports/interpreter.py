@@ -4,9 +4,9 @@ from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
-from canonry.domain.files import Reading
-from canonry.domain.interpretations import Interpretation
-from canonry.domain.schemas import EntitySchema
+from canonry.domain.truth.files import Reading
+from canonry.domain.truth.interpretations import Interpretation
+from canonry.domain.vocabularies.schemas import EntitySchema
 
 
 class Interpreter(Protocol):

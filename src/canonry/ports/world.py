@@ -27,4 +27,4 @@ class Identities(Protocol):
 
     @abstractmethod
     def salt(self) -> bytes:
-        """`canonry.domain.sealing.SALT_BYTES` unpredictable bytes."""
+        """`canonry.domain.log.sealing.SALT_BYTES` unpredictable bytes."""

@@ -9,7 +9,7 @@ from typing_extensions import override
 
 from canonry.domain.errors import Unavailable
 from canonry.ports.file_host import FileHost
-from canonry.usecases.canon import Canon
+from canonry.usecases.kernel.canon import Canon
 
 if TYPE_CHECKING:
     import uvicorn

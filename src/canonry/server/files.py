@@ -8,9 +8,9 @@ from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
 from canonry.domain.errors import CanonryError, NotFound
-from canonry.domain.file_links import BUCKET
-from canonry.usecases.canon import Canon
-from canonry.usecases.sign_url import LinkedFile, open_link
+from canonry.domain.truth.file_links import BUCKET
+from canonry.usecases.kernel.canon import Canon
+from canonry.usecases.truth.sign_url import LinkedFile, open_link
 
 _HEADERS: Final = {
     "X-Content-Type-Options": "nosniff",

@@ -11,10 +11,10 @@ from mcp.server.auth.middleware.auth_context import get_access_token
 from mcp.server.auth.provider import AccessToken
 from mcp.server.auth.settings import AuthSettings
 
-from canonry.domain.accounts import user_id_of
 from canonry.domain.errors import InvalidInput
 from canonry.domain.ids import SpaceId
 from canonry.domain.provenance import Authority
+from canonry.domain.truth.accounts import user_id_of
 from canonry.gateway.principal import Principal, is_name
 from canonry.server.options import BearerOptions
 

@@ -5,14 +5,14 @@ The id that a contract shows of an item is `ident(name)`.
 
 from typing import Any, Final
 
-from canonry.domain.catalog import TABLE_OF, item_fields, item_id, relation_id
-from canonry.domain.entries import Entry
+from canonry.domain.catalog.catalog import TABLE_OF, item_fields, item_id, relation_id
 from canonry.domain.ids import EntityId, ObservationId, RelationId, SpaceId
-from canonry.domain.making import UNSET
+from canonry.domain.judging.making import UNSET
+from canonry.domain.log.entries import Entry
 from canonry.domain.observations import Observation
 from canonry.domain.provenance import Authority
-from canonry.domain.relations import Relation
 from canonry.domain.spaces import Space, SpaceKind
+from canonry.domain.things.relations import Relation
 from canonry.domain.vocabularies.narrative_fields import DESCRIPTION, NAME, PROPERTY_PREFIX
 from canonry.testing.scribe import made
 from canonry.testing.things import a_relation, a_space, an_entity, ident

@@ -6,8 +6,9 @@ from typing import Any, Final
 
 from hypothesis import strategies as st
 
-from canonry.domain.canon import needs
-from canonry.domain.entries import (
+from canonry.domain.ids import EntityId, EventId, FactId, ProposalId, RelationId
+from canonry.domain.log.canon import needs
+from canonry.domain.log.entries import (
     Born,
     CausesLinked,
     EntitiesMerged,
@@ -31,10 +32,9 @@ from canonry.domain.entries import (
     SceneNoted,
     StoryMoved,
 )
-from canonry.domain.ids import EntityId, EventId, FactId, ProposalId, RelationId
-from canonry.domain.keys import ANY, facts_key, relations_key, thing_key
-from canonry.domain.proposals import ProposalStatus
-from canonry.domain.scenes import SceneStatus, StoryStatus
+from canonry.domain.log.keys import ANY, facts_key, relations_key, thing_key
+from canonry.domain.things.proposals import ProposalStatus
+from canonry.domain.things.scenes import SceneStatus, StoryStatus
 from canonry.testing import strategies as some
 from canonry.testing.things import (
     a_decision,

@@ -2,13 +2,13 @@
 
 from collections.abc import Iterable, Sequence
 
-from canonry.domain.commits import Append, Appended, Draft, Outcome, Position
-from canonry.domain.entries import Born, Entry, Made, Thing
 from canonry.domain.ids import CommitId, SpaceId
+from canonry.domain.log.commits import Append, Appended, Draft, Outcome, Position
+from canonry.domain.log.entries import Born, Entry, Made, Thing
 from canonry.domain.provenance import Actor
 from canonry.ports.views.state import State
 from canonry.testing.things import MIDDLE_EARTH, a_space, ident
-from canonry.usecases.canon import Canon
+from canonry.usecases.kernel.canon import Canon
 
 ACTOR = Actor(agent_id="scribe-001", agent_type="CanonKeeper")
 

@@ -6,8 +6,6 @@ from typing import Any, Final, TypeVar
 
 from hypothesis import strategies as st
 
-from canonry.domain.entities import Entity, EntityClass
-from canonry.domain.facts import Axiom, AxiomDomain, Event, Fact, FactType
 from canonry.domain.ids import (
     AxiomId,
     EntityId,
@@ -19,13 +17,15 @@ from canonry.domain.ids import (
     RelationId,
     TurnId,
 )
-from canonry.domain.memories import Memory
 from canonry.domain.merge import CHOICES
 from canonry.domain.observations import Dated, Fragment, Observation
-from canonry.domain.proposals import Proposal, ProposalType
 from canonry.domain.provenance import Authority, CanonLevel, Evidence, EvidenceKind
-from canonry.domain.relations import Relation
-from canonry.domain.scenes import Speaker, Turn
+from canonry.domain.things.entities import Entity, EntityClass
+from canonry.domain.things.facts import Axiom, AxiomDomain, Event, Fact, FactType
+from canonry.domain.things.memories import Memory
+from canonry.domain.things.proposals import Proposal, ProposalType
+from canonry.domain.things.relations import Relation
+from canonry.domain.things.scenes import Speaker, Turn
 from canonry.domain.time import DAY, Instant
 from canonry.domain.vocabularies.narrative_types import EntityType
 from canonry.testing.conformance.hostile import YEAR_9999, YEAR_ONE

@@ -7,9 +7,6 @@ from dataclasses import replace
 from hashlib import sha256
 from typing import Any, Final
 
-from canonry.domain.entities import Entity, EntityClass
-from canonry.domain.entries import Made
-from canonry.domain.facts import Axiom, AxiomDomain, Event, Fact, FactType
 from canonry.domain.ids import (
     AxiomId,
     EntityId,
@@ -28,13 +25,16 @@ from canonry.domain.ids import (
     StoryId,
     TurnId,
 )
-from canonry.domain.memories import Memory
+from canonry.domain.log.entries import Made
 from canonry.domain.observations import Dated, Observation
-from canonry.domain.proposals import Decision, Proposal, ProposalStatus, ProposalType
 from canonry.domain.provenance import Authority, CanonLevel, Evidence, EvidenceKind
-from canonry.domain.relations import Relation
-from canonry.domain.runs import InterpretationRun, RunStatus
-from canonry.domain.scenes import (
+from canonry.domain.spaces import Space, SpaceKind
+from canonry.domain.things.entities import Entity, EntityClass
+from canonry.domain.things.facts import Axiom, AxiomDomain, Event, Fact, FactType
+from canonry.domain.things.memories import Memory
+from canonry.domain.things.proposals import Decision, Proposal, ProposalStatus, ProposalType
+from canonry.domain.things.relations import Relation
+from canonry.domain.things.scenes import (
     Scene,
     SceneStatus,
     Speaker,
@@ -43,11 +43,11 @@ from canonry.domain.scenes import (
     StoryType,
     Turn,
 )
-from canonry.domain.schemas import EntitySchema, FieldSpec, FieldType, IdentityRule
-from canonry.domain.sources import Snippet, Source, SourceType
-from canonry.domain.spaces import Space, SpaceKind
+from canonry.domain.things.sources import Snippet, Source, SourceType
 from canonry.domain.time import DAY, Instant
+from canonry.domain.truth.runs import InterpretationRun, RunStatus
 from canonry.domain.vocabularies.narrative_types import EntityType
+from canonry.domain.vocabularies.schemas import EntitySchema, FieldSpec, FieldType, IdentityRule
 
 NEVER: Final = Instant(0)
 STAMPS: Final[dict[str, Any]] = {"created_at": NEVER, "position": 0, "changed_at": 0}

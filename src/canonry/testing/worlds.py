@@ -2,11 +2,11 @@
 
 from typing_extensions import override
 
+from canonry.domain.log.sealing import SALT_BYTES
 from canonry.domain.provenance import Actor
-from canonry.domain.sealing import SALT_BYTES
 from canonry.domain.time import SECOND, Instant
 from canonry.ports.world import Clock, Identities
-from canonry.usecases.caller import Caller
+from canonry.usecases.kernel.caller import Caller
 
 A_DAY_IN_2025 = Instant(1_736_899_200 * SECOND)
 

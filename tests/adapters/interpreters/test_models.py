@@ -13,8 +13,8 @@ from canonry.adapters.interpreters.endpoint import ModelEndpoint
 from canonry.adapters.interpreters.openai_compatible import OPENAI
 from canonry.adapters.interpreters.prompt import ANSWER_SCHEMA, CODE_VERSION, PROMPT_HASH
 from canonry.domain.errors import InvalidInput, Unavailable
-from canonry.domain.excerpts import Part
-from canonry.domain.files import FileType, Reading
+from canonry.domain.texts.excerpts import Part
+from canonry.domain.truth.files import FileType, Reading
 from canonry.domain.vocabularies.truth_types import TRUTH_TYPES
 from canonry.ports.interpreter import Interpreter
 from tests.adapters.interpreters.endpoint import Said, an_endpoint

@@ -4,9 +4,9 @@ import pytest
 
 from canonry.adapters.interpreters.rules import RulesInterpreter
 from canonry.domain.errors import InvalidInput
-from canonry.domain.excerpts import Part
 from canonry.domain.extraction import RULES_VERSION
-from canonry.domain.files import FileType, Reading
+from canonry.domain.texts.excerpts import Part
+from canonry.domain.truth.files import FileType, Reading
 
 pytestmark = pytest.mark.anyio
 

@@ -6,7 +6,7 @@ import pytest
 
 from canonry.adapters.readers import LocalReader
 from canonry.domain.errors import InvalidInput
-from canonry.domain.files import FileHint, FileType, Reading, Record
+from canonry.domain.truth.files import FileHint, FileType, Reading, Record
 from canonry.ports.document_reader import DocumentLimits
 from tests.adapters.readers.office import a_letter, a_workbook
 from tests.adapters.readers.paper import a_pdf

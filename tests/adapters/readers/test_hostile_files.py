@@ -10,7 +10,7 @@ import pytest
 
 from canonry.adapters.readers import LocalReader
 from canonry.domain.errors import CanonryError, InvalidInput, Unavailable
-from canonry.domain.files import FileHint
+from canonry.domain.truth.files import FileHint
 from canonry.ports.document_reader import DocumentLimits
 from tests.adapters.readers.office import a_letter, a_workbook, an_archive
 

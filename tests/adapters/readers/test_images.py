@@ -6,7 +6,7 @@ import pytest
 
 from canonry.adapters.readers import LocalReader
 from canonry.domain.errors import InvalidInput
-from canonry.domain.files import FileHint
+from canonry.domain.truth.files import FileHint
 
 pytestmark = pytest.mark.anyio
 

@@ -4,7 +4,7 @@ import pytest
 
 from canonry.adapters.readers.kinds import kind_of
 from canonry.domain.errors import InvalidInput
-from canonry.domain.files import FileHint, FileType
+from canonry.domain.truth.files import FileHint, FileType
 from tests.adapters.readers.office import a_letter, a_workbook, an_archive
 from tests.adapters.readers.paper import a_pdf
 

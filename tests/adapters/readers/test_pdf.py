@@ -7,7 +7,7 @@ import pytest
 
 from canonry.adapters.readers import LocalReader
 from canonry.domain.errors import CanonryError, InvalidInput, Unavailable
-from canonry.domain.excerpts import DocumentType
+from canonry.domain.texts.excerpts import DocumentType
 from canonry.ports.document_reader import DocumentLimits
 from tests.adapters.readers.paper import a_pdf
 

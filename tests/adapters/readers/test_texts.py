@@ -9,7 +9,7 @@ import pytest
 from canonry.adapters.readers import LocalReader
 from canonry.adapters.readers.markdown import MARKERS_MAX, TITLE_MAX, sections
 from canonry.domain.errors import InvalidInput
-from canonry.domain.excerpts import DocumentType, Part
+from canonry.domain.texts.excerpts import DocumentType, Part
 from canonry.ports.document_reader import DocumentLimits
 
 pytestmark = pytest.mark.anyio

@@ -5,19 +5,10 @@ from collections.abc import Iterator
 import apsw
 import pytest
 
-from canonry.adapters.sqlite import (
-    entities,
-    lookups,
-    pages,
-    placing,
-    records,
-    schema,
-    sightings,
-    state,
-    timeline,
-    vocabulary,
-    waiting,
-)
+from canonry.adapters.sqlite import lookups, pages, schema
+from canonry.adapters.sqlite.ledger import records
+from canonry.adapters.sqlite.state import entities, sightings, state, timeline
+from canonry.adapters.sqlite.text import placing, vocabulary, waiting
 
 RUN = f"SELECT l.id FROM listing l WHERE {pages._RUN}"
 SAME = entities._SAME_ENTITY.format

@@ -6,10 +6,10 @@ from pathlib import Path
 import apsw
 import pytest
 
-from canonry.adapters.sqlite.passages import BATCH
-from canonry.domain.entities import Entity
+from canonry.adapters.sqlite.text.passages import BATCH
 from canonry.domain.errors import InvalidInput, Unavailable
-from canonry.domain.passages import Collection
+from canonry.domain.recall.passages import Collection
+from canonry.domain.things.entities import Entity
 from canonry.ports.views.state import EntityQuery
 from canonry.ports.views.text import TextQuery
 from canonry.testing.scribe import an_append, made

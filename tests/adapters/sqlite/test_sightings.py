@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from canonry.adapters.sqlite.packing import pack, unpack
-from canonry.adapters.sqlite.sightings import counting_among
+from canonry.adapters.sqlite.state.sightings import counting_among
 from canonry.domain.ids import EntityId, ObservationId, SpaceId
 from canonry.domain.merge import accumulate, join_all
 from canonry.domain.observations import Fragment, Observation

@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from canonry.adapters.sqlite import Durability
-from canonry.adapters.sqlite.scratch import FOLDER
+from canonry.adapters.sqlite.upkeep.scratch import FOLDER
 from canonry.bootstrap.embedded import open_embedded
-from canonry.domain.entries import Erased
+from canonry.domain.log.entries import Erased
 from canonry.testing.scribe import an_append, made
 from canonry.testing.things import MIDDLE_EARTH, a_space, a_turn, ident
 

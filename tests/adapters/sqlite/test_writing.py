@@ -9,11 +9,11 @@ import apsw
 import pytest
 
 from canonry.adapters.sqlite import Durability, SqliteStore
-from canonry.domain.commits import Append, Appended, Outcome, Stale
-from canonry.domain.entries import FactRetconned
 from canonry.domain.errors import BrokenInvariant, Unavailable
 from canonry.domain.ids import FactId
-from canonry.domain.keys import ANY, thing_key
+from canonry.domain.log.commits import Append, Appended, Outcome, Stale
+from canonry.domain.log.entries import FactRetconned
+from canonry.domain.log.keys import ANY, thing_key
 from canonry.testing.scribe import an_append, made
 from canonry.testing.things import MIDDLE_EARTH, a_fact, a_space, a_turn, an_entity, ident
 from tests.adapters.sqlite.opened import a_store, rows

@@ -6,7 +6,7 @@ import struct
 from collections.abc import Sequence
 
 from canonry.domain.ids import SpaceId
-from canonry.domain.passages import Collection
+from canonry.domain.recall.passages import Collection
 from canonry.ports.embedder import EmbeddingModel, Vector
 from canonry.ports.views.vectors import VectorBatch, VectorEntry, VectorHit, VectorQuery, Vectors
 

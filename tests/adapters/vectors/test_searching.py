@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from canonry.adapters.vectors import FolderVectors
-from canonry.domain.passages import Collection
+from canonry.domain.recall.passages import Collection
 from canonry.ports.embedder import EmbeddingModel
 from tests.adapters.vectors.entries import (
     ELSEWHERE,

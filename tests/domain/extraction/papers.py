@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 from typing import Any
 
-from canonry.domain.excerpts import Part
 from canonry.domain.extraction.rules import interpret
-from canonry.domain.files import Cell, FileType, Reading, Record, Table
-from canonry.domain.interpretations import Found, Interpretation
+from canonry.domain.texts.excerpts import Part
+from canonry.domain.truth.files import Cell, FileType, Reading, Record, Table
+from canonry.domain.truth.interpretations import Found, Interpretation
 from canonry.domain.vocabularies.truth_types import TRUTH_TYPES
 
 SCHEMAS = tuple(TRUTH_TYPES.values())

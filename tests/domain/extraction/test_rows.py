@@ -5,9 +5,9 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from canonry.domain.excerpts import Part
-from canonry.domain.files import FileType, Reading, Record, Table
-from canonry.domain.interpretations import Unread
+from canonry.domain.texts.excerpts import Part
+from canonry.domain.truth.files import FileType, Reading, Record, Table
+from canonry.domain.truth.interpretations import Unread
 from tests.domain.extraction.papers import from_objects, from_rows, interpreted
 
 

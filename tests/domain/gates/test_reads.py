@@ -7,11 +7,14 @@ from typing import Any
 
 import pytest
 
-from canonry.domain.candidates import read_candidate
-from canonry.domain.commits import ORIGIN
-from canonry.domain.contents import normalise
-from canonry.domain.entities import Entity
-from canonry.domain.entries import (
+from canonry.domain.canonization.judgement import Judgement, decide
+from canonry.domain.gates import GATES
+from canonry.domain.ids import EntityId, EventId
+from canonry.domain.judging.candidates import read_candidate
+from canonry.domain.judging.contents import normalise
+from canonry.domain.judging.slices import Slice
+from canonry.domain.log.commits import ORIGIN
+from canonry.domain.log.entries import (
     EntitiesMerged,
     EntityRetconned,
     Entry,
@@ -21,17 +24,14 @@ from canonry.domain.entries import (
     RelationEnded,
     RelationRetconned,
 )
-from canonry.domain.facts import Constraint, Event, Fact
-from canonry.domain.gates import GATES
-from canonry.domain.ids import EntityId, EventId
-from canonry.domain.judgement import Judgement, decide
-from canonry.domain.keys import key_hash, relations_key
+from canonry.domain.log.keys import key_hash, relations_key
 from canonry.domain.policy import Policy
-from canonry.domain.proposals import Proposal, ProposalType
 from canonry.domain.provenance import Authority, CanonLevel
-from canonry.domain.relations import Relation
-from canonry.domain.scenes import Scene
-from canonry.domain.slices import Slice
+from canonry.domain.things.entities import Entity
+from canonry.domain.things.facts import Constraint, Event, Fact
+from canonry.domain.things.proposals import Proposal, ProposalType
+from canonry.domain.things.relations import Relation
+from canonry.domain.things.scenes import Scene
 from canonry.domain.vocabularies.narrative_types import EntityType
 from canonry.testing.things import (
     MIDDLE_EARTH,
@@ -44,7 +44,7 @@ from canonry.testing.things import (
     evidence,
     ident,
 )
-from canonry.usecases.extend_slice import extend_slice
+from canonry.usecases.kernel.extend_slice import extend_slice
 from tests.usecases.stage import Stage, a_stage, day, id_of, rfc
 
 pytestmark = pytest.mark.anyio

@@ -4,13 +4,13 @@ from dataclasses import replace
 
 import pytest
 
-from canonry.domain.entities import EntityClass
-from canonry.domain.entries import EntityRetconned
-from canonry.domain.facts import AxiomDomain, Constraint
 from canonry.domain.ids import EntityId
+from canonry.domain.log.entries import EntityRetconned
 from canonry.domain.policy import Policy, Scoring
-from canonry.domain.proposals import ProposalStatus, ProposalType
 from canonry.domain.provenance import Authority, CanonLevel, EvidenceKind
+from canonry.domain.things.entities import EntityClass
+from canonry.domain.things.facts import AxiomDomain, Constraint
+from canonry.domain.things.proposals import ProposalStatus, ProposalType
 from canonry.domain.vocabularies.narrative_types import EntityType
 from canonry.testing.things import a_proposal, a_snippet, a_source, an_axiom, evidence, ident
 from tests.usecases.stage import ACCEPTED, REJECTED, a_stage, id_of, verdict_on

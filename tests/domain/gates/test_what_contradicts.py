@@ -4,11 +4,11 @@ from typing import Any
 
 import pytest
 
-from canonry.domain.entries import EntitiesMerged
 from canonry.domain.ids import EntityId
+from canonry.domain.log.entries import EntitiesMerged
 from canonry.domain.policy import Policy
-from canonry.domain.proposals import ProposalStatus
 from canonry.domain.provenance import Authority, CanonLevel
+from canonry.domain.things.proposals import ProposalStatus
 from canonry.domain.vocabularies.narrative_types import EntityType
 from canonry.testing.things import ident
 from tests.usecases.stage import (

@@ -3,8 +3,8 @@
 import pytest
 
 from canonry.domain.ids import EntityId, EventId
-from canonry.domain.proposals import ProposalStatus
 from canonry.domain.provenance import Authority, CanonLevel
+from canonry.domain.things.proposals import ProposalStatus
 from canonry.testing.things import a_fact, an_event, ident
 from tests.usecases.stage import (
     ACCEPTED,

@@ -15,12 +15,12 @@ from canonry.gateway.principal import Principal
 from canonry.gateway.replies import Outcome
 from canonry.testing.worlds import CountingIdentities, HandClock, a_caller
 from canonry.toolsets.catalog import CATALOG
-from canonry.usecases.canon import Canon
-from canonry.usecases.import_catalog import (
+from canonry.usecases.catalog.import_catalog import (
     CatalogImported,
     CatalogImportRequest,
     import_catalog,
 )
+from canonry.usecases.kernel.canon import Canon
 
 Arrays = dict[str, list[dict[str, Any]]]
 

@@ -7,9 +7,10 @@ from typing import Any
 
 import pytest
 
-from canonry.adapters.sqlite import Durability, catalog
+from canonry.adapters.sqlite import Durability
+from canonry.adapters.sqlite.catalog import catalog
 from canonry.bootstrap.embedded import open_embedded
-from canonry.domain.catalog_rows import read_row
+from canonry.domain.catalog.rows import read_row
 from canonry.domain.vocabularies.catalog_kinds import (
     CONTENT_KINDS,
     ITEM_KINDS,

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from canonry.adapters.sqlite import Durability
 from canonry.bootstrap.embedded import open_embedded
-from canonry.domain.catalog import place_of
+from canonry.domain.catalog.catalog import place_of
 from canonry.domain.vocabularies.catalog_kinds import LINKS, RELATIONS
 from canonry.gateway.principal import Principal
 from canonry.testing.worlds import CountingIdentities, HandClock

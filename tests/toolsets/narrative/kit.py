@@ -16,7 +16,7 @@ from canonry.gateway.principal import KEY_META, Principal
 from canonry.gateway.replies import Outcome
 from canonry.testing.worlds import CountingIdentities, HandClock
 from canonry.toolsets.narrative import EXACT, NARRATIVE
-from canonry.usecases.canon import Canon
+from canonry.usecases.kernel.canon import Canon
 
 NOWHERE = "ffffffff-0000-4000-8000-00000000dead"
 """An id that names nothing."""

@@ -3,9 +3,9 @@
 from dataclasses import dataclass
 from typing import Any
 
-from canonry.domain.commits import Append, Draft, Position
-from canonry.domain.entries import Entry, Made
 from canonry.domain.ids import CommitId, SpaceId
+from canonry.domain.log.commits import Append, Draft, Position
+from canonry.domain.log.entries import Entry, Made
 from canonry.domain.policy import Policy
 from canonry.testing.scribe import ACTOR
 from canonry.testing.things import an_axiom

@@ -2,8 +2,8 @@
 
 import pytest
 
-from canonry.domain.entries import EntityRetconned, Made
 from canonry.domain.ids import EntityId, SceneId, SpaceId, StoryId
+from canonry.domain.log.entries import EntityRetconned, Made
 from canonry.domain.time import parse_instant
 from canonry.testing.things import a_scene
 from tests.toolsets.narrative.kit import NOWHERE

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from canonry.usecases import standing_relations
+from canonry.usecases.graph import standing_relations
 from tests.toolsets.narrative.kit import NOWHERE, World, a_world
 
 pytestmark = pytest.mark.anyio

@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from canonry.domain.entries import SceneMoved
 from canonry.domain.ids import SceneId
-from canonry.domain.scenes import SceneStatus
+from canonry.domain.log.entries import SceneMoved
+from canonry.domain.things.scenes import SceneStatus
 from tests.toolsets.narrative.kit import NOWHERE
 from tests.toolsets.narrative.stage import Stage, a_stage
 

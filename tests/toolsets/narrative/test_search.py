@@ -8,13 +8,13 @@ import pytest
 
 from canonry.adapters.embedders import HashingEmbedder
 from canonry.adapters.vectors import FolderVectors
-from canonry.domain.entries import Made
 from canonry.domain.ids import SourceId, SpaceId
+from canonry.domain.log.entries import Made
 from canonry.domain.policy import Policy
 from canonry.gateway.call import Gateway
 from canonry.testing.things import a_snippet, ident
 from canonry.toolsets.narrative import NARRATIVE
-from canonry.usecases.recall import Engines, Recall
+from canonry.usecases.kernel.recall import Engines, Recall
 from tests.toolsets.narrative.kit import NOWHERE
 from tests.toolsets.narrative.stage import Stage, a_stage
 

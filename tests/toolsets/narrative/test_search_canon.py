@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from canonry.domain.entries import EntityRetconned, Erased, FactSuperseded, Made
 from canonry.domain.ids import EntityId, FactId, SpaceId
+from canonry.domain.log.entries import EntityRetconned, Erased, FactSuperseded, Made
 from canonry.testing.things import an_observation
 from tests.toolsets.narrative.kit import NOWHERE
 from tests.toolsets.narrative.stage import Stage, a_stage

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from canonry.domain.entries import EntityRetconned
 from canonry.domain.ids import EntityId
+from canonry.domain.log.entries import EntityRetconned
 from tests.toolsets.narrative.kit import NOWHERE
 from tests.toolsets.narrative.stage import Stage, a_stage
 

@@ -5,16 +5,16 @@ from typing import Any
 import pytest
 
 from canonry.bootstrap.compose import compose_memory
-from canonry.domain.catalog import item_id
-from canonry.domain.entries import EntitiesMerged
+from canonry.domain.catalog.catalog import item_id
 from canonry.domain.ids import SpaceId
+from canonry.domain.log.entries import EntitiesMerged
 from canonry.gateway.call import Gateway, GatewaySettings
 from canonry.gateway.principal import KEY_META, Principal
 from canonry.testing.scribe import Scribe
 from canonry.testing.worlds import CountingIdentities, HandClock
 from canonry.toolsets.catalog import CATALOG
 from canonry.toolsets.operator import FACE, OPERATOR
-from canonry.usecases.export_catalog import export_catalog
+from canonry.usecases.catalog.export_catalog import export_catalog
 
 pytestmark = pytest.mark.anyio
 KEEPER = Principal(agent_id="keeper-1", agent_type="Operator")

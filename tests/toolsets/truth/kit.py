@@ -7,15 +7,15 @@ from typing import Any
 import jsonschema_rs
 
 from canonry.bootstrap.compose import compose_memory
-from canonry.domain.accounts import DEFAULT_USER
 from canonry.domain.ids import is_uuid
 from canonry.domain.time import SECOND, parse_instant
+from canonry.domain.truth.accounts import DEFAULT_USER
 from canonry.gateway.call import Gateway, GatewaySettings
 from canonry.gateway.principal import Principal
 from canonry.gateway.replies import Outcome
 from canonry.testing.worlds import CountingIdentities, HandClock
 from canonry.toolsets.truth import EXACT, TRUTH
-from canonry.usecases.canon import Canon
+from canonry.usecases.kernel.canon import Canon
 
 ANN = DEFAULT_USER
 BOB = "11111111-1111-4111-8111-111111111111"

@@ -10,8 +10,8 @@ from typing_extensions import override
 
 from canonry.adapters.memory import MemoryLedger
 from canonry.bootstrap.embedded import open_embedded
-from canonry.domain.commits import Append, Outcome
 from canonry.domain.errors import Unavailable
+from canonry.domain.log.commits import Append, Outcome
 from canonry.gateway.call import Gateway
 from canonry.testing.worlds import HandClock
 from canonry.toolsets.truth import TRUTH

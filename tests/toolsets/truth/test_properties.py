@@ -9,9 +9,9 @@ from typing import Any
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from canonry.domain.entities import Entity
 from canonry.domain.merge import accumulate, join
 from canonry.domain.snapshots import Accumulator
+from canonry.domain.things.entities import Entity
 from canonry.domain.vocabularies.narrative_fields import policy_of
 from tests.toolsets.truth.kit import Desk, a_desk
 

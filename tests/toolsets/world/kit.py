@@ -36,8 +36,8 @@ from canonry.gateway.principal import KEY_META, Principal
 from canonry.gateway.replies import Outcome
 from canonry.testing.worlds import CountingIdentities, HandClock, a_caller
 from canonry.toolsets.world import WORLD
-from canonry.usecases.canon import Canon
-from canonry.usecases.import_world import ImportedWorld, import_world
+from canonry.usecases.kernel.canon import Canon
+from canonry.usecases.world.import_world import ImportedWorld, import_world
 
 REPLIES = {tool.name: jsonschema_rs.validator_for(dict(tool.output_schema)) for tool in WORLD.tools}
 TICK = 50_000_000

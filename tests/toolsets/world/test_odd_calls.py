@@ -7,8 +7,8 @@ import pytest
 
 from canonry.domain.errors import InvalidInput
 from canonry.domain.world.identity import thing_id_of
-from canonry.usecases.bound_world import find_world
-from canonry.usecases.export_world import export_world
+from canonry.usecases.world.bound_world import find_world
+from canonry.usecases.world.export_world import export_world
 from tests.toolsets.world.kit import TICK, a_world, an_isle, brought_in
 
 pytestmark = pytest.mark.anyio

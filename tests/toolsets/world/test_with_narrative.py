@@ -8,8 +8,8 @@ from canonry.gateway.call import Gateway
 from canonry.gateway.principal import Principal
 from canonry.toolsets.narrative import NARRATIVE
 from canonry.toolsets.world import WORLD
-from canonry.usecases.bound_world import find_world
-from canonry.usecases.export_world import export_world
+from canonry.usecases.world.bound_world import find_world
+from canonry.usecases.world.export_world import export_world
 from tests.toolsets.world.kit import a_world, tied_isle
 
 pytestmark = pytest.mark.anyio

@@ -13,7 +13,7 @@ from typing import Final
 from typing_extensions import override
 
 from canonry.adapters.embedders.unit_vectors import unit_vector
-from canonry.domain.words import terms_of
+from canonry.domain.texts.words import terms_of
 from canonry.ports.embedder import Embedder, EmbeddingModel, Purpose, Vector
 
 DIMENSIONS: Final = 384

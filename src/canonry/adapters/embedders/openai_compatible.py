@@ -15,8 +15,8 @@ from typing_extensions import override
 from canonry.adapters.embedders.prefixes import Prefixes
 from canonry.adapters.embedders.unavailability import unavailable
 from canonry.adapters.embedders.unit_vectors import unit_vector
-from canonry.domain.encoding import decode_json
 from canonry.domain.errors import Unavailable
+from canonry.domain.json_values import decode_json
 from canonry.ports.embedder import Embedder, EmbeddingModel, Purpose, Vector
 
 _OK: Final = 200

@@ -13,9 +13,9 @@ from canonry.adapters.interpreters.endpoint import (
     failed,
 )
 from canonry.adapters.interpreters.prompt import UnusableAnswer, interpretation, question
-from canonry.domain.files import Reading
-from canonry.domain.interpretations import Interpretation
-from canonry.domain.schemas import EntitySchema
+from canonry.domain.truth.files import Reading
+from canonry.domain.truth.interpretations import Interpretation
+from canonry.domain.vocabularies.schemas import EntitySchema
 from canonry.ports.interpreter import Interpreter
 
 

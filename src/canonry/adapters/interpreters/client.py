@@ -18,9 +18,9 @@ from canonry.adapters.interpreters.prompt import (
     interpretation,
     question,
 )
-from canonry.domain.files import Reading
-from canonry.domain.interpretations import Interpretation
-from canonry.domain.schemas import EntitySchema
+from canonry.domain.truth.files import Reading
+from canonry.domain.truth.interpretations import Interpretation
+from canonry.domain.vocabularies.schemas import EntitySchema
 from canonry.ports.client_model import ClientModel
 from canonry.ports.interpreter import Interpreter
 

@@ -10,9 +10,9 @@ from collections.abc import Mapping, Sequence
 from hashlib import sha256
 from typing import Any, Final, TypeGuard
 
-from canonry.domain.files import Reading
-from canonry.domain.interpretations import Found, Interpretation
-from canonry.domain.schemas import EntitySchema
+from canonry.domain.truth.files import Reading
+from canonry.domain.truth.interpretations import Found, Interpretation
+from canonry.domain.vocabularies.schemas import EntitySchema
 
 CODE_VERSION: Final = "2"
 """Rises with any change of what is asked or of how an answer is read."""

@@ -8,9 +8,9 @@ from typing_extensions import override
 
 from canonry.domain.errors import InvalidInput
 from canonry.domain.extraction import RULES_VERSION
-from canonry.domain.files import Reading
-from canonry.domain.interpretations import Interpretation
-from canonry.domain.schemas import EntitySchema
+from canonry.domain.truth.files import Reading
+from canonry.domain.truth.interpretations import Interpretation
+from canonry.domain.vocabularies.schemas import EntitySchema
 from canonry.ports.interpreter import Interpreter
 
 _ASKED: Final = ("model_id", "temperature", "prompt_hash", "code_version", "feature_flags")

@@ -4,8 +4,8 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from typing_extensions import override
 
-from canonry.adapters.memory.store import MemoryStore
-from canonry.domain.catalog import (
+from canonry.adapters.memory.store import MemoryView
+from canonry.domain.catalog.catalog import (
     CatalogEdge,
     CatalogItem,
     edge_of,
@@ -14,11 +14,11 @@ from canonry.domain.catalog import (
     item_of,
     projects_in_order,
 )
-from canonry.domain.entities import Entity
 from canonry.domain.errors import NotFound
 from canonry.domain.ids import SpaceId
-from canonry.domain.relations import Relation
 from canonry.domain.spaces import Space
+from canonry.domain.things.entities import Entity
+from canonry.domain.things.relations import Relation
 from canonry.ports.views.catalog import (
     Catalog,
     CatalogEntry,
@@ -33,12 +33,8 @@ from canonry.ports.views.catalog import (
 from canonry.ports.views.state import Spaces
 
 
-class MemoryCatalog(Catalog):
-    """Reads what the ledger folded."""
-
-    def __init__(self, store: MemoryStore) -> None:
-        """Share `store` with the ledger."""
-        self._store = store
+class MemoryCatalog(MemoryView, Catalog):
+    """Reads what was folded."""
 
     @override
     async def projects(self, spaces: Spaces, *, limit: int) -> Sequence[Space]:

@@ -5,22 +5,18 @@ from collections.abc import Sequence
 from typing_extensions import override
 
 from canonry.adapters.memory.state import page
-from canonry.adapters.memory.store import MemoryStore
+from canonry.adapters.memory.store import MemoryView
 from canonry.domain.ids import SceneId, SourceId, SpaceId
-from canonry.domain.memories import Memory
-from canonry.domain.proposals import Proposal
-from canonry.domain.scenes import Scene, SceneStatus, Turn
-from canonry.domain.sources import Snippet
+from canonry.domain.things.memories import Memory
+from canonry.domain.things.proposals import Proposal
+from canonry.domain.things.scenes import Scene, SceneStatus, Turn
+from canonry.domain.things.sources import Snippet
 from canonry.ports.views.documents import Documents, MemoryQuery, ProposalQuery, SceneQuery
 from canonry.ports.views.pages import Page
 
 
-class MemoryDocuments(Documents):
-    """Reads what the ledger folded."""
-
-    def __init__(self, store: MemoryStore) -> None:
-        """Share `store` with the ledger."""
-        self._store = store
+class MemoryDocuments(MemoryView, Documents):
+    """Reads what was folded."""
 
     @override
     async def scenes(self, query: SceneQuery) -> Page[Scene]:

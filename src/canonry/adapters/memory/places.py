@@ -4,12 +4,12 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from typing_extensions import override
 
-from canonry.adapters.memory.store import MemoryStore
-from canonry.domain.entities import Entity
-from canonry.domain.facts import Event
+from canonry.adapters.memory.store import MemoryView
 from canonry.domain.ids import EntityId, SpaceId
 from canonry.domain.provenance import CanonLevel
-from canonry.domain.relations import Relation
+from canonry.domain.things.entities import Entity
+from canonry.domain.things.facts import Event
+from canonry.domain.things.relations import Relation
 from canonry.domain.time import Instant
 from canonry.domain.vocabularies.world_types import EXIT
 from canonry.domain.world.edges import ALWAYS, holds_at, kind_of
@@ -17,12 +17,8 @@ from canonry.domain.world.paths import Way, way_of
 from canonry.ports.views.places import EdgeQuery, Places
 
 
-class MemoryPlaces(Places):
-    """Reads what the ledger folded."""
-
-    def __init__(self, store: MemoryStore) -> None:
-        """Share `store` with the ledger."""
-        self._store = store
+class MemoryPlaces(MemoryView, Places):
+    """Reads what was folded."""
 
     @override
     async def edges(self, query: EdgeQuery) -> Sequence[Relation]:

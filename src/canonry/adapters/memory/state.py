@@ -8,30 +8,30 @@ from typing import Any, TypeVar
 
 from typing_extensions import override
 
-from canonry.adapters.memory.store import MemoryStore
-from canonry.domain.commits import ORIGIN, Position
-from canonry.domain.entities import NEVER_SEEN, Entity, normalised_name
-from canonry.domain.entries import Thing
-from canonry.domain.facts import Axiom, Event, Fact
-from canonry.domain.identifiers import identifiers_of
+from canonry.adapters.memory.store import MemoryView
 from canonry.domain.ids import EntityId, EventId, SourceId, SpaceId
+from canonry.domain.log.commits import Position
+from canonry.domain.log.entries import Thing
+from canonry.domain.log.sighting import seen_also
 from canonry.domain.observations import Observation
 from canonry.domain.provenance import CanonLevel
-from canonry.domain.relations import Relation
-from canonry.domain.runs import InterpretationRun
-from canonry.domain.scenes import Story
-from canonry.domain.schemas import EntitySchema
-from canonry.domain.sighting import seen_also
-from canonry.domain.sources import Source
 from canonry.domain.spaces import Space, SpaceKind
+from canonry.domain.things.entities import NEVER_SEEN, Entity, normalised_name
+from canonry.domain.things.facts import Axiom, Event, Fact
+from canonry.domain.things.relations import Relation
+from canonry.domain.things.scenes import Story
+from canonry.domain.things.sources import Source
 from canonry.domain.time import Instant
-from canonry.domain.timeline import (
+from canonry.domain.truth.identifiers import identifiers_of
+from canonry.domain.truth.runs import InterpretationRun
+from canonry.domain.truth.timeline import (
     TimelineEntry,
     TimelineEvent,
     entries_current,
     entries_said,
     event_of,
 )
+from canonry.domain.vocabularies.schemas import EntitySchema
 from canonry.ports.views.pages import PAGE_MAX, Page
 from canonry.ports.views.state import (
     EntityQuery,
@@ -66,12 +66,8 @@ def fits(pattern: str, name: str) -> bool:
     return True
 
 
-class MemoryState(State):
-    """Reads what the ledger folded."""
-
-    def __init__(self, store: MemoryStore) -> None:
-        """Share `store` with the ledger."""
-        self._store = store
+class MemoryState(MemoryView, State):
+    """Reads what was folded."""
 
     @override
     async def things(self, ids: Iterable[str]) -> Mapping[str, Thing]:
@@ -87,11 +83,6 @@ class MemoryState(State):
             if past:
                 found[thing_id] = past[-1]
         return found
-
-    @override
-    async def position_at(self, space: SpaceId, instant: Instant) -> Position:
-        log = self._store.log.get(space, ())
-        return max((s.position for s in log if s.recorded_at <= instant), default=ORIGIN)
 
     @override
     async def spaces(

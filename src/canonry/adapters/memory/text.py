@@ -5,9 +5,9 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from typing_extensions import override
 
-from canonry.adapters.memory.store import MemoryStore
-from canonry.domain.entries import Thing
-from canonry.domain.keywords import (
+from canonry.adapters.memory.store import MemoryView
+from canonry.domain.log.entries import Thing
+from canonry.domain.recall.keywords import (
     Figures,
     Measure,
     Sought,
@@ -17,17 +17,13 @@ from canonry.domain.keywords import (
     most_frequent,
     sought_in,
 )
-from canonry.domain.passages import Passage, passages_of
-from canonry.domain.stems import stems_of
+from canonry.domain.recall.passages import Passage, passages_of
+from canonry.domain.texts.stems import stems_of
 from canonry.ports.views.text import Found, Hit, Text, TextQuery
 
 
-class MemoryText(Text):
-    """Reads what the ledger folded."""
-
-    def __init__(self, store: MemoryStore) -> None:
-        """Share `store` with the ledger."""
-        self._store = store
+class MemoryText(MemoryView, Text):
+    """Reads what was folded."""
 
     @override
     async def search(self, query: TextQuery) -> Found:

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Final
 
 from canonry.domain.errors import InvalidInput
-from canonry.domain.files import FileHint, FileType
+from canonry.domain.truth.files import FileHint, FileType
 
 _SIGNATURES: Final = (
     (b"%PDF-", FileType.PDF),

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from itertools import islice, pairwise
 from typing import Final, TypeAlias
 
-from canonry.domain.excerpts import Part
+from canonry.domain.texts.excerpts import Part
 
 _Heading: TypeAlias = tuple[int, int, int, str]
 """The line of a heading, the line after it, its level, and its title."""

@@ -6,7 +6,7 @@ from typing import Final
 
 from canonry.adapters.readers.processes import parsed
 from canonry.domain.errors import CanonryError, InvalidInput
-from canonry.domain.excerpts import Part
+from canonry.domain.texts.excerpts import Part
 from canonry.ports.document_reader import DocumentLimits
 
 _SCRIPT: Final = Path(__file__).with_name("pdf_process.py")

@@ -15,8 +15,8 @@ from canonry.adapters.readers.plain import decoded
 from canonry.adapters.readers.processes import parsed
 from canonry.adapters.readers.structured import records_of, table_of
 from canonry.domain.errors import InvalidInput, Unavailable
-from canonry.domain.excerpts import DocumentType, Part
-from canonry.domain.files import FileHint, FileType, Reading, Record, Table
+from canonry.domain.texts.excerpts import DocumentType, Part
+from canonry.domain.truth.files import FileHint, FileType, Reading, Record, Table
 from canonry.ports.document_reader import DocumentLimits, DocumentReader
 
 _AT_ONCE: Final = 2

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from canonry.domain.errors import InvalidInput
-from canonry.domain.files import Record, Table
+from canonry.domain.truth.files import Record, Table
 
 _MARKS: Final = (",", ";", "\t", "|")
 _LOOKED_AT: Final = 50

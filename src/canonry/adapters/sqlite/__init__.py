@@ -3,7 +3,7 @@
 from canonry.adapters.sqlite.connections import Durability
 from canonry.adapters.sqlite.reading import SealedStore, open_sealed
 from canonry.adapters.sqlite.store import SqliteStore, open_store
-from canonry.adapters.sqlite.upkeep import SqliteUpkeep
+from canonry.adapters.sqlite.upkeep.upkeep import SqliteUpkeep
 
 __all__ = [
     "Durability",

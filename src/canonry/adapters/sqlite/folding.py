@@ -6,11 +6,12 @@ from typing import Final
 
 import apsw
 
-from canonry.adapters.sqlite import records, views
-from canonry.adapters.sqlite.records import Stored
-from canonry.domain.canon import fold, needs
-from canonry.domain.commits import Commit
-from canonry.domain.sealing import Sealed, unseal
+from canonry.adapters.sqlite import views
+from canonry.adapters.sqlite.ledger import records
+from canonry.adapters.sqlite.ledger.records import Stored
+from canonry.domain.log.canon import fold, needs
+from canonry.domain.log.commits import Commit
+from canonry.domain.log.sealing import Sealed, unseal
 
 PAGE: Final = 200
 

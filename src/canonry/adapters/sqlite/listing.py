@@ -10,20 +10,20 @@ from enum import IntEnum
 from typing import Any, Final, TypeAlias, TypeVar
 
 from canonry.adapters.sqlite.packing import Packed, pack
-from canonry.domain.entities import Entity, normalised_name
-from canonry.domain.entries import Thing
-from canonry.domain.facts import Axiom, Event, Fact
-from canonry.domain.keys import key_hash, name_key, statement_key
-from canonry.domain.memories import Memory
+from canonry.domain.log.entries import Thing
+from canonry.domain.log.keys import key_hash, name_key, statement_key
 from canonry.domain.observations import Observation
-from canonry.domain.proposals import Proposal
 from canonry.domain.provenance import CanonLevel
-from canonry.domain.relations import Relation
-from canonry.domain.runs import InterpretationRun
-from canonry.domain.scenes import Scene, SceneStatus, Story, Turn
-from canonry.domain.schemas import EntitySchema
-from canonry.domain.sources import Snippet, Source
 from canonry.domain.spaces import Space
+from canonry.domain.things.entities import Entity, normalised_name
+from canonry.domain.things.facts import Axiom, Event, Fact
+from canonry.domain.things.memories import Memory
+from canonry.domain.things.proposals import Proposal
+from canonry.domain.things.relations import Relation
+from canonry.domain.things.scenes import Scene, SceneStatus, Story, Turn
+from canonry.domain.things.sources import Snippet, Source
+from canonry.domain.truth.runs import InterpretationRun
+from canonry.domain.vocabularies.schemas import EntitySchema
 from canonry.domain.world.edges import kind_of, span_of
 from canonry.domain.world.paths import way_of
 

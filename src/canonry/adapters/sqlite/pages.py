@@ -13,7 +13,7 @@ import apsw
 from canonry.adapters.sqlite.listing import NOBODY, List, Owner
 from canonry.adapters.sqlite.lookups import look_up
 from canonry.adapters.sqlite.packing import Packed, pack, unpack
-from canonry.domain.encoding import decode_thing
+from canonry.domain.log.encoding import decode_thing
 from canonry.ports.views.pages import Page
 from canonry.ports.views.state import Spaces
 

@@ -5,17 +5,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from canonry.adapters.sqlite.catalog import SqliteCatalog
-from canonry.adapters.sqlite.catalog_search import load_arrays
+from canonry.adapters.sqlite.catalog.catalog import SqliteCatalog
 from canonry.adapters.sqlite.connections import connect
 from canonry.adapters.sqlite.documents import SqliteDocuments
-from canonry.adapters.sqlite.ledger import SqliteLedger
+from canonry.adapters.sqlite.ledger.ledger import SqliteLedger
 from canonry.adapters.sqlite.places import SqlitePlaces
 from canonry.adapters.sqlite.readers import Readers
 from canonry.adapters.sqlite.schema import is_current
-from canonry.adapters.sqlite.state import SqliteState
+from canonry.adapters.sqlite.state.state import SqliteState
 from canonry.adapters.sqlite.store import FILE
-from canonry.adapters.sqlite.text import SqliteText
+from canonry.adapters.sqlite.text.text import SqliteText
 from canonry.domain.errors import BrokenInvariant, NotFound
 from canonry.ports.records.blobs import Blobs
 
@@ -70,6 +69,5 @@ def _require_current(path: Path) -> None:
         if not is_current(db):
             message = "an earlier Canonry wrote this store: open it once for writing"
             raise BrokenInvariant("store.older", message)
-        load_arrays(db)
     finally:
         db.close()

@@ -8,23 +8,22 @@ from typing import Final
 
 import apsw
 
-from canonry.adapters.sqlite.catalog import SqliteCatalog
-from canonry.adapters.sqlite.catalog_search import load_arrays
+from canonry.adapters.sqlite.catalog.catalog import SqliteCatalog
 from canonry.adapters.sqlite.checkpoints import Checkpoints
 from canonry.adapters.sqlite.connections import Durability, connect
 from canonry.adapters.sqlite.documents import SqliteDocuments
 from canonry.adapters.sqlite.faults import translated
-from canonry.adapters.sqlite.ledger import SqliteLedger
-from canonry.adapters.sqlite.passages import BATCH
+from canonry.adapters.sqlite.ledger.ledger import SqliteLedger
+from canonry.adapters.sqlite.ledger.pump import PATIENCE_SECONDS, Chore, Pump
+from canonry.adapters.sqlite.ledger.writing import Pen
 from canonry.adapters.sqlite.places import SqlitePlaces
-from canonry.adapters.sqlite.pump import PATIENCE_SECONDS, Chore, Pump
 from canonry.adapters.sqlite.readers import Readers
 from canonry.adapters.sqlite.schema import is_current, prepare, require_reader
-from canonry.adapters.sqlite.state import SqliteState
-from canonry.adapters.sqlite.text import SqliteText
+from canonry.adapters.sqlite.state.state import SqliteState
+from canonry.adapters.sqlite.text.passages import BATCH
+from canonry.adapters.sqlite.text.text import SqliteText
+from canonry.adapters.sqlite.text.waiting import how_many_wait, index_waiting
 from canonry.adapters.sqlite.turnstile import Turnstile
-from canonry.adapters.sqlite.waiting import how_many_wait, index_waiting
-from canonry.adapters.sqlite.writing import Pen
 from canonry.domain.errors import Unavailable
 from canonry.ports.records.blobs import Blobs
 from canonry.ports.world import Clock, Identities
@@ -111,11 +110,11 @@ async def open_store(
     return SqliteStore(
         folder=folder,
         ledger=SqliteLedger(readers, writing, blobs),
-        state=SqliteState(readers),
-        documents=SqliteDocuments(readers),
-        text=SqliteText(readers),
-        catalog=SqliteCatalog(readers),
-        places=SqlitePlaces(readers),
+        state=SqliteState(readers, (pump, writer)),
+        documents=SqliteDocuments(readers, (pump, writer)),
+        text=SqliteText(readers, (pump, writer)),
+        catalog=SqliteCatalog(readers, (pump, writer)),
+        places=SqlitePlaces(readers, (pump, writer)),
         readers=readers,
         pump=pump,
         writer=writer,
@@ -156,7 +155,6 @@ def _prepared(
                 current = path.stat().st_size > 0 and _is_ours(db)
             if not current:
                 prepare(db, fetch)
-            load_arrays(db)
         except BaseException:
             db.close()
             raise

@@ -7,12 +7,13 @@ from typing import Any, Final
 
 import apsw
 
-from canonry.adapters.sqlite import catalog_views
-from canonry.adapters.sqlite.identifiers import reidentify
+from canonry.adapters.sqlite.catalog import views as catalog_views
 from canonry.adapters.sqlite.listing import UNCOUNTED, CountKey, difference, rows_of
 from canonry.adapters.sqlite.lookups import look_up
 from canonry.adapters.sqlite.packing import pack
-from canonry.adapters.sqlite.passages import (
+from canonry.adapters.sqlite.state.identifiers import reidentify
+from canonry.adapters.sqlite.state.timeline import redate
+from canonry.adapters.sqlite.text.passages import (
     BATCH,
     StemKey,
     count_stems,
@@ -20,16 +21,15 @@ from canonry.adapters.sqlite.passages import (
     passage_of,
     unindex,
 )
-from canonry.adapters.sqlite.timeline import redate
-from canonry.domain.encoding import decode_thing, encode_thing
-from canonry.domain.entities import Entity
-from canonry.domain.entries import THING_KINDS, Thing, Tombstone
-from canonry.domain.facts import Axiom, Event, Fact
-from canonry.domain.passages import Passage, is_searched
-from canonry.domain.relations import Relation
-from canonry.domain.scenes import Story
-from canonry.domain.sources import Source
+from canonry.domain.log.encoding import decode_thing, encode_thing
+from canonry.domain.log.entries import THING_KINDS, Thing, Tombstone
+from canonry.domain.recall.passages import Passage, is_searched
 from canonry.domain.spaces import Space
+from canonry.domain.things.entities import Entity
+from canonry.domain.things.facts import Axiom, Event, Fact
+from canonry.domain.things.relations import Relation
+from canonry.domain.things.scenes import Story
+from canonry.domain.things.sources import Source
 
 VERSIONED: Final = (Entity, Relation, Fact, Event, Axiom, Source, Story, Space)
 VIEW_TABLES: Final = (
@@ -40,6 +40,7 @@ VIEW_TABLES: Final = (
     "identifiers",
     "timeline",
     "unindexed",
+    "shown",
     *catalog_views.TABLES,
 )
 

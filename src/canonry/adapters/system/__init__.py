@@ -6,7 +6,7 @@ from typing import Final
 
 from typing_extensions import override
 
-from canonry.domain.sealing import SALT_BYTES
+from canonry.domain.log.sealing import SALT_BYTES
 from canonry.domain.time import Instant
 from canonry.ports.world import Clock, Identities
 

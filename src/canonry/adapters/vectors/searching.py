@@ -10,7 +10,7 @@ from canonry.adapters.vectors import rows
 from canonry.adapters.vectors.codes import Numbers
 from canonry.adapters.vectors.published import Nearest, Published
 from canonry.adapters.vectors.tail import Tail
-from canonry.domain.encoding import decode_json
+from canonry.domain.json_values import decode_json
 from canonry.ports.views.vectors import VectorHit, VectorQuery
 
 _SPARE: Final = 32

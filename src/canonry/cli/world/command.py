@@ -15,14 +15,14 @@ from canonry.cli.operator import operator
 from canonry.cli.options import settings_from, store_options
 from canonry.cli.progress import progress
 from canonry.cli.world.files import atlas_bytes, demo_atlas, read_atlas
-from canonry.domain.encoding import encode_json
+from canonry.domain.json_values import encode_json
 from canonry.domain.world.atlas import Atlas, completed
 from canonry.domain.world.checks import Problem, problems
 from canonry.domain.world.drawing import drawn, painted
-from canonry.usecases.canon import Canon
-from canonry.usecases.export_world import export_world
-from canonry.usecases.import_world import ImportedWorld, import_world
-from canonry.usecases.query_worlds import query_worlds, world_named
+from canonry.usecases.kernel.canon import Canon
+from canonry.usecases.world.export_world import export_world
+from canonry.usecases.world.import_world import ImportedWorld, import_world
+from canonry.usecases.world.query_worlds import query_worlds, world_named
 
 T = TypeVar("T")
 FILE: Final = click.Path(path_type=Path, exists=True, dir_okay=False)

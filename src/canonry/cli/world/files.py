@@ -8,8 +8,8 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from canonry.domain.encoding import encode_pretty, read_value, schema_of
 from canonry.domain.errors import InvalidInput
+from canonry.domain.json_values import encode_pretty, read_value, schema_of
 from canonry.domain.world.atlas import Atlas
 from canonry.gateway.validation import compile_arguments
 

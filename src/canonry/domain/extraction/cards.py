@@ -4,8 +4,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from canonry.domain.extraction.context import shortened
-from canonry.domain.files import Reading, Record
-from canonry.domain.interpretations import Found
+from canonry.domain.truth.files import Reading, Record
+from canonry.domain.truth.interpretations import Found
 
 KINDS: Final = frozenset({"vcard", "vevent", "vtodo", "vjournal", "message"})
 _CARD: Final = ("name", "organization", "title", "role", "address", "website", "notes", "birthday")

@@ -8,7 +8,7 @@ from typing import Final
 
 from canonry.domain.extraction.labels import plain
 from canonry.domain.extraction.numbers import currency_in
-from canonry.domain.schemas import EntitySchema
+from canonry.domain.vocabularies.schemas import EntitySchema
 
 _SYNONYMS: Final[Mapping[str, Mapping[str, str]]] = {
     "contact": {

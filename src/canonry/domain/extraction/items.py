@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from canonry.domain.extraction.context import Context
 from canonry.domain.extraction.labels import NOTIONS, Line, plain
-from canonry.domain.files import Table
+from canonry.domain.truth.files import Table
 
 _COLUMNS: Final = {
     "description": "description item product service article beschreibung artikel leistung "

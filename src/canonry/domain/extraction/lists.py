@@ -11,8 +11,8 @@ from dataclasses import replace
 from typing import Any, Final
 
 from canonry.domain.extraction.parties import parties_in
-from canonry.domain.interpretations import Found
-from canonry.domain.schemas import EntitySchema, FieldType
+from canonry.domain.truth.interpretations import Found
+from canonry.domain.vocabularies.schemas import EntitySchema, FieldType
 
 _NAMED: Final = frozenset({"parties", "companies"})
 _APART: Final = re.compile(r"[,;\n]")

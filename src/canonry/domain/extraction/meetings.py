@@ -7,7 +7,7 @@ from typing import Any, Final
 from canonry.domain.extraction.context import Context
 from canonry.domain.extraction.labels import Line
 from canonry.domain.extraction.parties import parties_in, party_type
-from canonry.domain.interpretations import Found, Unread
+from canonry.domain.truth.interpretations import Found, Unread
 
 _ITEM: Final = re.compile(
     r"(?:[-*+\u2022]|\d{1,2}[.)])\s++(?:\[(?P<done>[ xX])\]\s++)?(?P<text>.+)"

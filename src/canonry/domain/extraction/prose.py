@@ -15,8 +15,8 @@ from canonry.domain.extraction.labels import Line, plain
 from canonry.domain.extraction.meetings import NEXT, mentioned
 from canonry.domain.extraction.numbers import currency_in
 from canonry.domain.extraction.parties import is_company, parties_in
-from canonry.domain.files import Table
-from canonry.domain.interpretations import Found, Unread
+from canonry.domain.truth.files import Table
+from canonry.domain.truth.interpretations import Found, Unread
 
 _DATES: Final = frozenset({"date", "issued", "due", "effective", "expiration", "signed", "updated"})
 _MONEY: Final = frozenset({"amount_due", "total", "amount", "subtotal", "tax"})

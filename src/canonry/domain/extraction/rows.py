@@ -17,9 +17,9 @@ from canonry.domain.extraction.headers import (
     type_named,
 )
 from canonry.domain.extraction.numbers import currency_in, mark_in, number_in
-from canonry.domain.files import Cell, Record, Table
-from canonry.domain.interpretations import Found, Unread
-from canonry.domain.schemas import EntitySchema, FieldType
+from canonry.domain.truth.files import Cell, Record, Table
+from canonry.domain.truth.interpretations import Found, Unread
+from canonry.domain.vocabularies.schemas import EntitySchema, FieldType
 
 _HEADER_WITHIN: Final = 12
 _TYPE_KEY: Final = "entity_type"

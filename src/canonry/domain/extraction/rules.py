@@ -11,9 +11,9 @@ from canonry.domain.extraction.labels import Line, lines_of, plain
 from canonry.domain.extraction.lists import with_lists
 from canonry.domain.extraction.prose import document_of
 from canonry.domain.extraction.rows import of_records, of_table
-from canonry.domain.files import FileType, Reading, Record
-from canonry.domain.interpretations import Found, Interpretation
-from canonry.domain.schemas import EntitySchema
+from canonry.domain.truth.files import FileType, Reading, Record
+from canonry.domain.truth.interpretations import Found, Interpretation
+from canonry.domain.vocabularies.schemas import EntitySchema
 
 _STRONG: Final = 6
 """The weight from which a document is what it says, whatever tables it holds."""

@@ -3,13 +3,13 @@
 from collections.abc import Iterator
 from typing import Final
 
-from canonry.domain.candidates import Candidate
-from canonry.domain.contents import EventContent, FactContent
-from canonry.domain.entities import Entity
 from canonry.domain.gates.kit import Gate, Objection, Weight
-from canonry.domain.moments import comes_after, same_scene
-from canonry.domain.slices import View
-from canonry.domain.standing_tags import conflicts_of, origin_of, tag_held
+from canonry.domain.judging.candidates import Candidate
+from canonry.domain.judging.contents import EventContent, FactContent
+from canonry.domain.judging.slices import View
+from canonry.domain.judging.standing_tags import conflicts_of, origin_of, tag_held
+from canonry.domain.things.entities import Entity
+from canonry.domain.things.moments import comes_after, same_scene
 from canonry.domain.vocabularies.state_tags import DEAD
 
 

@@ -6,15 +6,15 @@ Only an event that names its place can contradict; a participant of a scene is w
 from collections.abc import Iterator
 from typing import Final
 
-from canonry.domain.candidates import Candidate
-from canonry.domain.contents import EventContent
-from canonry.domain.entities import Entity
 from canonry.domain.fields import Reference
 from canonry.domain.gates.kit import Gate, Objection, Weight
 from canonry.domain.ids import EntityId
-from canonry.domain.moments import Moment, comes_after, moment_of, same_scene
-from canonry.domain.relations import Relation
-from canonry.domain.slices import View
+from canonry.domain.judging.candidates import Candidate
+from canonry.domain.judging.contents import EventContent
+from canonry.domain.judging.slices import View
+from canonry.domain.things.entities import Entity
+from canonry.domain.things.moments import Moment, comes_after, moment_of, same_scene
+from canonry.domain.things.relations import Relation
 
 PLACE: Final = "LOCATED_IN"
 DEPTH_MAX: Final = 8

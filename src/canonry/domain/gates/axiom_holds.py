@@ -6,12 +6,12 @@ No authority helps: a law is changed first, then what it forbids.
 from collections.abc import Iterator
 from typing import Final
 
-from canonry.domain.candidates import Candidate
-from canonry.domain.contents import EntityContent, RelationshipContent, StateChangeContent
-from canonry.domain.entities import Entity
-from canonry.domain.facts import Axiom, Constraint
 from canonry.domain.gates.kit import Gate, Objection, Weight
-from canonry.domain.slices import View
+from canonry.domain.judging.candidates import Candidate
+from canonry.domain.judging.contents import EntityContent, RelationshipContent, StateChangeContent
+from canonry.domain.judging.slices import View
+from canonry.domain.things.entities import Entity
+from canonry.domain.things.facts import Axiom, Constraint
 
 
 def _examine(candidate: Candidate, view: View) -> Iterator[Objection]:

@@ -3,12 +3,12 @@
 from collections.abc import Iterator
 from typing import Final
 
-from canonry.domain.candidates import Candidate
-from canonry.domain.contents import EventContent
-from canonry.domain.facts import Event
 from canonry.domain.fields import Reference
 from canonry.domain.gates.kit import Gate, Objection, Weight
-from canonry.domain.slices import View
+from canonry.domain.judging.candidates import Candidate
+from canonry.domain.judging.contents import EventContent
+from canonry.domain.judging.slices import View
+from canonry.domain.things.facts import Event
 
 
 def _examine(candidate: Candidate, view: View) -> Iterator[Objection]:

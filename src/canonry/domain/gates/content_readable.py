@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 from typing import Final
 
-from canonry.domain.candidates import Candidate, Unreadable
 from canonry.domain.gates.kit import Gate, Objection, Weight
-from canonry.domain.slices import View
+from canonry.domain.judging.candidates import Candidate, Unreadable
+from canonry.domain.judging.slices import View
 
 
 def _examine(candidate: Candidate, view: View) -> Iterator[Objection]:

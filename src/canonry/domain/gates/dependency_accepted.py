@@ -3,11 +3,11 @@
 from collections.abc import Iterator
 from typing import Final
 
-from canonry.domain.candidates import Candidate
 from canonry.domain.gates.kit import Gate, Objection, Weight
-from canonry.domain.ordering import dependencies_of
-from canonry.domain.proposals import Proposal, ProposalStatus
-from canonry.domain.slices import View
+from canonry.domain.judging.candidates import Candidate
+from canonry.domain.judging.ordering import dependencies_of
+from canonry.domain.judging.slices import View
+from canonry.domain.things.proposals import Proposal, ProposalStatus
 
 
 def _examine(candidate: Candidate, view: View) -> Iterator[Objection]:

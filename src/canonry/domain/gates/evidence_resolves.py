@@ -3,11 +3,11 @@
 from collections.abc import Iterator
 from typing import Final
 
-from canonry.domain.candidates import Candidate
-from canonry.domain.entries import THING_KINDS
 from canonry.domain.gates.kit import Gate, Objection, Weight
+from canonry.domain.judging.candidates import Candidate
+from canonry.domain.judging.slices import View
+from canonry.domain.log.entries import THING_KINDS
 from canonry.domain.provenance import EvidenceKind
-from canonry.domain.slices import View
 
 _KINDS: Final = {
     EvidenceKind.SOURCE: "source",

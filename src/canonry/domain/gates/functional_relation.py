@@ -7,13 +7,13 @@ contradicts. So nobody is at two places at once.
 from collections.abc import Iterator
 from typing import Final
 
-from canonry.domain.candidates import Candidate
-from canonry.domain.contents import RelationshipContent
-from canonry.domain.entities import Entity, family_of
 from canonry.domain.gates.kit import Gate, Objection, Weight
-from canonry.domain.moments import comes_after, moment_of, overlaps
-from canonry.domain.relations import Relation
-from canonry.domain.slices import View
+from canonry.domain.judging.candidates import Candidate
+from canonry.domain.judging.contents import RelationshipContent
+from canonry.domain.judging.slices import View
+from canonry.domain.things.entities import Entity, family_of
+from canonry.domain.things.moments import comes_after, moment_of, overlaps
+from canonry.domain.things.relations import Relation
 from canonry.domain.vocabularies.narrative_relations import relation_type
 
 

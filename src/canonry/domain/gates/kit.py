@@ -9,13 +9,13 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Final, TypeAlias, TypeVar
 
-from canonry.domain.candidates import Candidate
+from canonry.domain.judging.candidates import Candidate
+from canonry.domain.judging.scoring import Score, score_of, standing_of
+from canonry.domain.judging.slices import Lookup, Slice, View
+from canonry.domain.judging.standing_tags import TagHeld
 from canonry.domain.policy import Policy
-from canonry.domain.proposals import ProposalStatus
 from canonry.domain.provenance import AUTHORITY_RANK, Authority
-from canonry.domain.scoring import Score, score_of, standing_of
-from canonry.domain.slices import Lookup, Slice, View
-from canonry.domain.standing_tags import TagHeld
+from canonry.domain.things.proposals import ProposalStatus
 
 T = TypeVar("T")
 ACCEPTED_RULE: Final = "gate:score-reaches-threshold"

@@ -3,12 +3,12 @@
 from collections.abc import Iterator
 from typing import Final
 
-from canonry.domain.candidates import Candidate
-from canonry.domain.contents import RelationshipContent
-from canonry.domain.entities import family_of
 from canonry.domain.gates.kit import Gate, Objection, Weight
-from canonry.domain.moments import is_dated_after, moment_of, overlaps, same_scene
-from canonry.domain.slices import View
+from canonry.domain.judging.candidates import Candidate
+from canonry.domain.judging.contents import RelationshipContent
+from canonry.domain.judging.slices import View
+from canonry.domain.things.entities import family_of
+from canonry.domain.things.moments import is_dated_after, moment_of, overlaps, same_scene
 from canonry.domain.time import Instant
 from canonry.domain.vocabularies.narrative_relations import relation_type
 

@@ -3,11 +3,11 @@
 from collections.abc import Iterator
 from typing import Final
 
-from canonry.domain.candidates import Candidate, Unreadable
-from canonry.domain.contents import references_of
-from canonry.domain.entries import Tombstone
 from canonry.domain.gates.kit import Gate, Objection, Weight
-from canonry.domain.slices import View
+from canonry.domain.judging.candidates import Candidate, Unreadable
+from canonry.domain.judging.contents import references_of
+from canonry.domain.judging.slices import View
+from canonry.domain.log.entries import Tombstone
 
 
 def _examine(candidate: Candidate, view: View) -> Iterator[Objection]:

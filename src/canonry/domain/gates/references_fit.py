@@ -3,19 +3,19 @@
 from collections.abc import Iterator
 from typing import Final
 
-from canonry.domain.candidates import Candidate
-from canonry.domain.contents import (
+from canonry.domain.fields import Reference
+from canonry.domain.gates.kit import Gate, Objection, Weight
+from canonry.domain.judging.candidates import Candidate
+from canonry.domain.judging.contents import (
     EntityContent,
     EventContent,
     FactContent,
     RelationshipContent,
     StateChangeContent,
 )
-from canonry.domain.entities import Entity, EntityClass
-from canonry.domain.facts import Event, Fact
-from canonry.domain.fields import Reference
-from canonry.domain.gates.kit import Gate, Objection, Weight
-from canonry.domain.slices import View
+from canonry.domain.judging.slices import View
+from canonry.domain.things.entities import Entity, EntityClass
+from canonry.domain.things.facts import Event, Fact
 from canonry.domain.vocabularies.narrative_types import EntityType
 
 
@@ -55,7 +55,7 @@ def _archetype(content: EntityContent, archetype: Reference, view: View) -> Iter
     thing = view.entity(archetype)
     if thing is None or thing.entity_class is not EntityClass.ARCHETYPE:
         yield _misfit(f"{archetype} must be an archetype to derive from")
-    elif thing.entity_type is not content.entity_type:
+    elif thing.entity_type != content.entity_type:
         rationale = f"a {content.entity_type} cannot derive from a {thing.entity_type}"
         yield _misfit(rationale, thing.id)
 

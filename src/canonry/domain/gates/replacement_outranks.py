@@ -3,11 +3,11 @@
 from collections.abc import Iterator
 from typing import Final
 
-from canonry.domain.candidates import Candidate
-from canonry.domain.contents import FactContent
-from canonry.domain.facts import Fact
 from canonry.domain.gates.kit import Gate, Objection, Weight
-from canonry.domain.slices import View
+from canonry.domain.judging.candidates import Candidate
+from canonry.domain.judging.contents import FactContent
+from canonry.domain.judging.slices import View
+from canonry.domain.things.facts import Fact
 
 
 def _examine(candidate: Candidate, view: View) -> Iterator[Objection]:

@@ -3,10 +3,10 @@
 from collections.abc import Iterator
 from typing import Final
 
-from canonry.domain.candidates import Candidate
 from canonry.domain.gates.kit import Gate, Objection, Weight
-from canonry.domain.scoring import score_of, standing_of
-from canonry.domain.slices import View
+from canonry.domain.judging.candidates import Candidate
+from canonry.domain.judging.scoring import score_of, standing_of
+from canonry.domain.judging.slices import View
 
 
 def _examine(candidate: Candidate, view: View) -> Iterator[Objection]:

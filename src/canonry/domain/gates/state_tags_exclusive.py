@@ -7,12 +7,12 @@ contradicts it.
 from collections.abc import Iterator
 from typing import Final
 
-from canonry.domain.candidates import Candidate
-from canonry.domain.contents import EntityContent, StateChangeContent
 from canonry.domain.gates.kit import Gate, Objection, Weight
-from canonry.domain.moments import comes_after
-from canonry.domain.slices import View
-from canonry.domain.standing_tags import conflicts_of, origin_of, tag_held
+from canonry.domain.judging.candidates import Candidate
+from canonry.domain.judging.contents import EntityContent, StateChangeContent
+from canonry.domain.judging.slices import View
+from canonry.domain.judging.standing_tags import conflicts_of, origin_of, tag_held
+from canonry.domain.things.moments import comes_after
 from canonry.domain.vocabularies.state_tags import excluded_by
 
 

@@ -6,14 +6,14 @@ A state that excludes the one stated denies it too; a state that has ended denie
 from collections.abc import Iterator
 from typing import Final
 
-from canonry.domain.candidates import Candidate
-from canonry.domain.contents import FactContent
-from canonry.domain.facts import Fact
 from canonry.domain.gates.kit import Gate, Objection, Weight
-from canonry.domain.moments import is_dated_after, moment_of, overlaps, same_scene
-from canonry.domain.slices import View
-from canonry.domain.standing_tags import still_stands
-from canonry.domain.statements import contraries_of, opposites_of
+from canonry.domain.judging.candidates import Candidate
+from canonry.domain.judging.contents import FactContent
+from canonry.domain.judging.slices import View
+from canonry.domain.judging.standing_tags import still_stands
+from canonry.domain.judging.statements import contraries_of, opposites_of
+from canonry.domain.things.facts import Fact
+from canonry.domain.things.moments import is_dated_after, moment_of, overlaps, same_scene
 from canonry.domain.time import SECOND, Instant
 
 

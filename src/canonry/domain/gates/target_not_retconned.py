@@ -3,13 +3,13 @@
 from collections.abc import Iterator
 from typing import Final
 
-from canonry.domain.candidates import Candidate, Unreadable
-from canonry.domain.contents import references_of
-from canonry.domain.entities import Entity
-from canonry.domain.facts import Event, Fact
 from canonry.domain.gates.kit import Gate, Objection, Weight
+from canonry.domain.judging.candidates import Candidate, Unreadable
+from canonry.domain.judging.contents import references_of
+from canonry.domain.judging.slices import View
 from canonry.domain.provenance import CanonLevel
-from canonry.domain.slices import View
+from canonry.domain.things.entities import Entity
+from canonry.domain.things.facts import Event, Fact
 
 
 def _examine(candidate: Candidate, view: View) -> Iterator[Objection]:

@@ -3,7 +3,7 @@
 from typing import Final
 
 from canonry.domain.provenance import CanonLevel
-from canonry.domain.relations import Relation
+from canonry.domain.things.relations import Relation
 from canonry.domain.time import Instant
 from canonry.domain.vocabularies.world_types import KIND, WORLD_RELATIONS, Tie
 

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from canonry.domain.ids import EntityId
-from canonry.domain.relations import Relation
+from canonry.domain.things.relations import Relation
 from canonry.domain.vocabularies.world_types import EXIT
 from canonry.domain.world.directions import PLACE_IN_ORDER, Direction
 from canonry.domain.world.edges import kind_of

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 
-from canonry.domain.entities import Entity
+from canonry.domain.things.entities import Entity
 from canonry.domain.vocabularies.world_types import NARROWEST_FIRST, REALM_GROUPS, RealmScope
 
 

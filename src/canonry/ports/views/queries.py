@@ -2,10 +2,10 @@
 
 from dataclasses import dataclass
 
-from canonry.domain.entities import EntityClass
-from canonry.domain.facts import FactType
 from canonry.domain.ids import EntityId, SourceId, SpaceId
 from canonry.domain.provenance import Authority, CanonLevel
+from canonry.domain.things.entities import EntityClass
+from canonry.domain.things.facts import FactType
 from canonry.domain.time import Instant
 
 Spaces = frozenset[SpaceId] | None
@@ -36,7 +36,7 @@ class EntityQuery:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IdentifierQuery:
-    """Entities by texts in the normal form of `canonry.domain.identifiers`.
+    """Entities by texts in the normal form of `canonry.domain.truth.identifiers`.
 
     `begins` asks also for those under a longer text that begins so, after all others. One that was
     merged away is found under its own texts as the entity that it became.

@@ -4,20 +4,20 @@ from abc import abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Protocol
 
-from canonry.domain.commits import Position
-from canonry.domain.entities import Entity
-from canonry.domain.entries import Thing
-from canonry.domain.facts import Axiom, Event, Fact
 from canonry.domain.ids import EntityId, EventId, SourceId, SpaceId
+from canonry.domain.log.commits import Position
+from canonry.domain.log.entries import Thing
 from canonry.domain.observations import Observation
-from canonry.domain.relations import Relation
-from canonry.domain.runs import InterpretationRun
-from canonry.domain.scenes import Story
-from canonry.domain.schemas import EntitySchema
-from canonry.domain.sources import Source
 from canonry.domain.spaces import Space, SpaceKind
+from canonry.domain.things.entities import Entity
+from canonry.domain.things.facts import Axiom, Event, Fact
+from canonry.domain.things.relations import Relation
+from canonry.domain.things.scenes import Story
+from canonry.domain.things.sources import Source
 from canonry.domain.time import Instant
-from canonry.domain.timeline import TimelineEvent
+from canonry.domain.truth.runs import InterpretationRun
+from canonry.domain.truth.timeline import TimelineEvent
+from canonry.domain.vocabularies.schemas import EntitySchema
 from canonry.ports.views.pages import Page
 from canonry.ports.views.queries import (
     EntityQuery,
@@ -39,9 +39,10 @@ __all__ = [
     "State",
     "TimelineQuery",
 ]
+from canonry.ports.views.view import View
 
 
-class State(Protocol):
+class State(View, Protocol):
     """The behaviour is stated in `canonry.testing.conformance` under `state:*`.
 
     Every method sees all commits that any process has acknowledged.
@@ -59,10 +60,6 @@ class State(Protocol):
 
         Covers entities, relations, facts, events, axioms, sources, stories and spaces.
         """
-
-    @abstractmethod
-    async def position_at(self, space: SpaceId, instant: Instant) -> Position:
-        """The last position of `space` recorded at or before `instant`."""
 
     @abstractmethod
     async def spaces(

@@ -5,21 +5,21 @@ from dataclasses import replace
 from itertools import product
 from typing import Any, TypeAlias
 
-from canonry.domain.canon import needs
-from canonry.domain.commits import ORIGIN, Position
-from canonry.domain.entities import Entity
-from canonry.domain.entries import Thing
-from canonry.domain.facts import Axiom, Event, Fact, FactType
-from canonry.domain.identifiers import identifiers_of
 from canonry.domain.ids import SpaceId
+from canonry.domain.log.canon import needs
+from canonry.domain.log.commits import ORIGIN, Position
+from canonry.domain.log.entries import Thing
 from canonry.domain.observations import Observation
-from canonry.domain.passages import Collection
 from canonry.domain.provenance import Authority, CanonLevel
-from canonry.domain.relations import Relation
-from canonry.domain.scenes import Scene, SceneStatus, Story
-from canonry.domain.sources import Source
+from canonry.domain.recall.passages import Collection
 from canonry.domain.spaces import Space
+from canonry.domain.things.entities import Entity
+from canonry.domain.things.facts import Axiom, Event, Fact, FactType
+from canonry.domain.things.relations import Relation
+from canonry.domain.things.scenes import Scene, SceneStatus, Story
+from canonry.domain.things.sources import Source
 from canonry.domain.time import DAY, Instant
+from canonry.domain.truth.identifiers import identifiers_of
 from canonry.domain.vocabularies.narrative_types import EntityType
 from canonry.ports.views.documents import MemoryQuery, ProposalQuery, SceneQuery
 from canonry.ports.views.state import (
@@ -32,7 +32,7 @@ from canonry.ports.views.state import (
     TimelineQuery,
 )
 from canonry.ports.views.text import TextQuery
-from canonry.usecases.canon import Canon
+from canonry.usecases.kernel.canon import Canon
 
 HISTORY = Space | Entity | Relation | Fact | Event | Axiom | Source | Story
 """Kinds of which every version can be asked for."""
@@ -54,9 +54,9 @@ async def answers(canon: Canon) -> Answers:
         told[f"{space} things"] = found
         told |= await _history(canon, space, found, len(log))
     for thing in things.values():
-        told[f"about {thing.id}"] = await _about(canon.state, thing)
+        told[f"about {thing.id}"] = await _about(canon, thing)
     told |= await _state(canon, spaces, things)
-    told |= await _documents(canon, spaces, things)
+    told |= await answers_of_documents(canon, spaces, things)
     return told
 
 
@@ -109,9 +109,9 @@ async def _state(
     return told
 
 
-async def _about(state: State, thing: Thing) -> dict[str, Any]:
+async def _about(canon: Canon, thing: Thing) -> dict[str, Any]:
     """What is asked about one thing."""
-    told: dict[str, Any] = {}
+    state, told = canon.state, dict[str, Any]()
     match thing:
         case Entity():
             told["observed"] = await state.observations(thing.id, after=ORIGIN, limit=500)
@@ -130,7 +130,7 @@ async def _about(state: State, thing: Thing) -> dict[str, Any]:
             told["causes"] = await state.causes_of([thing.id])
         case Observation():
             at = Instant(thing.recorded_at - 1)
-            told["before"] = await state.position_at(thing.space, at)
+            told["before"] = await canon.ledger.position_at(thing.space, at)
         case _:
             pass
     return told
@@ -201,9 +201,10 @@ def _fact_queries(spaces: Sequence[SpaceId], entities: Sequence[str]) -> Iterabl
         yield FactQuery(entities=frozenset(ids), fact_type=kind, limit=500)
 
 
-async def _documents(
+async def answers_of_documents(
     canon: Canon, spaces: Sequence[SpaceId], things: Mapping[str, Thing]
 ) -> dict[str, Any]:
+    """What the documents and the text of these spaces answer about these things."""
     documents, told = canon.documents, dict[str, Any]()
     chosen: list[Any] = [None, *(frozenset((s,)) for s in spaces)]
     for some, status in product(chosen, (None, *SceneStatus)):

@@ -4,10 +4,10 @@ from typing import Any, Final
 
 import pytest
 
-from canonry.domain.entries import EntityRetconned, Erased, Made, RelationEnded
 from canonry.domain.errors import NotFound
 from canonry.domain.ids import RelationId, SpaceId
-from canonry.domain.keys import thing_key
+from canonry.domain.log.entries import EntityRetconned, Erased, Made, RelationEnded
+from canonry.domain.log.keys import thing_key
 from canonry.ports.views.catalog import PLACE_BEFORE_ALL, CatalogQuery
 from canonry.testing.catalogs import (
     PROJECT,

@@ -4,10 +4,10 @@ from typing import Any, Final
 
 import pytest
 
-from canonry.domain.catalog import item_row
-from canonry.domain.entries import EntitiesMerged, EntitiesUnmerged, Erased, RelationEnded
+from canonry.domain.catalog.catalog import item_row
 from canonry.domain.errors import NotFound
 from canonry.domain.ids import RelationId, SpaceId
+from canonry.domain.log.entries import EntitiesMerged, EntitiesUnmerged, Erased, RelationEnded
 from canonry.ports.views.catalog import CatalogGraph, GraphQuery
 from canonry.testing.catalogs import (
     PROJECT,

@@ -3,9 +3,19 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
-from canonry.domain.commits import Draft
-from canonry.domain.entities import EntityClass
-from canonry.domain.entries import (
+from canonry.domain.ids import (
+    EntityId,
+    EventId,
+    FactId,
+    ProposalId,
+    RelationId,
+    RunId,
+    SceneId,
+    SpaceId,
+    StoryId,
+)
+from canonry.domain.log.commits import Draft
+from canonry.domain.log.entries import (
     CausesLinked,
     EntitiesMerged,
     EntitiesUnmerged,
@@ -26,26 +36,16 @@ from canonry.domain.entries import (
     SpaceRevised,
     StoryMoved,
 )
-from canonry.domain.facts import Constraint
-from canonry.domain.ids import (
-    EntityId,
-    EventId,
-    FactId,
-    ProposalId,
-    RelationId,
-    RunId,
-    SceneId,
-    SpaceId,
-    StoryId,
-)
 from canonry.domain.observations import Fragment
-from canonry.domain.proposals import ProposalStatus, ProposalType
 from canonry.domain.provenance import Authority, CanonLevel, Evidence, EvidenceKind
-from canonry.domain.runs import RunStatus
-from canonry.domain.scenes import SceneStatus, Speaker, StoryStatus, StoryType
-from canonry.domain.sources import SourceType
 from canonry.domain.spaces import SpaceKind
+from canonry.domain.things.entities import EntityClass
+from canonry.domain.things.facts import Constraint
+from canonry.domain.things.proposals import ProposalStatus, ProposalType
+from canonry.domain.things.scenes import SceneStatus, Speaker, StoryStatus, StoryType
+from canonry.domain.things.sources import SourceType
 from canonry.domain.time import DAY, Instant
+from canonry.domain.truth.runs import RunStatus
 from canonry.domain.vocabularies.narrative_types import EntityType
 from canonry.testing.catalogs import (
     PROJECT,

@@ -1,14 +1,14 @@
 """The contract of `canonry.ports.views.documents.Documents`."""
 
-from canonry.domain.entries import (
+from canonry.domain.ids import EntityId, ProposalId, SceneId, SourceId, SpaceId, StoryId
+from canonry.domain.log.entries import (
     ProposalDecided,
     SceneCompleted,
     SceneMoved,
     SceneNoted,
 )
-from canonry.domain.ids import EntityId, ProposalId, SceneId, SourceId, SpaceId, StoryId
-from canonry.domain.proposals import Proposal, ProposalStatus, ProposalType
-from canonry.domain.scenes import Scene, SceneStatus, Story, StoryStatus
+from canonry.domain.things.proposals import Proposal, ProposalStatus, ProposalType
+from canonry.domain.things.scenes import Scene, SceneStatus, Story, StoryStatus
 from canonry.ports.views.documents import MemoryQuery, ProposalQuery, SceneQuery
 from canonry.testing.conformance.kit import Backend, Contract
 from canonry.testing.conformance.requirements import requirement

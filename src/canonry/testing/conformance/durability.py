@@ -4,9 +4,9 @@ import asyncio
 
 import pytest
 
-from canonry.domain.commits import ORIGIN, Appended, Position, Stale
 from canonry.domain.errors import Unavailable
-from canonry.domain.keys import facts_key, key_hash, thing_key
+from canonry.domain.log.commits import ORIGIN, Appended, Position, Stale
+from canonry.domain.log.keys import facts_key, key_hash, thing_key
 from canonry.ports.views.state import FactQuery
 from canonry.testing.conformance.answers import answers
 from canonry.testing.conformance.chronicle import write_chronicle

@@ -12,7 +12,7 @@ from canonry.ports.records.blobs import Blobs
 from canonry.ports.views.upkeep import Upkeep
 from canonry.testing.conformance.requirements import REQUIREMENTS
 from canonry.testing.worlds import HandClock
-from canonry.usecases.canon import Canon
+from canonry.usecases.kernel.canon import Canon
 
 T = TypeVar("T")
 

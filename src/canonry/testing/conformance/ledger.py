@@ -5,12 +5,12 @@ from dataclasses import replace
 
 import pytest
 
-from canonry.domain.canon import fold
-from canonry.domain.commits import ORIGIN, Appended, Position, Stale
-from canonry.domain.entries import Erased, EvidenceLinked, FactRetconned, Made
 from canonry.domain.errors import BrokenInvariant
 from canonry.domain.ids import FactId, SpaceId
-from canonry.domain.keys import ANY, facts_key, name_key, thing_key
+from canonry.domain.log.canon import fold
+from canonry.domain.log.commits import ORIGIN, Appended, Position, Stale
+from canonry.domain.log.entries import Erased, EvidenceLinked, FactRetconned, Made
+from canonry.domain.log.keys import ANY, facts_key, name_key, thing_key
 from canonry.domain.provenance import Evidence, EvidenceKind
 from canonry.testing.conformance.chronicle import write_chronicle
 from canonry.testing.conformance.hostile import PROPERTIES, TEXTS

@@ -3,12 +3,12 @@
 from collections.abc import Sequence
 from typing import Any
 
-from canonry.domain.entities import Entity, EntityClass
-from canonry.domain.entries import EventRetconned, RelationEnded, RelationRetconned
-from canonry.domain.facts import Event
 from canonry.domain.ids import EntityId, EventId, RelationId, SpaceId
+from canonry.domain.log.entries import EventRetconned, RelationEnded, RelationRetconned
 from canonry.domain.provenance import CanonLevel
-from canonry.domain.relations import Relation
+from canonry.domain.things.entities import Entity, EntityClass
+from canonry.domain.things.facts import Event
+from canonry.domain.things.relations import Relation
 from canonry.domain.time import Instant
 from canonry.ports.views.places import EdgeQuery
 from canonry.testing.conformance.kit import Backend, Contract

@@ -5,11 +5,11 @@ from typing import Any
 
 import pytest
 
-from canonry.domain.commits import ORIGIN, Position
-from canonry.domain.entities import Entity, EntityClass
-from canonry.domain.entries import EntitiesMerged, EntitiesUnmerged, EntityRetconned
 from canonry.domain.ids import EntityId, SpaceId
+from canonry.domain.log.commits import ORIGIN, Position
+from canonry.domain.log.entries import EntitiesMerged, EntitiesUnmerged, EntityRetconned
 from canonry.domain.provenance import CanonLevel
+from canonry.domain.things.entities import Entity, EntityClass
 from canonry.domain.vocabularies.narrative_types import EntityType
 from canonry.ports.views.state import EntityQuery
 from canonry.testing.conformance.kit import Backend, Contract

@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
-from canonry.domain.entries import CausesLinked, FactResumed, FactRetconned, FactSuperseded
-from canonry.domain.facts import Event, Fact, FactType
 from canonry.domain.ids import EntityId, EventId, FactId, SceneId, SpaceId
+from canonry.domain.log.entries import CausesLinked, FactResumed, FactRetconned, FactSuperseded
 from canonry.domain.provenance import Authority, CanonLevel
+from canonry.domain.things.facts import Event, Fact, FactType
 from canonry.domain.time import DAY, SECOND, Instant
 from canonry.ports.views.state import EventQuery, FactQuery
 from canonry.testing.conformance.hostile import LONGEST_DURATION, YEAR_9999, YEAR_ONE

@@ -2,10 +2,10 @@
 
 from typing import Any
 
-from canonry.domain.entries import RelationEnded, RelationRetconned
 from canonry.domain.ids import EntityId, RelationId, SpaceId
-from canonry.domain.relations import Relation
+from canonry.domain.log.entries import RelationEnded, RelationRetconned
 from canonry.domain.spaces import SpaceKind
+from canonry.domain.things.relations import Relation
 from canonry.domain.time import Instant
 from canonry.ports.views.documents import MemoryQuery, SceneQuery
 from canonry.ports.views.state import EntityQuery, FactQuery, RelationQuery

@@ -4,12 +4,12 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
-from canonry.domain.entities import Entity
-from canonry.domain.entries import EntitiesMerged, EntitiesUnmerged, EntityRetconned, Made
 from canonry.domain.ids import EntityId, SourceId, SpaceId
+from canonry.domain.log.entries import EntitiesMerged, EntitiesUnmerged, EntityRetconned, Made
 from canonry.domain.observations import Dated, Observation
+from canonry.domain.things.entities import Entity
 from canonry.domain.time import DAY, Instant
-from canonry.domain.timeline import TimelineEvent
+from canonry.domain.truth.timeline import TimelineEvent
 from canonry.ports.views.queries import (
     EntityQuery,
     IdentifierQuery,

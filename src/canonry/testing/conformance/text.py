@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
-from canonry.domain.entries import Erased, FactRetconned, SceneCompleted
 from canonry.domain.ids import EntityId, FactId, SceneId, SpaceId
-from canonry.domain.passages import Collection
-from canonry.domain.words import terms_of
+from canonry.domain.log.entries import Erased, FactRetconned, SceneCompleted
+from canonry.domain.recall.passages import Collection
+from canonry.domain.texts.words import terms_of
 from canonry.ports.views.text import Hit, TextQuery
 from canonry.testing.conformance.hostile import TEXTS
 from canonry.testing.conformance.kit import Backend, Contract

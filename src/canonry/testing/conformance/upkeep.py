@@ -5,12 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from canonry.domain.commits import ORIGIN, Position
-from canonry.domain.entities import Entity
-from canonry.domain.entries import EntitiesMerged, EntitiesUnmerged, Erased, Tombstone
 from canonry.domain.errors import Conflict
 from canonry.domain.ids import EntityId
-from canonry.domain.passages import Collection
+from canonry.domain.log.commits import ORIGIN, Position
+from canonry.domain.log.entries import EntitiesMerged, EntitiesUnmerged, Erased, Tombstone
+from canonry.domain.recall.passages import Collection
+from canonry.domain.things.entities import Entity
 from canonry.ports.views.state import FactQuery
 from canonry.ports.views.text import TextQuery
 from canonry.ports.views.upkeep import Verification

@@ -3,7 +3,7 @@
 import asyncio
 from pathlib import Path
 
-from canonry.domain.entries import Erased, Tombstone
+from canonry.domain.log.entries import Erased, Tombstone
 from canonry.ports.views.state import FactQuery
 from canonry.testing.conformance.answers import answers
 from canonry.testing.conformance.chronicle import SECRET, write_chronicle

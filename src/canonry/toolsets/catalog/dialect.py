@@ -10,7 +10,7 @@ from typing import Any, Final
 from canonry.domain.errors import CanonryError, InvalidInput, NotFound
 from canonry.gateway.replies import INTERNAL_ERROR
 from canonry.gateway.tool import ErrorBody
-from canonry.usecases.caller import Caller
+from canonry.usecases.kernel.caller import Caller
 
 PROJECT_NOT_FOUND: Final = "PROJECT_NOT_FOUND"
 ENTITY_NOT_FOUND: Final = "ENTITY_NOT_FOUND"

@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from typing import Any, Final
 
-from canonry.domain.catalog import item_row, project_row
-from canonry.domain.entities import Entity
+from canonry.domain.catalog.catalog import item_row, project_row
 from canonry.domain.spaces import Space
+from canonry.domain.things.entities import Entity
 from canonry.toolsets.catalog.contract import published
 
 _BRIEF: Final = ("id", "entityType", "title", "slug", "summary", "status")

@@ -6,14 +6,14 @@ from canonry.domain.ids import SpaceId
 from canonry.gateway.tool import Arguments, Noted, Tool
 from canonry.toolsets.catalog import present
 from canonry.toolsets.catalog.contract import contract_tool
-from canonry.usecases.browse_catalog import (
+from canonry.usecases.catalog.browse_catalog import (
     get_catalog_entity,
     get_catalog_graph,
     list_projects,
     search_catalog,
 )
-from canonry.usecases.caller import Caller
-from canonry.usecases.canon import Canon
+from canonry.usecases.kernel.caller import Caller
+from canonry.usecases.kernel.canon import Canon
 
 TRUNCATED_META: Final = "dev.canonry/truncated"
 

@@ -3,24 +3,24 @@
 from collections.abc import Mapping
 from typing import Any, Final
 
-from canonry.domain.facts import Axiom, AxiomDomain, Constraint
+from canonry.domain.things.facts import Axiom, AxiomDomain, Constraint
 from canonry.domain.vocabularies.narrative_relations import relation_type
 from canonry.gateway.tool import ANYONE, Arguments, Reply, Tool
-from canonry.toolsets.narrative.arguments import (
+from canonry.toolsets.narrative.replies.present import AXIOM, listing, present_axiom
+from canonry.toolsets.narrative.replies.schemas import SHARE, TEXT, UUID, array, enum, obj
+from canonry.toolsets.narrative.requests.arguments import (
     limit_of,
     offset_of,
     text_of,
     texts_of,
     uuid_of,
 )
-from canonry.toolsets.narrative.backings import KEEPER, backing_of, created, created_schema
-from canonry.toolsets.narrative.pages import PAGING, QUERY_MAX
-from canonry.toolsets.narrative.present import AXIOM, listing, present_axiom
-from canonry.toolsets.narrative.schemas import SHARE, TEXT, UUID, array, enum, obj
-from canonry.usecases.caller import Caller
-from canonry.usecases.canon import Canon
-from canonry.usecases.create_axiom import NewAxiom, create_axiom
-from canonry.usecases.query_axioms import query_axioms
+from canonry.toolsets.narrative.requests.backings import KEEPER, backing_of, created, created_schema
+from canonry.toolsets.narrative.requests.pages import PAGING, QUERY_MAX
+from canonry.usecases.graph.create_axiom import NewAxiom, create_axiom
+from canonry.usecases.kernel.caller import Caller
+from canonry.usecases.kernel.canon import Canon
+from canonry.usecases.queries.query_axioms import query_axioms
 
 _PATH: Final = "/constraint"
 _FORBIDDEN_RELATION: Final = "forbidden_relation"

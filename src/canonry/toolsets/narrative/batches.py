@@ -5,9 +5,9 @@ from typing import Any, Final
 
 from canonry.domain.errors import BrokenInvariant
 from canonry.gateway.tool import ANYONE, Arguments, CallTool, Reply, Tool
-from canonry.toolsets.narrative.schemas import OBJECT, TEXT, array, obj
-from canonry.usecases.caller import Caller
-from canonry.usecases.canon import Canon
+from canonry.toolsets.narrative.replies.schemas import OBJECT, TEXT, array, obj
+from canonry.usecases.kernel.caller import Caller
+from canonry.usecases.kernel.canon import Canon
 
 _CALLS_MAX: Final = 50
 _CALL: Final = obj({"name": TEXT}, {"arguments": {**OBJECT, "default": {}}})

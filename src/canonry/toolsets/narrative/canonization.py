@@ -2,21 +2,21 @@
 
 from typing import Final
 
-from canonry.domain.entities import Entity
-from canonry.domain.facts import Event, Fact
-from canonry.domain.proposals import ProposalStatus
-from canonry.domain.relations import Relation
+from canonry.domain.things.entities import Entity
+from canonry.domain.things.facts import Event, Fact
+from canonry.domain.things.proposals import ProposalStatus
+from canonry.domain.things.relations import Relation
 from canonry.gateway.tool import Arguments, Reply, Tool
-from canonry.toolsets.narrative.arguments import uuid_of, uuids_of
 from canonry.toolsets.narrative.contract import contract_tool
-from canonry.toolsets.narrative.present import Shown
-from canonry.toolsets.narrative.present_documents import PROPOSAL_STATUS, PROPOSAL_TYPE
-from canonry.toolsets.narrative.schemas import NUMBER, TEXT, UUID, array, nullable, obj
-from canonry.usecases.caller import Caller
-from canonry.usecases.canon import Canon
-from canonry.usecases.canonize_proposals import canonize_proposals
-from canonry.usecases.canonize_scene import canonize_scene
-from canonry.usecases.proposal_verdicts import Judged, ProposalVerdict
+from canonry.toolsets.narrative.replies.present import Shown
+from canonry.toolsets.narrative.replies.present_documents import PROPOSAL_STATUS, PROPOSAL_TYPE
+from canonry.toolsets.narrative.replies.schemas import NUMBER, TEXT, UUID, array, nullable, obj
+from canonry.toolsets.narrative.requests.arguments import uuid_of, uuids_of
+from canonry.usecases.canonization.canonize_proposals import canonize_proposals
+from canonry.usecases.canonization.canonize_scene import canonize_scene
+from canonry.usecases.canonization.proposal_verdicts import Judged, ProposalVerdict
+from canonry.usecases.kernel.caller import Caller
+from canonry.usecases.kernel.canon import Canon
 
 _IDS: Final = array(UUID)
 _VERDICT: Final = obj(

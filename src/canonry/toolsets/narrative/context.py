@@ -2,24 +2,23 @@
 
 from typing import Any, Final
 
-from canonry.domain.entities import Entity
-from canonry.domain.facts import Fact
-from canonry.domain.relations import Relation
-from canonry.domain.scenes import Scene
+from canonry.domain.things.entities import Entity
+from canonry.domain.things.facts import Fact
+from canonry.domain.things.relations import Relation
+from canonry.domain.things.scenes import Scene
 from canonry.domain.time import render_instant
 from canonry.domain.vocabularies.narrative_types import narrative_type
 from canonry.gateway.tool import Arguments, Reply, Tool
-from canonry.toolsets.narrative.arguments import optional_text, uuid_of
 from canonry.toolsets.narrative.contract import contract_tool
-from canonry.toolsets.narrative.present import Shown, shown_instant
-from canonry.toolsets.narrative.present_documents import (
+from canonry.toolsets.narrative.replies.present import Shown, shown_instant
+from canonry.toolsets.narrative.replies.present_documents import (
     MEMORY_FIELDS,
     NAMED_TURN,
     present_memory,
     present_named_turn,
 )
-from canonry.toolsets.narrative.present_passages import HIT, present_hit
-from canonry.toolsets.narrative.schemas import (
+from canonry.toolsets.narrative.replies.present_passages import HIT, present_hit
+from canonry.toolsets.narrative.replies.schemas import (
     COUNT,
     INSTANT,
     INTEGER,
@@ -32,10 +31,11 @@ from canonry.toolsets.narrative.schemas import (
     nullable,
     obj,
 )
-from canonry.usecases.assemble_context import Context, ContextRequest, assemble_context
-from canonry.usecases.caller import Caller
-from canonry.usecases.canon import Canon
-from canonry.usecases.gather_narrative import ThreadKind
+from canonry.toolsets.narrative.requests.arguments import optional_text, uuid_of
+from canonry.usecases.kernel.caller import Caller
+from canonry.usecases.kernel.canon import Canon
+from canonry.usecases.narrative.assemble_context import Context, ContextRequest, assemble_context
+from canonry.usecases.narrative.gather_narrative import ThreadKind
 
 _ENTITY: Final = obj(
     {

@@ -13,7 +13,7 @@ from canonry.domain.errors import (
 )
 from canonry.gateway.replies import DEFECT, INTERNAL_ERROR
 from canonry.gateway.tool import ErrorBody
-from canonry.usecases.caller import Caller
+from canonry.usecases.kernel.caller import Caller
 
 _CLASSES: Final[tuple[tuple[type[CanonryError], int, str], ...]] = (
     (NotAllowed, -32001, "UNAUTHORIZED"),

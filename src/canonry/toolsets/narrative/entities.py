@@ -3,14 +3,24 @@
 from collections.abc import Iterator
 from typing import Any, Final
 
-from canonry.domain.entities import Entity
 from canonry.domain.errors import InvalidInput
 from canonry.domain.ids import EntityId
-from canonry.domain.keys import facts_key, listing_key, relations_key, thing_key
+from canonry.domain.log.keys import facts_key, listing_key, relations_key, thing_key
 from canonry.domain.provenance import CanonLevel
+from canonry.domain.things.entities import Entity
 from canonry.domain.vocabularies.narrative_types import EntityType
 from canonry.gateway.tool import Arguments, Cached, Reply, Tool
-from canonry.toolsets.narrative.arguments import (
+from canonry.toolsets.narrative.contract import contract_tool
+from canonry.toolsets.narrative.replies.present import (
+    ENTITY,
+    ENTITY_IN_FULL,
+    listing,
+    present_entity,
+    present_fact,
+    present_relation,
+)
+from canonry.toolsets.narrative.replies.schemas import TEXT, UUID, array, obj
+from canonry.toolsets.narrative.requests.arguments import (
     authority_of,
     entity_class_of,
     evidence_of,
@@ -22,25 +32,15 @@ from canonry.toolsets.narrative.arguments import (
     texts_of,
     uuid_of,
 )
-from canonry.toolsets.narrative.backings import KEEPER, backing_of, created, created_schema
-from canonry.toolsets.narrative.contract import contract_tool
-from canonry.toolsets.narrative.pages import QUERY_MAX
-from canonry.toolsets.narrative.present import (
-    ENTITY,
-    ENTITY_IN_FULL,
-    listing,
-    present_entity,
-    present_fact,
-    present_relation,
-)
-from canonry.toolsets.narrative.schemas import TEXT, UUID, array, obj
-from canonry.usecases.caller import Caller
-from canonry.usecases.canon import Canon
-from canonry.usecases.create_entity import NewEntity, create_entity
-from canonry.usecases.get_entity import EntityInFull, get_entity
-from canonry.usecases.merge_entities import merge_entities, unmerge_entities
-from canonry.usecases.query_entities import query_entities
-from canonry.usecases.update_entity_state import update_entity_state
+from canonry.toolsets.narrative.requests.backings import KEEPER, backing_of, created, created_schema
+from canonry.toolsets.narrative.requests.pages import QUERY_MAX
+from canonry.usecases.graph.create_entity import NewEntity, create_entity
+from canonry.usecases.graph.merge_entities import merge_entities, unmerge_entities
+from canonry.usecases.graph.update_entity_state import update_entity_state
+from canonry.usecases.kernel.caller import Caller
+from canonry.usecases.kernel.canon import Canon
+from canonry.usecases.queries.get_entity import EntityInFull, get_entity
+from canonry.usecases.queries.query_entities import query_entities
 
 _WILDCARDS_MAX: Final = 10
 _CHANGES: Final = "state_tag_changes"

@@ -3,11 +3,14 @@
 from dataclasses import replace
 from typing import Any, Final
 
-from canonry.domain.facts import Event
 from canonry.domain.ids import SceneId
 from canonry.domain.provenance import CanonLevel
+from canonry.domain.things.facts import Event
 from canonry.gateway.tool import ANYONE, Arguments, Reply, Tool
-from canonry.toolsets.narrative.arguments import (
+from canonry.toolsets.narrative.contract import contract_tool
+from canonry.toolsets.narrative.replies.present import EVENT, listing, present_event
+from canonry.toolsets.narrative.replies.schemas import UUID, enum, obj
+from canonry.toolsets.narrative.requests.arguments import (
     checked_list,
     instant_of,
     limit_of,
@@ -17,16 +20,13 @@ from canonry.toolsets.narrative.arguments import (
     uuid_of,
     uuids_of,
 )
-from canonry.toolsets.narrative.backings import KEEPER, backing_of, created, created_schema
-from canonry.toolsets.narrative.contract import contract_tool
-from canonry.toolsets.narrative.pages import PAGING, QUERY_MAX
-from canonry.toolsets.narrative.present import EVENT, listing, present_event
-from canonry.toolsets.narrative.schemas import UUID, enum, obj
-from canonry.usecases.caller import Caller
-from canonry.usecases.canon import Canon
-from canonry.usecases.create_event import NewEvent, create_event
-from canonry.usecases.link_causes import link_causes
-from canonry.usecases.query_events import query_events
+from canonry.toolsets.narrative.requests.backings import KEEPER, backing_of, created, created_schema
+from canonry.toolsets.narrative.requests.pages import PAGING, QUERY_MAX
+from canonry.usecases.graph.create_event import NewEvent, create_event
+from canonry.usecases.graph.link_causes import link_causes
+from canonry.usecases.kernel.caller import Caller
+from canonry.usecases.kernel.canon import Canon
+from canonry.usecases.queries.query_events import query_events
 
 _SEVERITY_DEFAULT: Final = 5
 

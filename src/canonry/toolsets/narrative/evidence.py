@@ -4,12 +4,12 @@ from typing import Final
 
 from canonry.domain.provenance import parse_evidence
 from canonry.gateway.tool import Arguments, Reply, Tool
-from canonry.toolsets.narrative.arguments import uuid_of
-from canonry.toolsets.narrative.backings import KEEPER
-from canonry.toolsets.narrative.schemas import TEXT, UUID, array, obj
-from canonry.usecases.caller import Caller
-from canonry.usecases.canon import Canon
-from canonry.usecases.link_evidence import link_evidence
+from canonry.toolsets.narrative.replies.schemas import TEXT, UUID, array, obj
+from canonry.toolsets.narrative.requests.arguments import uuid_of
+from canonry.toolsets.narrative.requests.backings import KEEPER
+from canonry.usecases.graph.link_evidence import link_evidence
+from canonry.usecases.kernel.caller import Caller
+from canonry.usecases.kernel.canon import Canon
 
 
 async def _link(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:

@@ -3,31 +3,23 @@
 from collections.abc import Mapping
 from typing import Any, Final
 
-from canonry.domain.commits import Commit, Position
-from canonry.domain.entities import Entity
-from canonry.domain.entries import (
+from canonry.domain.log.commits import Commit, Position
+from canonry.domain.log.entries import (
     THING_KINDS,
     EntitiesMerged,
     FactSuperseded,
     RelationEnded,
 )
-from canonry.domain.facts import Axiom, Event, Fact
 from canonry.domain.observations import Observation
-from canonry.domain.proposals import Proposal
-from canonry.domain.relations import Relation
-from canonry.domain.scenes import Scene, Turn
-from canonry.domain.sources import Snippet, Source
+from canonry.domain.things.entities import Entity
+from canonry.domain.things.facts import Axiom, Event, Fact
+from canonry.domain.things.proposals import Proposal
+from canonry.domain.things.relations import Relation
+from canonry.domain.things.scenes import Scene, Turn
+from canonry.domain.things.sources import Snippet, Source
 from canonry.domain.time import parse_instant, render_instant
 from canonry.gateway.tool import ANYONE, Arguments, Reply, Tool
-from canonry.toolsets.narrative.arguments import (
-    instant_of,
-    limit_of,
-    offset_of,
-    uuid_of,
-    uuids_of,
-)
-from canonry.toolsets.narrative.pages import PAGING, QUERY_MAX
-from canonry.toolsets.narrative.present import (
+from canonry.toolsets.narrative.replies.present import (
     ENTITY,
     EVENT,
     FACT,
@@ -37,8 +29,8 @@ from canonry.toolsets.narrative.present import (
     present_fact,
     shown_instant,
 )
-from canonry.toolsets.narrative.present_documents import PROPOSAL, present_proposal
-from canonry.toolsets.narrative.schemas import (
+from canonry.toolsets.narrative.replies.present_documents import PROPOSAL, present_proposal
+from canonry.toolsets.narrative.replies.schemas import (
     BOOLEAN,
     COUNT,
     INSTANT,
@@ -51,12 +43,20 @@ from canonry.toolsets.narrative.schemas import (
     nullable,
     obj,
 )
-from canonry.usecases.caller import Caller
-from canonry.usecases.canon import Canon
-from canonry.usecases.explain import Explained, Explanation, Fall, explain
-from canonry.usecases.get_entity_as_of import get_entity_as_of
-from canonry.usecases.read_timeline import Window, read_timeline
-from canonry.usecases.trace_evidence import Traced
+from canonry.toolsets.narrative.requests.arguments import (
+    instant_of,
+    limit_of,
+    offset_of,
+    uuid_of,
+    uuids_of,
+)
+from canonry.toolsets.narrative.requests.pages import PAGING, QUERY_MAX
+from canonry.usecases.kernel.caller import Caller
+from canonry.usecases.kernel.canon import Canon
+from canonry.usecases.kernel.get_entity_as_of import get_entity_as_of
+from canonry.usecases.queries.explain import Explained, Explanation, Fall, explain
+from canonry.usecases.queries.read_timeline import Window, read_timeline
+from canonry.usecases.queries.trace_evidence import Traced
 
 _COMMIT: Final = {
     "position": COUNT,

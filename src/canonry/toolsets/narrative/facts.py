@@ -3,11 +3,22 @@
 from typing import Any, Final
 
 from canonry.domain.errors import InvalidInput
-from canonry.domain.facts import Fact
 from canonry.domain.provenance import Authority, CanonLevel
+from canonry.domain.things.facts import Fact
 from canonry.domain.time import parse_instant, render_instant
 from canonry.gateway.tool import Arguments, Reply, Tool
-from canonry.toolsets.narrative.arguments import (
+from canonry.toolsets.narrative.contract import contract_tool
+from canonry.toolsets.narrative.replies.present import FACT, listing, present_fact
+from canonry.toolsets.narrative.replies.schemas import (
+    AUTHORITY,
+    INSTANT,
+    TEXT,
+    UUID,
+    array,
+    nullable,
+    obj,
+)
+from canonry.toolsets.narrative.requests.arguments import (
     evidence_of,
     instant_of,
     limit_of,
@@ -18,24 +29,13 @@ from canonry.toolsets.narrative.arguments import (
     uuid_of,
     uuids_of,
 )
-from canonry.toolsets.narrative.backings import KEEPER, backing_of, created, created_schema
-from canonry.toolsets.narrative.contract import contract_tool
-from canonry.toolsets.narrative.pages import QUERY_MAX
-from canonry.toolsets.narrative.present import FACT, listing, present_fact
-from canonry.toolsets.narrative.schemas import (
-    AUTHORITY,
-    INSTANT,
-    TEXT,
-    UUID,
-    array,
-    nullable,
-    obj,
-)
-from canonry.usecases.caller import Caller
-from canonry.usecases.canon import Canon
-from canonry.usecases.create_fact import NewFact, create_fact
-from canonry.usecases.query_facts import query_facts
-from canonry.usecases.retcon_fact import retcon_fact
+from canonry.toolsets.narrative.requests.backings import KEEPER, backing_of, created, created_schema
+from canonry.toolsets.narrative.requests.pages import QUERY_MAX
+from canonry.usecases.graph.create_fact import NewFact, create_fact
+from canonry.usecases.graph.retcon_fact import retcon_fact
+from canonry.usecases.kernel.caller import Caller
+from canonry.usecases.kernel.canon import Canon
+from canonry.usecases.queries.query_facts import query_facts
 
 _DURATION_MAX: Final = 10_000 * 366 * 86_400
 """Ten thousand years in seconds: past the end of all dates that can be written."""

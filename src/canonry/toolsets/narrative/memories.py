@@ -3,20 +3,12 @@
 from collections.abc import Sequence
 from typing import Any, Final
 
-from canonry.domain.memories import Memory
+from canonry.domain.things.memories import Memory
 from canonry.domain.time import render_instant
 from canonry.gateway.tool import Arguments, Reply, Tool
-from canonry.toolsets.narrative.arguments import (
-    limit_of,
-    optional_text,
-    optional_uuid,
-    text_of,
-    uuid_of,
-)
 from canonry.toolsets.narrative.contract import contract_tool
-from canonry.toolsets.narrative.pages import QUERY_MAX
-from canonry.toolsets.narrative.present_documents import MEMORY_FIELDS, present_memory
-from canonry.toolsets.narrative.schemas import (
+from canonry.toolsets.narrative.replies.present_documents import MEMORY_FIELDS, present_memory
+from canonry.toolsets.narrative.replies.schemas import (
     COUNT,
     INSTANT,
     NUMBER,
@@ -27,12 +19,20 @@ from canonry.toolsets.narrative.schemas import (
     nullable,
     obj,
 )
-from canonry.usecases.caller import Caller
-from canonry.usecases.canon import Canon
-from canonry.usecases.find_passages import MEANING_MISSING, WORDS_MISSING
-from canonry.usecases.keep_memory import Recollection, keep_memory
-from canonry.usecases.recall_memories import recall_memories
-from canonry.usecases.receipts import the_made
+from canonry.toolsets.narrative.requests.arguments import (
+    limit_of,
+    optional_text,
+    optional_uuid,
+    text_of,
+    uuid_of,
+)
+from canonry.toolsets.narrative.requests.pages import QUERY_MAX
+from canonry.usecases.kernel.caller import Caller
+from canonry.usecases.kernel.canon import Canon
+from canonry.usecases.kernel.receipts import the_made
+from canonry.usecases.narrative.keep_memory import Recollection, keep_memory
+from canonry.usecases.narrative.recall_memories import recall_memories
+from canonry.usecases.recall.find_passages import MEANING_MISSING, WORDS_MISSING
 
 BY_WORDS, BY_MEANING, BY_BOTH = "keywords", "meaning", "both"
 

@@ -3,29 +3,19 @@
 from typing import Any, Final
 
 from canonry.domain.errors import InvalidInput
-from canonry.domain.proposals import Proposal, ProposalStatus, ProposalType
 from canonry.domain.provenance import Evidence, EvidenceKind
+from canonry.domain.things.proposals import Proposal, ProposalStatus, ProposalType
 from canonry.domain.time import render_instant
 from canonry.gateway.tool import ANYONE, Arguments, Reply, Tool
-from canonry.toolsets.narrative.arguments import (
-    authority_of,
-    checked_list,
-    limit_of,
-    offset_of,
-    optional_text,
-    optional_uuid,
-    uuid_of,
-)
 from canonry.toolsets.narrative.contract import contract_tool
-from canonry.toolsets.narrative.pages import PAGING, QUERY_MAX
-from canonry.toolsets.narrative.present import listing
-from canonry.toolsets.narrative.present_documents import (
+from canonry.toolsets.narrative.replies.present import listing
+from canonry.toolsets.narrative.replies.present_documents import (
     PROPOSAL,
     PROPOSAL_STATUS,
     PROPOSAL_TYPE,
     present_proposal,
 )
-from canonry.toolsets.narrative.schemas import (
+from canonry.toolsets.narrative.replies.schemas import (
     AUTHORITY,
     INSTANT,
     OBJECT,
@@ -35,13 +25,27 @@ from canonry.toolsets.narrative.schemas import (
     enum,
     obj,
 )
-from canonry.usecases.caller import Caller
-from canonry.usecases.canon import Canon
-from canonry.usecases.commit_change import Receipt
-from canonry.usecases.create_proposal import Suggestion, create_loose_proposal, create_proposal
-from canonry.usecases.evaluate_proposal import Verdict, evaluate_proposal
-from canonry.usecases.list_proposals import list_proposals
-from canonry.usecases.receipts import the_made
+from canonry.toolsets.narrative.requests.arguments import (
+    authority_of,
+    checked_list,
+    limit_of,
+    offset_of,
+    optional_text,
+    optional_uuid,
+    uuid_of,
+)
+from canonry.toolsets.narrative.requests.pages import PAGING, QUERY_MAX
+from canonry.usecases.canonization.create_proposal import (
+    Suggestion,
+    create_loose_proposal,
+    create_proposal,
+)
+from canonry.usecases.canonization.evaluate_proposal import Verdict, evaluate_proposal
+from canonry.usecases.canonization.list_proposals import list_proposals
+from canonry.usecases.kernel.caller import Caller
+from canonry.usecases.kernel.canon import Canon
+from canonry.usecases.kernel.commit_change import Receipt
+from canonry.usecases.kernel.receipts import the_made
 
 _STAGED: Final = obj({"proposal_id": UUID, "status": PROPOSAL_STATUS, "created_at": INSTANT})
 _LOOSE_EVIDENCE: Final = array(

@@ -6,19 +6,8 @@ from canonry.domain.provenance import Authority
 from canonry.domain.time import render_instant
 from canonry.domain.vocabularies.narrative_relations import relation_type
 from canonry.gateway.tool import ANYONE, Arguments, Reply, Tool
-from canonry.toolsets.narrative.arguments import (
-    evidence_of,
-    instant_of,
-    limit_of,
-    offset_of,
-    optional_uuid,
-    text_of,
-    uuid_of,
-)
-from canonry.toolsets.narrative.backings import KEEPER
-from canonry.toolsets.narrative.pages import PAGING, QUERY_MAX
-from canonry.toolsets.narrative.present import RELATION, listing, present_relation
-from canonry.toolsets.narrative.schemas import (
+from canonry.toolsets.narrative.replies.present import RELATION, listing, present_relation
+from canonry.toolsets.narrative.replies.schemas import (
     AUTHORITY,
     BOOLEAN,
     INSTANT,
@@ -30,11 +19,22 @@ from canonry.toolsets.narrative.schemas import (
     enum,
     obj,
 )
-from canonry.usecases.caller import Caller
-from canonry.usecases.canon import Canon
-from canonry.usecases.create_relation import NewRelation, create_relation
-from canonry.usecases.end_relation import end_relation
-from canonry.usecases.query_relations import query_relations
+from canonry.toolsets.narrative.requests.arguments import (
+    evidence_of,
+    instant_of,
+    limit_of,
+    offset_of,
+    optional_uuid,
+    text_of,
+    uuid_of,
+)
+from canonry.toolsets.narrative.requests.backings import KEEPER
+from canonry.toolsets.narrative.requests.pages import PAGING, QUERY_MAX
+from canonry.usecases.graph.create_relation import NewRelation, create_relation
+from canonry.usecases.graph.end_relation import end_relation
+from canonry.usecases.kernel.caller import Caller
+from canonry.usecases.kernel.canon import Canon
+from canonry.usecases.queries.query_relations import query_relations
 
 
 async def _create(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:

@@ -5,20 +5,20 @@ from collections.abc import Iterator, Mapping
 from typing import Final
 
 from canonry.domain.errors import NotFound
-from canonry.domain.facts import Event
 from canonry.domain.ids import is_uuid
 from canonry.domain.provenance import CanonLevel
-from canonry.domain.scenes import Speaker, Turn
 from canonry.domain.spaces import Space
+from canonry.domain.things.facts import Event
+from canonry.domain.things.scenes import Speaker, Turn
 from canonry.domain.time import render_instant
 from canonry.gateway.tool import ANYONE, Resource
-from canonry.toolsets.narrative.present import present_entity
-from canonry.usecases.caller import Caller
-from canonry.usecases.canon import Canon
-from canonry.usecases.get_entity import get_entity
-from canonry.usecases.get_turns import TurnPage, get_turns
-from canonry.usecases.lookup import require_universe
-from canonry.usecases.query_events import query_events
+from canonry.toolsets.narrative.replies.present import present_entity
+from canonry.usecases.kernel.caller import Caller
+from canonry.usecases.kernel.canon import Canon
+from canonry.usecases.kernel.lookup import require_universe
+from canonry.usecases.narrative.get_turns import TurnPage, get_turns
+from canonry.usecases.queries.get_entity import get_entity
+from canonry.usecases.queries.query_events import query_events
 
 TURNS_SHOWN: Final = 500
 EVENTS_SHOWN: Final = 500

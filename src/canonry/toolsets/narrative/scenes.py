@@ -3,24 +3,13 @@
 from typing import Final
 
 from canonry.domain.errors import InvalidInput
-from canonry.domain.keys import proposals_key, thing_key, turns_key
-from canonry.domain.scenes import Scene, SceneStatus
+from canonry.domain.log.keys import proposals_key, thing_key, turns_key
+from canonry.domain.things.scenes import Scene, SceneStatus
 from canonry.domain.time import render_instant
 from canonry.gateway.tool import ANYONE, Arguments, Cached, Reply, Tool
-from canonry.toolsets.narrative.arguments import (
-    instant_of,
-    limit_of,
-    offset_of,
-    optional_text,
-    optional_uuid,
-    text_of,
-    uuid_of,
-    uuids_of,
-)
 from canonry.toolsets.narrative.contract import contract_tool
-from canonry.toolsets.narrative.pages import PAGING, QUERY_MAX
-from canonry.toolsets.narrative.present import listing
-from canonry.toolsets.narrative.present_documents import (
+from canonry.toolsets.narrative.replies.present import listing
+from canonry.toolsets.narrative.replies.present_documents import (
     PROPOSAL,
     SCENE,
     SCENE_FIELDS,
@@ -30,7 +19,7 @@ from canonry.toolsets.narrative.present_documents import (
     present_scene,
     present_turn,
 )
-from canonry.toolsets.narrative.schemas import (
+from canonry.toolsets.narrative.replies.schemas import (
     COUNT,
     INSTANT,
     INTEGER,
@@ -40,14 +29,25 @@ from canonry.toolsets.narrative.schemas import (
     nullable,
     obj,
 )
-from canonry.usecases.caller import Caller
-from canonry.usecases.canon import Canon
-from canonry.usecases.create_scene import SceneRequest, create_scene
-from canonry.usecases.finalize_scene import finalize_scene
-from canonry.usecases.get_scene import get_scene
-from canonry.usecases.query_scenes import query_scenes
-from canonry.usecases.receipts import the_made
-from canonry.usecases.update_scene import Notes, SceneChange, Time, update_scene
+from canonry.toolsets.narrative.requests.arguments import (
+    instant_of,
+    limit_of,
+    offset_of,
+    optional_text,
+    optional_uuid,
+    text_of,
+    uuid_of,
+    uuids_of,
+)
+from canonry.toolsets.narrative.requests.pages import PAGING, QUERY_MAX
+from canonry.usecases.canonization.finalize_scene import finalize_scene
+from canonry.usecases.kernel.caller import Caller
+from canonry.usecases.kernel.canon import Canon
+from canonry.usecases.kernel.receipts import the_made
+from canonry.usecases.narrative.create_scene import SceneRequest, create_scene
+from canonry.usecases.narrative.get_scene import get_scene
+from canonry.usecases.narrative.query_scenes import query_scenes
+from canonry.usecases.narrative.update_scene import Notes, SceneChange, Time, update_scene
 
 ORDER_MAX: Final = 2**31 - 1
 ACTIVE_SECONDS: Final = 30.0

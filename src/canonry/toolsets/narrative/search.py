@@ -6,16 +6,16 @@ They suggest and prove nothing.
 from collections.abc import Mapping
 from typing import Any, Final
 
-from canonry.domain.passages import Collection
+from canonry.domain.recall.passages import Collection
 from canonry.gateway.tool import ANYONE, Arguments, Reply, Tool
-from canonry.toolsets.narrative.arguments import limit_of, optional_uuid, text_of
 from canonry.toolsets.narrative.contract import contract_tool
-from canonry.toolsets.narrative.present_passages import HIT, present_hit
-from canonry.toolsets.narrative.schemas import TEXT, UUID, array, enum, obj
-from canonry.usecases.caller import Caller
-from canonry.usecases.canon import Canon
-from canonry.usecases.search_canon import CanonKind, CanonRequest, search_canon
-from canonry.usecases.search_passages import SearchRequest, search_passages
+from canonry.toolsets.narrative.replies.present_passages import HIT, present_hit
+from canonry.toolsets.narrative.replies.schemas import TEXT, UUID, array, enum, obj
+from canonry.toolsets.narrative.requests.arguments import limit_of, optional_uuid, text_of
+from canonry.usecases.kernel.caller import Caller
+from canonry.usecases.kernel.canon import Canon
+from canonry.usecases.recall.search_canon import CanonKind, CanonRequest, search_canon
+from canonry.usecases.recall.search_passages import SearchRequest, search_passages
 
 SEARCH_MAX: Final = 100
 

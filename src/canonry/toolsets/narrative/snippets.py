@@ -5,15 +5,13 @@ import binascii
 from typing import Any, Final
 
 from canonry.domain.errors import InvalidInput
-from canonry.domain.excerpts import DocumentType
 from canonry.domain.provenance import Evidence, EvidenceKind
-from canonry.domain.sources import Snippet
+from canonry.domain.texts.excerpts import DocumentType
+from canonry.domain.things.sources import Snippet
 from canonry.domain.time import render_instant
 from canonry.gateway.tool import ANYONE, Arguments, Reply, Tool
-from canonry.toolsets.narrative.arguments import limit_of, offset_of, optional_text, uuid_of
-from canonry.toolsets.narrative.pages import PAGING, QUERY_MAX
-from canonry.toolsets.narrative.present import listing
-from canonry.toolsets.narrative.schemas import (
+from canonry.toolsets.narrative.replies.present import listing
+from canonry.toolsets.narrative.replies.schemas import (
     COUNT,
     INSTANT,
     TEXT,
@@ -22,10 +20,17 @@ from canonry.toolsets.narrative.schemas import (
     nullable,
     obj,
 )
-from canonry.usecases.caller import Caller
-from canonry.usecases.canon import Canon
-from canonry.usecases.ingest_source import IngestRequest, ingest_source
-from canonry.usecases.query_snippets import query_snippets
+from canonry.toolsets.narrative.requests.arguments import (
+    limit_of,
+    offset_of,
+    optional_text,
+    uuid_of,
+)
+from canonry.toolsets.narrative.requests.pages import PAGING, QUERY_MAX
+from canonry.usecases.graph.ingest_source import IngestRequest, ingest_source
+from canonry.usecases.kernel.caller import Caller
+from canonry.usecases.kernel.canon import Canon
+from canonry.usecases.queries.query_snippets import query_snippets
 
 _SNIPPET: Final = obj(
     {

@@ -4,24 +4,24 @@ from typing import Any, Final
 
 from canonry.domain.ids import SpaceId
 from canonry.domain.provenance import CanonLevel
-from canonry.domain.sources import Source, SourceType
+from canonry.domain.things.sources import Source, SourceType
 from canonry.gateway.tool import ANYONE, Arguments, Reply, Tool
-from canonry.toolsets.narrative.arguments import (
+from canonry.toolsets.narrative.contract import contract_tool
+from canonry.toolsets.narrative.replies.present import SOURCE, listing, present_source
+from canonry.toolsets.narrative.replies.schemas import UUID, obj
+from canonry.toolsets.narrative.requests.arguments import (
     limit_of,
     offset_of,
     optional_text,
     text_of,
     uuid_of,
 )
-from canonry.toolsets.narrative.backings import created, created_schema
-from canonry.toolsets.narrative.contract import contract_tool
-from canonry.toolsets.narrative.pages import PAGING, QUERY_MAX
-from canonry.toolsets.narrative.present import SOURCE, listing, present_source
-from canonry.toolsets.narrative.schemas import UUID, obj
-from canonry.usecases.caller import Caller
-from canonry.usecases.canon import Canon
-from canonry.usecases.create_source import NewSource, create_source
-from canonry.usecases.query_sources import query_sources
+from canonry.toolsets.narrative.requests.backings import created, created_schema
+from canonry.toolsets.narrative.requests.pages import PAGING, QUERY_MAX
+from canonry.usecases.graph.create_source import NewSource, create_source
+from canonry.usecases.kernel.caller import Caller
+from canonry.usecases.kernel.canon import Canon
+from canonry.usecases.queries.query_sources import query_sources
 
 
 async def _create(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:

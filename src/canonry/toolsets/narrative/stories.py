@@ -3,10 +3,13 @@
 from typing import Any, Final
 
 from canonry.domain.ids import SpaceId, StoryId
-from canonry.domain.scenes import Story, StoryType
+from canonry.domain.things.scenes import Story, StoryType
 from canonry.domain.time import render_instant
 from canonry.gateway.tool import ANYONE, Arguments, Reply, Tool
-from canonry.toolsets.narrative.arguments import (
+from canonry.toolsets.narrative.contract import contract_tool
+from canonry.toolsets.narrative.replies.present import STORY, listing, present_story
+from canonry.toolsets.narrative.replies.schemas import INSTANT, TEXT, UUID, obj
+from canonry.toolsets.narrative.requests.arguments import (
     instant_of,
     limit_of,
     offset_of,
@@ -15,15 +18,12 @@ from canonry.toolsets.narrative.arguments import (
     text_of,
     uuid_of,
 )
-from canonry.toolsets.narrative.contract import contract_tool
-from canonry.toolsets.narrative.pages import PAGING, QUERY_MAX
-from canonry.toolsets.narrative.present import STORY, listing, present_story
-from canonry.toolsets.narrative.schemas import INSTANT, TEXT, UUID, obj
-from canonry.usecases.caller import Caller
-from canonry.usecases.canon import Canon
-from canonry.usecases.create_story import NewStory, create_story
-from canonry.usecases.query_stories import query_stories
-from canonry.usecases.receipts import the_made
+from canonry.toolsets.narrative.requests.pages import PAGING, QUERY_MAX
+from canonry.usecases.kernel.caller import Caller
+from canonry.usecases.kernel.canon import Canon
+from canonry.usecases.kernel.receipts import the_made
+from canonry.usecases.narrative.create_story import NewStory, create_story
+from canonry.usecases.narrative.query_stories import query_stories
 
 
 async def _create(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:

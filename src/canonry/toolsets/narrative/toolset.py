@@ -29,7 +29,7 @@ from canonry.toolsets.narrative import (
 )
 from canonry.toolsets.narrative.contract import agent_types
 from canonry.toolsets.narrative.dialect import dialect
-from canonry.toolsets.narrative.outlines import outlined
+from canonry.toolsets.narrative.replies.outlines import outlined
 
 EXACT: Final[tuple[Tool, ...]] = (
     *universes.TOOLS,

@@ -3,19 +3,19 @@
 from typing import Final
 
 from canonry.domain.errors import InvalidInput
-from canonry.domain.scenes import Speaker, Turn
+from canonry.domain.things.scenes import Speaker, Turn
 from canonry.domain.time import render_instant
 from canonry.gateway.tool import ANYONE, Arguments, Reply, Tool
-from canonry.toolsets.narrative.arguments import limit_of, optional_uuid, text_of, uuid_of
 from canonry.toolsets.narrative.contract import contract_tool
-from canonry.toolsets.narrative.pages import QUERY_MAX
-from canonry.toolsets.narrative.present_documents import NAMED_TURN, present_named_turn
-from canonry.toolsets.narrative.schemas import COUNT, INSTANT, UUID, array, nullable, obj
-from canonry.usecases.append_turn import TurnRequest, append_turn
-from canonry.usecases.caller import Caller
-from canonry.usecases.canon import Canon
-from canonry.usecases.get_turns import get_turns
-from canonry.usecases.receipts import the_made
+from canonry.toolsets.narrative.replies.present_documents import NAMED_TURN, present_named_turn
+from canonry.toolsets.narrative.replies.schemas import COUNT, INSTANT, UUID, array, nullable, obj
+from canonry.toolsets.narrative.requests.arguments import limit_of, optional_uuid, text_of, uuid_of
+from canonry.toolsets.narrative.requests.pages import QUERY_MAX
+from canonry.usecases.kernel.caller import Caller
+from canonry.usecases.kernel.canon import Canon
+from canonry.usecases.kernel.receipts import the_made
+from canonry.usecases.narrative.append_turn import TurnRequest, append_turn
+from canonry.usecases.narrative.get_turns import get_turns
 
 INDEX_MAX: Final = 2**53
 PAGE: Final = 100

@@ -5,7 +5,9 @@ from typing import Any, Final
 from canonry.domain.spaces import Space, SpaceKind
 from canonry.domain.time import render_instant
 from canonry.gateway.tool import ANYONE, Arguments, Reply, Tool
-from canonry.toolsets.narrative.arguments import (
+from canonry.toolsets.narrative.replies.present import SPACE, listing, present_space
+from canonry.toolsets.narrative.replies.schemas import INSTANT, TEXT, UUID, obj
+from canonry.toolsets.narrative.requests.arguments import (
     limit_of,
     offset_of,
     optional_text,
@@ -13,16 +15,14 @@ from canonry.toolsets.narrative.arguments import (
     text_of,
     uuid_of,
 )
-from canonry.toolsets.narrative.backings import KEEPER
-from canonry.toolsets.narrative.pages import PAGING, QUERY_MAX
-from canonry.toolsets.narrative.present import SPACE, listing, present_space
-from canonry.toolsets.narrative.schemas import INSTANT, TEXT, UUID, obj
-from canonry.usecases.caller import Caller
-from canonry.usecases.canon import Canon
-from canonry.usecases.create_universe import create_universe
-from canonry.usecases.lookup import require_universe
-from canonry.usecases.query_universes import query_universes
-from canonry.usecases.receipts import the_made
+from canonry.toolsets.narrative.requests.backings import KEEPER
+from canonry.toolsets.narrative.requests.pages import PAGING, QUERY_MAX
+from canonry.usecases.graph.create_universe import create_universe
+from canonry.usecases.kernel.caller import Caller
+from canonry.usecases.kernel.canon import Canon
+from canonry.usecases.kernel.lookup import require_universe
+from canonry.usecases.kernel.receipts import the_made
+from canonry.usecases.queries.query_universes import query_universes
 
 
 async def _create(

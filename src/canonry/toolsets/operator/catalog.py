@@ -17,11 +17,11 @@ from canonry.domain.vocabularies.catalog_tables import (
 )
 from canonry.gateway.tool import Arguments, Tool
 from canonry.toolsets.operator.catalog_schemas import SAVED, UUID, row_schema
-from canonry.usecases.caller import Caller
-from canonry.usecases.canon import Canon
-from canonry.usecases.move_catalog_entity import Move, move_catalog_entity
-from canonry.usecases.save_catalog_row import save_catalog_row
-from canonry.usecases.withdraw_catalog_relation import withdraw_catalog_relation
+from canonry.usecases.catalog.move_catalog_entity import Move, move_catalog_entity
+from canonry.usecases.catalog.save_catalog_row import save_catalog_row
+from canonry.usecases.catalog.withdraw_catalog_relation import withdraw_catalog_relation
+from canonry.usecases.kernel.caller import Caller
+from canonry.usecases.kernel.canon import Canon
 
 ROLES: Final = frozenset(("Operator",))
 _OWN_STATUS: Final = ("status", "publishedAt", "archivedAt")

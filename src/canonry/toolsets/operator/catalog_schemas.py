@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
-from canonry.domain.catalog_rows import IDS_MAX
+from canonry.domain.catalog.rows import IDS_MAX
 from canonry.domain.vocabularies.catalog_tables import CREATED_AT, UPDATED_AT, Column, Form, Table
 
 Schema = Mapping[str, Any]

@@ -12,7 +12,7 @@ from canonry.domain.errors import (
     Unavailable,
 )
 from canonry.gateway.tool import ErrorBody
-from canonry.usecases.caller import Caller
+from canonry.usecases.kernel.caller import Caller
 
 _CLASSES: Final[tuple[tuple[type[CanonryError], int, str], ...]] = (
     (NotAllowed, -32001, "NOT_ALLOWED"),

@@ -10,7 +10,7 @@ from typing import Any, Final
 from canonry.domain.errors import InvalidInput
 from canonry.domain.ids import is_uuid
 from canonry.domain.time import Instant, parse_instant
-from canonry.usecases.account import entity_id_in
+from canonry.usecases.kernel.account import entity_id_in
 
 Arguments = Mapping[str, Any]
 NAME_MAX: Final = 200

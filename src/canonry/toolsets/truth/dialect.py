@@ -15,7 +15,7 @@ from canonry.domain.errors import (
 from canonry.gateway.replies import INTERNAL_ERROR, INVALID_PARAMS
 from canonry.gateway.tool import ErrorBody
 from canonry.toolsets.truth.contract import entries, http_status_of
-from canonry.usecases.caller import Caller
+from canonry.usecases.kernel.caller import Caller
 
 _CLASSES: Final[tuple[tuple[type[CanonryError], str], ...]] = (
     (NotAllowed, "UNAUTHORIZED"),

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any, Final
 
-from canonry.domain.entities import Entity
+from canonry.domain.things.entities import Entity
 from canonry.domain.time import render_instant
 from canonry.gateway.tool import Arguments, Reply, Tool
 from canonry.toolsets.truth.arguments import (
@@ -17,12 +17,12 @@ from canonry.toolsets.truth.arguments import (
 from canonry.toolsets.truth.contract import truth_tool
 from canonry.toolsets.truth.present import Json, present_duplicate, present_entity
 from canonry.toolsets.truth.snapshots import fields_of
-from canonry.usecases.caller import Caller
-from canonry.usecases.canon import Canon
-from canonry.usecases.find_by_identifier import find_by_identifier
-from canonry.usecases.list_records import EntitiesPart, list_entities
-from canonry.usecases.merge_records import merge_records, unmerge_records
-from canonry.usecases.possible_duplicates import DuplicateQuery, possible_duplicates
+from canonry.usecases.kernel.caller import Caller
+from canonry.usecases.kernel.canon import Canon
+from canonry.usecases.truth.find_by_identifier import find_by_identifier
+from canonry.usecases.truth.list_records import EntitiesPart, list_entities
+from canonry.usecases.truth.merge_records import merge_records, unmerge_records
+from canonry.usecases.truth.possible_duplicates import DuplicateQuery, possible_duplicates
 
 
 def with_snapshot(entity: Entity, fields: Mapping[str, Json]) -> Json:

@@ -4,10 +4,10 @@ import json
 from collections.abc import Mapping
 from typing import Any, Final
 
-from canonry.domain.accounts import alias_of
-from canonry.domain.entities import Entity
 from canonry.domain.errors import InvalidInput
+from canonry.domain.things.entities import Entity
 from canonry.domain.time import render_instant
+from canonry.domain.truth.accounts import alias_of
 from canonry.gateway.limits import Limits, measure
 from canonry.gateway.tool import Arguments, Reply, Tool
 from canonry.toolsets.truth.arguments import (
@@ -25,10 +25,10 @@ from canonry.toolsets.truth.present import (
     present_warnings,
 )
 from canonry.toolsets.truth.snapshots import fields_of
-from canonry.usecases.account import account_of, require_account, require_readable
-from canonry.usecases.caller import Caller
-from canonry.usecases.canon import Canon
-from canonry.usecases.ingest_file import (
+from canonry.usecases.kernel.account import account_of, require_account, require_readable
+from canonry.usecases.kernel.caller import Caller
+from canonry.usecases.kernel.canon import Canon
+from canonry.usecases.truth.ingest_file import (
     FileIngested,
     attach_file,
     entities_of,
@@ -37,10 +37,10 @@ from canonry.usecases.ingest_file import (
     reinterpret_source,
     require_source,
 )
-from canonry.usecases.ingest_records import GivenRecords, ingest_records
-from canonry.usecases.sign_url import sign_url
-from canonry.usecases.store_file import given_file, read_local
-from canonry.usecases.tell_source import Told
+from canonry.usecases.truth.ingest_records import GivenRecords, ingest_records
+from canonry.usecases.truth.sign_url import sign_url
+from canonry.usecases.truth.store_file import given_file, read_local
+from canonry.usecases.truth.tell_source import Told
 
 _SHOWN_MAX: Final = 100
 _PATH_MAX: Final = 4_096

@@ -3,18 +3,18 @@
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
-from canonry.domain.accounts import alias_of
-from canonry.domain.assertions import Warned
-from canonry.domain.entities import Entity
 from canonry.domain.observations import Observation
-from canonry.domain.relations import Relation
-from canonry.domain.runs import InterpretationRun
-from canonry.domain.schemas import EntitySchema
-from canonry.domain.sources import Source
+from canonry.domain.things.entities import Entity
+from canonry.domain.things.relations import Relation
+from canonry.domain.things.sources import Source
 from canonry.domain.time import Instant, render_instant
-from canonry.domain.timeline import TimelineEvent
+from canonry.domain.truth.accounts import alias_of
+from canonry.domain.truth.assertions import Warned
+from canonry.domain.truth.runs import InterpretationRun
+from canonry.domain.truth.timeline import TimelineEvent
 from canonry.domain.vocabularies.narrative_fields import PROPERTY_PREFIX
-from canonry.usecases.record_entities import Duplicate
+from canonry.domain.vocabularies.schemas import EntitySchema
+from canonry.usecases.truth.record_entities import Duplicate
 
 Json = dict[str, Any]
 UNRULED: Final = "none"

@@ -3,9 +3,9 @@
 from collections.abc import Iterable
 from typing import Final
 
-from canonry.domain.entities import Entity
 from canonry.domain.errors import InvalidInput
-from canonry.domain.relations import Relation
+from canonry.domain.things.entities import Entity
+from canonry.domain.things.relations import Relation
 from canonry.domain.vocabularies.truth_relations import TruthRelation
 from canonry.gateway.tool import Arguments, Reply, Tool
 from canonry.toolsets.truth.arguments import (
@@ -28,22 +28,22 @@ from canonry.toolsets.truth.present import (
     present_source,
 )
 from canonry.toolsets.truth.snapshots import fields_of
-from canonry.usecases.account import require_readable
-from canonry.usecases.caller import Caller
-from canonry.usecases.canon import Canon
-from canonry.usecases.list_records import survivors_of
-from canonry.usecases.read_neighbourhood import (
+from canonry.usecases.kernel.account import require_readable
+from canonry.usecases.kernel.caller import Caller
+from canonry.usecases.kernel.canon import Canon
+from canonry.usecases.kernel.traverse_related import traverse_related
+from canonry.usecases.truth.list_records import survivors_of
+from canonry.usecases.truth.read_neighbourhood import (
     Neighbourhood,
     neighbourhood_of_entity,
     neighbourhood_of_source,
 )
-from canonry.usecases.read_relationships import (
+from canonry.usecases.truth.read_relationships import (
     RelationshipQuery,
     list_relationships,
     read_relationship,
 )
-from canonry.usecases.relate_entities import NewRelationship, relate_entities
-from canonry.usecases.traverse_related import traverse_related
+from canonry.usecases.truth.relate_entities import NewRelationship, relate_entities
 
 
 async def _create(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:

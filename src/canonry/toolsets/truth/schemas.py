@@ -2,14 +2,14 @@
 
 from typing import Any, Final
 
-from canonry.domain.schemas import FieldSpec, FieldType
+from canonry.domain.vocabularies.schemas import FieldSpec, FieldType
 from canonry.gateway.tool import Arguments, Reply, Tool
 from canonry.toolsets.truth.arguments import optional_text, text_of
 from canonry.toolsets.truth.contract import truth_tool
 from canonry.toolsets.truth.present import present_schema
-from canonry.usecases.caller import Caller
-from canonry.usecases.canon import Canon
-from canonry.usecases.register_schema import (
+from canonry.usecases.kernel.caller import Caller
+from canonry.usecases.kernel.canon import Canon
+from canonry.usecases.truth.register_schema import (
     NewSchema,
     count_types,
     list_schemas,

@@ -3,10 +3,10 @@
 from collections.abc import Iterable
 from typing import Any, Final
 
-from canonry.domain.accounts import alias_of
-from canonry.domain.entities import Entity
-from canonry.domain.shown import shown_by
+from canonry.domain.things.entities import Entity
 from canonry.domain.time import render_instant
+from canonry.domain.truth.accounts import alias_of
+from canonry.domain.truth.shown import shown_by
 from canonry.gateway.tool import Arguments, Reply, Tool
 from canonry.toolsets.truth.arguments import (
     entity_of,
@@ -24,15 +24,15 @@ from canonry.toolsets.truth.present import (
     present_source,
     present_word,
 )
-from canonry.usecases.account import account_of
-from canonry.usecases.caller import Caller
-from canonry.usecases.canon import Canon
-from canonry.usecases.correct_field import Correction, correct_field
-from canonry.usecases.explain_snapshot import FieldExplained, explain_snapshot
-from canonry.usecases.list_records import list_observations
-from canonry.usecases.read_snapshot import read_snapshot
-from canonry.usecases.schemas_in_force import schema_of, schemas_for
-from canonry.usecases.trace_field import Origin, trace_field
+from canonry.usecases.kernel.account import account_of
+from canonry.usecases.kernel.caller import Caller
+from canonry.usecases.kernel.canon import Canon
+from canonry.usecases.truth.correct_field import Correction, correct_field
+from canonry.usecases.truth.explain_snapshot import FieldExplained, explain_snapshot
+from canonry.usecases.truth.list_records import list_observations
+from canonry.usecases.truth.read_snapshot import read_snapshot
+from canonry.usecases.truth.schemas_in_force import schema_of, schemas_for
+from canonry.usecases.truth.trace_field import Origin, trace_field
 
 
 async def fields_of(canon: Canon, caller: Caller, entities: Iterable[Entity]) -> dict[str, Json]:

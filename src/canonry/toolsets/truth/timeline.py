@@ -7,9 +7,14 @@ from canonry.gateway.tool import Arguments, Reply, Tool
 from canonry.toolsets.truth.arguments import moment_of, optional_text, source_of, whole_of
 from canonry.toolsets.truth.contract import truth_tool
 from canonry.toolsets.truth.present import present_event
-from canonry.usecases.caller import Caller
-from canonry.usecases.canon import Canon
-from canonry.usecases.list_records import TimelinePart, current_events, list_timeline, survivors_of
+from canonry.usecases.kernel.caller import Caller
+from canonry.usecases.kernel.canon import Canon
+from canonry.usecases.truth.list_records import (
+    TimelinePart,
+    current_events,
+    list_timeline,
+    survivors_of,
+)
 
 
 async def _list(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:

@@ -27,10 +27,10 @@ from canonry.toolsets.world.schemas import (
     enum,
     obj,
 )
-from canonry.usecases.bound_world import bound_world
-from canonry.usecases.build_world import create_exit, create_part, remove_exit
-from canonry.usecases.caller import Caller
-from canonry.usecases.canon import Canon
+from canonry.usecases.kernel.caller import Caller
+from canonry.usecases.kernel.canon import Canon
+from canonry.usecases.world.bound_world import bound_world
+from canonry.usecases.world.build_world import create_exit, create_part, remove_exit
 
 _EXIT: Final[Schema] = obj(
     {"direction": enum(*Direction), "toLocationId": KEY},

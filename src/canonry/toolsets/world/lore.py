@@ -12,12 +12,12 @@ from canonry.gateway.tool import Arguments, Reply, Tool
 from canonry.toolsets.world.arguments import FOUND_MAX, clamped, name_of, number_of
 from canonry.toolsets.world.contract import BUILDER, LORE_READERS, contract_tool, with_shapes
 from canonry.toolsets.world.schemas import KEY, TEXT, WHOLE, enum, obj
-from canonry.usecases.bound_world import bound_world
-from canonry.usecases.caller import Caller
-from canonry.usecases.canon import Canon
-from canonry.usecases.get_canonical_fact import CanonicalFact, get_canonical_fact
-from canonry.usecases.record_lore import NewLore, record_lore
-from canonry.usecases.search_lore import FoundLore, search_lore
+from canonry.usecases.kernel.caller import Caller
+from canonry.usecases.kernel.canon import Canon
+from canonry.usecases.world.bound_world import bound_world
+from canonry.usecases.world.get_canonical_fact import CanonicalFact, get_canonical_fact
+from canonry.usecases.world.record_lore import NewLore, record_lore
+from canonry.usecases.world.search_lore import FoundLore, search_lore
 
 _TEXT_MAX: Final = 512
 _SNIPPET_MAX: Final = 200

@@ -7,12 +7,12 @@ from canonry.domain.world.ticks import checked_tick
 from canonry.gateway.tool import Arguments, Reply, Tool
 from canonry.toolsets.world.contract import BUILDER
 from canonry.toolsets.world.schemas import FLAG, KEY, PROSE, TEXT, TICK, WHOLE, enum, obj
-from canonry.usecases.advance_clock import advance_clock
-from canonry.usecases.bound_world import bound_world
-from canonry.usecases.caller import Caller
-from canonry.usecases.canon import Canon
-from canonry.usecases.move_mover import Move, move_mover
-from canonry.usecases.transfer_item import Transfer, transfer_item
+from canonry.usecases.kernel.caller import Caller
+from canonry.usecases.kernel.canon import Canon
+from canonry.usecases.world.advance_clock import advance_clock
+from canonry.usecases.world.bound_world import bound_world
+from canonry.usecases.world.move_mover import Move, move_mover
+from canonry.usecases.world.transfer_item import Transfer, transfer_item
 
 
 async def _move(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:

@@ -17,13 +17,13 @@ from canonry.toolsets.world.present import (
     present_tie,
     tags_of,
 )
-from canonry.usecases.bound_world import bound_world
-from canonry.usecases.caller import Caller
-from canonry.usecases.canon import Canon
-from canonry.usecases.get_atmosphere import get_atmosphere
-from canonry.usecases.get_location_context import exits_of, get_location_context
-from canonry.usecases.get_spatial_context import get_spatial_context
-from canonry.usecases.world_at import world_at
+from canonry.usecases.kernel.caller import Caller
+from canonry.usecases.kernel.canon import Canon
+from canonry.usecases.world.bound_world import bound_world
+from canonry.usecases.world.get_atmosphere import get_atmosphere
+from canonry.usecases.world.get_location_context import exits_of, get_location_context
+from canonry.usecases.world.get_spatial_context import get_spatial_context
+from canonry.usecases.world.world_at import world_at
 
 
 async def _health(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:

@@ -14,12 +14,12 @@ from canonry.toolsets.world.present import (
     present_location,
     present_player,
 )
-from canonry.usecases.bound_world import bound_world
-from canonry.usecases.caller import Caller
-from canonry.usecases.canon import Canon
-from canonry.usecases.get_player_context import get_player_context
-from canonry.usecases.get_recent_events import get_recent_events
-from canonry.usecases.world_at import world_at
+from canonry.usecases.kernel.caller import Caller
+from canonry.usecases.kernel.canon import Canon
+from canonry.usecases.world.bound_world import bound_world
+from canonry.usecases.world.get_player_context import get_player_context
+from canonry.usecases.world.get_recent_events import get_recent_events
+from canonry.usecases.world.world_at import world_at
 
 _SCOPES: Final = {"location": WorldType.LOCATION, "player": WorldType.PLAYER}
 _ANYTHING: Final = {"type": "object", "additionalProperties": True}

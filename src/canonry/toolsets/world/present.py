@@ -3,17 +3,17 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from canonry.domain.entities import Entity
-from canonry.domain.facts import Event
 from canonry.domain.ids import EntityId
-from canonry.domain.relations import Relation
+from canonry.domain.things.entities import Entity
+from canonry.domain.things.facts import Event
+from canonry.domain.things.relations import Relation
 from canonry.domain.time import render_instant
 from canonry.domain.vocabularies.world_types import REALM_GROUPS, LayerType, Tie
 from canonry.domain.world.directions import Direction, travel_ms
 from canonry.domain.world.realms import group_of
 from canonry.domain.world.ticks import tick_of
-from canonry.usecases.layers_upon import Upon
-from canonry.usecases.ties_of import RouteOn, Tied
+from canonry.usecases.world.layers_upon import Upon
+from canonry.usecases.world.ties_of import RouteOn, Tied
 
 PREVIEW: Final = 240
 VALUE_MAX: Final = 512

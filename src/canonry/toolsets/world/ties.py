@@ -10,12 +10,12 @@ from canonry.toolsets.world.builders import DONE, builders_tool
 from canonry.toolsets.world.contract import READERS, lenient, with_shapes
 from canonry.toolsets.world.present import present_realm, present_tie
 from canonry.toolsets.world.schemas import FLAG, KEY, NAME, TEXT, TICK, Schema, enum, obj
-from canonry.usecases.bound_world import bound_world
-from canonry.usecases.build_world import create_route, create_tie, end_route, remove_tie
-from canonry.usecases.caller import Caller
-from canonry.usecases.canon import Canon
-from canonry.usecases.get_realm_context import get_realm_context
-from canonry.usecases.world_ties import TieBetween
+from canonry.usecases.kernel.caller import Caller
+from canonry.usecases.kernel.canon import Canon
+from canonry.usecases.world.bound_world import bound_world
+from canonry.usecases.world.build_world import create_route, create_tie, end_route, remove_tie
+from canonry.usecases.world.get_realm_context import get_realm_context
+from canonry.usecases.world.world_ties import TieBetween
 
 _TICK: Final[Schema] = {
     "type": ["number", "string"],

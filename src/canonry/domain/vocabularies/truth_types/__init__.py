@@ -6,7 +6,7 @@ from functools import lru_cache
 from typing import Final
 
 from canonry.domain.normal_forms import folded
-from canonry.domain.schemas import EntitySchema
+from canonry.domain.vocabularies.schemas import EntitySchema
 from canonry.domain.vocabularies.truth_types.code import (
     AGENT_DECISION,
     AGENT_SESSION,

@@ -1,7 +1,7 @@
 """How the built-in types are written down: one short word for each kind of field and rule."""
 
 from canonry.domain.ids import SchemaId
-from canonry.domain.schemas import (
+from canonry.domain.vocabularies.schemas import (
     BUILT_IN,
     EntitySchema,
     FieldSpec,

@@ -19,7 +19,7 @@ TEXT: Final[Mapping[str, Requirement]] = {
         because="A reply that changes without cause cannot be tested or cached.",
     ),
     "text:search:words": Requirement(
-        promise="Words are those of canonry.domain.words: case, accents and ligatures folded.",
+        promise="Words are those of domain/texts/words.py: case, accents and ligatures folded.",
         because="Every backend must find the same.",
     ),
     "text:search:forms": Requirement(

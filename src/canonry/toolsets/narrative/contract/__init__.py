@@ -7,8 +7,8 @@ from importlib.resources import files
 from typing import Any
 
 from canonry.gateway.tool import Arguments, Cached, Reply, Tool
-from canonry.usecases.caller import Caller
-from canonry.usecases.canon import Canon
+from canonry.usecases.kernel.caller import Caller
+from canonry.usecases.kernel.canon import Canon
 
 Run = Callable[[Canon, Caller, Arguments], Awaitable[Reply]]
 

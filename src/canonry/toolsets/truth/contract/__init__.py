@@ -8,8 +8,8 @@ from typing import Any, Final
 
 from canonry.gateway.limits import Limits
 from canonry.gateway.tool import ANYONE, Arguments, Reply, Tool
-from canonry.usecases.caller import Caller
-from canonry.usecases.canon import Canon
+from canonry.usecases.kernel.caller import Caller
+from canonry.usecases.kernel.canon import Canon
 
 Run = Callable[[Canon, Caller, Arguments], Awaitable[Reply]]
 _REF: Final = "#/$defs/"

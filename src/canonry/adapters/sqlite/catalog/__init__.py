@@ -1,0 +1,1 @@
+"""Catalogs in SQLite: their rows, their graphs and their search index."""

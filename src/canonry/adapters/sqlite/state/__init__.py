@@ -1,0 +1,1 @@
+"""The graph in SQLite: entities, identifiers, sightings and the timeline."""

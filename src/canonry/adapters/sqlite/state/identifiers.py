@@ -1,0 +1,115 @@
+"""Identifiers in SQLite: under which texts an entity is found, each a row that names its root."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, Final, TypeAlias
+
+import apsw
+
+from canonry.adapters.sqlite.listing import MERGED, NOBODY, List, difference
+from canonry.adapters.sqlite.packing import Packed, pack, unpack
+from canonry.adapters.sqlite.pages import counted, things_of
+from canonry.domain.log.entries import Thing
+from canonry.domain.things.entities import Entity
+from canonry.domain.truth.identifiers import identifiers_of
+from canonry.ports.views.pages import Page
+from canonry.ports.views.queries import IdentifierQuery, Spaces
+
+Row: TypeAlias = tuple[Packed, str, Packed, str, int, Packed]
+"""(space, key, id, entity type, born at, root): the first three are the key of the table."""
+
+LAST: Final = "\U0010ffff"
+_PUT: Final = "INSERT INTO identifiers VALUES (?, ?, ?, ?, ?, ?)"
+_DROP: Final = "DELETE FROM identifiers WHERE space = ? AND key = ? AND id = ?"
+_KEY: Final = 3
+_TOGETHER: Final = 64
+_FEW: Final = 8
+"""For fewer texts than this a statement of its own is cheaper."""
+
+_EXACT: Final = "SELECT key, root, min(born) FROM identifiers WHERE space = ? AND key"
+EXACT: Final = f"{_EXACT} = ?"
+EXACTLY: Final = f"{_EXACT} IN ({', '.join('?' * _TOGETHER)})"
+LONGER: Final = (
+    "SELECT root, min(key) AS place FROM identifiers WHERE space = ? AND key > ? AND key < ?"
+)
+_Placed: TypeAlias = tuple[Any, Packed]
+"""By what it is ordered, and the root."""
+
+
+def rows_of(thing: Thing) -> Iterator[Row]:
+    """The rows of an entity; others have none."""
+    if isinstance(thing, Entity):
+        space, own = pack(thing.space), pack(thing.id)
+        root = own if thing.merged_into is None else pack(thing.merged_into)
+        for key in identifiers_of(thing):
+            yield space, key, own, thing.entity_type, thing.created_at, root
+
+
+def reidentify(db: apsw.Connection, gone: Sequence[Thing], come: Sequence[Thing]) -> None:
+    """Let things be found under the texts that they bear now."""
+    dropped, put = difference(rows_of, gone, come)
+    if dropped:
+        db.executemany(_DROP, [row[:_KEY] for row in dropped])
+    if put:
+        db.executemany(_PUT, put)
+
+
+def select_identified(db: apsw.Connection, query: IdentifierQuery) -> Mapping[str, Page[Entity]]:
+    """The entities that bear each of the keys."""
+    spaces = _spaces(db, query.spaces)
+    found: dict[str, Page[Entity]] = {}
+    exact = _exact(db, spaces, tuple(dict.fromkeys(query.keys)), query.entity_type)
+    for key in dict.fromkeys(query.keys):
+        roots = _in_order(exact.get(key, ()))
+        if query.begins:
+            longer = _longer(db, spaces, key, query.entity_type)
+            known = frozenset(roots)
+            roots = [*roots, *(root for root in longer if root not in known)]
+        if roots:
+            found[key] = Page(items=things_of(db, roots[: query.limit]), total=len(roots))
+    return found
+
+
+def _exact(
+    db: apsw.Connection, spaces: Sequence[Packed], keys: Sequence[str], entity_type: str | None
+) -> Mapping[str, Sequence[_Placed]]:
+    """Who bears each of the texts, with when they were born: many texts by one statement."""
+    typed, more = _typed(entity_type)
+    size, sql = (1, EXACT) if len(keys) < _FEW else (_TOGETHER, EXACTLY)
+    found: dict[str, list[_Placed]] = {}
+    for start in range(0, len(keys), size):
+        some = keys[start : start + size]
+        filled = [*some, *[some[-1]] * (size - len(some))]  # one length, compiled once
+        for space in spaces:
+            rows: Any = db.execute(f"{sql}{typed} GROUP BY key, root", (space, *filled, *more))
+            for key, root, born in rows:
+                found.setdefault(key, []).append((born, root))
+    return found
+
+
+def _longer(
+    db: apsw.Connection, spaces: Sequence[Packed], key: str, entity_type: str | None
+) -> Sequence[Packed]:
+    """Who bears a text that begins with `key`, by the text."""
+    typed, more = _typed(entity_type)
+    rows: list[_Placed] = []
+    for space in spaces:
+        values = (space, key, key + LAST, *more)
+        found: Any = db.execute(f"{LONGER}{typed} GROUP BY root", values)
+        rows += [(place, root) for root, place in found]
+    return _in_order(rows)
+
+
+def _typed(entity_type: str | None) -> tuple[str, tuple[str, ...]]:
+    return ("", ()) if entity_type is None else (" AND entity_type = ?", (entity_type,))
+
+
+def _in_order(rows: Iterable[_Placed]) -> Sequence[Packed]:
+    return [root for _, root in sorted(rows, key=lambda row: (row[0], unpack(row[1])))]
+
+
+def _spaces(db: apsw.Connection, spaces: Spaces) -> Sequence[Packed]:
+    if spaces is not None:
+        return [pack(space) for space in spaces]
+    owners = (NOBODY, MERGED)
+    runs = (run for owner in owners for run in counted(db, List.ENTITIES, owner, None))
+    return list(dict.fromkeys(space for space, _, _ in runs))

@@ -1,0 +1,1 @@
+"""Upkeep in SQLite: backing up, rebuilding, verifying and erasing."""

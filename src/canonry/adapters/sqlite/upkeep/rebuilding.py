@@ -1,0 +1,63 @@
+"""Rebuilding: views folded in a scratch file while others write, then put in place in one step.
+
+Until that one transaction is committed the old views stand; so a process that is killed meanwhile,
+or others that read, never see half of it.
+"""
+
+from typing import Final
+
+import apsw
+
+from canonry.adapters.sqlite import schema, views
+from canonry.adapters.sqlite.catalog.search import reindex
+from canonry.adapters.sqlite.folding import Fetch, fold_all
+from canonry.adapters.sqlite.text.waiting import index_waiting
+from canonry.adapters.sqlite.upkeep.scratch import number
+from canonry.ports.views.upkeep import Told
+
+_TELL_EVERY: Final = 200
+
+
+def fold_aside(
+    db: apsw.Connection,
+    fetch: Fetch,
+    told: Told,
+    *,
+    after: int = 0,
+) -> int:
+    """Fold the commits past `after` into the scratch views of `db`; the last number."""
+    total = number(db, "SELECT count(*) FROM live.commits")
+
+    def seen(done: int) -> None:
+        if done % _TELL_EVERY == 0:
+            told(min(done, total), total)
+
+    db.execute("BEGIN")
+    try:
+        last = fold_all(db, fetch, after=after, seen=seen)
+    except BaseException:
+        db.execute("ROLLBACK")
+        raise
+    db.execute("COMMIT")
+    told(total, total)
+    return last
+
+
+def put_in_place(writer: apsw.Connection, fresh: str) -> None:
+    """Replace the views by those in the file `fresh`; the caller holds the turn."""
+    writer.execute("ATTACH ? AS fresh", (fresh,))
+    try:
+        writer.execute("BEGIN IMMEDIATE")
+        try:
+            schema.make_views(writer)
+            for table in views.VIEW_TABLES:
+                writer.execute(f"INSERT INTO main.{table} SELECT * FROM fresh.{table}")  # noqa: S608
+            index_waiting(writer)
+            reindex(writer)
+        except BaseException:
+            if writer.in_transaction:
+                writer.execute("ROLLBACK")
+            raise
+        writer.execute("COMMIT")
+    finally:
+        writer.execute("DETACH fresh")

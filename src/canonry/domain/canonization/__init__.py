@@ -1,0 +1,1 @@
+"""Canonization: the order of judging, the verdict, and what an accepted proposal writes."""

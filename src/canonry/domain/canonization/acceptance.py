@@ -1,0 +1,348 @@
+"""Acceptance: what an accepted proposal writes; the made things, what falls or ends, the decision.
+
+What is canon already is not made twice: the proposal then becomes more evidence for it.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from canonry.domain.errors import BrokenInvariant
+from canonry.domain.fields import Reference
+from canonry.domain.gates.kit import Rival, Verdict
+from canonry.domain.ids import EntityId, EventId, FactId, RelationId
+from canonry.domain.judging.candidates import Candidate, Unreadable
+from canonry.domain.judging.contents import (
+    EntityContent,
+    EventContent,
+    FactContent,
+    RelationshipContent,
+    StateChangeContent,
+)
+from canonry.domain.judging.making import (
+    Backing,
+    NewId,
+    change_state,
+    make_entity,
+    make_event,
+    make_fact,
+    make_observation,
+    make_relation,
+)
+from canonry.domain.judging.slices import View
+from canonry.domain.judging.standing_tags import (
+    TagHeld,
+    still_stands,
+    superseded,
+    tag_held,
+    take_over,
+    told_of,
+)
+from canonry.domain.judging.undone_tags import undone
+from canonry.domain.log.entries import (
+    CausesLinked,
+    Entry,
+    EventRetconned,
+    EvidenceLinked,
+    FactRetconned,
+    FactSuperseded,
+    Made,
+    RelationEnded,
+    RelationRetconned,
+)
+from canonry.domain.observations import Observation
+from canonry.domain.provenance import Evidence
+from canonry.domain.things.entities import Entity
+from canonry.domain.things.facts import Event, Fact
+from canonry.domain.things.moments import overlaps
+from canonry.domain.things.relations import Relation
+from canonry.domain.time import SECOND, Instant
+from canonry.domain.vocabularies.narrative_fields import STATE_TAGS
+from canonry.domain.vocabularies.narrative_relations import relation_type
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Acceptance:
+    """The thing that the proposal became, and the entries that make it so."""
+
+    canonical_id: str
+    entries: tuple[Entry, ...]
+
+    @property
+    def made(self) -> tuple[str, ...]:
+        """The ids of what came into being; observations are part of their entities."""
+        things = [entry.thing for entry in self.entries if isinstance(entry, Made)]
+        return tuple(thing.id for thing in things if not isinstance(thing, Observation))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Desk:
+    """What is at hand while a proposal is written up."""
+
+    candidate: Candidate
+    verdict: Verdict
+    view: View
+    new_id: NewId
+    backing: Backing
+
+    def entity(self, reference: Reference) -> Entity:
+        found = self.view.entity(reference)
+        if found is None:
+            message = f"an accepted proposal names {reference}, which no gate has found"
+            raise BrokenInvariant("canonization.unresolved", message)
+        return found
+
+    def entities(self, references: tuple[Reference, ...]) -> tuple[EntityId, ...]:
+        return tuple(dict.fromkeys(self.entity(one).id for one in references))
+
+    def events(self, references: tuple[Reference, ...]) -> tuple[EventId, ...]:
+        found = [self.view.referred(one) for one in references]
+        fallen = self.verdict.retcons
+        return tuple(e.id for e in found if isinstance(e, Event) and e.id not in fallen)
+
+
+def accept(candidate: Candidate, verdict: Verdict, view: View, new_id: NewId) -> Acceptance:
+    """What `candidate` writes under `verdict`; the ids of what it makes come from `new_id`.
+
+    Raises:
+        BrokenInvariant: `canonization.unresolved`, the gates let something through.
+    """
+    proposal = candidate.proposal
+    backing = Backing(
+        space=proposal.space,
+        authority=verdict.score.authority,
+        confidence=proposal.confidence,
+        evidence=candidate.evidence,
+        scene_id=proposal.scene_id,
+        proposal_id=proposal.id,
+    )
+    desk = _Desk(candidate=candidate, verdict=verdict, view=view, new_id=new_id, backing=backing)
+    match candidate.content:
+        case EntityContent() as content:
+            return _entity(desk, content)
+        case RelationshipContent() as content:
+            return _relation(desk, content)
+        case StateChangeContent() as content:
+            return _state(desk, content)
+        case EventContent() as content:
+            return _event(desk, content)
+        case FactContent() as content:
+            return _fact(desk, content)
+        case Unreadable():
+            message = "an accepted proposal cannot be read"
+            raise BrokenInvariant("canonization.unresolved", message)
+
+
+def _entity(desk: _Desk, content: EntityContent) -> Acceptance:
+    for namesake in desk.view.named(content.entity_type, content.name):
+        if namesake.entity_class is content.entity_class:
+            return _known(desk, namesake.id, namesake.evidence)
+    archetype = None if content.derives_from is None else desk.entity(content.derives_from).id
+    entity_id, entries = make_entity(
+        desk.new_id,
+        desk.backing,
+        entity_class=content.entity_class,
+        entity_type=content.entity_type,
+        name=content.name,
+        description=content.description,
+        properties=content.properties,
+        state_tags=content.state_tags,
+        derives_from=archetype,
+        observed_at=desk.candidate.at,
+    )
+    return Acceptance(canonical_id=entity_id, entries=entries)
+
+
+def _relation(desk: _Desk, content: RelationshipContent) -> Acceptance:
+    start, end = desk.entity(content.from_entity), desk.entity(content.to_entity)
+    kind = relation_type(content.rel_type)
+    for relation in desk.view.relations(start, kind.name, "any" if kind.symmetric else "out"):
+        if relation.current and desk.view.roots((relation.from_id, relation.to_id)) == {
+            start.id,
+            end.id,
+        }:
+            known = _known(desk, relation.id, relation.evidence)
+            return _with_rivals(desk, known)
+    made = make_relation(
+        desk.new_id,
+        desk.backing,
+        rel_type=kind.name,
+        from_id=start.id,
+        to_id=end.id,
+        properties=content.properties,
+        since=desk.candidate.at,
+    )
+    return _with_rivals(desk, Acceptance(canonical_id=made.thing.id, entries=(made,)))
+
+
+def _state(desk: _Desk, content: StateChangeContent) -> Acceptance:
+    entity = desk.entity(content.entity)
+    rivals = (*desk.verdict.retcons, *desk.verdict.supersedes)
+    gone = {r.tag for r in rivals if isinstance(r, TagHeld) and r.entity_id == entity.id}
+    facts, entries = change_state(
+        desk.new_id,
+        desk.backing,
+        entity,
+        add=content.add,
+        remove=(*content.remove, *sorted(gone)),
+        time_ref=desk.candidate.at,
+    )
+    if facts:
+        begun = [thing.id for thing in _states(entries) if thing.properties.get("holds")]
+        ended = _ended(desk, entity, _states(entries))
+        made = Acceptance(canonical_id=(begun or facts)[0], entries=(*entries, *ended))
+        return _with_rivals(desk, made, subject=entity.id)
+    known = [fact for tag in content.add for fact in tag_held(desk.view, entity, tag).facts]
+    fact = desk.view.thing(known[0]) if known else None
+    if isinstance(fact, Fact):
+        return _known(desk, fact.id, fact.evidence)
+    return Acceptance(canonical_id=entity.id, entries=())
+
+
+def _ended(desk: _Desk, entity: Entity, made: Iterable[Fact]) -> Iterator[FactSuperseded]:
+    """The facts about the same tags that those made take over from; what is retconned never was."""
+    fallen = {one for r in desk.verdict.retcons if isinstance(r, TagHeld) for one in r.facts}
+    groups = desk.view.policy.exclusive_tags
+
+    def standing(tag: str, holds: bool) -> Iterable[Fact]:  # noqa: FBT001 - both are asked for
+        told = told_of(desk.view, entity, tag, holds=holds)
+        return [fact for fact in told if fact.id not in fallen]
+
+    return take_over(made, standing, groups)
+
+
+def _states(entries: tuple[Entry, ...]) -> Iterator[Fact]:
+    for entry in entries:
+        if isinstance(entry, Made) and isinstance(entry.thing, Fact):
+            yield entry.thing
+
+
+def _event(desk: _Desk, content: EventContent) -> Acceptance:
+    made = make_event(
+        desk.new_id,
+        desk.backing,
+        title=content.title,
+        description=content.description,
+        involved=desk.entities(content.involved),
+        time_ref=desk.candidate.at,
+        severity=content.severity,
+        causes=desk.events(content.causes),
+    )
+    event_id = EventId(made.thing.id)
+    links = (CausesLinked(cause=cause, effect=event_id) for cause in desk.events(content.caused_by))
+    return _with_rivals(desk, Acceptance(canonical_id=event_id, entries=(made, *links)))
+
+
+def _fact(desk: _Desk, content: FactContent) -> Acceptance:
+    involved = desk.entities(content.involved)
+    at = desk.candidate.at
+    same = desk.view.stating(content.statement) if content.replaces is None else ()
+    for fact in same:
+        about = desk.view.roots(fact.involved)
+        then = about == set(involved) and _holds_then(fact, at, content.duration)
+        if then and still_stands(desk.view, fact, at):
+            return _with_rivals(desk, _known(desk, fact.id, fact.evidence))
+    fallen = [rival for rival in desk.verdict.retcons if isinstance(rival, str)]
+    facts = [one for one in fallen if isinstance(desk.view.thing(one), Fact)]
+    made = make_fact(
+        desk.new_id,
+        desk.backing,
+        statement=content.statement,
+        involved=involved,
+        time_ref=at,
+        duration=content.duration,
+        fact_type=content.fact_type,
+        properties=content.properties,
+        replaces=FactId(facts[0]) if facts else None,
+    )
+    return _with_rivals(desk, Acceptance(canonical_id=made.thing.id, entries=(made,)))
+
+
+def _holds_then(fact: Fact, at: Instant | None, duration: int | None) -> bool:
+    until = None
+    if at is not None and duration is not None:
+        until = Instant(at + duration * SECOND)
+    return overlaps(at, until, fact.time_ref, fact.ends_at)
+
+
+def _known(desk: _Desk, thing_id: str, held: Sequence[Evidence]) -> Acceptance:
+    """Nothing new but the evidence."""
+    more = [one for one in desk.candidate.evidence if one not in held]
+    links = tuple(EvidenceLinked(thing_id=thing_id, evidence=one) for one in more)
+    return Acceptance(canonical_id=thing_id, entries=links)
+
+
+def _with_rivals(
+    desk: _Desk, acceptance: Acceptance, *, subject: EntityId | None = None
+) -> Acceptance:
+    """Let fall and end what the verdict says.
+
+    The tags of `subject` have been changed already, and the facts about them have been ended.
+    """
+    by = acceptance.canonical_id
+    entries: list[Entry] = list(acceptance.entries)
+    for rival in desk.verdict.retcons:
+        entries.extend(_retcon(desk, rival, by, subject))
+    for rival in desk.verdict.supersedes:
+        if not isinstance(rival, TagHeld):
+            entries.extend(_supersede(desk, rival, by))
+    return replace(acceptance, entries=tuple(entries))
+
+
+def _retcon(desk: _Desk, rival: Rival, by: str, subject: EntityId | None) -> Iterator[Entry]:
+    reason = desk.verdict.rationale
+    if isinstance(rival, TagHeld):
+        if rival.entity_id != subject:
+            yield from _undone(desk, rival, f"retcon:{rival.entity_id}:{rival.tag}")
+        changes_state = isinstance(desk.candidate.content, StateChangeContent)
+        replaced_by = FactId(by) if changes_state else None
+        for fact_id in rival.facts:
+            yield FactRetconned(fact_id=fact_id, replaced_by=replaced_by, reason=reason)
+        return
+    thing = desk.view.thing(rival)
+    match thing:
+        case Fact():
+            yield FactRetconned(fact_id=thing.id, replaced_by=FactId(by), reason=reason)
+            yield from _untold(desk, thing)
+        case Relation():
+            same_kind = isinstance(desk.candidate.content, RelationshipContent)
+            replaced = RelationId(by) if same_kind else None
+            yield RelationRetconned(relation_id=thing.id, replaced_by=replaced, reason=reason)
+        case Event():
+            yield EventRetconned(event_id=thing.id, replaced_by=None, reason=reason)
+        case _:
+            return
+
+
+def _untold(desk: _Desk, fact: Fact) -> Iterator[Entry]:
+    """The state that a retconned fact told holds no longer."""
+    tag, entity_id = fact.properties.get("tag"), fact.properties.get("entity_id")
+    entity = None if not isinstance(entity_id, str) else desk.view.entity(Reference(entity_id))
+    if entity is None or fact.properties.get("holds") is not True:
+        return
+    if tag in entity.state_tags:
+        held = TagHeld(entity_id=entity.id, tag=str(tag), facts=(fact.id,))
+        yield from _undone(desk, held, f"retcon:{fact.id}")
+
+
+def _undone(desk: _Desk, held: TagHeld, label: str) -> Iterator[Entry]:
+    """The tag never held; those whose place it had taken hold again."""
+    entity = desk.entity(Reference(held.entity_id))
+    change = undone(desk.view, entity, held, reason=desk.verdict.rationale)
+    fields = {STATE_TAGS: change.tags}
+    yield make_observation(desk.new_id, desk.backing, entity.id, fields, label=label)
+    yield from change.entries
+
+
+def _supersede(desk: _Desk, rival: str, by: str) -> Iterator[Entry]:
+    """End what held until now; where the proposal has no time nobody knows when that was."""
+    until = desk.candidate.at
+    thing = desk.view.thing(rival)
+    if isinstance(thing, Relation):
+        yield RelationEnded(
+            relation_id=thing.id,
+            until=until,
+            superseded_by=RelationId(by),
+            reason=desk.verdict.rationale,
+        )
+    elif isinstance(thing, Fact):
+        yield superseded(thing, until, FactId(by))

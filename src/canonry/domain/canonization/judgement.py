@@ -1,0 +1,134 @@
+"""Judgement: the verdict on a candidate and the commit that it leads to, as one pure step."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from canonry.domain.canonization.acceptance import Acceptance, accept
+from canonry.domain.fields import PROPOSAL_PREFIX
+from canonry.domain.gates import GATES
+from canonry.domain.gates.kit import Gate, Verdict, judge
+from canonry.domain.ids import CommitId, ProposalId, derived_id
+from canonry.domain.judging.candidates import Candidate, Unreadable
+from canonry.domain.judging.contents import EntityContent, FactContent, references_of
+from canonry.domain.judging.slices import (
+    AxiomsLookup,
+    Lookup,
+    NameLookup,
+    Slice,
+    StatementLookup,
+    ThingLookup,
+    View,
+)
+from canonry.domain.judging.statements import opposites_of
+from canonry.domain.log.canon import fold, needs
+from canonry.domain.log.commits import Commit, Draft, Position
+from canonry.domain.log.entries import Entry, ProposalDecided
+from canonry.domain.policy import Policy
+from canonry.domain.things.entities import normalised_name
+from canonry.domain.things.proposals import Decision, ProposalStatus
+from canonry.domain.time import Instant
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Judgement:
+    """A verdict with its entries; none while something is `wanted` or the proposal is deferred."""
+
+    candidate: Candidate
+    verdict: Verdict
+    commit_id: CommitId
+    entries: tuple[Entry, ...]
+    reads: frozenset[str]
+    wanted: frozenset[Lookup]
+
+
+def commit_of_proposal(proposal_id: ProposalId) -> CommitId:
+    """The id of the commit that decides a proposal: the same in every attempt and process."""
+    return CommitId(derived_id(CommitId(proposal_id), "canonization"))
+
+
+def foreseen(candidate: Candidate) -> set[Lookup]:
+    """What a judgement surely looks at, to be loaded at once; the rest is loaded as it is asked."""
+    found: set[Lookup] = {ThingLookup(candidate.proposal.id)}
+    found |= {ThingLookup(evidence.ref) for evidence in candidate.evidence}
+    content = candidate.content
+    if isinstance(content, Unreadable):
+        return found
+    for reference in references_of(content):
+        if not reference.startswith("$"):
+            found.add(ThingLookup(reference.removeprefix(PROPOSAL_PREFIX)))
+    if isinstance(content, EntityContent):
+        found.add(NameLookup(content.entity_type, normalised_name(content.name)))
+    if isinstance(content, FactContent):
+        said = (content.statement, *opposites_of(content.statement))
+        found |= {StatementLookup(normalised_name(each)) for each in said}
+    else:
+        found.add(AxiomsLookup(candidate.proposal.space))
+    return found
+
+
+def decide(
+    candidate: Candidate,
+    known: Slice,
+    policy: Policy,
+    *,
+    decided_by: str,
+    gates: Iterable[Gate] = GATES,
+) -> Judgement:
+    """Judge a candidate by what is known, and write it up.
+
+    Raises:
+        BrokenInvariant: `canonization.unresolved`, a gate let something through.
+    """
+    proposal_id = candidate.proposal.id
+    commit_id = commit_of_proposal(proposal_id)
+    verdict = judge(candidate, known, policy, gates)
+    view = View(known, policy)
+    entries: tuple[Entry, ...] = ()
+    if not verdict.wanted and verdict.status is not ProposalStatus.PENDING:
+        acceptance = None
+        if verdict.status is ProposalStatus.ACCEPTED:
+            acceptance = accept(
+                candidate, verdict, view, lambda label: derived_id(commit_id, label)
+            )
+        decision = _decision(verdict, acceptance, decided_by)
+        written = () if acceptance is None else acceptance.entries
+        entries = (*written, ProposalDecided(proposal_id=proposal_id, decision=decision))
+    return Judgement(
+        candidate=candidate,
+        verdict=verdict,
+        commit_id=commit_id,
+        entries=entries,
+        reads=verdict.reads | view.read,
+        wanted=verdict.wanted | view.wanted,
+    )
+
+
+def foretold(draft: Draft, known: Slice, position: Position, now: Instant) -> Slice:
+    """The slice as it will be once `draft` is in the log, for the proposals judged after it."""
+    commit = Commit(
+        id=draft.id,
+        space=draft.space,
+        position=position,
+        recorded_at=now,
+        actor=draft.actor,
+        tool=draft.tool,
+        entries=draft.entries,
+        previous="",
+        hash="",
+    )
+    loaded = {one: known.things[one] for one in needs(draft.entries) if one in known.things}
+    return known.after(fold(commit, loaded))
+
+
+def _decision(verdict: Verdict, acceptance: Acceptance | None, decided_by: str) -> Decision:
+    return Decision(
+        status=verdict.status,
+        rule=verdict.rule,
+        rationale=verdict.rationale,
+        score=verdict.score.value,
+        conflicts=verdict.conflicts,
+        canonical_id=None if acceptance is None else acceptance.canonical_id,
+        made=() if acceptance is None else acceptance.made,
+        decided_by=decided_by,
+        decided_at=Instant(0),
+    )

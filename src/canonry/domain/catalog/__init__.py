@@ -1,0 +1,1 @@
+"""Catalogs: projects, items and relations as things of the canon, and their rows."""

@@ -1,0 +1,126 @@
+"""Candidates: a proposal as the gates see it, with what it says and when that happens."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import TypeAlias
+
+from canonry.domain.errors import InvalidInput
+from canonry.domain.fields import PROPOSAL_PREFIX, Reference
+from canonry.domain.ids import ProposalId
+from canonry.domain.judging.contents import (
+    UNLIMITED,
+    Content,
+    EntityContent,
+    EventContent,
+    FactContent,
+    RelationshipContent,
+    StateChangeContent,
+    read_content,
+)
+from canonry.domain.provenance import Evidence, EvidenceKind
+from canonry.domain.things.moments import Moment, moment_of
+from canonry.domain.things.proposals import Proposal
+from canonry.domain.things.scenes import Scene
+from canonry.domain.time import Instant
+
+Declared: TypeAlias = Mapping[Reference, ProposalId]
+"""The proposals of a scene by the names that they declare."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unreadable:
+    """A content that does not say anything of its type, and why."""
+
+    reason: str
+    path: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Candidate:
+    """A proposal with its content read; names that the scene declares are replaced by proposals."""
+
+    proposal: Proposal
+    content: Content | Unreadable
+    scene: Scene | None
+
+    @property
+    def at(self) -> Instant | None:
+        """When it happens in the world: at its own time, else at its scene's."""
+        own = time_of(self.content)
+        return own if own is not None or self.scene is None else self.scene.time_ref
+
+    @property
+    def moment(self) -> Moment:
+        """When it happens, for comparing."""
+        return moment_of(self.at, self.scene, dated=time_of(self.content) is not None)
+
+    @property
+    def evidence(self) -> tuple[Evidence, ...]:
+        """What supports it: what it cites, its turn and its scene."""
+        found = list(self.proposal.evidence)
+        if self.proposal.turn_id is not None:
+            found.append(Evidence(kind=EvidenceKind.TURN, ref=self.proposal.turn_id))
+        if self.proposal.scene_id is not None:
+            found.append(Evidence(kind=EvidenceKind.SCENE, ref=self.proposal.scene_id))
+        return tuple(dict.fromkeys(found))
+
+
+def read_candidate(proposal: Proposal, scene: Scene | None, declared: Declared) -> Candidate:
+    """The candidate that `proposal` is."""
+    content: Content | Unreadable
+    try:
+        content = linked(read_content(proposal.type, proposal.content, limits=UNLIMITED), declared)
+    except InvalidInput as error:
+        content = Unreadable(reason=error.message, path=str(error.details.get("path", "")))
+    return Candidate(proposal=proposal, content=content, scene=scene)
+
+
+def time_of(content: Content | Unreadable) -> Instant | None:
+    """The time that a content itself gives."""
+    match content:
+        case EventContent() | FactContent() | StateChangeContent():
+            return content.time_ref
+        case RelationshipContent():
+            return content.since
+        case EntityContent() | Unreadable():
+            return None
+
+
+def linked(content: Content, declared: Declared) -> Content:
+    """The content with declared names replaced by the proposals that declare them."""
+
+    def one(reference: Reference) -> Reference:
+        proposal = declared.get(reference)
+        return reference if proposal is None else Reference(PROPOSAL_PREFIX + proposal)
+
+    def maybe(reference: Reference | None) -> Reference | None:
+        return None if reference is None else one(reference)
+
+    def many(references: tuple[Reference, ...]) -> tuple[Reference, ...]:
+        return tuple(map(one, references))
+
+    match content:
+        case EntityContent():
+            return replace(content, derives_from=maybe(content.derives_from))
+        case RelationshipContent():
+            return replace(
+                content, from_entity=one(content.from_entity), to_entity=one(content.to_entity)
+            )
+        case StateChangeContent():
+            return replace(content, entity=one(content.entity))
+        case EventContent():
+            return replace(
+                content,
+                involved=many(content.involved),
+                actors=many(content.actors),
+                location=maybe(content.location),
+                causes=many(content.causes),
+                caused_by=many(content.caused_by),
+            )
+        case FactContent():
+            return replace(
+                content,
+                involved=many(content.involved),
+                actors=many(content.actors),
+                replaces=maybe(content.replaces),
+            )

@@ -1,0 +1,267 @@
+"""Making: the entries that bring things of canon into being, by direct writes or canonization."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from canonry.domain.ids import (
+    EntityId,
+    EventId,
+    FactId,
+    ObservationId,
+    ProposalId,
+    RelationId,
+    SceneId,
+    SpaceId,
+)
+from canonry.domain.log.entries import Entry, Made
+from canonry.domain.observations import Observation
+from canonry.domain.provenance import Authority, CanonLevel, Evidence
+from canonry.domain.things.entities import Entity, EntityClass
+from canonry.domain.things.facts import Event, Fact, FactType
+from canonry.domain.things.relations import Relation
+from canonry.domain.time import Instant
+from canonry.domain.vocabularies.narrative_fields import (
+    DESCRIPTION,
+    NAME,
+    PROPERTY_PREFIX,
+    STATE_TAGS,
+)
+
+NewId = Callable[[str], str]
+UNSET: Final = Instant(0)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Backing:
+    """What stands behind a new thing: whose word, how sure, on what evidence, from where."""
+
+    space: SpaceId
+    authority: Authority
+    confidence: float
+    evidence: tuple[Evidence, ...]
+    scene_id: SceneId | None = None
+    proposal_id: ProposalId | None = None
+    level: CanonLevel = CanonLevel.CANON
+
+
+def make_entity(
+    new_id: NewId,
+    backing: Backing,
+    *,
+    entity_class: EntityClass,
+    entity_type: str,
+    name: str,
+    description: str,
+    properties: Mapping[str, Any],
+    state_tags: tuple[str, ...] = (),
+    derives_from: EntityId | None = None,
+    observed_at: Instant | None = None,
+) -> tuple[EntityId, tuple[Entry, ...]]:
+    """An entity declared, and the first observation of it."""
+    entity_id = EntityId(new_id("entity"))
+    fields: dict[str, Any] = {NAME: name, DESCRIPTION: description}
+    fields |= {PROPERTY_PREFIX + key: value for key, value in properties.items()}
+    if state_tags:
+        fields[STATE_TAGS] = dict.fromkeys(sorted(set(state_tags)), True)
+    entity = Entity(
+        id=entity_id,
+        space=backing.space,
+        entity_class=entity_class,
+        entity_type=entity_type,
+        derives_from=derives_from,
+        level=backing.level,
+        authority=backing.authority,
+        confidence=backing.confidence,
+        evidence=backing.evidence,
+        created_at=UNSET,
+        updated_at=UNSET,
+        position=0,
+        changed_at=0,
+    )
+    seen = _observation(new_id("observation"), backing, entity_id, fields, observed_at)
+    return entity_id, (Made(thing=entity), Made(thing=seen))
+
+
+def make_observation(
+    new_id: NewId,
+    backing: Backing,
+    entity_id: EntityId,
+    fields: Mapping[str, Any],
+    *,
+    label: str = "observation",
+    observed_at: Instant | None = None,
+) -> Made:
+    """More that is seen of an entity."""
+    return Made(thing=_observation(new_id(label), backing, entity_id, fields, observed_at))
+
+
+def _observation(
+    observation_id: str,
+    backing: Backing,
+    entity_id: EntityId,
+    fields: Mapping[str, Any],
+    observed_at: Instant | None,
+) -> Observation:
+    return Observation(
+        id=ObservationId(observation_id),
+        space=backing.space,
+        entity_id=entity_id,
+        fields=dict(sorted(fields.items())),
+        authority=backing.authority,
+        confidence=backing.confidence,
+        evidence=backing.evidence,
+        observed_at=observed_at,
+        recorded_at=UNSET,
+        position=0,
+    )
+
+
+def change_state(
+    new_id: NewId,
+    backing: Backing,
+    entity: Entity,
+    *,
+    add: tuple[str, ...],
+    remove: tuple[str, ...],
+    time_ref: Instant | None = None,
+) -> tuple[tuple[FactId, ...], tuple[Entry, ...]]:
+    """The effective changes of an entity's tags, each documented by a fact; none: nothing."""
+    held = frozenset(entity.state_tags)
+    effective = dict.fromkeys(sorted(set(add) - held), True)
+    effective |= dict.fromkeys(sorted(set(remove) & held), False)
+    if not effective:
+        return (), ()
+    seen = make_observation(
+        new_id, backing, entity.id, {STATE_TAGS: effective}, observed_at=time_ref
+    )
+    facts = [
+        make_fact(
+            new_id,
+            backing,
+            label=f"fact:{tag}",
+            statement=tag_statement(entity.name, tag, holds=holds),
+            involved=(entity.id,),
+            time_ref=time_ref,
+            fact_type=FactType.STATE,
+            properties={"entity_id": entity.id, "tag": tag, "holds": holds},
+        )
+        for tag, holds in effective.items()
+    ]
+    ids = tuple(FactId(fact.thing.id) for fact in facts)
+    return ids, (seen, *facts)
+
+
+def tag_statement(name: str, tag: str, *, holds: bool) -> str:
+    """How the fact that documents a tag says that it holds, or holds no longer."""
+    return f"{name} {'is' if holds else 'is no longer'} {tag}"
+
+
+def make_fact(
+    new_id: NewId,
+    backing: Backing,
+    *,
+    statement: str,
+    involved: tuple[EntityId, ...],
+    time_ref: Instant | None = None,
+    duration: int | None = None,
+    fact_type: FactType = FactType.OCCURRENCE,
+    properties: Mapping[str, Any] | None = None,
+    replaces: FactId | None = None,
+    label: str = "fact",
+) -> Made:
+    """A fact asserted."""
+    return Made(
+        thing=Fact(
+            id=FactId(new_id(label)),
+            space=backing.space,
+            statement=statement,
+            fact_type=fact_type,
+            properties=dict(properties or {}),
+            time_ref=time_ref,
+            duration=duration,
+            involved=involved,
+            confidence=backing.confidence,
+            authority=backing.authority,
+            evidence=backing.evidence,
+            level=backing.level,
+            scene_id=backing.scene_id,
+            proposal_id=backing.proposal_id,
+            replaces=replaces,
+            created_at=UNSET,
+            position=0,
+            changed_at=0,
+        )
+    )
+
+
+def make_event(
+    new_id: NewId,
+    backing: Backing,
+    *,
+    title: str,
+    description: str,
+    involved: tuple[EntityId, ...],
+    time_ref: Instant | None = None,
+    severity: int = 5,
+    causes: tuple[EventId, ...] = (),
+    properties: Mapping[str, Any] | None = None,
+) -> Made:
+    """An event asserted."""
+    return Made(
+        thing=Event(
+            id=EventId(new_id("event")),
+            space=backing.space,
+            scene_id=backing.scene_id,
+            title=title,
+            description=description,
+            time_ref=time_ref,
+            severity=severity,
+            involved=involved,
+            causes=causes,
+            properties=dict(properties or {}),
+            confidence=backing.confidence,
+            authority=backing.authority,
+            evidence=backing.evidence,
+            level=backing.level,
+            proposal_id=backing.proposal_id,
+            created_at=UNSET,
+            position=0,
+            changed_at=0,
+        )
+    )
+
+
+def make_relation(
+    new_id: NewId,
+    backing: Backing,
+    *,
+    rel_type: str,
+    from_id: EntityId,
+    to_id: EntityId,
+    properties: Mapping[str, Any] | None = None,
+    since: Instant | None = None,
+    until: Instant | None = None,
+) -> Made:
+    """A relation asserted; `until` where its end is known from the beginning."""
+    return Made(
+        thing=Relation(
+            id=RelationId(new_id("relation")),
+            space=backing.space,
+            rel_type=rel_type,
+            from_id=from_id,
+            to_id=to_id,
+            properties=dict(properties or {}),
+            since=since,
+            until=until,
+            confidence=backing.confidence,
+            authority=backing.authority,
+            evidence=backing.evidence,
+            level=backing.level,
+            scene_id=backing.scene_id,
+            proposal_id=backing.proposal_id,
+            created_at=UNSET,
+            position=0,
+            changed_at=0,
+        )
+    )

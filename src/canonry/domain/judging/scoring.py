@@ -1,0 +1,51 @@
+"""Scoring: how much weight a proposal has; all numbers come from the policy."""
+
+from dataclasses import dataclass
+from typing import Final
+
+from canonry.domain.judging.slices import View
+from canonry.domain.policy import Scoring
+from canonry.domain.provenance import Authority, CanonLevel, EvidenceKind
+from canonry.domain.things.proposals import Proposal
+from canonry.domain.things.sources import Snippet, Source
+
+_DIGITS: Final = 6
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Score:
+    """The number, the standing that it was computed with, and whether it passes."""
+
+    value: float
+    authority: Authority
+    passes: bool
+
+
+def score_of(proposal: Proposal, authority: Authority, scoring: Scoring) -> Score:
+    """Confidence x weight of the authority x evidence factor; the game master always passes."""
+    factor = 1.0 if proposal.evidence else scoring.without_evidence
+    value = round(proposal.confidence * scoring.weights[authority] * factor, _DIGITS)
+    passes = authority is Authority.GM or value >= scoring.threshold
+    return Score(value=value, authority=authority, passes=passes)
+
+
+def standing_of(proposal: Proposal, view: View) -> Authority:
+    """The authority that a proposal really has: a source's only where a canon source is cited."""
+    if proposal.authority is not Authority.SOURCE:
+        return proposal.authority
+    cited = any(
+        _is_canon_source(evidence.kind, evidence.ref, view) for evidence in proposal.evidence
+    )
+    return Authority.SOURCE if cited else Authority.SYSTEM
+
+
+def _is_canon_source(kind: EvidenceKind, ref: str, view: View) -> bool:
+    if kind not in {EvidenceKind.SOURCE, EvidenceKind.SNIPPET}:
+        return False
+    thing = view.thing(ref)
+    if isinstance(thing, Snippet):
+        thing = view.thing(thing.source_id)
+    return isinstance(thing, Source) and thing.level in {
+        CanonLevel.CANON,
+        CanonLevel.AUTHORITATIVE,
+    }

@@ -1,0 +1,119 @@
+"""Standing tags: a state tag that holds now, with what documents it and when it began."""
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+
+from canonry.domain.fields import Reference
+from canonry.domain.ids import EntityId, FactId, SceneId
+from canonry.domain.judging.making import tag_statement
+from canonry.domain.judging.slices import View
+from canonry.domain.log.entries import FactSuperseded
+from canonry.domain.observations import Observation
+from canonry.domain.provenance import Authority, EvidenceKind
+from canonry.domain.things.entities import Entity, family_of, normalised_name
+from canonry.domain.things.facts import Fact
+from canonry.domain.things.moments import Moment, moment_of
+from canonry.domain.time import Instant
+from canonry.domain.vocabularies.narrative_fields import STATE_TAGS
+from canonry.domain.vocabularies.state_tags import excluded_by
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TagHeld:
+    """A state tag that holds for an entity; `facts` document it."""
+
+    entity_id: EntityId
+    tag: str
+    facts: tuple[FactId, ...]
+
+
+def tag_held(view: View, entity: Entity, tag: str) -> TagHeld:
+    """The tag with the facts that document it, under the name that the entity has now."""
+    told = told_of(view, entity, tag, holds=True)
+    return TagHeld(entity_id=entity.id, tag=tag, facts=tuple(fact.id for fact in told))
+
+
+def told_of(view: View, entity: Entity, tag: str, *, holds: bool) -> list[Fact]:
+    """The facts, oldest first, that say that the tag holds, or that it holds no longer.
+
+    Of a tag that nobody has spoken of yet nobody says that it is gone.
+    """
+    if not holds and tag not in entity.snapshot.get(STATE_TAGS, {}):
+        return []
+    facts = view.stating(tag_statement(entity.name, tag, holds=holds))
+    return [fact for fact in facts if documents(fact, entity, tag, holds=holds)]
+
+
+def origin_of(view: View, entity: Entity, tag: str) -> tuple[Moment, Authority]:
+    """Since when the tag holds, and on whose word."""
+    observation_id = entity.provenance.get(f"{STATE_TAGS}.{tag}")
+    seen = None if observation_id is None else view.thing(observation_id)
+    if not isinstance(seen, Observation):
+        return moment_of(None, None), entity.authority
+    scene = view.scene(_scene_of(seen))
+    return moment_of(seen.observed_at, scene), seen.authority
+
+
+def conflicts_of(held: TagHeld) -> tuple[str, ...]:
+    """The ids that a caller can look up: the facts, or the entity where no fact documents it."""
+    return held.facts or (held.entity_id,)
+
+
+def still_stands(view: View, fact: Fact, at: Instant | None) -> bool:
+    """Whether a fact has not been overtaken, by a change of the state it tells or another fact.
+
+    Of one that was superseded at a known time the interval tells whether it holds `at` a time;
+    without a time it is asked about now, when nothing superseded holds.
+    """
+    if fact.superseded and (fact.until is None or at is None):
+        return False
+    said = fact.properties
+    entity_id, tag, holds = said.get("entity_id"), said.get("tag"), said.get("holds")
+    if fact.until is not None or not isinstance(entity_id, str) or not isinstance(holds, bool):
+        return True
+    entity = view.entity(Reference(entity_id))
+    return entity is None or (tag in entity.state_tags) is holds
+
+
+def _scene_of(seen: Observation) -> SceneId | None:
+    scenes = [each.ref for each in seen.evidence if each.kind is EvidenceKind.SCENE]
+    return SceneId(scenes[0]) if scenes else None
+
+
+def documents(fact: Fact, entity: Entity, tag: str, *, holds: bool) -> bool:
+    """Whether a fact that nothing took over from says this, by its properties or just in words."""
+    said, family = fact.properties, family_of(entity)
+    if fact.superseded:
+        return False
+    if "tag" in said:
+        told = (said["tag"], said.get("holds"))
+        return said.get("entity_id") in family and told == (tag, holds)
+    words = tag_statement(entity.name, tag, holds=holds)
+    same = normalised_name(fact.statement) == normalised_name(words)
+    return same and bool(fact.involved) and family.issuperset(fact.involved)
+
+
+def take_over(
+    made: Iterable[Fact],
+    standing: Callable[[str, bool], Iterable[Fact]],
+    groups: Iterable[tuple[str, ...]],
+) -> Iterator[FactSuperseded]:
+    """What facts about an entity's tags end: those that say the opposite of the same tags.
+
+    `standing(tag, holds)` finds these. A tag that went because another one came ends with that.
+    """
+    changes = {str(fact.properties["tag"]): fact for fact in made}
+    begun = [tag for tag, fact in changes.items() if fact.properties["holds"]]
+    excluding = tuple(groups)
+    for tag, fact in changes.items():
+        holds = bool(fact.properties["holds"])
+        came = () if holds else excluded_by(tag, excluding, begun)
+        heir = changes[came[0]] if came else fact
+        for old in standing(tag, not holds):
+            yield superseded(old, heir.time_ref, FactId(heir.id))
+
+
+def superseded(fact: Fact, until: Instant | None, by: FactId) -> FactSuperseded:
+    """The end of a fact; it has no date where the date given lies before the fact began."""
+    backwards = until is not None and fact.time_ref is not None and until < fact.time_ref
+    return FactSuperseded(fact_id=fact.id, until=None if backwards else until, superseded_by=by)

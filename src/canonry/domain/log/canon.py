@@ -1,0 +1,381 @@
+"""The fold: what a commit does to the things of its space; every view is this and nothing else.
+
+`fold` is pure. An adapter loads the things that `needs` names, folds, and stores what changed; so
+that views rebuilt from the log equal views kept up to date.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from canonry.domain.ids import EntityId, EventId
+from canonry.domain.log.commits import Commit
+from canonry.domain.log.entries import (
+    THING_KINDS,
+    CausesLinked,
+    EntitiesMerged,
+    EntitiesUnmerged,
+    EntityRetconned,
+    Entry,
+    Erased,
+    EventRetconned,
+    EvidenceLinked,
+    FactResumed,
+    FactRetconned,
+    FactSuperseded,
+    FileAttached,
+    Made,
+    ProposalDecided,
+    Redacted,
+    RelationDetailed,
+    RelationEnded,
+    RelationRetconned,
+    SceneCompleted,
+    SceneDated,
+    SceneMoved,
+    SceneNoted,
+    SpaceRevised,
+    StoryMoved,
+    Thing,
+    Tombstone,
+)
+from canonry.domain.log.folding import Folding
+from canonry.domain.log.sighting import sighting_of
+from canonry.domain.merge import accumulate, join, join_all
+from canonry.domain.observations import Observation
+from canonry.domain.provenance import CanonLevel
+from canonry.domain.revising import revised
+from canonry.domain.spaces import Space
+from canonry.domain.things.entities import NEVER_SEEN, Entity
+from canonry.domain.things.facts import Axiom, Event, Fact
+from canonry.domain.things.proposals import Proposal
+from canonry.domain.things.relations import Relation
+from canonry.domain.things.scenes import Scene, SceneStatus, Story, StoryStatus, Turn
+from canonry.domain.things.sources import Source
+from canonry.domain.vocabularies.narrative_fields import policy_of
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Changes:
+    """What a commit did: the things as they are now, and the keys whose readers look again."""
+
+    things: Mapping[str, Thing]
+    touched: frozenset[str]
+
+
+def needs(entries: Iterable[Entry]) -> frozenset[str]:
+    """The ids of all things that folding `entries` looks at."""
+    wanted: set[str] = set()
+    for entry in entries:
+        wanted.update(ids_of(entry))
+    return frozenset(wanted)
+
+
+def ids_of(entry: Entry) -> tuple[str, ...]:  # noqa: C901, PLR0911, PLR0912 - one case a kind
+    """The things that `entry` is about, its own first; they stay readable when it is erased."""
+    match entry:
+        case Made(thing=thing):
+            return (thing.id, *_context(thing))
+        case SpaceRevised(space_id=thing_id) | EntityRetconned(entity_id=thing_id):
+            return (thing_id,)
+        case EntitiesMerged():
+            return (entry.kept, entry.merged, *entry.members)
+        case EntitiesUnmerged():
+            return (entry.kept, entry.separated, *entry.remaining)
+        case RelationEnded(relation_id=thing_id) | RelationRetconned(relation_id=thing_id):
+            return (thing_id,)
+        case RelationDetailed(relation_id=thing_id) | FileAttached(source_id=thing_id):
+            return (thing_id,)
+        case FactSuperseded(fact_id=thing_id) | FactResumed(fact_id=thing_id):
+            return (thing_id,)
+        case FactRetconned(fact_id=thing_id) | EventRetconned(event_id=thing_id):
+            return (thing_id,)
+        case CausesLinked():
+            return (entry.cause, entry.effect)
+        case EvidenceLinked(thing_id=thing_id):
+            return (thing_id,)
+        case StoryMoved(story_id=thing_id):
+            return (thing_id,)
+        case SceneMoved() | SceneNoted() | SceneDated() | SceneCompleted():
+            return (entry.scene_id,)
+        case ProposalDecided(proposal_id=thing_id):
+            return (thing_id,)
+        case Erased(targets=ids) | Redacted(ids=ids):
+            return ids
+
+
+def _context(thing: Thing) -> tuple[str, ...]:
+    match thing:
+        case Observation():
+            return (thing.entity_id,)
+        case Turn():
+            return (thing.scene_id,)
+        case Proposal(scene_id=scene) if scene is not None:
+            return (scene,)
+        case Scene():
+            return (thing.story_id,)
+        case _:
+            return ()
+
+
+def fold(commit: Commit, loaded: Mapping[str, Thing]) -> Changes:
+    """What `commit` does, given the things that `needs(commit.entries)` names, where they exist.
+
+    Raises:
+        BrokenInvariant: `canon.dangling-entry`, an entry changes a thing that does not exist.
+    """
+    folding = Folding(commit=commit, loaded=loaded)
+    for entry in commit.entries:
+        _apply(folding, entry)
+    return Changes(things=folding.changed, touched=frozenset(folding.touched))
+
+
+def _apply(folding: Folding, entry: Entry) -> None:  # noqa: C901, PLR0912 - one case a kind
+    match entry:
+        case Made(thing=thing):
+            _make(folding, thing)
+        case SpaceRevised():
+            _revise_space(folding, entry)
+        case EntityRetconned() | RelationRetconned() | FactRetconned() | EventRetconned():
+            _retcon(folding, entry)
+        case EntitiesMerged():
+            _merge(folding, entry)
+        case EntitiesUnmerged():
+            _unmerge(folding, entry)
+        case RelationEnded(relation_id=relation_id, until=until):
+            folding.change(relation_id, Relation, ended=True, until=until)
+        case RelationDetailed():
+            _detail(folding, entry)
+        case FileAttached(source_id=source_id, file=file):
+            folding.develop(source_id, Source, lambda s: {"files": (*s.files, file)})
+        case FactSuperseded(fact_id=fact_id, until=until, superseded_by=heir):
+            folding.change(fact_id, Fact, until=until, superseded_by=heir)
+        case FactResumed(fact_id=fact_id):
+            folding.change(fact_id, Fact, until=None, superseded_by=None)
+        case CausesLinked(cause=cause, effect=effect):
+            folding.develop(cause, Event, lambda e: {"causes": (*e.causes, effect)})
+        case EvidenceLinked(thing_id=thing_id, evidence=evidence):
+            folding.develop(
+                thing_id,
+                Fact | Event | Entity | Axiom | Relation,  # type: ignore[arg-type]
+                lambda t: {"evidence": (*t.evidence, evidence)},
+            )
+        case StoryMoved(story_id=story_id, status=story_status):
+            folding.change(story_id, Story, status=story_status)
+        case SceneMoved(scene_id=scene_id, status=status):
+            now = folding.commit.recorded_at
+            folding.change(scene_id, Scene, status=status, updated_at=now)
+        case SceneNoted(scene_id=scene_id, gm_notes=notes):
+            folding.change(scene_id, Scene, gm_notes=notes)
+        case SceneDated(scene_id=scene_id, time_ref=time_ref):
+            folding.change(scene_id, Scene, time_ref=time_ref)
+        case SceneCompleted():
+            _complete(folding, entry)
+        case ProposalDecided(proposal_id=proposal_id, decision=decision):
+            dated = revised(decision, decided_at=folding.commit.recorded_at)
+            folding.change(proposal_id, Proposal, status=dated.status, decision=dated)
+        case Erased(targets=targets):
+            for target in targets:
+                _bury(folding, target)
+        case Redacted():
+            _redacted(folding, entry)
+
+
+def _make(folding: Folding, thing: Thing) -> None:
+    commit = folding.commit
+    stamps: dict[str, Any] = {"position": commit.position, "changed_at": commit.position}
+    match thing:
+        case Observation():
+            _observe(folding, revised(thing, recorded_at=commit.recorded_at, **stamps))
+            return
+        case Turn():
+            index = _count(folding, thing.scene_id, "turn_count")
+            folding.put(revised(thing, index=index, timestamp=commit.recorded_at, **stamps))
+            return
+        case Entity():
+            stamps["updated_at"] = commit.recorded_at
+        case Scene():
+            stamps["updated_at"] = commit.recorded_at
+            _enter_story(folding, thing)
+        case Proposal(scene_id=scene_id) if scene_id is not None:
+            _count(folding, scene_id, "proposal_count")
+    born: Any = thing  # every kind left here has `created_at`, which no type says at once
+    folding.put(revised(born, created_at=commit.recorded_at, **stamps))
+
+
+def _count(folding: Folding, scene_id: str, counter: str) -> int:
+    scene = folding.get(scene_id)
+    if not isinstance(scene, Scene):
+        return 0
+    before: int = getattr(scene, counter)
+    now = folding.commit.recorded_at
+    folding.put(revised(scene, updated_at=now, **{counter: before + 1}), counted=True)
+    return before
+
+
+def _enter_story(folding: Folding, scene: Scene) -> None:
+    story = folding.get(scene.story_id)
+    if isinstance(story, Story):
+        began = story.status is StoryStatus.PLANNED
+        grown = revised(
+            story,
+            scene_count=story.scene_count + 1,
+            last_order=max(story.last_order, scene.order),
+            status=StoryStatus.ACTIVE if began else story.status,
+            changed_at=folding.commit.position,
+        )
+        folding.put(grown, counted=not began)
+
+
+def _observe(folding: Folding, observation: Observation) -> None:
+    folding.put(observation)
+    said = accumulate(observation, policy_of)
+
+    def learn(entity: Entity) -> Mapping[str, Any]:
+        return {
+            "own": join(entity.own, said, policy_of),
+            "sightings": entity.sightings + sighting_of(observation),
+            "updated_at": folding.commit.recorded_at,
+        }
+
+    folding.develop(observation.entity_id, Entity, learn)
+
+
+def _retcon(
+    folding: Folding,
+    entry: EntityRetconned | RelationRetconned | FactRetconned | EventRetconned,
+) -> None:
+    fallen: dict[str, Any] = {"level": CanonLevel.RETCONNED, "replaced_by": entry.replaced_by}
+    match entry:
+        case EntityRetconned(entity_id=entity_id):
+            folding.change(entity_id, Entity, **fallen)
+        case RelationRetconned(relation_id=relation_id, reason=reason):
+            folding.change(relation_id, Relation, retcon_reason=reason, **fallen)
+        case FactRetconned(fact_id=fact_id, reason=reason):
+            folding.change(fact_id, Fact, retcon_reason=reason, **fallen)
+        case EventRetconned(event_id=event_id, reason=reason):
+            folding.change(event_id, Event, retcon_reason=reason, **fallen)
+
+
+def _revise_space(folding: Folding, entry: SpaceRevised) -> None:
+    folding.change(
+        entry.space_id,
+        Space,
+        name=entry.name,
+        description=entry.description,
+        properties=entry.properties,
+    )
+
+
+def _merge(folding: Folding, entry: EntitiesMerged) -> None:
+    joined = (entry.merged, *entry.members)
+
+    def absorb(root: Entity) -> Mapping[str, Any]:
+        members = tuple(sorted({*root.members, *joined}))
+        return {"members": members, **_absorbed(folding, joined, root)}
+
+    folding.develop(entry.kept, Entity, absorb)
+    for member in joined:
+        folding.change(
+            member,
+            Entity,
+            merged_into=entry.kept,
+            members=(),
+            absorbed={},
+            absorbed_sightings=NEVER_SEEN,
+        )
+
+
+def _unmerge(folding: Folding, entry: EntitiesUnmerged) -> None:
+    absorbed = _absorbed(folding, entry.remaining)
+    folding.change(entry.kept, Entity, members=entry.remaining, **absorbed)
+    folding.change(entry.separated, Entity, merged_into=None)
+
+
+def _absorbed(
+    folding: Folding, members: Iterable[str], root: Entity | None = None
+) -> dict[str, Any]:
+    """What `members` bring to a root, beside what it has absorbed already."""
+    found = [e for e in map(folding.get, members) if isinstance(e, Entity)]
+    before = (None, NEVER_SEEN) if root is None else (root.absorbed, root.absorbed_sightings)
+    return {
+        "absorbed": join_all((before[0] or {}, *(e.own for e in found)), policy_of),
+        "absorbed_sightings": sum((e.sightings for e in found), before[1]),
+    }
+
+
+def _detail(folding: Folding, entry: RelationDetailed) -> None:
+    now = folding.commit.recorded_at
+
+    def grow(relation: Relation) -> Mapping[str, Any]:
+        return {
+            "properties": {**relation.properties, **entry.properties},
+            "origins": {**relation.origins, **dict.fromkeys(entry.properties, entry.told)},
+            "told": relation.told + 1,
+            "told_at": now,
+        }
+
+    folding.develop(entry.relation_id, Relation, grow)
+
+
+def _complete(folding: Folding, entry: SceneCompleted) -> None:
+    now = folding.commit.recorded_at
+    folding.change(
+        entry.scene_id,
+        Scene,
+        status=SceneStatus.COMPLETED,
+        outcomes=entry.outcomes,
+        summary=entry.summary,
+        updated_at=now,
+        completed_at=now,
+    )
+
+
+def _bury(folding: Folding, thing_id: str) -> None:
+    thing = folding.get(thing_id)
+    if thing is not None:
+        was = thing.was if isinstance(thing, Tombstone) else THING_KINDS[type(thing)]
+        _put_tombstone(folding, thing_id, was)
+
+
+def _redacted(folding: Folding, entry: Redacted) -> None:
+    """Do what the ids alone tell, so that what was not erased folds as it did before."""
+    match entry.kind, entry.ids:
+        case "event.causes_linked", (cause, effect):
+            _apply(folding, CausesLinked(cause=EventId(cause), effect=EventId(effect)))
+        case "entity.merged", (kept, merged, *members):
+            others = tuple(map(EntityId, members))
+            _merge(
+                folding,
+                EntitiesMerged(
+                    kept=EntityId(kept), merged=EntityId(merged), members=others, reason=""
+                ),
+            )
+        case "entity.unmerged", (kept, separated, *remaining):
+            others = tuple(map(EntityId, remaining))
+            _unmerge(
+                folding,
+                EntitiesUnmerged(
+                    kept=EntityId(kept), separated=EntityId(separated), remaining=others, reason=""
+                ),
+            )
+        case kind, (thing_id, *context) if kind.endswith(".made"):
+            noun = kind.removesuffix(".made")
+            if noun in {"turn", "proposal"} and context:
+                _count(folding, context[0], f"{noun}_count")
+            _put_tombstone(folding, thing_id, noun)
+        case _:
+            pass  # it changed a thing that is erased as well
+
+
+def _put_tombstone(folding: Folding, thing_id: str, kind: str) -> None:
+    position = folding.commit.position
+    folding.put(
+        Tombstone(
+            id=thing_id,
+            space=folding.commit.space,
+            was=kind,
+            position=position,
+            changed_at=position,
+        )
+    )

@@ -1,0 +1,87 @@
+"""Commits: the unit of atomicity, and the only way anything changes."""
+
+from dataclasses import dataclass
+from typing import Final, NewType, TypeAlias
+
+from canonry.domain.ids import CommitId, SpaceId
+from canonry.domain.log.entries import Entry
+from canonry.domain.provenance import Actor
+from canonry.domain.time import Instant
+
+Position = NewType("Position", int)
+"""Place in a space's log: 1, 2, 3, ... without a gap."""
+
+ORIGIN: Final = Position(0)
+"""The position before the first commit."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Draft:
+    """What somebody wants to commit."""
+
+    id: CommitId
+    space: SpaceId
+    actor: Actor
+    tool: str
+    entries: tuple[Entry, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Commit:
+    """A draft at its place in the log; `hash` covers `previous`, both lower-case hex SHA-256."""
+
+    id: CommitId
+    space: SpaceId
+    position: Position
+    recorded_at: Instant
+    actor: Actor
+    tool: str
+    entries: tuple[Entry, ...]
+    previous: str
+    hash: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Foreseen:
+    """The keys that a draft touches, found by folding it over views that another engine keeps.
+
+    It was folded over what `over` names, as that stood at the position `at`; while nobody touches
+    it after that, the draft touches `touched`.
+    """
+
+    touched: frozenset[str]
+    over: frozenset[str]
+    at: Position
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Append:
+    """A draft with what its verdict rests on.
+
+    It was judged when the log of its space stood at `judged_at`, on what the keys `reads` guard.
+    `foreseen` is for a ledger whose views are kept elsewhere; None: the ledger folds it itself.
+    """
+
+    draft: Draft
+    judged_at: Position
+    reads: frozenset[str]
+    foreseen: Foreseen | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Appended:
+    """The draft is in the log; `replayed` if it already was before this call."""
+
+    position: Position
+    recorded_at: Instant
+    replayed: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stale:
+    """Nothing was written: somebody touched what the verdict rests on. Look again."""
+
+    head: Position
+
+
+Outcome: TypeAlias = Appended | Stale

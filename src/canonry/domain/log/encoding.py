@@ -1,0 +1,122 @@
+"""The one stored form of every domain value: JSON, tagged with a kind and an encoding version.
+
+Stored bytes are never rewritten. When a value changes shape, `ENCODING_VERSION` grows and a pure
+upcaster in `canonry.domain.log.upcasters` lifts the old form as it is read.
+"""
+
+from typing import Any, Final, TypeVar
+
+import msgspec
+
+from canonry.domain.errors import BrokenInvariant
+from canonry.domain.log.entries import (
+    THING_KINDS,
+    CausesLinked,
+    EntitiesMerged,
+    EntitiesUnmerged,
+    EntityRetconned,
+    Entry,
+    Erased,
+    EventRetconned,
+    EvidenceLinked,
+    FactResumed,
+    FactRetconned,
+    FactSuperseded,
+    FileAttached,
+    Made,
+    ProposalDecided,
+    RelationDetailed,
+    RelationEnded,
+    RelationRetconned,
+    SceneCompleted,
+    SceneDated,
+    SceneMoved,
+    SceneNoted,
+    SpaceRevised,
+    StoryMoved,
+    Thing,
+)
+from canonry.domain.log.upcasters import ENCODING_VERSION, upcast
+
+T = TypeVar("T")
+
+CHANGE_KINDS: Final[dict[type, str]] = {
+    SpaceRevised: "space.revised",
+    EntityRetconned: "entity.retconned",
+    EntitiesMerged: "entity.merged",
+    EntitiesUnmerged: "entity.unmerged",
+    RelationDetailed: "relation.detailed",
+    FileAttached: "source.file_attached",
+    RelationEnded: "relation.ended",
+    RelationRetconned: "relation.retconned",
+    FactSuperseded: "fact.superseded",
+    FactResumed: "fact.resumed",
+    FactRetconned: "fact.retconned",
+    EventRetconned: "event.retconned",
+    CausesLinked: "event.causes_linked",
+    EvidenceLinked: "evidence.linked",
+    StoryMoved: "story.moved",
+    SceneMoved: "scene.moved",
+    SceneNoted: "scene.noted",
+    SceneDated: "scene.dated",
+    SceneCompleted: "scene.completed",
+    ProposalDecided: "proposal.decided",
+    Erased: "space.erased",
+}
+_MADE: Final = {f"{kind}.made": born for born, kind in THING_KINDS.items()}
+_CHANGES: Final = {kind: change for change, kind in CHANGE_KINDS.items()}
+_KINDS: Final = {kind: born for born, kind in THING_KINDS.items()}
+
+_encoder: Final = msgspec.json.Encoder()
+_decoders: Final[dict[type, msgspec.json.Decoder[Any]]] = {}
+
+
+def kind_of(entry: Entry) -> str:
+    """The stored name of an entry's kind, such as `fact.made` or `scene.completed`."""
+    if isinstance(entry, Made):
+        return f"{THING_KINDS[type(entry.thing)]}.made"
+    return CHANGE_KINDS[type(entry)]
+
+
+def encode_entry(entry: Entry) -> bytes:
+    """The payload of an entry; its kind and version are stored beside it."""
+    return _encoder.encode(entry.thing if isinstance(entry, Made) else entry)
+
+
+def decode_entry(kind: str, version: int, payload: bytes) -> Entry:
+    """The inverse of `encode_entry`, for every version ever written.
+
+    Raises:
+        BrokenInvariant: `encoding.unknown-kind` or `encoding.unreadable`.
+    """
+    born = _MADE.get(kind)
+    target = born or _CHANGES.get(kind)
+    if target is None:
+        message = f"this version of Canonry does not know entries of the kind {kind}"
+        raise BrokenInvariant("encoding.unknown-kind", message, kind=kind)
+    value = _decode(target, kind, version, payload)
+    return Made(thing=value) if born else value
+
+
+def encode_thing(thing: Thing) -> bytes:
+    """A thing as views store it."""
+    return _encoder.encode(thing)
+
+
+def decode_thing(kind: str, payload: bytes, version: int = ENCODING_VERSION) -> Any:
+    """The thing of `kind` (see `THING_KINDS`) that `payload` holds."""
+    return _decode(_KINDS[kind], kind, version, payload)
+
+
+def _decode(target: type, kind: str, version: int, payload: bytes) -> Any:
+    decoder = _decoders.get(target)
+    if decoder is None:
+        decoder = _decoders[target] = msgspec.json.Decoder(target)
+    try:
+        if version == ENCODING_VERSION:
+            return decoder.decode(payload)
+        raw = upcast(kind, version, msgspec.json.decode(payload))
+        return msgspec.convert(raw, target)
+    except msgspec.MsgspecError as error:
+        message = f"a stored {kind} of encoding version {version} cannot be read"
+        raise BrokenInvariant("encoding.unreadable", message, kind=kind) from error

@@ -1,0 +1,315 @@
+"""Entries: everything that can happen, as a closed union; a commit is made of them.
+
+`Made` brings a new thing into being; the thing's stamps (position, instants of recording) are
+zero in the entry and set by the fold. All other entries change things that exist.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final, TypeAlias
+
+from canonry.domain.ids import (
+    EntityId,
+    EventId,
+    FactId,
+    ProposalId,
+    RelationId,
+    SceneId,
+    SourceId,
+    SpaceId,
+    StoryId,
+)
+from canonry.domain.observations import Observation
+from canonry.domain.provenance import Evidence
+from canonry.domain.spaces import Space
+from canonry.domain.things.entities import Entity
+from canonry.domain.things.facts import Axiom, Event, Fact
+from canonry.domain.things.memories import Memory
+from canonry.domain.things.proposals import Decision, Proposal
+from canonry.domain.things.relations import Relation
+from canonry.domain.things.scenes import Scene, SceneStatus, Story, StoryStatus, Turn
+from canonry.domain.things.sources import Snippet, Source
+from canonry.domain.time import Instant
+from canonry.domain.truth.runs import InterpretationRun
+from canonry.domain.vocabularies.schemas import EntitySchema
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tombstone:
+    """What is left of an erased thing: that it was, and what kind it was."""
+
+    id: str
+    space: SpaceId
+    was: str
+    position: int
+    changed_at: int
+
+
+Born: TypeAlias = (
+    Space
+    | Entity
+    | Observation
+    | Relation
+    | Fact
+    | Event
+    | Axiom
+    | Source
+    | Snippet
+    | Story
+    | Scene
+    | Turn
+    | Proposal
+    | Memory
+    | EntitySchema
+    | InterpretationRun
+)
+"""Whatever an entry can bring into being."""
+
+Thing: TypeAlias = Born | Tombstone
+"""Whatever has an id in a view."""
+
+THING_KINDS: Final[dict[type, str]] = {
+    Space: "space",
+    Entity: "entity",
+    Observation: "observation",
+    Relation: "relation",
+    Fact: "fact",
+    Event: "event",
+    Axiom: "axiom",
+    Source: "source",
+    Snippet: "snippet",
+    Story: "story",
+    Scene: "scene",
+    Turn: "turn",
+    Proposal: "proposal",
+    Memory: "memory",
+    EntitySchema: "schema",
+    InterpretationRun: "run",
+    Tombstone: "tombstone",
+}
+"""The name of each kind of thing, as ids are located and payloads are stored."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Made:
+    """A new thing: a space opened, a fact asserted, a turn appended, ..."""
+
+    thing: Born
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SpaceRevised:
+    """The space is called and described otherwise; what lies in it stays as it is."""
+
+    space_id: SpaceId
+    name: str
+    description: str
+    properties: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EntityRetconned:
+    """The entity never was, in the world's own telling."""
+
+    entity_id: EntityId
+    replaced_by: EntityId | None
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EntitiesMerged:
+    """Two entities are one; `kept` answers for `merged` and all that was merged into it."""
+
+    kept: EntityId
+    merged: EntityId
+    members: tuple[EntityId, ...]
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EntitiesUnmerged:
+    """`separated` is its own entity again; `remaining` are the members that `kept` keeps."""
+
+    kept: EntityId
+    separated: EntityId
+    remaining: tuple[EntityId, ...]
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RelationDetailed:
+    """More is known of a relation: these properties hold too, or instead; `told` names the word."""
+
+    relation_id: RelationId
+    properties: Mapping[str, Any]
+    told: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FileAttached:
+    """Another file belongs to a source, under this storage key."""
+
+    source_id: SourceId
+    file: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RelationEnded:
+    """The relation holds no longer from `until` on; a later one may have superseded it."""
+
+    relation_id: RelationId
+    until: Instant | None
+    superseded_by: RelationId | None
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RelationRetconned:
+    """The relation never held."""
+
+    relation_id: RelationId
+    replaced_by: RelationId | None
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FactSuperseded:
+    """The fact held until another took over; without `until` nobody knows when that was."""
+
+    fact_id: FactId
+    until: Instant | None
+    superseded_by: FactId
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FactResumed:
+    """The fact holds on, for `fallen`, which had taken over from it, never was."""
+
+    fact_id: FactId
+    fallen: FactId
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FactRetconned:
+    """The fact never was true."""
+
+    fact_id: FactId
+    replaced_by: FactId | None
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EventRetconned:
+    """The event never happened."""
+
+    event_id: EventId
+    replaced_by: EventId | None
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CausesLinked:
+    """`cause` brought about `effect`."""
+
+    cause: EventId
+    effect: EventId
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EvidenceLinked:
+    """More evidence for a thing of canon."""
+
+    thing_id: str
+    evidence: Evidence
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoryMoved:
+    """The story has a new status."""
+
+    story_id: StoryId
+    status: StoryStatus
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SceneMoved:
+    """The scene is being canonized, or taken up again."""
+
+    scene_id: SceneId
+    status: SceneStatus
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SceneNoted:
+    """The game master's own notes on a scene; None clears them."""
+
+    scene_id: SceneId
+    gm_notes: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SceneDated:
+    """When the scene plays in the world's time; None takes a time back."""
+
+    scene_id: SceneId
+    time_ref: Instant | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SceneCompleted:
+    """The scene is closed for good, with what it made canon."""
+
+    scene_id: SceneId
+    outcomes: tuple[str, ...]
+    summary: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProposalDecided:
+    """A proposal became canon or was refused; `decision.decided_at` is set by the fold."""
+
+    proposal_id: ProposalId
+    decision: Decision
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Erased:
+    """An operator erased the payloads of things; the chain keeps their commitments."""
+
+    targets: tuple[str, ...]
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Redacted:
+    """What is left of an entry whose payload was erased; never written, only read."""
+
+    kind: str
+    ids: tuple[str, ...]
+
+
+Entry: TypeAlias = (
+    Made
+    | SpaceRevised
+    | EntityRetconned
+    | EntitiesMerged
+    | EntitiesUnmerged
+    | RelationDetailed
+    | FileAttached
+    | RelationEnded
+    | RelationRetconned
+    | FactSuperseded
+    | FactResumed
+    | FactRetconned
+    | EventRetconned
+    | CausesLinked
+    | EvidenceLinked
+    | StoryMoved
+    | SceneMoved
+    | SceneNoted
+    | SceneDated
+    | SceneCompleted
+    | ProposalDecided
+    | Erased
+    | Redacted
+)

@@ -1,0 +1,54 @@
+"""Folding: the state of one fold; every change of a thing touches the keys that it is read by."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from canonry.domain.errors import BrokenInvariant
+from canonry.domain.log.commits import Commit
+from canonry.domain.log.entries import Thing, Tombstone
+from canonry.domain.log.keys import keys_of
+from canonry.domain.revising import revised
+
+
+@dataclass(slots=True)
+class Folding:
+    """The state of one fold: what was loaded, what has changed, what was touched."""
+
+    commit: Commit
+    loaded: Mapping[str, Thing]
+    changed: dict[str, Thing] = field(default_factory=dict)
+    touched: set[str] = field(default_factory=set)
+    _told: set[str] = field(default_factory=set)
+    """The ids of those whose keys, as they are by now, are touched already."""
+
+    def get(self, thing_id: str) -> Thing | None:
+        """The thing as it is by now."""
+        return self.changed.get(thing_id) or self.loaded.get(thing_id)
+
+    def put(self, thing: Thing, *, counted: bool = False) -> None:
+        """Store `thing`; `counted` changes (a number of turns) touch nobody."""
+        before = None if thing.id in self._told else self.get(thing.id)
+        self.changed[thing.id] = thing
+        if counted:
+            self._told.discard(thing.id)
+            return
+        self._told.add(thing.id)
+        self.touched |= keys_of(thing)
+        if before is not None:
+            self.touched |= keys_of(before)
+
+    def change(self, thing_id: str, kind: type, **fields: Any) -> None:
+        """Give a thing these fields; an erased one stays erased."""
+        self.develop(thing_id, kind, lambda _: fields)
+
+    def develop(self, thing_id: str, kind: type, how: Callable[[Any], Mapping[str, Any]]) -> None:
+        """Give a thing the fields that follow from what it was."""
+        thing = self.get(thing_id)
+        if isinstance(thing, Tombstone):
+            return
+        if not isinstance(thing, kind):
+            message = f"an entry changes the {kind.__name__} {thing_id}, which does not exist"
+            raise BrokenInvariant("canon.dangling-entry", message, id=thing_id)
+        changed: Any = revised(thing, changed_at=self.commit.position, **how(thing))
+        self.put(changed)

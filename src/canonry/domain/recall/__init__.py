@@ -1,0 +1,1 @@
+"""Recall as formulas: passages, portraits, keywords, ranking and context."""

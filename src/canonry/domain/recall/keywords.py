@@ -1,0 +1,199 @@
+"""Keywords: what a passage scores by the words of a query, the same formula in every backend.
+
+It is BM25 over stems. A word that nobody uses stands for those that it may be a misspelling of, a
+beginning ("kragh*") for all words that begin so. A phrase in double quotes counts as a term of its
+own where its words follow each other, and for as much as all of them can add apart: so passages
+that hold it come before those that only hold its words.
+"""
+
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Final, TypeAlias
+
+from canonry.domain.recall.ranking import Asked
+from canonry.domain.texts.stems import asked_stems, is_near, phrases_in, prefixes_in, slips_forgiven
+
+K1: Final = 1.2
+B: Final = 0.75
+CORRECTED: Final = 0.7
+"""What a term counts that stands for another one, misspelled."""
+SOUGHT_MAX: Final = 256
+"""So many terms of a query are looked up."""
+DOUBTED_MAX: Final = 8
+"""So many words that nobody uses are taken for misspelled."""
+DOUBTED_LENGTH: Final = 4
+START_LENGTH: Final = 5
+"""Shorter words are not taken for misspelled at their beginning: too many end alike."""
+_START: Final = 4
+"""So many letters are compared where the first one is wrong."""
+MEANT_MAX: Final = 16
+"""So many words stand for one that is misspelled, or for a beginning; the most frequent ones."""
+
+_ASKED_MAX: Final = 32
+
+Shares: TypeAlias = dict[str, float]
+"""What each term of the query adds to the score of a passage."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sought:
+    """What a query looks for: stems, beginnings of words, and phrases as stems in a row."""
+
+    stems: tuple[str, ...]
+    begun: tuple[str, ...] = ()
+    phrases: tuple[tuple[str, ...], ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Figures:
+    """Passages searched, their mean length, and in how many of them each stem occurs."""
+
+    passages: int
+    length: float
+    found_in: Mapping[str, int]
+
+    def worth(self, found_in: int) -> float:
+        """The most that a word can add which stands in so many passages."""
+        left = max(self.passages - found_in, 0)
+        return math.log(1 + (left + 0.5) / (found_in + 0.5)) * (K1 + 1)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Measure:
+    """What the words of a passage are worth to a query.
+
+    `meant` leads from a stem to the terms that it stands for; `most` tells what a term can add.
+    """
+
+    meant: Mapping[str, Sequence[tuple[str, float]]]
+    phrases: Sequence[tuple[tuple[str, ...], float]]
+    most: Mapping[str, float]
+    length: float
+
+    def shares(self, stems: Sequence[str]) -> Shares:
+        """What each term of the query adds to the score of a passage with these stems."""
+        meant = self.meant
+        held = list(filter(meant.__contains__, stems))
+        shares: Shares = {}
+        if not held:
+            return shares
+        slack = K1 * (1 - B + B * len(stems) / self.length)
+        once = 1 + slack
+        for stem in held:
+            times = held.count(stem) if len(held) > 1 else 1
+            for term, worth in meant[stem]:
+                share = worth / once if times == 1 else worth * times / (times + slack)
+                if term not in shares or share > shares[term]:
+                    shares[term] = share
+        for phrase, worth in self.phrases:
+            if _holds(stems, phrase):
+                shares[named(phrase)] = worth
+        return shares
+
+    def asked(self, best: Mapping[str, float]) -> Asked:
+        """What ranking has to know of the query; `best` are the shares of the first passage."""
+        return Asked(terms=self.most, strongest=sum(best.values()))
+
+
+@lru_cache(maxsize=_ASKED_MAX)
+def sought_in(text: str) -> Sought:
+    """What `text` looks for; one search asks several times, and one reply several searches."""
+    begun = prefixes_in(text)
+    covered = frozenset(asked_stems(" ".join(begun))) if begun else frozenset()
+    stems = [stem for stem in asked_stems(text) if stem not in covered][:SOUGHT_MAX]
+    return Sought(stems=tuple(stems), begun=begun, phrases=phrases_in(text))
+
+
+def doubted(sought: Sought, found_in: Mapping[str, int]) -> tuple[str, ...]:
+    """The stems that occur nowhere and are long enough to be misspelled."""
+    unknown = (s for s in sought.stems if not found_in.get(s) and len(s) >= DOUBTED_LENGTH)
+    return tuple(unknown)[:DOUBTED_MAX]
+
+
+def alike(
+    stem: str, vocabulary: Iterable[tuple[str, int]], *, at_start: bool = False
+) -> Iterator[tuple[str, int]]:
+    """Those words, with their counts, that `stem` may be a misspelling of.
+
+    Their first letter is right; or, `at_start`, something is wrong there and the next letters are
+    right. Beginnings are rarely misspelled, so that is for stems that resemble nothing otherwise.
+    """
+    if at_start and len(stem) < START_LENGTH:
+        return
+    letters, most = set(stem), 2 * slips_forgiven(len(stem))
+    for other, n in vocabulary:
+        fits = begins_alike(stem, other) if at_start else other[0] == stem[0]
+        if not fits or len(letters.symmetric_difference(other)) > most:
+            continue  # far cheaper than the distance, and rules out most
+        if is_near(stem, other):
+            yield other, n
+
+
+def begins_alike(stem: str, other: str) -> bool:
+    """Whether two words begin alike but for a first letter wrong, missing, too many or swapped."""
+    return (
+        other[1:_START] == stem[1:_START]
+        or other[1:_START] == stem[: _START - 1]
+        or other[: _START - 1] == stem[1:_START]
+        or (other[:2] == stem[1::-1] and other[2:_START] == stem[2:_START])
+    )
+
+
+def beginnings_alike(stem: str, letters: Iterable[str]) -> frozenset[str]:
+    """How all words begin that may begin alike, where words begin with one of these letters."""
+    if len(stem) < START_LENGTH:
+        return frozenset()
+    ends = (stem[1:_START], stem[: _START - 1])
+    wrong = {letter + end for letter in letters for end in ends}
+    return frozenset((*wrong, stem[1:_START], stem[1::-1] + stem[2:_START]))
+
+
+def most_frequent(words: Iterable[tuple[str, int]]) -> dict[str, int]:
+    """The few words that stand for another one."""
+    ordered = sorted(words, key=lambda word: (-word[1], word[0]))
+    return dict(ordered[:MEANT_MAX])
+
+
+def measure(
+    sought: Sought,
+    figures: Figures,
+    *,
+    corrected: Mapping[str, Iterable[str]],
+    begun: Mapping[str, Iterable[str]],
+) -> Measure:
+    """What words are worth; `corrected` and `begun` name the words that a term stands for."""
+    found_in = figures.found_in
+    meant: dict[str, list[tuple[str, float]]] = {}
+    most: dict[str, float] = {}
+    for stem in sought.stems:
+        most[stem] = figures.worth(found_in.get(stem, 0))
+        meant.setdefault(stem, []).append((stem, most[stem]))
+        for other in corrected.get(stem, ()):
+            worth = CORRECTED * figures.worth(found_in.get(other, 0))
+            meant.setdefault(other, []).append((stem, worth))
+    for beginning in sought.begun:
+        words = tuple(begun.get(beginning, ()))
+        term = f"{beginning}*"
+        most[term] = figures.worth(sum(found_in.get(word, 0) for word in words))
+        for word in words:
+            meant.setdefault(word, []).append((term, most[term]))
+    phrases = []
+    for phrase in sought.phrases:
+        worth = sum(figures.worth(found_in.get(stem, 0)) for stem in phrase)
+        most[named(phrase)] = worth
+        phrases.append((phrase, worth))
+    return Measure(meant=meant, phrases=phrases, most=most, length=figures.length)
+
+
+def named(phrase: Sequence[str]) -> str:
+    """A phrase as a term is told."""
+    return f'"{" ".join(phrase)}"'
+
+
+def _holds(stems: Sequence[str], phrase: tuple[str, ...]) -> bool:
+    """Whether the stems of a phrase follow each other somewhere."""
+    size = len(phrase)
+    starts = (n for n, stem in enumerate(stems) if stem == phrase[0])
+    return any(tuple(stems[n : n + size]) == phrase for n in starts)

@@ -1,0 +1,118 @@
+"""Portraits: what an entity's snapshot says as one text, by which recall finds it.
+
+One rule serves every kind of entity: its names, what is written about it, and every other field
+with its name. Which field is which stands in a table of the vocabulary. State tags are left out:
+they change in every scene, a query finds them exactly, and indexing an entity anew at each change
+would double what the change costs.
+"""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final
+
+from canonry.domain.snapshots import Accumulator
+from canonry.domain.things.entities import Entity
+from canonry.domain.vocabularies.narrative_fields import PROPERTY_PREFIX, STATE_TAGS, policy_of
+from canonry.domain.vocabularies.portrait_fields import NAMES, OTHER_NAMES, PROSE, SILENT
+
+PORTRAIT_MAX: Final = 20_000
+"""The longest portrait in characters."""
+
+_CALLED: Final = (*NAMES, *OTHER_NAMES)
+_TOLD_FIRST: Final = frozenset((*_CALLED, *PROSE))
+_DEPTH_MAX: Final = 4
+_FIGURES: Final = (int, float)
+_SINGLE: Final = (str, *_FIGURES)
+_CODE_MIN: Final = 32
+_CODE: Final = re.compile(r"[0-9a-f-]{32,}", re.IGNORECASE)  # ids and digests say nothing
+
+
+def portrait(entity: Entity) -> str:
+    """The text; empty where the snapshot says nothing."""
+    return "\n".join(_lines(entity))[:PORTRAIT_MAX]
+
+
+def is_portrayed(entity: Entity) -> bool:
+    """Whether the text holds anything; far cheaper than the text."""
+    return any(line.strip() for line in _lines(entity))
+
+
+def names_of(entity: Entity) -> tuple[str, ...]:
+    """All that an entity is called, its name first.
+
+    One that others were merged into may bear a name of theirs, and keeps its own beside it.
+    """
+    return _names(entity, _fields(entity.snapshot))
+
+
+def _lines(entity: Entity) -> Iterator[str]:
+    fields = _fields(entity.snapshot)
+    names = _names(entity, fields)
+    if names:
+        yield _headline(names, _spoken(entity.entity_type))
+    prose = (fields[name] for name in PROSE if name in fields)
+    yield from dict.fromkeys(text for each in prose for text in _words(each))
+    for name in sorted(fields.keys() - _TOLD_FIRST):
+        if told := _told(name, fields[name]):
+            yield told
+
+
+def _names(entity: Entity, fields: Mapping[str, Any]) -> tuple[str, ...]:
+    told = (fields, _fields(entity.own)) if entity.members else (fields,)
+    names = (each[name] for each in told for name in _CALLED if name in each)
+    return tuple(dict.fromkeys(text for name in names for text in _words(name)))
+
+
+def _fields(snapshot: Accumulator) -> Mapping[str, Any]:
+    """The fields that say something, without the prefix of properties."""
+    shown: dict[str, Any] = {}
+    for place, elements in snapshot.items():
+        name = place.removeprefix(PROPERTY_PREFIX)
+        if place != STATE_TAGS and elements and not _is_silent(name):
+            shown[name] = policy_of(place).show(elements)
+    return shown
+
+
+def _headline(names: Sequence[str], kind: str) -> str:
+    others = f" ({', '.join(names[1:])})" if names[1:] else ""
+    return f"{names[0]}{others}: {kind}"
+
+
+def _told(name: str, value: Any, depth: int = 0) -> str:
+    """A field with its name; one that only holds or not is its name, or nothing."""
+    if value is True:
+        return _spoken(name)
+    words = _word(value) if isinstance(value, _SINGLE) else ", ".join(_words(value, depth))
+    return f"{_spoken(name)}: {words}" if words else ""
+
+
+def _words(value: Any, depth: int = 0) -> Iterator[str]:
+    """The texts and figures in a value, however deep."""
+    match value:
+        case Mapping() if depth < _DEPTH_MAX:
+            for name, part in sorted(value.items()):
+                if not _is_silent(name) and (told := _told(name, part, depth + 1)):
+                    yield told
+        case list() | tuple() if depth < _DEPTH_MAX:
+            for part in value:
+                yield from _words(part, depth + 1)
+        case _ if text := _word(value):
+            yield text
+        case _:
+            return
+
+
+def _word(value: Any) -> str:
+    """The text of a text or figure that says something; empty for everything else."""
+    if isinstance(value, str):
+        text = value.strip()
+        return "" if len(text) >= _CODE_MIN and _CODE.fullmatch(text) else text
+    return str(value) if isinstance(value, _FIGURES) and not isinstance(value, bool) else ""
+
+
+def _is_silent(name: str) -> bool:
+    return name in SILENT or name.startswith("_")
+
+
+def _spoken(name: str) -> str:
+    return str(name).replace("_", " ")

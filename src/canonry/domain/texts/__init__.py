@@ -1,0 +1,1 @@
+"""Texts: how they are cut into sentences, words, stems and pieces; no meaning, only form."""

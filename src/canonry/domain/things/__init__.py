@@ -1,0 +1,1 @@
+"""The nouns of a canon: entities, relations, facts, scenes, proposals, memories and sources."""

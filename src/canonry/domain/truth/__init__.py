@@ -1,0 +1,1 @@
+"""Records as truth sees them: files, assertions, identity keys, typed fields and timelines."""

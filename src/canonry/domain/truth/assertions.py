@@ -1,0 +1,167 @@
+"""Assertions: what one record says of one entity, by its schema, with all keys that it gives.
+
+Reading a record needs nothing but the record and the schema, so that it is done once, however often
+the canon has to be looked at.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from canonry.domain.ids import EntityId
+from canonry.domain.observations import Dated, Fragment
+from canonry.domain.truth.accounts import entity_id_of
+from canonry.domain.truth.identity_keys import CONTENT, Identity, content_identity
+from canonry.domain.truth.typed_records import RecordReader, TypedRecord
+from canonry.domain.vocabularies.schemas import EntitySchema
+
+TOLD_TWO_APART: Final = "same_key_other_details"
+SEVERAL_FIT: Final = "several_fit"
+_LABEL_MAX: Final = 200
+_PLAIN: Final = (str, int, float)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Warned:
+    """What whoever handed a record over should know; it names fields and never values."""
+
+    code: str
+    message: str
+    path: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Assertion:
+    """A record as its schema reads it; `identities` are its keys, the strongest first.
+
+    `sure` is false for somebody whom a record only names.
+    """
+
+    user_id: str
+
+    schema: EntitySchema
+    typed: TypedRecord
+    identities: tuple[Identity, ...]
+    ids: tuple[EntityId, ...]
+    label: str
+    path: str
+    sure: bool = True
+    refers_to: tuple[int, ...] = ()
+    warnings: tuple[Warned, ...] = field(default=())
+
+    @property
+    def apart_id(self) -> EntityId | None:
+        """The id where the strongest key is taken by somebody whose details differ.
+
+        It is made when it is asked for, as few records need one.
+        """
+        first = self.identities[0]
+        if not first.apart:
+            return None
+        return entity_id_of(self.user_id, self.schema.entity_type, first.full_key)
+
+    @property
+    def fields(self) -> Mapping[str, Any]:
+        """The fields by their canonical names."""
+        return self.typed.fields
+
+    @property
+    def dates(self) -> Mapping[str, Dated]:
+        """The dates among them."""
+        return self.typed.dates
+
+    @property
+    def fragments(self) -> Mapping[str, Fragment]:
+        """What the schema has no place for."""
+        return self.typed.fragments
+
+
+def assertion_of(
+    user_id: str,
+    reader: RecordReader,
+    record: Mapping[str, Any],
+    path: str,
+    *,
+    unread: Mapping[str, Fragment] | None = None,
+    sure: bool = True,
+    refers_to: tuple[int, ...] = (),
+) -> Assertion:
+    """What a record says; `unread` are values that an interpreter did not dare to take."""
+    schema, typed = reader.schema, reader.read(record)
+    if unread:
+        fragments = {**unread, **typed.fragments}
+        typed = TypedRecord(
+            fields=typed.fields, dates=typed.dates, fragments=fragments, missing=typed.missing
+        )
+    everything = typed.everything
+    found = reader.keys.identities(everything) or (content_identity(everything),)
+    warnings = [*_warnings(typed, path)] if sure else []
+    if found[0].rule == CONTENT:
+        message = "nothing in the record identifies an entity; its whole content does"
+        warnings.append(Warned(code="identity.by-content", message=message, path=path))
+    return Assertion(
+        user_id=user_id,
+        schema=schema,
+        typed=typed,
+        identities=found,
+        ids=tuple(entity_id_of(user_id, schema.entity_type, each.key) for each in found),
+        label=label_of(schema, everything),
+        path=path,
+        sure=sure,
+        refers_to=refers_to,
+        warnings=tuple(warnings),
+    )
+
+
+def _warnings(typed: TypedRecord, path: str) -> list[Warned]:
+    missing = [
+        Warned(code="field.missing", message="a required field is missing", path=f"{path}/{name}")
+        for name in typed.missing
+    ]
+    kept = [
+        Warned(
+            code=f"field.{fragment.reason.replace('_', '-')}",
+            message="the value is kept as a raw fragment",
+            path=f"{path}/{name}",
+        )
+        for name, fragment in sorted(typed.fragments.items())
+    ]
+    return missing + kept
+
+
+def label_of(schema: EntitySchema, fields: Mapping[str, Any]) -> str:
+    """The display name that the fields give, or the type's own label."""
+    for group in schema.names:
+        words = [str(fields[name]) for name in group if _says(fields.get(name))]
+        if words:
+            return " ".join(words)[:_LABEL_MAX]
+    return schema.label[:_LABEL_MAX]
+
+
+def labelled(schema: EntitySchema, fields: Mapping[str, Any]) -> bool:
+    """Whether the fields themselves give a display name."""
+    return any(_says(fields.get(name)) for group in schema.names for name in group)
+
+
+def told_apart(assertion: Assertion, index: int, known: Mapping[str, Identity]) -> bool:
+    """Whether an entity with the same key is another one all the same.
+
+    `known` are the entity's identities by rule. It is another one if a stronger rule says so, or
+    if the rule itself names details that differ.
+    """
+    for stronger in assertion.identities[:index]:
+        theirs = known.get(stronger.rule)
+        if theirs is not None and theirs.key != stronger.key:
+            return True
+    ours = assertion.identities[index]
+    same = known.get(ours.rule)
+    return same is not None and ours.differs_from(same)
+
+
+def identifiers_in(identity: Identity) -> tuple[str, ...]:
+    """The normal form by which others may be found that say the same: of rules of one field."""
+    return () if "+" in identity.rule else (identity.key.partition(":")[2],)
+
+
+def _says(value: Any) -> bool:
+    return isinstance(value, _PLAIN) and not isinstance(value, bool) and str(value) != ""

@@ -1,0 +1,176 @@
+"""Converting: a value as somebody gave it becomes one of its field's type, or stays a fragment.
+
+Nothing is rounded, rolled over or guessed: what cannot be taken exactly is kept as it came, with
+the reason.
+"""
+
+import re
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any, Final, TypeAlias
+
+from canonry.domain.calendar_dates import read_date
+from canonry.domain.normal_forms import folded
+from canonry.domain.time import Instant
+from canonry.domain.vocabularies.schemas import FieldSpec, FieldType
+
+_TRUE: Final = frozenset({"true", "yes", "y", "1"})
+_FALSE: Final = frozenset({"false", "no", "n", "0"})
+_CURRENCY: Final = re.compile(
+    r"^(?:{0})\s*+|(?<!\s)\s*+(?:{0})$".format(
+        "usd|eur|gbp|chf|jpy|cny|inr|cad|aud|nzd|sek|nok|dkk|pln|czk|huf|ron|brl|mxn|zar|krw|sgd|hkd"
+        "|try|ils|us\\$|ca\\$|a\\$|r\\$|k\u010d|z\u0142|fr\\.|kr\\.?"
+        "|[$\u00a3\u00a5\u20ac\u20a3-\u20bf]"
+    )
+)
+_PLAIN: Final = re.compile(r"\d+(?:\.\d+)?(?:e[+-]?\d{1,3})?", re.ASCII)
+_GROUPED: Final = re.compile(r"\d{1,3}(?:([,' \u2019])\d{3})(?:\1\d{3})*(?:\.\d+)?", re.ASCII)
+_GROUPED_BY_DOTS: Final = re.compile(
+    r"\d{1,3}(?:\.\d{3})+,\d+|\d{1,3}(?:\.\d{3}){2,}|\d+,\d{1,2}", re.ASCII
+)
+_BETWEEN: Final = str.maketrans("", "", ",' \u2019")
+"""What separates thousands."""
+
+_DIGITS_MAX: Final = 200
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Converted:
+    """The value as the field holds it; `instant` is there where it is a date."""
+
+    value: Any
+    instant: Instant | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unconvertible:
+    """Why the value cannot be one of the field."""
+
+    reason: str
+
+
+Conversion: TypeAlias = Converted | Unconvertible
+
+
+def convert(value: Any, spec: FieldSpec) -> Conversion:
+    """`value` for the field `spec`; it is not null."""
+    converted = _CONVERTERS[spec.type](value)
+    if spec.choices and isinstance(converted, Converted):
+        folded_choices = {folded(choice): choice for choice in spec.choices}
+        chosen = folded_choices.get(folded(str(converted.value)))
+        if chosen is None:
+            return Unconvertible(reason="not_a_choice")
+        return Converted(value=chosen)
+    return converted
+
+
+def _string(value: Any) -> Conversion:
+    match value:
+        case str():
+            return Converted(value=value)
+        case bool():
+            return Converted(value="true" if value else "false")
+        case int() | float():
+            return Converted(value=str(value))
+        case _:
+            return Unconvertible(reason="not_a_string")
+
+
+def _number(value: Any) -> Conversion:
+    match value:
+        case bool():
+            return Unconvertible(reason="not_a_number")
+        case int() | float():
+            return Converted(value=value)
+        case str():
+            number = parse_number(value)
+            return Unconvertible(reason="not_a_number") if number is None else _exactly(number)
+        case _:
+            return Unconvertible(reason="not_a_number")
+
+
+def _exactly(number: Decimal) -> Conversion:
+    if abs(number.adjusted()) > _DIGITS_MAX:
+        return Unconvertible(reason="not_exact")
+    if number == number.to_integral_value():
+        return Converted(value=int(number))
+    near = float(number)
+    if Decimal(repr(near)) != number:
+        return Unconvertible(reason="not_exact")
+    return Converted(value=near)
+
+
+def parse_number(text: str) -> Decimal | None:
+    """The number that a text says, with a currency, a sign or separators of thousands around it.
+
+    A single comma with three digits after it separates thousands, a single dot decimals.
+    """
+    plain = folded(text)
+    if len(plain) > _DIGITS_MAX:
+        return None
+    plain = plain.replace("\u2212", "-")
+    sign = 1
+    if plain.startswith("(") and plain.endswith(")"):
+        sign, plain = -1, plain[1:-1].strip()
+    for _turn in range(2):  # the sign may stand before or after the currency
+        if plain[:1] in {"-", "+"} or plain[-1:] == "-":
+            sign = -sign if "-" in (plain[:1], plain[-1:]) else sign
+            plain = plain.strip("-+").strip()
+        plain = _CURRENCY.sub("", plain, count=1).strip()
+    return _unsigned(plain, sign)
+
+
+def _unsigned(plain: str, sign: int) -> Decimal | None:
+    if _PLAIN.fullmatch(plain):
+        number = Decimal(plain)
+    elif _GROUPED.fullmatch(plain):
+        number = Decimal(plain.translate(_BETWEEN))
+    elif _GROUPED_BY_DOTS.fullmatch(plain):
+        number = Decimal(plain.replace(".", "").replace(",", "."))
+    else:
+        return None
+    return number.copy_negate() if sign < 0 else number  # arithmetic would round
+
+
+def _boolean(value: Any) -> Conversion:
+    if isinstance(value, bool):
+        return Converted(value=value)
+    text = folded(str(value)) if isinstance(value, str | int) else ""
+    if text in _TRUE:
+        return Converted(value=True)
+    return Converted(value=False) if text in _FALSE else Unconvertible(reason="not_a_boolean")
+
+
+def _date(value: Any) -> Conversion:
+    if isinstance(value, bool) or not isinstance(value, str | int):
+        return Unconvertible(reason="not_a_date")
+    read = read_date(value)
+    if read is None:
+        return Unconvertible(reason="not_a_date")
+    return Converted(value=read.text, instant=read.instant)
+
+
+def _array(value: Any) -> Conversion:
+    match value:
+        case list() | tuple():
+            return Converted(value=list(value))
+        case dict():
+            return Unconvertible(reason="not_an_array")
+        case _:
+            return Converted(value=[value])
+
+
+def _object(value: Any) -> Conversion:
+    return (
+        Converted(value=value) if isinstance(value, dict) else Unconvertible(reason="not_an_object")
+    )
+
+
+_CONVERTERS: Final = {
+    FieldType.STRING: _string,
+    FieldType.NUMBER: _number,
+    FieldType.BOOLEAN: _boolean,
+    FieldType.DATE: _date,
+    FieldType.ARRAY: _array,
+    FieldType.OBJECT: _object,
+}

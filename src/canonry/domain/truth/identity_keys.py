@@ -1,0 +1,194 @@
+"""Identity keys: what makes two records one entity, by the explicit rules of their schema.
+
+A key is never a guess: where no rule fits, the record's whole content is its identity, so that two
+different records stay two entities.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from hashlib import sha256
+from typing import Any, Final, TypeAlias
+
+from canonry.domain.calendar_dates import read_date
+from canonry.domain.json_values import encode_json
+from canonry.domain.normal_forms import (
+    amount,
+    company_name,
+    email_address,
+    folded,
+    person_name,
+    phone_number,
+    plain_text,
+    web_domain,
+)
+from canonry.domain.vocabularies.schemas import EntitySchema, FieldType, IdentityRule
+
+CONTENT: Final = "content"
+"""The rule of a record that no other rule fits."""
+
+_FIELD_FORMS: Final[Mapping[str, Callable[[str], str | None]]] = {
+    "email": email_address,
+    "phone": phone_number,
+    "website": web_domain,
+    "domain": web_domain,
+    **dict.fromkeys(
+        ("vendor_name", "customer_name", "merchant_name", "organization", "legal_name"),
+        company_name,
+    ),
+}
+_NAME_FORMS: Final[Mapping[str, Callable[[str], str | None]]] = {
+    "company": company_name,
+    "organization": company_name,
+    "person": person_name,
+    "contact": person_name,
+}
+_TYPED: Final = frozenset({FieldType.NUMBER, FieldType.DATE})
+_PLAIN: Final = (int, float, str)
+_BETWEEN: Final = "\x1f"
+_Form: TypeAlias = Callable[[Any], str | None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Identity:
+    """The key of a record under one rule, in normal form.
+
+    `apart` are the details that tell it from another with the same key, by their names.
+    """
+
+    rule: str
+    key: str
+    apart: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def full_key(self) -> str:
+        """The key of a second entity under the same key."""
+        return f"{self.key}{_BETWEEN}{_joined(self.apart)}" if self.apart else self.key
+
+    def differs_from(self, other: "Identity") -> bool:
+        """Whether both say something of a detail, and not the same; what one leaves out is none."""
+        theirs = dict(other.apart)
+        return any(theirs.get(name, value) != value for name, value in self.apart)
+
+
+def identity_of(schema: EntitySchema, fields: Mapping[str, Any]) -> Identity:
+    """The identity by the first rule that fits; without one, by content."""
+    found = identities_of(schema, fields)
+    return found[0] if found else content_identity(fields)
+
+
+def identities_of(schema: EntitySchema, fields: Mapping[str, Any]) -> tuple[Identity, ...]:
+    """The identities by all rules that fit, the strongest first."""
+    return KeyReader(schema).identities(fields)
+
+
+@dataclass(slots=True)
+class KeyReader:
+    """Reads the keys of records by one schema; made once for many records."""
+
+    schema: EntitySchema
+    _forms: dict[str, tuple[str, tuple[tuple[str, _Form], ...]]] = field(default_factory=dict)
+    """What rules ask for (`a|b`) -> its name in keys, and the fields with their normal forms."""
+
+    def identities(self, fields: Mapping[str, Any]) -> tuple[Identity, ...]:
+        """The identities by all rules that fit, the strongest first."""
+        parts: dict[str, tuple[str, str] | None] = {}
+
+        def normal(names: str) -> tuple[str, str] | None:
+            if names not in parts:  # several rules ask for the same fields
+                parts[names] = self._part(fields, names)
+            return parts[names]
+
+        found = [_by(rule, normal) for rule in self.schema.identity]
+        return tuple([each for each in found if each is not None])
+
+    def _part(self, fields: Mapping[str, Any], names: str) -> tuple[str, str] | None:
+        """The name and the normal form of the first of `a|b` that says something."""
+        label, forms = self._forms.get(names) or self._look_up(names)
+        for name, form in forms:
+            given = fields.get(name)
+            if given is not None and (value := form(given)):
+                return label, value
+        return None
+
+    def _look_up(self, names: str) -> tuple[str, tuple[tuple[str, _Form], ...]]:
+        alternatives = names.split("|")
+        first = alternatives[0]
+        forms = tuple((name, self._form(name, first)) for name in alternatives)
+        self._forms[names] = (first, forms)
+        return self._forms[names]
+
+    def _form(self, name: str, like: str) -> _Form:
+        """The normal form of a field that stands for `like`: a shop is a shop in either."""
+        spec, entity_type = self.schema.field(name), self.schema.entity_type
+        field_type = None if spec is None else spec.type
+        name = like
+        plain = _form_of(entity_type, name) is None and field_type not in _TYPED
+
+        def normal(given: Any) -> str | None:
+            if plain and type(given) is str:  # the commonest case
+                return folded(given) or None
+            return normal_value(entity_type, name, given, field_type)
+
+        return normal
+
+
+def content_identity(fields: Mapping[str, Any]) -> Identity:
+    """The identity of a record that has no key."""
+    said = {name: _canonical(value) for name, value in fields.items() if value is not None}
+    return Identity(rule=CONTENT, key=f"{CONTENT}:{sha256(encode_json(said)).hexdigest()}")
+
+
+def _by(rule: IdentityRule, normal: Callable[[str], tuple[str, str] | None]) -> Identity | None:
+    said: list[tuple[str, str]] = []
+    for names in rule.fields:
+        part = normal(names)
+        if part is None:
+            return None
+        said.append(part)
+    said += [part for part in map(normal, rule.optional) if part is not None]
+    return Identity(
+        rule="+".join(name for name, _ in said),
+        key=_joined(said),
+        apart=tuple([part for part in map(normal, rule.told_apart_by) if part is not None]),
+    )
+
+
+def _joined(parts: Iterable[tuple[str, str]]) -> str:
+    return _BETWEEN.join(f"{name}:{value}" for name, value in parts)
+
+
+def normal_value(
+    entity_type: str, name: str, value: Any, field_type: FieldType | None = None
+) -> str | None:
+    """The normal form of a field's value, as keys and comparisons use it; None: no use."""
+    if value is None or isinstance(value, bool):
+        return None
+    if field_type is FieldType.NUMBER:
+        return amount(value)
+    if field_type is FieldType.DATE and isinstance(value, (str, int)):
+        read = read_date(value)
+        return None if read is None else str(read.instant)
+    if isinstance(value, list | tuple):
+        parts = sorted(p for p in (normal_value(entity_type, name, one) for one in value) if p)
+        return ", ".join(parts) or None
+    form = _form_of(entity_type, name)
+    if form is None:
+        return plain_text(value)
+    return form(str(value)) if isinstance(value, _PLAIN) and str(value).strip() else None
+
+
+def _form_of(entity_type: str, name: str) -> Callable[[str], str | None] | None:
+    return _NAME_FORMS.get(entity_type) if name == "name" else _FIELD_FORMS.get(name)
+
+
+def _canonical(value: Any) -> Any:
+    """The value without differences that mean nothing: order of keys, case, forms of letters."""
+    match value:
+        case str():
+            return folded(value)
+        case dict():
+            return {folded(str(k)): _canonical(v) for k, v in value.items() if v is not None}
+        case list() | tuple():
+            return [_canonical(each) for each in value]
+        case _:
+            return value

@@ -1,0 +1,99 @@
+"""Typed records: what a schema makes of a record, field by field; nothing of it is lost."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from canonry.domain.observations import Dated, Fragment
+from canonry.domain.truth.converting import Converted, Unconvertible, convert
+from canonry.domain.truth.identity_keys import KeyReader
+from canonry.domain.vocabularies.schemas import EntitySchema, FieldSpec
+
+UNKNOWN_FIELD: Final = "unknown_field"
+SAID_TWICE: Final = "said_twice"
+RESERVED: Final = frozenset({"entity_type", "schema_version"})
+"""Members of a record that are not fields of its entity."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TypedRecord:
+    """The fields by their canonical names, and beside them what the schema has no place for.
+
+    `missing` are required fields that nobody gave; they are no error.
+    """
+
+    fields: Mapping[str, Any]
+    dates: Mapping[str, Dated]
+    fragments: Mapping[str, Fragment]
+    missing: tuple[str, ...] = ()
+
+    @property
+    def everything(self) -> Mapping[str, Any]:
+        """Fields and the values of fragments: what an identity may rest on."""
+        return {name: each.value for name, each in self.fragments.items()} | dict(self.fields)
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What whoever gave the record should know; it names fields and never values."""
+        absent = (f"{name} is required and missing" for name in self.missing)
+        kept = (f"{n} is kept as a fragment: {f.reason}" for n, f in sorted(self.fragments.items()))
+        return (*absent, *kept)
+
+
+@dataclass(slots=True)
+class RecordReader:
+    """Reads records by one schema; made once for many records."""
+
+    schema: EntitySchema
+    _specs: dict[str, FieldSpec] = field(init=False)
+    _own: frozenset[str] = field(init=False)
+    _required: tuple[str, ...] = field(init=False)
+    keys: KeyReader = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Index the schema's names."""
+        aliases = {alias: spec for spec in self.schema.fields for alias in spec.aliases}
+        self._specs = aliases | {spec.name: spec for spec in self.schema.fields}
+        self._own = frozenset(spec.name for spec in self.schema.fields)
+        self.keys = KeyReader(self.schema)
+        self._required = tuple(spec.name for spec in self.schema.fields if spec.required)
+
+    def read(self, record: Mapping[str, Any]) -> TypedRecord:
+        """The record by the schema; null says nothing."""
+        taken: dict[str, Converted] = {}
+        fragments: dict[str, Fragment] = {}
+        for name in self._in_turn(record):
+            value = record[name]
+            if value is None or name in RESERVED:
+                continue
+            spec = self._specs.get(name)
+            if spec is None:
+                fragments[name] = Fragment(value=value, reason=UNKNOWN_FIELD)
+                continue
+            converted = convert(value, spec)
+            if isinstance(converted, Unconvertible):
+                fragments[name] = Fragment(value=value, reason=converted.reason)
+            elif spec.name not in taken:
+                taken[spec.name] = converted
+            elif taken[spec.name] != converted:
+                fragments[name] = Fragment(value=value, reason=SAID_TWICE)
+        return TypedRecord(
+            fields={name: taken[name].value for name in sorted(taken)},
+            dates=dict(self._dates(taken)),
+            fragments=fragments,
+            missing=tuple(name for name in self._required if name not in taken),
+        )
+
+    def _in_turn(self, record: Mapping[str, Any]) -> Iterator[str]:
+        """A field's own name goes before its aliases, whatever the order of the record."""
+        own = self._own
+        names = sorted(record)
+        yield from (name for name in names if name in own)
+        yield from (name for name in names if name not in own)
+
+    def _dates(self, taken: Mapping[str, Converted]) -> Iterator[tuple[str, Dated]]:
+        for name, converted in taken.items():
+            event = self._specs[name].event_type
+            if event is not None and converted.instant is not None:
+                policy = self._specs[name].policy
+                yield name, Dated(event_type=event, instant=converted.instant, policy=policy)

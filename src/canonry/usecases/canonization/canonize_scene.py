@@ -1,0 +1,155 @@
+"""Canonize a scene: judge what was proposed in it, write what passes, and close it for good.
+
+It may be run again after any interruption: what is decided stays decided, and the rest follows.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+
+from canonry.domain.errors import Conflict
+from canonry.domain.ids import SceneId, SpaceId, keyed_commit_id
+from canonry.domain.judging.candidates import read_candidate
+from canonry.domain.judging.ordering import declared_names, in_order
+from canonry.domain.log.entries import SceneCompleted, SceneMoved
+from canonry.domain.log.keys import thing_key
+from canonry.domain.things.proposals import ProposalStatus
+from canonry.domain.things.scenes import Scene, SceneStatus
+from canonry.usecases.canonization.complete_scene import (
+    Completion,
+    complete_scene,
+    outcomes_among,
+    proposals_of,
+)
+from canonry.usecases.canonization.decide_proposals import Undecided, decide_proposals
+from canonry.usecases.canonization.proposal_verdicts import Judged, partial, verdict_on
+from canonry.usecases.kernel.caller import Caller
+from canonry.usecases.kernel.canon import Canon
+from canonry.usecases.kernel.commit_change import Change, NewId, commit_change
+from canonry.usecases.kernel.lookup import require
+from canonry.usecases.kernel.staging import require_unfinished
+
+_RUNNING: set[tuple[int, SceneId]] = set()
+"""The scenes that this process canonizes now, by the ledger that they lie in.
+
+A scene that is finalizing and not in here was left by a crash, or is canonized by another process
+too; both are safe, since every commit of a canonization has an id made from what it decides.
+"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CanonizationReport(Judged):
+    """What became of a scene and of its proposals, oldest first."""
+
+    scene_id: SceneId
+    space: SpaceId
+    summary: str
+
+
+async def canonize_scene(
+    canon: Canon,
+    caller: Caller,
+    scene_id: str,
+    *,
+    evaluate: bool = True,
+    summary: str | None = None,
+) -> CanonizationReport:
+    """Decide the pending proposals of a scene, where `evaluate`, and complete it.
+
+    Raises:
+        NotFound: `scene.unknown`.
+        Conflict: `scene.completed`, or `scene.in-progress` while this process canonizes it.
+        Unavailable: `canonization.partial`, some proposals could not be decided; the scene stays
+            finalizing, and the same request goes on where this one stopped.
+    """
+    scene = await require(canon, caller, Scene, scene_id)
+    with _sole(canon, scene.id):
+        if await _is_retry(canon, caller, scene):
+            return _report(scene, Undecided(), await _completion(canon, scene))
+        scene = await _begin(canon, caller, scene)
+        undecided = Undecided()
+        if evaluate:
+            undecided = await _decide(canon, caller, scene)
+        if undecided.failed:
+            left = await proposals_of(canon, scene.space, scene.id)
+            raise partial(undecided, left, scene_id=scene.id)
+        done = await complete_scene(canon, caller, scene, summary=summary)
+        return _report(scene, undecided, done or await _completion(canon, scene))
+
+
+@contextmanager
+def _sole(canon: Canon, scene_id: SceneId) -> Iterator[None]:
+    mark = (id(canon.ledger), scene_id)
+    if mark in _RUNNING:
+        message = "this scene is being canonized by another call; wait for its reply"
+        raise Conflict("scene.in-progress", message, scene_id=scene_id, conflicts=[scene_id])
+    _RUNNING.add(mark)
+    try:
+        yield
+    finally:
+        _RUNNING.discard(mark)
+
+
+async def _is_retry(canon: Canon, caller: Caller, scene: Scene) -> bool:
+    """Whether an earlier call with the same idempotency key completed this scene.
+
+    Raises:
+        Conflict: `request.key-reused`, the key belongs to something else.
+    """
+    if caller.idempotency_key is None:
+        return False
+    agent, key = caller.actor.agent_id, caller.idempotency_key
+    commit = await canon.ledger.find(keyed_commit_id(scene.space, agent, caller.tool, key))
+    if commit is None:
+        return False
+    if any(isinstance(e, SceneCompleted) and e.scene_id == scene.id for e in commit.entries):
+        return True
+    message = "this idempotency key was used for something else; use a new one"
+    raise Conflict("request.key-reused", message)
+
+
+async def _begin(canon: Canon, caller: Caller, scene: Scene) -> Scene:
+    """Take the scene from active to finalizing; one that is finalizing already is taken up."""
+
+    async def prepare(new_id: NewId) -> Change:
+        del new_id
+        current = await require(canon, caller, Scene, scene.id)
+        require_unfinished(current)
+        if current.status is SceneStatus.FINALIZING:
+            return Change(entries=(), reads=frozenset())
+        moved = SceneMoved(scene_id=scene.id, status=SceneStatus.FINALIZING)
+        return Change(entries=(moved,), reads=frozenset((thing_key(scene.id),)))
+
+    # The key of the request belongs to the commit that completes the scene.
+    await commit_change(canon, replace(caller, idempotency_key=None), scene.space, prepare)
+    return await require(canon, caller, Scene, scene.id)
+
+
+async def _decide(canon: Canon, caller: Caller, scene: Scene) -> Undecided:
+    proposals = await proposals_of(canon, scene.space, scene.id)
+    names = declared_names(proposals)
+    pending = (one for one in proposals if one.status is ProposalStatus.PENDING)
+    candidates = in_order(read_candidate(one, scene, names) for one in pending)
+    return await decide_proposals(canon, caller, scene.space, candidates, scene=scene)
+
+
+async def _completion(canon: Canon, scene: Scene) -> Completion:
+    """What the scene was closed with by an earlier call, or by another process."""
+    now = (await canon.state.things((scene.id,)))[scene.id]
+    completed = now if isinstance(now, Scene) else scene
+    return Completion(
+        proposals=await proposals_of(canon, scene.space, scene.id),
+        outcomes=await outcomes_among(canon, scene.space, completed.outcomes),
+        summary=completed.summary or "",
+    )
+
+
+def _report(scene: Scene, undecided: Undecided, done: Completion) -> CanonizationReport:
+    deferred = undecided.deferred
+    return CanonizationReport(
+        scene_id=scene.id,
+        space=scene.space,
+        summary=done.summary,
+        verdicts=tuple(verdict_on(one, deferred.get(one.id)) for one in done.proposals),
+        outcomes=tuple(done.outcomes),
+    )

@@ -1,0 +1,120 @@
+"""Complete a scene: close it with everything that it made canon and a summary of it."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from canonry.domain.ids import SceneId, SpaceId
+from canonry.domain.log.entries import SceneCompleted
+from canonry.domain.log.keys import proposals_key, thing_key
+from canonry.domain.provenance import CanonLevel
+from canonry.domain.texts.summaries import extract
+from canonry.domain.things.entities import Entity
+from canonry.domain.things.facts import Event, Fact
+from canonry.domain.things.proposals import Proposal, ProposalStatus
+from canonry.domain.things.relations import Relation
+from canonry.domain.things.scenes import Scene, SceneStatus
+from canonry.ports.views.documents import ProposalQuery
+from canonry.ports.views.pages import PAGE_MAX
+from canonry.ports.views.state import EventQuery
+from canonry.usecases.kernel.caller import Caller
+from canonry.usecases.kernel.canon import Canon
+from canonry.usecases.kernel.commit_change import Change, NewId, commit_change
+from canonry.usecases.kernel.lookup import require
+
+Outcome = Entity | Relation | Event | Fact
+PAGES_MAX: Final = 40
+"""The most pages of proposals that a scene is read for: 20,000 proposals."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Completion:
+    """What a scene was closed with: its proposals as they were decided, and what is canon."""
+
+    proposals: Sequence[Proposal]
+    outcomes: Sequence[Outcome]
+    summary: str
+
+
+async def complete_scene(
+    canon: Canon, caller: Caller, scene: Scene, *, summary: str | None
+) -> Completion | None:
+    """Close the scene; None: it has been closed meanwhile, and nothing is written."""
+    completion: Completion | None = None
+
+    async def prepare(new_id: NewId) -> Change:
+        nonlocal completion
+        del new_id
+        completion = None
+        current = await require(canon, caller, Scene, scene.id)
+        if current.status is SceneStatus.COMPLETED:
+            return Change(entries=(), reads=frozenset())
+        proposals = await proposals_of(canon, current.space, current.id)
+        outcomes = await _outcomes(canon, current, proposals)
+        text = summary or current.summary or await _summary(canon, current, outcomes)
+        entry = SceneCompleted(
+            scene_id=current.id, outcomes=tuple(each.id for each in outcomes), summary=text
+        )
+        reads = frozenset((thing_key(current.id), proposals_key(current.id)))
+        completion = Completion(proposals=proposals, outcomes=outcomes, summary=text)
+        return Change(entries=(entry,), reads=reads)
+
+    receipt = await commit_change(canon, caller, scene.space, prepare)
+    return None if receipt.replayed else completion
+
+
+async def proposals_of(canon: Canon, space: SpaceId, scene_id: SceneId) -> Sequence[Proposal]:
+    """All proposals of a scene, whatever their status, oldest first."""
+    found: list[Proposal] = []
+    for number in range(PAGES_MAX):
+        query = ProposalQuery(
+            spaces=frozenset((space,)),
+            scene_id=scene_id,
+            limit=PAGE_MAX,
+            offset=number * PAGE_MAX,
+        )
+        page = await canon.documents.proposals(query)
+        found.extend(page.items)
+        if len(found) >= page.total:
+            break
+    return found
+
+
+async def outcomes_among(canon: Canon, space: SpaceId, ids: Iterable[str]) -> list[Outcome]:
+    """The facts, events, entities and relations of `space` among `ids`, in their order."""
+    wanted = tuple(dict.fromkeys(ids))
+    found = await canon.state.things(wanted)
+    return [
+        thing
+        for one in wanted
+        if isinstance(thing := found.get(one), Outcome) and thing.space == space
+    ]
+
+
+async def _outcomes(canon: Canon, scene: Scene, proposals: Iterable[Proposal]) -> list[Outcome]:
+    """What the scene named itself, what its proposals became, and the events told in it."""
+    ids = list(scene.outcomes)
+    for proposal in proposals:
+        decision = proposal.decision
+        if decision is not None and decision.status is ProposalStatus.ACCEPTED:
+            ids.extend((decision.canonical_id,) if decision.canonical_id is not None else ())
+            ids.extend(decision.made)
+    query = EventQuery(
+        spaces=frozenset((scene.space,)),
+        scene_id=scene.id,
+        level=CanonLevel.CANON,
+        limit=PAGE_MAX,
+    )
+    ids.extend(event.id for event in (await canon.state.events(query)).items)
+    return await outcomes_among(canon, scene.space, ids)
+
+
+async def _summary(canon: Canon, scene: Scene, outcomes: Iterable[Outcome]) -> str:
+    """The most telling sentences of the scene; without turns of what became canon."""
+    limit = canon.policy.limits.summary
+    turns = await canon.documents.turns(scene.id, limit=PAGE_MAX)
+    told = extract((turn.text for turn in turns), limit=limit)
+    if not told:
+        stated = [f"{each.statement}." for each in outcomes if isinstance(each, Fact)]
+        told = extract(stated, limit=limit)
+    return told or scene.title[:limit]

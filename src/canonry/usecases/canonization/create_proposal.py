@@ -1,0 +1,139 @@
+"""Create a proposal: stage a change with its evidence; it is not canon before it is judged."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from canonry.domain.errors import Conflict
+from canonry.domain.ids import ProposalId, SceneId, SpaceId, TurnId
+from canonry.domain.judging.contents import normalise
+from canonry.domain.judging.making import UNSET
+from canonry.domain.log.entries import Made
+from canonry.domain.log.keys import thing_key
+from canonry.domain.provenance import Authority, Evidence
+from canonry.domain.things.proposals import Proposal, ProposalStatus, ProposalType
+from canonry.domain.things.scenes import Scene, Turn
+from canonry.usecases.kernel.caller import Caller
+from canonry.usecases.kernel.canon import Canon
+from canonry.usecases.kernel.commit_change import Change, NewId, Receipt, commit_change
+from canonry.usecases.kernel.lookup import require, require_evidence, require_universe
+from canonry.usecases.kernel.staging import require_active
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Suggestion:
+    """What somebody wants to become canon; `content` as it came."""
+
+    type: ProposalType
+    content: Mapping[str, Any]
+    evidence: tuple[Evidence, ...]
+    confidence: float
+    authority: Authority
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Place:
+    """Where a proposal comes from: a universe, perhaps a scene of it, perhaps one of its turns."""
+
+    space: SpaceId
+    scene_id: SceneId | None = None
+    turn_id: TurnId | None = None
+    turn_index: int | None = None
+    reads: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Staged:
+    """A suggestion with its content in the one spelling that is kept."""
+
+    suggestion: Suggestion
+    content: Mapping[str, Any]
+
+
+async def create_proposal(
+    canon: Canon, caller: Caller, scene_id: str, turn_id: str | None, suggestion: Suggestion
+) -> Receipt:
+    """Stage a change in an active scene.
+
+    Raises:
+        InvalidInput: `content.*`, the content does not say what its type needs.
+        NotFound: `scene.unknown`, `turn.unknown` or `evidence.unknown`.
+        Conflict: `scene.completed`, `scene.finalizing`, `turn.foreign` or `space.foreign`.
+    """
+    staged = _normalised(canon, suggestion)
+    space = (await require(canon, caller, Scene, scene_id)).space
+
+    async def prepare(new_id: NewId) -> Change:
+        scene = await require(canon, caller, Scene, scene_id)
+        require_active(scene)
+        place = await _place(canon, caller, scene, turn_id)
+        return await _stage(canon, caller, place, staged, new_id)
+
+    return await commit_change(canon, caller, space, prepare)
+
+
+async def create_loose_proposal(
+    canon: Canon, caller: Caller, universe_id: str, suggestion: Suggestion
+) -> Receipt:
+    """Stage a change that no scene brought up, as ingestion does.
+
+    Raises:
+        InvalidInput: `content.*`, the content does not say what its type needs.
+        NotFound: `universe.unknown` or `evidence.unknown`.
+        Conflict: `space.foreign`.
+    """
+    staged = _normalised(canon, suggestion)
+    universe = await require_universe(canon, caller, universe_id)
+
+    async def prepare(new_id: NewId) -> Change:
+        return await _stage(canon, caller, _Place(space=universe.id), staged, new_id)
+
+    return await commit_change(canon, caller, universe.id, prepare)
+
+
+async def _place(canon: Canon, caller: Caller, scene: Scene, turn_id: str | None) -> _Place:
+    if turn_id is None:
+        return _Place(space=scene.space, scene_id=scene.id, reads=frozenset((thing_key(scene.id),)))
+    turn = await require(canon, caller, Turn, turn_id)
+    if turn.scene_id != scene.id:
+        message = "/turn_id names a turn of another scene; name one of this scene or none"
+        raise Conflict("turn.foreign", message, path="/turn_id", conflicts=[turn.id])
+    reads = frozenset((thing_key(scene.id), thing_key(turn.id)))
+    return _Place(
+        space=scene.space,
+        scene_id=scene.id,
+        turn_id=turn.id,
+        turn_index=turn.index,
+        reads=reads,
+    )
+
+
+def _normalised(canon: Canon, suggestion: Suggestion) -> _Staged:
+    content = normalise(suggestion.type, suggestion.content, limits=canon.policy.limits)
+    return _Staged(suggestion=suggestion, content=content)
+
+
+async def _stage(
+    canon: Canon, caller: Caller, place: _Place, staged: _Staged, new_id: NewId
+) -> Change:
+    asked = staged.suggestion
+    cited = await require_evidence(canon, caller, place.space, asked.evidence, path="/evidence")
+    proposal = Proposal(
+        id=ProposalId(new_id("proposal")),
+        space=place.space,
+        scene_id=place.scene_id,
+        turn_id=place.turn_id,
+        turn_index=place.turn_index,
+        type=asked.type,
+        content=staged.content,
+        original=asked.content,
+        evidence=asked.evidence,
+        confidence=asked.confidence,
+        authority=asked.authority,
+        proposed_by=caller.actor.agent_id,
+        status=ProposalStatus.PENDING,
+        created_at=UNSET,
+        position=0,
+        changed_at=0,
+    )
+    return Change(entries=(Made(thing=proposal),), reads=place.reads | cited)

@@ -1,0 +1,93 @@
+"""Proposal verdicts: how proposals fared in a canonization, also one that could not be finished."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from canonry.domain.errors import Unavailable
+from canonry.domain.gates.kit import Verdict
+from canonry.domain.ids import ProposalId
+from canonry.domain.things.proposals import Proposal, ProposalStatus, ProposalType
+from canonry.usecases.canonization.complete_scene import Outcome
+from canonry.usecases.canonization.decide_proposals import Undecided
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProposalVerdict:
+    """How one proposal fared; `made` is all that it brought into being."""
+
+    proposal_id: ProposalId
+    type: ProposalType
+    status: ProposalStatus
+    rule: str
+    rationale: str
+    score: float | None = None
+    conflicts: tuple[str, ...] = ()
+    canonical_id: str | None = None
+    made: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Judged:
+    """A verdict for each proposal, and the things that are canon by them."""
+
+    verdicts: tuple[ProposalVerdict, ...]
+    outcomes: tuple[Outcome, ...]
+
+    def with_status(self, status: ProposalStatus) -> tuple[ProposalId, ...]:
+        """The proposals that were decided so, in the order of the verdicts."""
+        return tuple(one.proposal_id for one in self.verdicts if one.status is status)
+
+    def ids(self, kind: type[Outcome]) -> tuple[str, ...]:
+        """The ids of the outcomes of a kind."""
+        return tuple(each.id for each in self.outcomes if isinstance(each, kind))
+
+
+def verdict_on(proposal: Proposal, deferred: Verdict | None) -> ProposalVerdict:
+    """How a proposal fared, by its decision, or why it was `deferred`."""
+    decision = proposal.decision
+    if decision is None:
+        return ProposalVerdict(
+            proposal_id=proposal.id,
+            type=proposal.type,
+            status=proposal.status,
+            rule="" if deferred is None else deferred.rule,
+            rationale="it was not judged" if deferred is None else deferred.rationale,
+            score=None if deferred is None else deferred.score.value,
+        )
+    return ProposalVerdict(
+        proposal_id=proposal.id,
+        type=proposal.type,
+        status=proposal.status,
+        rule=decision.rule,
+        rationale=decision.rationale,
+        score=decision.score,
+        conflicts=decision.conflicts,
+        canonical_id=decision.canonical_id,
+        made=decision.made,
+    )
+
+
+def partial(
+    undecided: Undecided, proposals: Sequence[Proposal], *, scene_id: str | None = None
+) -> Unavailable:
+    """The error that tells which proposals could not be decided, and how the others fared."""
+    message = (
+        f"{len(undecided.failed)} proposals could not be decided and stay pending; "
+        "the others are; send the request again"
+    )
+    where = {} if scene_id is None else {"scene_id": scene_id}
+    return Unavailable(
+        "canonization.partial",
+        message,
+        **where,
+        accepted=_those(proposals, ProposalStatus.ACCEPTED),
+        rejected=_those(proposals, ProposalStatus.REJECTED),
+        failed=[
+            {"proposal_id": one, "reason": reason}
+            for one, reason in sorted(undecided.failed.items())
+        ],
+    )
+
+
+def _those(proposals: Iterable[Proposal], status: ProposalStatus) -> list[str]:
+    return [one.id for one in proposals if one.status is status]

@@ -1,0 +1,75 @@
+"""Browse a catalog: the four questions of an agent; what it may not see is as if it were not."""
+
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+from canonry.domain.errors import NotFound
+from canonry.domain.ids import SpaceId
+from canonry.domain.spaces import Space
+from canonry.ports.views.catalog import (
+    CatalogEntry,
+    CatalogFound,
+    CatalogGraph,
+    CatalogQuery,
+    GraphQuery,
+)
+from canonry.usecases.kernel.caller import Caller
+from canonry.usecases.kernel.canon import Canon
+
+PROJECTS_MAX: Final = 100
+
+
+async def list_projects(canon: Canon, caller: Caller) -> Sequence[Space]:
+    """The first hundred projects that the caller may see, by name."""
+    return await canon.catalog.projects(caller.spaces, limit=PROJECTS_MAX)
+
+
+async def search_catalog(
+    canon: Canon, caller: Caller, project: SpaceId, text: str, *, kinds: Iterable[str], limit: int
+) -> CatalogFound:
+    """Entities of a project whose text contains `text`; no `kinds` means all.
+
+    Raises:
+        NotFound: `project.unknown`.
+    """
+    _require_sight(caller, project)
+    query = CatalogQuery(project=project, text=text, kinds=frozenset(kinds), limit=limit)
+    return await canon.catalog.search(query)
+
+
+async def get_catalog_entity(
+    canon: Canon, caller: Caller, project: SpaceId, entity_id: str
+) -> CatalogEntry:
+    """One entity of a project.
+
+    Raises:
+        NotFound: `project.unknown` or `entity.unknown`.
+    """
+    _require_sight(caller, project)
+    return await canon.catalog.entry(project, entity_id)
+
+
+async def get_catalog_graph(
+    canon: Canon,
+    caller: Caller,
+    project: SpaceId,
+    entity_id: str,
+    *,
+    depth: int,
+    rel_types: Iterable[str],
+) -> CatalogGraph:
+    """What surrounds an entity of a project; no `rel_types` means all.
+
+    Raises:
+        NotFound: `project.unknown` or `entity.unknown`.
+    """
+    _require_sight(caller, project)
+    query = GraphQuery(
+        project=project, entity_id=entity_id, depth=depth, rel_types=frozenset(rel_types)
+    )
+    return await canon.catalog.graph(query)
+
+
+def _require_sight(caller: Caller, project: SpaceId) -> None:
+    if not caller.sees(project):
+        raise NotFound("project.unknown", "there is no project with this id", path="/projectId")

@@ -1,0 +1,278 @@
+"""Import a catalog: all is checked before anything is written, and a second run adds nothing.
+
+Rows are judged as a whole, counting what earlier rows will have stored. That verdict is what is
+written as long as the log of the project stands where our own commits left it; once somebody else
+has written there, rows are judged again.
+"""
+
+from collections import Counter
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from canonry.domain.catalog.catalog import stamp
+from canonry.domain.catalog.rows import CatalogRow, RowProblem
+from canonry.domain.errors import InvalidInput
+from canonry.domain.ids import SpaceId
+from canonry.domain.log.commits import Position
+from canonry.domain.vocabularies.catalog_tables import PROJECTS, RELATION_ROWS, TABLES
+from canonry.ports.views.upkeep import Told
+from canonry.usecases.catalog.arrange_catalog_rows import (
+    CHUNK,
+    arrange_catalog_rows,
+    projects_in_turn,
+)
+from canonry.usecases.catalog.judge_catalog_relations import judge_relations
+from canonry.usecases.catalog.judge_catalog_rows import (
+    Ahead,
+    JudgedRow,
+    Place,
+    Verdict,
+    judge_items,
+    judge_projects,
+    of_one_project,
+)
+from canonry.usecases.catalog.read_catalog_arrays import read_catalog_arrays
+from canonry.usecases.kernel.caller import Caller
+from canonry.usecases.kernel.canon import Canon
+from canonry.usecases.kernel.commit_change import Change, NewId, Receipt, commit_change
+
+NAMED_MAX: Final = 50
+"""So many problems are named in an error."""
+
+KEPT_MAX: Final = 200_000
+"""Of so many rows the verdict is kept until they are written; it takes as much room as the rows."""
+
+Judge = Callable[[Ahead], Awaitable[Verdict]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CatalogImportRequest:
+    """What to import; `lenient` stores what is right, a `dry_run` nothing."""
+
+    arrays: Mapping[str, Sequence[Any]]
+    lenient: bool = False
+    dry_run: bool = False
+
+
+@dataclass(slots=True, kw_only=True)
+class CatalogImported:
+    """What became of the rows, counted by array, and why some were refused."""
+
+    made: Counter[str] = field(default_factory=Counter)
+    changed: Counter[str] = field(default_factory=Counter)
+    unchanged: Counter[str] = field(default_factory=Counter)
+    problems: list[RowProblem] = field(default_factory=list)
+    dry_run: bool = False
+
+    @property
+    def refused(self) -> int:
+        """How many rows were refused."""
+        return len({(each.array, each.row) for each in self.problems})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Chunk:
+    """Rows of one table and, unless they are projects, of one project.
+
+    `verdict` is how they were judged, and `borne` who has their places, where that is known.
+    """
+
+    rows: Sequence[CatalogRow]
+    borne: Mapping[Place, str] | None = None
+    verdict: Verdict | None = None
+
+    @property
+    def space(self) -> SpaceId:
+        return SpaceId(self.rows[0].project)
+
+    def judge(self, canon: Canon, now: str) -> Judge:
+        table = self.rows[0].table
+        if table is PROJECTS:
+            return lambda ahead: judge_projects(canon, self.rows, ahead, now)
+        if table is RELATION_ROWS:
+            return lambda ahead: judge_relations(canon, self.rows, ahead, now, self.borne)
+        return lambda ahead: judge_items(canon, self.rows, ahead, now, self.borne)
+
+
+@dataclass(frozen=True, slots=True)
+class _Heads:
+    """Where the logs of projects stand as far as we know: nobody but us has written since."""
+
+    canon: Canon
+    known: dict[SpaceId, Position] = field(default_factory=dict)
+
+    async def learn(self, space: SpaceId) -> None:
+        """Before the first look at anything of the project."""
+        if space not in self.known:
+            self.known[space] = await self.canon.ledger.head(space)
+
+    async def still(self, space: SpaceId) -> bool:
+        """Whether nobody else has written."""
+        return self.known.get(space) == await self.canon.ledger.head(space)
+
+    def moved(self, space: SpaceId, receipt: Receipt, *, as_judged: bool) -> None:
+        """Our own commit moved the head, unless others moved it too or it says something else."""
+        expected = self.known.get(space)
+        if (
+            expected is None
+            or not as_judged
+            or receipt.position != expected + bool(receipt.entries)
+        ):
+            self.known.pop(space, None)
+        else:
+            self.known[space] = receipt.position
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Work:
+    """An import under way; its `report` takes what is wrong with rows when they are stored."""
+
+    canon: Canon
+    caller: Caller
+    now: str
+    heads: _Heads
+    report: CatalogImported
+
+
+async def import_catalog(
+    canon: Canon, caller: Caller, request: CatalogImportRequest, told: Told
+) -> CatalogImported:
+    """Store the rows, each under its id: what is there is brought up to the row.
+
+    Raises:
+        InvalidInput: `catalog.malformed` or `catalog.invalid`, with array, row and field of what
+            is wrong; nothing was written.
+        Unavailable: as for every write; run it again to go on.
+    """
+    read = read_catalog_arrays(request.arrays)
+    now = stamp(canon.clock.now())
+    report = CatalogImported(dry_run=request.dry_run, problems=list(read.problems))
+    steps = read.total if request.dry_run else 2 * read.total
+    ahead, heads, done, chunks = Ahead(), _Heads(canon), 0, list[_Chunk]()
+    for table in TABLES:
+        async for chunk in _chunks(canon, read.rows[table], heads):
+            verdict = await chunk.judge(canon, now)(ahead)
+            report.problems += verdict.problems
+            if request.dry_run:
+                _count(report, verdict)
+            elif verdict.rows:
+                chunks.append(_judged(verdict, keep=done < KEPT_MAX))
+            done += len(chunk.rows)
+            told(done, steps)
+    if report.problems and not request.lenient:
+        raise _invalid(report.problems)
+    work = _Work(canon=canon, caller=caller, now=now, heads=heads, report=report)
+    for chunk in chunks:
+        _count(report, await _store(work, chunk))
+        done += len(chunk.rows)
+        told(done, steps)
+    if not request.dry_run:
+        told(steps, steps)
+    return report
+
+
+async def store_row(
+    canon: Canon,
+    caller: Caller,
+    space: SpaceId,
+    read: Callable[[], Awaitable[CatalogRow]],
+    now: str,
+) -> JudgedRow | None:
+    """Judge the row that `read` gives and commit what it changes; None if a retry finds that it is.
+
+    It is read again when others have written meanwhile, so that it may rest on what is stored.
+
+    Raises:
+        CanonryError: what `read` objects.
+        InvalidInput: `catalog.invalid`.
+    """
+    verdict = Verdict()
+
+    async def prepare(new_id: NewId) -> Change:
+        nonlocal verdict
+        verdict = await _Chunk(rows=(await read(),)).judge(canon, now)(Ahead())
+        if verdict.problems:
+            raise _invalid(verdict.problems)
+        return Change(entries=verdict.entries(new_id), reads=frozenset(verdict.reads))
+
+    await commit_change(canon, caller, space, prepare)
+    return verdict.rows[0] if verdict.rows else None
+
+
+async def _store(work: _Work, chunk: _Chunk) -> Verdict:
+    """One commit, or one a project.
+
+    While a project is stored nobody else writes, since no space guards another's slug.
+    """
+    if chunk.rows[0].table is not PROJECTS:
+        return await _commit(work, chunk)
+    stored = Verdict()
+    bearers = await work.canon.catalog.projects_called(row.word for row in chunk.rows)
+    for row, aside in projects_in_turn(chunk.rows, bearers):
+        async with work.canon.ledger.exclusive():
+            verdict = await _commit(work, _Chunk(rows=(row,)))
+        stored.rows += () if aside else verdict.rows
+    return stored
+
+
+async def _commit(work: _Work, chunk: _Chunk) -> Verdict:
+    space, judge = chunk.space, chunk.judge(work.canon, work.now)
+    verdict = Verdict()
+
+    async def prepare(new_id: NewId) -> Change:
+        nonlocal verdict
+        if chunk.verdict is not None and await work.heads.still(space):
+            verdict = chunk.verdict
+        else:
+            verdict = await judge(Ahead())
+        return Change(entries=verdict.entries(new_id), reads=frozenset(verdict.reads))
+
+    receipt = await commit_change(work.canon, work.caller, space, prepare)
+    work.heads.moved(space, receipt, as_judged=not verdict.problems)
+    work.report.problems += verdict.problems
+    return verdict
+
+
+async def _chunks(canon: Canon, rows: Sequence[CatalogRow], heads: _Heads) -> AsyncIterator[_Chunk]:
+    if rows and rows[0].table is PROJECTS:
+        for row in rows:
+            await heads.learn(SpaceId(row.project))
+        for start in range(0, len(rows), CHUNK):
+            yield _Chunk(rows=rows[start : start + CHUNK])
+        return
+    for project, group in of_one_project(rows).items():
+        await heads.learn(SpaceId(project))
+        arranged, borne = await arrange_catalog_rows(canon, group)
+        for some in arranged:
+            yield _Chunk(rows=some, borne=borne)
+
+
+def _judged(verdict: Verdict, *, keep: bool) -> _Chunk:
+    """The right rows of a chunk as they are to be stored."""
+    right = Verdict(rows=verdict.rows, reads=verdict.reads)
+    return _Chunk(rows=[each.row for each in verdict.rows], verdict=right if keep else None)
+
+
+def _count(report: CatalogImported, verdict: Verdict) -> None:
+    for judged in verdict.rows:
+        array = judged.row.table.array
+        if judged.make is None:
+            report.unchanged[array] += 1
+        elif judged.fresh:
+            report.made[array] += 1
+        else:
+            report.changed[array] += 1
+
+
+def _invalid(problems: Sequence[RowProblem]) -> InvalidInput:
+    first = problems[0]
+    rest = f", and {len(problems) - 1} more" if len(problems) > 1 else ""
+    return InvalidInput(
+        "catalog.invalid",
+        f"nothing was stored: {first}{rest}",
+        path=f"/{first.array}/{first.row}/{first.field}".rstrip("/"),
+        problem=first.code,
+        problems=[str(each) for each in problems[:NAMED_MAX]],
+        total=len(problems),
+    )

@@ -1,0 +1,167 @@
+"""Move an entity of a catalog through its life: draft, publish_requested, published, archived."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any, Final
+
+from canonry.domain.catalog.catalog import edge_of, item_id, item_of, item_row, stamp
+from canonry.domain.errors import Conflict, NotFound
+from canonry.domain.ids import EntityId, SpaceId
+from canonry.domain.judging.making import Backing, make_observation
+from canonry.domain.log.keys import relations_key, thing_key
+from canonry.domain.provenance import Authority
+from canonry.domain.things.entities import Entity
+from canonry.domain.vocabularies.catalog_kinds import (
+    ARCHIVED,
+    CONTENT_KINDS,
+    DRAFT,
+    PUBLISH_REQUESTED,
+    PUBLISHED,
+    RELATIONS,
+)
+from canonry.domain.vocabularies.narrative_fields import PROPERTY_PREFIX
+from canonry.ports.views.catalog import PLACE_BEFORE_ALL
+from canonry.usecases.kernel.caller import Caller
+from canonry.usecases.kernel.canon import Canon
+from canonry.usecases.kernel.commit_change import Change, NewId, commit_change
+
+_RELATIONS_MAX: Final = 500
+_FOLDERS: Final = {
+    "guide": "guides",
+    "concept": "concepts",
+    "project": "projects",
+    "news": "news",
+}
+
+
+class Move(StrEnum):
+    """What can be done to an entity."""
+
+    REQUEST_PUBLISH = "request_publish"
+    PUBLISH = "publish"
+    REJECT = "reject"
+    ARCHIVE = "archive"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Step:
+    before: frozenset[str]
+    after: str
+
+
+_STEPS: Final[Mapping[Move, _Step]] = {
+    Move.REQUEST_PUBLISH: _Step(before=frozenset((DRAFT,)), after=PUBLISH_REQUESTED),
+    Move.PUBLISH: _Step(before=frozenset((PUBLISH_REQUESTED,)), after=PUBLISHED),
+    Move.REJECT: _Step(before=frozenset((PUBLISH_REQUESTED,)), after=DRAFT),
+    Move.ARCHIVE: _Step(before=frozenset((DRAFT, PUBLISH_REQUESTED, PUBLISHED)), after=ARCHIVED),
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Moved:
+    """The status that an entity had, and the one that it has."""
+
+    before: str
+    after: str
+
+
+async def move_catalog_entity(
+    canon: Canon,
+    caller: Caller,
+    project: SpaceId,
+    entity_id: str,
+    *,
+    move: Move,
+    reason: str = "",
+) -> Moved:
+    """Give the entity the status that follows, with what belongs to it; the log keeps `reason`.
+
+    Raises:
+        NotFound: `entity.unknown`.
+        Conflict: `entity.wrong-status`, or `entity.unfinished` with what is missing.
+    """
+    thing_id = item_id(project, CONTENT_KINDS[0], entity_id)
+    step, moved = _STEPS[move], list[Moved]()
+
+    async def prepare(new_id: NewId) -> Change:
+        entity = await _require(canon, caller, project, thing_id)
+        row = item_row(entity)
+        if row["status"] not in step.before:
+            message = f"{move} leads from {', '.join(sorted(step.before))}; it is {row['status']}"
+            raise Conflict("entity.wrong-status", message, path="/action")
+        await _require_finished(canon, entity, row, move)
+        fields = _fields(move, step.after, entity.entity_type, row, stamp(canon.clock.now()))
+        backing = Backing(space=project, authority=Authority.SOURCE, confidence=1.0, evidence=())
+        told = {PROPERTY_PREFIX + name: value for name, value in fields.items()}
+        if reason:
+            told[f"{PROPERTY_PREFIX}moveReason"] = reason
+        moved[:] = [Moved(before=row["status"], after=step.after)]
+        seen = make_observation(new_id, backing, thing_id, told)
+        reads = frozenset((thing_key(thing_id), relations_key(thing_id)))
+        return Change(entries=(seen,), reads=reads)
+
+    await commit_change(canon, caller, project, prepare)
+    return moved[0] if moved else Moved(before="", after=step.after)
+
+
+async def _require(canon: Canon, caller: Caller, project: SpaceId, thing_id: EntityId) -> Entity:
+    found = (await canon.state.things((thing_id,))).get(thing_id)
+    if not isinstance(found, Entity) or item_of(found) is None or not caller.sees(project):
+        message = "the project has no entity with this id"
+        raise NotFound("entity.unknown", message, path="/entityId")
+    return found
+
+
+async def _require_finished(
+    canon: Canon, entity: Entity, row: Mapping[str, Any], move: Move
+) -> None:
+    """Whoever asks for publication must have everything; at publication an address is left."""
+    needed = _NEEDED.get(move, ())
+    missing = [name for name in needed if _LACKS[name](entity.entity_type, row)]
+    if (
+        move is Move.REQUEST_PUBLISH
+        and entity.entity_type == "guide"
+        and not await _explains(canon, entity)
+    ):
+        missing.append("a relation to a concept")
+    if missing:
+        message = f"before it can be published it needs: {', '.join(missing)}"
+        raise Conflict("entity.unfinished", message, path="/entityId", missing=missing)
+
+
+async def _explains(canon: Canon, guide: Entity) -> bool:
+    after = PLACE_BEFORE_ALL
+    while page := await canon.catalog.relations_from(guide.id, after=after, limit=_RELATIONS_MAX):
+        for relation in page:
+            edge = edge_of(relation)
+            if edge is not None and RELATIONS[edge.rel_type].target == "concept":
+                return True
+        after = (page[-1].to_id, page[-1].rel_type)
+    return False
+
+
+def _lacks_address(kind: str, row: Mapping[str, Any]) -> bool:
+    return kind == "project" and not str(row["repoUrl"] or "").startswith(("https://", "http://"))
+
+
+_LACKS: Final[Mapping[str, Callable[[str, Mapping[str, Any]], bool]]] = {
+    "title": lambda _, row: not row["title"].strip(),
+    "slug": lambda _, row: not row["slug"].strip(),
+    "repoUrl": _lacks_address,
+    "contentRef": lambda kind, row: kind in {"guide", "news"} and not row["contentRef"],
+}
+_NEEDED: Final[Mapping[Move, tuple[str, ...]]] = {
+    Move.REQUEST_PUBLISH: tuple(_LACKS),
+    Move.PUBLISH: ("slug",),
+}
+
+
+def _fields(move: Move, status: str, kind: str, row: Mapping[str, Any], now: str) -> dict[str, Any]:
+    fields: dict[str, Any] = {"status": status, "updatedAt": now}
+    if move is Move.PUBLISH:
+        fields["publishedAt"] = now
+        fields["canonicalUrl"] = row["canonicalUrl"] or f"/{_FOLDERS[kind]}/{row['slug']}"
+    if move is Move.ARCHIVE:
+        fields["archivedAt"] = now
+    return fields

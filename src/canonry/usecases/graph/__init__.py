@@ -1,0 +1,1 @@
+"""Direct writes of canon: entities, facts, events, relations and what they rest on."""

@@ -1,0 +1,57 @@
+"""Create an axiom: a law of a world, never a player's word; gates enforce its constraint."""
+
+from dataclasses import dataclass
+
+from canonry.domain.errors import InvalidInput
+from canonry.domain.ids import AxiomId
+from canonry.domain.judging.making import UNSET, Backing
+from canonry.domain.log.entries import Made
+from canonry.domain.provenance import Authority
+from canonry.domain.things.facts import Axiom, AxiomDomain, Constraint
+from canonry.usecases.kernel.caller import Caller
+from canonry.usecases.kernel.canon import Canon
+from canonry.usecases.kernel.commit_change import Change, NewId, Receipt, commit_change
+from canonry.usecases.kernel.lookup import require_evidence, require_universe
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewAxiom:
+    """A law, the field that it governs, and what it forbids, if that can be told by rule."""
+
+    statement: str
+    domain: AxiomDomain
+    constraint: Constraint | None
+
+
+async def create_axiom(canon: Canon, caller: Caller, backing: Backing, new: NewAxiom) -> Receipt:
+    """Lay down the axiom.
+
+    Raises:
+        InvalidInput: `axiom.players-word`.
+        NotFound: `universe.unknown` or `evidence.unknown`.
+        Conflict: `space.foreign`.
+    """
+    if backing.authority is Authority.PLAYER:
+        message = "a player's word is no law of the world; use source, gm or system"
+        raise InvalidInput("axiom.players-word", message, path="/authority")
+    await require_universe(canon, caller, backing.space)
+
+    async def prepare(new_id: NewId) -> Change:
+        reads = await require_evidence(canon, caller, backing.space, backing.evidence)
+        axiom = Axiom(
+            id=AxiomId(new_id("axiom")),
+            space=backing.space,
+            statement=new.statement,
+            domain=new.domain,
+            constraint=new.constraint,
+            confidence=backing.confidence,
+            authority=backing.authority,
+            evidence=backing.evidence,
+            level=backing.level,
+            created_at=UNSET,
+            position=0,
+            changed_at=0,
+        )
+        return Change(entries=(Made(thing=axiom),), reads=reads)
+
+    return await commit_change(canon, caller, backing.space, prepare)

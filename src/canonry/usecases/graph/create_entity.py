@@ -1,0 +1,103 @@
+"""Create an entity directly: the keeper's word, with evidence; namesakes are allowed and told."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from canonry.domain.errors import Conflict, InvalidInput
+from canonry.domain.ids import EntityId
+from canonry.domain.judging.making import Backing, make_entity
+from canonry.domain.log.keys import thing_key
+from canonry.domain.things.entities import Entity, EntityClass
+from canonry.usecases.kernel.caller import Caller
+from canonry.usecases.kernel.canon import Canon
+from canonry.usecases.kernel.commit_change import Change, NewId, Receipt, commit_change
+from canonry.usecases.kernel.involved import require_standing
+from canonry.usecases.kernel.lookup import (
+    require,
+    require_evidence,
+    require_same_space,
+    require_universe,
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewEntity:
+    """What is known of an entity when it is declared."""
+
+    entity_class: EntityClass
+    entity_type: str
+    name: str
+    description: str
+    properties: Mapping[str, Any]
+    state_tags: tuple[str, ...] = ()
+    derives_from: EntityId | None = None
+
+
+async def create_entity(canon: Canon, caller: Caller, backing: Backing, new: NewEntity) -> Receipt:
+    """Declare the entity, with its first observation.
+
+    Raises:
+        InvalidInput: `entity.archetype-has-no-state` or `entity.archetype-derives`.
+        NotFound: `universe.unknown`, `entity.unknown` (the archetype) or `evidence.unknown`.
+        Conflict: `space.foreign`, `entity.archetype-mismatch` or `entity.retconned`.
+    """
+    _require_instance(new)
+    await require_universe(canon, caller, backing.space)
+
+    async def prepare(new_id: NewId) -> Change:
+        reads = await require_evidence(canon, caller, backing.space, backing.evidence)
+        derives_from = None
+        if new.derives_from is not None:
+            archetype = await _require_archetype(canon, caller, backing, new, new.derives_from)
+            derives_from = archetype.id
+            reads |= {thing_key(new.derives_from), thing_key(archetype.id)}
+        # A namesake only earns a warning, so the verdict does not rest on its name's key.
+        namesakes = await canon.state.entities_named(backing.space, new.entity_type, new.name)
+        _, entries = make_entity(
+            new_id,
+            backing,
+            entity_class=new.entity_class,
+            entity_type=new.entity_type,
+            name=new.name,
+            description=new.description,
+            properties=new.properties,
+            state_tags=new.state_tags,
+            derives_from=derives_from,
+        )
+        return Change(entries=entries, reads=reads, warnings=_told(namesakes))
+
+    return await commit_change(canon, caller, backing.space, prepare)
+
+
+def _require_instance(new: NewEntity) -> None:
+    if new.entity_class is EntityClass.INSTANCE:
+        return
+    if new.state_tags:
+        message = "an archetype has no state; leave state_tags out, or create an instance"
+        raise InvalidInput("entity.archetype-has-no-state", message, path="/state_tags")
+    if new.derives_from is not None:
+        message = "an archetype derives from nothing; leave derives_from out"
+        raise InvalidInput("entity.archetype-derives", message, path="/derives_from")
+
+
+async def _require_archetype(
+    canon: Canon, caller: Caller, backing: Backing, new: NewEntity, archetype_id: EntityId
+) -> Entity:
+    archetype = await require(canon, caller, Entity, archetype_id)
+    require_same_space(backing.space, [archetype], path="/derives_from")
+    require_standing(archetype)
+    fits = (EntityClass.ARCHETYPE, new.entity_type)
+    if (archetype.entity_class, archetype.entity_type) != fits:
+        message = f"an instance derives from an archetype of its own type, {new.entity_type}"
+        raise Conflict(
+            "entity.archetype-mismatch", message, path="/derives_from", conflicts=[archetype.id]
+        )
+    return archetype
+
+
+def _told(namesakes: Sequence[Entity]) -> tuple[str, ...]:
+    if not namesakes:
+        return ()
+    ids = ", ".join(entity.id for entity in namesakes)
+    return (f"entities of this type and name exist already: {ids}",)

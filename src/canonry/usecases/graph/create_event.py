@@ -1,0 +1,106 @@
+"""Create an event directly, with the events that it brought about.
+
+The scene may be completed: the event refers to it and does not change it.
+"""
+
+from dataclasses import dataclass
+
+from canonry.domain.errors import Conflict
+from canonry.domain.ids import EventId
+from canonry.domain.judging.making import Backing, make_event
+from canonry.domain.log.keys import thing_key
+from canonry.domain.things.facts import Event
+from canonry.domain.things.scenes import Scene
+from canonry.domain.time import Instant
+from canonry.usecases.kernel.caller import Caller
+from canonry.usecases.kernel.canon import Canon
+from canonry.usecases.kernel.commit_change import Change, NewId, Receipt, commit_change
+from canonry.usecases.kernel.involved import require_involved, require_standing
+from canonry.usecases.kernel.lookup import (
+    require,
+    require_all,
+    require_evidence,
+    require_same_space,
+    require_universe,
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewEvent:
+    """What happened, when, how gravely, to whom, and what came of it."""
+
+    title: str
+    description: str
+    time_ref: Instant | None
+    severity: int
+    involved: tuple[str, ...]
+    causes: tuple[str, ...]
+
+
+async def create_event(canon: Canon, caller: Caller, backing: Backing, new: NewEvent) -> Receipt:
+    """Assert the event; a new one has no causes yet, so it cannot close a causal cycle.
+
+    Raises:
+        NotFound: `universe.unknown`, `scene.unknown`, `entity.unknown`, `event.unknown` or
+            `evidence.unknown`.
+        Conflict: `space.foreign`, `entity.retconned`, `event.retconned`, `event.repeated-effect`
+            or `event.effect-before-cause`.
+    """
+    await require_universe(canon, caller, backing.space)
+    _require_no_repeats(new.causes)
+
+    async def prepare(new_id: NewId) -> Change:
+        reads = await require_evidence(canon, caller, backing.space, backing.evidence)
+        if backing.scene_id is not None:
+            scene = await require(canon, caller, Scene, backing.scene_id)
+            require_same_space(backing.space, [scene], path="/scene_id")
+            reads |= {thing_key(scene.id)}
+        involved, read = await require_involved(
+            canon, caller, backing.space, new.involved, path="/involved_entity_ids"
+        )
+        effects = await _require_effects(canon, caller, backing, new)
+        made = make_event(
+            new_id,
+            backing,
+            title=new.title,
+            description=new.description,
+            involved=tuple(entity.id for entity in involved),
+            time_ref=new.time_ref,
+            severity=new.severity,
+            causes=effects,
+        )
+        return Change(entries=(made,), reads=reads | read | set(map(thing_key, effects)))
+
+    return await commit_change(canon, caller, backing.space, prepare)
+
+
+def _require_no_repeats(causes: tuple[str, ...]) -> None:
+    if len(set(causes)) < len(causes):
+        message = "/causes_event_ids names an effect twice; name each once"
+        raise Conflict("event.repeated-effect", message, path="/causes_event_ids")
+
+
+async def _require_effects(
+    canon: Canon, caller: Caller, backing: Backing, new: NewEvent
+) -> tuple[EventId, ...]:
+    effects = await require_all(canon, caller, Event, new.causes)
+    require_same_space(backing.space, effects, path="/causes_event_ids")
+    require_standing(*effects)
+    require_order(new.time_ref, effects)
+    return tuple(effect.id for effect in effects)
+
+
+def require_order(cause_at: Instant | None, effects: tuple[Event, ...]) -> None:
+    """Refuse effects that are dated before their cause.
+
+    Raises:
+        Conflict: `event.effect-before-cause`, with the ids.
+    """
+    early = [
+        effect.id
+        for effect in effects
+        if cause_at is not None and effect.time_ref is not None and effect.time_ref < cause_at
+    ]
+    if early:
+        message = "an effect cannot happen before its cause; check the dates"
+        raise Conflict("event.effect-before-cause", message, conflicts=early)

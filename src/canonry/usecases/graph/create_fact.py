@@ -1,0 +1,65 @@
+"""Create a fact directly: the keeper's word, with evidence; the same statement earns a warning."""
+
+from dataclasses import dataclass
+
+from canonry.domain.ids import EntityId
+from canonry.domain.judging.making import Backing, make_fact
+from canonry.domain.provenance import CanonLevel
+from canonry.domain.things.facts import Fact
+from canonry.domain.time import Instant
+from canonry.usecases.kernel.caller import Caller
+from canonry.usecases.kernel.canon import Canon
+from canonry.usecases.kernel.commit_change import Change, NewId, Receipt, commit_change
+from canonry.usecases.kernel.involved import require_involved
+from canonry.usecases.kernel.lookup import require_evidence, require_universe
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewFact:
+    """A statement, about whom, and the interval in which it holds."""
+
+    statement: str
+    involved: tuple[str, ...]
+    time_ref: Instant | None
+    duration: int | None
+
+
+async def create_fact(canon: Canon, caller: Caller, backing: Backing, new: NewFact) -> Receipt:
+    """Assert the fact.
+
+    Raises:
+        NotFound: `universe.unknown`, `entity.unknown` or `evidence.unknown`.
+        Conflict: `space.foreign` or `entity.retconned`.
+    """
+    await require_universe(canon, caller, backing.space)
+
+    async def prepare(new_id: NewId) -> Change:
+        reads = await require_evidence(canon, caller, backing.space, backing.evidence)
+        involved, read = await require_involved(
+            canon, caller, backing.space, new.involved, path="/involved_entity_ids"
+        )
+        ids = tuple(entity.id for entity in involved)
+        made = make_fact(
+            new_id,
+            backing,
+            statement=new.statement,
+            involved=ids,
+            time_ref=new.time_ref,
+            duration=new.duration,
+        )
+        warnings = await _same_statements(canon, backing, new, ids)
+        return Change(entries=(made,), reads=reads | read, warnings=warnings)
+
+    return await commit_change(canon, caller, backing.space, prepare)
+
+
+async def _same_statements(
+    canon: Canon, backing: Backing, new: NewFact, involved: tuple[EntityId, ...]
+) -> tuple[str, ...]:
+    stated = await canon.state.facts_stating(backing.space, new.statement)
+    same = [fact.id for fact in stated if _says_the_same(fact, involved)]
+    return (f"facts say the same already: {', '.join(same)}",) if same else ()
+
+
+def _says_the_same(fact: Fact, involved: tuple[EntityId, ...]) -> bool:
+    return fact.level is CanonLevel.CANON and set(fact.involved) == set(involved)

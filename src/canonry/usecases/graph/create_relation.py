@@ -1,0 +1,155 @@
+"""Create a relation directly: what it takes over from ends in the same commit.
+
+The keeper's later word wins: of relations that can hold once only (a place, an owner), and of the
+same type between the same two, the new one supersedes the old one. Opposed ones are refused.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from canonry.domain.errors import Conflict
+from canonry.domain.ids import RelationId
+from canonry.domain.judging.making import Backing, make_relation
+from canonry.domain.log.entries import Entry, Made, RelationEnded
+from canonry.domain.log.keys import relations_key, thing_key
+from canonry.domain.provenance import Authority, Evidence
+from canonry.domain.things.entities import Entity, EntityClass
+from canonry.domain.things.relations import Relation
+from canonry.domain.time import Instant
+from canonry.domain.vocabularies.narrative_relations import RelationType
+from canonry.usecases.graph.standing_relations import Standing, standing_relations
+from canonry.usecases.kernel.caller import Caller
+from canonry.usecases.kernel.canon import Canon
+from canonry.usecases.kernel.commit_change import Change, NewId, commit_change
+from canonry.usecases.kernel.involved import require_standing
+from canonry.usecases.kernel.lookup import (
+    require,
+    require_all,
+    require_evidence,
+    require_same_space,
+)
+from canonry.usecases.kernel.receipts import the_made
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewRelation:
+    """A typed edge between two entities, and what stands behind it."""
+
+    kind: RelationType
+    from_id: str
+    to_id: str
+    properties: Mapping[str, Any]
+    since: Instant | None
+    authority: Authority
+    confidence: float
+    evidence: tuple[Evidence, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RelationCreated:
+    """The relation's id, when it was recorded, and the relations that it ended.
+
+    `existing`: exactly this relation was there already, and nothing was written.
+    """
+
+    relation_id: RelationId
+    recorded_at: Instant
+    superseded: tuple[RelationId, ...] = ()
+    existing: bool = False
+
+
+async def create_relation(canon: Canon, caller: Caller, new: NewRelation) -> RelationCreated:
+    """Assert the relation.
+
+    Raises:
+        NotFound: `entity.unknown` or `evidence.unknown`.
+        Conflict: `space.foreign`, `entity.retconned`, `relation.to-itself`,
+            `relation.no-archetype`, `relation.opposed` or `relation.superseded-before`.
+    """
+    space = (await require(canon, caller, Entity, new.from_id)).space
+
+    async def prepare(new_id: NewId) -> Change[Relation | None]:
+        from_, to = await require_all(canon, caller, Entity, (new.from_id, new.to_id))
+        _require_pair(new, from_, to)
+        reads = await require_evidence(canon, caller, space, new.evidence)
+        around = await standing_relations(canon, new.kind, from_, to)
+        _require_unopposed(around)
+        for same in around.same:
+            if _equals(same, new) and not around.rivals:
+                return Change(entries=(), reads=frozenset(), found=same)
+        made = _made(new_id, new, from_, to)
+        ended = _ended(new, around, RelationId(made.thing.id))
+        for end in (new.from_id, new.to_id, from_.id, to.id):
+            reads |= {thing_key(end), relations_key(end)}
+        return Change(entries=(*ended, made), reads=reads, found=None)
+
+    receipt = await commit_change(canon, caller, space, prepare)
+    if (old := receipt.found) is not None:
+        return RelationCreated(relation_id=old.id, recorded_at=old.created_at, existing=True)
+    return RelationCreated(
+        relation_id=the_made(receipt, Relation).id,
+        recorded_at=receipt.recorded_at,
+        superseded=tuple(e.relation_id for e in receipt.entries if isinstance(e, RelationEnded)),
+    )
+
+
+def _require_pair(new: NewRelation, from_: Entity, to: Entity) -> None:
+    require_same_space(from_.space, [to], path="/to_entity_id")
+    require_standing(from_, to)
+    if from_.id == to.id:
+        message = "a relation joins two entities; these two are one"
+        raise Conflict("relation.to-itself", message, conflicts=[from_.id])
+    if new.kind.name == "DERIVES_FROM" and (
+        to.entity_class is not EntityClass.ARCHETYPE or to.entity_type != from_.entity_type
+    ):
+        message = "an entity derives from an archetype of its own type"
+        raise Conflict("relation.no-archetype", message, conflicts=[to.id])
+
+
+def _require_unopposed(around: Standing) -> None:
+    if around.opposed:
+        conflicts = [relation.id for relation in around.opposed]
+        message = "an opposed relation holds between the two; end it first"
+        raise Conflict("relation.opposed", message, conflicts=conflicts)
+
+
+def _equals(old: Relation, new: NewRelation) -> bool:
+    theirs = (old.since, dict(old.properties), old.authority, old.confidence)
+    ours = (new.since, dict(new.properties), new.authority, new.confidence)
+    return theirs == ours and set(new.evidence) <= set(old.evidence)
+
+
+def _made(new_id: NewId, new: NewRelation, from_: Entity, to: Entity) -> Made:
+    backing = Backing(
+        space=from_.space,
+        authority=new.authority,
+        confidence=new.confidence,
+        evidence=new.evidence,
+    )
+    return make_relation(
+        new_id,
+        backing,
+        rel_type=new.kind.name,
+        from_id=from_.id,
+        to_id=to.id,
+        properties=new.properties,
+        since=new.since,
+    )
+
+
+def _began_after(relation: Relation, since: Instant | None) -> bool:
+    return since is not None and relation.since is not None and relation.since > since
+
+
+def _ended(new: NewRelation, around: Standing, successor: RelationId) -> tuple[Entry, ...]:
+    gone = (*around.same, *around.rivals)
+    later = [r.id for r in gone if _began_after(r, new.since)]
+    if later:
+        message = "what holds now began later than this; end it first, or give a later since"
+        raise Conflict("relation.superseded-before", message, path="/since", conflicts=later)
+    reason = "a later relation takes its place"
+    return tuple(
+        RelationEnded(relation_id=r.id, until=new.since, superseded_by=successor, reason=reason)
+        for r in gone
+    )

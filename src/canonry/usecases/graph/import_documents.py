@@ -1,0 +1,135 @@
+"""Import documents: each a source of a universe, and its text as snippets.
+
+A name is no identity: every second folder has a `rules.md`. A document is known by the id that it
+is given, else by its content, else by where it lies.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import count
+
+from canonry.domain.ids import SpaceId
+from canonry.domain.provenance import CanonLevel
+from canonry.domain.texts.excerpts import DocumentType, Excerpt
+from canonry.domain.things.sources import Source, SourceType
+from canonry.ports.views.pages import PAGE_MAX
+from canonry.usecases.graph.create_source import NewSource, create_source
+from canonry.usecases.graph.ingest_source import excerpts_of, ingest_excerpts, source_holding
+from canonry.usecases.graph.universe_named import universe_named
+from canonry.usecases.kernel.caller import Caller
+from canonry.usecases.kernel.canon import Canon
+from canonry.usecases.kernel.receipts import the_made
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GivenDocument:
+    """A file: `place` tells apart where files lie, and `folder` is the name of the folder.
+
+    With a `doc_id` it is a document, or a new edition of one, that goes by this id.
+    """
+
+    name: str
+    title: str
+    data: bytes
+    kind: DocumentType
+    charset: str | None = None
+    place: str | None = None
+    folder: str = ""
+    doc_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ImportedDocument:
+    """What became of one file."""
+
+    name: str
+    universe_id: str
+    source_id: str
+    doc_id: str
+    snippets: int
+    added: int
+
+
+async def import_document(
+    canon: Canon,
+    caller: Caller,
+    given: GivenDocument,
+    *,
+    universe: str,
+    source_type: SourceType,
+    level: CanonLevel,
+) -> ImportedDocument:
+    """Ingest the document into its source, which is made where it is missing.
+
+    That is the source with the id that was given; or the one that has the very same text already;
+    or the one that the file's earlier edition went into, if it lies where that lay. The document
+    is read before anything is written.
+
+    Raises:
+        CanonryError: as the steps that it consists of; run it again to go on.
+    """
+    parts = await canon.reader.read(given.data, given.kind, charset=given.charset)
+    excerpts = await excerpts_of(canon, parts)
+    description = f"The world of {universe}, as its documents tell it."
+    space = await universe_named(canon, caller, universe, description=description)
+    known = [s for s in await _sources(canon, space) if s.source_type is source_type]
+    source = await _source_among(canon, known, given, excerpts)
+    if source is None:
+        new = NewSource(
+            space=space,
+            doc_id=_free_id(given, known),
+            title=given.title,
+            edition=None,
+            origin=given.place,
+            source_type=source_type,
+            level=level,
+        )
+        key = f"source {source_type} {new.doc_id} {new.origin}"
+        source = the_made(
+            await create_source(canon, replace(caller, idempotency_key=key), new), Source
+        )
+    done = await ingest_excerpts(canon, caller, source, excerpts)
+    return ImportedDocument(
+        name=given.name,
+        universe_id=space,
+        source_id=source.id,
+        doc_id=source.doc_id,
+        snippets=done.snippets,
+        added=done.added,
+    )
+
+
+async def _source_among(
+    canon: Canon, known: Sequence[Source], given: GivenDocument, excerpts: Sequence[Excerpt]
+) -> Source | None:
+    """The oldest of the known sources that this is a document of."""
+    if given.doc_id is not None:
+        return next((each for each in known if each.doc_id == given.doc_id), None)
+    same = await source_holding(canon, known, excerpts)
+    if same is not None:
+        return same
+    return next((each for each in known if given.place and each.origin == given.place), None)
+
+
+def _free_id(given: GivenDocument, known: Sequence[Source]) -> str:
+    """An id that no source has: the name, where it is taken with more of where the file lies."""
+    taken = {each.doc_id for each in known}
+    return next(each for each in _possible_ids(given) if each not in taken)
+
+
+def _possible_ids(given: GivenDocument) -> Iterator[str]:
+    if given.doc_id is not None:
+        yield given.doc_id
+    yield given.name
+    longer = f"{given.folder}/{given.name}" if given.folder else given.name
+    yield longer
+    yield from (f"{longer} ({number})" for number in count(2))
+
+
+async def _sources(canon: Canon, space: SpaceId) -> Sequence[Source]:
+    found: list[Source] = []
+    while True:
+        page = await canon.state.sources(space, limit=PAGE_MAX, offset=len(found))
+        found.extend(page.items)
+        if not page.items or len(found) >= page.total:
+            return found

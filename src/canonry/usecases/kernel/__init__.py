@@ -1,0 +1,1 @@
+"""What every use case may need: canon, caller, sight, lookups, commits; it imports no room."""

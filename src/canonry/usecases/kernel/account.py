@@ -1,0 +1,144 @@
+"""The caller's account: the space of a user's own canon, and what else that user may read.
+
+Another user's account is exactly as if it did not exist; other spaces are read as far as the
+caller may see them, and written to by nobody here.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import Final, TypeVar
+
+from canonry.domain.errors import InvalidInput
+from canonry.domain.ids import SpaceId, is_uuid
+from canonry.domain.judging.making import UNSET
+from canonry.domain.log.entries import THING_KINDS, Born, Made, Thing
+from canonry.domain.spaces import Space, SpaceKind
+from canonry.domain.things.entities import Entity
+from canonry.domain.truth.accounts import account_space, entity_id_behind, user_id_of
+from canonry.ports.views.pages import PAGE_MAX
+from canonry.usecases.kernel.caller import Caller, unknown
+from canonry.usecases.kernel.canon import Canon
+
+T = TypeVar("T", bound=Born)
+_READ_BESIDE: Final = (SpaceKind.UNIVERSE, SpaceKind.WORLD, SpaceKind.PROJECT)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Account:
+    """Whose canon it is, and the space that holds it."""
+
+    user_id: str
+    space: SpaceId
+
+
+def account_of(caller: Caller) -> Account:
+    """The account of the authenticated user, or of the one user of a local server."""
+    user_id = user_id_of(caller.actor.user)
+    return Account(user_id=user_id, space=account_space(user_id))
+
+
+def require_account(caller: Caller, user_id: str | None) -> Account:
+    """The caller's account, if `user_id` names its user or nobody.
+
+    Raises:
+        InvalidInput: `user.mismatch`, whoever else it names, or nobody that exists.
+    """
+    account = account_of(caller)
+    if user_id is not None and user_id_of(user_id.strip()) != account.user_id:
+        message = "user_id must be the id of the user on whose behalf this server is called"
+        raise InvalidInput("user.mismatch", message, path="/user_id")
+    return account
+
+
+def within_account(caller: Caller) -> Caller:
+    """The same caller, who sees nothing but the own account: everything is written this way."""
+    return replace(caller, spaces=frozenset((account_of(caller).space,)))
+
+
+async def readable_spaces(canon: Canon, caller: Caller) -> frozenset[SpaceId]:
+    """The own account and the spaces beside it that the caller may see."""
+    own = account_of(caller).space
+    if caller.spaces is not None:
+        known = await canon.state.things(caller.spaces)
+        return frozenset((own, *(i for i in caller.spaces if _beside(known.get(i)))))
+    found = [own]
+    for kind in _READ_BESIDE:
+        page = await canon.state.spaces(kind=kind, parent=None, limit=PAGE_MAX, offset=0)
+        found += [space.id for space in page.items]
+    return frozenset(found)
+
+
+async def require_readable(
+    canon: Canon, caller: Caller, kind: type[T], ids: Iterable[str]
+) -> tuple[T, ...]:
+    """The things of `kind` with these ids; a merged entity's id gives the entity that it became.
+
+    Raises:
+        NotFound: `<kind>.unknown`, also for everything of another user.
+    """
+    wanted = tuple(ids)
+    found = await readable(canon, caller, wanted)
+    things = []
+    for thing_id in wanted:
+        thing = found.get(thing_id)
+        if not isinstance(thing, kind):
+            raise unknown(THING_KINDS[kind], thing_id)
+        things.append(thing)
+    moved = {t.merged_into for t in things if isinstance(t, Entity) and t.merged_into}
+    roots = await readable(canon, caller, moved)
+    return tuple(
+        roots.get(t.merged_into, t)  # type: ignore[misc]
+        if isinstance(t, Entity) and t.merged_into is not None
+        else t
+        for t in things
+    )
+
+
+async def readable(canon: Canon, caller: Caller, ids: Iterable[str]) -> Mapping[str, Thing]:
+    """The things under those of `ids` that exist for this caller, merged ones as themselves."""
+    wanted = tuple(ids)
+    if not wanted:
+        return {}
+    found = await canon.state.things(wanted)
+    own = account_of(caller).space
+    foreign = {thing.space for thing in found.values()} - {own}
+    if not foreign:
+        return found
+    spaces = await canon.state.things(foreign)
+    seen = {own, *(i for i in foreign if caller.sees(i) and _beside(spaces.get(i)))}
+    return {thing_id: thing for thing_id, thing in found.items() if thing.space in seen}
+
+
+def entity_id_in(text: str, path: str) -> str:
+    """The entity id that a text says: a UUID, or the short alias of one.
+
+    Raises:
+        InvalidInput: `entity-id.malformed`.
+    """
+    given = text.strip()
+    found = given.lower() if is_uuid(given) else entity_id_behind(given)
+    if found is None:
+        message = f"{path} is an entity id: a hyphenated UUID, or ent_ and 24 hexadecimal digits"
+        raise InvalidInput("entity-id.malformed", message, path=path)
+    return found
+
+
+def opened(account: Account, known: Mapping[str, Thing]) -> tuple[Made, ...]:
+    """The entry that opens the account, unless it is among the things known."""
+    if account.space in known:
+        return ()
+    space = Space(
+        id=account.space,
+        kind=SpaceKind.ACCOUNT,
+        name="Account",
+        description="",
+        parent=None,
+        created_at=UNSET,
+        position=0,
+        changed_at=0,
+    )
+    return (Made(thing=space),)
+
+
+def _beside(thing: Thing | None) -> bool:
+    return isinstance(thing, Space) and thing.kind in _READ_BESIDE

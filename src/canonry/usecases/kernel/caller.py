@@ -1,0 +1,72 @@
+"""The caller as use cases see it: who asks, what they may see and claim, how a retry is known."""
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, replace
+from hashlib import sha256
+from typing import Any
+
+from canonry.domain.errors import NotFound
+from canonry.domain.ids import CommitId, SpaceId, keyed_commit_id
+from canonry.domain.json_values import encode_json
+from canonry.domain.provenance import Actor, Authority
+
+Progress = Callable[[float, float | None, str], Awaitable[None]]
+"""Told (done, total or None, message) on long work."""
+
+
+async def no_progress(done: float, total: float | None, message: str) -> None:
+    """The progress listener of a caller who did not ask for any."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Caller:
+    """One call's identity and standing; made by the gateway, never from arguments.
+
+    `spaces` are the spaces that the caller may see (None: all), and `world` the one of them that
+    tools of a world are about, where somebody has named it; `authorities` those they may
+    claim; `idempotency_key` makes a retry of the same tool by the same agent recognisable.
+    """
+
+    actor: Actor
+    tool: str
+    spaces: frozenset[SpaceId] | None = None
+    world: SpaceId | None = None
+    authorities: frozenset[Authority] = frozenset(Authority)
+    idempotency_key: str | None = None
+    progress: Progress = no_progress
+
+    def sees(self, space: SpaceId) -> bool:
+        """Whether the caller was granted `space`, or nothing in particular and so everything.
+
+        Where it may be somebody's account, `canonry.usecases.kernel.sight` decides.
+        """
+        return self.spaces is None or space in self.spaces
+
+    def require_sight(self, space: SpaceId, kind: str, thing: str) -> None:
+        """Refuse a thing of a space that the caller may not see, exactly as if it did not exist.
+
+        Raises:
+            NotFound: `<kind>.unknown`.
+        """
+        if not self.sees(space):
+            raise unknown(kind, thing)
+
+    def asking(self, arguments: Mapping[str, Any]) -> "Caller":
+        """The same caller with an idempotency key that holds for these arguments alone.
+
+        A key that is used again for something else must not swallow it.
+        """
+        asked = sha256(encode_json(arguments)).hexdigest()
+        return replace(self, idempotency_key=f"{self.idempotency_key}/{asked}")
+
+    def commit_id(self, space: SpaceId, fresh: Callable[[], str]) -> CommitId:
+        """The id of the commit that this call makes in `space`."""
+        if self.idempotency_key is None:
+            return CommitId(fresh())
+        return keyed_commit_id(space, self.actor.agent_id, self.tool, self.idempotency_key)
+
+
+def unknown(kind: str, thing: str) -> NotFound:
+    """The error for an id that names nothing: `<kind>.unknown`, with the kind and the id."""
+    code = f"{kind}.unknown"
+    return NotFound(code, f"there is no {kind} with the id {thing}", kind=kind, id=thing)

@@ -1,0 +1,38 @@
+"""The canon as use cases see it: the ports that they are given, and what never changes in them."""
+
+from dataclasses import dataclass, field
+
+from canonry.domain.policy import Policy
+from canonry.ports.document_reader import DocumentReader
+from canonry.ports.records.ledger import Ledger
+from canonry.ports.views.catalog import Catalog
+from canonry.ports.views.documents import Documents
+from canonry.ports.views.places import Places
+from canonry.ports.views.state import State
+from canonry.ports.views.text import Text
+from canonry.ports.world import Clock, Identities
+from canonry.usecases.kernel.filing import Filing
+from canonry.usecases.kernel.recall import Recall
+from canonry.usecases.kernel.space_kinds import SpaceKinds
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Canon:
+    """Everything a use case may touch; without `recall`, passages are found by words alone.
+
+    Without `filing` no files are kept.
+    """
+
+    ledger: Ledger
+    state: State
+    documents: Documents
+    text: Text
+    catalog: Catalog
+    places: Places
+    clock: Clock
+    identities: Identities
+    policy: Policy
+    reader: DocumentReader
+    recall: Recall | None = None
+    filing: Filing | None = None
+    space_kinds: SpaceKinds = field(default_factory=SpaceKinds)

@@ -1,0 +1,99 @@
+"""Extend a slice: load what the gates asked for, until a judgement wants nothing more."""
+
+from collections.abc import Callable, Collection, Iterable
+from typing import Final
+
+from canonry.domain.errors import BrokenInvariant
+from canonry.domain.ids import EntityId, SpaceId
+from canonry.domain.judging.slices import (
+    AxiomsLookup,
+    Lookup,
+    NameLookup,
+    RelationsLookup,
+    Slice,
+    StatementLookup,
+    ThingLookup,
+)
+from canonry.domain.log.entries import Thing
+from canonry.ports.views.pages import PAGE_MAX
+from canonry.ports.views.state import RelationQuery
+from canonry.usecases.kernel.canon import Canon
+
+LOADS_MAX: Final = 600
+"""More rounds than the longest walk of a gate has steps."""
+
+PAGES_MAX: Final = 10
+"""The most pages of relations or axioms that one lookup reads."""
+
+Wanting = Callable[[Slice], Collection[Lookup]]
+"""What a judgement by this slice still wants."""
+
+
+async def extend_slice(canon: Canon, known: Slice, wanting: Wanting) -> Slice:
+    """Load what is wanted, and what is wanted then, until nothing is.
+
+    Raises:
+        BrokenInvariant: `canonization.endless`, a gate wants more without end.
+    """
+    for _round in range(LOADS_MAX):
+        wanted = wanting(known)
+        if not wanted:
+            return known
+        known = await load_more(canon, known, wanted)
+    message = "a gate keeps asking for more of the canon; this is a defect"
+    raise BrokenInvariant("canonization.endless", message)
+
+
+async def load_more(canon: Canon, known: Slice, wanted: Collection[Lookup]) -> Slice:
+    """The slice with the answers to these lookups."""
+    return known.extended(wanted, await _load(canon, known.space, wanted))
+
+
+async def _load(canon: Canon, space: SpaceId, wanted: Iterable[Lookup]) -> list[Thing]:
+    ids: list[str] = []
+    found: list[Thing] = []
+    for lookup in wanted:
+        match lookup:
+            case ThingLookup(id=thing_id):
+                ids.append(thing_id)
+            case RelationsLookup():
+                found.extend(await _relations(canon, space, lookup))
+            case StatementLookup(statement=statement):
+                found.extend(await canon.state.facts_stating(space, statement))
+            case NameLookup():
+                found.extend(
+                    await canon.state.entities_named(space, lookup.entity_type, lookup.name)
+                )
+            case AxiomsLookup():
+                found.extend(await _axioms(canon, space))
+    if ids:
+        found.extend((await canon.state.things(ids)).values())
+    return found
+
+
+async def _relations(canon: Canon, space: SpaceId, lookup: RelationsLookup) -> list[Thing]:
+    found: list[Thing] = []
+    for number in range(PAGES_MAX):
+        query = RelationQuery(
+            spaces=frozenset((space,)),
+            entities=frozenset((EntityId(lookup.entity_id),)),
+            rel_type=lookup.rel_type,
+            direction=lookup.direction,
+            limit=PAGE_MAX,
+            offset=number * PAGE_MAX,
+        )
+        page = await canon.state.relations(query)
+        found.extend(page.items)
+        if len(found) >= page.total:
+            break
+    return found
+
+
+async def _axioms(canon: Canon, space: SpaceId) -> list[Thing]:
+    found: list[Thing] = []
+    for number in range(PAGES_MAX):
+        page = await canon.state.axioms(space, limit=PAGE_MAX, offset=number * PAGE_MAX)
+        found.extend(page.items)
+        if len(found) >= page.total:
+            break
+    return found

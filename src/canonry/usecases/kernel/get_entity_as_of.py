@@ -1,0 +1,92 @@
+"""Get an entity as of a time: as the world was then, or as the canon knew it then."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Final
+
+from canonry.domain.errors import InvalidInput, NotFound, Unavailable
+from canonry.domain.ids import EntityId
+from canonry.domain.log.commits import Position
+from canonry.domain.merge import accumulate, join_all
+from canonry.domain.observations import Observation
+from canonry.domain.things.entities import Entity
+from canonry.domain.time import Instant
+from canonry.domain.vocabularies.narrative_fields import policy_of
+from canonry.ports.views.pages import PAGE_MAX
+from canonry.usecases.kernel.caller import Caller
+from canonry.usecases.kernel.canon import Canon
+from canonry.usecases.kernel.lookup import require
+
+PAGES_MAX: Final = 40
+
+
+async def get_entity_as_of(
+    canon: Canon,
+    caller: Caller,
+    entity_id: str,
+    *,
+    at: Instant | None = None,
+    known_at: Instant | None = None,
+    known_position: Position | None = None,
+) -> Entity:
+    """The entity with the fields that held `at`, or that were recorded until `known_at`.
+
+    `known_position` says the latter by a place in the log. With both, what was known then about
+    that time.
+
+    Raises:
+        InvalidInput: `time.missing`, neither is given.
+        NotFound: `entity.unknown`, or `entity.not-yet`, it did not exist then.
+        Unavailable: `entity.too-long`, it has more observations than one call folds.
+    """
+    if at is None and known_at is None and known_position is None:
+        message = "say when: /at in the world's time, or /as_known_at in the canon's"
+        raise InvalidInput("time.missing", message, path="/at")
+    entity = await require(canon, caller, Entity, entity_id)
+    until = known_position
+    if until is None and known_at is not None:
+        until = await canon.ledger.position_at(entity.space, known_at)
+    if until is not None:
+        past = (await canon.state.things_as_known_at((entity.id,), until)).get(entity.id)
+        if not isinstance(past, Entity):
+            raise _not_yet(entity_id)
+        entity = past
+    return entity if at is None else await entity_at(canon, entity, at, until)
+
+
+async def entity_at(
+    canon: Canon, entity: Entity, at: Instant, until: Position | None = None
+) -> Entity:
+    """The entity folded from what holds at `at`; what has no time in the world always held.
+
+    Raises:
+        NotFound: `entity.not-yet`.
+        Unavailable: `entity.too-long`.
+    """
+    seen = await _observations(canon, (entity.id, *entity.members))
+    then = [
+        each
+        for each in seen
+        if (each.observed_at is None or each.observed_at <= at)
+        and (until is None or each.position <= until)
+    ]
+    if not then:
+        raise _not_yet(entity.id)
+    own = join_all((accumulate(each, policy_of) for each in then), policy_of)
+    return replace(entity, own=own, absorbed={})
+
+
+async def _observations(canon: Canon, ids: Sequence[EntityId]) -> list[Observation]:
+    found: list[Observation] = []
+    for _page in range(PAGES_MAX):
+        page = await canon.state.observations_newest(ids, limit=PAGE_MAX, offset=len(found))
+        found.extend(page.items)
+        if len(found) >= page.total:
+            return found
+    message = "this entity has too many observations to be folded in one call"
+    raise Unavailable("entity.too-long", message, id=ids[0])
+
+
+def _not_yet(entity_id: str) -> NotFound:
+    message = "this entity did not exist then; ask for a later time"
+    return NotFound("entity.not-yet", message, kind="entity", id=entity_id)

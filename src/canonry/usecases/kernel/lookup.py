@@ -1,0 +1,121 @@
+"""Lookups: the thing behind an id, for this caller; what they may not see does not exist."""
+
+from collections.abc import Collection, Iterable, Mapping
+from typing import TypeVar
+
+from canonry.domain.errors import Conflict
+from canonry.domain.ids import SpaceId
+from canonry.domain.log.entries import THING_KINDS, Born, Thing
+from canonry.domain.log.keys import thing_key
+from canonry.domain.provenance import Evidence, EvidenceKind
+from canonry.domain.spaces import Space
+from canonry.domain.things.entities import Entity
+from canonry.usecases.kernel.caller import Caller, unknown
+from canonry.usecases.kernel.canon import Canon
+from canonry.usecases.kernel.sight import may_see
+
+T = TypeVar("T", bound=Born)
+
+
+async def require(canon: Canon, caller: Caller, kind: type[T], thing_id: str) -> T:
+    """The thing of `kind` with this id; a merged entity's id gives the entity that it became.
+
+    Raises:
+        NotFound: `<kind>.unknown`, it does not exist, was erased, or lies in a space that the
+            caller may not see.
+    """
+    return (await require_all(canon, caller, kind, (thing_id,)))[0]
+
+
+async def require_all(
+    canon: Canon, caller: Caller, kind: type[T], ids: Iterable[str]
+) -> tuple[T, ...]:
+    """The same for several ids, in their order, with one read."""
+    wanted = tuple(ids)
+    found = await canon.state.things(wanted)
+    spaces = {thing.space for thing in found.values()}
+    seen = [space for space in spaces if await may_see(canon, caller, space)]
+    things = tuple(_checked(kind, thing_id, found.get(thing_id), seen) for thing_id in wanted)
+    if kind is Entity:
+        return await _roots(canon, things)
+    return things
+
+
+def _checked(kind: type[T], thing_id: str, thing: Thing | None, seen: Collection[SpaceId]) -> T:
+    if not isinstance(thing, kind) or thing.space not in seen:
+        raise unknown(THING_KINDS[kind], thing_id)
+    return thing
+
+
+async def _roots(canon: Canon, things: tuple[T, ...]) -> tuple[T, ...]:
+    moved = {t.merged_into for t in things if isinstance(t, Entity) and t.merged_into}
+    if not moved:
+        return things
+    roots: Mapping[str, Thing] = await canon.state.things(moved)
+    return tuple(
+        roots[t.merged_into]  # type: ignore[misc]
+        if isinstance(t, Entity) and t.merged_into is not None
+        else t
+        for t in things
+    )
+
+
+async def require_universe(canon: Canon, caller: Caller, space: str) -> Space:
+    """The universe with this id.
+
+    Raises:
+        NotFound: `universe.unknown`.
+    """
+    found = (await canon.state.things((space,))).get(space)
+    if not isinstance(found, Space) or not found.told:
+        raise unknown("universe", space)
+    caller.require_sight(found.id, "universe", space)
+    return found
+
+
+def require_same_space(space: SpaceId, things: Iterable[Born], *, path: str) -> None:
+    """Refuse things of another universe.
+
+    Raises:
+        Conflict: `space.foreign`, with the ids that lie elsewhere.
+    """
+    foreign = [t.id for t in things if t.space != space]
+    if foreign:
+        message = f"{path} names things of another universe; use ids of this one"
+        raise Conflict("space.foreign", message, path=path, conflicts=foreign)
+
+
+_EVIDENCE_KINDS: dict[EvidenceKind, str] = {
+    EvidenceKind.SOURCE: "source",
+    EvidenceKind.TURN: "turn",
+    EvidenceKind.SCENE: "scene",
+    EvidenceKind.SNIPPET: "snippet",
+    EvidenceKind.RULE: "axiom",
+}
+
+
+async def require_evidence(
+    canon: Canon,
+    caller: Caller,
+    space: SpaceId,
+    evidence: Iterable[Evidence],
+    *,
+    path: str = "/evidence_refs",
+) -> frozenset[str]:
+    """Check that each reference names something of that kind in `space`; the keys that were read.
+
+    Raises:
+        NotFound: `evidence.unknown`.
+        Conflict: `space.foreign`.
+    """
+    wanted = tuple(evidence)
+    found = await canon.state.things({e.ref for e in wanted})
+    for each in wanted:
+        thing = found.get(each.ref)
+        known = thing is not None and THING_KINDS[type(thing)] == _EVIDENCE_KINDS[each.kind]
+        if thing is None or not known or not await may_see(canon, caller, thing.space):
+            raise unknown("evidence", str(each))
+        if thing.space != space:
+            message = "the evidence lies in another universe; cite something of this one"
+            raise Conflict("space.foreign", message, path=path, conflicts=[each.ref])
+    return frozenset(thing_key(e.ref) for e in wanted)

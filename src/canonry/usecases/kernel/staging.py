@@ -1,0 +1,51 @@
+"""Staging: who may appear in a scene, and whether a scene still takes anything."""
+
+from collections.abc import Iterable
+
+from canonry.domain.errors import Conflict
+from canonry.domain.ids import SpaceId
+from canonry.domain.provenance import CanonLevel
+from canonry.domain.things.entities import Entity, EntityClass
+from canonry.domain.things.scenes import Scene, SceneStatus
+from canonry.usecases.kernel.lookup import require_same_space
+
+
+def require_unfinished(scene: Scene) -> None:
+    """Refuse to change a scene that is closed for good.
+
+    Raises:
+        Conflict: `scene.completed`.
+    """
+    if scene.status is SceneStatus.COMPLETED:
+        message = "this scene is completed and never changes again; go on in another scene"
+        raise Conflict("scene.completed", message, scene_id=scene.id, conflicts=[scene.id])
+
+
+def require_active(scene: Scene) -> None:
+    """Refuse to add to a scene that is closed or being closed.
+
+    Raises:
+        Conflict: `scene.completed` or `scene.finalizing`.
+    """
+    require_unfinished(scene)
+    if scene.status is SceneStatus.FINALIZING:
+        message = "this scene is being canonized and takes nothing more; go on in another scene"
+        raise Conflict("scene.finalizing", message, scene_id=scene.id, conflicts=[scene.id])
+
+
+def require_instances(space: SpaceId, entities: Iterable[Entity], *, path: str) -> None:
+    """Refuse entities that cannot act or remember in `space`.
+
+    Raises:
+        Conflict: `space.foreign`, `entity.not-an-instance` or `entity.retconned`.
+    """
+    staged = tuple(entities)
+    require_same_space(space, staged, path=path)
+    kinds = [e.id for e in staged if e.entity_class is not EntityClass.INSTANCE]
+    if kinds:
+        message = f"{path} names archetypes, which are timeless; name instances"
+        raise Conflict("entity.not-an-instance", message, path=path, conflicts=kinds)
+    fallen = [e.id for e in staged if e.level is CanonLevel.RETCONNED]
+    if fallen:
+        message = f"{path} names entities that were retconned and so never were; name others"
+        raise Conflict("entity.retconned", message, path=path, conflicts=fallen)

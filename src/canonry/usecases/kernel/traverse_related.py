@@ -1,0 +1,143 @@
+"""Traverse related entities: from one over its current relations, hop by hop, each of them once.
+
+A relation of a merged entity counts as its survivor's, and one that a merge has turned onto itself
+is passed over.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Final
+
+from canonry.domain.ids import EntityId
+from canonry.domain.revising import revised
+from canonry.domain.things.entities import Entity, family_of
+from canonry.domain.things.relations import Relation
+from canonry.ports.views.pages import PAGE_MAX
+from canonry.ports.views.state import RelationQuery
+from canonry.usecases.kernel.account import readable
+from canonry.usecases.kernel.caller import Caller
+from canonry.usecases.kernel.canon import Canon
+
+NODES_MAX: Final = 1_000
+EDGES_MAX: Final = 5_000
+DIRECTIONS: Final = {"outbound": "out", "inbound": "in", "both": "any"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Related:
+    """What lies around an entity, without it; the ends of relations are survivors.
+
+    `hops` is how far the farthest of them lies; `truncated`: there is more than was walked.
+    """
+
+    entities: tuple[Entity, ...]
+    relations: tuple[Relation, ...]
+    hops: int
+    truncated: bool
+
+
+@dataclass(slots=True, kw_only=True)
+class _Walk:
+    """A walk as far as it has come: the entities by every id of theirs, and what was walked."""
+
+    canon: Canon
+    caller: Caller
+    types: frozenset[str]
+    direction: str
+    known: dict[str, Entity]
+    reached: dict[EntityId, Entity] = field(default_factory=dict)
+    relations: dict[str, Relation] = field(default_factory=dict)
+    truncated: bool = False
+
+
+async def traverse_related(
+    canon: Canon,
+    caller: Caller,
+    start: Entity,
+    *,
+    types: Iterable[str] = (),
+    direction: str = "both",
+    max_hops: int = 1,
+) -> Related:
+    """Everything within `max_hops` of `start`, over relations of these types or of all."""
+    walk = _Walk(
+        canon=canon,
+        caller=caller,
+        types=frozenset(types),
+        direction=DIRECTIONS[direction],
+        known=dict.fromkeys(family_of(start), start),
+        reached={start.id: start},
+    )
+    frontier: tuple[Entity, ...] = (start,)
+    hops = 0
+    while frontier and hops < max_hops and not walk.truncated:
+        frontier = await _step(walk, frontier)
+        hops += bool(frontier)
+    del walk.reached[start.id]
+    return Related(
+        entities=tuple(walk.reached.values()),
+        relations=tuple(walk.relations.values()),
+        hops=hops,
+        truncated=walk.truncated,
+    )
+
+
+async def _step(walk: _Walk, frontier: tuple[Entity, ...]) -> tuple[Entity, ...]:
+    """Walk one hop further; the entities that were not seen before, in order of their ids."""
+    edges = await _edges(walk, frontier)
+    await _meet(walk, {end for edge in edges for end in (edge.from_id, edge.to_id)})
+    new: dict[EntityId, Entity] = {}
+    for edge in edges:
+        ends = walk.known.get(edge.from_id), walk.known.get(edge.to_id)
+        if ends[0] is None or ends[1] is None or ends[0].id == ends[1].id:
+            continue
+        fresh = {end.id: end for end in ends if end and end.id not in walk.reached}
+        if len(walk.reached) + len(new.keys() | fresh.keys()) > NODES_MAX + 1:
+            walk.truncated = True
+            continue
+        new |= fresh
+        walk.relations[edge.id] = revised(edge, from_id=ends[0].id, to_id=ends[1].id)
+    ordered = tuple(new[each] for each in sorted(new))
+    walk.reached |= {each.id: each for each in ordered}
+    return ordered
+
+
+async def _edges(walk: _Walk, frontier: tuple[Entity, ...]) -> list[Relation]:
+    """The relations of the frontier that were not walked yet, newest first."""
+    edges: list[Relation] = []
+    for space in sorted({entity.space for entity in frontier}):
+        family = frozenset[EntityId]().union(
+            *(family_of(entity) for entity in frontier if entity.space == space)
+        )
+        query = RelationQuery(
+            spaces=frozenset((space,)),
+            entities=family,
+            rel_type=next(iter(walk.types)) if len(walk.types) == 1 else None,
+            direction=walk.direction,
+            current=True,
+            limit=PAGE_MAX,
+        )
+        offset = 0
+        while True:
+            page = await walk.canon.state.relations(revised(query, offset=offset))
+            edges += (each for each in page.items if not walk.types or each.rel_type in walk.types)
+            offset += PAGE_MAX
+            if offset >= page.total:
+                break
+            if len(walk.relations) + len(edges) >= EDGES_MAX:
+                walk.truncated = True
+                break
+    return [edge for edge in edges if edge.id not in walk.relations]
+
+
+async def _meet(walk: _Walk, ends: set[EntityId]) -> None:
+    """Get to know the entities at these ends, merged ones as their survivors."""
+    found = await readable(walk.canon, walk.caller, ends - walk.known.keys())
+    entities = [thing for thing in found.values() if isinstance(thing, Entity)]
+    moved = {each.merged_into for each in entities if each.merged_into is not None}
+    roots = await readable(walk.canon, walk.caller, moved - walk.known.keys())
+    walk.known |= {i: root for i, root in roots.items() if isinstance(root, Entity)}
+    for each in entities:
+        root = each if each.merged_into is None else walk.known.get(each.merged_into)
+        if root is not None:
+            walk.known[each.id] = root

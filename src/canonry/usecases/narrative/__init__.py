@@ -1,0 +1,1 @@
+"""Playing: stories, scenes, turns, memories, and the context of the next turn."""

@@ -1,0 +1,78 @@
+"""Append a turn: one more utterance in a scene; two turns never get in each other's way."""
+
+from dataclasses import dataclass
+
+from canonry.domain.ids import EntityId, TurnId
+from canonry.domain.judging.making import UNSET
+from canonry.domain.log.entries import Made
+from canonry.domain.log.keys import thing_key
+from canonry.domain.things.entities import Entity
+from canonry.domain.things.scenes import Scene, Speaker, Turn
+from canonry.usecases.kernel.caller import Caller, unknown
+from canonry.usecases.kernel.canon import Canon
+from canonry.usecases.kernel.commit_change import Change, NewId, Receipt, commit_change
+from canonry.usecases.kernel.lookup import require
+from canonry.usecases.kernel.sight import may_see
+from canonry.usecases.kernel.staging import require_active, require_instances
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TurnRequest:
+    """A turn as it is asked for; `entity_id` stands exactly where an entity speaks."""
+
+    scene_id: str
+    speaker: Speaker
+    entity_id: str | None
+    text: str
+    resolution_ref: str | None
+
+
+async def append_turn(canon: Canon, caller: Caller, request: TurnRequest) -> Receipt:
+    """Append the turn; its index is given by the log.
+
+    The first read only tells the space, which never changes; the verdict rests on what is read
+    after the head of that space, which is why the scene is read again.
+
+    Raises:
+        NotFound: `scene.unknown` or `entity.unknown`.
+        Conflict: `scene.completed`, `scene.finalizing`, `space.foreign`,
+            `entity.not-an-instance` or `entity.retconned`.
+    """
+    space = (await require(canon, caller, Scene, request.scene_id)).space
+    wanted = [request.scene_id]
+    if request.entity_id is not None:
+        wanted.append(request.entity_id)
+
+    async def prepare(new_id: NewId) -> Change:
+        found = await canon.state.things(wanted)
+        scene = found.get(request.scene_id)
+        if not isinstance(scene, Scene):
+            raise unknown("scene", request.scene_id)
+        require_active(scene)
+        reads = {thing_key(scene.id)}
+        speaker: EntityId | None = None
+        if request.entity_id is not None:
+            entity = found.get(request.entity_id)
+            if not isinstance(entity, Entity) or not await may_see(canon, caller, entity.space):
+                raise unknown("entity", request.entity_id)
+            if entity.merged_into is not None:
+                entity = await require(canon, caller, Entity, request.entity_id)
+            require_instances(space, (entity,), path="/entity_id")
+            reads |= {thing_key(request.entity_id), thing_key(entity.id)}
+            speaker = entity.id
+        turn = Turn(
+            id=TurnId(new_id("turn")),
+            space=space,
+            scene_id=scene.id,
+            index=0,
+            speaker=request.speaker,
+            entity_id=speaker,
+            text=request.text,
+            resolution_ref=request.resolution_ref,
+            timestamp=UNSET,
+            position=0,
+            changed_at=0,
+        )
+        return Change(entries=(Made(thing=turn),), reads=frozenset(reads))
+
+    return await commit_change(canon, caller, space, prepare)

@@ -1,0 +1,152 @@
+"""Gather the narrative part of a scene's context: what was said, what came before, what is open."""
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any, Final
+
+from canonry.domain.provenance import CanonLevel
+from canonry.domain.recall.context import loose_ends
+from canonry.domain.things.entities import Entity, family_of
+from canonry.domain.things.facts import Event, Fact
+from canonry.domain.things.proposals import Proposal, ProposalStatus, ProposalType
+from canonry.domain.things.scenes import Scene, SceneStatus, Turn
+from canonry.ports.views.documents import ProposalQuery, SceneQuery
+from canonry.ports.views.pages import PAGE_MAX
+from canonry.ports.views.state import EventQuery
+from canonry.usecases.kernel.canon import Canon
+from canonry.usecases.kernel.find_newest import find_newest
+from canonry.usecases.narrative.get_turns import names_of
+
+THREADS_MAX: Final = 10
+"""The most open threads of each kind."""
+
+
+class ThreadKind(StrEnum):
+    """Why something is still open."""
+
+    PROPOSAL = "unresolved_proposal"
+    EVENT = "event_without_effect"
+    FACT = "promised_fact"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Thread:
+    """Something that the story has not settled: the thing, and what it says."""
+
+    kind: ThreadKind
+    id: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Narrative:
+    """`turns` in the order of play, `scenes` the completed ones before, newest last."""
+
+    turns: Sequence[Turn] = ()
+    total_turns: int = 0
+    scenes: Sequence[Scene] = ()
+    threads: Sequence[Thread] = ()
+    names: Mapping[str, str]
+
+
+async def gather_narrative(canon: Canon, scene: Scene, present: Sequence[Entity]) -> Narrative:
+    """The last turns of the scene, the summaries of the last scenes of its story, open threads.
+
+    An open thread is a proposal of this scene that nobody has decided, or a canon event of those
+    present that names no effect yet. Promised facts, which only begin after the scene's own time,
+    are added where the canonical part is gathered.
+    """
+    turns, scenes, proposals, events = await asyncio.gather(
+        last_turns(canon, scene),
+        _last_scenes(canon, scene),
+        _pending(canon, scene),
+        _events(canon, scene, present),
+    )
+    unresolved = [thread_of_proposal(each) for each in proposals]
+    open_events = loose_ends(events)[:THREADS_MAX]
+    loose = [Thread(kind=ThreadKind.EVENT, id=e.id, text=e.title) for e in open_events]
+    return Narrative(
+        turns=turns,
+        total_turns=max(scene.turn_count, turns[-1].index + 1 if turns else 0),
+        scenes=scenes,
+        threads=(*unresolved, *loose),
+        names=await names_of(canon, turns),
+    )
+
+
+def promises(facts: Sequence[Fact]) -> Sequence[Thread]:
+    """The threads that facts open which have not begun to hold."""
+    return [
+        Thread(kind=ThreadKind.FACT, id=fact.id, text=fact.statement)
+        for fact in facts[:THREADS_MAX]
+    ]
+
+
+async def last_turns(canon: Canon, scene: Scene) -> Sequence[Turn]:
+    """The last turns of the scene, as many as a context may hold."""
+    return await canon.documents.turns(scene.id, last=canon.policy.context.turns)
+
+
+def thread_of_proposal(proposal: Proposal) -> Thread:
+    """The thread that an undecided proposal is."""
+    content: Mapping[str, Any] = proposal.content
+    if proposal.type is ProposalType.STATE_CHANGE:
+        changes = content["state_tag_changes"]
+        gone = (f"no longer {tag}" for tag in changes["remove"])
+        words = ", ".join((*changes["add"], *gone))
+    else:
+        told = ("statement", "title", "name", "rel_type")
+        words = next((str(content[key]) for key in told if key in content), "")
+    return Thread(kind=ThreadKind.PROPOSAL, id=proposal.id, text=f"{proposal.type}: {words}")
+
+
+async def _last_scenes(canon: Canon, scene: Scene) -> Sequence[Scene]:
+    """The last completed scenes of the story in its order, without this one."""
+    wanted = canon.policy.context.scenes + 1
+    spaces = frozenset((scene.space,))
+
+    def query(limit: int, offset: int) -> SceneQuery:
+        return SceneQuery(
+            spaces=spaces,
+            story_id=scene.story_id,
+            status=SceneStatus.COMPLETED,
+            limit=limit,
+            offset=offset,
+        )
+
+    page = await canon.documents.scenes(query(wanted, 0))
+    if page.total > wanted:
+        page = await canon.documents.scenes(query(wanted, page.total - wanted))
+    others = [each for each in page.items if each.id != scene.id]
+    return others[-canon.policy.context.scenes :]
+
+
+async def _pending(canon: Canon, scene: Scene) -> Sequence[Proposal]:
+    query = ProposalQuery(
+        spaces=frozenset((scene.space,)),
+        scene_id=scene.id,
+        status=ProposalStatus.PENDING,
+        limit=THREADS_MAX,
+    )
+    return (await canon.documents.proposals(query)).items
+
+
+async def _events(canon: Canon, scene: Scene, present: Sequence[Entity]) -> Sequence[Event]:
+    entities = frozenset(i for entity in present for i in family_of(entity))
+    if not entities:
+        return ()
+
+    spaces = frozenset((scene.space,))
+    return await find_newest(
+        lambda offset: canon.state.events(
+            EventQuery(
+                spaces=spaces,
+                entities=entities,
+                level=CanonLevel.CANON,
+                limit=PAGE_MAX,
+                offset=offset,
+            )
+        )
+    )

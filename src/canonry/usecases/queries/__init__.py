@@ -1,0 +1,1 @@
+"""Asking the canon: what is there, what holds, when, and why."""

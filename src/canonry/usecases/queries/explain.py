@@ -1,0 +1,162 @@
+"""Explain a thing of canon: what it rests on, which rule let it in, who and when, and its end."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Final, TypeAlias
+
+from canonry.domain.ids import SpaceId
+from canonry.domain.log.commits import ORIGIN, Commit, Position
+from canonry.domain.log.entries import (
+    EntitiesMerged,
+    EntityRetconned,
+    Entry,
+    EventRetconned,
+    FactRetconned,
+    FactSuperseded,
+    ProposalDecided,
+    RelationEnded,
+    RelationRetconned,
+    Thing,
+)
+from canonry.domain.observations import Observation
+from canonry.domain.provenance import Evidence
+from canonry.domain.things.entities import Entity
+from canonry.domain.things.facts import Axiom, Event, Fact
+from canonry.domain.things.proposals import Proposal
+from canonry.domain.things.relations import Relation
+from canonry.usecases.kernel.caller import Caller, unknown
+from canonry.usecases.kernel.canon import Canon
+from canonry.usecases.kernel.sight import may_see
+from canonry.usecases.queries.trace_evidence import Traced, trace_evidence
+
+Explained: TypeAlias = Entity | Relation | Fact | Event | Axiom | Proposal | Observation
+OBSERVATIONS_MAX: Final = 100
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fall:
+    """What ended or undid a thing, and the commit that did."""
+
+    entry: (
+        EntityRetconned
+        | EntitiesMerged
+        | RelationEnded
+        | RelationRetconned
+        | FactSuperseded
+        | FactRetconned
+        | EventRetconned
+    )
+    commit: Commit
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Explanation:
+    """Why a thing is as it is.
+
+    `commit` brought it into being; `proposal` is what was judged then, with its decision; None: a
+    direct write. `observations` are what an entity's fields come from.
+    """
+
+    thing: Explained
+    commit: Commit | None
+    proposal: Proposal | None
+    evidence: tuple[Traced, ...]
+    observations: tuple[Observation, ...] = ()
+    fall: Fall | None = None
+
+
+async def explain(canon: Canon, caller: Caller, thing_id: str) -> Explanation:
+    """Everything that stands behind the thing with this id.
+
+    Raises:
+        NotFound: `thing.unknown`, also for what nothing needs to stand behind: turns, scenes, ...
+    """
+    thing = (await canon.state.things((thing_id,))).get(thing_id)
+    if not isinstance(thing, Explained) or not await may_see(canon, caller, thing.space):
+        raise unknown("thing", thing_id)
+    commit = await _commit_at(canon, thing.space, Position(thing.position))
+    seen = await _observations(canon, thing)
+    proposal = await _proposal(canon, thing, commit)
+    return Explanation(
+        thing=thing,
+        commit=commit,
+        proposal=proposal,
+        evidence=tuple(await trace_evidence(canon, _cited(thing, seen))),
+        observations=tuple(seen),
+        fall=await _fall(canon, thing),
+    )
+
+
+async def _commit_at(canon: Canon, space: SpaceId, position: Position) -> Commit | None:
+    if position <= ORIGIN:
+        return None
+    found = await canon.ledger.read(space, after=Position(position - 1), limit=1)
+    return found[0] if found else None
+
+
+async def _observations(canon: Canon, thing: Thing) -> Sequence[Observation]:
+    if not isinstance(thing, Entity):
+        return ()
+    found: list[Observation] = []
+    for one in (thing.id, *thing.members):
+        left = OBSERVATIONS_MAX - len(found)
+        if left > 0:
+            found.extend(await canon.state.observations(one, after=ORIGIN, limit=left))
+    return sorted(found, key=lambda each: (each.position, each.id))
+
+
+async def _proposal(canon: Canon, thing: Explained, commit: Commit | None) -> Proposal | None:
+    if isinstance(thing, Proposal):
+        return thing
+    wanted = getattr(thing, "proposal_id", None)
+    if wanted is None:
+        entries: Iterable[Entry] = () if commit is None else commit.entries
+        decided = [e.proposal_id for e in entries if isinstance(e, ProposalDecided)]
+        wanted = decided[0] if decided else None
+    found = None if wanted is None else (await canon.state.things((wanted,))).get(wanted)
+    return found if isinstance(found, Proposal) else None
+
+
+def _cited(thing: Explained, seen: Iterable[Observation]) -> list[Evidence]:
+    return [*thing.evidence, *(evidence for each in seen for evidence in each.evidence)]
+
+
+async def _fall(canon: Canon, thing: Explained) -> Fall | None:
+    """The entry that ended or undid the thing, by its last change or the birth of its heir."""
+    if isinstance(thing, Observation) or thing.changed_at == thing.position:
+        return None
+    places = [thing.changed_at]
+    if isinstance(thing, Fact) and thing.superseded_by is not None:
+        heir = (await canon.state.things((thing.superseded_by,))).get(thing.superseded_by)
+        places += [] if heir is None else [heir.position]
+    for place in places:
+        commit = await _commit_at(canon, thing.space, Position(place))
+        for entry in () if commit is None else commit.entries:
+            if commit is not None and isinstance(entry, _FALLS) and thing.id == _fallen(entry):
+                return Fall(entry=entry, commit=commit)
+    return None
+
+
+_FALLS: Final = (
+    EntityRetconned
+    | EntitiesMerged
+    | RelationEnded
+    | RelationRetconned
+    | FactSuperseded
+    | FactRetconned
+    | EventRetconned
+)
+
+
+def _fallen(entry: Entry) -> str | None:
+    match entry:
+        case EntityRetconned(entity_id=one) | EntitiesMerged(merged=one):
+            return one
+        case RelationEnded(relation_id=one) | RelationRetconned(relation_id=one):
+            return one
+        case FactSuperseded(fact_id=one) | FactRetconned(fact_id=one):
+            return one
+        case EventRetconned(event_id=one):
+            return one
+        case _:
+            return None

@@ -1,0 +1,116 @@
+"""Read a timeline: the dated facts and the events of a universe, as the world's time has them."""
+
+from dataclasses import dataclass
+from typing import Final
+
+from canonry.domain.errors import InvalidInput
+from canonry.domain.ids import EntityId
+from canonry.domain.provenance import CanonLevel
+from canonry.domain.things.entities import Entity, family_of
+from canonry.domain.things.facts import Event, Fact
+from canonry.domain.time import Instant
+from canonry.ports.views.pages import PAGE_MAX
+from canonry.ports.views.state import EventQuery, FactQuery, Spaces
+from canonry.usecases.kernel.caller import Caller
+from canonry.usecases.kernel.canon import Canon
+from canonry.usecases.kernel.lookup import require_all, require_same_space, require_universe
+
+PAGES_MAX: Final = 4
+"""A timeline looks at 2,000 events and 2,000 facts; a narrower window sees the others."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Timeline:
+    """A page of it; `truncated` tells that more exists than was looked at."""
+
+    items: tuple[Event | Fact, ...]
+    total: int
+    truncated: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Window:
+    """Which part of a timeline is wanted; a missing bound is open, no entities mean all."""
+
+    entity_ids: tuple[str, ...] = ()
+    start: Instant | None = None
+    end: Instant | None = None
+    limit: int = 50
+    offset: int = 0
+
+
+async def read_timeline(canon: Canon, caller: Caller, universe_id: str, window: Window) -> Timeline:
+    """Canon events and dated canon facts by time; events without a time follow as recorded.
+
+    Raises:
+        InvalidInput: `range.inverted`.
+        NotFound: `universe.unknown` or `entity.unknown`.
+        Conflict: `space.foreign`.
+    """
+    if window.start is not None and window.end is not None and window.start > window.end:
+        message = "the range ends before it starts; swap start and end"
+        raise InvalidInput("range.inverted", message, path="/start")
+    universe = await require_universe(canon, caller, universe_id)
+    entities = await require_all(canon, caller, Entity, window.entity_ids)
+    require_same_space(universe.id, entities, path="/entity_ids")
+    family = frozenset(one for entity in entities for one in family_of(entity))
+    spaces: Spaces = frozenset((universe.id,))
+    events, more_events = await _events(canon, spaces, family, window)
+    facts, more_facts = await _facts(canon, spaces, family, window)
+    items: list[Event | Fact] = [*events, *facts]
+    items.sort(key=_when)
+    shown = items[window.offset : window.offset + window.limit]
+    return Timeline(items=tuple(shown), total=len(items), truncated=more_events or more_facts)
+
+
+async def _events(
+    canon: Canon, spaces: Spaces, family: frozenset[EntityId], window: Window
+) -> tuple[list[Event], bool]:
+    found: list[Event] = []
+    for number in range(PAGES_MAX):
+        query = EventQuery(
+            spaces=spaces,
+            entities=family,
+            level=CanonLevel.CANON,
+            limit=PAGE_MAX,
+            offset=number * PAGE_MAX,
+        )
+        page = await canon.state.events(query)
+        found.extend(event for event in page.items if _inside(event.time_ref, window))
+        if (number + 1) * PAGE_MAX >= page.total:
+            return found, False
+    return found, True
+
+
+async def _facts(
+    canon: Canon, spaces: Spaces, family: frozenset[EntityId], window: Window
+) -> tuple[list[Fact], bool]:
+    found: list[Fact] = []
+    for number in range(PAGES_MAX):
+        query = FactQuery(
+            spaces=spaces,
+            entities=family,
+            start=window.start,
+            end=window.end,
+            level=CanonLevel.CANON,
+            limit=PAGE_MAX,
+            offset=number * PAGE_MAX,
+        )
+        page = await canon.state.facts(query)
+        found.extend(fact for fact in page.items if fact.time_ref is not None)
+        if (number + 1) * PAGE_MAX >= page.total:
+            return found, False
+    return found, True
+
+
+def _inside(at: Instant | None, window: Window) -> bool:
+    if at is None:
+        return window.start is None and window.end is None
+    early = window.start is not None and at < window.start
+    late = window.end is not None and at > window.end
+    return not early and not late
+
+
+def _when(item: Event | Fact) -> tuple[bool, int, str]:
+    undated = item.time_ref is None
+    return (undated, item.created_at if item.time_ref is None else item.time_ref, item.id)

@@ -1,0 +1,85 @@
+"""Export the log: JSON Lines, sorted by space and position, the same bytes for the same log.
+
+The first line names the format, each further one is a commit exactly as it was sealed, and the
+last is the manifest: the head of every space, against which a copy can be verified later.
+"""
+
+from collections.abc import AsyncIterator, Mapping, Sequence
+from typing import Any, Final
+
+from canonry.domain.ids import SpaceId
+from canonry.domain.json_values import encode_json
+from canonry.domain.log.commits import ORIGIN, Position
+from canonry.domain.log.sealing import Sealed
+from canonry.ports.records.ledger import Head, Ledger
+from canonry.ports.views.upkeep import Told
+
+FORMAT: Final = "canonry-log"
+FORMAT_VERSION: Final = 1
+PAGE: Final = 200
+SPACES_PAGE: Final = 500
+
+Heads = Mapping[SpaceId, tuple[int, str]]
+"""Space -> (position, hash) of its newest commit."""
+
+
+async def heads_of(ledger: Ledger) -> list[Head]:
+    """Where every space stands, in order of their ids."""
+    found: list[Head] = []
+    after: SpaceId | None = None
+    while page := await ledger.heads(after=after, limit=SPACES_PAGE):
+        found.extend(page)
+        after = page[-1].space
+    return found
+
+
+async def export_log(ledger: Ledger, told: Told) -> AsyncIterator[bytes]:
+    """The lines of the export, each with its line feed.
+
+    It shows one moment: what is committed while it runs is left out.
+    """
+    heads = await heads_of(ledger)
+    total = sum(head.position for head in heads)
+    yield _line({"format": FORMAT, "version": FORMAT_VERSION})
+    done = 0
+    for head in heads:
+        after = ORIGIN
+        while after < head.position:
+            limit = min(PAGE, head.position - after)
+            page = await ledger.read_sealed(head.space, after=after, limit=limit)
+            for sealed in page:
+                yield _line(commit_as_data(sealed))
+            after = Position(after + len(page))
+            done += len(page)
+            told(done, total)
+            if not page:
+                break
+    yield _line({"manifest": manifest_of(heads)})
+
+
+def manifest_of(heads: Sequence[Head]) -> dict[str, Any]:
+    """The heads as the last line of an export, and as `canonry verify --record` writes them."""
+    return {
+        "commits": sum(head.position for head in heads),
+        "heads": {head.space: [head.position, head.hash] for head in heads},
+    }
+
+
+def commit_as_data(sealed: Sealed) -> dict[str, Any]:
+    """One commit as JSON values; bodies and payloads are JSON text already and stay byte-exact."""
+    return {
+        "space": sealed.space,
+        "position": sealed.position,
+        "id": sealed.id,
+        "recorded_at": sealed.recorded_at,
+        "hash": sealed.hash,
+        "body": sealed.body.decode(),
+        "parts": [
+            None if part is None else {"salt": part.salt.hex(), "payload": part.payload.decode()}
+            for part in sealed.parts
+        ],
+    }
+
+
+def _line(value: Mapping[str, Any]) -> bytes:
+    return encode_json(value) + b"\n"

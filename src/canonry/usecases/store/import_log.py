@@ -1,0 +1,169 @@
+"""Import a log that was exported: verified whole before anything is written, and resumable."""
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from canonry.domain.errors import BrokenInvariant, CanonryError, Conflict, InvalidInput
+from canonry.domain.ids import CommitId, SpaceId
+from canonry.domain.json_values import decode_json
+from canonry.domain.log.commits import Position
+from canonry.domain.log.sealing import GENESIS, Part, Sealed, fault_in
+from canonry.domain.time import Instant
+from canonry.ports.records.ledger import Ledger
+from canonry.ports.views.upkeep import Told
+from canonry.usecases.store.export_log import FORMAT, FORMAT_VERSION
+
+BATCH: Final = 200
+_DAMAGE: Final = (ValueError, KeyError, TypeError, IndexError, AttributeError)
+
+Lines = Callable[[], Iterable[bytes]]
+"""Opens the file anew and gives its lines; it is read twice."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ImportedLog:
+    """What an import did: `known` commits were there already."""
+
+    spaces: int
+    commits: int
+    known: int
+
+
+async def import_log(ledger: Ledger, lines: Lines, told: Told) -> ImportedLog:
+    """Append everything that is not there yet, each commit exactly as it was exported.
+
+    Raises:
+        InvalidInput: `import.damaged`, with the number of the line; nothing was written.
+        Conflict: `import.diverged`, the store holds another commit at the same place.
+    """
+    chain = _Chain()
+    heads = await _check(ledger, lines(), chain)
+    total = sum(position for position, _ in chain.heads.values())
+    known = done = 0
+    batch: list[Sealed] = []
+    for sealed in _verified(lines(), _Chain()):
+        done += 1
+        if sealed.position <= heads[sealed.space]:
+            known += 1
+            continue
+        if batch and (len(batch) == BATCH or batch[0].space != sealed.space):
+            await ledger.restore(batch)
+            batch = []
+            told(done, total)
+        batch.append(sealed)
+    if batch:
+        await ledger.restore(batch)
+    told(total, total)
+    return ImportedLog(spaces=len(chain.heads), commits=total, known=known)
+
+
+async def _check(
+    ledger: Ledger, lines: Iterable[bytes], chain: "_Chain"
+) -> dict[SpaceId, Position]:
+    """Read everything once: the file must be whole, and continue what the store holds.
+
+    Chains are linear: if the commit at the last common position is the same, all before it are.
+    """
+    heads: dict[SpaceId, Position] = {}
+    for sealed in _verified(lines, chain):
+        if sealed.space not in heads:
+            heads[sealed.space] = await ledger.head(sealed.space)
+        if sealed.position == heads[sealed.space]:
+            await _require_same(ledger, sealed.space, sealed.position, sealed.hash)
+    for space, (position, digest) in chain.heads.items():
+        if position < heads[space]:
+            await _require_same(ledger, space, Position(position), digest)
+    return heads
+
+
+async def _require_same(ledger: Ledger, space: SpaceId, position: Position, digest: str) -> None:
+    (held,) = await ledger.read_sealed(space, after=Position(position - 1), limit=1)
+    if held.hash != digest:
+        message = (
+            f"the store went another way: at position {position} of {space} it holds another "
+            "commit; import into an empty folder"
+        )
+        raise Conflict("import.diverged", message, space=space)
+
+
+@dataclass(slots=True)
+class _Chain:
+    """Where each space stands as the lines go by."""
+
+    heads: dict[SpaceId, tuple[int, str]] = field(default_factory=dict)
+
+
+def _verified(lines: Iterable[bytes], chain: _Chain) -> Iterator[Sealed]:
+    """The commits in the lines, each checked at its place; then the manifest is checked."""
+    number = 0
+    ended = False
+    for number, line in enumerate(lines, 1):
+        if ended:
+            raise _damaged(number, "there is something after the manifest")
+        try:
+            data: dict[str, Any] = decode_json(line)
+            if number == 1:
+                _require_format(data)
+            elif "manifest" in data:
+                _require_manifest(data["manifest"], chain, number)
+                ended = True
+            else:
+                sealed = _sealed(data)
+                _follow(sealed, chain, number)
+                yield sealed
+        except CanonryError as error:
+            if isinstance(error, BrokenInvariant):
+                raise _damaged(number, error.message) from error
+            raise
+        except _DAMAGE as error:
+            raise _damaged(number, "it is not what an export writes") from error
+    if not ended:
+        raise _damaged(number + 1, "the manifest is missing: the file was cut off")
+
+
+def _require_format(data: dict[str, Any]) -> None:
+    if data["format"] != FORMAT:
+        raise _damaged(1, "this is not a log that `canonry export` wrote")
+    if data["version"] != FORMAT_VERSION:
+        message = (
+            f"this log has the format version {data['version']}, and this Canonry reads "
+            f"{FORMAT_VERSION}: import it with a newer one"
+        )
+        raise InvalidInput("import.newer", message, path="line 1")
+
+
+def _require_manifest(manifest: dict[str, Any], chain: _Chain, number: int) -> None:
+    heads = {space: (position, digest) for space, (position, digest) in manifest["heads"].items()}
+    if heads != chain.heads:
+        raise _damaged(number, "commits are missing: the heads are not those of the manifest")
+
+
+def _follow(sealed: Sealed, chain: _Chain, number: int) -> None:
+    position, previous = chain.heads.get(sealed.space, (0, GENESIS))
+    fault = fault_in(sealed, position=Position(position + 1), previous=previous)
+    if fault is not None:
+        raise _damaged(number, fault)
+    chain.heads[sealed.space] = (sealed.position, sealed.hash)
+
+
+def _sealed(data: dict[str, Any]) -> Sealed:
+    return Sealed(
+        space=SpaceId(data["space"]),
+        position=Position(data["position"]),
+        id=CommitId(data["id"]),
+        recorded_at=Instant(data["recorded_at"]),
+        body=data["body"].encode(),
+        hash=data["hash"],
+        parts=tuple(
+            None
+            if part is None
+            else Part(salt=bytes.fromhex(part["salt"]), payload=part["payload"].encode())
+            for part in data["parts"]
+        ),
+    )
+
+
+def _damaged(number: int, what: str) -> InvalidInput:
+    message = f"line {number} of the file is damaged: {what}; nothing was imported"
+    return InvalidInput("import.damaged", message, path=f"line {number}", line=number)

@@ -1,0 +1,86 @@
+"""Leave behind: what was with somebody or at a place stays in the world when that is erased.
+
+A person's items lie where the person was; who and what was at a place is at the starter.
+"""
+
+from collections.abc import Sequence
+
+from canonry.domain.errors import NotFound
+from canonry.domain.ids import EntityId, SpaceId
+from canonry.domain.log.entries import Entry
+from canonry.domain.things.entities import Entity
+from canonry.domain.things.relations import Relation
+from canonry.domain.vocabularies.world_types import (
+    HELD_BY,
+    HOLDERS,
+    LOCATED_IN,
+    MOVERS,
+    WorldType,
+)
+from canonry.domain.world.edges import kind_of
+from canonry.domain.world.identity import thing_id_of
+from canonry.ports.views.places import EdgeQuery
+from canonry.usecases.kernel.canon import Canon
+from canonry.usecases.kernel.commit_change import NewId
+from canonry.usecases.world.bound_world import World, find_world
+from canonry.usecases.world.world_draft import WorldDraft
+
+LEFT_MAX = 100_000
+"""So much of what was with one thing is put elsewhere."""
+
+
+async def leave_behind(
+    canon: Canon, space: SpaceId, targets: Sequence[str], new_id: NewId
+) -> tuple[Sequence[Entry], frozenset[str]]:
+    """The entries that move what was with `targets` of a world elsewhere, and what was read."""
+    try:
+        world = await find_world(canon, space)
+    except NotFound:  # its import was cut off before anybody held anything
+        return (), frozenset()
+    if world is None:
+        return (), frozenset()
+    draft = WorldDraft(canon=canon, space=space, at=world.instant, new_id=new_id)
+    gone = frozenset(targets)
+    for left in (await canon.state.things(targets)).values():
+        if isinstance(left, Entity) and left.entity_type in HOLDERS:
+            await _leave(draft, world, left, gone)
+    return draft.entries, frozenset(draft.reads)
+
+
+async def _leave(draft: WorldDraft, world: World, left: Entity, gone: frozenset[str]) -> None:
+    """Put what was with somebody, or at a place, where it is found."""
+    for rel_type in (HELD_BY, LOCATED_IN):
+        ends = await _ending_at(draft, rel_type, left.id)
+        with_it = [edge for edge in ends if edge.from_id not in gone]
+        place = await _place_for(draft, world, left.id, gone)
+        if place is None:
+            continue
+        for edge in with_it:
+            await draft.require(edge.from_id, *MOVERS, WorldType.ITEM)
+            heir = draft.join(rel_type, edge.from_id, place, kind=kind_of(edge))
+            draft.end(edge, heir=heir, reason="left behind")
+
+
+async def _ending_at(draft: WorldDraft, rel_type: str, left: EntityId) -> Sequence[Relation]:
+    query = EdgeQuery(
+        space=draft.space,
+        entities=(left,),
+        rel_type=rel_type,
+        at=draft.at,
+        outward=False,
+        kinds=(*MOVERS, ""),
+        limit=LEFT_MAX,
+    )
+    return await draft.canon.places.edges(query)
+
+
+async def _place_for(
+    draft: WorldDraft, world: World, left: EntityId, gone: frozenset[str]
+) -> EntityId | None:
+    """Where a mover was, else the starter; None: that goes as well."""
+    starter = thing_id_of(world.space, world.starter)
+    edges = await draft.latest_edges(LOCATED_IN, left, kinds=(*MOVERS, ""))
+    for place in (*(edge.to_id for edge in edges), starter):
+        if place not in gone:
+            return place
+    return None

@@ -1,0 +1,319 @@
+"""Ingest a file: keep it, let an interpreter read it, and tell what that found.
+
+Whatever goes wrong after the file was taken, its source stays, and the error names it. The same
+file under the same configuration is interpreted once; brought again, its word is the last one.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from hashlib import sha256
+from typing import Any, Final
+
+from canonry.domain.errors import CanonryError, InvalidInput, Unavailable
+from canonry.domain.ids import EntityId, RunId, SourceId
+from canonry.domain.json_values import canonical_json
+from canonry.domain.judging.making import UNSET
+from canonry.domain.log.entries import FileAttached, Made
+from canonry.domain.log.keys import thing_key
+from canonry.domain.observations import (
+    PRIORITY_INTERPRETED,
+    PRIORITY_STRUCTURED,
+    SPECIFICITY_INTERPRETED,
+    SPECIFICITY_STATED,
+)
+from canonry.domain.provenance import CanonLevel
+from canonry.domain.things.sources import Source, SourceType
+from canonry.domain.truth.accounts import run_id_of, source_id_of
+from canonry.domain.truth.files import FileHint
+from canonry.domain.truth.interpretations import Found
+from canonry.domain.truth.runs import InterpretationRun, RunStatus
+from canonry.domain.vocabularies.truth_types import TRUTH_TYPES
+from canonry.ports.client_model import ASKED
+from canonry.ports.views.pages import PAGE_MAX
+from canonry.usecases.kernel.account import Account, opened, within_account
+from canonry.usecases.kernel.caller import Caller
+from canonry.usecases.kernel.canon import Canon
+from canonry.usecases.kernel.commit_change import Change, NewId, commit_change
+from canonry.usecases.kernel.lookup import require
+from canonry.usecases.truth.interpret_source import PlannedRun, interpret_file, plan_run
+from canonry.usecases.truth.interpretation_quota import require_quota
+from canonry.usecases.truth.restate_run import restate_run
+from canonry.usecases.truth.store_file import GivenFile, StoredFile, filing_of, store_file
+from canonry.usecases.truth.tell_source import Tale, Told, require_record, tell_source
+
+_GIVEN: Final = "properties"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FileIngested:
+    """The source, whether it was there before, and what became of its records.
+
+    `run` is None where nobody asked for an interpretation; `told` where an earlier call has it, and
+    `restated` is then the number of observations that were said again.
+    """
+
+    source: Source
+    stored: StoredFile | None
+    deduplicated: bool
+    run: InterpretationRun | None = None
+    told: Told | None = None
+    restated: int = 0
+
+
+async def ingest_file(
+    canon: Canon,
+    caller: Caller,
+    account: Account,
+    given: GivenFile,
+    *,
+    interpret: bool = True,
+    config: Mapping[str, Any] | None = None,
+    bucket: str | None = None,
+) -> FileIngested:
+    """Keep a file and, if asked, what an interpreter finds in it.
+
+    Raises:
+        InvalidInput: as storing and planning say.
+        Unavailable: `interpretation.quota` or `interpretation.failed`, both with `source_id`.
+    """
+    plan = plan_run(canon, config) if interpret else None
+    stored = await store_file(canon, account.user_id, given, bucket=bucket)
+    source = _source(account, given, stored)
+    if plan is None:
+        kept, existed = await keep_source(canon, caller, account, source)
+        return FileIngested(source=kept, stored=stored, deduplicated=existed)
+    done = await _interpreted(canon, caller, account, source, (plan, given))
+    restated = 0
+    if done.run is not None and done.told is None:
+        restated = await restate_run(canon, caller, account, done.run)
+    return replace(done, stored=stored, restated=restated)
+
+
+async def ingest_properties(
+    canon: Canon,
+    caller: Caller,
+    account: Account,
+    given: GivenFile,
+    properties: Mapping[str, Any],
+    *,
+    bucket: str | None = None,
+) -> FileIngested:
+    """Keep a file with what its bringer says of it, in place of an interpretation.
+
+    Raises:
+        InvalidInput: as storing says, and as records of one's own.
+    """
+    fields = {name: value for name, value in properties.items() if name != "entity_type"}
+    kind = str(properties.get("entity_type") or "document")
+    if kind == "document":
+        fields.setdefault("title", given.hint.name or sha256(given.data).hexdigest())
+    record = Found(entity_type=kind, fields=fields)
+    require_record(record, "/properties")
+    stored = await store_file(canon, account.user_id, given, bucket=bucket)
+    source = _source(account, given, stored)
+    config = {"provider": _GIVEN, "content": canonical_json(properties).decode()}
+    tale = Tale(
+        account=account,
+        source=source,
+        config=config,
+        records=[record],
+        priority=PRIORITY_STRUCTURED,
+        specificity=SPECIFICITY_STATED,
+        repeatable=True,
+        started_at=canon.clock.now(),
+    )
+    told = await tell_source(canon, within_account(caller), tale)
+    return FileIngested(
+        source=told.source, stored=stored, deduplicated=told.again, run=told.run, told=told
+    )
+
+
+async def reinterpret_source(
+    canon: Canon, caller: Caller, account: Account, source_id: str, config: Mapping[str, Any]
+) -> FileIngested:
+    """Interpret a stored file by another configuration; the same one gives the same run.
+
+    Raises:
+        NotFound: `source.unknown`.
+        InvalidInput: `interpretation.no-file`, the source was handed over as records.
+        Unavailable: as for a new file.
+    """
+    inner = within_account(caller)
+    source = await require(canon, inner, Source, source_id)
+    if not source.files or source.content_hash is None:
+        message = "the source has no file to interpret; it was handed over as records"
+        raise InvalidInput("interpretation.no-file", message, path="/source_id")
+    plan = plan_run(canon, config)
+    data = await filing_of(canon).blobs_of(account.user_id).get(source.content_hash)
+    hint = FileHint(mime_type=source.mime_type or "", name=source.file_name or "")
+    given = GivenFile(data=data, hint=hint)
+    return await _interpreted(canon, caller, account, source, (plan, given))
+
+
+async def require_source(canon: Canon, caller: Caller, source_id: str) -> Source:
+    """The source of the caller's own account to which a file is to be attached.
+
+    Raises:
+        NotFound: `source.unknown`.
+    """
+    return await require(canon, within_account(caller), Source, source_id)
+
+
+async def attach_file(
+    canon: Canon, caller: Caller, account: Account, source_id: str, stored: StoredFile
+) -> None:
+    """Let a stored file belong to another source as well.
+
+    Raises:
+        NotFound: `source.unknown`.
+    """
+    inner = within_account(caller)
+
+    async def prepare(new_id: NewId) -> Change:
+        del new_id  # nothing new comes into being
+        source = await require(canon, inner, Source, source_id)
+        reads = frozenset((thing_key(source.id),))
+        key = str(stored.key)
+        if key in source.files:
+            return Change(entries=(), reads=reads)
+        return Change(entries=(FileAttached(source_id=source.id, file=key),), reads=reads)
+
+    unkeyed = replace(inner, idempotency_key=None)
+    await commit_change(canon, unkeyed, account.space, prepare)
+
+
+async def entities_of(canon: Canon, account: Account, done: FileIngested) -> Sequence[EntityId]:
+    """The entities that a file's records are about, in their order."""
+    if done.told is not None:
+        return tuple(dict.fromkeys(each.entity_id for each in done.told.recorded.records))
+    page = await canon.state.observations_from(done.source.id, limit=PAGE_MAX, offset=0)
+    own = (each for each in page.items if each.space == account.space)
+    return tuple(dict.fromkeys(each.entity_id for each in own))
+
+
+async def keep_source(
+    canon: Canon,
+    caller: Caller,
+    account: Account,
+    source: Source,
+    *things: InterpretationRun,
+) -> tuple[Source, bool]:
+    """Keep a source without telling it; the one that is kept, and whether it was there."""
+    kept: list[tuple[Source, bool]] = []
+
+    async def prepare(new_id: NewId) -> Change:
+        del new_id  # the ids follow from the content
+        kept.clear()
+        known = await canon.state.things((account.space, source.id))
+        before = known.get(source.id)
+        existed = isinstance(before, Source)
+        kept.append((before if isinstance(before, Source) else source, existed))
+        made: list[Source | InterpretationRun] = [] if existed else [source]
+        made += things
+        entries = [*opened(account, known), *(Made(thing=each) for each in made)] if made else []
+        reads = frozenset(map(thing_key, (account.space, source.id)))
+        return Change(entries=tuple(entries), reads=reads)
+
+    inner = replace(within_account(caller), idempotency_key=None)
+    await commit_change(canon, inner, account.space, prepare)
+    return kept[0]
+
+
+async def _interpreted(
+    canon: Canon,
+    caller: Caller,
+    account: Account,
+    source: Source,
+    reading: tuple[PlannedRun, GivenFile],
+) -> FileIngested:
+    plan, given = reading
+    config = dict(plan.configuration)
+    run_id = run_id_of(source.id, config)
+    known = await canon.state.things((run_id, source.id))
+    run, before = known.get(run_id), known.get(source.id)
+    kept = before if isinstance(before, Source) else source
+    if isinstance(run, InterpretationRun):
+        return FileIngested(source=kept, stored=None, deduplicated=True, run=run)
+    began = canon.clock.now()
+    try:
+        await require_quota(canon, account)
+        types = tuple(TRUTH_TYPES.values())
+        hint = FileHint(mime_type=given.hint.mime_type, name=given.hint.name)
+        found = await interpret_file(canon, plan, given.data, hint, types)
+    except CanonryError as error:
+        if error.code == ASKED:
+            raise  # the same call will be made again, and is then the first to keep anything
+        failed = _failed(canon, account, source.id, config, error)
+        runs = (failed,) if error.code == "interpretation.failed" else ()
+        await keep_source(canon, caller, account, source, *runs)
+        raise _naming(error, source.id) from error
+    tale = Tale(
+        account=account,
+        source=source,
+        config=config,
+        records=found.entities,
+        priority=PRIORITY_INTERPRETED,
+        specificity=SPECIFICITY_INTERPRETED,
+        notes=found.warnings,
+        started_at=began,
+    )
+    told = await tell_source(canon, within_account(caller), tale)
+    return FileIngested(
+        source=told.source,
+        stored=None,
+        deduplicated=isinstance(before, Source),
+        run=told.run,
+        told=told,
+    )
+
+
+def _naming(error: CanonryError, source_id: SourceId) -> CanonryError:
+    """The same error, which says too where the file is kept."""
+    if not isinstance(error, Unavailable):
+        return error
+    return Unavailable(error.code, error.message, **{**error.details, "source_id": source_id})
+
+
+def _failed(
+    canon: Canon,
+    account: Account,
+    source_id: SourceId,
+    config: Mapping[str, Any],
+    error: CanonryError,
+) -> InterpretationRun:
+    """The record of an attempt; it has an id of its own, so that another attempt may succeed."""
+    now = canon.clock.now()
+    return InterpretationRun(
+        id=RunId(canon.identities.fresh()),
+        space=account.space,
+        source_id=source_id,
+        config=dict(config),
+        status=RunStatus.FAILED,
+        error=error.code,
+        started_at=now,
+        ended_at=now,
+        created_at=UNSET,
+        position=0,
+        changed_at=0,
+    )
+
+
+def _source(account: Account, given: GivenFile, stored: StoredFile) -> Source:
+    return Source(
+        id=source_id_of(account.user_id, stored.digest),
+        space=account.space,
+        doc_id=stored.digest,
+        title=given.hint.name,
+        edition=None,
+        origin=None,
+        source_type=SourceType.DOCUMENT,
+        level=CanonLevel.CANON,
+        content_hash=stored.digest,
+        mime_type=stored.media_type,
+        size=stored.size,
+        file_name=given.hint.name or None,
+        files=(str(stored.key),),
+        created_at=UNSET,
+        position=0,
+        changed_at=0,
+    )

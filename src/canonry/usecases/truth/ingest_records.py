@@ -1,0 +1,104 @@
+"""Ingest records: what somebody hands over as data becomes a source, observations and snapshots."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from hashlib import sha256
+from typing import Any, Final
+
+from canonry.domain.errors import InvalidInput
+from canonry.domain.json_values import canonical_json
+from canonry.domain.judging.making import UNSET
+from canonry.domain.observations import (
+    PRIORITY_CORRECTION,
+    PRIORITY_STRUCTURED,
+    SPECIFICITY_STATED,
+)
+from canonry.domain.provenance import CanonLevel
+from canonry.domain.things.sources import Source, SourceType
+from canonry.domain.time import Instant
+from canonry.domain.truth.accounts import source_id_of
+from canonry.domain.truth.interpretations import Found
+from canonry.usecases.kernel.account import require_account, within_account
+from canonry.usecases.kernel.aside import OF_RECORD, aside
+from canonry.usecases.kernel.caller import Caller
+from canonry.usecases.kernel.canon import Canon
+from canonry.usecases.truth.tell_source import Tale, Told, tell_source
+
+ENTITY_TYPE: Final = "entity_type"
+_CODE: Final = "codebase_entity"
+_CONFIG: Final = {"provider": "records"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GivenRecords:
+    """Records as they are handed over, and who read them out of what, and when."""
+
+    entities: Sequence[Mapping[str, Any]]
+    priority: int = PRIORITY_STRUCTURED
+    observed_at: Instant | None = None
+    provenance: Mapping[str, Any] | None = None
+
+
+async def ingest_records(
+    canon: Canon, caller: Caller, user_id: str | None, given: GivenRecords
+) -> Told:
+    """Keep the records, all of them or none.
+
+    Raises:
+        InvalidInput: `user.mismatch`, `records.none`, `records.priority`, or as telling says.
+    """
+    account = require_account(caller, user_id)
+    if not given.entities:
+        message = "hand over at least one entity, or a file"
+        raise InvalidInput("records.none", message, path="/entities")
+    if not 0 <= given.priority < PRIORITY_CORRECTION:
+        message = f"source_priority lies between 0 and {PRIORITY_CORRECTION - 1}; correct goes over"
+        raise InvalidInput("records.priority", message, path="/source_priority")
+    weight = len(given.entities) * OF_RECORD
+    content, records = await aside(weight, lambda: _taken(given.entities))
+    digest = sha256(content).hexdigest()
+    source = Source(
+        id=source_id_of(account.user_id, digest),
+        space=account.space,
+        doc_id=digest,
+        title="",
+        edition=None,
+        origin=None,
+        source_type=SourceType.RECORDS,
+        level=CanonLevel.CANON,
+        content_hash=digest,
+        mime_type="application/json",
+        size=len(content),
+        content=content.decode(),
+        properties=dict(given.provenance or {}),
+        created_at=UNSET,
+        position=0,
+        changed_at=0,
+    )
+    tale = Tale(
+        account=account,
+        source=source,
+        config=_CONFIG,
+        records=records,
+        priority=given.priority,
+        specificity=SPECIFICITY_STATED,
+        observed_at=given.observed_at,
+        repeatable=True,
+        started_at=canon.clock.now(),
+    )
+    return await tell_source(canon, within_account(caller), tale)
+
+
+def _taken(entities: Sequence[Mapping[str, Any]]) -> tuple[bytes, Sequence[Found]]:
+    """The records as they are kept, and as they are told."""
+    return canonical_json(entities), [_found(each) for each in entities]
+
+
+def _found(record: Mapping[str, Any]) -> Found:
+    fields = {name: value for name, value in record.items() if name != ENTITY_TYPE}
+    kind = str(record[ENTITY_TYPE])
+    inner = fields.get("fields")
+    if kind == _CODE and isinstance(inner, Mapping):  # whose own kind is called entity_type too
+        own = {f"codebase_{n}" if n == ENTITY_TYPE else n: v for n, v in inner.items()}
+        fields = {**own, **{n: v for n, v in fields.items() if n != "fields"}}
+    return Found(entity_type=kind, fields=fields)

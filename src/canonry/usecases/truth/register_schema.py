@@ -1,0 +1,161 @@
+"""Register a schema: a new version of a type takes over from now on; the older ones stay known."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+from canonry.domain.errors import InvalidInput
+from canonry.domain.judging.making import UNSET
+from canonry.domain.log.entries import Made
+from canonry.domain.log.keys import schemas_key, thing_key
+from canonry.domain.truth.derived_schemas import schema_id_of
+from canonry.domain.vocabularies.schemas import (
+    CUSTOM_VERSION,
+    EntitySchema,
+    FieldSpec,
+    FieldType,
+    IdentityRule,
+)
+from canonry.domain.vocabularies.truth_types import TRUTH_TYPES, type_named
+from canonry.ports.views.pages import PAGE_MAX
+from canonry.usecases.kernel.account import (
+    Account,
+    account_of,
+    opened,
+    readable_spaces,
+    require_account,
+)
+from canonry.usecases.kernel.account import within_account as within
+from canonry.usecases.kernel.caller import Caller
+from canonry.usecases.kernel.canon import Canon
+from canonry.usecases.kernel.commit_change import Change, NewId, commit_change
+from canonry.usecases.truth.schemas_in_force import versions_of
+from canonry.usecases.truth.tell_source import FIELDS_MAX, NAME_MAX, next_version
+
+RESERVED: Final = frozenset({"entity_type", "schema_version"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewSchema:
+    """A schema as somebody asks for it; without identity rules those in force stay."""
+
+    entity_type: str
+    fields: Sequence[FieldSpec]
+    identity: Sequence[Sequence[str]] = ()
+    label: str | None = None
+
+
+async def register_schema(
+    canon: Canon, caller: Caller, user_id: str | None, new: NewSchema
+) -> tuple[EntitySchema, bool]:
+    """The schema in force now, and whether it is new; the same again registers nothing.
+
+    Raises:
+        InvalidInput: `user.mismatch`, `schema.type`, `schema.fields` or `schema.identity`.
+    """
+    account = require_account(caller, user_id)
+    entity_type = type_named(new.entity_type)
+    _require_sound(entity_type, new)
+    done: list[tuple[EntitySchema, bool]] = []
+
+    async def prepare(new_id: NewId) -> Change:
+        del new_id  # the id follows from the version
+        done.clear()
+        versions = await versions_of(canon, account, entity_type)
+        known = await canon.state.things((account.space,))
+        reads = frozenset((thing_key(account.space), schemas_key(account.space, entity_type)))
+        current = versions[0] if versions else None
+        schema = _made(account, entity_type, new, current)
+        if current is not None and _shape(current) == _shape(schema):
+            done.append((current, False))
+            return Change(entries=(), reads=reads)
+        done.append((schema, True))
+        return Change(entries=(*opened(account, known), Made(thing=schema)), reads=reads)
+
+    inner = replace(within(caller), idempotency_key=None)
+    await commit_change(canon, inner, account.space, prepare)
+    return done[0]
+
+
+async def list_schemas(
+    canon: Canon, caller: Caller, entity_type: str | None
+) -> Sequence[EntitySchema]:
+    """All versions of a type's schema, the newest first; or the newest of every type."""
+    account = account_of(caller)
+    if entity_type is not None:
+        return await versions_of(canon, account, type_named(entity_type))
+    found = dict(TRUTH_TYPES)
+    spaces, offset = frozenset((account.space,)), 0
+    while True:
+        page = await canon.state.schemas(spaces, None, limit=PAGE_MAX, offset=offset)
+        found |= {schema.entity_type: schema for schema in page.items}
+        offset += PAGE_MAX
+        if offset >= page.total:
+            return [found[name] for name in sorted(found)]
+
+
+async def count_types(canon: Canon, caller: Caller) -> Mapping[str, int]:
+    """How many entities of each type the caller may read."""
+    return await canon.state.entity_types(await readable_spaces(canon, caller))
+
+
+def _require_sound(entity_type: str, new: NewSchema) -> None:
+    if not entity_type or len(entity_type) > NAME_MAX:
+        message = f"entity_type is a word of 1 to {NAME_MAX} characters"
+        raise InvalidInput("schema.type", message, path="/entity_type")
+    if not 0 < len(new.fields) <= FIELDS_MAX:
+        message = f"a schema has 1 to {FIELDS_MAX} fields"
+        raise InvalidInput("schema.fields", message, path="/fields")
+    taken: set[str] = set()
+    for spec in new.fields:
+        for name in (spec.name, *spec.aliases):
+            if not name.strip() or len(name) > NAME_MAX or name in RESERVED or name in taken:
+                message = "fields and aliases are distinct names, and none of them is reserved"
+                raise InvalidInput("schema.fields", message, path=f"/fields/{spec.name}")
+            taken.add(name)
+        if spec.event_type is not None and spec.type is not FieldType.DATE:
+            message = "only a date dates an event"
+            raise InvalidInput("schema.fields", message, path=f"/fields/{spec.name}/event_type")
+    names = {spec.name for spec in new.fields}
+    for index, rule in enumerate(new.identity):
+        if not rule or not names.issuperset(rule):
+            message = "a rule of identity names fields of the schema"
+            raise InvalidInput("schema.identity", message, path=f"/identity/{index}")
+
+
+def _made(
+    account: Account, entity_type: str, new: NewSchema, current: EntitySchema | None
+) -> EntitySchema:
+    fields = tuple(new.fields)
+    names = {spec.name for spec in fields}
+    rules = tuple(IdentityRule(fields=tuple(rule)) for rule in new.identity)
+    if current is not None:
+        kept = tuple(r for r in current.identity if names >= set("|".join(r.fields).split("|")))
+        return next_version(
+            current,
+            account,
+            fields=fields,
+            identity=rules or kept,
+            label=new.label or current.label,
+            derived=False,
+        )
+    first = fields[0].name
+    return EntitySchema(
+        id=schema_id_of(account.space, entity_type, CUSTOM_VERSION),
+        space=account.space,
+        entity_type=entity_type,
+        version=CUSTOM_VERSION,
+        label=new.label or entity_type.replace("_", " ").capitalize(),
+        fields=fields,
+        identity=rules,
+        names=tuple((n,) for n in ("name", "title", *(f for r in rules for f in r.fields), first)),
+        created_at=UNSET,
+        position=0,
+        changed_at=0,
+    )
+
+
+def _shape(schema: EntitySchema) -> object:
+    """What makes a version another one."""
+    fields = sorted(schema.fields, key=lambda spec: spec.name)
+    return (fields, schema.identity, schema.label, schema.derived)

@@ -1,0 +1,181 @@
+"""Relate entities: a typed edge whose id follows from its type and ends, so that it is there once.
+
+Saying it again adds what is new in its metadata and changes nothing else.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from canonry.domain.errors import Conflict, InvalidInput, Unavailable
+from canonry.domain.ids import EntityId, RelationId, content_id
+from canonry.domain.json_values import encode_json
+from canonry.domain.judging.making import UNSET
+from canonry.domain.log.entries import Entry, Made, RelationDetailed
+from canonry.domain.log.keys import relations_key, thing_key
+from canonry.domain.provenance import Authority, CanonLevel
+from canonry.domain.things.entities import Entity, family_of
+from canonry.domain.things.relations import Relation
+from canonry.domain.truth.accounts import relation_id_of
+from canonry.domain.vocabularies.truth_relations import ACYCLIC, TruthRelation
+from canonry.ports.views.pages import PAGE_MAX
+from canonry.ports.views.state import RelationQuery
+from canonry.usecases.kernel.account import Account, account_of, within_account
+from canonry.usecases.kernel.caller import Caller
+from canonry.usecases.kernel.canon import Canon
+from canonry.usecases.kernel.commit_change import Change, NewId, commit_change
+from canonry.usecases.kernel.lookup import require, require_all
+
+_WALKED_MAX: Final = 20_000
+"""So many entities are walked in search of a cycle."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewRelationship:
+    """An edge as it is asked for; the ids may be those of merged entities."""
+
+    rel_type: str
+    from_id: str
+    to_id: str
+    metadata: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RelationshipStands:
+    """The edge as it stands now; `existing`: it stood before."""
+
+    relation: Relation
+    existing: bool
+
+
+async def relate_entities(canon: Canon, caller: Caller, new: NewRelationship) -> RelationshipStands:
+    """Let the edge stand between the two entities of the caller's account.
+
+    Raises:
+        InvalidInput: `relationship.type-unknown` or `relationship.to-itself`.
+        NotFound: `entity.unknown`.
+        Conflict: `relationship.cycle`.
+        Unavailable: `relationship.too-far`, the search for a cycle grew too long.
+    """
+    if new.rel_type not in list(TruthRelation):
+        message = f"relationship_type is one of {', '.join(TruthRelation)}"
+        raise InvalidInput("relationship.type-unknown", message, path="/relationship_type")
+    account, inner = account_of(caller), within_account(caller)
+    await require_all(canon, inner, Entity, (new.from_id, new.to_id))
+    existed: list[Relation] = []
+
+    async def prepare(new_id: NewId) -> Change:
+        del new_id  # the id follows from the edge
+        existed.clear()
+        from_, to = await require_all(canon, inner, Entity, (new.from_id, new.to_id))
+        _require_two(from_, to)
+        relation = _made(account, new, from_, to)
+        ends = (new.from_id, new.to_id, from_.id, to.id)
+        reads = {thing_key(each) for each in (*ends, relation.id)}
+        found = (await canon.state.things((relation.id,))).get(relation.id)
+        if isinstance(found, Relation):
+            existed.append(found)
+            return Change(entries=_added(found, new.metadata), reads=frozenset(reads))
+        if new.rel_type in ACYCLIC:
+            reads |= await _require_acyclic(canon, new.rel_type, from_, to)
+        return Change(entries=(Made(thing=relation),), reads=frozenset(reads))
+
+    await commit_change(canon, inner, account.space, prepare)
+    from_, to = await require_all(canon, inner, Entity, (new.from_id, new.to_id))
+    wanted = relation_id_of(account.user_id, new.rel_type, from_.id, to.id)
+    relation = await require(canon, inner, Relation, wanted)
+    return RelationshipStands(relation=relation, existing=bool(existed))
+
+
+def _require_two(from_: Entity, to: Entity) -> None:
+    if from_.id == to.id:
+        message = "a relationship connects two entities; these two are one"
+        raise InvalidInput("relationship.to-itself", message, path="/target_entity_id")
+
+
+def _made(account: Account, new: NewRelationship, from_: Entity, to: Entity) -> Relation:
+    return edge(
+        account, new.rel_type, from_.id, to.id, metadata=new.metadata, authority=Authority.PLAYER
+    )
+
+
+def edge(
+    account: Account,
+    rel_type: str,
+    from_id: EntityId,
+    to_id: EntityId,
+    *,
+    metadata: Mapping[str, Any],
+    authority: Authority,
+) -> Relation:
+    """The edge of a type between two entities of an account, not yet recorded."""
+    return Relation(
+        id=RelationId(relation_id_of(account.user_id, rel_type, from_id, to_id)),
+        space=account.space,
+        rel_type=rel_type,
+        from_id=from_id,
+        to_id=to_id,
+        properties=dict(metadata),
+        since=None,
+        confidence=1.0,
+        authority=authority,
+        evidence=(),
+        level=CanonLevel.CANON,
+        created_at=UNSET,
+        position=0,
+        changed_at=0,
+    )
+
+
+def _added(found: Relation, metadata: Mapping[str, Any]) -> tuple[Entry, ...]:
+    new = {key: value for key, value in metadata.items() if found.properties.get(key) != value}
+    if not new:
+        return ()
+    told = content_id(found.id, str(found.told), encode_json(new).decode())
+    return (RelationDetailed(relation_id=found.id, properties=new, told=told),)
+
+
+async def _require_acyclic(
+    canon: Canon, rel_type: str, from_: Entity, to: Entity
+) -> frozenset[str]:
+    """Refuse an edge that its own target leads back to; the keys of all edges that were walked."""
+    seen: set[str] = set()
+    frontier: dict[str, Entity] = {to.id: to}
+    spaces = frozenset((from_.space,))
+    while frontier:
+        family = frozenset[EntityId]().union(*map(family_of, frontier.values())) - seen
+        seen |= family
+        ends: set[str] = set()
+        offset, total = 0, 1
+        while offset < total:
+            query = RelationQuery(
+                spaces=spaces,
+                entities=frozenset(map(EntityId, family)),
+                rel_type=rel_type,
+                direction="out",
+                current=True,
+                limit=PAGE_MAX,
+                offset=offset,
+            )
+            page = await canon.state.relations(query)
+            ends |= {each.to_id for each in page.items}
+            offset, total = offset + PAGE_MAX, page.total
+        if not ends.isdisjoint(family_of(from_)):
+            message = f"the target leads back to the source over {rel_type}; this would be a cycle"
+            raise Conflict("relationship.cycle", message, conflicts=[from_.id, to.id])
+        if len(seen) > _WALKED_MAX:
+            message = "too much hangs on the target to rule out a cycle"
+            raise Unavailable("relationship.too-far", message, limit=_WALKED_MAX)
+        frontier = await _roots_of(canon, ends - seen)
+    return frozenset(map(relations_key, seen))
+
+
+async def _roots_of(canon: Canon, ids: set[str]) -> dict[str, Entity]:
+    found = await canon.state.things(ids)
+    moved = {e.merged_into for e in found.values() if isinstance(e, Entity) and e.merged_into}
+    found = {**found, **await canon.state.things(moved)}
+    return {
+        each.id: each
+        for each in found.values()
+        if isinstance(each, Entity) and each.merged_into is None
+    }

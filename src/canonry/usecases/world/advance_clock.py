@@ -1,0 +1,54 @@
+"""Advance a clock: the world's or a player's own; neither ever goes back."""
+
+from typing import Final
+
+from canonry.domain.errors import InvalidInput
+from canonry.domain.observations import Observation
+from canonry.domain.vocabularies.world_types import WorldType
+from canonry.domain.world.identity import WORLD_KEY, thing_id_of
+from canonry.domain.world.ticks import Tick, checked_tick, instant_of
+from canonry.usecases.kernel.caller import Caller
+from canonry.usecases.kernel.canon import Canon
+from canonry.usecases.kernel.receipts import the_made
+from canonry.usecases.world.bound_world import World
+from canonry.usecases.world.changing_world import change_world
+from canonry.usecases.world.move_mover import CLOCK, own_clock
+from canonry.usecases.world.world_draft import WorldDraft
+
+_TICK: Final = "properties.tick"
+
+
+async def advance_clock(
+    canon: Canon, caller: Caller, world: World, *, duration: int, reason: str = "", player: str = ""
+) -> Tick:
+    """Let `duration` milliseconds pass, for the world or for one player; the time afterwards.
+
+    Raises:
+        InvalidInput: `clock.not-forward` or `tick.out-of-range`.
+        NotFound: `player.unknown`.
+    """
+    if duration <= 0:
+        message = "a clock only goes forward; give a duration of more than 0 milliseconds"
+        raise InvalidInput("clock.not-forward", message, path="/durationMs")
+
+    async def write(draft: WorldDraft) -> None:
+        await _pass(draft, duration, reason, player)
+
+    seen = the_made(await change_world(canon, caller, world, write), Observation)
+    return Tick(seen.fields[CLOCK if player else _TICK])
+
+
+async def _pass(draft: WorldDraft, duration: int, reason: str, player: str) -> None:
+    if player:
+        mover = thing_id_of(draft.space, player)
+        await draft.require(mover, WorldType.PLAYER)
+        after = checked_tick(own_clock(await draft.find(mover)) + duration, path="/durationMs")
+        draft.observe(mover, {CLOCK: after}, label="/clock")
+        return
+    heart_id = thing_id_of(draft.space, WORLD_KEY)
+    heart = await draft.find(heart_id)
+    before = 0 if heart is None else int(heart.properties.get("tick") or 0)
+    after = checked_tick(before + duration, path="/durationMs")
+    draft.at = instant_of(after)
+    told = {_TICK: after, "properties.advanced_for": reason}
+    draft.observe(heart_id, told, label="/clock")

@@ -1,0 +1,98 @@
+"""The bound world: which world a caller addresses, and what its clock and its defaults say."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from canonry.domain.errors import InvalidInput, NotFound
+from canonry.domain.ids import SpaceId
+from canonry.domain.spaces import Space, SpaceKind
+from canonry.domain.things.entities import Entity
+from canonry.domain.time import Instant
+from canonry.domain.world.identity import WORLD_KEY, thing_id_of
+from canonry.domain.world.ticks import Tick, instant_of
+from canonry.usecases.kernel.caller import Caller, unknown
+from canonry.usecases.kernel.canon import Canon
+
+_SETTING = "--world / CANONRY_WORLD"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class World:
+    """A world as it is now; `tick` None: nobody has set its clock yet."""
+
+    space: SpaceId
+    name: str
+    heart: Entity
+    tick: Tick | None
+    starter: str
+    depth: int
+    event_limit: int
+
+    @property
+    def now(self) -> Tick:
+        """The current tick; before anybody has set the clock, 0."""
+        return Tick(0) if self.tick is None else self.tick
+
+    @property
+    def instant(self) -> Instant:
+        """The current tick as an instant."""
+        return instant_of(self.now)
+
+
+async def bound_world(canon: Canon, caller: Caller) -> World:
+    """The one world that the caller is bound to.
+
+    Raises:
+        InvalidInput: `world.unbound` or `world.ambiguous`, with the setting that helps.
+        NotFound: `world.unknown`.
+    """
+    if caller.world is not None:
+        return await require_world(canon, caller, caller.world)
+    found = await canon.state.things(caller.spaces or ())
+    bound = [s for s in found.values() if isinstance(s, Space) and s.kind is SpaceKind.WORLD]
+    if not bound:
+        message = f"this caller is bound to no world; name one by {_SETTING} or by a token's claim"
+        raise InvalidInput("world.unbound", message, path="", setting=_SETTING)
+    if len(bound) > 1:
+        message = f"this caller may see several worlds; name one of them by {_SETTING}"
+        raise InvalidInput("world.ambiguous", message, path="", setting=_SETTING)
+    return await require_world(canon, caller, bound[0].id)
+
+
+async def require_world(canon: Canon, caller: Caller, space: str) -> World:
+    """The world with this id.
+
+    Raises:
+        NotFound: `world.unknown`, also for one that the caller may not see.
+    """
+    found = await find_world(canon, SpaceId(space.lower()))
+    if found is None:
+        raise unknown("world", space)
+    caller.require_sight(found.space, "world", space)
+    return found
+
+
+async def find_world(canon: Canon, space: SpaceId) -> World | None:
+    """The world in a space, if there is one."""
+    heart_id = thing_id_of(space, WORLD_KEY)
+    found = await canon.state.things((space, heart_id))
+    opened, heart = found.get(space), found.get(heart_id)
+    if not isinstance(opened, Space) or opened.kind is not SpaceKind.WORLD:
+        return None
+    if not isinstance(heart, Entity):
+        message = "this world has no clock yet; its import was cut off, so run it again"
+        raise NotFound("world.incomplete", message, kind="world", id=space)
+    told = heart.properties
+    return World(
+        space=space,
+        name=opened.name,
+        heart=heart,
+        tick=_tick(told.get("tick")),
+        starter=str(told.get("starter", "")),
+        depth=int(told.get("depth", 2)),
+        event_limit=int(told.get("event_limit", 20)),
+    )
+
+
+def _tick(value: Any) -> Tick | None:
+    return None if value is None else Tick(int(value))

@@ -1,0 +1,45 @@
+"""Changing a world: one commit for one draft, judged again when what it read has moved."""
+
+from collections.abc import Awaitable, Callable
+
+from canonry.domain.errors import Conflict
+from canonry.domain.log.keys import thing_key
+from canonry.domain.world.ticks import Tick, instant_of
+from canonry.usecases.kernel.caller import Caller
+from canonry.usecases.kernel.canon import Canon
+from canonry.usecases.kernel.commit_change import Change, NewId, Receipt, commit_change
+from canonry.usecases.world.bound_world import World, require_world
+from canonry.usecases.world.world_draft import WorldDraft
+
+Write = Callable[[WorldDraft], Awaitable[None]]
+"""Writes into a draft; called again for another one when the first went stale."""
+
+
+async def change_world(
+    canon: Canon, caller: Caller, world: World, write: Write, *, tick: Tick | None = None
+) -> Receipt:
+    """Commit what `write` drafts, dated at `tick`, or else at the world's tick of each attempt.
+
+    Whether a `tick` has come rests on no key: a clock never goes back. What is dated at the moment
+    rests on the clock, so that nothing is added to a tick that is over.
+
+    Raises:
+        Conflict: `tick.future`, the world's clock has not come so far.
+        CanonryError: whatever `write` objects; nothing was written.
+    """
+
+    async def prepare(new_id: NewId) -> Change:
+        current = await require_world(canon, caller, world.space)
+        now = current.now
+        if tick is not None and tick > now:
+            message = f"the world's clock stands at {now}; advance it, or give an earlier tick"
+            raise Conflict("tick.future", message, path="/tick", now=now)
+        at = instant_of(now if tick is None else tick)
+        past = tick is not None and tick < now
+        draft = WorldDraft(canon=canon, space=world.space, at=at, past=past, new_id=new_id)
+        if tick is None:
+            draft.reads.add(thing_key(current.heart.id))
+        await write(draft)
+        return draft.change()
+
+    return await commit_change(canon, caller, world.space, prepare)

@@ -1,0 +1,304 @@
+"""Export a world: what stands at its current tick as an atlas, with all of its lore and layers."""
+
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from typing import Any, Final
+
+from canonry.domain.things.entities import Entity
+from canonry.domain.things.facts import Event
+from canonry.domain.things.relations import Relation
+from canonry.domain.vocabularies.world_types import (
+    BELONGS_TO,
+    EXIT,
+    HELD_BY,
+    LOCATED_IN,
+    MOVERS,
+    ON_ROUTE,
+    TIED_TO,
+    WITHIN,
+    ActorKind,
+    LayerType,
+    LoreType,
+    RealmScope,
+    RealmType,
+    TerrainType,
+    Tie,
+    WorldType,
+)
+from canonry.domain.world.atlas import (
+    Atlas,
+    Exit,
+    Happening,
+    Item,
+    Layer,
+    Lore,
+    LoreVersion,
+    Mover,
+    Place,
+    Realm,
+    Route,
+)
+from canonry.domain.world.directions import Direction
+from canonry.domain.world.edges import kind_of, tie_of
+from canonry.domain.world.identity import layer_id_of, thing_id_of
+from canonry.domain.world.realms import narrowest_first
+from canonry.domain.world.routes import Leg, routes_of
+from canonry.domain.world.ticks import tick_of
+from canonry.ports.views.pages import PAGE_MAX
+from canonry.usecases.kernel.canon import Canon
+from canonry.usecases.world.bound_world import World
+from canonry.usecases.world.get_canonical_fact import versions_of
+from canonry.usecases.world.world_at import WorldAt, world_at
+
+_GROUP: Final = 100
+_EDGES_MAX: Final = 1_000
+"""More edges of one relation than a draft lets an entity have."""
+
+
+async def export_world(canon: Canon, world: World) -> Atlas:
+    """The world as a file would hold it; importing it adds nothing."""
+    now = world_at(canon, world)
+    names = _Names(now)
+    movers = {kind: [e async for e in _all(now, kind)] for kind in MOVERS}
+    places = [each async for each in _all(now, WorldType.LOCATION)]
+    realms = [each async for each in _all(now, WorldType.REALM)]
+    items = [each async for each in _all(now, WorldType.ITEM)]
+    names.learn((*realms, *places, *items, *(m for some in movers.values() for m in some)))
+    return Atlas(
+        id=world.space,
+        name=world.name,
+        description=world.heart.description,
+        starter=world.starter,
+        tick=world.tick,
+        depth=world.depth,
+        event_limit=world.event_limit,
+        locations=tuple([each async for each in _places(now, places, names)]),
+        realms=tuple([each async for each in _realms(now, realms, names)]),
+        routes=await _routes(now, places, names),
+        layers=tuple([_layer(each, names) async for each in _all(now, WorldType.LAYER)]),
+        characters=await _movers(now, movers[WorldType.CHARACTER], names),
+        players=await _movers(now, movers[WorldType.PLAYER], names),
+        items=await _items(now, items, names),
+        lore=tuple([await _lore(canon, e) async for e in _all(now, WorldType.LORE_FACT)]),
+        events=tuple([each async for each in _events(now, names)]),
+    )
+
+
+class _Names:
+    """The keys behind ids."""
+
+    def __init__(self, now: WorldAt) -> None:
+        self._space = now.world.space
+        self._keys: dict[str, str] = {}
+        self._things: dict[str, Entity] = {}
+
+    def learn(self, entities: Sequence[Entity]) -> None:
+        for entity in entities:
+            self._keys[entity.id] = key_of(entity)
+            self._things[entity.id] = entity
+
+    def of(self, thing_id: str) -> str:
+        return self._keys.get(thing_id, thing_id)
+
+    def is_place(self, thing_id: str) -> bool:
+        thing = self._things.get(thing_id)
+        return thing is not None and thing.entity_type == WorldType.LOCATION
+
+    def keys(self, ids: Iterable[str]) -> tuple[str, ...]:
+        """The keys of those that are known, in the order of their letters."""
+        return tuple(sorted(self._keys[each] for each in ids if each in self._keys))
+
+    def realms(self, edges: Sequence[Relation]) -> tuple[str, ...]:
+        """The realms that edges lead to, the narrowest first."""
+        around = (self._things[edge.to_id] for edge in edges if edge.to_id in self._things)
+        return tuple(key_of(realm) for realm in narrowest_first(around))
+
+
+def key_of(entity: Entity) -> str:
+    """The key of a thing; one that was never given a key has its id."""
+    key = entity.properties.get("key")
+    made = (thing_id_of, layer_id_of)
+    known = isinstance(key, str) and entity.id in {m(entity.space, key) for m in made}
+    return str(key) if known or entity.entity_type == WorldType.LORE_FACT else entity.id
+
+
+async def _all(now: WorldAt, kind: WorldType) -> AsyncIterator[Entity]:
+    last: Entity | None = None
+    while page := await now.canon.places.entities_after(
+        now.world.space, kind, last, limit=PAGE_MAX
+    ):
+        for entity in page:
+            yield entity
+        last = page[-1]
+
+
+async def _joined(
+    now: WorldAt, rel_type: str, entities: Sequence[Entity], kinds: Sequence[str] | None = ("",)
+) -> Mapping[str, Sequence[Relation]]:
+    found: dict[str, list[Relation]] = {}
+    for start in range(0, len(entities), _GROUP):
+        ids = [each.id for each in entities[start : start + _GROUP]]
+        for edge in await now.edges(rel_type, *ids, kinds=kinds, limit=_EDGES_MAX):
+            found.setdefault(edge.from_id, []).append(edge)
+    return found
+
+
+async def _places(now: WorldAt, places: Sequence[Entity], names: _Names) -> AsyncIterator[Place]:
+    exits = await _joined(now, EXIT, places, tuple(Direction))
+    within = await _joined(now, WITHIN, places)
+    members = await _joined(now, BELONGS_TO, places, (Tie.MEMBER_OF,))
+    for place in places:
+        told = place.properties
+        terrain = told.get("terrain") or None
+        yield Place(
+            key=key_of(place),
+            name=place.name,
+            description=place.description,
+            terrain=None if terrain is None else TerrainType(terrain),
+            tags=tuple(told.get("tags", ())),
+            realms=names.realms(within.get(place.id, ())),
+            exits=tuple(_exit(edge, names) for edge in exits.get(place.id, ())),
+            member_of=names.realms(members.get(place.id, ())),
+        )
+
+
+def _exit(edge: Relation, names: _Names) -> Exit:
+    told: Mapping[str, Any] = edge.properties
+    requires = told.get("requires")
+    return Exit(
+        direction=Direction(told["kind"]),
+        to=names.of(edge.to_id),
+        description=told.get("description"),
+        travel_ms=told.get("travel_ms"),
+        one_way=bool(told.get("one_way")),
+        hidden=bool(told.get("hidden")),
+        blocked=told.get("blocked"),
+        requires=None if requires is None else names.of(requires),
+    )
+
+
+async def _realms(now: WorldAt, realms: Sequence[Entity], names: _Names) -> AsyncIterator[Realm]:
+    within = await _joined(now, WITHIN, realms)
+    tied = await _tied(now, realms)
+    for realm in realms:
+        told = realm.properties
+        ties = {tie.value: names.keys(tied.get((realm.id, tie), ())) for tie in Tie}
+        yield Realm(
+            key=key_of(realm),
+            name=realm.name,
+            realm_type=RealmType(told["realm_type"]),
+            scope=RealmScope(told["scope"]),
+            description=realm.description,
+            narrative_tags=tuple(told.get("narrative_tags", ())),
+            within=names.realms(within.get(realm.id, ())),
+            **ties,
+        )
+
+
+async def _tied(now: WorldAt, realms: Sequence[Entity]) -> Mapping[tuple[str, Tie], Sequence[str]]:
+    """The realms that each is tied to; a border leads to both."""
+    found: dict[tuple[str, Tie], list[str]] = {}
+    joined = [await _joined(now, relation, realms, None) for relation in (TIED_TO, BELONGS_TO)]
+    for edge in (edge for each in joined for edges in each.values() for edge in edges):
+        tie = tie_of(edge)
+        if tie is None:
+            continue
+        found.setdefault((edge.from_id, tie), []).append(edge.to_id)
+        if tie is Tie.BORDERS:
+            found.setdefault((edge.to_id, tie), []).append(edge.from_id)
+    return found
+
+
+async def _routes(now: WorldAt, places: Sequence[Entity], names: _Names) -> tuple[Route, ...]:
+    onward = await _joined(now, ON_ROUTE, places, None)
+    return tuple(
+        routes_of(
+            Leg(route=kind_of(edge), start=names.of(edge.from_id), end=names.of(edge.to_id))
+            for edges in onward.values()
+            for edge in edges
+            if names.is_place(edge.to_id)
+        )
+    )
+
+
+def _layer(layer: Entity, names: _Names) -> Layer:
+    told = layer.properties
+    return Layer(
+        key=key_of(layer),
+        scope=names.of(told["scope"]),
+        layer_type=LayerType(told["layer_type"]),
+        value=told["value"],
+        from_tick=told["from"],
+        to_tick=told.get("to"),
+    )
+
+
+async def _movers(now: WorldAt, movers: Sequence[Entity], names: _Names) -> tuple[Mover, ...]:
+    located = await _joined(now, LOCATED_IN, movers, (*MOVERS, ""))
+    return tuple(
+        Mover(
+            key=key_of(mover),
+            name=mover.name,
+            location=names.of(located[mover.id][0].to_id),
+            description=mover.description,
+            tags=tuple(mover.properties.get("tags", ())),
+            attributes=mover.properties.get("attributes", {}),
+            clock=mover.properties.get("clock"),
+        )
+        for mover in movers
+        if mover.id in located
+    )
+
+
+async def _items(now: WorldAt, items: Sequence[Entity], names: _Names) -> tuple[Item, ...]:
+    held = await _joined(now, HELD_BY, items)
+    return tuple(
+        Item(
+            key=key_of(item),
+            name=item.name,
+            holder=names.of(held[item.id][0].to_id),
+            item_type=item.properties["item_type"],
+            quantity=item.properties["quantity"],
+            description=item.description,
+        )
+        for item in items
+        if item.id in held
+    )
+
+
+async def _lore(canon: Canon, entity: Entity) -> Lore:
+    versions = await versions_of(canon, entity)
+    return Lore(
+        key=key_of(entity),
+        lore_type=LoreType(entity.properties["lore_type"]),
+        versions=tuple(
+            LoreVersion(
+                fields=each.fields["properties.fields"],
+                tick=None if each.observed_at is None else tick_of(each.observed_at),
+            )
+            for each in versions
+        ),
+        archived=bool(entity.properties.get("archived")),
+    )
+
+
+async def _events(now: WorldAt, names: _Names) -> AsyncIterator[Happening]:
+    last: Event | None = None
+    while page := await now.canon.places.events_after(now.world.space, last, limit=PAGE_MAX):
+        for event in page:
+            yield _happening(event, names)
+        last = page[-1]
+
+
+def _happening(event: Event, names: _Names) -> Happening:
+    places = [each for each in event.involved if names.is_place(each)]
+    others = tuple(names.of(each) for each in event.involved if each not in places[:1])
+    when = event.created_at if event.time_ref is None else event.time_ref
+    return Happening(
+        key=event.properties.get("key", event.id),
+        event_type=event.title,
+        description=event.description,
+        tick=tick_of(when),
+        location=names.of(places[0]) if places else None,
+        participants=others,
+        actor_kind=ActorKind(event.properties.get("actor_kind", "system")),
+    )

@@ -1,0 +1,65 @@
+"""Get a canonical fact: one entry of a world's lore, as it stands or as an older version had it."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from canonry.domain.log.commits import ORIGIN, Position
+from canonry.domain.observations import Observation
+from canonry.domain.provenance import CanonLevel
+from canonry.domain.things.entities import Entity
+from canonry.domain.vocabularies.world_types import WorldType
+from canonry.domain.world.identity import lore_id_of
+from canonry.ports.views.pages import PAGE_MAX
+from canonry.usecases.kernel.canon import Canon
+from canonry.usecases.world.bound_world import World
+
+_VERSION: Final = "properties.version"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CanonicalFact:
+    """A fact of lore in one version; `first` is the observation that brought it into being."""
+
+    entity: Entity
+    version: int
+    said: Observation
+    first: Observation
+
+    @property
+    def fields(self) -> Any:
+        """What this version says."""
+        return self.said.fields.get("properties.fields", {})
+
+
+async def get_canonical_fact(
+    canon: Canon, world: World, key: str, version: int | None = None
+) -> CanonicalFact | None:
+    """The fact with this key; None: there is none, or it is archived and no version was named."""
+    entity = await find_lore(canon, world, key)
+    if entity is None:
+        return None
+    if version is None and entity.properties.get("archived"):
+        return None
+    versions = await versions_of(canon, entity)
+    wanted = versions[-1:] if version is None else versions[version - 1 : version]
+    for said in wanted:
+        number = len(versions) if version is None else version
+        return CanonicalFact(entity=entity, version=number, said=said, first=versions[0])
+    return None
+
+
+async def find_lore(canon: Canon, world: World, key: str) -> Entity | None:
+    """The entity that holds all versions of a fact, archived or not."""
+    lore_id = lore_id_of(world.space, key)
+    found = (await canon.state.things((lore_id,))).get(lore_id)
+    if isinstance(found, Entity) and found.level is CanonLevel.CANON:
+        return found if found.entity_type == WorldType.LORE_FACT else None
+    return None
+
+
+async def versions_of(canon: Canon, entity: Entity) -> Sequence[Observation]:
+    """The observations that each brought a version, the first one first; at most 500."""
+    seen = await canon.state.observations(entity.id, after=Position(ORIGIN), limit=PAGE_MAX)
+    versions = [each for each in seen if _VERSION in each.fields]
+    return sorted(versions, key=lambda each: int(each.fields[_VERSION]))

@@ -1,0 +1,62 @@
+"""Get a player's context: where they are, what they carry, and what happened to them lately."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from canonry.domain.things.entities import Entity
+from canonry.domain.things.facts import Event
+from canonry.domain.vocabularies.world_types import HELD_BY, LOCATED_IN, WorldType
+from canonry.domain.world.ticks import Tick
+from canonry.usecases.kernel.canon import Canon
+from canonry.usecases.world.bound_world import World
+from canonry.usecases.world.world_at import NEARBY_MAX, WorldAt, world_at
+
+INVENTORY_MAX = 200
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlayerContext:
+    """A player at a tick; `location` None: nobody knows where they were then."""
+
+    tick: Tick
+    player: Entity
+    location: Entity | None
+    inventory: Sequence[Entity]
+    events: Sequence[Event]
+    warnings: tuple[str, ...]
+
+
+async def get_player_context(
+    canon: Canon, world: World, name: str, tick: Tick | None
+) -> PlayerContext | None:
+    """The context of the player with this id or key; None: there is no such player."""
+    then = world_at(canon, world, tick)
+    player = await then.find(then.id_of(name), WorldType.PLAYER)
+    if player is None:
+        return None
+    location = await _location(then, player)
+    held, more = await _inventory(then, player)
+    warnings = [] if location is not None else ["the player's location is not known"]
+    if more:
+        warnings.append(f"the first {INVENTORY_MAX} items of the inventory are shown")
+    return PlayerContext(
+        tick=then.tick,
+        player=player,
+        location=location,
+        inventory=held,
+        events=await then.events(player.id, NEARBY_MAX),
+        warnings=tuple(warnings),
+    )
+
+
+async def _location(then: WorldAt, player: Entity) -> Entity | None:
+    for edge in await then.edges(LOCATED_IN, player.id, kinds=(WorldType.PLAYER, "")):
+        return await then.find(edge.to_id, WorldType.LOCATION)
+    return None
+
+
+async def _inventory(then: WorldAt, player: Entity) -> tuple[Sequence[Entity], bool]:
+    edges = await then.edges(HELD_BY, player.id, outward=False, limit=INVENTORY_MAX + 1)
+    known = await then.all((edge.from_id for edge in edges[:INVENTORY_MAX]), WorldType.ITEM)
+    items = sorted(known.values(), key=lambda item: (item.name, item.id))
+    return items, len(edges) > INVENTORY_MAX

@@ -1,0 +1,108 @@
+"""Transfer an item: from hand to hand at one place; it is never with two, and never lost."""
+
+from dataclasses import dataclass
+
+from canonry.domain.errors import Conflict
+from canonry.domain.ids import EntityId
+from canonry.domain.judging.making import make_event
+from canonry.domain.things.facts import Event
+from canonry.domain.vocabularies.world_types import (
+    HELD_BY,
+    HOLDERS,
+    LOCATED_IN,
+    MOVERS,
+    WorldType,
+)
+from canonry.domain.world.identity import thing_id_of
+from canonry.domain.world.ticks import Tick
+from canonry.usecases.kernel.caller import Caller
+from canonry.usecases.kernel.canon import Canon
+from canonry.usecases.kernel.receipts import the_made
+from canonry.usecases.world.bound_world import World
+from canonry.usecases.world.changing_world import change_world
+from canonry.usecases.world.world_draft import WorldDraft
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Transfer:
+    """Which item goes to whom; `expected` is who must have it now, where that matters.
+
+    `anywhere` lets it pass between places, for those who may say so.
+    """
+
+    item: str
+    holder: str
+    expected: str | None = None
+    anywhere: bool = False
+    tick: Tick | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Transferred:
+    """From whom to whom an item went."""
+
+    item: EntityId
+    from_id: EntityId
+    to_id: EntityId
+
+
+async def transfer_item(canon: Canon, caller: Caller, world: World, new: Transfer) -> Transferred:
+    """Give the item to its new holder: a mover, or the location where it is left.
+
+    Raises:
+        NotFound: `item.unknown`, or `player.unknown` for a holder.
+        Conflict: `item.held-otherwise`, `item.elsewhere`, `item.before-arrival`, `item.nowhere`,
+            `move.nowhere` or `tick.future`.
+    """
+
+    async def write(draft: WorldDraft) -> None:
+        await _transfer(draft, new)
+
+    receipt = await change_world(canon, caller, world, write, tick=new.tick)
+    item, from_id, to_id, *_ = the_made(receipt, Event).involved
+    return Transferred(item=item, from_id=from_id, to_id=to_id)
+
+
+async def _transfer(draft: WorldDraft, new: Transfer) -> None:
+    item = thing_id_of(draft.space, new.item)
+    await draft.require(item, WorldType.ITEM)
+    target = thing_id_of(draft.space, new.holder)
+    await draft.require(target, *HOLDERS)
+    held = await draft.latest_edges(HELD_BY, item)
+    if not held:
+        raise Conflict("item.nowhere", "nobody knows where this item is", conflicts=[item])
+    edge = held[0]
+    wanted = None if new.expected is None else thing_id_of(draft.space, new.expected)
+    if wanted not in {None, edge.to_id} or edge.to_id == target:
+        message = "the item is with somebody else; look who has it"
+        raise Conflict("item.held-otherwise", message, conflicts=[edge.to_id])
+    if edge.since is not None and edge.since > draft.at:
+        message = "the item came there later than this; give a later tick"
+        raise Conflict("item.before-arrival", message, path="/tick", conflicts=[edge.id])
+    place = await _place_of(draft, edge.to_id)
+    if not new.anywhere and place != await _place_of(draft, target):
+        message = "the two are not at the same place; move one of them first"
+        raise Conflict("item.elsewhere", message, conflicts=[edge.to_id, target])
+    heir = draft.join(HELD_BY, item, target)
+    draft.end(edge, heir=heir, reason="handed on")
+    draft.add(
+        make_event(
+            lambda _: draft.new_id(f"handed/{item}"),
+            draft.backing,
+            title="Item.Transfer",
+            description="",
+            involved=tuple(dict.fromkeys((item, edge.to_id, target, place))),
+            time_ref=draft.at,
+            severity=1,
+            properties={"actor_kind": "system"},
+        )
+    )
+
+
+async def _place_of(draft: WorldDraft, holder: EntityId) -> EntityId:
+    """Where a holder is at the tick of the draft; a location is where it is."""
+    if await draft.require(holder, *HOLDERS) is WorldType.LOCATION:
+        return holder
+    for position in await draft.edges(LOCATED_IN, holder, kinds=(*MOVERS, "")):
+        return position.to_id
+    raise Conflict("move.nowhere", "nobody knows where this holder is", conflicts=[holder])

@@ -1,0 +1,114 @@
+"""A world at a tick: its things and edges as they were then; every context is read through it."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from canonry.domain.errors import NotFound
+from canonry.domain.ids import EntityId
+from canonry.domain.provenance import CanonLevel
+from canonry.domain.things.entities import Entity
+from canonry.domain.things.facts import Event
+from canonry.domain.things.relations import Relation
+from canonry.domain.time import Instant
+from canonry.domain.vocabularies.world_types import WITHIN, WorldType
+from canonry.domain.world.identity import thing_id_of
+from canonry.domain.world.realms import narrowest_first
+from canonry.domain.world.ticks import Tick, instant_of
+from canonry.ports.views.places import EdgeQuery
+from canonry.usecases.kernel.canon import Canon
+from canonry.usecases.kernel.get_entity_as_of import entity_at
+from canonry.usecases.world.bound_world import World
+
+NEARBY_MAX: Final = 20
+_REALM_DEPTH: Final = 12
+"""Realms that lie in more realms than this, one around the other, are looked up so far."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorldAt:
+    """`tick` is what was asked for, else the world's current one."""
+
+    canon: Canon
+    world: World
+    tick: Tick
+
+    @property
+    def at(self) -> Instant:
+        """The tick as an instant."""
+        return instant_of(self.tick)
+
+    def id_of(self, name: str | None) -> EntityId:
+        """The id behind an id or key; without one, that of the starter location."""
+        return thing_id_of(self.world.space, name or self.world.starter)
+
+    async def find(self, thing_id: str, *types: WorldType) -> Entity | None:
+        """The thing as it was, if it is of one of these types and existed then."""
+        return (await self.all((thing_id,), *types)).get(thing_id)
+
+    async def all(self, ids: Iterable[str], *types: WorldType) -> Mapping[str, Entity]:
+        """Those of `ids` that were, by id."""
+        found = await self.canon.state.things(ids)
+        things = {
+            name: thing
+            for name, thing in found.items()
+            if isinstance(thing, Entity)
+            and thing.space == self.world.space
+            and thing.level is CanonLevel.CANON
+            and thing.entity_type in types
+        }
+        if self.tick >= self.world.now:  # nothing is dated later than the clock
+            return things
+        past = {name: await self._then(thing) for name, thing in things.items()}
+        return {name: thing for name, thing in past.items() if thing is not None}
+
+    async def _then(self, thing: Entity) -> Entity | None:
+        try:
+            return await entity_at(self.canon, thing, self.at)
+        except NotFound:
+            return None
+
+    async def edges(
+        self,
+        rel_type: str,
+        *entities: EntityId,
+        outward: bool = True,
+        kinds: Iterable[str] | None = ("",),
+        limit: int = 100,
+        newest_first: bool = False,
+    ) -> Sequence[Relation]:
+        """The edges of these entities that held then."""
+        query = EdgeQuery(
+            space=self.world.space,
+            entities=entities,
+            rel_type=rel_type,
+            at=self.at,
+            outward=outward,
+            kinds=None if kinds is None else tuple(kinds),
+            limit=limit,
+            newest_first=newest_first,
+        )
+        return await self.canon.places.edges(query)
+
+    async def events(self, entity: EntityId, limit: int) -> Sequence[Event]:
+        """What had happened to an entity until then, the newest first."""
+        return await self.canon.places.events_until(self.world.space, entity, self.at, limit=limit)
+
+    async def realms_of(self, location: EntityId) -> Sequence[Entity]:
+        """The realms that contain a location, each once, the nearest first."""
+        found: dict[str, Entity] = {}
+        ring: tuple[EntityId, ...] = (location,)
+        for _step in range(_REALM_DEPTH):
+            around = dict.fromkeys(edge.to_id for edge in await self.edges(WITHIN, *ring))
+            ring = tuple(realm for realm in around if realm not in found)
+            if not ring:
+                break
+            things = await self.all(ring, WorldType.REALM)
+            ring = tuple(realm for realm in ring if realm in things)
+            found |= {realm.id: realm for realm in narrowest_first(things.values())}
+        return tuple(found.values())
+
+
+def world_at(canon: Canon, world: World, tick: Tick | None = None) -> WorldAt:
+    """The world at a tick, by default the current one."""
+    return WorldAt(canon=canon, world=world, tick=world.now if tick is None else tick)
