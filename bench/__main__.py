@@ -23,6 +23,7 @@ SECTIONS = {
     "indexing": "writers while passages are indexed by the default model",
     "catalog": "a large catalog: four questions and filling it",
     "truth": "the truth actions as a user's canon grows",
+    "stalls": "how long others wait while a caller sends hostile arguments",
 }
 
 

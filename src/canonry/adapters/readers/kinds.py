@@ -28,7 +28,7 @@ _HEAD: Final = 64 * 1024
 _ENTRIES_MAX: Final = 10_000
 _CONTROL: Final = re.compile(r"[\0-\x08\x0e-\x1a\x1c-\x1f\x7f]")
 _HTML: Final = re.compile(
-    r"\s*(?:<\?xml[^>]*>\s*)?(?:<!--.*?-->\s*)*<(?:!doctype\s+html|html|head|body)\b",
+    r"\s*+(?:<\?xml[^>]*+>\s*+)?(?:<!--(?>.*?-->)\s*+)*+<(?:!doctype\s++html|html|head|body)\b",
     re.IGNORECASE | re.DOTALL,
 )
 _HEADER: Final = re.compile(

@@ -130,6 +130,9 @@ SIDES: Final[Mapping[str, int]] = {
 _CURRENCY: Final = re.compile(r"(?:^|_)(usd|eur|gbp|chf|cad|aud|jpy|mxn)(?:_|$)")
 
 
+_HUMP: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Mapped:
     """What the names of a table or of records mean: a type, and a field of it for each name."""
@@ -142,7 +145,7 @@ class Mapped:
 @lru_cache(maxsize=4_096)
 def snake(name: str) -> str:
     """A name as fields are written; empty where nothing of it is left."""
-    spread = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", " ", name)
+    spread = _HUMP.sub(" ", name)
     return plain(spread.replace("_", " ")).replace("#", "number").replace(" ", "_")
 
 
