@@ -23,10 +23,7 @@ from canonry.ports.records.blobs import Blobs
 from canonry.ports.records.ledger import Head, Ledger, Touched
 
 PAYLOAD_MAX: Final = 64_000
-"""Longer payloads are kept as blobs."""
-
-COMMIT_MAX: Final = 4_000_000
-"""Of a longer commit the longest payloads are kept as blobs until the rest is not."""
+"""Longer payloads are kept as blobs, each in a file; so many shorter ones are rows like any."""
 
 _NEWEST: Final = "SELECT coalesce(max(seq), 0) FROM commits"
 _TOUCHED: Final = "SELECT touched FROM commits WHERE seq >= ?"
@@ -120,14 +117,11 @@ class SqliteLedger(Ledger):
 
     async def _keep(self, payloads: Sequence[bytes]) -> Mapping[int, str]:
         """Store the payloads that are too long for a row; their digests by entry."""
-        outside = {i for i, payload in enumerate(payloads) if len(payload) > PAYLOAD_MAX}
-        rest = sum(len(payload) for i, payload in enumerate(payloads) if i not in outside)
-        if rest > COMMIT_MAX:
-            for entry in sorted(range(len(payloads)), key=lambda i: -len(payloads[i])):
-                if rest > COMMIT_MAX and entry not in outside:
-                    outside.add(entry)
-                    rest -= len(payloads[entry])
-        return {entry: await self._blobs.put(payloads[entry]) for entry in sorted(outside)}
+        return {
+            entry: await self._blobs.put(payload)
+            for entry, payload in enumerate(payloads)
+            if len(payload) > PAYLOAD_MAX
+        }
 
     async def _keep_again(
         self, payloads: Sequence[Sequence[bytes]], kept: Sequence[Mapping[int, str]]
