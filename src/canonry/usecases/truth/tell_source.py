@@ -21,6 +21,7 @@ from canonry.domain.time import Instant
 from canonry.domain.truth.accounts import run_id_of
 from canonry.domain.truth.assertions import Assertion, Warned, assertion_of
 from canonry.domain.truth.derived_schemas import derive_schema, identity_by, schema_id_of
+from canonry.domain.truth.identity_keys import KeyReader
 from canonry.domain.truth.interpretations import Found
 from canonry.domain.truth.runs import InterpretationRun, RunStatus
 from canonry.domain.truth.typed_records import RecordReader
@@ -39,6 +40,9 @@ CHARACTERS_MAX: Final = 1_000_000
 """So much text one record holds, so that a list of entities can be answered; files hold more."""
 
 NAME_MAX: Final = 200
+OCCURRENCE: Final = "occurrence"
+"""The field that numbers records of one source that say the same."""
+
 NOTED: Final = "interpretation.noted"
 """The code of what an interpreter says of its reading as a whole."""
 
@@ -222,10 +226,12 @@ def _characters(value: Any) -> int:
 async def _read(canon: Canon, tale: Tale) -> _Reading:
     """Read all records by the schemas in force; unknown types get one that fits them."""
     account = tale.account
+    types = dict.fromkeys(type_named(each.entity_type) for each in tale.records)
+    schemas = dict(await schemas_in_force(canon, account, (*types, "company", "person")))
+    told = _told_apart(account, schemas, tale.records)
     by_type: dict[str, list[Found]] = {}
-    for record in tale.records:
+    for record in told:
         by_type.setdefault(type_named(record.entity_type), []).append(record)
-    schemas = dict(await schemas_in_force(canon, account, (*by_type, "company", "person")))
     registered = []
     for entity_type, records in by_type.items():
         schema = _fitting(account, entity_type, schemas.get(entity_type), records)
@@ -240,9 +246,9 @@ async def _read(canon: Canon, tale: Tale) -> _Reading:
             record.fields,
             f"/entities/{index}",
             unread={n: Fragment(value=u.value, reason=u.reason) for n, u in record.unread.items()},
-            refers_to=tuple(place for place in record.refers_to if place < len(tale.records)),
+            refers_to=tuple(place for place in record.refers_to if place < len(told)),
         )
-        for index, record in enumerate(tale.records)
+        for index, record in enumerate(told)
     )
     return _Reading(
         assertions=assertions,
@@ -250,6 +256,28 @@ async def _read(canon: Canon, tale: Tale) -> _Reading:
         registered=tuple(registered),
         reads=frozenset(schemas_key(account.space, name) for name in by_type),
     )
+
+
+def _told_apart(
+    account: Account, schemas: Mapping[str, EntitySchema], records: Sequence[Found]
+) -> Sequence[Found]:
+    """The records, with their number where nothing else tells them from an equal one before."""
+    readers: dict[str, KeyReader] = {}
+    told: list[Found] = []
+    for record in records:
+        kind = type_named(record.entity_type)
+        if record.occurrence == 1 or OCCURRENCE in record.fields:
+            told.append(record)
+            continue
+        if kind not in readers:
+            schema = schemas.get(kind) or derive_schema(account.space, kind, [record.fields])
+            readers[kind] = KeyReader(schema)
+        if readers[kind].identities(record.fields):
+            told.append(record)
+        else:
+            fields = {**record.fields, OCCURRENCE: record.occurrence}
+            told.append(replace(record, fields=fields))
+    return told
 
 
 def _companions(
