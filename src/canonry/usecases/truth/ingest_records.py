@@ -1,5 +1,6 @@
 """Ingest records: what somebody hands over as data becomes a source, observations and snapshots."""
 
+import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
@@ -21,6 +22,7 @@ from canonry.domain.truth.interpretations import Found
 from canonry.usecases.kernel.account import require_account, within_account
 from canonry.usecases.kernel.caller import Caller
 from canonry.usecases.kernel.canon import Canon
+from canonry.usecases.kernel.pacing import AT_ONCE
 from canonry.usecases.truth.tell_source import Tale, Told, tell_source
 
 ENTITY_TYPE: Final = "entity_type"
@@ -53,7 +55,10 @@ async def ingest_records(
     if not 0 <= given.priority < PRIORITY_CORRECTION:
         message = f"source_priority lies between 0 and {PRIORITY_CORRECTION - 1}; correct goes over"
         raise InvalidInput("records.priority", message, path="/source_priority")
-    content = canonical_json(given.entities)
+    if len(given.entities) > AT_ONCE:
+        content = await asyncio.to_thread(canonical_json, given.entities)
+    else:
+        content = canonical_json(given.entities)
     digest = sha256(content).hexdigest()
     source = Source(
         id=source_id_of(account.user_id, digest),

@@ -25,6 +25,7 @@ from canonry.domain.vocabularies.truth_relations import TruthRelation
 from canonry.usecases.kernel.account import Account
 from canonry.usecases.kernel.canon import Canon
 from canonry.usecases.kernel.commit_change import NewId
+from canonry.usecases.kernel.pacing import Pace
 from canonry.usecases.truth.said_before import LastSaid, is_news, said_beside_corrections
 from canonry.usecases.truth.similar_entities import Similar, find_similar
 
@@ -110,7 +111,7 @@ class _Telling:
     last_said: LastSaid = field(default_factory=dict)
 
 
-async def record_entities(canon: Canon, telling: Telling, new_id: NewId) -> Recorded:
+async def record_entities(canon: Canon, telling: Telling, new_id: NewId, pace: Pace) -> Recorded:
     """The entries for all that is told; nothing is written."""
     everybody = [*telling.assertions, *(a for p in telling.companions.values() for _, a in p)]
     similar = await find_similar(canon, telling.account, everybody)
@@ -128,7 +129,7 @@ async def record_entities(canon: Canon, telling: Telling, new_id: NewId) -> Reco
         work.last_said = await said_beside_corrections(canon, similar.by_id.values())
     about: list[_Target] = []
     named: dict[int, _Target] = {}  # a companion whom many records name is one assertion
-    for index, assertion in enumerate(telling.assertions):
+    async for index, assertion in pace.over(enumerate(telling.assertions), "records matched"):
         target = _tell(work, assertion)
         about.append(target)
         for name, companion in telling.companions.get(index, ()):

@@ -31,6 +31,7 @@ from canonry.usecases.kernel.account import Account, opened
 from canonry.usecases.kernel.caller import Caller
 from canonry.usecases.kernel.canon import Canon
 from canonry.usecases.kernel.commit_change import Change, NewId, commit_change
+from canonry.usecases.kernel.pacing import Pace, in_turns
 from canonry.usecases.truth.record_entities import Recorded, Telling, record_entities
 from canonry.usecases.truth.schemas_in_force import schemas_in_force
 
@@ -40,6 +41,9 @@ CHARACTERS_MAX: Final = 1_000_000
 """So much text one record holds, so that a list of entities can be answered; files hold more."""
 
 NAME_MAX: Final = 200
+_PHASES: Final = 3
+"""Each record is read, matched with what is known, and kept."""
+
 OCCURRENCE: Final = "occurrence"
 """The field that numbers records of one source that say the same."""
 
@@ -98,13 +102,15 @@ async def tell_source(canon: Canon, caller: Caller, tale: Tale) -> Told:
     require_bounds(tale.records)
     account, run_id = tale.account, RunId(run_id_of(tale.source.id, tale.config))
     told: list[Told] = []
+    pace = Pace(progress=caller.progress, total=_PHASES * len(tale.records))
 
     async def prepare(new_id: NewId) -> Change:
         told.clear()
+        pace.done = 0
         known = await canon.state.things((account.space, tale.source.id, run_id))
         source = known.get(tale.source.id)
         before = source if isinstance(source, Source) else None
-        reading = await _read(canon, tale)
+        reading = await _read(canon, tale, pace)
         telling = Telling(
             account=account,
             source_id=tale.source.id,
@@ -116,7 +122,7 @@ async def tell_source(canon: Canon, caller: Caller, tale: Tale) -> Told:
             observed_at=tale.observed_at,
             again=run_id in known,
         )
-        recorded = await record_entities(canon, telling, new_id)
+        recorded = await record_entities(canon, telling, new_id, pace)
         noted = (Warned(code=NOTED, message=note, path="") for note in tale.notes)
         warnings = (*noted, *(w for a in reading.assertions for w in a.warnings))
         run = known.get(run_id)
@@ -144,6 +150,8 @@ async def tell_source(canon: Canon, caller: Caller, tale: Tale) -> Told:
         return Change(entries=tuple(entries), reads=frozenset(reads))
 
     await commit_change(canon, replace(caller, idempotency_key=None), account.space, prepare)
+    pace.done = pace.total
+    await pace.tell("records kept")
     return told[0]
 
 
@@ -223,7 +231,7 @@ def _characters(value: Any) -> int:
             return 0
 
 
-async def _read(canon: Canon, tale: Tale) -> _Reading:
+async def _read(canon: Canon, tale: Tale, pace: Pace) -> _Reading:
     """Read all records by the schemas in force; unknown types get one that fits them."""
     account = tale.account
     types = dict.fromkeys(type_named(each.entity_type) for each in tale.records)
@@ -240,19 +248,23 @@ async def _read(canon: Canon, tale: Tale) -> _Reading:
             schemas[entity_type] = schema
     readers = {name: RecordReader(schema) for name, schema in schemas.items()}
     assertions = tuple(
-        assertion_of(
-            account.user_id,
-            readers[type_named(record.entity_type)],
-            record.fields,
-            f"/entities/{index}",
-            unread={n: Fragment(value=u.value, reason=u.reason) for n, u in record.unread.items()},
-            refers_to=tuple(place for place in record.refers_to if place < len(told)),
-        )
-        for index, record in enumerate(told)
+        [
+            assertion_of(
+                account.user_id,
+                readers[type_named(record.entity_type)],
+                record.fields,
+                f"/entities/{index}",
+                unread={
+                    n: Fragment(value=u.value, reason=u.reason) for n, u in record.unread.items()
+                },
+                refers_to=tuple(place for place in record.refers_to if place < len(told)),
+            )
+            async for index, record in pace.over(enumerate(told), "records read")
+        ]
     )
     return _Reading(
         assertions=assertions,
-        companions=_companions(account, readers, assertions),
+        companions=await _companions(account, readers, assertions),
         registered=tuple(registered),
         reads=frozenset(schemas_key(account.space, name) for name in by_type),
     )
@@ -280,13 +292,13 @@ def _told_apart(
     return told
 
 
-def _companions(
+async def _companions(
     account: Account, readers: Mapping[str, RecordReader], assertions: Sequence[Assertion]
 ) -> Mapping[int, tuple[tuple[str, Assertion], ...]]:
     """Whom the records name, for each record; the same name is read once."""
     read: dict[tuple[str, str], Assertion] = {}
     found: dict[int, tuple[tuple[str, Assertion], ...]] = {}
-    for index, assertion in enumerate(assertions):
+    async for index, assertion in in_turns(enumerate(assertions)):
         named = []
         for field, kind, name in companions_of(assertion.schema.entity_type, assertion.fields):
             said = unicodedata.normalize("NFC", name)

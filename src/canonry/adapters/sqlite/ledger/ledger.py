@@ -1,5 +1,6 @@
 """The log in SQLite: appends go through the pump, reads through the readers."""
 
+import asyncio
 from array import array
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
@@ -18,6 +19,7 @@ from canonry.domain.errors import NotSupported
 from canonry.domain.ids import CommitId, SpaceId
 from canonry.domain.log.commits import Append, Commit, Outcome, Position
 from canonry.domain.log.encoding import encode_entry
+from canonry.domain.log.entries import Entry
 from canonry.domain.log.sealing import Sealed, unseal
 from canonry.ports.records.blobs import Blobs
 from canonry.ports.records.ledger import Head, Ledger, Touched
@@ -25,6 +27,7 @@ from canonry.ports.records.ledger import Head, Ledger, Touched
 PAYLOAD_MAX: Final = 64_000
 """Longer payloads are kept as blobs, each in a file; so many shorter ones are rows like any."""
 
+_TOGETHER: Final = 1_000
 _NEWEST: Final = "SELECT coalesce(max(seq), 0) FROM commits"
 _TOUCHED: Final = "SELECT touched FROM commits WHERE seq >= ?"
 
@@ -53,7 +56,7 @@ class SqliteLedger(Ledger):
     @override
     async def append(self, batch: Sequence[Append]) -> Sequence[Outcome]:
         pump, pen = self._writer()
-        payloads = [[encode_entry(entry) for entry in item.draft.entries] for item in batch]
+        payloads = [await _encoded(item.draft.entries) for item in batch]
         kept = [await self._keep(mine) for mine in payloads]
         weight = sum(map(len, payloads))
         outcomes = await pump.submit(lambda: pen.append(batch, payloads, kept), weight)
@@ -137,6 +140,15 @@ class SqliteLedger(Ledger):
         return stored.filled(
             {entry: await self._blobs.get(digest) for entry, digest in stored.blobs.items()}
         )
+
+
+async def _encoded(entries: Sequence[Entry]) -> Sequence[bytes]:
+    """The entries as they are stored; of very many others have a turn in between."""
+    encoded = [encode_entry(entry) for entry in entries[:_TOGETHER]]
+    for start in range(_TOGETHER, len(entries), _TOGETHER):
+        await asyncio.sleep(0)
+        encoded += [encode_entry(entry) for entry in entries[start : start + _TOGETHER]]
+    return encoded
 
 
 def heads_of(db: apsw.Connection, after: SpaceId | None, limit: int) -> Sequence[Head]:
