@@ -11,6 +11,8 @@ from typing import Any
 import pytest
 
 from canonry.bootstrap.embedded import open_embedded
+from canonry.gateway.call import GatewaySettings
+from canonry.gateway.limits import Limits
 from canonry.gateway.principal import Principal
 from canonry.testing.worlds import HandClock
 from tests.toolsets.truth.kit import Desk, a_desk
@@ -109,6 +111,24 @@ async def test_t12_an_ingest_that_is_stopped_leaves_nothing(
 
         again = await brought(desk, form(MANY), listen)
         assert again.body["entities_total"] == MANY
+
+
+@pytest.mark.parametrize("form", [payments, statement])
+async def test_t12_the_operators_deadline_ends_a_long_ingest_which_leaves_nothing(
+    form: Any, tmp_path: Path
+) -> None:
+    async def listen(done: float, total: float | None, message: str) -> None:
+        await asyncio.Event().wait()  # longer than any deadline
+
+    async with a_stored_desk(tmp_path) as stored:
+        settings = GatewaySettings(limits=Limits(seconds=0.5))
+        desk = a_desk(stored.canon, settings=settings)
+        before = await desk.heads()
+        outcome = await brought(desk, form(MANY), listen)
+
+        assert outcome.error is not None
+        assert outcome.body["error"]["details"]["reason"] == "call.deadline"
+        assert await desk.heads() == before
 
 
 async def test_t12_others_are_served_while_a_long_ingest_runs(tmp_path: Path) -> None:
