@@ -111,17 +111,7 @@ async def tell_source(canon: Canon, caller: Caller, tale: Tale) -> Told:
         source = known.get(tale.source.id)
         before = source if isinstance(source, Source) else None
         reading = await _read(canon, tale, pace)
-        telling = Telling(
-            account=account,
-            source_id=tale.source.id,
-            run_id=run_id,
-            assertions=reading.assertions,
-            companions=reading.companions,
-            priority=tale.priority,
-            specificity=tale.specificity,
-            observed_at=tale.observed_at,
-            again=run_id in known,
-        )
+        telling = _telling(tale, run_id, reading, again=run_id in known)
         recorded = await record_entities(canon, telling, new_id, pace)
         noted = (Warned(code=NOTED, message=note, path="") for note in tale.notes)
         warnings = (*noted, *(w for a in reading.assertions for w in a.warnings))
@@ -153,6 +143,20 @@ async def tell_source(canon: Canon, caller: Caller, tale: Tale) -> Told:
     pace.done = pace.total
     await pace.tell("records kept")
     return told[0]
+
+
+def _telling(tale: Tale, run_id: RunId, reading: _Reading, *, again: bool) -> Telling:
+    return Telling(
+        account=tale.account,
+        source_id=tale.source.id,
+        run_id=run_id,
+        assertions=reading.assertions,
+        companions=reading.companions,
+        priority=tale.priority,
+        specificity=tale.specificity,
+        observed_at=tale.observed_at,
+        again=again,
+    )
 
 
 def _registered(schema: EntitySchema) -> Entry:
