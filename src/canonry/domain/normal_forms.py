@@ -11,6 +11,13 @@ from functools import lru_cache
 from typing import Any, Final
 
 _SPACES: Final = re.compile(r"\s+")
+_IGNORED: Final = re.compile(
+    "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e"
+    "\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufff8"
+    "\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"
+)
+"""What Unicode calls default ignorable: soft hyphens, joiners, marks of direction and the like."""
+
 _EMAIL: Final = re.compile(r"[^\s@<>,;:\"()]+@[^\s@<>,;:\"()]+\.[^\s@<>,;:\"().]+")
 _ADDRESS: Final = re.compile(r"(?:https?:)?(?://)?([^\s/:?#@\[\]]+)(?::\d+)?(?:[/?#]\S*)?")
 _EXTENSION: Final = re.compile(r"(?:\bext\.?|\bx|#)\s*\d+\s*$")
@@ -50,11 +57,17 @@ _TURNED: Final = 2
 """Parts around the comma of a name that is written with the family's name first."""
 
 
+def without_ignored(text: str) -> str:
+    """The text without characters that nobody sees; as it was where nothing else is in it."""
+    seen = _IGNORED.sub("", text)
+    return seen if seen.strip() else text
+
+
 def folded(text: str) -> str:
-    """The text in compatibility form, case folded, with single spaces."""
+    """The text in compatibility form, case folded, with single spaces and nothing invisible."""
     if text.isascii():
         return " ".join(text.casefold().split())
-    once = unicodedata.normalize("NFKC", text).casefold()
+    once = without_ignored(unicodedata.normalize("NFKC", text)).casefold()
     return _SPACES.sub(" ", unicodedata.normalize("NFKC", once)).strip()
 
 

@@ -7,6 +7,7 @@ from typing import Any, Final, Generic, TypeVar
 from urllib.parse import unquote
 
 from canonry.domain.errors import BrokenInvariant, InvalidInput
+from canonry.domain.texts.data_marks import STORED_IS_DATA, as_word
 from canonry.gateway.limits import Limits
 from canonry.gateway.replies import Result, as_text, replied
 from canonry.gateway.text import pointer, shown
@@ -176,7 +177,8 @@ def _offered_prompt(toolset: Toolset, prompt: Prompt, limits: Limits) -> Offer[P
 
     async def render(canon: Canon, caller: Caller, given: Mapping[str, Any]) -> Reply:
         del canon, caller  # whoever asks, the text is the same
-        return prompt.render(given)
+        words = prompt.render({name: as_word(value) for name, value in given.items()})
+        return f"{words}\n\n{STORED_IS_DATA}"
 
     return Offer(
         kind="prompt",

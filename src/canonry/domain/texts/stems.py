@@ -6,11 +6,12 @@ every language that its words may belong to, because a short one gives little ev
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from functools import lru_cache
 from typing import Any, Final
 
 import snowballstemmer  # type: ignore[import-untyped] # it carries no types
+from jellyfish import damerau_levenshtein_distance
 
 from canonry.domain.texts.words import terms_of
 
@@ -129,7 +130,7 @@ def is_near(one: str, other: str) -> bool:
     slips = slips_forgiven(min(len(one), len(other)))
     if abs(len(one) - len(other)) > slips:
         return False
-    return _distance(one, other) <= slips
+    return damerau_levenshtein_distance(one, other) <= slips
 
 
 def slips_forgiven(letters: int) -> int:
@@ -142,20 +143,6 @@ def lengths_near(letters: int) -> tuple[int, int]:
     most = slips_forgiven(letters)
     less = (n for n in range(1, most + 1) if n <= slips_forgiven(letters - n))
     return letters - max(less, default=0), letters + most
-
-
-def _distance(one: str, other: str) -> int:
-    """How many slips lie between two words (optimal string alignment)."""
-    above: Sequence[int] = ()
-    row: list[int] = list(range(len(other) + 1))
-    for i, letter in enumerate(one, 1):
-        before, above, row = above, row, [i]
-        for j, sign in enumerate(other, 1):
-            best = min(above[j] + 1, row[j - 1] + 1, above[j - 1] + (letter != sign))
-            if i > 1 and j > 1 and letter == other[j - 2] and one[i - 2] == sign:
-                best = min(best, before[j - 2] + 1)
-            row.append(best)
-    return row[-1]
 
 
 @lru_cache(maxsize=65_536)
