@@ -30,6 +30,7 @@ _SILENT: Final = re.compile("['\u2019\u02bc`]")
 LONG: Final = 2_000
 """A text with more characters is no name or address that others write differently."""
 
+_TWO_NUMBERS: Final = re.compile(r"[-+]?[1-9]\d{0,2}[.,]\d{3}", re.ASCII)
 _PHONE_DIGITS: Final = (5, 17)
 _PLAIN: Final = (int, float, str)
 _NUMERIC: Final = (*_PLAIN, Decimal)
@@ -148,9 +149,19 @@ def web_domain(text: str) -> str | None:
     return host if "." in host else None
 
 
+def could_be_two_numbers(text: str) -> bool:
+    """Whether the mark in a number divides thousands in one country and decimals in another.
+
+    `1.250` is one and a quarter, or a thousand two hundred and fifty: nobody but its document says.
+    """
+    return _TWO_NUMBERS.fullmatch(text) is not None
+
+
 def amount(value: Any) -> str | None:
-    """The number without trailing zeros: `1500.50` and `1500.5` are one."""
+    """The number without trailing zeros: `1500.50` and `1500.5` are one; None if it is unclear."""
     if isinstance(value, bool) or not isinstance(value, _NUMERIC):
+        return None
+    if isinstance(value, str) and could_be_two_numbers(value.strip()):
         return None
     try:
         number = Decimal(str(value))

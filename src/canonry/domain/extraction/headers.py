@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from hashlib import sha256
+from math import fsum
 from typing import Final
 
 from canonry.domain.extraction.labels import plain
@@ -157,7 +158,8 @@ def mapped(
     stem = _stem(file_name)
     for schema in schemas:
         fields = fields_of(names, schema)
-        weight = sum(_WEAK_WEIGHT if target in _WEAK else 1.0 for target in set(fields.values()))
+        # The sum of these must not depend on the order in which a table has its columns.
+        weight = fsum(_WEAK_WEIGHT if target in _WEAK else 1.0 for target in fields.values())
         sides = [name for name in names if snake(name) in SIDES and name not in fields]
         if sides and schema.field("amount") is not None:
             weight += 1
@@ -165,7 +167,7 @@ def mapped(
         else:
             fields_covered = len(fields)
         # A name that maps by its own word says more than one that needs a synonym.
-        exact = sum(0.01 for name, target in fields.items() if snake(name) == target)
+        exact = 0.01 * sum(1 for name, target in fields.items() if snake(name) == target)
         covered = fields_covered / max(1, sum(1 for name in names if snake(name)))
         named = stem in {schema.entity_type, *schema.type_aliases}
         required = sum(
