@@ -1,12 +1,12 @@
 """What the memory backend holds: the sealed log, and every version of every thing."""
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import TypeVar
 
 from canonry.domain.ids import SpaceId
-from canonry.domain.log.canon import fold, needs
+from canonry.domain.log.canon import beside, fold, needs
 from canonry.domain.log.commits import Commit
 from canonry.domain.log.entries import Thing, Tombstone
 from canonry.domain.log.keys import ANY, key_hash
@@ -27,8 +27,8 @@ class MemoryStore:
 
     def apply(self, sealed: Sealed, commit: Commit) -> None:
         """Take a commit into the log and into every view."""
-        wanted = needs(commit.entries)
-        changes = fold(commit, {i: self.things[i] for i in wanted if i in self.things})
+        loaded = self._those(needs(commit.entries))
+        changes = fold(commit, loaded | self._those(beside(commit.entries, loaded)))
         self.log[commit.space].append(sealed)
         self.touched.append((commit.space, frozenset(key_hash(k) for k in changes.touched)))
         for thing in changes.things.values():
@@ -36,6 +36,9 @@ class MemoryStore:
             if isinstance(thing, Tombstone):
                 self.versions[thing.id] = []
             self.versions[thing.id].append(thing)
+
+    def _those(self, ids: Iterable[str]) -> dict[str, Thing]:
+        return {i: self.things[i] for i in ids if i in self.things}
 
     def touched_after(self, space: SpaceId, position: int) -> frozenset[int]:
         """Hashes of the keys that commits of `space` past `position` touched."""

@@ -49,6 +49,7 @@ TRUTH_TYPES: Final[Mapping[str, EntitySchema]] = {
 _ALIASES: Final = {
     alias: schema.entity_type for schema in TRUTH_TYPES.values() for alias in schema.type_aliases
 }
+_ALIKE: Final = frozenset({"person", "contact"})
 _BETWEEN: Final = re.compile(r"[\s\-]+")
 
 
@@ -58,3 +59,8 @@ def type_named(name: str) -> str:
     """The type that is meant: `Bill` is an invoice; a name that nobody knows is a type itself."""
     plain = _BETWEEN.sub("_", folded(name))
     return _ALIASES.get(plain, plain)
+
+
+def types_alike(entity_type: str) -> frozenset[str]:
+    """The types that describe the same kind of thing, so that two of them may be one."""
+    return _ALIKE if entity_type in _ALIKE else frozenset((entity_type,))
