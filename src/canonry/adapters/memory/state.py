@@ -23,7 +23,7 @@ from canonry.domain.things.relations import Relation
 from canonry.domain.things.scenes import Story
 from canonry.domain.things.sources import Source
 from canonry.domain.time import Instant
-from canonry.domain.truth.identifiers import rows_of
+from canonry.domain.truth.identifiers import IdentifierRow, rows_of
 from canonry.domain.truth.runs import InterpretationRun
 from canonry.domain.truth.timeline import (
     TimelineEntry,
@@ -148,17 +148,19 @@ class MemoryState(State):
     @override
     async def entities_identified(self, query: IdentifierQuery) -> Mapping[str, Page[Entity]]:
         found: dict[str, Page[Entity]] = {}
-        entities = self._store.of(Entity, query.spaces)
-        rows = [row for each in entities for row in rows_of(each)]
-        rows = [row for row in rows if query.entity_type in {None, row.entity_type}]
+        rows: dict[str, list[IdentifierRow]] = defaultdict(list)
+        for entity in self._store.of(Entity, query.spaces):
+            if query.entity_type in {None, entity.entity_type}:
+                for row in rows_of(entity):
+                    rows[row.key].append(row)
         for key in query.keys:
             exact: dict[str, int] = {}
             longer: dict[str, str] = {}
-            for row in rows:
-                if row.key == key:
-                    exact[row.root] = min(exact.get(row.root, row.born), row.born)
-                elif query.begins and row.key.startswith(key):
-                    longer[row.root] = min(longer.get(row.root, row.key), row.key)
+            for row in rows.get(key, ()):
+                exact[row.root] = min(exact.get(row.root, row.born), row.born)
+            for text in sorted(rows) if query.begins else ():
+                if text.startswith(key) and text != key:
+                    longer |= {row.root: text for row in rows[text] if row.root not in longer}
             roots = sorted(exact, key=lambda i: (exact[i], i))
             roots += sorted(longer.keys() - exact.keys(), key=lambda i: (longer[i], i))
             if roots:

@@ -4,7 +4,7 @@ Reading a record needs nothing but the record and the schema, so that it is done
 the canon has to be looked at.
 """
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -144,18 +144,20 @@ def told_apart(
     assertion: Assertion,
     index: int,
     keys: Mapping[str, Collection[str]],
-    details: Mapping[str, Identity],
+    today: Callable[[], Iterable[Identity]],
 ) -> bool:
     """Whether an entity with the same key is another one all the same.
 
-    `keys` are all that the entity ever bore, `details` its identities of today, both by rule. It is
-    another one if it bears other keys of a stronger rule, or if the rule itself names details that
-    differ.
+    `keys` are all that the entity ever bore by their rules, `today` gives its identities as they
+    are now. It is another one if it bears other keys of a stronger rule, or if the rule itself
+    names details that differ.
     """
     for stronger in assertion.identities[:index]:
         theirs = keys.get(stronger.rule)
         if theirs and bounded(stronger.key) not in theirs:
             return True
     ours = assertion.identities[index]
-    same = details.get(ours.rule)
-    return same is not None and ours.differs_from(same)
+    if not ours.apart:
+        return False
+    same = (each for each in today() if each.rule == ours.rule)
+    return any(map(ours.differs_from, same))

@@ -40,7 +40,7 @@ KEY_MARK: Final = "\x1e"
 LOOK_MARK: Final = "\x1d"
 """Before what a name looks like."""
 
-_CALLED: Final = frozenset({"name", "legal_name", "full_name", "canonical_name"})
+_CALLED: Final = ("name", "legal_name", "full_name", "canonical_name")
 _NAMES: Final = frozenset({"name", "legal_name", "full_name", "canonical_name", "title", "aliases"})
 
 
@@ -109,14 +109,14 @@ def borne_by(
     return frozenset(found)
 
 
-def keys_of(entity: Entity) -> Mapping[str, frozenset[str]]:
+def keys_of(entity: Entity) -> dict[str, set[str]]:
     """All identity keys that the entity itself ever bore, by their rules."""
     found: dict[str, set[str]] = {}
     for text in entity.borne:
         if text.startswith(KEY_MARK):
             key = text.removeprefix(KEY_MARK)
             found.setdefault(rule_of(key), set()).add(key)
-    return {rule: frozenset(keys) for rule, keys in found.items()}
+    return found
 
 
 def look_of(entity_type: str, name: str) -> str:
@@ -124,15 +124,15 @@ def look_of(entity_type: str, name: str) -> str:
     return skeleton(name_form(entity_type, without_sightless(name)))
 
 
-def looks_of(entity: Entity) -> frozenset[str]:
+def looks_of(entity: Entity) -> set[str]:
     """What all names that the entity itself ever bore look like."""
     marked = (text for text in entity.borne if text.startswith(LOOK_MARK))
-    return frozenset(text.removeprefix(LOOK_MARK) for text in marked)
+    return {text.removeprefix(LOOK_MARK) for text in marked}
 
 
 def looks_in(entity_type: str, fields: Mapping[str, Any]) -> frozenset[str]:
     """What the names that a record gives look like, as `looks_of` tells it."""
-    said = (fields.get(name) for name in sorted(_CALLED))
+    said = [fields[name] for name in _CALLED if name in fields]
     looks = {look_of(entity_type, each)[:KEY_MAX] for each in said if isinstance(each, str)}
     return frozenset(looks - {""})
 

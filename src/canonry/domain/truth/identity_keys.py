@@ -170,6 +170,8 @@ def _hashed(text: str) -> str:
 
 def rule_of(key: str) -> str:
     """The rule that gave a key."""
+    if BETWEEN not in key:
+        return key.partition(":")[0]
     return "+".join(part.partition(":")[0] for part in key.split(BETWEEN))
 
 

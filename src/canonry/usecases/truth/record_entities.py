@@ -4,7 +4,7 @@ Everything is looked up in a few reads, however many records there are, and writ
 Which entity a record is about follows from its keys alone; what nearly fits is only told.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
@@ -159,7 +159,7 @@ def _tell(work: _Telling, assertion: Assertion) -> Target:
             RecordedAs(
                 entity_id=target.root_id,
                 entity_type=work.known.targets[target.root_id].entity_type,
-                name=_name_of(work, target, assertion),
+                name=assertion.label,
                 rule=assertion.identities[found.index].rule,
                 created=found.target is None,
                 observation_id=said,
@@ -196,14 +196,7 @@ def _make(work: _Telling, assertion: Assertion, entity_id: EntityId) -> Target:
     work.recorded.entries.append(Made(thing=entity))
     work.recorded.entities += 1
     work.recorded.reads |= {thing_key(entity_id), name_key(entity_type, assertion.label)}
-    target = Target(
-        id=entity_id,
-        root_id=entity_id,
-        entity_type=entity_type,
-        entity=None,
-        own={},
-        fields={},
-    )
+    target = Target(id=entity_id, root_id=entity_id, entity_type=entity_type, entity=None, own={})
     work.known.add(target)
     return target
 
@@ -253,34 +246,11 @@ def _observe(
         position=0,
     )
     work.observed.append(observation)
-    target.own = _with_names(target.own, observation, assertion)
     return observation.id
 
 
 _NAMED_ONLY: Final = 0.5
 _LAST_OF_ALL: Final = 2**62
-
-
-def _with_names(own: Accumulator, observation: Observation, assertion: Assertion) -> Accumulator:
-    """What is known of a target after an observation, as far as its name depends on it."""
-    names = {PROPERTY_PREFIX + name for group in assertion.schema.names for name in group}
-    fields = {name: value for name, value in observation.fields.items() if name in names}
-    if not fields:
-        return own
-    at = Instant(_LAST_OF_ALL)
-    told = revised(
-        observation, fields=fields, fragments={}, dates={}, recorded_at=at, position=_LAST_OF_ALL
-    )
-    return join(own, accumulate(told, policy_of), policy_of)
-
-
-def _name_of(work: _Telling, target: Target, assertion: Assertion) -> str:
-    """How whoever answers for the target is called when all this is told."""
-    root = work.known.targets[target.root_id]
-    others = [each.own for each in work.known.families[root.id] if each.id != root.id]
-    naming = None if root.entity is None else root.entity.naming
-    sides = (root.own, join_all(others, policy_of))
-    return (naming or naming_of(assertion.schema)).label(*map(said_in, sides))
 
 
 async def _keep_observed(canon: Canon, work: _Telling) -> None:
@@ -296,20 +266,56 @@ async def _keep_observed(canon: Canon, work: _Telling) -> None:
     last = await last_said_of(canon, known.values(), roots.values())
     at = work.telling.observed_at
     stale = {i for i, e in known.items() if not is_news(e, roots[i], said[i], last, at)}
-    kept = [each for each in work.observed if each.entity_id not in stale]
+    kept = {each.id: each for each in work.observed if each.entity_id not in stale}
     recorded = work.recorded
-    recorded.entries += [Made(thing=each) for each in kept]
+    recorded.entries += [Made(thing=each) for each in kept.values()]
     recorded.observations = len(kept)
-    unsaid = {
-        each.id: roots[each.entity_id].name for each in work.observed if each.entity_id in stale
-    }
-    if unsaid:
-        recorded.records = [
-            replace(each, observation_id=None, name=unsaid[each.observation_id])
-            if each.observation_id in unsaid
-            else each
-            for each in recorded.records
-        ]
+    names = _names(work, kept.values())
+    recorded.records = [
+        replace(
+            each,
+            name=names[each.entity_id],
+            observation_id=each.observation_id if each.observation_id in kept else None,
+        )
+        if each.entity_id in names
+        else each
+        for each in recorded.records
+    ]
+
+
+def _names(work: _Telling, kept: Iterable[Observation]) -> Mapping[EntityId, str]:
+    """How those are called, when all this is told, of whom it is more than their first record."""
+    told: dict[EntityId, list[Observation]] = {}
+    for each in kept:
+        told.setdefault(each.entity_id, []).append(each)
+    found: dict[EntityId, str] = {}
+    for root_id in {each.entity_id for each in work.recorded.records}:
+        root = work.known.targets[root_id]
+        family = {each.id: each for each in work.known.families[root_id]}
+        heard = [each for member in family for each in told.get(member, ())]
+        if root.entity is not None and not heard:
+            found[root_id] = root.entity.name
+        elif root.entity is not None or len(heard) > 1:
+            naming = None if root.entity is None else root.entity.naming
+            schema = work.similar.schema_of.get(root.entity_type)
+            if naming is None and schema is not None:
+                naming = naming_of(schema)
+            own = _with_names(root.own, told.get(root_id, ()))
+            others = (
+                _with_names(e.own, told.get(i, ())) for i, e in family.items() if i != root_id
+            )
+            sides = map(said_in, (own, join_all(others, policy_of)))
+            found[root_id] = "" if naming is None else naming.label(*sides)
+    return found
+
+
+def _with_names(own: Accumulator, heard: Iterable[Observation]) -> Accumulator:
+    """What is known of a target after observations, which are the last as yet."""
+    at = Instant(_LAST_OF_ALL)
+    for each in heard:
+        told = revised(each, recorded_at=at, position=_LAST_OF_ALL, fragments={}, dates={})
+        own = join(own, accumulate(told, policy_of), policy_of)
+    return own
 
 
 def _relate(work: _Telling, from_: Target, to: Target, metadata: Mapping[str, Any]) -> None:

@@ -5,7 +5,7 @@ where none tells, somebody new comes into being and the others are told. Merges 
 those found are several: a record stays with the one that bears its key.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -21,7 +21,6 @@ from canonry.domain.truth.assertions import (
 )
 from canonry.domain.truth.identifiers import keys_of, looks_in, looks_of
 from canonry.domain.truth.identity_keys import Identity, bounded, identities_of
-from canonry.domain.vocabularies.schemas import EntitySchema
 from canonry.domain.vocabularies.truth_types import types_alike
 from canonry.usecases.truth.similar_entities import Similar
 
@@ -30,7 +29,7 @@ from canonry.usecases.truth.similar_entities import Similar
 class Target:
     """One that records may be about, whoever answers for it: known, or made by this telling.
 
-    `keys` are all that it ever bore by their rules, `details` its identities of today.
+    `keys` are all that it ever bore by their rules, `said` is what this telling says of it.
     """
 
     id: EntityId
@@ -38,10 +37,9 @@ class Target:
     entity_type: str
     entity: Entity | None
     own: Accumulator
-    fields: dict[str, Any]
+    said: dict[str, Any] = field(default_factory=dict)
     keys: dict[str, set[str]] = field(default_factory=dict)
     looks: set[str] = field(default_factory=set)
-    details: Mapping[str, Identity] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,8 +81,7 @@ class Known:
 
     def learn(self, target: Target, assertion: Assertion) -> None:
         """Let the keys and the looks of what is said lead to the target."""
-        target.fields |= assertion.fields
-        target.details = {i.rule: i for i in identities_of(assertion.schema, target.fields)}
+        target.said |= assertion.fields
         kinds = types_alike(target.entity_type)
         for identity in assertion.identities:
             key = bounded(identity.key)
@@ -104,27 +101,28 @@ def known_among(similar: Similar) -> Known:
     """What the store has, as something to resolve by."""
     known = Known()
     for given in similar.entities.values():
-        entity = alone(given)
-        schema = similar.schema_of.get(entity.entity_type)
-        fields = dict(entity.properties)
         known.add(
             Target(
-                id=entity.id,
+                id=given.id,
                 root_id=similar.root_of(given).id,
-                entity_type=entity.entity_type,
+                entity_type=given.entity_type,
                 entity=given,
-                own=entity.own,
-                fields=fields,
-                keys={rule: set(keys) for rule, keys in keys_of(entity).items()},
-                looks=set(looks_of(entity)),
-                details=_details(schema, fields),
+                own=given.own,
+                keys=keys_of(given),
+                looks=looks_of(given),
             )
         )
     return known
 
 
-def _details(schema: EntitySchema | None, fields: Mapping[str, Any]) -> Mapping[str, Identity]:
-    return {} if schema is None else {i.rule: i for i in identities_of(schema, fields)}
+def _is_another(assertion: Assertion, index: int, target: Target) -> bool:
+    """Whether a target with the same key is another one all the same."""
+
+    def today() -> Iterable[Identity]:
+        before = {} if target.entity is None else alone(target.entity).properties
+        return identities_of(assertion.schema, {**before, **target.said})
+
+    return told_apart(assertion, index, target.keys, today)
 
 
 def resolve(known: Known, assertion: Assertion) -> Resolved:
@@ -133,7 +131,7 @@ def resolve(known: Known, assertion: Assertion) -> Resolved:
     for index, identity in enumerate(assertion.identities):
         fitting: list[Target] = []
         for each in _possible(known, assertion, index, identity):
-            if told_apart(assertion, index, each.keys, each.details):
+            if _is_another(assertion, index, each):
                 doubts.setdefault(each.root_id, TOLD_TWO_APART)
             else:
                 fitting.append(each)
@@ -177,7 +175,7 @@ def _unresolved(known: Known, assertion: Assertion, doubts: dict[EntityId, str])
     taken = known.targets.get(assertion.ids[0])
     if taken is None:
         return Resolved(target=None, entity_id=assertion.ids[0], doubts=doubts)
-    if told_apart(assertion, 0, taken.keys, taken.details):
+    if _is_another(assertion, 0, taken):
         entity_id = assertion.apart_id or assertion.unclear_id
     elif _is_known_better(assertion, taken):
         entity_id = assertion.unclear_id
