@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Final
 
 from canonry.adapters.sqlite.catalog.catalog import SqliteCatalog
-from canonry.adapters.sqlite.catalog.search import load_arrays
 from canonry.adapters.sqlite.connections import connect
 from canonry.adapters.sqlite.documents import SqliteDocuments
 from canonry.adapters.sqlite.ledger.ledger import SqliteLedger
@@ -70,6 +69,5 @@ def _require_current(path: Path) -> None:
         if not is_current(db):
             message = "an earlier Canonry wrote this store: open it once for writing"
             raise BrokenInvariant("store.older", message)
-        load_arrays(db)
     finally:
         db.close()

@@ -40,6 +40,7 @@ VIEW_TABLES: Final = (
     "identifiers",
     "timeline",
     "unindexed",
+    "shown",
     *catalog_views.TABLES,
 )
 

@@ -12,6 +12,8 @@ from canonry.testing.conformance.state import StateContract
 from canonry.testing.conformance.text import TextContract
 from canonry.testing.conformance.upkeep import UpkeepContract
 from canonry.testing.conformance.upkeep_shared import SharedUpkeepContract
+from canonry.testing.conformance.vectors import VectorsContract
+from canonry.testing.conformance.view import ViewContract
 
 __all__ = [
     "REQUIREMENTS",
@@ -30,6 +32,8 @@ __all__ = [
     "StateContract",
     "TextContract",
     "UpkeepContract",
+    "VectorsContract",
+    "ViewContract",
     "WritersContract",
     "requirement",
 ]

@@ -9,6 +9,7 @@ from canonry.domain.things.entities import Entity
 from canonry.domain.truth.assertions import LOOK_ALIKE
 from canonry.domain.truth.identifiers import key_text, keys_of, look_text, looks_of
 from canonry.domain.truth.identity_keys import bounded, identities_of
+from canonry.domain.truth.resolving import reason_of
 from canonry.domain.vocabularies.truth_types import type_named, types_alike
 from canonry.ports.views.pages import PAGE_MAX
 from canonry.ports.views.queries import EntityQuery, IdentifierQuery
@@ -16,7 +17,6 @@ from canonry.usecases.kernel.account import Account, account_of, require_readabl
 from canonry.usecases.kernel.caller import Caller
 from canonry.usecases.kernel.canon import Canon
 from canonry.usecases.truth.record_entities import Duplicate
-from canonry.usecases.truth.resolve_identity import reason_of
 from canonry.usecases.truth.schemas_in_force import schemas_for
 
 _LOOK: Final = ""

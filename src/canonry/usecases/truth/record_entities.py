@@ -22,13 +22,13 @@ from canonry.domain.things.relations import Relation
 from canonry.domain.time import Instant
 from canonry.domain.truth.accounts import relation_id_of
 from canonry.domain.truth.assertions import Assertion, naming_of
+from canonry.domain.truth.resolving import Known, Target, known_among, resolve, tied
 from canonry.domain.vocabularies.narrative_fields import PROPERTY_PREFIX, policy_of
 from canonry.domain.vocabularies.truth_relations import TruthRelation
 from canonry.usecases.kernel.account import Account
 from canonry.usecases.kernel.canon import Canon
 from canonry.usecases.kernel.commit_change import NewId
 from canonry.usecases.truth.relate_entities import edge
-from canonry.usecases.truth.resolve_identity import Known, Target, known_among, resolve, tied
 from canonry.usecases.truth.said_before import is_news, last_said_of, spoken_of, statement_of
 from canonry.usecases.truth.similar_entities import Similar, find_similar
 
@@ -111,7 +111,7 @@ async def record_entities(canon: Canon, telling: Telling, new_id: NewId) -> Reco
         evidence=(Evidence(kind=EvidenceKind.SOURCE, ref=telling.source_id),),
         observation_ids=_in_order(new_id, len({id(each): None for each in everybody})),
         similar=similar,
-        known=known_among(similar),
+        known=known_among(similar.entities.values()),
         recorded=Recorded(reads=set(similar.reads)),
     )
     if telling.again and similar.contested:

@@ -9,6 +9,7 @@ from typing import Final
 import apsw
 
 from canonry.adapters.sqlite import schema, views
+from canonry.adapters.sqlite.catalog.search import reindex
 from canonry.adapters.sqlite.folding import Fetch, fold_all
 from canonry.adapters.sqlite.text.waiting import index_waiting
 from canonry.adapters.sqlite.upkeep.scratch import number
@@ -52,6 +53,7 @@ def put_in_place(writer: apsw.Connection, fresh: str) -> None:
             for table in views.VIEW_TABLES:
                 writer.execute(f"INSERT INTO main.{table} SELECT * FROM fresh.{table}")  # noqa: S608
             index_waiting(writer)
+            reindex(writer)
         except BaseException:
             if writer.in_transaction:
                 writer.execute("ROLLBACK")

@@ -1,4 +1,4 @@
-"""Resolve identity: whom a record is about, and who may be the same all the same.
+"""Resolving: whom a record is about, and who may be the same all the same.
 
 Whoever ever bore a key may be meant. Where a key leads to several, the next weaker one is asked;
 where none tells, somebody new comes into being and the others are told. Merges only decide whether
@@ -22,7 +22,6 @@ from canonry.domain.truth.assertions import (
 from canonry.domain.truth.identifiers import keys_of, looks_in, looks_of
 from canonry.domain.truth.identity_keys import Identity, bounded, identities_of
 from canonry.domain.vocabularies.truth_types import types_alike
-from canonry.usecases.truth.similar_entities import Similar
 
 
 @dataclass(slots=True, kw_only=True)
@@ -97,14 +96,14 @@ class Known:
         yield from found.values()
 
 
-def known_among(similar: Similar) -> Known:
+def known_among(entities: Iterable[Entity]) -> Known:
     """What the store has, as something to resolve by."""
     known = Known()
-    for given in similar.entities.values():
+    for given in entities:
         known.add(
             Target(
                 id=given.id,
-                root_id=similar.root_of(given).id,
+                root_id=given.merged_into or given.id,
                 entity_type=given.entity_type,
                 entity=given,
                 own=given.own,
