@@ -15,6 +15,7 @@ from canonry.bootstrap.settings import KEY_VARIABLE, Settings
 from canonry.domain.ids import SpaceId
 from canonry.domain.log.commits import ORIGIN, Position
 from canonry.domain.log.entries import Tombstone
+from canonry.gateway.limits import SECONDS
 from canonry.ports.embedder import Embedder, EmbeddingModel
 from canonry.ports.views.vectors import Vectors
 from canonry.usecases.kernel.canon import Canon
@@ -53,7 +54,7 @@ def recall_for(settings: Settings, canon: Canon) -> Recall | None:
         state=canon.state,
         documents=canon.documents,
         clock=canon.clock,
-        patience=min(settings.recall_patience, settings.deadline * _SHARE),
+        patience=min(settings.recall_patience, (settings.deadline or SECONDS) * _SHARE),
     )
 
 
@@ -107,10 +108,8 @@ def embedder_for(settings: Settings, model: EmbeddingModel | None = None) -> Emb
     """
     from canonry.adapters import embedders  # noqa: PLC0415 - see above
 
-    known: list[Embedder] = [
-        embedders.OnnxEmbedder(folder=settings.recall_model_folder),
-        embedders.HashingEmbedder(),
-    ]
+    folder = settings.recall_model_folder
+    known: list[Embedder] = [embedders.OnnxEmbedder(folder=folder), embedders.HashingEmbedder()]
     match settings.recall_embedder:
         case "onnx":
             chosen = known[0]
@@ -124,6 +123,8 @@ def embedder_for(settings: Settings, model: EmbeddingModel | None = None) -> Emb
             return None
     if model is None:
         return chosen
+    if model in embedders.MINILM.forms:
+        return embedders.OnnxEmbedder(folder=folder, identity=model)
     # An endpoint claims to be any model that it is asked for; what is known is on this machine.
     return next((each for each in (*known, chosen) if each.model == model), None)
 

@@ -14,6 +14,7 @@ from canonry.domain.vocabularies.truth_types import type_named, types_alike
 from canonry.ports.views.pages import PAGE_MAX
 from canonry.ports.views.queries import EntityQuery, IdentifierQuery
 from canonry.usecases.kernel.account import Account, account_of, require_readable
+from canonry.usecases.kernel.aside import OF_RECORD, aside
 from canonry.usecases.kernel.caller import Caller
 from canonry.usecases.kernel.canon import Canon
 from canonry.usecases.truth.record_entities import Duplicate
@@ -68,15 +69,23 @@ async def possible_duplicates(canon: Canon, caller: Caller, query: DuplicateQuer
     if about is not None:
         near = await _near(canon, account, about)
         entities = list({each.id: each for each in (*entities, about, *near)}.values())
+    signs = await _signs_of(canon, account, entities)
+    weight = len(entities) * OF_RECORD
+    pairs, cut = await aside(weight, lambda: _first_pairs(_pairs(signs, wanted, about)))
+    shown = pairs[query.offset : query.offset + query.limit]
+    return Duplicates(pairs=shown, total=len(pairs), truncated=more or cut)
+
+
+def _first_pairs(pairs: Iterator[Duplicate]) -> tuple[list[Duplicate], bool]:
+    """The pairs in order, each once, as far as they are shown; and whether there are more."""
     found: dict[tuple[str, str], Duplicate] = {}
-    for pair in _pairs(await _signs_of(canon, account, entities), wanted, about):
+    for pair in pairs:
         if len(found) == PAIRS_MAX:
-            more = True
             break
         found.setdefault((pair.entity_id, pair.candidate_id), pair)
-    pairs = [found[key] for key in sorted(found)]
-    shown = pairs[query.offset : query.offset + query.limit]
-    return Duplicates(pairs=shown, total=len(pairs), truncated=more)
+    else:
+        return [found[key] for key in sorted(found)], False
+    return [found[key] for key in sorted(found)], True
 
 
 async def _compared(

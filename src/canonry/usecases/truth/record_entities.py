@@ -26,6 +26,7 @@ from canonry.domain.truth.resolving import Known, Target, known_among, resolve, 
 from canonry.domain.vocabularies.narrative_fields import PROPERTY_PREFIX, policy_of
 from canonry.domain.vocabularies.truth_relations import TruthRelation
 from canonry.usecases.kernel.account import Account
+from canonry.usecases.kernel.aside import aside
 from canonry.usecases.kernel.canon import Canon
 from canonry.usecases.kernel.commit_change import NewId
 from canonry.usecases.truth.relate_entities import edge
@@ -102,8 +103,10 @@ class _Telling:
     edges: dict[RelationId, Relation] = field(default_factory=dict)
 
 
-async def record_entities(canon: Canon, telling: Telling, new_id: NewId) -> Recorded:
-    """The entries for all that is told; nothing is written."""
+async def record_entities(
+    canon: Canon, telling: Telling, new_id: NewId, weight: int = 0
+) -> Recorded:
+    """The entries for all that is told, which weighs so much; nothing is written."""
     everybody = [*telling.assertions, *(a for p in telling.companions.values() for _, a in p)]
     similar = await find_similar(canon, telling.account, everybody)
     work = _Telling(
@@ -111,11 +114,27 @@ async def record_entities(canon: Canon, telling: Telling, new_id: NewId) -> Reco
         evidence=(Evidence(kind=EvidenceKind.SOURCE, ref=telling.source_id),),
         observation_ids=_in_order(new_id, len({id(each): None for each in everybody})),
         similar=similar,
-        known=known_among(similar.entities.values()),
+        known=Known(),
         recorded=Recorded(reads=set(similar.reads)),
     )
     if telling.again and similar.contested:
         work.before = await spoken_of(canon, telling.account.space, telling.source_id)
+    await aside(weight, lambda: _know(work))
+    await aside(weight, lambda: _tell_all(work))
+    await _keep_observed(canon, work)
+    await _add_edges(canon, work)
+    work.recorded.duplicates = list(work.duplicates.values())
+    return work.recorded
+
+
+def _know(work: _Telling) -> None:
+    """Take in what the store has, by ids and by keys."""
+    work.known = known_among(work.similar.entities.values())
+
+
+def _tell_all(work: _Telling) -> None:
+    """Find or make whom each assertion is about, keep what it says, and relate those it names."""
+    telling = work.telling
     about: list[Target] = []
     named: dict[int, Target | None] = {}  # whom many records name is one assertion
     for index, assertion in enumerate(telling.assertions):
@@ -130,10 +149,6 @@ async def record_entities(canon: Canon, telling: Telling, new_id: NewId) -> Reco
     for target, assertion in zip(about, telling.assertions, strict=True):
         for place in assertion.refers_to:
             _relate(work, target, about[place], {})
-    await _keep_observed(canon, work)
-    await _add_edges(canon, work)
-    work.recorded.duplicates = list(work.duplicates.values())
-    return work.recorded
 
 
 def _in_order(new_id: NewId, count: int) -> Iterator[str]:

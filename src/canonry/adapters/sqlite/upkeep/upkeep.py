@@ -9,7 +9,6 @@ import apsw
 from typing_extensions import override
 
 from canonry.adapters.sqlite.faults import translated
-from canonry.adapters.sqlite.listing import NOBODY, List
 from canonry.adapters.sqlite.schema import APPLICATION_ID, SCHEMA_VERSION, VIEWS_VERSION, make_views
 from canonry.adapters.sqlite.store import FILE, SqliteStore
 from canonry.adapters.sqlite.upkeep.backups import claim, copy_database, write_manifest
@@ -20,6 +19,7 @@ from canonry.adapters.sqlite.upkeep.verification import verify_store
 from canonry.domain.errors import Unavailable
 from canonry.domain.ids import SpaceId
 from canonry.domain.time import DAY, SECOND
+from canonry.domain.views.listing import NOBODY, List
 from canonry.ports.records.blobs import Blobs
 from canonry.ports.views.upkeep import Told, Upkeep, Verification
 from canonry.ports.world import Clock
