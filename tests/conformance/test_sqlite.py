@@ -17,6 +17,7 @@ from canonry.testing.conformance import (
     LedgerContract,
     PlacesContract,
     SharedUpkeepContract,
+    SizesContract,
     StateContract,
     TextContract,
     UpkeepContract,
@@ -88,5 +89,5 @@ class TestSqlitePlaces(OnSqlite, PlacesContract):
     pass
 
 
-class TestSqliteUpkeep(OnSqlite, UpkeepContract, SharedUpkeepContract):
+class TestSqliteUpkeep(OnSqlite, UpkeepContract, SharedUpkeepContract, SizesContract):
     pass

@@ -130,6 +130,10 @@ async def _look_at_store(diagnosis: Diagnosis, settings: Settings) -> None:
         diagnosis.store.update(facts)
         _look_at_facts(diagnosis, facts)
         _look_at_processes(diagnosis, settings.data)
+        for finding in await store.upkeep.glance():
+            diagnosis.is_wrong(
+                f"the view {finding.where} is not whole: {finding.what}", "run `canonry rebuild`"
+            )
         await _look_at_scenes(diagnosis, store)
         await _look_at_files(diagnosis, store)
         if store.canon.recall is not None:

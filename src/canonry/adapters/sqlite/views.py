@@ -32,16 +32,6 @@ from canonry.domain.things.scenes import Story
 from canonry.domain.things.sources import Source
 
 VERSIONED: Final = (Entity, Relation, Fact, Event, Axiom, Source, Story, Space)
-VIEW_TABLES: Final = (
-    "things",
-    "versions",
-    "listing",
-    "counts",
-    "identifiers",
-    "timeline",
-    "unindexed",
-    *catalog_views.TABLES,
-)
 
 _LAST: Final = "SELECT coalesce(max(n), 0) FROM things"
 _INSERT: Final = "INSERT INTO things (n, id, kind, body) VALUES (?, ?, ?, ?)"

@@ -12,6 +12,7 @@ from canonry.testing.conformance.state import StateContract
 from canonry.testing.conformance.text import TextContract
 from canonry.testing.conformance.upkeep import UpkeepContract
 from canonry.testing.conformance.upkeep_shared import SharedUpkeepContract
+from canonry.testing.conformance.upkeep_sizes import SizesContract
 
 __all__ = [
     "REQUIREMENTS",
@@ -27,6 +28,7 @@ __all__ = [
     "LedgerContract",
     "PlacesContract",
     "SharedUpkeepContract",
+    "SizesContract",
     "StateContract",
     "TextContract",
     "UpkeepContract",

@@ -37,7 +37,7 @@ TABLES: Final = (
     "catalog_neighbours",
     "catalog_edges",
 )
-"""The tables that are copied as they are."""
+"""Every table that holds what is told of catalogs."""
 
 _PROJECT: Final = "INSERT INTO catalog_projects VALUES (?, ?, ?)"
 _NO_PROJECT: Final = "DELETE FROM catalog_projects WHERE place = ? AND id = ?"

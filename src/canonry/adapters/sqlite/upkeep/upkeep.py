@@ -2,18 +2,21 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import Any, Final
 
 import apsw
 from typing_extensions import override
 
+from canonry.adapters.sqlite.connections import connect
 from canonry.adapters.sqlite.faults import translated
 from canonry.adapters.sqlite.listing import NOBODY, List
 from canonry.adapters.sqlite.schema import APPLICATION_ID, SCHEMA_VERSION, VIEWS_VERSION, make_views
 from canonry.adapters.sqlite.store import FILE, SqliteStore
 from canonry.adapters.sqlite.upkeep.backups import claim, copy_database, write_manifest
 from canonry.adapters.sqlite.upkeep.erasure import Erasure, purges
+from canonry.adapters.sqlite.upkeep.glance import glance_at
 from canonry.adapters.sqlite.upkeep.rebuilding import fold_aside, put_in_place
 from canonry.adapters.sqlite.upkeep.scratch import forget_others, number, scratch_beside
 from canonry.adapters.sqlite.upkeep.verification import verify_store
@@ -21,7 +24,7 @@ from canonry.domain.errors import Unavailable
 from canonry.domain.ids import SpaceId
 from canonry.domain.time import DAY, SECOND
 from canonry.ports.records.blobs import Blobs
-from canonry.ports.views.upkeep import Told, Upkeep, Verification
+from canonry.ports.views.upkeep import Finding, Told, Upkeep, Verification
 from canonry.ports.world import Clock
 
 _PAGE: Final = 500
@@ -71,6 +74,10 @@ class SqliteUpkeep(Upkeep):
         return await asyncio.to_thread(verify_store, self._store.path, fetch, tell)
 
     @override
+    async def glance(self) -> Sequence[Finding]:
+        return await self._store.readers.whole(glance_at)
+
+    @override
     async def rebuild(self, told: Told) -> int:
         fetch, tell, store = self._fetch(), _on_loop(told), self._store
         with scratch_beside(store.path) as db:
@@ -78,7 +85,7 @@ class SqliteUpkeep(Upkeep):
             last = await asyncio.to_thread(lambda: fold_aside(db, fetch, tell))
             async with store.pump.exclusive():
                 await store.pump.in_thread(
-                    lambda: _finish(store.writer, db, fetch, tell, after=last, purged=purged)
+                    lambda: _finish(store, db, fetch, tell, after=last, purged=purged)
                 )
         return await store.readers.whole(lambda db: number(db, "SELECT count(*) FROM commits"))
 
@@ -168,7 +175,7 @@ def _on_loop(told: Told) -> Told:
 
 
 def _finish(
-    writer: apsw.Connection,
+    store: SqliteStore,
     db: apsw.Connection,
     fetch: Callable[[str], bytes],
     told: Told,
@@ -182,7 +189,10 @@ def _finish(
             after = 0
         fold_aside(db, fetch, told, after=after)
         db.execute("DETACH live")
-        put_in_place(writer, db.filename)
+        durability = store.durability
+        own = connect(store.path, writes=True, durability=durability, patience_ms=_PATIENCE_MS)
+        with closing(own):
+            put_in_place(own, db.filename)
 
 
 def _scrub(store: SqliteStore) -> None:
