@@ -233,3 +233,32 @@ async def test_a_file_of_the_version_before_is_taken_over_with_its_vectors(tmp_p
     await take_in(vectors, again)
     assert await vectors.digests(MODEL, ["a"]) == {"a": (b"\0", b"\1")}
     await vectors.close()
+
+
+async def test_h3_a_schema_that_could_not_be_made_whole_is_not_made_at_all(tmp_path: Path) -> None:
+    refused: list[str | None] = []
+
+    def refuse_one(
+        action: int, name: str | None, _other: str | None, _db: str | None, _by: str | None
+    ) -> int:
+        if action == apsw.SQLITE_CREATE_TABLE and name == "vectors" and not refused:
+            refused.append(name)
+            return apsw.SQLITE_DENY
+        return apsw.SQLITE_OK
+
+    def watch(db: apsw.Connection) -> None:
+        db.authorizer = refuse_one
+
+    vectors = FolderVectors(tmp_path)
+    apsw.connection_hooks.append(watch)
+    try:
+        with pytest.raises(Unavailable):
+            await take_in(vectors, [an_entry("a", unit(1.0))])
+    finally:
+        apsw.connection_hooks.remove(watch)
+    assert refused == ["vectors"]
+
+    await take_in(vectors, [an_entry("a", unit(1.0))])
+
+    assert await found(vectors, unit(1.0)) == ["a"]
+    await vectors.close()

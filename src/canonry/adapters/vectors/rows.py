@@ -155,8 +155,11 @@ def _prepare(db: apsw.Connection) -> None:
                 db.pragma("application_id", APPLICATION)
                 db.pragma("user_version", VERSION)
             _upgrade(db)
-        finally:
-            db.execute("COMMIT")
+        except BaseException:
+            if db.in_transaction:  # a full disk ends the whole transaction
+                db.execute("ROLLBACK")
+            raise
+        db.execute("COMMIT")
     marks = _number(db, "PRAGMA user_version"), _number(db, "PRAGMA application_id")
     if marks != (VERSION, APPLICATION):
         raise corrupt()
