@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
+from canonry.bootstrap.file_modes import open_to_others
 from canonry.bootstrap.recall_examination import look_at_recall
 from canonry.bootstrap.recalling import origin_of, recall_folder
 from canonry.bootstrap.serving import advice_on
@@ -68,6 +69,7 @@ async def examine(settings: Settings) -> Diagnosis:
     )
     _look_at_identity(diagnosis, settings)
     _look_at_disk(diagnosis, settings.data)
+    _look_at_modes(diagnosis, settings.data)
     _look_at_upload_roots(diagnosis, settings)
     if settings.memory:
         diagnosis.hint(
@@ -108,6 +110,16 @@ def _look_at_disk(diagnosis: Diagnosis, data: Path) -> None:
         diagnosis.is_wrong(f"{folder} is no folder", "name a folder with --data")
     elif not os.access(folder, os.W_OK):
         diagnosis.is_wrong(f"{folder} cannot be written", "change its owner or name another --data")
+
+
+def _look_at_modes(diagnosis: Diagnosis, data: Path) -> None:
+    found = open_to_others(data)
+    if found:
+        diagnosis.hint(
+            f"others on this machine may read {len(found)} files and folders of the store, "
+            f"{found[0]} among them",
+            "`canonry doctor --mend` closes them",
+        )
 
 
 def _look_at_upload_roots(diagnosis: Diagnosis, settings: Settings) -> None:

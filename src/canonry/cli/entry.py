@@ -12,6 +12,7 @@ import click
 from typing_extensions import override
 
 from canonry import __version__
+from canonry.bootstrap.file_modes import private_files
 from canonry.domain.errors import (
     BrokenInvariant,
     CanonryError,
@@ -94,7 +95,8 @@ class LazyGroup(click.Group):
     @override
     def invoke(self, ctx: click.Context) -> Any:
         try:
-            return super().invoke(ctx)
+            with private_files():
+                return super().invoke(ctx)
         except CanonryError as error:
             if ctx.params.get("debug"):
                 raise

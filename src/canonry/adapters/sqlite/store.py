@@ -129,7 +129,7 @@ async def open_store(
 def _claimed(folder: Path) -> Turnstile:
     """The turnstile of the folder, which is made if it is missing."""
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         return Turnstile(folder)
     except OSError as error:
         message = "the data folder cannot be used: check that it is a folder you may write to"

@@ -35,7 +35,7 @@ def claim(target: Path) -> None:
     Raises:
         Conflict: `backup.exists`.
     """
-    target.mkdir(parents=True, exist_ok=True)
+    target.mkdir(mode=0o700, parents=True, exist_ok=True)
     if any(target.iterdir()):
         message = "the folder is not empty: name a new one for the backup"
         raise Conflict("backup.exists", message)

@@ -71,7 +71,7 @@ def _claimed(parent: Path) -> Iterator[Path]:
 def _claim(parent: Path) -> tuple[Path, int]:
     for _ in range(_CLAIMS_MAX):
         with suppress(OSError):  # another process took it for abandoned before it was locked
-            parent.mkdir(exist_ok=True)
+            parent.mkdir(mode=0o700, exist_ok=True)
             folder = Path(tempfile.mkdtemp(dir=parent))
             lock = os.open(folder / LOCK, os.O_RDWR | os.O_CREAT, 0o600)
             if try_lock(lock) and (folder / LOCK).exists():
