@@ -144,7 +144,8 @@ def importing() -> Iterator[None]:
 
 def exit_code(error: CanonryError) -> int:
     """The exit code for an error, by what the caller may do about it."""
-    if isinstance(error, BrokenInvariant) and error.code.startswith("store."):
+    damaged = error.code.startswith("store.") or error.code.endswith(".altered")
+    if isinstance(error, BrokenInvariant) and damaged:
         return REFUSED  # the folder is not a store of ours, is newer, or is damaged: no defect
     return next((code for kind, code in EXIT_CODES if isinstance(error, kind)), DEFECT)
 

@@ -17,7 +17,7 @@ from typing import Final, TypeVar
 import apsw
 
 from canonry.adapters.sqlite.connections import connect
-from canonry.adapters.sqlite.faults import as_canonry, closed, translated
+from canonry.adapters.sqlite.faults import RAISED, as_canonry, closed, translated
 
 T = TypeVar("T")
 Query = Callable[[apsw.Connection], T]
@@ -87,7 +87,7 @@ class Readers:
         except (apsw.InterruptError, apsw.BusyError):
             allowed = self._deadline if seconds is None else seconds
             return await self._apart(query, allowed, together=together)
-        except apsw.Error as error:
+        except RAISED as error:
             raise as_canonry(error) from error
 
     async def consistent(self, query: Query[T], *, seconds: float | None = None) -> T:

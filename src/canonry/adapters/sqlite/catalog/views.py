@@ -9,6 +9,7 @@ from typing import Any, Final, TypeAlias
 
 import apsw
 
+from canonry.adapters.sqlite.bodies import thing_in
 from canonry.adapters.sqlite.catalog import segments as catalog_segments
 from canonry.adapters.sqlite.listing import List
 from canonry.adapters.sqlite.packing import Packed, in_order, pack
@@ -20,7 +21,6 @@ from canonry.domain.catalog.catalog import (
     item_of,
     place_of,
 )
-from canonry.domain.log.encoding import decode_thing
 from canonry.domain.log.entries import Thing
 from canonry.domain.spaces import Space
 from canonry.domain.things.entities import Entity
@@ -188,7 +188,7 @@ def _join(db: apsw.Connection, come: Sequence[CatalogEdge]) -> None:
 def _edges_at(db: apsw.Connection, item: CatalogItem) -> list[CatalogEdge]:
     """The edges of an item that was away, as when it had been taken for another."""
     rows: list[Any] = db.execute(_RELATIONS, (int(List.RELATIONS_OF), pack(item.thing))).fetchall()
-    relations = (decode_thing(*row) for row in rows)
+    relations = (thing_in(*row) for row in rows)
     return [edge for edge in map(edge_of, relations) if edge is not None]
 
 
