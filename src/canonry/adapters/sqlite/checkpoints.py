@@ -8,6 +8,8 @@ from typing import Final
 
 import apsw
 
+from canonry.adapters.sqlite.anchor import Anchor
+
 PAGES_BEFORE: Final = 4000
 """After so many more pages the write-ahead log is moved again.
 
@@ -26,8 +28,9 @@ _PAUSE: Final = 0.05
 class Checkpoints:
     """Watches the connection that writes, and moves pages by one of its own."""
 
-    def __init__(self, writer: apsw.Connection, own: apsw.Connection) -> None:
+    def __init__(self, writer: apsw.Connection, own: apsw.Connection, anchor: Anchor) -> None:
         """`own` is used by nobody else; it may wait for others."""
+        self._anchor = anchor
         self._own = own
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="canonry-checkpoint")
         self._busy = False
@@ -64,6 +67,7 @@ class Checkpoints:
     def _checkpoint(self, mode: int) -> None:
         # One that fails loses nothing: a later commit asks for another, and a disk that is full or
         # broken is reported to whoever writes.
+        self._anchor.look()
         with suppress(apsw.Error):
             self._own.wal_checkpoint(mode=mode)
 
@@ -72,11 +76,14 @@ class Checkpoints:
         return self._thread.submit(self._empty).result()
 
     def _empty(self) -> bool:
+        self._anchor.look()
         for _ in range(_ATTEMPTS):
             try:
                 self._own.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
             except apsw.BusyError:  # told at once where another process checkpoints
                 time.sleep(_PAUSE)
+            except apsw.Error:  # a disk that is full or broken: the log keeps what it holds
+                return False
             else:
                 return True
         return False

@@ -11,7 +11,7 @@ from canonry.adapters.sqlite.faults import translated
 CACHE_KB: Final = 65_536
 _STATEMENTS: Final = 256
 _BUSY_MS: Final = 10_000
-_MAPPED_BYTES: Final = 2**36
+MAPPED_BYTES: Final = 2**36
 """Addresses, not memory: the system keeps as much of the file as it has room for."""
 
 
@@ -47,7 +47,7 @@ def connect(
         db.set_busy_timeout(_BUSY_MS)
         db.execute(f"PRAGMA cache_size = -{cache_kb}")
         if mapped:
-            db.execute(f"PRAGMA mmap_size = {_MAPPED_BYTES}")
+            db.execute(f"PRAGMA mmap_size = {MAPPED_BYTES}")
         if writes:
             db.execute("PRAGMA journal_mode = WAL")
             db.execute(f"PRAGMA synchronous = {durability.upper()}")

@@ -16,7 +16,8 @@ from typing import Final, TypeVar
 
 import apsw
 
-from canonry.adapters.sqlite.connections import connect
+from canonry.adapters.sqlite.anchor import Anchor
+from canonry.adapters.sqlite.connections import MAPPED_BYTES, connect
 from canonry.adapters.sqlite.faults import RAISED, as_canonry, closed, translated
 
 T = TypeVar("T")
@@ -55,13 +56,20 @@ class Readers:
     """The connections that only read; none keeps a transaction open past a query."""
 
     def __init__(
-        self, path: Path, *, deadline: float, vfs: str | None = None, sealed: bool = False
+        self,
+        path: Path,
+        *,
+        deadline: float,
+        anchor: Anchor,
+        vfs: str | None = None,
+        sealed: bool = False,
     ) -> None:
         """Open the connection of the event loop; those of the threads follow as needed.
 
         `sealed` ones leave no trace in the store.
         """
         self._path = path
+        self._anchor = anchor
         self._sealed = sealed
         self._vfs = vfs
         self._deadline = deadline
@@ -82,8 +90,12 @@ class Readers:
         if self._closed:
             raise closed()
         self._watch.until = time.monotonic() + INLINE_SECONDS
+        mended = self._look()
         try:
-            return _ask(self._inline, self._watch, query, together=together)
+            found = _ask(self._inline, self._watch, query, together=together)
+            if self._anchor.mended == mended:
+                return found
+            raise apsw.BusyError  # noqa: TRY301 - as where another process mends the index
         except (apsw.InterruptError, apsw.BusyError):
             allowed = self._deadline if seconds is None else seconds
             return await self._apart(query, allowed, together=together)
@@ -113,18 +125,31 @@ class Readers:
 
         def run() -> T:
             with translated():
+                self._anchor.look()
+                mended = self._anchor.mended
                 db, watch = self._borrow()
                 watch.asker, watch.until = asker, time.monotonic() + seconds
                 try:
-                    return _ask(db, watch, query, together=together)
+                    found = _ask(db, watch, query, together=together)
                 finally:
                     self._idle.put((db, watch))
+                if self._anchor.mended != mended:
+                    raise apsw.BusyError  # whoever asks again reads what is there
+                return found
 
         try:
             return await asyncio.get_running_loop().run_in_executor(self._pool, run)
         except asyncio.CancelledError:
             asker.gone = True
             raise
+
+    def _look(self) -> int:
+        """Look at the files before the event loop's connection reads them; how often one healed."""
+        if self._anchor.look():
+            # What is mapped past the end of a file is death to touch: map what is left of it.
+            self._inline.execute("PRAGMA mmap_size = 0")
+            self._inline.execute(f"PRAGMA mmap_size = {MAPPED_BYTES}")
+        return self._anchor.mended
 
     def _borrow(self) -> tuple[apsw.Connection, _Watch]:
         if self._idle.empty():

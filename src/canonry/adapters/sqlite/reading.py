@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from canonry.adapters.sqlite.anchor import Anchor
 from canonry.adapters.sqlite.catalog.catalog import SqliteCatalog
 from canonry.adapters.sqlite.catalog.search import load_arrays
 from canonry.adapters.sqlite.connections import connect
@@ -52,7 +53,9 @@ async def open_sealed(folder: Path, *, blobs: Blobs) -> SealedStore:
         message = f"there is no store in {folder}; name its folder with --data"
         raise NotFound("store.absent", message, path=str(folder))
     await asyncio.to_thread(_require_current, path)
-    readers = Readers(path, deadline=_DEADLINE, sealed=True)
+    anchor = Anchor(path)
+    readers = Readers(path, deadline=_DEADLINE, anchor=anchor, sealed=True)
+    anchor.hold()
     return SealedStore(
         ledger=SqliteLedger(readers, None, blobs),
         state=SqliteState(readers),

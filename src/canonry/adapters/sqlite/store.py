@@ -8,6 +8,7 @@ from typing import Final
 
 import apsw
 
+from canonry.adapters.sqlite.anchor import Anchor
 from canonry.adapters.sqlite.catalog.catalog import SqliteCatalog
 from canonry.adapters.sqlite.catalog.search import load_arrays
 from canonry.adapters.sqlite.checkpoints import Checkpoints
@@ -25,11 +26,12 @@ from canonry.adapters.sqlite.text.passages import BATCH
 from canonry.adapters.sqlite.text.text import SqliteText
 from canonry.adapters.sqlite.text.waiting import how_many_wait, index_waiting
 from canonry.adapters.sqlite.turnstile import Turnstile
-from canonry.domain.errors import Unavailable
+from canonry.domain.errors import BrokenInvariant, Unavailable
 from canonry.ports.records.blobs import Blobs
 from canonry.ports.world import Clock, Identities
 
 FILE: Final = "canon.db"
+_RECORDS_BESIDE: Final = (f"{FILE}-wal", "blobs", "files")
 _DEADLINE: Final = 10.0
 
 
@@ -97,13 +99,16 @@ async def open_store(
     except BaseException:
         turnstile.close()
         raise
-    readers = Readers(path, deadline=deadline, vfs=vfs)
+    anchor = Anchor(path)
+    readers = Readers(path, deadline=deadline, anchor=anchor, vfs=vfs)
     checkpointer = connect(path, writes=True, durability=durability, patience_ms=1000, vfs=vfs)
-    checkpoints = Checkpoints(writer, checkpointer)
+    checkpoints = Checkpoints(writer, checkpointer, anchor)
+    anchor.hold()
     pump = Pump(
         writer,
         turnstile,
         syncs=durability is Durability.FULL,
+        anchor=anchor,
         guard=lambda: require_reader(writer),
         chore=_indexing(writer),
     )
@@ -150,6 +155,7 @@ def _prepared(
     """A connection that may write into a store of this version."""
     turnstile.enter(PATIENCE_SECONDS)
     try:
+        _require_not_emptied(path)
         db = connect(path, writes=True, durability=durability, vfs=vfs)
         try:
             with translated():
@@ -163,6 +169,31 @@ def _prepared(
         return db
     finally:
         turnstile.leave()
+
+
+def _require_not_emptied(path: Path) -> None:
+    """Refuse to begin anew where records lie beside a database that is empty or gone.
+
+    SQLite would even remove a write-ahead log that belongs to an empty file.
+    """
+    if _size(path) > 0 or not any(_has_content(path.parent / each) for each in _RECORDS_BESIDE):
+        return
+    message = (
+        f"{FILE} is missing or empty, but records lie beside it: put a backup in place with "
+        "`canonry restore` into another folder, or move this folder away to begin anew"
+    )
+    raise BrokenInvariant("store.emptied", message)
+
+
+def _has_content(path: Path) -> bool:
+    return any(path.iterdir()) if path.is_dir() else _size(path) > 0
+
+
+def _size(path: Path) -> int:
+    try:
+        return path.stat().st_size
+    except FileNotFoundError:
+        return 0
 
 
 def _is_ours(db: apsw.Connection) -> bool:
