@@ -12,7 +12,7 @@ from canonry.bootstrap.recall_examination import look_at_recall
 from canonry.bootstrap.recalling import origin_of, recall_folder
 from canonry.bootstrap.serving import advice_on
 from canonry.bootstrap.settings import Settings
-from canonry.bootstrap.stores import STORE_FILE, KeptStore, open_kept_store
+from canonry.bootstrap.stores import STORE_FILE, KeptStore, open_store_to_look
 from canonry.bootstrap.toolsets import load_toolsets
 from canonry.domain.errors import CanonryError
 from canonry.domain.time import SECOND, render_instant
@@ -133,7 +133,7 @@ def _look_at_upload_roots(diagnosis: Diagnosis, settings: Settings) -> None:
 
 async def _look_at_store(diagnosis: Diagnosis, settings: Settings) -> None:
     try:
-        store = await open_kept_store(settings, existing=True)
+        store = await open_store_to_look(settings)
     except CanonryError as error:
         diagnosis.is_wrong(f"the store cannot be opened: {error.message}", _remedy(error))
         return
@@ -240,6 +240,8 @@ def _remedy(error: CanonryError) -> str:
         "store.newer": "install the newer Canonry that wrote it",
         "store.not-canonry": "name another folder with --data",
         "store.read-only": "change the folder's owner, or its disk's mount",
+        "store.emptied": "`canonry restore` a backup, or move the folder away to begin anew",
+        "store.unclosed": "open the store where its disk can be written, or copy its folder there",
         "store.busy": "end the process that holds the store, then look again",
     }
     return remedies.get(error.code, "look at the folder's rights and disk, then run doctor again")

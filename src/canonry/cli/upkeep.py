@@ -11,7 +11,7 @@ from canonry.bootstrap.indexing import mend_index, rebuild_index
 from canonry.bootstrap.recalling import recall_folder
 from canonry.bootstrap.restoring import restore_backup
 from canonry.bootstrap.settings import Settings
-from canonry.bootstrap.stores import open_kept_store
+from canonry.bootstrap.stores import open_kept_store, open_store_to_look
 from canonry.cli.options import settings_from, store_options
 from canonry.cli.progress import progress
 from canonry.domain.errors import InvalidInput
@@ -116,7 +116,7 @@ def backup(*, target: Path, **given: Any) -> None:
 async def _backup(
     settings: Settings, target: Path
 ) -> tuple[Mapping[SpaceId, tuple[int, str]], Sequence[Finding]]:
-    store = await open_kept_store(settings, existing=True)
+    store = await open_store_to_look(settings)
     try:
         with progress("backing up") as told:
             heads = await store.upkeep.backup(target, told)

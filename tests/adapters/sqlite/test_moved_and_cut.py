@@ -38,8 +38,8 @@ async def main():
         os.truncate(folder / name, size)
         for n in range(3):
             try:
-                print((await store.state.facts(FactQuery(limit=500))).total)
                 await store.ledger.append([an_append(f"later {n}", made(a_fact(f"later {n}")))])
+                print((await store.state.facts(FactQuery(limit=500))).total)
             except Exception as error:
                 print(type(error).__name__, error.code)
 
@@ -65,7 +65,7 @@ def cut(folder: Path, name: str, size: int) -> tuple[int, list[str]]:
 async def test_r8_a_shared_index_that_is_cut_is_made_anew(tmp_path: Path, size: int) -> None:
     ended, told = cut(tmp_path, "canon.db-shm", size)
 
-    assert (ended, told) == (0, ["300", "301", "302"])
+    assert (ended, told) == (0, ["301", "302", "303"])
     async with a_store(tmp_path) as store:
         assert await store.ledger.head(MIDDLE_EARTH) == 303
 

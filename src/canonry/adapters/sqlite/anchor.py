@@ -15,18 +15,22 @@ from canonry.domain.errors import Unavailable
 
 _Id: TypeAlias = tuple[int, int]
 
+_stat: Final = os.stat  # before every read: that of a path object takes twice the time
+
 
 class Anchor:
     """The files of one store as they were when they were opened."""
 
     def __init__(self, path: Path) -> None:
         """Hold nothing yet; `hold` follows when the files are open."""
-        self._path: Final = path.absolute()
-        self._log: Final = Path(f"{self._path}-wal")
-        self._index: Final = Path(f"{self._path}-shm")
+        self._path: Final = str(path.absolute())
+        self._log: Final = f"{self._path}-wal"
+        self._index: Final = f"{self._path}-shm"
         self._known: Sequence[_Id | None] = ()
         self._index_bytes = 0
         self._bytes = 0
+        self._frozen: tuple[int, ...] | None = None
+        self.mapped = False
         self.mended = 0
 
     def hold(self) -> None:
@@ -34,10 +38,22 @@ class Anchor:
         self._known = [_id_at(each) for each in (self._path, self._log, self._index)]
         self.look()
 
+    def freeze(self) -> None:
+        """From now on nobody may write, because nobody would be noticed."""
+        self._frozen = self._lies()
+
     def look(self) -> bool:
-        """Look before anything is read: whether the database is shorter than at the last look."""
+        """Look before anything is read: whether the database is shorter than at the last look.
+
+        Raises:
+            Unavailable: `store.changed`, somebody writes into what is read as it lies.
+        """
+        if self._frozen is not None:
+            if self._lies() != self._frozen:
+                raise _changed()
+            return False
         self._mend_index()
-        return self._is_shorter()
+        return self.mapped and self._is_shorter()
 
     def require_in_place(self) -> None:
         """Refuse to go on where the open files are no longer those at their paths.
@@ -58,10 +74,18 @@ class Anchor:
         if self._known and _id_at(self._path) != self._known[0]:
             raise _moved()
 
+    def _lies(self) -> tuple[int, ...]:
+        try:
+            log = _stat(self._log).st_size
+        except OSError:
+            log = 0
+        found = _stat(self._path)
+        return found.st_ino, found.st_size, found.st_mtime_ns, log
+
     def _is_shorter(self) -> bool:
         """By a purge or by damage; whoever has it in memory must let go of what is no more."""
         try:
-            size = self._path.stat().st_size
+            size = _stat(self._path).st_size
         except OSError:
             return False
         self._bytes, before = size, self._bytes
@@ -74,7 +98,7 @@ class Anchor:
         meanwhile may miss commits: `mended` counts up, so that it is read again.
         """
         try:
-            size = self._index.stat().st_size
+            size = _stat(self._index).st_size
             if size >= self._index_bytes:
                 self._index_bytes = size
                 return
@@ -87,12 +111,17 @@ class Anchor:
         self.mended += 1
 
 
-def _id_at(path: Path) -> _Id | None:
+def _id_at(path: str) -> _Id | None:
     try:
-        found = path.stat()
+        found = _stat(path)
     except OSError:
         return None
     return found.st_dev, found.st_ino
+
+
+def _changed() -> Unavailable:
+    message = "the store was opened as it lay, and somebody writes into it: open it again"
+    return Unavailable("store.changed", message)
 
 
 def _moved() -> Unavailable:

@@ -4,11 +4,14 @@ import asyncio
 import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from threading import Event
 from typing import Final
 
 import apsw
 
 from canonry.adapters.sqlite.anchor import Anchor
+
+PATIENCE_MS: Final = 1000
 
 PAGES_BEFORE: Final = 4000
 """After so many more pages the write-ahead log is moved again.
@@ -21,6 +24,10 @@ PAGES_TOO_MANY: Final = 50_000
 """From here on writers wait until the write-ahead log has been emptied."""
 
 
+PAGES_KEPT: Final = 16_000
+"""A longer log is emptied as soon as nobody reads from it: 64 MB, which one burst may take."""
+
+_LOOKS_EVERY: Final = 1.0
 _ATTEMPTS: Final = 20
 _PAUSE: Final = 0.05
 
@@ -37,6 +44,7 @@ class Checkpoints:
         self._pages = 0
         self._moved = 0
         self._rest_is_due = False
+        self._ends = Event()
         writer.set_wal_hook(self._committed)
 
     def _committed(self, _db: apsw.Connection, _name: str, pages: int) -> int:
@@ -62,7 +70,29 @@ class Checkpoints:
         much = pages > PAGES_TOO_MANY
         passive, restart = apsw.SQLITE_CHECKPOINT_PASSIVE, apsw.SQLITE_CHECKPOINT_RESTART
         self._checkpoint(restart if much else passive)
+        if pages > PAGES_KEPT:
+            self._shorten()
         self._rest_is_due, self._busy = True, False
+
+    def _shorten(self) -> None:
+        """Give the room of a long log back, when whoever still reads from it has gone.
+
+        It is tried now and then, and moved on meanwhile; nobody who writes waits for it. What this
+        process reads for long has a deadline, but another one may read for as long as it likes.
+        """
+        while not self._ends.is_set():
+            self._own.set_busy_timeout(0)
+            try:
+                self._own.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
+            except apsw.BusyError:
+                self._ends.wait(_LOOKS_EVERY)
+                self._anchor.look()
+            except apsw.Error:  # as below
+                return
+            else:
+                return
+            finally:
+                self._own.set_busy_timeout(PATIENCE_MS)
 
     def _checkpoint(self, mode: int) -> None:
         # One that fails loses nothing: a later commit asks for another, and a disk that is full or
@@ -73,9 +103,11 @@ class Checkpoints:
 
     def empty(self) -> bool:
         """Move everything and empty the write-ahead log; False if others kept reading from it."""
+        self._ends.set()  # whoever shortens the log gives way
         return self._thread.submit(self._empty).result()
 
     def _empty(self) -> bool:
+        self._ends.clear()
         self._anchor.look()
         for _ in range(_ATTEMPTS):
             try:
@@ -90,5 +122,6 @@ class Checkpoints:
 
     async def close(self) -> None:
         """Wait for the one that runs."""
+        self._ends.set()
         loop = asyncio.get_running_loop()
         await loop.run_in_executor(None, self._thread.shutdown)

@@ -22,6 +22,24 @@ class Durability(StrEnum):
     NORMAL = "normal"
 
 
+class Way(StrEnum):
+    """How a store is opened, as the rest of a SQLite address.
+
+    `APART` shares the index of the write-ahead log without writing into it, or reads the log into
+    memory; `FROZEN` takes the file as it lies, so that nobody may write meanwhile.
+    """
+
+    SERVED = ""
+    SEALED = "?mode=ro"
+    APART = "?mode=ro&readonly_shm=1"
+    FROZEN = "?mode=ro&immutable=1"
+
+
+def address(path: Path, way: Way) -> str:
+    """The store at `path` as a statement or a connection names it."""
+    return f"{path.absolute().as_uri()}{way}"
+
+
 def connect(
     path: Path,
     *,
@@ -31,19 +49,21 @@ def connect(
     vfs: str | None = None,
     cache_kb: int = CACHE_KB,
     mapped: bool = False,
-    sealed: bool = False,
+    way: Way = Way.SERVED,
 ) -> apsw.Connection:
     """A connection to the store at `path`, which exists unless the connection writes.
 
     One that is `mapped` reads from the system's own memory of the file: scattered lookups in a
-    store larger than the cache cost a third less than with a system call for each page. A `sealed`
-    one cannot even empty the write-ahead log when it is closed.
+    store larger than the cache cost a third less than with a system call for each page. One that
+    is not `SERVED` cannot even empty the write-ahead log when it is closed.
     """
     flags = apsw.SQLITE_OPEN_READWRITE | (apsw.SQLITE_OPEN_CREATE if writes else 0)
-    if sealed:
+    if way is not Way.SERVED:
         flags = apsw.SQLITE_OPEN_READONLY
+    name = address(path, way)
+    flags |= apsw.SQLITE_OPEN_URI
     with translated():
-        db = apsw.Connection(str(path), flags=flags, vfs=vfs, statementcachesize=_STATEMENTS)
+        db = apsw.Connection(name, flags=flags, vfs=vfs, statementcachesize=_STATEMENTS)
         db.set_busy_timeout(_BUSY_MS)
         db.execute(f"PRAGMA cache_size = -{cache_kb}")
         if mapped:

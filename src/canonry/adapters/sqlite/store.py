@@ -11,7 +11,7 @@ import apsw
 from canonry.adapters.sqlite.anchor import Anchor
 from canonry.adapters.sqlite.catalog.catalog import SqliteCatalog
 from canonry.adapters.sqlite.catalog.search import load_arrays
-from canonry.adapters.sqlite.checkpoints import Checkpoints
+from canonry.adapters.sqlite.checkpoints import PATIENCE_MS, Checkpoints
 from canonry.adapters.sqlite.connections import Durability, connect
 from canonry.adapters.sqlite.documents import SqliteDocuments
 from canonry.adapters.sqlite.faults import translated
@@ -101,7 +101,9 @@ async def open_store(
         raise
     anchor = Anchor(path)
     readers = Readers(path, deadline=deadline, anchor=anchor, vfs=vfs)
-    checkpointer = connect(path, writes=True, durability=durability, patience_ms=1000, vfs=vfs)
+    checkpointer = connect(
+        path, writes=True, durability=durability, patience_ms=PATIENCE_MS, vfs=vfs
+    )
     checkpoints = Checkpoints(writer, checkpointer, anchor)
     anchor.hold()
     pump = Pump(
