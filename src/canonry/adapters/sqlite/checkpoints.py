@@ -4,7 +4,7 @@ import asyncio
 import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from threading import Event
+from threading import Lock, Timer
 from typing import Final
 
 import apsw
@@ -44,13 +44,17 @@ class Checkpoints:
         self._pages = 0
         self._moved = 0
         self._rest_is_due = False
-        self._ends = Event()
+        self._ended = self._long = False
+        self._using = Lock()
         writer.set_wal_hook(self._committed)
 
     def _committed(self, _db: apsw.Connection, _name: str, pages: int) -> int:
         if pages < self._pages:  # the log began anew
             self._moved, self._rest_is_due = 0, False
         self._pages = pages
+        if pages > PAGES_KEPT and not self._long:
+            self._long = True
+            self._try_again()
         if self._busy:
             return apsw.SQLITE_OK
         if self._rest_is_due:
@@ -70,44 +74,59 @@ class Checkpoints:
         much = pages > PAGES_TOO_MANY
         passive, restart = apsw.SQLITE_CHECKPOINT_PASSIVE, apsw.SQLITE_CHECKPOINT_RESTART
         self._checkpoint(restart if much else passive)
-        if pages > PAGES_KEPT:
-            self._shorten()
         self._rest_is_due, self._busy = True, False
 
     def _shorten(self) -> None:
-        """Give the room of a long log back, when whoever still reads from it has gone.
+        """Give the room of a long log back as soon as whoever still reads from it has gone.
 
-        It is tried now and then, and moved on meanwhile; nobody who writes waits for it. What this
-        process reads for long has a deadline, but another one may read for as long as it likes.
+        Nobody who writes waits for it. What this process reads for long has a deadline; another
+        one may read for as long as it likes, and is looked after now and then.
         """
-        while not self._ends.is_set():
+        if self._ended or self._attempt():
+            self._long = False
+            return
+        later = Timer(_LOOKS_EVERY, self._try_again)
+        later.daemon = True
+        later.start()
+
+    def _try_again(self) -> None:
+        with suppress(RuntimeError):  # closed meanwhile
+            self._thread.submit(self._shorten)
+
+    def _attempt(self) -> bool:
+        """Whether the log is empty now, or cannot be emptied at all."""
+        with self._using:
+            self._anchor.look()
             self._own.set_busy_timeout(0)
             try:
+                # What takes time goes first, because only the other one keeps writers out.
+                self._own.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_PASSIVE)
                 self._own.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
             except apsw.BusyError:
-                self._ends.wait(_LOOKS_EVERY)
-                self._anchor.look()
-            except apsw.Error:  # as below
-                return
-            else:
-                return
+                return False
+            except apsw.Error:  # whoever writes next is told of a disk that is full or broken
+                return True
             finally:
                 self._own.set_busy_timeout(PATIENCE_MS)
+        return True
 
     def _checkpoint(self, mode: int) -> None:
         # One that fails loses nothing: a later commit asks for another, and a disk that is full or
         # broken is reported to whoever writes.
-        self._anchor.look()
-        with suppress(apsw.Error):
-            self._own.wal_checkpoint(mode=mode)
+        if not self._using.acquire(blocking=False):
+            return
+        try:
+            self._anchor.look()
+            with suppress(apsw.Error):
+                self._own.wal_checkpoint(mode=mode)
+        finally:
+            self._using.release()
 
     def empty(self) -> bool:
         """Move everything and empty the write-ahead log; False if others kept reading from it."""
-        self._ends.set()  # whoever shortens the log gives way
         return self._thread.submit(self._empty).result()
 
     def _empty(self) -> bool:
-        self._ends.clear()
         self._anchor.look()
         for _ in range(_ATTEMPTS):
             try:
@@ -122,6 +141,6 @@ class Checkpoints:
 
     async def close(self) -> None:
         """Wait for the one that runs."""
-        self._ends.set()
+        self._ended = True
         loop = asyncio.get_running_loop()
         await loop.run_in_executor(None, self._thread.shutdown)
