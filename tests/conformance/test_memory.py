@@ -2,7 +2,7 @@
 
 import pytest
 
-from canonry.adapters.memory import MemoryBlobs
+from canonry.adapters.memory import MemoryBlobs, MemoryVectors
 from canonry.bootstrap.compose import compose_memory
 from canonry.testing.conformance import (
     BlobsContract,
@@ -12,6 +12,8 @@ from canonry.testing.conformance import (
     PlacesContract,
     StateContract,
     TextContract,
+    VectorsContract,
+    ViewContract,
 )
 from canonry.testing.conformance.kit import Backend
 from canonry.testing.worlds import CountingIdentities, HandClock
@@ -55,3 +57,13 @@ class TestMemoryText(OnMemory, TextContract):
 
 class TestMemoryPlaces(OnMemory, PlacesContract):
     pass
+
+
+class TestMemoryViews(OnMemory, ViewContract):
+    pass
+
+
+class TestMemoryVectors(VectorsContract):
+    @pytest.fixture
+    async def vectors(self) -> MemoryVectors:
+        return MemoryVectors()

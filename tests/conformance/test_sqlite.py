@@ -5,8 +5,11 @@ from contextlib import AsyncExitStack
 from pathlib import Path
 
 import pytest
+from typing_extensions import override
 
 from canonry.adapters.sqlite import Durability
+from canonry.adapters.vectors import FolderVectors
+from canonry.ports.views.vectors import VectorBatch
 from canonry.testing.conformance import (
     Backend,
     BlobsContract,
@@ -21,6 +24,8 @@ from canonry.testing.conformance import (
     StateContract,
     TextContract,
     UpkeepContract,
+    VectorsContract,
+    ViewContract,
     WritersContract,
 )
 from tests.conformance.sqlite_store import Folders
@@ -91,3 +96,32 @@ class TestSqlitePlaces(OnSqlite, PlacesContract):
 
 class TestSqliteUpkeep(OnSqlite, UpkeepContract, SharedUpkeepContract, SizesContract):
     pass
+
+
+class TestSqliteViews(OnSqlite, ViewContract):
+    pass
+
+
+class TestFolderVectors(VectorsContract):
+    @pytest.fixture
+    async def vectors(self, tmp_path: Path) -> AsyncIterator[FolderVectors]:
+        opened = FolderVectors(tmp_path / "index")
+        yield opened
+        await opened.close()
+
+
+class TestPublishedVectors(VectorsContract):
+    """Every batch is published at once, so that searches go through the mapped index."""
+
+    @pytest.fixture
+    async def vectors(self, tmp_path: Path) -> AsyncIterator[FolderVectors]:
+        opened = Published(tmp_path / "index", waiting=0)
+        yield opened
+        await opened.close()
+
+
+class Published(FolderVectors):
+    @override
+    async def apply(self, batch: VectorBatch) -> None:
+        await super().apply(batch)
+        await self.tend(batch.model)

@@ -17,6 +17,8 @@ from canonry.domain.policy import Policy
 from canonry.gateway.tool import ANYONE, Tool, Toolset
 from canonry.testing.conformance import REQUIREMENTS
 from canonry.testing.conformance.kit import Contract
+from tests.docs.api import api_page
+from tests.docs.errors import errors_page
 from tests.docs.markdown import ROOT
 from tests.docs.replies import replies_page
 
@@ -33,6 +35,8 @@ def pages() -> dict[Path, str]:
         FOLDER / "settings.md": settings_page(),
         FOLDER / "rules.md": rules_page(),
         FOLDER / "promises.md": promises_page(proved_by_backend()),
+        FOLDER / "errors.md": errors_page(NOTE),
+        FOLDER / "api.md": api_page(NOTE),
     }
 
 

@@ -166,11 +166,13 @@ class StoppingLedger(MemoryLedger):
     batches = 1
 
     @override
-    async def restore(self, sealed: Sequence[Sealed]) -> None:
+    async def restore(
+        self, sealed: Sequence[Sealed], touched: Sequence[frozenset[str]] | None = None
+    ) -> None:
         if self.batches == 0:
             raise Unavailable("ledger.closed", "the process ends here")
         self.batches -= 1
-        await super().restore(sealed)
+        await super().restore(sealed, touched)
 
 
 async def test_an_interrupted_import_goes_on() -> None:

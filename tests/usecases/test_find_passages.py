@@ -8,6 +8,7 @@ import pytest
 from typing_extensions import override
 
 from canonry.adapters.embedders import HashingEmbedder
+from canonry.adapters.memory import MemoryStore, MemoryText
 from canonry.adapters.vectors import FolderVectors
 from canonry.domain.errors import Unavailable
 from canonry.domain.ids import EntityId, SceneId, SpaceId
@@ -15,7 +16,7 @@ from canonry.domain.log.entries import Erased
 from canonry.domain.recall.passages import Collection
 from canonry.domain.things.scenes import Speaker
 from canonry.ports.embedder import Embedder, EmbeddingModel, Purpose, Vector
-from canonry.ports.views.text import Found, Hit, Text, TextQuery
+from canonry.ports.views.text import Found, Hit, TextQuery
 from canonry.testing.scribe import Scribe
 from canonry.testing.things import MIDDLE_EARTH, a_memory, a_turn, ident
 from canonry.testing.worlds import HandClock
@@ -45,7 +46,7 @@ class Absent(Embedder):
         return
 
 
-class Silent(Text):
+class Silent(MemoryText):
     """A text view that does not answer."""
 
     @override
@@ -116,7 +117,7 @@ async def test_meaning_joins_in_and_says_how_near(stage: Stage, recall: Recall) 
 
 async def test_meaning_alone_finds_where_the_words_are_away(stage: Stage, recall: Recall) -> None:
     await stage.make(a_turn("one", text="The dragon sleeps"), a_turn("two", text="Good night"))
-    canon = replace(stage.canon, recall=recall, text=Silent())
+    canon = replace(stage.canon, recall=recall, text=Silent(MemoryStore()))
 
     found = await find(canon, "the dragon sleeps")
 
@@ -132,7 +133,8 @@ async def test_without_both_nothing_is_found_and_both_are_told(
     await stage.make(a_turn("one", text="The dragon sleeps"))
     recall = recall_over(stage.canon, tmp_path, Absent())
 
-    found = await find(replace(stage.canon, recall=recall, text=Silent()), "the dragon sleeps")
+    silent = replace(stage.canon, recall=recall, text=Silent(MemoryStore()))
+    found = await find(silent, "the dragon sleeps")
     await recall.close()
 
     assert not found.hits

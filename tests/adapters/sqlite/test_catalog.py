@@ -1,7 +1,6 @@
 """The catalog in SQLite: exact search on every path, bounded statements, and stopping for good."""
 
 import asyncio
-import threading
 import time
 from pathlib import Path
 
@@ -14,13 +13,11 @@ from canonry.adapters.sqlite import Durability, schema
 from canonry.adapters.sqlite.catalog import catalog
 from canonry.adapters.sqlite.catalog import graph as catalog_graph
 from canonry.adapters.sqlite.catalog import search as catalog_search
-from canonry.adapters.sqlite.catalog import segments as catalog_segments
-from canonry.adapters.sqlite.catalog.postings import key_of
 from canonry.bootstrap.embedded import open_embedded
 from canonry.domain.catalog.catalog import item_id
 from canonry.domain.errors import Unavailable
 from canonry.domain.ids import SpaceId
-from canonry.ports.views.catalog import CatalogFound, CatalogQuery
+from canonry.ports.views.catalog import CatalogQuery
 from canonry.testing.worlds import CountingIdentities, HandClock, a_caller
 from canonry.usecases.store.erase import erase, plan_erasure
 from tests.adapters.sqlite.opened import a_store
@@ -46,11 +43,6 @@ STATEMENTS = {
     "the first neighbours": catalog_graph._FIRST,
     "the next neighbours": catalog_graph._NEXT,
     "edges outward": catalog_graph._OUTWARD,
-    "the segments of a project": catalog_search._SEGMENTS,
-    "the kinds of a segment": catalog_search._KINDS,
-    "the posts of a gram": catalog_search._POSTS,
-    "the weight of a gram": catalog_search._WEIGHT,
-    "a document of a segment": catalog_search._DOCUMENT,
 }
 
 
@@ -85,27 +77,20 @@ class _Anything(dict[str, object]):
     titles=st.lists(LETTERS.filter(bool), min_size=1, max_size=8),
     again=st.lists(LETTERS.filter(bool), max_size=5),
     sought=st.lists(LETTERS.filter(bool), min_size=1, max_size=6),
-    sizes=st.sampled_from(SIZES),
+    few=st.sampled_from((0, 2, 1_000)),
 )
 def test_every_way_of_indexing_finds_the_same(
     titles: list[str],
     again: list[str],
     sought: list[str],
-    sizes: tuple[int, int],
+    few: int,
     tmp_path_factory: pytest.TempPathFactory,
 ) -> None:
-    """What was indexed is changed later, so that segments lose documents and are built anew."""
+    """Looked up one by one, or read in order; what was indexed is changed later."""
     folder = tmp_path_factory.mktemp("search")
     with pytest.MonkeyPatch.context() as patch:
-        segments_of(patch, *sizes)
+        patch.setattr(catalog_search, "FEW", few)
         asyncio.run(_compare(titles, again, sought, folder))
-
-
-def segments_of(patch: pytest.MonkeyPatch, documents: int, length: int) -> None:
-    """Let small segments be as small as this, so that a few entities make many."""
-    patch.setattr(catalog_segments, "SMALL", documents)
-    patch.setattr(catalog_segments, "SMALL_LENGTH", length)
-    patch.setattr(catalog_segments, "TOGETHER", 2)
 
 
 async def _compare(titles: list[str], again: list[str], sought: list[str], folder: Path) -> None:
@@ -154,30 +139,6 @@ async def test_a_question_that_takes_too_long_is_stopped(
         assert stopped.value.code == "store.deadline"
 
 
-@pytest.mark.parametrize("documents", [2_048, 2])
-async def test_segments_are_searched_beside_the_event_loop(
-    documents: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Their statements are many and short, so that none of them would be stopped there."""
-    segments_of(monkeypatch, documents, 750_000)
-    threads: list[threading.Thread] = []
-    search = catalog._search
-
-    def watched(db: apsw.Connection, query: CatalogQuery) -> CatalogFound:
-        threads.append(threading.current_thread())
-        return search(db, query)
-
-    monkeypatch.setattr(catalog, "_search", watched)
-    store = await open_embedded(tmp_path, durability=Durability.NORMAL)
-    try:
-        await put(store.canon, hostile())
-        await store.canon.catalog.search(CatalogQuery(project=SpaceId(LAB), text="x"))
-    finally:
-        await store.close()
-    apart = [thread is not threading.main_thread() for thread in threads]
-    assert apart == [documents == 2]
-
-
 async def test_what_nobody_waits_for_any_more_is_stopped(tmp_path: Path) -> None:
     """Closing waits for running queries, so it would last until the deadline."""
     started = time.monotonic()
@@ -191,11 +152,7 @@ async def test_what_nobody_waits_for_any_more_is_stopped(tmp_path: Path) -> None
     assert time.monotonic() - started < 30.0
 
 
-@pytest.mark.parametrize("documents", [2_048, 2])
-async def test_an_erased_entity_leaves_no_bytes(
-    documents: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    segments_of(monkeypatch, documents, 750_000)
+async def test_an_erased_entity_leaves_no_bytes(tmp_path: Path) -> None:
     secret = "Xyzzy Quuxford"
     store = await open_embedded(tmp_path, durability=Durability.NORMAL)
     try:
@@ -212,8 +169,8 @@ async def test_an_erased_entity_leaves_no_bytes(
         graph = await shelf.call("get_entity_graph", projectId=LAB, entityId=uuid(1), depth=2)
         assert uuid(3) not in str(graph)
         assert not (await store.upkeep.verify(lambda _done, _total: None)).findings
-        assert documents > 2 or _grams(tmp_path, "xyz") == 0
-        assert documents > 2 or _grams(tmp_path, "con") > 0
+        assert _grams(tmp_path, "xyz") == 0
+        assert _grams(tmp_path, "con") > 0
         left = b"".join(p.read_bytes() for p in tmp_path.rglob("*") if p.is_file())
         for trace in (secret, secret.casefold(), "xyzzy-quuxford"):
             assert trace.encode() not in left
@@ -222,37 +179,25 @@ async def test_an_erased_entity_leaves_no_bytes(
 
 
 def _grams(folder: Path, gram: str) -> int:
-    """In how many segments of the index three characters occur."""
+    """In how many texts of the index three characters occur."""
     db = apsw.Connection(str(folder / "canon.db"), flags=apsw.SQLITE_OPEN_READONLY)
-    sql = "SELECT count(*) FROM catalog_postings WHERE gram = ?"
-    rows = db.execute(sql, (key_of(gram),)).fetchall()
+    db.execute("CREATE VIRTUAL TABLE temp.kept USING fts5vocab (main, catalog_grams, row)")
+    rows = db.execute(
+        "SELECT coalesce(sum(doc), 0) FROM temp.kept WHERE term = ?", (gram,)
+    ).fetchall()
     db.close()
     return int(str(rows[0][0]))
 
 
-async def test_a_catalog_row_that_was_altered_is_found(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    segments_of(monkeypatch, 4, 750_000)
+async def test_a_catalog_row_that_was_altered_is_found(tmp_path: Path) -> None:
     store = await open_embedded(tmp_path, durability=Durability.NORMAL)
     try:
         await put(store.canon, hostile())
         for damage in (
             "UPDATE catalog_texts SET title = 'x' WHERE kind = 'news'",
-            "DELETE FROM catalog_fresh",
-            "INSERT INTO catalog_fresh SELECT space, 99999, 1 FROM catalog_fresh LIMIT 1",
-            "DELETE FROM catalog_documents WHERE document = 0",
-            "UPDATE catalog_documents SET document = -1 - document",
-            "UPDATE catalog_kinds SET documents = zeroblob(length(documents))",
-            "UPDATE catalog_postings SET posts = substr(posts, 5)",
-            "UPDATE catalog_postings SET posts = substr(posts, 2)",
-            "DELETE FROM catalog_postings WHERE gram % 7 = 0",
-            "UPDATE catalog_postings SET gram = 1 - gram WHERE gram = 97",
-            "INSERT INTO catalog_postings VALUES (99999, 97, x'0100')",
-            "UPDATE catalog_postings SET posts = CAST(posts || x'00000000' AS BLOB) WHERE gram < 0",
-            "UPDATE catalog_postings SET posts = substr(posts, 2) WHERE gram < 0",
-            "UPDATE catalog_postings SET gram = -7 WHERE gram < 0 AND rowid % 9 = 0",
-            "UPDATE catalog_segments SET alive = alive - 1",
+            "DELETE FROM catalog_texts WHERE kind = 'guide'",
+            "INSERT INTO catalog_grams (catalog_grams) VALUES ('delete-all')",
+            "INSERT INTO catalog_grams (rowid, title) VALUES (99999, 'a ghost')",
             "DELETE FROM catalog_neighbours WHERE outward = 1",
             "UPDATE catalog_edges SET relation = target",
             "DELETE FROM catalog_items WHERE kind = 'video'",

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from canonry.adapters.sqlite import Durability
-from canonry.adapters.sqlite.catalog import segments as catalog_segments
+from canonry.adapters.sqlite.catalog import search as catalog_search
 from canonry.bootstrap.embedded import Embedded, open_embedded
 from canonry.testing.worlds import CountingIdentities, HandClock
 from tests.toolsets.catalog.kit import filled, hostile, put, shuffled
@@ -45,12 +45,12 @@ async def test_the_order_of_rows_makes_no_difference(seed: int) -> None:
     assert await answers(await filled(shuffled(hostile(), seed))) == golden()
 
 
-@pytest.mark.parametrize("documents", [2_048, 7, 1])
+@pytest.mark.parametrize("few", [1_000, 2, 0])
 async def test_the_embedded_store_gives_the_same_bytes(
-    store: Embedded, monkeypatch: pytest.MonkeyPatch, documents: int
+    store: Embedded, monkeypatch: pytest.MonkeyPatch, few: int
 ) -> None:
-    """However its texts are spread: all read one by one, over some segments, or over many."""
-    monkeypatch.setattr(catalog_segments, "SMALL", documents)
+    """Whether its texts are found in the index, or read in order, or some of each."""
+    monkeypatch.setattr(catalog_search, "FEW", few)
     shelf = await filled(shuffled(hostile(), 7), store.canon)
 
     assert await answers(shelf) == golden()

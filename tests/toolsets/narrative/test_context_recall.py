@@ -9,13 +9,14 @@ import pytest
 from typing_extensions import override
 
 from canonry.adapters.embedders import HashingEmbedder
+from canonry.adapters.memory import MemoryStore, MemoryText
 from canonry.adapters.vectors import FolderVectors
 from canonry.domain.errors import Unavailable
 from canonry.domain.ids import FactId, SourceId, SpaceId
 from canonry.domain.log.entries import FactSuperseded, Made
 from canonry.domain.policy import ContextLimits, Policy
 from canonry.gateway.call import Gateway
-from canonry.ports.views.text import Found, Hit, Text, TextQuery
+from canonry.ports.views.text import Found, Hit, TextQuery
 from canonry.testing.things import a_snippet, ident
 from canonry.toolsets.narrative import NARRATIVE
 from canonry.usecases.kernel.recall import Engines, Recall
@@ -32,7 +33,7 @@ from tests.toolsets.narrative.stage import (
 pytestmark = pytest.mark.anyio
 
 
-class SilentText(Text):
+class SilentText(MemoryText):
     """A text view that does not answer."""
 
     @override
@@ -257,7 +258,7 @@ async def test_without_a_text_view_memories_come_by_importance_and_the_reply_say
     scene_id = await stage.scene()
     await stage.remember(stage.sam, "small", importance=0.1)
     await stage.remember(stage.sam, "great", importance=0.9)
-    canon = replace(stage.world.canon, text=SilentText())
+    canon = replace(stage.world.canon, text=SilentText(MemoryStore()))
     stage.world.gateway = Gateway(canon, (NARRATIVE,))
     context = await assemble(stage, scene_id, semantic_query="small")
     assert context["metadata"]["degraded"] == ["vectors", "text"]

@@ -8,6 +8,7 @@ from canonry.adapters.memory.places import MemoryPlaces
 from canonry.adapters.memory.state import MemoryState
 from canonry.adapters.memory.store import MemoryStore
 from canonry.adapters.memory.text import MemoryText
+from canonry.adapters.memory.vectors import MemoryVectors
 
 __all__ = [
     "MemoryBlobs",
@@ -18,4 +19,5 @@ __all__ = [
     "MemoryState",
     "MemoryStore",
     "MemoryText",
+    "MemoryVectors",
 ]

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from typing_extensions import override
 
-from canonry.adapters.memory.store import MemoryStore
+from canonry.adapters.memory.store import MemoryView
 from canonry.domain.catalog.catalog import (
     CatalogEdge,
     CatalogItem,
@@ -33,12 +33,8 @@ from canonry.ports.views.catalog import (
 from canonry.ports.views.state import Spaces
 
 
-class MemoryCatalog(Catalog):
-    """Reads what the ledger folded."""
-
-    def __init__(self, store: MemoryStore) -> None:
-        """Share `store` with the ledger."""
-        self._store = store
+class MemoryCatalog(MemoryView, Catalog):
+    """Reads what was folded."""
 
     @override
     async def projects(self, spaces: Spaces, *, limit: int) -> Sequence[Space]:

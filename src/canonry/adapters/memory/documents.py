@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing_extensions import override
 
 from canonry.adapters.memory.state import page
-from canonry.adapters.memory.store import MemoryStore
+from canonry.adapters.memory.store import MemoryView
 from canonry.domain.ids import SceneId, SourceId, SpaceId
 from canonry.domain.things.memories import Memory
 from canonry.domain.things.proposals import Proposal
@@ -15,12 +15,8 @@ from canonry.ports.views.documents import Documents, MemoryQuery, ProposalQuery,
 from canonry.ports.views.pages import Page
 
 
-class MemoryDocuments(Documents):
-    """Reads what the ledger folded."""
-
-    def __init__(self, store: MemoryStore) -> None:
-        """Share `store` with the ledger."""
-        self._store = store
+class MemoryDocuments(MemoryView, Documents):
+    """Reads what was folded."""
 
     @override
     async def scenes(self, query: SceneQuery) -> Page[Scene]:

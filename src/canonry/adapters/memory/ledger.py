@@ -9,7 +9,7 @@ from typing_extensions import override
 from canonry.adapters.memory.store import MemoryStore, collides
 from canonry.domain.errors import Conflict
 from canonry.domain.ids import CommitId, SpaceId
-from canonry.domain.log.commits import Append, Appended, Commit, Outcome, Position, Stale
+from canonry.domain.log.commits import ORIGIN, Append, Appended, Commit, Outcome, Position, Stale
 from canonry.domain.log.sealing import GENESIS, Sealed, commit_of, fault_in, seal, unseal
 from canonry.domain.time import Instant
 from canonry.ports.records.ledger import Head, Ledger, Touched
@@ -64,8 +64,12 @@ class MemoryLedger(Ledger):
         return outcomes
 
     def _stale(self, item: Append) -> bool:
-        touched = self._store.touched_after(item.draft.space, item.judged_at)
-        return collides(item.reads, touched)
+        space, foreseen = item.draft.space, item.foreseen
+        if collides(item.reads, self._store.touched_after(space, item.judged_at)):
+            return True
+        return foreseen is not None and collides(
+            foreseen.over, self._store.touched_after(space, foreseen.at)
+        )
 
     def _write(self, item: Append) -> Appended:
         draft = item.draft
@@ -79,7 +83,8 @@ class MemoryLedger(Ledger):
             previous=previous,
             salts=[self._identities.salt() for _ in draft.entries],
         )
-        self._store.apply(sealed, commit_of(draft, sealed, previous))
+        touched = None if item.foreseen is None else item.foreseen.touched
+        self._store.take(sealed, touched, commit_of(draft, sealed, previous))
         return Appended(position=sealed.position, recorded_at=sealed.recorded_at)
 
     def _sealed(self, commit_id: CommitId) -> Sealed | None:
@@ -91,6 +96,11 @@ class MemoryLedger(Ledger):
         return None if sealed is None else unseal(sealed)
 
     @override
+    async def position_at(self, space: SpaceId, instant: Instant) -> Position:
+        log = self._store.log.get(space, ())
+        return max((s.position for s in log if s.recorded_at <= instant), default=ORIGIN)
+
+    @override
     async def read(self, space: SpaceId, *, after: Position, limit: int) -> Sequence[Commit]:
         return [unseal(s) for s in await self.read_sealed(space, after=after, limit=limit)]
 
@@ -99,14 +109,16 @@ class MemoryLedger(Ledger):
         return self._store.log.get(space, [])[after : after + limit]
 
     @override
-    async def restore(self, sealed: Sequence[Sealed]) -> None:
-        for item in sealed:
+    async def restore(
+        self, sealed: Sequence[Sealed], touched: Sequence[frozenset[str]] | None = None
+    ) -> None:
+        for n, item in enumerate(sealed):
             log = self._store.log[item.space]
             previous = log[-1].hash if log else GENESIS
             fault = fault_in(item, position=Position(len(log) + 1), previous=previous)
             if fault is not None:
                 raise Conflict("ledger.chain-broken", f"the import does not fit: {fault}")
-            self._store.apply(item, unseal(item))
+            self._store.take(item, None if touched is None else touched[n], unseal(item))
 
     @override
     async def touched_since(self, cursor: int, *, limit: int) -> Touched:

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from typing_extensions import override
 
-from canonry.adapters.memory.store import MemoryStore
+from canonry.adapters.memory.store import MemoryView
 from canonry.domain.ids import EntityId, SpaceId
 from canonry.domain.provenance import CanonLevel
 from canonry.domain.things.entities import Entity
@@ -17,12 +17,8 @@ from canonry.domain.world.paths import Way, way_of
 from canonry.ports.views.places import EdgeQuery, Places
 
 
-class MemoryPlaces(Places):
-    """Reads what the ledger folded."""
-
-    def __init__(self, store: MemoryStore) -> None:
-        """Share `store` with the ledger."""
-        self._store = store
+class MemoryPlaces(MemoryView, Places):
+    """Reads what was folded."""
 
     @override
     async def edges(self, query: EdgeQuery) -> Sequence[Relation]:

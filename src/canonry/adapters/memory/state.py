@@ -9,9 +9,9 @@ from typing import Any, TypeVar
 
 from typing_extensions import override
 
-from canonry.adapters.memory.store import MemoryStore
+from canonry.adapters.memory.store import MemoryView
 from canonry.domain.ids import EntityId, EventId, SourceId, SpaceId
-from canonry.domain.log.commits import ORIGIN, Position
+from canonry.domain.log.commits import Position
 from canonry.domain.log.entries import Thing
 from canonry.domain.log.sighting import seen_also
 from canonry.domain.observations import Observation
@@ -63,12 +63,8 @@ def fits(pattern: str, name: str) -> bool:
     return re.search(".*".join(map(re.escape, parts)), normalised_name(name), re.DOTALL) is not None
 
 
-class MemoryState(State):
-    """Reads what the ledger folded."""
-
-    def __init__(self, store: MemoryStore) -> None:
-        """Share `store` with the ledger."""
-        self._store = store
+class MemoryState(MemoryView, State):
+    """Reads what was folded."""
 
     @override
     async def things(self, ids: Iterable[str]) -> Mapping[str, Thing]:
@@ -84,11 +80,6 @@ class MemoryState(State):
             if past:
                 found[thing_id] = past[-1]
         return found
-
-    @override
-    async def position_at(self, space: SpaceId, instant: Instant) -> Position:
-        log = self._store.log.get(space, ())
-        return max((s.position for s in log if s.recorded_at <= instant), default=ORIGIN)
 
     @override
     async def spaces(

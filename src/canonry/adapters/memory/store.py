@@ -1,17 +1,21 @@
 """What the memory backend holds: the sealed log, and every version of every thing."""
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TypeVar
 
+from typing_extensions import override
+
+from canonry.domain.errors import Conflict
 from canonry.domain.ids import SpaceId
 from canonry.domain.log.canon import fold, needs
-from canonry.domain.log.commits import Commit
+from canonry.domain.log.commits import ORIGIN, Commit, Position
 from canonry.domain.log.entries import Thing, Tombstone
 from canonry.domain.log.keys import ANY, key_hash
 from canonry.domain.log.sealing import Sealed
 from canonry.ports.views.state import Spaces
+from canonry.ports.views.view import Folded, View
 
 T = TypeVar("T")
 
@@ -24,18 +28,31 @@ class MemoryStore:
     touched: list[tuple[SpaceId, frozenset[int]]] = field(default_factory=list)
     things: dict[str, Thing] = field(default_factory=dict)
     versions: dict[str, list[Thing]] = field(default_factory=lambda: defaultdict(list))
+    shown: dict[SpaceId, Position] = field(default_factory=dict)
 
-    def apply(self, sealed: Sealed, commit: Commit) -> None:
-        """Take a commit into the log and into every view."""
-        wanted = needs(commit.entries)
-        changes = fold(commit, {i: self.things[i] for i in wanted if i in self.things})
+    def take(self, sealed: Sealed, touched: frozenset[str] | None, commit: Commit) -> None:
+        """Take a commit into the log and, where nobody says what it touches, into the views."""
+        if touched is None:
+            wanted = needs(commit.entries)
+            changes = fold(commit, {i: self.things[i] for i in wanted if i in self.things})
+            touched, things = changes.touched, tuple(changes.things.values())
+            self.show(Folded(space=commit.space, position=commit.position, things=things))
         self.log[commit.space].append(sealed)
-        self.touched.append((commit.space, frozenset(key_hash(k) for k in changes.touched)))
-        for thing in changes.things.values():
+        self.touched.append((commit.space, frozenset(map(key_hash, touched))))
+
+    def show(self, folded: Folded) -> None:
+        """Let the views show what a commit made of things, as `View.apply` says."""
+        cursor = self.shown.get(folded.space, ORIGIN)
+        if folded.position <= cursor:
+            return
+        if folded.position > cursor + 1:
+            raise Conflict("view.gap", "commits are missing: apply those after the cursor first")
+        for thing in folded.things:
             self.things[thing.id] = thing
             if isinstance(thing, Tombstone):
                 self.versions[thing.id] = []
             self.versions[thing.id].append(thing)
+        self.shown[folded.space] = folded.position
 
     def touched_after(self, space: SpaceId, position: int) -> frozenset[int]:
         """Hashes of the keys that commits of `space` past `position` touched."""
@@ -47,6 +64,23 @@ class MemoryStore:
         for thing in self.things.values():
             if isinstance(thing, kind) and (spaces is None or thing.space in spaces):
                 yield thing
+
+
+class MemoryView(View):
+    """Shows what was folded, by the ledger beside it or by whoever applies it."""
+
+    def __init__(self, store: MemoryStore) -> None:
+        """Share `store` with the other views, and with a ledger that folds itself."""
+        self._store = store
+
+    @override
+    async def cursor(self, space: SpaceId) -> Position:
+        return self._store.shown.get(space, ORIGIN)
+
+    @override
+    async def apply(self, folded: Sequence[Folded]) -> None:
+        for each in folded:
+            self._store.show(each)
 
 
 def collides(reads: frozenset[str], touched: frozenset[int]) -> bool:

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from typing_extensions import override
 
-from canonry.adapters.memory.store import MemoryStore
+from canonry.adapters.memory.store import MemoryView
 from canonry.domain.log.entries import Thing
 from canonry.domain.recall.keywords import (
     Figures,
@@ -22,12 +22,8 @@ from canonry.domain.texts.stems import stems_of
 from canonry.ports.views.text import Found, Hit, Text, TextQuery
 
 
-class MemoryText(Text):
-    """Reads what the ledger folded."""
-
-    def __init__(self, store: MemoryStore) -> None:
-        """Share `store` with the ledger."""
-        self._store = store
+class MemoryText(MemoryView, Text):
+    """Reads what was folded."""
 
     @override
     async def search(self, query: TextQuery) -> Found:

@@ -6,10 +6,10 @@ from typing import Any
 import apsw
 from typing_extensions import override
 
+from canonry.adapters.sqlite.keeping import SqliteView
 from canonry.adapters.sqlite.listing import NOBODY, List
 from canonry.adapters.sqlite.packing import pack
 from canonry.adapters.sqlite.pages import Selection, page_of, things_of
-from canonry.adapters.sqlite.readers import Readers
 from canonry.domain.ids import SceneId, SourceId, SpaceId
 from canonry.domain.things.memories import Memory
 from canonry.domain.things.proposals import Proposal
@@ -19,12 +19,8 @@ from canonry.ports.views.documents import Documents, MemoryQuery, ProposalQuery,
 from canonry.ports.views.pages import Page
 
 
-class SqliteDocuments(Documents):
+class SqliteDocuments(SqliteView, Documents):
     """Reads what the ledger folded in its own transactions."""
-
-    def __init__(self, readers: Readers) -> None:
-        """Read through `readers`."""
-        self._readers = readers
 
     @override
     async def scenes(self, query: SceneQuery) -> Page[Scene]:

@@ -9,10 +9,10 @@ from typing import Any, Final
 import apsw
 from typing_extensions import override
 
+from canonry.adapters.sqlite.keeping import SqliteView
 from canonry.adapters.sqlite.listing import NOBODY, List
 from canonry.adapters.sqlite.packing import Packed, pack, unpack
 from canonry.adapters.sqlite.pages import things_of
-from canonry.adapters.sqlite.readers import Readers
 from canonry.domain.ids import EntityId, SpaceId
 from canonry.domain.provenance import CanonLevel
 from canonry.domain.things.entities import Entity, EntityClass
@@ -52,12 +52,8 @@ _FOLLOWING: Final = (
 )
 
 
-class SqlitePlaces(Places):
+class SqlitePlaces(SqliteView, Places):
     """Reads what the ledger folded in its own transactions."""
-
-    def __init__(self, readers: Readers) -> None:
-        """Read through `readers`."""
-        self._readers = readers
 
     @override
     async def edges(self, query: EdgeQuery) -> Sequence[Relation]:

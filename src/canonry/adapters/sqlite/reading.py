@@ -7,7 +7,6 @@ from typing import Final
 
 from canonry.adapters.sqlite.anchor import Anchor
 from canonry.adapters.sqlite.catalog.catalog import SqliteCatalog
-from canonry.adapters.sqlite.catalog.search import load_arrays
 from canonry.adapters.sqlite.connections import Way, connect
 from canonry.adapters.sqlite.documents import SqliteDocuments
 from canonry.adapters.sqlite.ledger.ledger import SqliteLedger
@@ -115,6 +114,5 @@ def _require_current(path: Path, way: Way) -> None:
         if not is_current(db):
             message = "an earlier Canonry wrote this store: open it once for writing"
             raise BrokenInvariant("store.older", message)
-        load_arrays(db)
     finally:
         db.close()

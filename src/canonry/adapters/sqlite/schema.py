@@ -13,7 +13,7 @@ from canonry.adapters.sqlite.text.waiting import index_waiting
 from canonry.domain.log.upcasters import ENCODING_VERSION, MIN_READER
 
 APPLICATION_ID: Final = 0x43414E4F
-VIEWS_VERSION: Final = 5
+VIEWS_VERSION: Final = 6
 """Grows when a view changes its shape or what it holds; older views are then folded again."""
 
 _FOLDER: Final = files("canonry.adapters.sqlite")
@@ -26,13 +26,19 @@ _MIGRATIONS: Final = tuple(
 SCHEMA_VERSION: Final = len(_MIGRATIONS)
 VIEWS: Final = (
     "passage_terms",  # of the first version; it leans on `passages` and goes before it
-    "catalog_terms",  # of the third version, as are the next two; it leans on `catalog_grams`
+    "catalog_terms",  # of the third version; it leans on `catalog_grams`
     "catalog_grams",
-    "catalog_counts",
+    "catalog_counts",  # of the third version; those that follow are of the fourth
+    "catalog_fresh",
+    "catalog_segments",
+    "catalog_documents",
+    "catalog_kinds",
+    "catalog_postings",
     *TABLES,
     "stem_counts",
     "passage_stems",
     "unindexed",
+    "shown",
     "passages",
     "timeline",
     "identifiers",

@@ -10,7 +10,6 @@ import apsw
 
 from canonry.adapters.sqlite.anchor import Anchor
 from canonry.adapters.sqlite.catalog.catalog import SqliteCatalog
-from canonry.adapters.sqlite.catalog.search import load_arrays
 from canonry.adapters.sqlite.checkpoints import PATIENCE_MS, Checkpoints
 from canonry.adapters.sqlite.connections import Durability, connect
 from canonry.adapters.sqlite.documents import SqliteDocuments
@@ -118,11 +117,11 @@ async def open_store(
     return SqliteStore(
         folder=folder,
         ledger=SqliteLedger(readers, writing, blobs),
-        state=SqliteState(readers),
-        documents=SqliteDocuments(readers),
-        text=SqliteText(readers),
-        catalog=SqliteCatalog(readers),
-        places=SqlitePlaces(readers),
+        state=SqliteState(readers, (pump, writer)),
+        documents=SqliteDocuments(readers, (pump, writer)),
+        text=SqliteText(readers, (pump, writer)),
+        catalog=SqliteCatalog(readers, (pump, writer)),
+        places=SqlitePlaces(readers, (pump, writer)),
         readers=readers,
         pump=pump,
         writer=writer,
@@ -164,7 +163,6 @@ def _prepared(
                 current = path.stat().st_size > 0 and _is_ours(db)
             if not current:
                 prepare(db, fetch)
-            load_arrays(db)
         except BaseException:
             db.close()
             raise

@@ -16,6 +16,12 @@ CREATE TABLE versions (
   UNIQUE (id, since)
 ) STRICT;
 
+-- how far views show a log that another engine keeps; see keeping.py
+CREATE TABLE shown (
+  space ANY NOT NULL PRIMARY KEY,
+  position INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+
 -- every list that a query pages through; see listing.py
 CREATE TABLE listing (
   list INTEGER NOT NULL,
@@ -97,7 +103,7 @@ CREATE TABLE stem_counts (
   PRIMARY KEY (mark, stem)
 ) STRICT, WITHOUT ROWID;
 
--- the projects of a catalog in the order in which they are told; see catalog_views.py
+-- the projects of a catalog in the order in which they are told; see catalog/views.py
 CREATE TABLE catalog_projects (
   place TEXT NOT NULL,
   id ANY NOT NULL,
@@ -116,60 +122,26 @@ CREATE TABLE catalog_items (
   PRIMARY KEY (space, kind, word, id)
 ) STRICT, WITHOUT ROWID;
 
--- what is searched of entities, folded; n = things.n
+-- what is searched of entities, folded, in the order in which it is told; n = things.n
 CREATE TABLE catalog_texts (
-  n INTEGER PRIMARY KEY,
   space ANY NOT NULL,
+  updated TEXT NOT NULL,
   id ANY NOT NULL,
   kind TEXT NOT NULL,
-  updated TEXT NOT NULL,
+  n INTEGER NOT NULL,
   title TEXT NOT NULL,
   slug TEXT NOT NULL,
-  summary TEXT NOT NULL
-) STRICT;
-CREATE UNIQUE INDEX catalog_texts_id ON catalog_texts (space, id);
-
--- the texts that no segment of the index has yet, and how long they are
-CREATE TABLE catalog_fresh (
-  space ANY NOT NULL,
-  n INTEGER NOT NULL,
-  length INTEGER NOT NULL,
-  PRIMARY KEY (space, n)
+  summary TEXT NOT NULL,
+  PRIMARY KEY (space, updated DESC, id)
 ) STRICT, WITHOUT ROWID;
+CREATE UNIQUE INDEX catalog_texts_n ON catalog_texts (n);
 
--- the segments of the index, with how many documents they began with and still have
-CREATE TABLE catalog_segments (
-  segment INTEGER PRIMARY KEY,
-  space ANY NOT NULL,
-  size INTEGER NOT NULL,
-  alive INTEGER NOT NULL,
-  length INTEGER NOT NULL
-) STRICT;
-CREATE INDEX catalog_segments_space ON catalog_segments (space);
-
--- which text is which document of a segment, the newest first; n = things.n
-CREATE TABLE catalog_documents (
-  n INTEGER PRIMARY KEY,
-  segment INTEGER NOT NULL,
-  document INTEGER NOT NULL
-) STRICT;
-CREATE UNIQUE INDEX catalog_documents_at ON catalog_documents (segment, document);
-
--- a bit for each document of a segment that is still there and of the kind
-CREATE TABLE catalog_kinds (
-  segment INTEGER NOT NULL,
-  kind TEXT NOT NULL,
-  documents BLOB NOT NULL,
-  PRIMARY KEY (segment, kind)
-) STRICT;
-
--- where up to three characters in a row occur in a segment; see catalog_postings.py
-CREATE TABLE catalog_postings (
-  segment INTEGER NOT NULL,
-  gram INTEGER NOT NULL,
-  posts BLOB NOT NULL,
-  PRIMARY KEY (segment, gram)
-) STRICT;
+-- where three characters or more occur in them
+CREATE VIRTUAL TABLE catalog_grams USING fts5 (
+  title, slug, summary,
+  content='catalog_texts', content_rowid='n', columnsize=0, tokenize='trigram case_sensitive 1'
+);
+INSERT INTO catalog_grams (catalog_grams, rank) VALUES ('secure-delete', 1);
 
 -- the entities of graphs, by the ids of their things
 CREATE TABLE catalog_nodes (

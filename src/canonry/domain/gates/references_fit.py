@@ -55,7 +55,7 @@ def _archetype(content: EntityContent, archetype: Reference, view: View) -> Iter
     thing = view.entity(archetype)
     if thing is None or thing.entity_class is not EntityClass.ARCHETYPE:
         yield _misfit(f"{archetype} must be an archetype to derive from")
-    elif thing.entity_type is not content.entity_type:
+    elif thing.entity_type != content.entity_type:
         rationale = f"a {content.entity_type} cannot derive from a {thing.entity_type}"
         yield _misfit(rationale, thing.id)
 

@@ -42,15 +42,30 @@ class Commit:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Foreseen:
+    """The keys that a draft touches, found by folding it over views that another engine keeps.
+
+    It was folded over what `over` names, as that stood at the position `at`; while nobody touches
+    it after that, the draft touches `touched`.
+    """
+
+    touched: frozenset[str]
+    over: frozenset[str]
+    at: Position
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Append:
     """A draft with what its verdict rests on.
 
     It was judged when the log of its space stood at `judged_at`, on what the keys `reads` guard.
+    `foreseen` is for a ledger whose views are kept elsewhere; None: the ledger folds it itself.
     """
 
     draft: Draft
     judged_at: Position
     reads: frozenset[str]
+    foreseen: Foreseen | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,6 +9,7 @@ from typing import Protocol
 from canonry.domain.ids import CommitId, SpaceId
 from canonry.domain.log.commits import Append, Commit, Outcome, Position
 from canonry.domain.log.sealing import Sealed
+from canonry.domain.time import Instant
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,12 +42,17 @@ class Ledger(Protocol):
 
     @abstractmethod
     async def append(self, batch: Sequence[Append]) -> Sequence[Outcome]:
-        """Append drafts of one space in order; durable, and visible in every view, on return.
+        """Append drafts of one space in order; durable on return.
+
+        What keeps its views in the same transaction shows it there on return, and folds each draft
+        itself. Where `foreseen` says what a draft touches, the views are kept elsewhere, and only
+        the record is written.
 
         Each draft is one commit, whole or not at all. A draft is `Stale` where a commit after its
-        `judged_at`, and not of this batch, touches one of its `reads`; it and all that follow it
-        in the batch are then not written. A draft whose id is in the log already is `Appended`
-        there, `replayed`, and writes nothing. `recorded_at` grows strictly within a space.
+        `judged_at`, and not of this batch, touches one of its `reads`, or one after its
+        foreseeing touches what that was `over`; it and all that follow it in the batch are then
+        not written. A draft whose id is in the log already is `Appended` there, `replayed`, and
+        writes nothing. `recorded_at` grows strictly within a space.
 
         Raises:
             Unavailable: `ledger.busy`, `ledger.closed` or `ledger.full`; nothing was written.
@@ -57,6 +63,10 @@ class Ledger(Protocol):
         """The commit of that id, of any space."""
 
     @abstractmethod
+    async def position_at(self, space: SpaceId, instant: Instant) -> Position:
+        """The last position of `space` recorded at or before `instant`."""
+
+    @abstractmethod
     async def read(self, space: SpaceId, *, after: Position, limit: int) -> Sequence[Commit]:
         """Up to `limit` commits of `space` past `after`, oldest first."""
 
@@ -65,8 +75,12 @@ class Ledger(Protocol):
         """The same as stored, for export and verification."""
 
     @abstractmethod
-    async def restore(self, sealed: Sequence[Sealed]) -> None:
-        """Append commits exactly as they were exported, and fold them into the views.
+    async def restore(
+        self, sealed: Sequence[Sealed], touched: Sequence[frozenset[str]] | None = None
+    ) -> None:
+        """Append commits exactly as they were exported, and fold them into views of its own.
+
+        `touched`, one set for each, says what they touch where the views are kept elsewhere.
 
         Raises:
             Conflict: `ledger.chain-broken`, one does not follow the head of its space.

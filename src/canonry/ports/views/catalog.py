@@ -10,6 +10,7 @@ from canonry.domain.spaces import Space
 from canonry.domain.things.entities import Entity
 from canonry.domain.things.relations import Relation
 from canonry.ports.views.state import Spaces
+from canonry.ports.views.view import View
 
 Triple: TypeAlias = tuple[str, str, str]
 """(source, type, target) of a relation; both ends are ids of things."""
@@ -94,7 +95,7 @@ class CatalogGraph:
     more_edges: bool
 
 
-class Catalog(Protocol):
+class Catalog(View, Protocol):
     """The behaviour is stated in `canonry.testing.conformance` under `catalog:*`.
 
     Every method sees one state of the store, with all commits that any process has acknowledged.

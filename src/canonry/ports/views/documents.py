@@ -12,6 +12,7 @@ from canonry.domain.things.scenes import Scene, SceneStatus, Turn
 from canonry.domain.things.sources import Snippet
 from canonry.ports.views.pages import Page
 from canonry.ports.views.state import Spaces
+from canonry.ports.views.view import View
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,7 +48,7 @@ class MemoryQuery:
     offset: int = 0
 
 
-class Documents(Protocol):
+class Documents(View, Protocol):
     """The behaviour is stated in `canonry.testing.conformance` under `documents:*`.
 
     Single things are read through `State.things`, whatever their kind.

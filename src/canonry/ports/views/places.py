@@ -11,6 +11,7 @@ from canonry.domain.things.facts import Event
 from canonry.domain.things.relations import Relation
 from canonry.domain.time import Instant
 from canonry.domain.world.paths import Way
+from canonry.ports.views.view import View
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,7 +35,7 @@ class EdgeQuery:
     newest_first: bool = False
 
 
-class Places(Protocol):
+class Places(View, Protocol):
     """The behaviour is stated in `canonry.testing.conformance` under `places:*`."""
 
     @abstractmethod

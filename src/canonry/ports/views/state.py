@@ -39,9 +39,10 @@ __all__ = [
     "State",
     "TimelineQuery",
 ]
+from canonry.ports.views.view import View
 
 
-class State(Protocol):
+class State(View, Protocol):
     """The behaviour is stated in `canonry.testing.conformance` under `state:*`.
 
     Every method sees all commits that any process has acknowledged.
@@ -59,10 +60,6 @@ class State(Protocol):
 
         Covers entities, relations, facts, events, axioms, sources, stories and spaces.
         """
-
-    @abstractmethod
-    async def position_at(self, space: SpaceId, instant: Instant) -> Position:
-        """The last position of `space` recorded at or before `instant`."""
 
     @abstractmethod
     async def spaces(

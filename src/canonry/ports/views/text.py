@@ -8,6 +8,7 @@ from typing import NamedTuple, Protocol
 from canonry.domain.recall.passages import Collection, Passage
 from canonry.domain.recall.ranking import Asked
 from canonry.ports.views.state import Spaces
+from canonry.ports.views.view import View
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,7 +61,7 @@ class Found:
     asked: Asked
 
 
-class Text(Protocol):
+class Text(View, Protocol):
     """The behaviour is stated in `canonry.testing.conformance` under `text:*`."""
 
     @abstractmethod

@@ -88,9 +88,10 @@ class VectorStatus:
 
 
 class Vectors(Protocol):
-    """Every method may raise Unavailable: `vectors.unavailable`, or `vectors.corrupt`.
+    """The behaviour is stated in `canonry.testing.conformance` under `vectors:*`.
 
-    Callers go on with words and say so; `drop` mends what is corrupt, and indexing begins anew.
+    Every method may raise Unavailable: `vectors.unavailable`, or `vectors.corrupt`. Callers go on
+    with words and say so; `drop` mends what is corrupt, and indexing begins anew.
     """
 
     @abstractmethod
@@ -98,6 +99,7 @@ class Vectors(Protocol):
         """Take in a batch; the next search finds it, also from another process.
 
         Raises:
+            BrokenInvariant: `vectors.wrong-size`, a vector is not of the size of the model.
             Unavailable: `vectors.moved`, somebody dropped the index or indexed meanwhile: nothing
                 of the batch was taken in.
         """

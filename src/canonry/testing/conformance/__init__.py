@@ -13,6 +13,8 @@ from canonry.testing.conformance.text import TextContract
 from canonry.testing.conformance.upkeep import UpkeepContract
 from canonry.testing.conformance.upkeep_shared import SharedUpkeepContract
 from canonry.testing.conformance.upkeep_sizes import SizesContract
+from canonry.testing.conformance.vectors import VectorsContract
+from canonry.testing.conformance.view import ViewContract
 
 __all__ = [
     "REQUIREMENTS",
@@ -32,6 +34,8 @@ __all__ = [
     "StateContract",
     "TextContract",
     "UpkeepContract",
+    "VectorsContract",
+    "ViewContract",
     "WritersContract",
     "requirement",
 ]

@@ -54,9 +54,9 @@ async def answers(canon: Canon) -> Answers:
         told[f"{space} things"] = found
         told |= await _history(canon, space, found, len(log))
     for thing in things.values():
-        told[f"about {thing.id}"] = await _about(canon.state, thing)
+        told[f"about {thing.id}"] = await _about(canon, thing)
     told |= await _state(canon, spaces, things)
-    told |= await _documents(canon, spaces, things)
+    told |= await answers_of_documents(canon, spaces, things)
     return told
 
 
@@ -109,9 +109,9 @@ async def _state(
     return told
 
 
-async def _about(state: State, thing: Thing) -> dict[str, Any]:
+async def _about(canon: Canon, thing: Thing) -> dict[str, Any]:
     """What is asked about one thing."""
-    told: dict[str, Any] = {}
+    state, told = canon.state, dict[str, Any]()
     match thing:
         case Entity():
             told["observed"] = await state.observations(thing.id, after=ORIGIN, limit=500)
@@ -130,7 +130,7 @@ async def _about(state: State, thing: Thing) -> dict[str, Any]:
             told["causes"] = await state.causes_of([thing.id])
         case Observation():
             at = Instant(thing.recorded_at - 1)
-            told["before"] = await state.position_at(thing.space, at)
+            told["before"] = await canon.ledger.position_at(thing.space, at)
         case _:
             pass
     return told
@@ -201,9 +201,10 @@ def _fact_queries(spaces: Sequence[SpaceId], entities: Sequence[str]) -> Iterabl
         yield FactQuery(entities=frozenset(ids), fact_type=kind, limit=500)
 
 
-async def _documents(
+async def answers_of_documents(
     canon: Canon, spaces: Sequence[SpaceId], things: Mapping[str, Thing]
 ) -> dict[str, Any]:
+    """What the documents and the text of these spaces answer about these things."""
     documents, told = canon.documents, dict[str, Any]()
     chosen: list[Any] = [None, *(frozenset((s,)) for s in spaces)]
     for some, status in product(chosen, (None, *SceneStatus)):

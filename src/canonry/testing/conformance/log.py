@@ -10,6 +10,7 @@ from canonry.domain.ids import CommitId, SpaceId
 from canonry.domain.log.commits import ORIGIN, Appended, Position
 from canonry.domain.log.keys import facts_key, key_hash, thing_key
 from canonry.domain.log.sealing import GENESIS, Part, Sealed, fault_in
+from canonry.domain.time import Instant
 from canonry.testing.conformance.answers import answers
 from canonry.testing.conformance.chronicle import write_chronicle
 from canonry.testing.conformance.kit import Backend, Contract
@@ -130,6 +131,30 @@ class LogContract(Contract):
         ]
 
         assert pages == sealed == [[1, 2, 3], [4, 5], [], []]
+
+    @requirement("ledger:position-at:by-instant")
+    async def test_instants_find_positions(self, backend: Backend) -> None:
+        """Before the first, at each, between two and after the last; another space has none."""
+        scribe, ledger = Scribe(backend.canon), backend.canon.ledger
+        start = backend.clock.now()
+        for n in range(3):
+            await scribe.make(a_fact(f"fact {n}"))
+            backend.clock.move(1_000)
+
+        async def at(microseconds: int) -> int:
+            return await ledger.position_at(MIDDLE_EARTH, Instant(start + microseconds))
+
+        assert [await at(m) for m in (-1, 0, 999, 1_000, 1_500, 2_000, 10**12)] == [
+            0,
+            1,
+            1,
+            2,
+            2,
+            3,
+            3,
+        ]
+        nowhere = SpaceId(ident("nowhere"))
+        assert await ledger.position_at(nowhere, Instant(start + 10**12)) == ORIGIN
 
     @requirement("ledger:chain:verifies")
     async def test_log_is_a_chain(self, backend: Backend) -> None:

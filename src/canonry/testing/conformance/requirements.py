@@ -17,6 +17,8 @@ from canonry.testing.conformance.promises.places import PLACES
 from canonry.testing.conformance.promises.state import STATE
 from canonry.testing.conformance.promises.text import TEXT
 from canonry.testing.conformance.promises.upkeep import UPKEEP
+from canonry.testing.conformance.promises.vectors import VECTORS
+from canonry.testing.conformance.promises.view import VIEW
 
 _Test = TypeVar("_Test", bound=Callable[..., Any])
 
@@ -29,6 +31,8 @@ REQUIREMENTS: Final[Mapping[str, Requirement]] = {
     **CATALOG,
     **PLACES,
     **UPKEEP,
+    **VIEW,
+    **VECTORS,
 }
 
 

@@ -1,16 +1,15 @@
-"""The contract of looking back: things as they were known, and positions by instant."""
+"""The contract of looking back: things as they were known, and nothing of what was erased."""
 
 from canonry.domain.ids import SpaceId
 from canonry.domain.log.canon import fold
 from canonry.domain.log.commits import ORIGIN, Position
 from canonry.domain.log.entries import Erased, Thing, Tombstone
-from canonry.domain.time import Instant
 from canonry.testing.conformance.answers import HISTORY
 from canonry.testing.conformance.chronicle import write_chronicle
 from canonry.testing.conformance.kit import Backend, Contract
 from canonry.testing.conformance.requirements import requirement
 from canonry.testing.scribe import Scribe
-from canonry.testing.things import MIDDLE_EARTH, a_fact, ident
+from canonry.testing.things import a_fact, ident
 
 
 class HistoryContract(Contract):
@@ -31,30 +30,6 @@ class HistoryContract(Contract):
                 expected = {i: t for i, t in things.items() if isinstance(t, HISTORY)}
                 assert {i: t for i, t in past.items() if isinstance(t, HISTORY)} == expected
             assert await backend.canon.state.things_as_known_at(everything, ORIGIN) == {}
-
-    @requirement("state:history:position-at")
-    async def test_instants_find_positions(self, backend: Backend) -> None:
-        """Before the first, at each, between two and after the last; another space has none."""
-        scribe, state = Scribe(backend.canon), backend.canon.state
-        start = backend.clock.now()
-        for n in range(3):
-            await scribe.make(a_fact(f"fact {n}"))
-            backend.clock.move(1_000)
-
-        async def at(microseconds: int) -> int:
-            return await state.position_at(MIDDLE_EARTH, Instant(start + microseconds))
-
-        assert [await at(m) for m in (-1, 0, 999, 1_000, 1_500, 2_000, 10**12)] == [
-            0,
-            1,
-            1,
-            2,
-            2,
-            3,
-            3,
-        ]
-        nowhere = SpaceId(ident("nowhere"))
-        assert await state.position_at(nowhere, Instant(start + 10**12)) == ORIGIN
 
     @requirement("state:history:erased")
     async def test_no_past_tells_what_was_erased(self, backend: Backend) -> None:

@@ -2,5 +2,6 @@
 
 from canonry.testing.simulation.faults import Faults, FaultyLedger
 from canonry.testing.simulation.loop import Simulation, simulate
+from canonry.testing.simulation.views import faulty
 
-__all__ = ["Faults", "FaultyLedger", "Simulation", "simulate"]
+__all__ = ["Faults", "FaultyLedger", "Simulation", "faulty", "simulate"]

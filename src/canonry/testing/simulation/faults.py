@@ -12,6 +12,7 @@ from canonry.domain.errors import Unavailable
 from canonry.domain.ids import CommitId, SpaceId
 from canonry.domain.log.commits import Append, Commit, Outcome, Position, Stale
 from canonry.domain.log.sealing import Sealed
+from canonry.domain.time import Instant
 from canonry.ports.records.ledger import Head, Ledger, Touched
 
 
@@ -90,6 +91,11 @@ class FaultyLedger(Ledger):
         return await self._inner.find(commit_id)
 
     @override
+    async def position_at(self, space: SpaceId, instant: Instant) -> Position:
+        await self._wait()
+        return await self._inner.position_at(space, instant)
+
+    @override
     async def read(self, space: SpaceId, *, after: Position, limit: int) -> Sequence[Commit]:
         await self._wait()
         return await self._inner.read(space, after=after, limit=limit)
@@ -100,9 +106,11 @@ class FaultyLedger(Ledger):
         return await self._inner.read_sealed(space, after=after, limit=limit)
 
     @override
-    async def restore(self, sealed: Sequence[Sealed]) -> None:
+    async def restore(
+        self, sealed: Sequence[Sealed], touched: Sequence[frozenset[str]] | None = None
+    ) -> None:
         await self._wait()
-        await self._inner.restore(sealed)
+        await self._inner.restore(sealed, touched)
 
     @override
     async def touched_since(self, cursor: int, *, limit: int) -> Touched:

@@ -68,27 +68,24 @@ async def create_relation(canon: Canon, caller: Caller, new: NewRelation) -> Rel
             `relation.no-archetype`, `relation.opposed` or `relation.superseded-before`.
     """
     space = (await require(canon, caller, Entity, new.from_id)).space
-    existing: list[Relation] = []
 
-    async def prepare(new_id: NewId) -> Change:
-        existing.clear()
+    async def prepare(new_id: NewId) -> Change[Relation | None]:
         from_, to = await require_all(canon, caller, Entity, (new.from_id, new.to_id))
         _require_pair(new, from_, to)
         reads = await require_evidence(canon, caller, space, new.evidence)
         around = await standing_relations(canon, new.kind, from_, to)
         _require_unopposed(around)
-        existing.extend(r for r in around.same if _equals(r, new) and not around.rivals)
-        if existing:
-            return Change(entries=(), reads=frozenset())
+        for same in around.same:
+            if _equals(same, new) and not around.rivals:
+                return Change(entries=(), reads=frozenset(), found=same)
         made = _made(new_id, new, from_, to)
         ended = _ended(new, around, RelationId(made.thing.id))
         for end in (new.from_id, new.to_id, from_.id, to.id):
             reads |= {thing_key(end), relations_key(end)}
-        return Change(entries=(*ended, made), reads=reads)
+        return Change(entries=(*ended, made), reads=reads, found=None)
 
     receipt = await commit_change(canon, caller, space, prepare)
-    if existing:
-        old = existing[0]
+    if (old := receipt.found) is not None:
         return RelationCreated(relation_id=old.id, recorded_at=old.created_at, existing=True)
     return RelationCreated(
         relation_id=the_made(receipt, Relation).id,
@@ -104,7 +101,7 @@ def _require_pair(new: NewRelation, from_: Entity, to: Entity) -> None:
         message = "a relation joins two entities; these two are one"
         raise Conflict("relation.to-itself", message, conflicts=[from_.id])
     if new.kind.name == "DERIVES_FROM" and (
-        to.entity_class is not EntityClass.ARCHETYPE or to.entity_type is not from_.entity_type
+        to.entity_class is not EntityClass.ARCHETYPE or to.entity_type != from_.entity_type
     ):
         message = "an entity derives from an archetype of its own type"
         raise Conflict("relation.no-archetype", message, conflicts=[to.id])

@@ -2,9 +2,11 @@
 
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, Generic, TypeAlias
 
-from canonry.domain.errors import Conflict, Unavailable
+from typing_extensions import TypeVar
+
+from canonry.domain.errors import BrokenInvariant, Conflict, Unavailable
 from canonry.domain.ids import CommitId, SpaceId, derived_id
 from canonry.domain.log.commits import Append, Appended, Commit, Draft, Position
 from canonry.domain.log.entries import Entry, Made, Thing
@@ -18,21 +20,29 @@ ATTEMPTS_FREE: Final = 3
 ATTEMPTS_MAX: Final = 5
 
 
+T = TypeVar("T", default=None)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Change:
+class Change(Generic[T]):
     """The entries that a verdict allows, and the keys that the verdict rests on.
 
-    No entries: the store already holds exactly this, and nothing is written.
+    No entries: the store already holds exactly this, and nothing is written. `found` is what
+    preparing came upon that the caller wants to know; the receipt brings it back.
     """
 
     entries: tuple[Entry, ...]
     reads: frozenset[str]
     warnings: tuple[str, ...] = ()
+    found: T = None  # type: ignore[assignment] # the default of T
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Receipt:
-    """What was committed, by this call or by an earlier one with the same idempotency key."""
+class Receipt(Generic[T]):
+    """What was committed, by this call or by an earlier one with the same idempotency key.
+
+    `found` is what preparing this found; None where an earlier call wrote it.
+    """
 
     commit_id: CommitId
     position: Position
@@ -40,6 +50,17 @@ class Receipt:
     entries: tuple[Entry, ...]
     warnings: tuple[str, ...] = ()
     replayed: bool = False
+    found: T | None = None
+
+    def prepared(self) -> T:
+        """What preparing found, for calls without an idempotency key: they always prepare.
+
+        Raises:
+            BrokenInvariant: `commit.not-prepared`.
+        """
+        if self.found is None:
+            raise BrokenInvariant("commit.not-prepared", "this call was answered by an earlier one")
+        return self.found
 
     def made(self, *kinds: type[Thing]) -> Sequence[Thing]:
         """The things of these kinds that the commit brought into being, in order."""
@@ -49,11 +70,13 @@ class Receipt:
 NewId = Callable[[str], str]
 """Gives the id of the thing that a commit makes under a label: the same one in every attempt."""
 
-Prepare = Callable[[NewId], Awaitable[Change]]
+Prepare: TypeAlias = Callable[[NewId], Awaitable[Change[T]]]
 """Reads what it needs, judges, and says what to write; called again when that went stale."""
 
 
-async def commit_change(canon: Canon, caller: Caller, space: SpaceId, prepare: Prepare) -> Receipt:
+async def commit_change(
+    canon: Canon, caller: Caller, space: SpaceId, prepare: Prepare[T]
+) -> Receipt[T]:
     """Write what `prepare` says, exactly once.
 
     Raises:
@@ -83,8 +106,8 @@ async def commit_change(canon: Canon, caller: Caller, space: SpaceId, prepare: P
 
 
 async def _attempt_once(
-    canon: Canon, caller: Caller, space: SpaceId, commit_id: CommitId, prepare: Prepare
-) -> Receipt | None:
+    canon: Canon, caller: Caller, space: SpaceId, commit_id: CommitId, prepare: Prepare[T]
+) -> Receipt[T] | None:
     judged_at = await canon.ledger.head(space)
     change = await prepare(lambda label: derived_id(commit_id, label))
     if not change.entries:
@@ -95,6 +118,7 @@ async def _attempt_once(
             entries=(),
             warnings=change.warnings,
             replayed=True,
+            found=change.found,
         )
     draft = Draft(
         id=commit_id, space=space, actor=caller.actor, tool=caller.tool, entries=change.entries
@@ -115,10 +139,11 @@ async def _attempt_once(
         entries=change.entries,
         warnings=change.warnings,
         replayed=outcome.replayed,
+        found=change.found,
     )
 
 
-def _replayed(known: Commit) -> Receipt:
+def _replayed(known: Commit) -> Receipt[T]:
     return Receipt(
         commit_id=known.id,
         position=known.position,

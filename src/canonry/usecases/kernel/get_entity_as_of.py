@@ -45,7 +45,7 @@ async def get_entity_as_of(
     entity = await require(canon, caller, Entity, entity_id)
     until = known_position
     if until is None and known_at is not None:
-        until = await canon.state.position_at(entity.space, known_at)
+        until = await canon.ledger.position_at(entity.space, known_at)
     if until is not None:
         past = (await canon.state.things_as_known_at((entity.id,), until)).get(entity.id)
         if not isinstance(past, Entity):

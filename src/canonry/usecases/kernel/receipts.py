@@ -1,6 +1,6 @@
 """Receipts read: the one thing that a commit was made for, also when the call is a retry."""
 
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from canonry.domain.errors import Conflict
 from canonry.domain.log.entries import Born, Made
@@ -9,7 +9,7 @@ from canonry.usecases.kernel.commit_change import Receipt
 T = TypeVar("T", bound=Born)
 
 
-def the_made(receipt: Receipt, kind: type[T]) -> T:
+def the_made(receipt: Receipt[Any], kind: type[T]) -> T:
     """The first thing of `kind` that the commit brought into being.
 
     Raises:

@@ -212,10 +212,9 @@ async def _characters(
     """The entity of every character by normalised name; those that are missing are made."""
     speakers = cast.speakers(plan.transcript for plan in plans)
     heard = [(plan, frozenset(cast.speakers((plan.transcript,)))) for plan in plans]
-    ids: dict[str, EntityId] = {}
 
-    async def prepare(new_id: NewId) -> Change:
-        ids.clear()
+    async def prepare(new_id: NewId) -> Change[Mapping[str, EntityId]]:
+        ids: dict[str, EntityId] = {}
         entries: list[Entry] = []
         for number, (name, speaker) in enumerate(speakers.items()):
             known = await canon.state.entities_named(space, EntityType.CHARACTER, name)
@@ -237,10 +236,11 @@ async def _characters(
             ids[normalised_name(name)] = entity_id
             entries.extend(made)
         reads = frozenset(name_key(EntityType.CHARACTER, name) for name in speakers)
-        return Change(entries=tuple(entries), reads=reads)
+        return Change(entries=tuple(entries), reads=reads, found=ids)
 
-    await commit_change(canon, caller, space, prepare)
-    return dict(ids)
+    # Found by their names, they need no key: whoever is there already is not made again.
+    named = replace(caller, idempotency_key=None)
+    return (await commit_change(canon, named, space, prepare)).prepared()
 
 
 def _backing(space: SpaceId, present: Sequence[_Plan]) -> Backing:

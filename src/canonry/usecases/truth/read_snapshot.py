@@ -85,7 +85,7 @@ async def _back_then(
     known_at: Instant | None,
 ) -> Entity:
     until = min(each for each in (at, known_at) if each is not None)
-    position = await canon.state.position_at(root.space, until)
+    position = await canon.ledger.position_at(root.space, until)
     past = dict(await canon.state.things_as_known_at((entity_id, root.id), position))
     given = past.get(entity_id)
     moved = given.merged_into if isinstance(given, Entity) else None
@@ -112,7 +112,7 @@ async def _back_then(
             absorbed=join_all((each.own for each in others), policy_of),
             absorbed_sightings=sum((each.sightings for each in others), NEVER_SEEN),
         )
-    limit = await canon.state.position_at(root.space, known_at)
+    limit = await canon.ledger.position_at(root.space, known_at)
     return await _folded(canon, owner, members, at, limit)
 
 

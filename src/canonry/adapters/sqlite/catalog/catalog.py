@@ -8,11 +8,12 @@ from typing_extensions import override
 
 from canonry.adapters.sqlite.bodies import thing_in, thing_under
 from canonry.adapters.sqlite.catalog.graph import graph_around
-from canonry.adapters.sqlite.catalog.search import is_segmented, search_texts
+from canonry.adapters.sqlite.catalog.search import search_texts
+from canonry.adapters.sqlite.keeping import SqliteView
 from canonry.adapters.sqlite.listing import List
 from canonry.adapters.sqlite.packing import Packed, pack, unpack
 from canonry.adapters.sqlite.pages import things_of
-from canonry.adapters.sqlite.readers import Query, Readers
+from canonry.adapters.sqlite.readers import Query
 from canonry.domain.catalog.catalog import is_project, item_id, item_of, projects_in_order
 from canonry.domain.errors import NotFound
 from canonry.domain.ids import SpaceId
@@ -59,12 +60,8 @@ _FROM: Final = (
 )
 
 
-class SqliteCatalog(Catalog):
+class SqliteCatalog(SqliteView, Catalog):
     """Reads what the ledger folded in its own transactions."""
-
-    def __init__(self, readers: Readers) -> None:
-        """Read through `readers`."""
-        self._readers = readers
 
     @override
     async def projects(self, spaces: Spaces, *, limit: int) -> Sequence[Space]:
@@ -72,12 +69,6 @@ class SqliteCatalog(Catalog):
 
     @override
     async def search(self, query: CatalogQuery) -> CatalogFound:
-        # Segments are searched by many statements, each too short to be stopped on the event loop.
-        large = await self._readers.short(lambda db: is_segmented(db, query.project))
-        if large:
-            return await self._readers.long(
-                lambda db: _search(db, query), together=True, seconds=SECONDS
-            )
         return await self._read(lambda db: _search(db, query))
 
     @override

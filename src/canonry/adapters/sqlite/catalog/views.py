@@ -10,7 +10,7 @@ from typing import Any, Final, TypeAlias
 import apsw
 
 from canonry.adapters.sqlite.bodies import thing_in
-from canonry.adapters.sqlite.catalog import segments as catalog_segments
+from canonry.adapters.sqlite.catalog import search
 from canonry.adapters.sqlite.listing import List
 from canonry.adapters.sqlite.packing import Packed, in_order, pack
 from canonry.domain.catalog.catalog import (
@@ -32,12 +32,12 @@ Changed: TypeAlias = tuple[int, Thing | None, Thing]
 TABLES: Final = (
     "catalog_projects",
     "catalog_items",
-    *catalog_segments.TABLES,
+    "catalog_texts",
     "catalog_nodes",
     "catalog_neighbours",
     "catalog_edges",
 )
-"""Every table that holds what is told of catalogs."""
+"""The tables of catalogs; their trigram index leans on the texts."""
 
 _PROJECT: Final = "INSERT INTO catalog_projects VALUES (?, ?, ?)"
 _NO_PROJECT: Final = "DELETE FROM catalog_projects WHERE place = ? AND id = ?"
@@ -71,7 +71,6 @@ _RELATIONS: Final = (
 
 def show(db: apsw.Connection, changed: Sequence[Changed]) -> None:
     """Make the tables of the catalog show these things as they are now."""
-    searched: set[Packed] = set()
     gone: list[CatalogEdge] = []
     come: list[CatalogEdge] = []
     for n, was, thing in changed:
@@ -83,7 +82,7 @@ def show(db: apsw.Connection, changed: Sequence[Changed]) -> None:
                 come += [now] if now else []
         elif kind is Entity:
             old, new = item_of(was), item_of(thing)
-            _item(db, n, old, new, searched)
+            _item(db, n, old, new)
             if was is not None and old is None and new is not None:
                 come += _edges_at(db, new)
         elif kind is Space and (is_project(was) or is_project(thing)):
@@ -91,7 +90,6 @@ def show(db: apsw.Connection, changed: Sequence[Changed]) -> None:
     for edge in gone:
         _remove(db, edge)
     _join(db, come)
-    catalog_segments.settle(db, sorted(searched))
 
 
 def _project(db: apsw.Connection, was: Thing | None, thing: Thing) -> None:
@@ -102,26 +100,18 @@ def _project(db: apsw.Connection, was: Thing | None, thing: Thing) -> None:
         db.execute(_PROJECT, (place_of(thing.name), pack(thing.id), slug))
 
 
-def _item(
-    db: apsw.Connection,
-    n: int,
-    was: CatalogItem | None,
-    now: CatalogItem | None,
-    searched: set[Packed],
-) -> None:
+def _item(db: apsw.Connection, n: int, was: CatalogItem | None, now: CatalogItem | None) -> None:
     if was == now:
         return
     if was is not None:
         db.execute(_NO_ITEM, (pack(was.project), was.kind, was.word, pack(was.id)))
         if was.content:
-            catalog_segments.take(db, n, was)
-            searched.add(pack(was.project))
+            search.take(db, n, was)
     if now is not None:
         space, contract_id = pack(now.project), pack(now.id)
         db.execute(_ITEM, (space, now.kind, now.word, contract_id, pack(now.thing)))
         if now.content:
-            catalog_segments.put(db, n, now)
-            searched.add(space)
+            search.put(db, n, now)
     _node(db, was, now)
 
 

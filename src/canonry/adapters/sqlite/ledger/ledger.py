@@ -19,6 +19,7 @@ from canonry.domain.ids import CommitId, SpaceId
 from canonry.domain.log.commits import Append, Commit, Outcome, Position
 from canonry.domain.log.encoding import encode_entry
 from canonry.domain.log.sealing import Sealed, require_unaltered, unseal
+from canonry.domain.time import Instant
 from canonry.ports.records.blobs import Blobs
 from canonry.ports.records.ledger import Head, Ledger, Touched
 
@@ -69,6 +70,10 @@ class SqliteLedger(Ledger):
         return None if stored is None else unseal(await self._complete(stored))
 
     @override
+    async def position_at(self, space: SpaceId, instant: Instant) -> Position:
+        return await self._readers.consistent(lambda db: records.position_at(db, space, instant))
+
+    @override
     async def read(self, space: SpaceId, *, after: Position, limit: int) -> Sequence[Commit]:
         return [unseal(s) for s in await self.read_sealed(space, after=after, limit=limit)]
 
@@ -80,14 +85,16 @@ class SqliteLedger(Ledger):
         return [await self._complete(stored) for stored in page]
 
     @override
-    async def restore(self, sealed: Sequence[Sealed]) -> None:
+    async def restore(
+        self, sealed: Sequence[Sealed], touched: Sequence[frozenset[str]] | None = None
+    ) -> None:
         pump, pen = self._writer()
         payloads = [
             [b"" if part is None else part.payload for part in item.parts] for item in sealed
         ]
         kept = [await self._keep(mine) for mine in payloads]
         weight = sum(map(len, payloads))
-        await pump.submit(lambda: pen.restore(sealed, kept), weight)
+        await pump.submit(lambda: pen.restore(sealed, kept, touched), weight)
         await self._keep_again(payloads, kept)
 
     @override

@@ -200,3 +200,17 @@ def spaces_after(db: apsw.Connection, after: Packed | None, limit: int) -> Seque
         after = row[0]
         found.append(row[0])
     return found
+
+
+def position_at(db: apsw.Connection, space: SpaceId, instant: Instant) -> Position:
+    """By halving: within a space the instants grow with the positions."""
+    sql = "SELECT recorded_at FROM commits WHERE space = ? AND position = ?"
+    low, high = ORIGIN, tip_of(db, space).position
+    while low < high:
+        middle = Position((low + high + 1) // 2)
+        row: Any = db.execute(sql, (pack(space), middle)).fetchone()
+        if row[0] <= instant:
+            low = middle
+        else:
+            high = Position(middle - 1)
+    return low

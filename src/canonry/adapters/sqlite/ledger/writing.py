@@ -53,9 +53,14 @@ class Pen:
                 outcomes.append(Appended(position=tip.position, recorded_at=tip.recorded_at))
         return outcomes
 
-    def restore(self, sealed: Sequence[Sealed], blobs: Sequence[Blobs]) -> None:
+    def restore(
+        self,
+        sealed: Sequence[Sealed],
+        blobs: Sequence[Blobs],
+        touched: Sequence[frozenset[str]] | None,
+    ) -> None:
         """Append sealed commits as `Ledger.restore` says."""
-        for item, kept in zip(sealed, blobs, strict=True):
+        for n, (item, kept) in enumerate(zip(sealed, blobs, strict=True)):
             tip = records.tip_of(self.db, item.space)
             position = Position(tip.position + 1)
             fault = fault_in(item, position=position, previous=tip.hash)
@@ -63,12 +68,17 @@ class Pen:
                 fault = "a commit of that id is in the log"
             if fault is not None:
                 raise Conflict("ledger.chain-broken", f"the import does not fit: {fault}")
-            records.insert(self.db, item, fold_into(self.db, unseal(item)), kept)
+            keys = fold_into(self.db, unseal(item)) if touched is None else touched[n]
+            records.insert(self.db, item, keys, kept)
 
     def _stale(self, item: Append, head: Position) -> bool:
-        if item.judged_at >= head:
-            return False
-        return records.is_stale(self.db, item.draft.space, item.judged_at, item.reads)
+        rests = [(item.judged_at, item.reads)]
+        if item.foreseen is not None:
+            rests.append((item.foreseen.at, item.foreseen.over))
+        return any(
+            at < head and records.is_stale(self.db, item.draft.space, at, keys)
+            for at, keys in rests
+        )
 
     def _write(self, item: Append, payloads: Payloads, blobs: Blobs, tip: Tip) -> Tip:
         draft = item.draft
@@ -81,6 +91,9 @@ class Pen:
             salts=[self.identities.salt() for _ in draft.entries],
             payloads=payloads,
         )
-        touched = fold_into(self.db, commit_of(draft, sealed, tip.hash))
+        if item.foreseen is None:
+            touched = fold_into(self.db, commit_of(draft, sealed, tip.hash))
+        else:
+            touched = item.foreseen.touched
         records.insert(self.db, sealed, touched, blobs)
         return Tip(position=sealed.position, recorded_at=sealed.recorded_at, hash=sealed.hash)

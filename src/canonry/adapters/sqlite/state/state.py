@@ -7,18 +7,17 @@ import apsw
 from typing_extensions import override
 
 from canonry.adapters.sqlite.bodies import thing_under
-from canonry.adapters.sqlite.ledger import records
+from canonry.adapters.sqlite.keeping import SqliteView
 from canonry.adapters.sqlite.listing import NOBODY, List, Owner, storable
 from canonry.adapters.sqlite.lookups import look_up
 from canonry.adapters.sqlite.packing import pack
 from canonry.adapters.sqlite.pages import Selection, counted, first_ids, page_of, things_of
-from canonry.adapters.sqlite.readers import Readers
 from canonry.adapters.sqlite.state.entities import select_entities
 from canonry.adapters.sqlite.state.identifiers import select_identified
 from canonry.adapters.sqlite.state.sightings import Long, newest, seen_until
 from canonry.adapters.sqlite.state.timeline import select_timeline
 from canonry.domain.ids import EntityId, EventId, SourceId, SpaceId
-from canonry.domain.log.commits import ORIGIN, Position
+from canonry.domain.log.commits import Position
 from canonry.domain.log.entries import Thing
 from canonry.domain.log.keys import key_hash, name_key, statement_key
 from canonry.domain.observations import Observation
@@ -56,12 +55,8 @@ _VERSION: Final = (
 _SIDES: Final = {"out": frozenset(("out", "both")), "in": frozenset(("in", "both"))}
 
 
-class SqliteState(State):
+class SqliteState(SqliteView, State):
     """Reads what the ledger folded in its own transactions."""
-
-    def __init__(self, readers: Readers) -> None:
-        """Read through `readers`."""
-        self._readers = readers
 
     @override
     async def things(self, ids: Iterable[str]) -> Mapping[str, Thing]:
@@ -75,10 +70,6 @@ class SqliteState(State):
     ) -> Mapping[str, Thing]:
         wanted = list(ids)
         return await self._readers.consistent(lambda db: _past(db, wanted, position))
-
-    @override
-    async def position_at(self, space: SpaceId, instant: Instant) -> Position:
-        return await self._readers.consistent(lambda db: _position_at(db, space, instant))
 
     @override
     async def spaces(
@@ -321,17 +312,3 @@ def _past(db: apsw.Connection, ids: Sequence[str], position: Position) -> Mappin
         if row is not None:
             found[thing_id] = thing_under(pack(thing_id), *row)
     return found
-
-
-def _position_at(db: apsw.Connection, space: SpaceId, instant: Instant) -> Position:
-    """By halving: within a space the instants grow with the positions."""
-    sql = "SELECT recorded_at FROM commits WHERE space = ? AND position = ?"
-    low, high = ORIGIN, records.tip_of(db, space).position
-    while low < high:
-        middle = Position((low + high + 1) // 2)
-        row: Any = db.execute(sql, (pack(space), middle)).fetchone()
-        if row[0] <= instant:
-            low = middle
-        else:
-            high = Position(middle - 1)
-    return low

@@ -14,10 +14,10 @@ from typing import Any, Final
 import apsw
 from typing_extensions import override
 
+from canonry.adapters.sqlite.keeping import SqliteView
 from canonry.adapters.sqlite.listing import List
 from canonry.adapters.sqlite.packing import unpack
 from canonry.adapters.sqlite.pages import counted
-from canonry.adapters.sqlite.readers import Readers
 from canonry.adapters.sqlite.text.passages import (
     entity_in,
     mark_of,
@@ -61,12 +61,8 @@ _FIND: Final = (
 _KNOWN_TEXTS: Final = 512
 
 
-class SqliteText(Text):
+class SqliteText(SqliteView, Text):
     """Reads what the ledger folded in its own transactions."""
-
-    def __init__(self, readers: Readers) -> None:
-        """Read through `readers`."""
-        self._readers = readers
 
     @override
     async def search(self, query: TextQuery) -> Found:

@@ -7,7 +7,6 @@ from typing import Any, Final
 
 import apsw
 
-from canonry.adapters.sqlite.catalog.examination import index_findings
 from canonry.adapters.sqlite.packing import unpack
 from canonry.adapters.sqlite.upkeep.scratch import number
 from canonry.domain.ids import is_uuid
@@ -53,8 +52,8 @@ _TABLES: Final = (
     _Table(name="catalog_items", key=("space", "kind", "word", "id"), rest=("thing",)),
     _Table(
         name="catalog_texts",
-        key=("space", "id"),
-        rest=("kind", "updated", "title", "slug", "summary"),
+        key=("space", "updated", "id"),
+        rest=("kind", "title", "slug", "summary"),
     ),
     _Table(name="catalog_nodes", key=("thing",), rest=("id", "place")),
     _Table(
@@ -78,8 +77,8 @@ def differences(db: apsw.Connection) -> Iterator[Finding]:
     """What differs between the views of `live` and the scratch views of `db`."""
     for table in _TABLES:
         yield from _rows(db, table)
-    yield from index_findings(db)
-    yield from _words(db)
+    yield from _words(db, "passages")
+    yield from _words(db, "catalog_grams")
     yield from _stems(db)
     yield from _waiting(db)
 
@@ -101,10 +100,12 @@ def _rows(db: apsw.Connection, table: _Table) -> Iterator[Finding]:
         yield Finding(where=f"{name}: {_named(row)}", what="the records lead to another value")
 
 
-def _words(db: apsw.Connection) -> Iterator[Finding]:
+def _words(db: apsw.Connection, index: str) -> Iterator[Finding]:
+    """What an index of words tells otherwise than the same one made afresh."""
     for words, schema in (("live_words", "live"), ("true_words", "main")):
+        db.execute(f"DROP TABLE IF EXISTS temp.{words}")
         db.execute(
-            f"CREATE VIRTUAL TABLE temp.{words} USING fts5vocab ({schema}, passages, instance)"
+            f"CREATE VIRTUAL TABLE temp.{words} USING fts5vocab ({schema}, {index}, instance)"
         )
     if _same_words(db):
         return
@@ -116,7 +117,7 @@ def _words(db: apsw.Connection) -> Iterator[Finding]:
     ):
         sql = f"SELECT DISTINCT id FROM ({one} EXCEPT {two}) LIMIT ?"  # noqa: S608 - our own SQL
         for (packed,) in db.execute(sql, (SHOWN,)):
-            yield Finding(where=f"passages: {_named((packed,))}", what=what)
+            yield Finding(where=f"{index}: {_named((packed,))}", what=what)
 
 
 def _same_words(db: apsw.Connection) -> bool:

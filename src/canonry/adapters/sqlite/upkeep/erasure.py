@@ -12,7 +12,6 @@ import apsw
 
 from canonry.adapters.sqlite import views
 from canonry.adapters.sqlite.bodies import thing_in
-from canonry.adapters.sqlite.catalog import segments as catalog_segments
 from canonry.adapters.sqlite.faults import translated
 from canonry.adapters.sqlite.folding import PAGE, Fetch, complete, fold_into
 from canonry.adapters.sqlite.ledger import records
@@ -142,7 +141,6 @@ def _mend(writer: apsw.Connection) -> None:
         chunk = changed[start : start + _CHUNK]
         before = views.load(writer, map(unpack, chunk))
         views.store(writer, _fresh(writer, chunk), before)
-    catalog_segments.purge(writer)
     # Storing keeps what was there before as a version; these were never versions of anything.
     for (packed,) in list[Any](writer.execute(_REVISED)):
         writer.execute("DELETE FROM main.versions WHERE id = ?", (packed,))

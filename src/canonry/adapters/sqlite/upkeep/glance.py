@@ -49,12 +49,6 @@ _AGREEING: Final = (
         f"SELECT count(*) FROM listing WHERE list NOT IN ({_UNCOUNTED})",  # noqa: S608
         f"SELECT coalesce(sum(n), 0) FROM counts WHERE list NOT IN ({_LISTED})",  # noqa: S608
     ),
-    (
-        "catalog_texts",
-        "a catalog's texts are neither fresh nor in a segment",
-        "SELECT count(*) FROM catalog_texts",
-        "SELECT (SELECT count(*) FROM catalog_fresh) + (SELECT count(*) FROM catalog_documents)",
-    ),
 )
 
 

@@ -98,6 +98,10 @@ LEDGER: Final[Mapping[str, Requirement]] = {
         promise="read and read_sealed give at most `limit` commits past `after`, oldest first.",
         because="A log does not fit into memory.",
     ),
+    "ledger:position-at:by-instant": Requirement(
+        promise="position_at gives the last position recorded at or before an instant.",
+        because="People ask by date, logs answer by position.",
+    ),
     "ledger:chain:verifies": Requirement(
         promise="Sealed commits are a chain without a fault from GENESIS to the head.",
         because="The record must prove that nobody altered it.",

@@ -102,10 +102,6 @@ STATE: Final[Mapping[str, Requirement]] = {
         promise="things_as_known_at gives each thing as it stood after every single position.",
         because="Why something was decided shows only in what was known then.",
     ),
-    "state:history:position-at": Requirement(
-        promise="position_at gives the last position recorded at or before an instant.",
-        because="People ask by date, logs answer by position.",
-    ),
     "state:history:erased": Requirement(
         promise="An erased thing is told by no past: there is its tombstone, or nothing.",
         because="The past must not tell what the present forgot.",

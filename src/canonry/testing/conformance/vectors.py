@@ -1,0 +1,205 @@
+"""The contract of `canonry.ports.views.vectors.Vectors`: give it a fixture `vectors`."""
+
+import struct
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, Final
+
+import pytest
+
+from canonry.domain.errors import BrokenInvariant, Unavailable
+from canonry.domain.ids import SpaceId
+from canonry.domain.recall.passages import Collection
+from canonry.ports.embedder import EmbeddingModel, Vector
+from canonry.ports.views.vectors import VectorBatch, VectorEntry, VectorQuery, Vectors
+from canonry.testing.conformance.kit import Contract
+from canonry.testing.conformance.requirements import requirement
+
+MODEL: Final = EmbeddingModel(name="tiny", version="1", dimensions=4)
+OTHER: Final = EmbeddingModel(name="tiny", version="2", dimensions=4)
+HERE: Final = SpaceId("middle-earth")
+THERE: Final = SpaceId("elsewhere")
+
+
+def unit(*numbers: float) -> Vector:
+    """A vector of length one in the direction of the numbers, the others being zero."""
+    length = sum(number * number for number in numbers) ** 0.5
+    padded = [number / length for number in numbers] + [0.0] * (4 - len(numbers))
+    return struct.pack("<4f", *padded)
+
+
+def entry(name: str, *direction: float, **given: Any) -> VectorEntry:
+    """An entry among the memories of one world, unless it is said otherwise."""
+    settings = {"collection": Collection.MEMORIES, "space": HERE, **given}
+    return VectorEntry(id=name, vector=unit(*direction), **settings)
+
+
+async def take_in(vectors: Vectors, *entries: VectorEntry, **given: Any) -> None:
+    """Apply a batch; any cursor before it will do."""
+    settings = {"model": MODEL, "cursor": "1", **given}
+    await vectors.apply(VectorBatch(entries=entries, **settings))
+
+
+async def found(vectors: Vectors, *direction: float, **given: Any) -> Sequence[str]:
+    """The ids that a search finds among memories, nearest first."""
+    settings = {"model": MODEL, "collection": Collection.MEMORIES, **given}
+    hits = await vectors.search(VectorQuery(vector=unit(*direction), **settings))
+    return [hit.id for hit in hits]
+
+
+class VectorsContract(Contract):
+    """Provide a fixture `vectors` that yields an empty index."""
+
+    @requirement("vectors:search:nearest-first")
+    async def test_the_nearest_come_first(self, vectors: Vectors) -> None:
+        """With their inner products; ties by id, then by part."""
+        assert await found(vectors, 1.0) == []
+        twins = [entry(name, 0.0, 1.0, part=part) for name in "ba" for part in (1, 0)]
+        await take_in(vectors, *(entry(f"m{i}", 1.0, i / 4) for i in range(4)), *twins)
+
+        asked = VectorQuery(model=MODEL, vector=unit(1.0), collection=Collection.MEMORIES, limit=3)
+        best = await vectors.search(asked)
+        assert [hit.id for hit in best] == ["m0", "m1", "m2"]
+        assert [hit.similarity for hit in best] == pytest.approx([1.0, 0.970, 0.894], abs=5e-3)
+        tied = await vectors.search(replace(asked, vector=unit(0.0, 1.0), limit=4))
+        assert [(hit.id, hit.part) for hit in tied] == [("a", 0), ("a", 1), ("b", 0), ("b", 1)]
+        assert await vectors.search(replace(asked, limit=0)) == []
+
+    @requirement("vectors:search:filters")
+    async def test_filters_select(self, vectors: Vectors) -> None:
+        """Each alone; no space at all finds nothing."""
+        await take_in(
+            vectors,
+            entry("here", 1.0),
+            entry("there", 1.0, space=THERE),
+            entry("told", 1.0, collection=Collection.SCENES, scene_id="s1"),
+            entry("elsewhen", 1.0, collection=Collection.SCENES, scene_id="s2"),
+            entry("about", 1.0, entities=("ann", "ben")),
+            entry("quoted", 1.0, collection=Collection.SNIPPETS, source_id="book"),
+        )
+
+        assert await found(vectors, 1.0) == ["about", "here", "there"]
+        assert await found(vectors, 1.0, spaces=frozenset((THERE,))) == ["there"]
+        assert await found(vectors, 1.0, spaces=frozenset()) == []
+        assert await found(vectors, 1.0, entities=frozenset(("ben", "cat"))) == ["about"]
+        scenes = {"collection": Collection.SCENES}
+        assert await found(vectors, 1.0, **scenes, without_scene="s1") == ["elsewhen"]
+        snippets = {"collection": Collection.SNIPPETS}
+        assert await found(vectors, 1.0, **snippets, source_id="book") == ["quoted"]
+        assert await found(vectors, 1.0, **snippets, source_id="film") == []
+
+    @requirement("vectors:search:models-are-apart")
+    async def test_models_are_apart(self, vectors: Vectors) -> None:
+        """The same id under two models; a vector of another size finds nothing."""
+        await take_in(vectors, entry("old", 1.0))
+        await take_in(vectors, entry("new", 1.0), model=OTHER)
+
+        assert await found(vectors, 1.0) == ["old"]
+        assert await found(vectors, 1.0, model=OTHER) == ["new"]
+        assert await found(vectors, 1.0, model=replace(OTHER, name="unknown")) == []
+        short = VectorQuery(model=MODEL, vector=b"1234", collection=Collection.MEMORIES)
+        assert await vectors.search(short) == []
+
+    @requirement("vectors:apply:replaces")
+    async def test_entries_replace_what_was_there(self, vectors: Vectors) -> None:
+        """Three parts become one, another is removed."""
+        await take_in(vectors, *(entry("a", 1.0, part=n) for n in range(3)), entry("b", 1.0))
+
+        await take_in(vectors, entry("a", 0.0, 1.0), removed=["b", "never"], cursor="2")
+
+        asked = VectorQuery(model=MODEL, vector=unit(1.0), collection=Collection.MEMORIES)
+        assert [(hit.id, hit.part) for hit in await vectors.search(asked)] == [("a", 0)]
+        assert [status.count for status in await vectors.status()] == [1]
+
+    @requirement("vectors:apply:follows")
+    async def test_a_batch_follows_the_cursor_that_it_names(self, vectors: Vectors) -> None:
+        """The empty one before anything is kept; a wrong one changes nothing."""
+        await take_in(vectors, entry("a", 1.0), follows="", cursor="1")
+        await take_in(vectors, entry("b", 1.0), follows="1", cursor="2")
+
+        for stale in ("", "1", "3"):
+            with pytest.raises(Unavailable) as moved:
+                await take_in(vectors, entry("c", 1.0), removed=["a"], follows=stale, cursor="9")
+            assert moved.value.code == "vectors.moved"
+
+        assert await found(vectors, 1.0) == ["a", "b"]
+        assert await vectors.cursors() == {MODEL: "2"}
+
+    @requirement("vectors:apply:whole")
+    async def test_a_batch_with_one_wrong_vector_is_refused(self, vectors: Vectors) -> None:
+        """Nothing of it is kept, neither entries nor the cursor."""
+        await take_in(vectors, entry("a", 1.0))
+
+        with pytest.raises(BrokenInvariant) as refused:
+            await take_in(
+                vectors, entry("b", 1.0), replace(entry("c", 1.0), vector=b"1234"), cursor="2"
+            )
+
+        assert refused.value.code == "vectors.wrong-size"
+        assert await found(vectors, 1.0) == ["a"]
+        assert await vectors.cursors() == {MODEL: "1"}
+
+    @requirement("vectors:status:counts")
+    async def test_status_tells_every_model(self, vectors: Vectors) -> None:
+        """Also one whose only batch moved the cursor."""
+        assert await vectors.status() == []
+        assert await vectors.cursors() == {}
+        await take_in(vectors, entry("a", 1.0, part=1), entry("a", 1.0), cursor="one")
+        await take_in(vectors, model=OTHER, cursor="two")
+
+        told = [(each.model, each.count, each.cursor) for each in await vectors.status()]
+        assert told == [(MODEL, 2, "one"), (OTHER, 0, "two")]
+        assert list((await vectors.cursors()).items()) == [(MODEL, "one"), (OTHER, "two")]
+
+    @requirement("vectors:digests:by-part")
+    async def test_digests_come_part_by_part(self, vectors: Vectors) -> None:
+        """In the order of the parts, whatever order they came in."""
+        parts = [entry("a", 1.0, part=n, digest=bytes([n])) for n in (1, 0, 2)]
+        await take_in(vectors, *parts, entry("b", 1.0))
+
+        told = await vectors.digests(MODEL, ["a", "b", "never"])
+
+        assert {i: list(each) for i, each in told.items()} == {
+            "a": [b"\0", b"\1", b"\2"],
+            "b": [b""],
+        }
+        assert await vectors.digests(OTHER, ["a"]) == {}
+
+    @requirement("vectors:about:paged")
+    async def test_passages_about_an_entity_are_paged(self, vectors: Vectors) -> None:
+        """In the order of their ids; parts of one passage count once."""
+        mine = [entry(f"p{n}", 1.0, entities=("ann",)) for n in (3, 1, 2)]
+        await take_in(vectors, *mine, entry("p1", 1.0, part=1, entities=("ann",)), entry("q", 1.0))
+
+        assert await vectors.about(MODEL, "ann", limit=2) == ["p1", "p2"]
+        assert await vectors.about(MODEL, "ann", after="p2", limit=2) == ["p3"]
+        assert await vectors.about(MODEL, "ben", limit=2) == []
+        assert await vectors.about(OTHER, "ann", limit=2) == []
+
+    @requirement("vectors:remove:every-model")
+    async def test_what_is_removed_is_found_nowhere(self, vectors: Vectors) -> None:
+        """Under both models; the cursors stay."""
+        for model in (MODEL, OTHER):
+            await take_in(vectors, entry("a", 1.0), entry("b", 1.0), model=model)
+
+        await vectors.remove(["a", "never"])
+        await vectors.purge()
+
+        for model in (MODEL, OTHER):
+            assert await found(vectors, 1.0, model=model) == ["b"]
+        assert await vectors.cursors() == {MODEL: "1", OTHER: "1"}
+
+    @requirement("vectors:drop:one-or-all")
+    async def test_dropping_forgets_one_model_or_all(self, vectors: Vectors) -> None:
+        """What is taken in afterwards begins with the empty cursor."""
+        for model in (MODEL, OTHER):
+            await take_in(vectors, entry("a", 1.0), model=model)
+
+        await vectors.drop(MODEL)
+        assert list(await vectors.cursors()) == [OTHER]
+        assert await found(vectors, 1.0) == []
+        await vectors.drop()
+        assert await vectors.status() == []
+
+        await take_in(vectors, entry("new", 1.0), follows="", cursor="1")
+        assert await found(vectors, 1.0) == ["new"]

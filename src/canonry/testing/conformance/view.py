@@ -1,0 +1,152 @@
+"""The contract of `canonry.ports.views.view.View`: views that another engine's ledger feeds."""
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from canonry.domain.errors import Conflict
+from canonry.domain.log.canon import needs
+from canonry.domain.log.commits import ORIGIN, Position
+from canonry.domain.log.entries import Thing
+from canonry.ports.views.view import Folded, View
+from canonry.testing.conformance.answers import Answers, answers, answers_of_documents
+from canonry.testing.conformance.chronicle import write_chronicle
+from canonry.testing.conformance.kit import Backend, Contract
+from canonry.testing.conformance.requirements import requirement
+from canonry.testing.scribe import Scribe
+from canonry.testing.things import MIDDLE_EARTH, a_fact, ident
+from canonry.usecases.projection.projector import Projector, folded
+
+
+def views_of(backend: Backend) -> Sequence[View]:
+    """Every view of a canon, the state first."""
+    canon = backend.canon
+    return (canon.state, canon.documents, canon.text, canon.catalog, canon.places)
+
+
+def feeding(source: Backend, target: Backend) -> Projector:
+    """What brings the views of `target` to where the log of `source` is."""
+    state, *others = target.canon.state, *views_of(target)[1:]
+    return Projector(ledger=source.canon.ledger, state=state, others=others)
+
+
+async def answers_over(source: Backend, target: Backend) -> Answers:
+    """What the views of `target` answer about the log of `source`."""
+    return await answers(replace(target.canon, ledger=source.canon.ledger))
+
+
+class ViewContract(Contract):
+    """Provide a fixture `backend` that yields an empty one."""
+
+    @requirement("view:cursor:stands-where-it-shows")
+    async def test_the_cursor_follows_what_shows(self, backend: Backend) -> None:
+        """Beside its own ledger, and fed by another one."""
+        scribe, other = Scribe(backend.canon), await backend.another()
+        for view in (*views_of(backend), *views_of(other)):
+            assert await view.cursor(MIDDLE_EARTH) == ORIGIN
+        for n in range(3):
+            await scribe.make(a_fact(f"fact {n}"))
+        await feeding(backend, other).reach(MIDDLE_EARTH, Position(2))
+
+        for view in views_of(backend):
+            assert await view.cursor(MIDDLE_EARTH) == 3
+        for view in views_of(other):
+            assert await view.cursor(MIDDLE_EARTH) >= 2
+
+    @requirement("view:apply:equals-own-fold")
+    async def test_fed_views_answer_as_their_ledgers_own(self, backend: Backend) -> None:
+        """The whole chronicle, every question."""
+        other = await backend.another()
+        await write_chronicle(backend)
+
+        await feeding(backend, other).catch_up()
+
+        expected, told = await answers(backend.canon), await answers_over(backend, other)
+        for question, answer in expected.items():
+            assert told[question] == answer, question
+
+    @requirement("view:apply:again")
+    async def test_applying_again_changes_nothing(self, backend: Backend) -> None:
+        """Each commit alone, then everything from the beginning once more."""
+        other = await backend.another()
+        for space in await write_chronicle(backend):
+            log = await backend.canon.ledger.read(space, after=ORIGIN, limit=1_000)
+            made = folded(log, {})
+            for each in made:
+                await other.canon.state.apply([each])
+                await other.canon.state.apply([each])
+            await other.canon.state.apply(made)
+            for view in views_of(other)[1:]:
+                await view.apply(made)
+
+        expected, told = await answers(backend.canon), await answers_over(backend, other)
+        for question, answer in expected.items():
+            assert told[question] == answer, question
+
+    @requirement("view:apply:gap")
+    async def test_a_gap_is_refused(self, backend: Backend) -> None:
+        """The second commit before the first; afterwards both are taken."""
+        scribe, other = Scribe(backend.canon), await backend.another()
+        await scribe.make(a_fact("first"))
+        await scribe.make(a_fact("second"))
+        log = await backend.canon.ledger.read(MIDDLE_EARTH, after=ORIGIN, limit=10)
+        made = folded(log, {})
+
+        for view in views_of(other):
+            with pytest.raises(Conflict) as refused:
+                await view.apply(made[1:])
+            assert refused.value.code == "view.gap"
+            assert await view.cursor(MIDDLE_EARTH) == ORIGIN
+        assert await other.canon.state.things([ident("second")]) == {}
+
+        for view in views_of(other):
+            await view.apply(made)
+            assert await view.cursor(MIDDLE_EARTH) == 2
+
+    @requirement("view:apply:together")
+    async def test_projectors_side_by_side_leave_what_one_leaves(self, backend: Backend) -> None:
+        """Three that know nothing of each other, while the log grows."""
+        other, scribe = await backend.another(), Scribe(backend.canon)
+        await write_chronicle(backend)
+
+        async def write() -> None:
+            for n in range(10):
+                await scribe.make(a_fact(f"late fact {n}"))
+
+        await asyncio.gather(write(), *(feeding(backend, other).catch_up() for _ in range(3)))
+        await feeding(backend, other).catch_up()
+
+        expected, told = await answers(backend.canon), await answers_over(backend, other)
+        for question, answer in expected.items():
+            assert told[question] == answer, question
+
+    @requirement("view:apply:as-it-is-now")
+    async def test_a_view_that_lags_may_see_things_early(self, backend: Backend) -> None:
+        """Every commit of the chronicle, with its things as they are in the end."""
+        other, canon = await backend.another(), backend.canon
+        things: dict[str, Thing] = {}
+        spaces = list(await write_chronicle(backend))
+        for space in spaces:
+            log = await canon.ledger.read(space, after=ORIGIN, limit=1_000)
+            things |= await canon.state.things(needs(e for c in log for e in c.entries))
+            late = [
+                Folded(
+                    space=space,
+                    position=commit.position,
+                    things=tuple(things[i] for i in sorted(needs(commit.entries)) if i in things),
+                )
+                for commit in log
+            ]
+            for view in views_of(other)[1:]:
+                await view.apply(late)
+
+        expected = await answers_of_documents(canon, spaces, things)
+        told = await answers_of_documents(other.canon, spaces, things)
+        for question, answer in expected.items():
+            assert told[question] == answer, question
+        limits: Any = {"limit": 10}
+        projects = [await each.catalog.projects(None, **limits) for each in (canon, other.canon)]
+        assert projects[0] == projects[1] != []

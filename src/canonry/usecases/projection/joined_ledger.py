@@ -1,0 +1,158 @@
+"""The joined ledger: the log of one engine in front of views that others keep.
+
+Before anybody judges, the views stand where the log does; after an append they are brought there,
+and where one of them cannot be, whoever reads next waits for it. A view that is dead for longer
+refuses reads, and never a commit.
+"""
+
+from collections.abc import Sequence
+from contextlib import AbstractAsyncContextManager, suppress
+from dataclasses import replace
+from typing import Final
+
+from typing_extensions import override
+
+from canonry.domain.errors import BrokenInvariant, Unavailable
+from canonry.domain.ids import CommitId, SpaceId
+from canonry.domain.log.canon import fold, needs
+from canonry.domain.log.commits import Append, Appended, Commit, Foreseen, Outcome, Position, Stale
+from canonry.domain.log.entries import Thing
+from canonry.domain.log.keys import ANY, thing_key
+from canonry.domain.log.sealing import GENESIS, Sealed, unseal
+from canonry.domain.time import Instant
+from canonry.ports.records.ledger import Head, Ledger, Touched
+from canonry.usecases.projection.projector import Projector
+
+ATTEMPTS_MAX: Final = 5
+"""So often a draft is foreseen anew while others change what it changes."""
+
+
+class JoinedLedger(Ledger):
+    """Says what drafts touch, which needs the views, and waits for the views, which need them."""
+
+    def __init__(self, projector: Projector) -> None:
+        """Append to the projector's ledger."""
+        self._log = projector.ledger
+        self._projector = projector
+        self._owed: dict[SpaceId, Position] = {}
+
+    async def settle(self) -> None:
+        """Let the views show what this process was told to be written.
+
+        Raises:
+            Unavailable: `view.behind`.
+        """
+        for space, position in list(self._owed.items()):
+            await self._projector.reach(space, position)
+            if self._owed.get(space) == position:
+                del self._owed[space]
+
+    @override
+    async def head(self, space: SpaceId) -> Position:
+        head = await self._log.head(space)
+        await self._projector.reach(space, head)
+        return head
+
+    @override
+    async def append(self, batch: Sequence[Append]) -> Sequence[Outcome]:
+        for _attempt in range(ATTEMPTS_MAX):
+            outcomes = await self._log.append(await self._foreseen(batch))
+            if not isinstance(outcomes[0], Stale) or await self._is_stale(batch[0]):
+                break
+        for item, outcome in zip(batch, outcomes, strict=True):
+            if isinstance(outcome, Appended):
+                self._owe(item.draft.space, outcome.position)
+        with suppress(Unavailable):  # it is durable; who reads next waits
+            await self.settle()
+        return outcomes
+
+    @override
+    async def restore(
+        self, sealed: Sequence[Sealed], touched: Sequence[frozenset[str]] | None = None
+    ) -> None:
+        for item in sealed:
+            commit = unseal(item)
+            await self.head(item.space)
+            things = await self._projector.state.things(needs(commit.entries))
+            await self._log.restore([item], [_touched(commit, dict(things))])
+            self._owe(item.space, item.position)
+        await self.settle()
+
+    async def _is_stale(self, item: Append) -> bool:
+        """Whether a verdict is stale, and not only what was foreseen; the views are asked anew."""
+        return await self._log.head(item.draft.space) > item.judged_at and bool(item.reads)
+
+    async def _foreseen(self, batch: Sequence[Append]) -> Sequence[Append]:
+        """Each with what it touches, which holds while nobody else changes what it changes."""
+        heads = {item.draft.space: await self.head(item.draft.space) for item in batch}
+        spaces = dict(heads)
+        wanted = needs(entry for item in batch for entry in item.draft.entries)
+        things = dict(await self._projector.state.things(wanted))
+        told: list[Append] = []
+        for item in batch:
+            draft = item.draft
+            spaces[draft.space] = Position(spaces[draft.space] + 1)
+            commit = Commit(
+                id=draft.id,
+                space=draft.space,
+                position=spaces[draft.space],
+                recorded_at=Instant(0),
+                actor=draft.actor,
+                tool=draft.tool,
+                entries=draft.entries,
+                previous=GENESIS,
+                hash=GENESIS,
+            )
+            foreseen = Foreseen(
+                touched=await self._touched_by(commit, things),
+                over=frozenset(map(thing_key, needs(draft.entries))),
+                at=heads[draft.space],
+            )
+            told.append(replace(item, foreseen=foreseen))
+        return told
+
+    async def _touched_by(self, commit: Commit, things: dict[str, Thing]) -> frozenset[str]:
+        try:
+            return _touched(commit, things)
+        except BrokenInvariant:
+            if await self._log.find(commit.id) is None:
+                raise
+            return frozenset((ANY,))  # it stands in the log already, and is written no more
+
+    def _owe(self, space: SpaceId, position: Position) -> None:
+        self._owed[space] = max(position, self._owed.get(space, position))
+
+    @override
+    async def heads(self, *, after: SpaceId | None = None, limit: int) -> Sequence[Head]:
+        return await self._log.heads(after=after, limit=limit)
+
+    @override
+    async def find(self, commit_id: CommitId) -> Commit | None:
+        return await self._log.find(commit_id)
+
+    @override
+    async def position_at(self, space: SpaceId, instant: Instant) -> Position:
+        return await self._log.position_at(space, instant)
+
+    @override
+    async def read(self, space: SpaceId, *, after: Position, limit: int) -> Sequence[Commit]:
+        return await self._log.read(space, after=after, limit=limit)
+
+    @override
+    async def read_sealed(self, space: SpaceId, *, after: Position, limit: int) -> Sequence[Sealed]:
+        return await self._log.read_sealed(space, after=after, limit=limit)
+
+    @override
+    async def touched_since(self, cursor: int, *, limit: int) -> Touched:
+        return await self._log.touched_since(cursor, limit=limit)
+
+    @override
+    def exclusive(self) -> AbstractAsyncContextManager[None]:
+        return self._log.exclusive()
+
+
+def _touched(commit: Commit, things: dict[str, Thing]) -> frozenset[str]:
+    """The keys that a commit touches; `things` are afterwards as it leaves them."""
+    changes = fold(commit, things)
+    things.update(changes.things)
+    return changes.touched

@@ -1,0 +1,115 @@
+"""The projector: brings views to where the log is; any process may run it, also several at once.
+
+It holds nothing that must not be lost. What a view shows is in the view's own cursor, and applying
+a commit again changes nothing.
+"""
+
+import asyncio
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from canonry.domain.errors import CanonryError, Unavailable
+from canonry.domain.ids import SpaceId
+from canonry.domain.log.canon import fold, needs
+from canonry.domain.log.commits import Commit, Position
+from canonry.domain.log.entries import Thing
+from canonry.ports.records.ledger import Ledger
+from canonry.ports.views.state import State
+from canonry.ports.views.view import Folded, View
+from canonry.usecases.kernel.follow_log import heads_of
+
+PAGE: Final = 100
+"""Commits that are read and applied together."""
+
+ATTEMPTS_MAX: Final = 8
+"""After so many failures without progress a view counts as behind."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Projector:
+    """Folds the log into `state`, and shows the `others` what came of it."""
+
+    ledger: Ledger
+    state: State
+    others: Sequence[View]
+    _turns: Mapping[SpaceId, asyncio.Lock] = field(
+        default_factory=lambda: defaultdict(asyncio.Lock)
+    )
+
+    async def reach(self, space: SpaceId, position: Position) -> None:
+        """Let every view show `space` up to `position` at least.
+
+        Raises:
+            Unavailable: `view.behind`, a view refuses or does not answer; try again later.
+        """
+        async with self._turns[space]:
+            for view in (self.state, *self.others):
+                await self._bring(view, space, position)
+
+    async def catch_up(self) -> None:
+        """Let every view show everything that is in the log by now.
+
+        Raises:
+            Unavailable: as `reach` says.
+        """
+        for space, head in (await heads_of(self.ledger)).items():
+            await self.reach(space, head)
+
+    async def _bring(self, view: View, space: SpaceId, position: Position) -> None:
+        failures, best = 0, Position(-1)
+        while True:
+            try:
+                cursor = await view.cursor(space)
+                if cursor >= position:
+                    return
+                failures = 0 if cursor > best else failures + 1
+                best = max(best, cursor)
+                await self._step(view, space, cursor)
+            except CanonryError as error:
+                if not error.retryable and error.code != "view.gap":
+                    raise
+                failures += 1
+                if failures >= ATTEMPTS_MAX:
+                    message = "a view does not show what was written; it is durable: ask again"
+                    raise Unavailable("view.behind", message) from error
+            if failures >= ATTEMPTS_MAX:
+                message = "others keep moving a view; what was written is durable: ask again"
+                raise Unavailable("view.behind", message)
+
+    async def _step(self, view: View, space: SpaceId, cursor: Position) -> None:
+        commits = await self.ledger.read(space, after=cursor, limit=PAGE)
+        if view is not self.state:
+            await view.apply(await self._as_they_are(commits))
+            return
+        loaded = await self.state.things(needs(e for commit in commits for e in commit.entries))
+        if await self.state.cursor(space) == cursor:  # else what was loaded may be newer than that
+            await self.state.apply(folded(commits, loaded))
+
+    async def _as_they_are(self, commits: Sequence[Commit]) -> Sequence[Folded]:
+        named = {commit.position: needs(commit.entries) for commit in commits}
+        things = await self.state.things(frozenset().union(*named.values()))
+        return [
+            Folded(
+                space=commit.space,
+                position=commit.position,
+                things=tuple(things[i] for i in sorted(named[commit.position]) if i in things),
+            )
+            for commit in commits
+        ]
+
+
+def folded(commits: Sequence[Commit], loaded: Mapping[str, Thing]) -> Sequence[Folded]:
+    """What each commit makes of things, given those before the first of them.
+
+    Raises:
+        BrokenInvariant: `canon.dangling-entry`.
+    """
+    now, made = dict(loaded), list[Folded]()
+    for commit in commits:
+        changes = fold(commit, now)
+        now.update(changes.things)
+        things = tuple(changes.things.values())
+        made.append(Folded(space=commit.space, position=commit.position, things=things))
+    return made

@@ -1,0 +1,64 @@
+"""The page of the programming interface: the ports, and what `canonry.testing` offers."""
+
+import enum
+import inspect
+from collections.abc import Iterator
+from importlib import import_module
+from pkgutil import walk_packages
+from types import ModuleType
+from typing import Any
+
+PACKAGES = ("canonry.ports", "canonry.testing")
+
+
+def api_page(note: str) -> str:
+    """Every public class and function of the ports and of the kit, with its own words."""
+    return (
+        f"# Programming interface\n\n{note}\n\n"
+        "What a backend implements, and what proves it; [how to add a backend]"
+        "(../how-to/add-a-backend.md) goes through it step by step.\n"
+        + "".join(part for package in PACKAGES for part in _package(package))
+    )
+
+
+def _package(name: str) -> Iterator[str]:
+    package = import_module(name)
+    names = sorted(each.name for each in walk_packages(package.__path__, f"{name}."))
+    for module in map(import_module, [name, *names]):
+        if not any(part.startswith("_") for part in module.__name__.split(".")):
+            yield from _module(module)
+
+
+def _module(module: ModuleType) -> Iterator[str]:
+    own = [
+        (name, thing)
+        for name, thing in vars(module).items()
+        if not name.startswith("_")
+        and (inspect.isclass(thing) or inspect.isfunction(thing))
+        and thing.__module__ == module.__name__
+    ]
+    yield f"\n## `{module.__name__}`\n\n{_words(module)}\n"
+    for name, thing in own:
+        yield f"\n### `{name}`\n\n{_words(thing)}\n"
+        if inspect.isclass(thing) and not issubclass(thing, enum.Enum):
+            yield from _methods(thing)
+
+
+def _methods(owner: type[Any]) -> Iterator[str]:
+    """The methods that a class of its own declares; tests are told by the page of promises."""
+    methods = [
+        (name, method)
+        for name, method in vars(owner).items()
+        if inspect.isfunction(method) and not name.startswith(("_", "test_"))
+    ]
+    if methods:
+        yield "\n"
+    for name, method in methods:
+        words = _words(method).replace("\n", "\n  ")
+        parameters = ", ".join(p for p in inspect.signature(method).parameters if p != "self")
+        yield f"- **`{name}({parameters})`** {words}\n".replace("\n  \n", "\n\n")
+
+
+def _words(thing: Any) -> str:
+    words = inspect.getdoc(thing) or ""
+    return "" if words.startswith(f"{getattr(thing, '__name__', '')}(") else words

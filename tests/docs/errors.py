@@ -1,0 +1,133 @@
+"""The page of error codes: what each means and what to do, read from where it is raised."""
+
+import ast
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from canonry.domain import errors
+from tests.meta.tree import python_files
+
+CLASSES = {each.__name__: each for each in errors.CanonryError.__subclasses__()}
+WHAT_TO_DO = {
+    "InvalidInput": "The request is wrong: change it, then send it again.",
+    "NotAllowed": "Ask as somebody who may, or ask whoever runs the server for the right to.",
+    "NotFound": "What is named is not there, or not for this caller: look it up first.",
+    "Conflict": "The canon stands against it: read what it names, then decide anew.",
+    "NotSupported": "This installation cannot do it: the message says what it lacks.",
+    "Unavailable": "Send the same request again, a little later.",
+    "BrokenInvariant": "Something that must hold does not: run `canonry verify`, and report it.",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Raised:
+    """One place at which an error is made."""
+
+    code: str
+    kind: str
+    message: str
+
+
+def raised_in(path: Path) -> Iterator[Raised]:
+    """Every error with a code of its own that a module makes."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    constants = {
+        target.id: node.value
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Assign | ast.AnnAssign) and node.value is not None
+        for target in (node.targets if isinstance(node, ast.Assign) else [node.target])
+        if isinstance(target, ast.Name) and not isinstance(node.value, ast.Name)
+    }
+    for scope in ast.walk(tree):
+        if not isinstance(scope, ast.FunctionDef | ast.AsyncFunctionDef | ast.Module):
+            continue
+        local = constants | _texts_of(scope)
+        for call in _calls_of(scope):
+            code = _text(call.args[0], local)
+            if "." in code and " " not in code:
+                message = _text(call.args[1], local) if len(call.args) > 1 else ""
+                yield Raised(code=code, kind=_name(call.func), message=message)
+
+
+def _calls_of(scope: ast.AST) -> Iterator[ast.Call]:
+    for node in _own(scope):
+        if isinstance(node, ast.Call) and _name(node.func) in CLASSES and node.args:
+            yield node
+
+
+def _own(scope: ast.AST) -> Iterator[ast.AST]:
+    """The nodes of a scope, without those of the functions within it."""
+    for child in ast.iter_child_nodes(scope):
+        if not isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef):
+            yield child
+            yield from _own(child)
+
+
+def _texts_of(scope: ast.AST) -> dict[str, ast.expr]:
+    return {
+        target.id: node.value
+        for node in _own(scope)
+        if isinstance(node, ast.Assign)
+        for target in node.targets
+        if isinstance(target, ast.Name) and isinstance(node.value, ast.Constant | ast.JoinedStr)
+    }
+
+
+def _name(function: ast.expr) -> str:
+    match function:
+        case ast.Name(id=name) | ast.Attribute(attr=name):
+            return name
+        case _:
+            return ""
+
+
+def _text(node: ast.expr, known: dict[str, ast.expr]) -> str:
+    """A text as it is written, with a dash where a value is put in."""
+    match node:
+        case ast.Constant(value=str(text)):
+            return text
+        case ast.JoinedStr(values=parts):
+            return "".join(_text(part, known) for part in parts)
+        case ast.IfExp(body=body):
+            return _text(body, known)
+        case ast.Name(id=name) if name in known:
+            return _text(known[name], {k: v for k, v in known.items() if k != name})
+        case _:
+            return "…"
+
+
+def every_error() -> dict[str, list[Raised]]:
+    """Code -> the places at which it is raised, by the code's alphabet."""
+    found: dict[str, list[Raised]] = defaultdict(list)
+    for path in python_files("src"):
+        for each in raised_in(path):
+            found[each.code].append(each)
+    return dict(sorted(found.items()))
+
+
+def errors_page(note: str) -> str:
+    """Every code under the class that says what a caller may do about it."""
+    found = every_error()
+    intro = (
+        f"# Errors\n\n{note}\n\n"
+        "An error has a stable code, a message that says what to do next, and details for a\n"
+        "program. Its class says what a caller may do about it; each toolset words it in its own\n"
+        "dialect. An … stands for a value that the message names. Other codes are put together\n"
+        "from a kind of thing and what became of it: `entity.unknown`, `fact.retconned`.\n"
+    )
+    parts = [intro]
+    for kind, error in CLASSES.items():
+        codes = {code: places for code, places in found.items() if places[0].kind == kind}
+        named = {code: places for code, places in codes.items() if "…" not in code}
+        meaning = (error.__doc__ or "").split("\n")[0]
+        parts.append(f"\n## {kind}\n\n{meaning} {WHAT_TO_DO[kind]}\n\n")
+        parts.append("| code | what it says |\n| --- | --- |\n")
+        parts += [f"| `{code}` | {_messages(places)} |\n" for code, places in named.items()]
+    return "".join(parts)
+
+
+def _messages(places: list[Raised]) -> str:
+    texts = dict.fromkeys(each.message for each in places if each.message.strip("…. :"))
+    return " · ".join(texts).replace("|", "\\|").replace("<", "&lt;") or "said where it happens"
