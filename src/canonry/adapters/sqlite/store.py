@@ -83,7 +83,7 @@ async def open_store(
     """Open the store in `folder`, making or upgrading it where needed.
 
     Raises:
-        BrokenInvariant: `store.not-canonry`, `store.newer` or `store.corrupt`.
+        BrokenInvariant: `store.not-canonry`, `store.newer`, `store.emptied` or `store.corrupt`.
         Unavailable: `store.unreachable`, `store.read-only`, `store.busy`, `store.io`.
     """
     turnstile = await asyncio.to_thread(_claimed, folder)
@@ -105,14 +105,7 @@ async def open_store(
     )
     checkpoints = Checkpoints(writer, checkpointer, anchor)
     anchor.hold()
-    pump = Pump(
-        writer,
-        turnstile,
-        syncs=durability is Durability.FULL,
-        anchor=anchor,
-        guard=lambda: require_reader(writer),
-        chore=_indexing(writer),
-    )
+    pump = _pump(writer, turnstile, anchor, durability)
     writing = (pump, Pen(db=writer, clock=clock, identities=identities))
     return SqliteStore(
         folder=folder,
@@ -142,8 +135,19 @@ def _claimed(folder: Path) -> Turnstile:
         raise Unavailable("store.unreachable", message) from error
 
 
-def _indexing(writer: apsw.Connection) -> Chore:
-    return Chore(is_due=lambda: how_many_wait(writer) >= BATCH, work=lambda: index_waiting(writer))
+def _pump(
+    writer: apsw.Connection, turnstile: Turnstile, anchor: Anchor, durability: Durability
+) -> Pump:
+    return Pump(
+        writer,
+        turnstile,
+        syncs=durability is Durability.FULL,
+        anchor=anchor,
+        guard=lambda: require_reader(writer),
+        chore=Chore(
+            is_due=lambda: how_many_wait(writer) >= BATCH, work=lambda: index_waiting(writer)
+        ),
+    )
 
 
 def _prepared(

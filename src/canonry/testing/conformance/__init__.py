@@ -11,8 +11,7 @@ from canonry.testing.conformance.requirements import REQUIREMENTS, requirement
 from canonry.testing.conformance.state import StateContract
 from canonry.testing.conformance.text import TextContract
 from canonry.testing.conformance.upkeep import UpkeepContract
-from canonry.testing.conformance.upkeep_shared import SharedUpkeepContract
-from canonry.testing.conformance.upkeep_sizes import SizesContract
+from canonry.testing.conformance.upkeep_shared import SharedUpkeepContract, SizesContract
 from canonry.testing.conformance.vectors import VectorsContract
 from canonry.testing.conformance.view import ViewContract
 
