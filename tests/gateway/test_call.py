@@ -9,6 +9,7 @@ import orjson
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from prometheus_client.parser import text_string_to_metric_families
 
 from canonry.domain.errors import BrokenInvariant
 from canonry.domain.provenance import Authority
@@ -16,20 +17,20 @@ from canonry.gateway.audit import Audit
 from canonry.gateway.call import Gateway, GatewaySettings
 from canonry.gateway.limits import Limits
 from canonry.gateway.principal import AGENT_META, KEY_META, Principal
-from canonry.gateway.replies import Outcome
+from canonry.gateway.replies import Result
 from canonry.gateway.tool import ANYONE
 from tests.gateway.sample import KEEPER, LAMP, LAMPS, SECRET, TRUSTED, VISITOR, a_gateway
 
 pytestmark = pytest.mark.anyio
 
 
-def error_of(outcome: Outcome) -> tuple[int, str]:
+def error_of(outcome: Result) -> tuple[int, str]:
     assert outcome.error is not None
     assert json.loads(outcome.text) == outcome.body
     return outcome.error.code, outcome.error.data["error"]
 
 
-def path_of(outcome: Outcome) -> str:
+def path_of(outcome: Result) -> str:
     assert outcome.error is not None
     path: str = outcome.error.data["path"]
     return path
@@ -283,10 +284,20 @@ async def test_metrics_count_calls_and_durations() -> None:
     gateway = a_gateway()
     for _ in range(3):
         await gateway.call("count", {}, KEEPER)
-    text = gateway.audit.metrics.exposition()
-    assert 'canonry_calls_total{tool="count",outcome="ok"} 3' in text
-    assert 'canonry_call_seconds_bucket{tool="count",le="+Inf"} 3' in text
-    assert 'canonry_call_seconds_count{tool="count"} 3' in text
+    await gateway.call("refuse", {}, KEEPER)
+    families = text_string_to_metric_families(gateway.audit.metrics.exposition())
+    told = {
+        (sample.name, *sorted(sample.labels.values())): sample.value
+        for family in families
+        for sample in family.samples
+    }
+    assert told["canonry_calls_total", "count", "ok"] == 3
+    assert told["canonry_calls_total", "lamp.broken", "refuse"] == 1
+    assert told["canonry_call_seconds_bucket", "+Inf", "count"] == 3
+    assert told["canonry_call_seconds_count", "count"] == 3
+    assert told["canonry_call_seconds_sum", "count"] >= 0
+    assert told["canonry_calls_in_flight",] == 0
+    assert told["canonry_cache_lookups_total", "hit"] == 0
 
 
 async def test_the_gateway_is_ready_when_its_records_answer() -> None:

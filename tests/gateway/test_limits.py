@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 from canonry.domain.errors import InvalidInput, Unavailable
 from canonry.domain.time import SECOND
-from canonry.gateway.limits import Limits, Rate, measure, within
+from canonry.gateway.limits import Limits, PublishedRate, measure, within
+from canonry.gateway.rates import Rate
 from canonry.testing.worlds import HandClock
 
 LIMITS = Limits(characters=1000)
@@ -76,18 +77,23 @@ def test_ordinary_json_passes(value: Any) -> None:
     assert measure({"value": value}, Limits()) >= len("value")
 
 
+def called(rate: Rate, principal: str) -> None:
+    rate.require(principal)
+    rate.count(principal)
+
+
 def test_a_principal_has_its_calls_a_minute_and_others_have_theirs() -> None:
     clock = HandClock()
-    rate = Rate(2, clock.monotonic)
-    rate.admit("a")
-    rate.admit("a")
+    rate = Rate(PublishedRate(calls=2), clock.monotonic)
+    called(rate, "a")
+    called(rate, "a")
     with pytest.raises(Unavailable) as caught:
-        rate.admit("a")
+        called(rate, "a")
     assert caught.value.code == "limits.rate"
     assert caught.value.details["retry_after"] == 60
-    rate.admit("b")
+    called(rate, "b")
     clock.move(60 * SECOND)
-    rate.admit("a")
+    called(rate, "a")
 
 
 @pytest.mark.anyio

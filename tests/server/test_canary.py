@@ -10,7 +10,7 @@ from typing import Any, cast
 import pytest
 
 from canonry.domain.errors import BrokenInvariant
-from canonry.gateway.replies import Outcome
+from canonry.gateway.replies import Result
 from canonry.gateway.tool import Tool
 from canonry.ports.views.state import State
 from canonry.toolsets.narrative import NARRATIVE
@@ -55,7 +55,7 @@ def spoilt(arguments: Mapping[str, Any], tool: Tool) -> Iterator[dict[str, Any]]
     yield {**arguments, "remark": CANARY}
 
 
-def names_nobody(outcome: Outcome) -> bool:
+def names_nobody(outcome: Result) -> bool:
     """Whether an error repeats nothing that was said; a path may hold a name that nothing has."""
     assert outcome.error is not None
     data = dict(outcome.error.data)

@@ -166,7 +166,7 @@ def test_health_readiness_and_metrics_are_told(address: str) -> None:
         assert client.get(f"{address}/readyz").text == "ready\n"
         metrics = client.get(f"{address}/metrics")
     assert metrics.headers["content-type"].startswith("text/plain; version=0.0.4")
-    assert 'canonry_calls_total{tool="count",outcome="ok"}' in metrics.text
+    assert 'canonry_calls_total{outcome="ok",tool="count"}' in metrics.text
 
 
 def a_token(**claims: Any) -> str:
@@ -268,7 +268,7 @@ def test_a_signal_lets_calls_in_flight_end_and_closes_the_canon() -> None:
         address = address_of(process)
         with ThreadPoolExecutor() as pool:
             pending = pool.submit(call, address, "pause", {"seconds": 2})
-            wait_for_line(address, "canonry_calls_in_flight 1")
+            wait_for_line(address, "canonry_calls_in_flight 1.0")
             process.send_signal(signal.SIGTERM)
             assert pending.result(PATIENCE).json()["result"]["structuredContent"]["paused"]
         assert process.wait(PATIENCE) == 0

@@ -15,6 +15,7 @@ from canonry.bootstrap.settings import KEY_VARIABLE, Settings
 from canonry.domain.ids import SpaceId
 from canonry.domain.log.commits import ORIGIN, Position
 from canonry.domain.log.entries import Tombstone
+from canonry.gateway.limits import SECONDS
 from canonry.ports.embedder import Embedder, EmbeddingModel
 from canonry.ports.views.vectors import Vectors
 from canonry.usecases.kernel.canon import Canon
@@ -53,7 +54,7 @@ def recall_for(settings: Settings, canon: Canon) -> Recall | None:
         state=canon.state,
         documents=canon.documents,
         clock=canon.clock,
-        patience=min(settings.recall_patience, settings.deadline * _SHARE),
+        patience=min(settings.recall_patience, (settings.deadline or SECONDS) * _SHARE),
     )
 
 

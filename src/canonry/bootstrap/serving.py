@@ -9,7 +9,7 @@ from canonry.bootstrap.settings import Settings
 from canonry.domain.errors import InvalidInput
 from canonry.domain.ids import SpaceId
 from canonry.domain.provenance import Authority
-from canonry.gateway.audit import Audit, Record
+from canonry.gateway.audit import Audit, AuditLine
 from canonry.gateway.call import Gateway, GatewaySettings
 from canonry.gateway.limits import Limits
 from canonry.gateway.principal import Principal, is_name
@@ -21,11 +21,11 @@ class FailureAudit(Audit):
     """Counts every call, and writes a line only about those that failed."""
 
     @override
-    def record(self, record: Record, seconds: float) -> None:
-        if record.code == "ok":
-            self.metrics.count(record.name, record.code, seconds)
+    def record(self, line: AuditLine, seconds: float) -> None:
+        if line.code == "ok":
+            self.metrics.count(line.name, line.code, seconds)
         else:
-            super().record(record, seconds)
+            super().record(line, seconds)
 
 
 def gateway_for(settings: Settings, canon: Canon, toolsets: Iterable[Toolset]) -> Gateway:

@@ -15,7 +15,7 @@ import platformdirs
 
 from canonry.bootstrap.policy_settings import policy_from
 from canonry.bootstrap.setting_kinds import SettingKind, unknown_setting, wrong_value
-from canonry.bootstrap.setting_table import POLICY, SETTINGS, SettingRow
+from canonry.bootstrap.setting_table import POLICY, SETTINGS
 from canonry.domain.errors import InvalidInput
 from canonry.domain.ids import is_uuid
 from canonry.domain.policy import Policy
@@ -65,7 +65,7 @@ class Settings:
     contract_only: bool = False
     error_mode: str = "result"
     allow_unknown_properties: bool = False
-    deadline: float = 30.0
+    deadline: float | None = None
     rate_limit: float | None = None
     published_rates: bool = False
     log_level: str = "info"
@@ -317,8 +317,3 @@ def _shown(value: Any) -> str:
     if isinstance(value, tuple):
         return ",".join(map(str, value)) or "none"
     return f"{value:g}" if isinstance(value, float) else str(value)
-
-
-def row_of(field_name: str) -> SettingRow:
-    """The row of the table behind an attribute of `Settings`."""
-    return next(row for row in SETTINGS if row.field == field_name)

@@ -8,8 +8,9 @@ from typing import Any, Final
 import orjson
 
 from canonry.domain.log.keys import ANY, key_hash
-from canonry.gateway.replies import Outcome
-from canonry.gateway.tool import Cached, Tool
+from canonry.gateway.catalogue import Offer
+from canonry.gateway.replies import Result
+from canonry.gateway.tool import Cached
 from canonry.ports.records.ledger import Ledger
 from canonry.usecases.kernel.caller import Caller
 
@@ -21,7 +22,7 @@ Name = tuple[Any, ...]
 
 @dataclass(frozen=True, slots=True)
 class _Entry:
-    outcome: Outcome
+    result: Result
     until: float
     keys: frozenset[int]
 
@@ -36,7 +37,7 @@ class Filling:
 
 
 class ReplyCache:
-    """The replies of read-only tools, by toolset, tool, role, user, visible spaces and arguments.
+    """The replies of read-only tools, by tool, role, user, world, visible spaces, arguments.
 
     Before every lookup it asks the ledger what any process has touched since the last time, so
     that no reply outlives the commit that changes it. A reply whose keys are touched between the
@@ -62,33 +63,33 @@ class ReplyCache:
         self._characters = 0
         self._cursor = 0
 
-    async def find(self, name: Name) -> Outcome | Filling:
+    async def find(self, name: Name) -> Result | Filling:
         """The kept reply, or a filling to be ended by `keep` or `abandon`."""
         await self.refresh()
         entry = self._entries.get(name)
         if entry is not None:
             if entry.until > self._clock():
                 self._entries.move_to_end(name)
-                return entry.outcome
+                return entry.result
             self._drop(name)
         filling = Filling(name)
         self._fillings.add(filling)
         return filling
 
     def keep(
-        self, filling: Filling, policy: Cached, arguments: Mapping[str, Any], outcome: Outcome
+        self, filling: Filling, policy: Cached, arguments: Mapping[str, Any], result: Result
     ) -> None:
         """Keep the reply that `filling` waited for, unless it is already out of date."""
         self._fillings.discard(filling)
-        seconds = policy.seconds(arguments, outcome.body)
-        size = len(outcome.text)
+        seconds = policy.seconds(arguments, result.body)
+        size = len(result.text)
         if filling.stale or seconds <= 0 or size > self._most_characters // 8:
             return
-        keys = frozenset(map(key_hash, policy.depends_on(arguments, outcome.body)))
+        keys = frozenset(map(key_hash, policy.depends_on(arguments, result.body)))
         if not keys.isdisjoint(filling.touched):
             return
         self._drop(filling.name)
-        self._entries[filling.name] = _Entry(outcome, self._clock() + seconds, keys)
+        self._entries[filling.name] = _Entry(result, self._clock() + seconds, keys)
         self._characters += size
         for key in keys:
             self._names.setdefault(key, set()).add(filling.name)
@@ -125,7 +126,7 @@ class ReplyCache:
         entry = self._entries.pop(name, None)
         if entry is None:
             return
-        self._characters -= len(entry.outcome.text)
+        self._characters -= len(entry.result.text)
         for key in entry.keys:
             names = self._names[key]
             names.discard(name)
@@ -133,13 +134,14 @@ class ReplyCache:
                 del self._names[key]
 
 
-def reply_name(toolset: str, tool: Tool, caller: Caller, arguments: Mapping[str, Any]) -> Name:
+def reply_name(offer: Offer[Any], caller: Caller, arguments: Mapping[str, Any]) -> Name:
     """The name of a reply: everything that it may depend on, apart from the canon itself."""
     return (
-        toolset,
-        tool.name,
+        offer.toolset.name,
+        offer.thing.name,
         caller.actor.agent_type,
         caller.actor.user,
+        caller.world,
         caller.spaces,
         orjson.dumps(arguments, option=orjson.OPT_SORT_KEYS),
     )

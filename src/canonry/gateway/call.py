@@ -1,20 +1,20 @@
 """The path that every call takes; no host can skip a step of it."""
 
-from collections.abc import Callable, Coroutine, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from copy import copy
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from canonry.domain.errors import BrokenInvariant, CanonryError, InvalidInput
-from canonry.gateway.audit import Audit, Record
+from canonry.gateway.audit import Audit, AuditLine, Pseudonyms
 from canonry.gateway.authority import authorize, require_claim
 from canonry.gateway.cache import Filling, ReplyCache, reply_name
-from canonry.gateway.catalogue import Catalogue, ToolOffer, catalogue
-from canonry.gateway.limits import Limits, Rate, measure, require_readable, within
+from canonry.gateway.catalogue import Catalogue, Offer, catalogue
+from canonry.gateway.limits import Limits, measure, require_readable, within
 from canonry.gateway.principal import KEY_META, Meta, Principal, identify
-from canonry.gateway.replies import Outcome, broken, refused, replied, unknown
-from canonry.gateway.text import shown
-from canonry.gateway.tool import CallTool, Prompt, Reply, Resource, Tool, Toolset
+from canonry.gateway.rates import Rates
+from canonry.gateway.replies import Result, broken, refused, unknown
+from canonry.gateway.tool import CallTool, Prompt, Reply, Resource, Toolset
 from canonry.usecases.kernel.caller import Caller, Progress, no_progress
 from canonry.usecases.kernel.canon import Canon
 
@@ -27,7 +27,25 @@ class GatewaySettings:
     unknown_properties: bool = False
     contract_only: bool = False
     published_rates: bool = False
-    """Whether the calls a minute that a contract publishes for its tools are enforced."""
+    """Whether the calls a minute that a contract publishes are enforced."""
+
+
+@dataclass(slots=True, eq=False)
+class _Batch:
+    """What the calls of a composed one share: their number, and the room for their replies."""
+
+    room: int
+    made: int = 0
+
+
+@dataclass(slots=True, eq=False)
+class _Asking:
+    """By whom a call is made, who hears how far it is, and of which composed call it is a part."""
+
+    principal: Principal
+    meta: Meta | None
+    progress: Progress = no_progress
+    batch: _Batch | None = None
 
 
 class Gateway:
@@ -49,20 +67,21 @@ class Gateway:
         settings = settings or GatewaySettings()
         self.canon = canon
         self.audit = audit or Audit()
+        self._pseudonyms = Pseudonyms(canon.identities.salt())
         self.catalogue: Catalogue = catalogue(
             toolsets,
+            settings.limits,
             contract_only=settings.contract_only,
             unknown_properties=settings.unknown_properties,
         )
-        self._limits = settings.limits
         self._seconds = canon.clock.monotonic
-        per_minute = self._limits.per_minute
-        self._rate = Rate(per_minute, self._seconds) if per_minute else None
-        self._tool_rates = {
-            name: Rate(offer.tool.per_minute, self._seconds)
-            for name, offer in self.catalogue.tools.items()
-            if settings.published_rates and offer.tool.per_minute is not None
-        }
+        self._deadline = settings.limits.seconds
+        self._rates = Rates(
+            self.catalogue,
+            self._seconds,
+            per_minute=settings.limits.per_minute,
+            published=settings.published_rates,
+        )
         self._cache = ReplyCache(canon.ledger, self._seconds)
 
     def only(self, toolset: str) -> "Gateway":
@@ -78,67 +97,26 @@ class Gateway:
         principal: Principal,
         meta: Meta | None = None,
         progress: Progress = no_progress,
-    ) -> Outcome:
-        """Call the tool `name`; every failure is an outcome, only cancellation is raised.
+    ) -> Result:
+        """Call the tool `name`; every failure is a result, only cancellation is raised.
 
         None says that the call has no arguments; anything but a mapping is refused by the tool.
         """
         offer = self.catalogue.find_tool(name)
         if offer is None:
-            self.audit.record(Record(kind="call", name="(unknown)", code="tool.unknown"), 0.0)
-            return unknown("tool", name)
-        tool, toolset, name = offer.tool, offer.toolset, offer.tool.name
-        record, started = Record(kind="call", name=name), self._seconds()
-        caller: Caller | None = None
-        self.audit.begin()
-        try:
-            caller = self._identify(toolset, principal, meta, name, progress)
-            self._authorize(toolset, name, tool.roles, caller, record)
-            given = _object(arguments)
-            if not tool.read_only:  # there an authority is a filter, not a claim
-                require_claim(given, caller)
-            self._limit(given, caller, record, tool)
-            checked = offer.check(given)
-            if tool.compose is not None:
-                call = self._inner_call(principal, meta, progress)
-                seconds = (tool.limits or self._limits).seconds
-                return replied(await within(seconds, _compose(tool, call, checked)))
-            if caller.idempotency_key is not None:
-                caller = caller.asking(checked)
-            return await self._run(offer, caller, checked, record)
-        except CanonryError as error:
-            return self._refused(error, toolset, caller, record)
-        except Exception as error:  # noqa: BLE001 - the fence: nothing unexpected gets out
-            return self._broken(error, toolset, record)
-        except BaseException:
-            record.code = "cancelled"
-            raise
-        finally:
-            self.audit.end(record, self._seconds() - started)
+            return self._unknown("tool", name)
+        return await self._serve(offer, arguments, _Asking(principal, meta, progress))
 
     async def read_resource(
         self, uri: str, principal: Principal, meta: Meta | None = None
-    ) -> tuple[Resource | None, Outcome]:
-        """Read the resource `uri`; the outcome's text is its content, or the error's JSON."""
+    ) -> tuple[Resource | None, Result]:
+        """Read the resource `uri`; the result's text is its content, or the error's JSON."""
         found = self.catalogue.find_resource(uri)
         if found is None:
-            return None, unknown("resource", uri)
+            return None, self._unknown("resource", uri)
         offer, variables = found
-        resource = offer.resource
-
-        async def read(caller: Caller) -> str:
-            return await resource.read(self.canon, caller, variables)
-
-        record = Record(kind="resource", name=resource.name)
-        return resource, await self._text(
-            offer.toolset,
-            principal,
-            meta,
-            record=record,
-            roles=resource.roles,
-            given=variables,
-            work=read,
-        )
+        asking = _Asking(principal, meta)
+        return offer.thing, await self._serve(offer, variables, asking)
 
     async def get_prompt(
         self,
@@ -146,153 +124,133 @@ class Gateway:
         arguments: Mapping[str, str] | None,
         principal: Principal,
         meta: Meta | None = None,
-    ) -> tuple[Prompt | None, Outcome]:
-        """Render the prompt `name`; the outcome's text is the user message, or the error's JSON."""
+    ) -> tuple[Prompt | None, Result]:
+        """Render the prompt `name`; the result's text is the user message, or the error's JSON."""
         offer = self.catalogue.prompts.get(name)
         if offer is None:
-            return None, unknown("prompt", name)
-        prompt, given = offer.prompt, dict(arguments or {})
-
-        async def render(_: Caller) -> str:
-            offer.check(given)
-            return prompt.render(given)
-
-        record = Record(kind="prompt", name=name)
-        return prompt, await self._text(
-            offer.toolset,
-            principal,
-            meta,
-            record=record,
-            roles=prompt.roles,
-            given=given,
-            work=render,
-        )
+            return None, self._unknown("prompt", name)
+        asking = _Asking(principal, meta)
+        return offer.thing, await self._serve(offer, arguments, asking)
 
     async def ready(self) -> bool:
         """Whether the records answer."""
         try:
-            await within(self._limits.seconds, self._cache.refresh())
+            await within(self._deadline, self._cache.refresh())
         except CanonryError:
             return False
         return True
 
-    def _authorize(
-        self, toolset: Toolset, name: str, roles: frozenset[str], caller: Caller, record: Record
-    ) -> None:
-        if caller.actor.agent_type in toolset.agent_types:  # any other word may be personal
-            record.agent_type = caller.actor.agent_type
-        authorize(toolset, name, roles, caller)
-
-    def _identify(
-        self,
-        toolset: Toolset,
-        principal: Principal,
-        meta: Meta | None,
-        name: str,
-        progress: Progress = no_progress,
-    ) -> Caller:
-        default = toolset.default_agent_type
-        return identify(principal, meta, tool=name, default_type=default, progress=progress)
-
-    def _limit(
-        self, given: dict[str, Any], caller: Caller, record: Record, tool: Tool | None = None
-    ) -> None:
-        if self._rate is not None:
-            self._rate.admit(caller.actor.agent_id)
-        if tool is not None and tool.name in self._tool_rates:
-            self._tool_rates[tool.name].admit(caller.actor.user or caller.actor.agent_id)
-        own = None if tool is None else tool.limits
-        record.size = measure(given, own or self._limits)
-
-    async def _run(
-        self, offer: ToolOffer, caller: Caller, arguments: dict[str, Any], record: Record
-    ) -> Outcome:
-        tool, metrics = offer.tool, self.audit.metrics
-        limits = tool.limits or self._limits
-        seconds = limits.seconds
-        if tool.cached is None:
-            outcome = replied(await within(seconds, _work(tool, self.canon, caller, arguments)))
-            if tool.read_only:  # what was written must not be told as refused
-                require_readable(outcome.text, limits)
-            return outcome
-        found = await self._cache.find(reply_name(offer.toolset.name, tool, caller, arguments))
-        if not isinstance(found, Filling):
-            metrics.cache_hits += 1
-            record.cached = True
-            return found
-        metrics.cache_misses += 1
-        try:
-            outcome = replied(await within(seconds, _work(tool, self.canon, caller, arguments)))
-            self._cache.keep(found, tool.cached, arguments, outcome)
-        finally:
-            self._cache.abandon(found)
-        return outcome
-
-    def _inner_call(self, principal: Principal, meta: Meta | None, progress: Progress) -> CallTool:
-        """How a composed tool calls others: the whole path, and a retry key for each call."""
-        made = 0
-
-        async def call(name: str, arguments: Mapping[str, Any]) -> Reply:
-            nonlocal made
-            made += 1
-            offer = self.catalogue.find_tool(name)
-            if offer is not None and offer.tool.compose is not None:
-                message = f"'{shown(name)}' is made of other calls and cannot be part of one"
-                error = InvalidInput("call.nested", message, path="")
-                return refused(error, offer.toolset, name, None).body
-            inner_meta = meta
-            if meta and isinstance(key := meta.get(KEY_META), str):
-                inner_meta = {**meta, KEY_META: f"{key}#{made}"}
-            return (await self.call(name, arguments, principal, inner_meta, progress)).body
-
-        return call
-
-    async def _text(
-        self,
-        toolset: Toolset,
-        principal: Principal,
-        meta: Meta | None,
-        *,
-        record: Record,
-        roles: frozenset[str],
-        given: dict[str, str],
-        work: Callable[[Caller], Coroutine[Any, Any, str]],
-    ) -> Outcome:
-        """The same path for what is not a tool and answers with text."""
-        started = self._seconds()
+    async def _serve(self, offer: Offer[Any], arguments: object, asking: _Asking) -> Result:
+        """The path itself: of tools, composed tools, resources and prompts alike."""
+        toolset, name, limits = offer.toolset, offer.thing.name, offer.limits
+        line, started = AuditLine(kind=offer.kind, name=name), self._seconds()
         caller: Caller | None = None
         self.audit.begin()
         try:
-            caller = self._identify(toolset, principal, meta, record.name)
-            self._authorize(toolset, record.name, roles, caller, record)
-            self._limit(given, caller, record)
-            text = await within(self._limits.seconds, work(caller))
-            return Outcome(body={}, text=text)
+            caller = identify(
+                asking.principal,
+                asking.meta,
+                tool=name,
+                default_type=toolset.default_agent_type,
+                progress=asking.progress,
+            )
+            line.caller = self._pseudonyms.of(caller)
+            if caller.actor.agent_type in toolset.agent_types:  # any other word may be personal
+                line.agent_type = caller.actor.agent_type
+            authorize(toolset, name, offer.thing.roles, caller)
+            given = _object(arguments)
+            if not offer.read_only:  # there an authority is a filter, not a claim
+                require_claim(given, caller)
+            self._rates.admit(offer, asking.principal)
+            line.size = measure(given, limits)
+            checked = offer.check(given)
+            if caller.idempotency_key is not None:
+                caller = caller.asking(checked)
+            work = self._answered(offer, caller, checked, asking, line)
+            return _bounded(await within(limits.seconds, work), offer, asking.batch)
         except CanonryError as error:
-            return self._refused(error, toolset, caller, record)
+            return self._refused(error, toolset, caller, line)
         except Exception as error:  # noqa: BLE001 - the fence: nothing unexpected gets out
-            return self._broken(error, toolset, record)
+            return self._broken(error, toolset, line)
+        except BaseException:
+            line.code = "cancelled"
+            raise
         finally:
-            self.audit.end(record, self._seconds() - started)
+            self.audit.end(line, self._seconds() - started)
+
+    async def _answered(
+        self,
+        offer: Offer[Any],
+        caller: Caller,
+        arguments: dict[str, Any],
+        asking: _Asking,
+        line: AuditLine,
+    ) -> Result:
+        """The reply as it was kept, or as it is made now."""
+        if offer.cached is None:
+            return offer.told(await self._run(offer, caller, arguments, asking))
+        found = await self._cache.find(reply_name(offer, caller, arguments))
+        if not isinstance(found, Filling):
+            self.audit.metrics.cache_hits += 1
+            line.cached = True
+            return found
+        self.audit.metrics.cache_misses += 1
+        try:
+            result = offer.told(await self._run(offer, caller, arguments, asking))
+            self._cache.keep(found, offer.cached, arguments, result)
+        finally:
+            self._cache.abandon(found)
+        return result
+
+    async def _run(
+        self, offer: Offer[Any], caller: Caller, arguments: dict[str, Any], asking: _Asking
+    ) -> Reply:
+        if offer.compose is None:
+            if asking.batch is not None and asking.batch.room <= 0:  # nobody would be told
+                raise _beyond_batch(offer)
+            return await offer.run(self.canon, caller, arguments)
+        if asking.batch is not None:
+            message = f"'{offer.thing.name}' is made of other calls and cannot be part of one"
+            raise InvalidInput("call.nested", message, path="")
+        return await offer.compose(self._inner_call(offer, asking), arguments)
+
+    def _inner_call(self, outer: Offer[Any], asking: _Asking) -> CallTool:
+        """How a composed tool calls others: the whole path, and a retry key for each call."""
+        batch = _Batch(room=outer.limits.reply)
+
+        async def call(name: str, arguments: Mapping[str, Any]) -> Reply:
+            batch.made += 1
+            meta = asking.meta
+            if meta and isinstance(key := meta.get(KEY_META), str):
+                meta = {**meta, KEY_META: f"{key}#{batch.made}"}
+            offer = self.catalogue.find_tool(name)
+            if offer is None:
+                return self._unknown("tool", name).body
+            return (
+                await self._serve(offer, arguments, replace(asking, meta=meta, batch=batch))
+            ).body
+
+        return call
+
+    def _unknown(self, kind: str, name: str) -> Result:
+        event = "call" if kind == "tool" else kind
+        self.audit.record(AuditLine(kind=event, name="(unknown)", code=f"{kind}.unknown"), 0.0)
+        return unknown(kind, name)
 
     def _refused(
-        self, error: CanonryError, toolset: Toolset, caller: Caller | None, record: Record
-    ) -> Outcome:
+        self, error: CanonryError, toolset: Toolset, caller: Caller | None, line: AuditLine
+    ) -> Result:
         if isinstance(error, BrokenInvariant):
-            return self._broken(error, toolset, record)
-        record.code = error.code
-        record.trace = self.canon.identities.fresh() if toolset.traced else ""
-        return refused(error, toolset, record.name, caller, record.trace)
+            return self._broken(error, toolset, line)
+        line.code = error.code
+        line.trace = self.canon.identities.fresh() if toolset.traced else ""
+        return refused(error, toolset, line.name, caller, line.trace)
 
-    def _broken(self, error: Exception, toolset: Toolset, record: Record) -> Outcome:
-        record.code = error.code if isinstance(error, CanonryError) else "internal"
-        record.incident = self.canon.identities.fresh()
-        self.audit.incident(record.incident, error)
-        return broken(record.incident, toolset, record.name)
-
-
-async def _work(tool: Tool, canon: Canon, caller: Caller, arguments: dict[str, Any]) -> Reply:
-    return await tool.run(canon, caller, arguments)
+    def _broken(self, error: Exception, toolset: Toolset, line: AuditLine) -> Result:
+        line.code = error.code if isinstance(error, CanonryError) else "internal"
+        line.incident = self.canon.identities.fresh()
+        self.audit.incident(line.incident, error)
+        return broken(line.incident, toolset, line.name)
 
 
 def _object(arguments: object) -> dict[str, Any]:
@@ -303,7 +261,22 @@ def _object(arguments: object) -> dict[str, Any]:
     return dict(arguments)
 
 
-async def _compose(tool: Tool, call: CallTool, arguments: dict[str, Any]) -> Reply:
-    if tool.compose is None:
-        raise BrokenInvariant("tool.not-composed", "this tool is not made of other calls")
-    return await tool.compose(call, arguments)
+def _bounded(result: Result, offer: Offer[Any], batch: _Batch | None) -> Result:
+    """The result, unless it is too long; what was written must not be told as refused."""
+    size = len(result.text)
+    if offer.read_only:
+        require_readable(size, offer.limits)
+        if batch is not None and size > batch.room:
+            raise _beyond_batch(offer)
+    if batch is not None:
+        batch.room -= size
+    return result
+
+
+def _beyond_batch(offer: Offer[Any]) -> InvalidInput:
+    limit = offer.limits.reply
+    message = (
+        f"the replies of these calls have more than {limit} characters together: make this call "
+        "again by itself, or ask for less in each"
+    )
+    return InvalidInput("limits.reply", message, path="", limit=limit)

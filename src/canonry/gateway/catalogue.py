@@ -1,62 +1,45 @@
 """What a gateway offers, by name: tools with compiled schemas, resources by URI, prompts."""
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Final, TypeVar
+from typing import Any, Final, Generic, TypeVar
 from urllib.parse import unquote
 
 from canonry.domain.errors import BrokenInvariant, InvalidInput
+from canonry.gateway.limits import Limits
+from canonry.gateway.replies import Result, as_text, replied
 from canonry.gateway.text import pointer, shown
-from canonry.gateway.tool import Prompt, Resource, Tool, Toolset
+from canonry.gateway.tool import Cached, CallTool, Prompt, Reply, Resource, Run, Tool, Toolset
 from canonry.gateway.validation import compile_arguments
+from canonry.usecases.kernel.caller import Caller
+from canonry.usecases.kernel.canon import Canon
 
 _VARIABLE: Final = re.compile(r"\\\{(\w+)\\\}")
 
+Key = TypeVar("Key")
 Named = TypeVar("Named")
+Thing = TypeVar("Thing", bound=Tool | Resource | Prompt)
 
 
-@dataclass(frozen=True, slots=True)
-class ToolOffer:
-    """A tool, where it belongs, and the function that checks its arguments."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Offer(Generic[Thing]):
+    """What can be asked for, whatever it is: who may, what checks the arguments, what answers.
 
+    `run` is that of a tool, reads a resource, or renders a prompt; `compose` takes its place where
+    it is there. `told` makes a result of the reply. `limits` are those that hold in the end.
+    """
+
+    kind: str
     toolset: Toolset
-    tool: Tool
+    thing: Thing
+    limits: Limits
     check: Callable[[dict[str, Any]], dict[str, Any]]
-
-
-@dataclass(frozen=True, slots=True)
-class ResourceOffer:
-    """A resource, where it belongs, and what its URIs look like."""
-
-    toolset: Toolset
-    resource: Resource
-    pattern: re.Pattern[str]
-
-
-@dataclass(frozen=True, slots=True)
-class PromptOffer:
-    """A prompt and where it belongs."""
-
-    toolset: Toolset
-    prompt: Prompt
-
-    def check(self, arguments: Mapping[str, str]) -> None:
-        """Refuse arguments that the prompt does not have, and the lack of those that it needs.
-
-        Raises:
-            InvalidInput: `input.missing` or `input.unknown-property`, with the path.
-        """
-        known = {argument.name for argument in self.prompt.arguments}
-        for argument in self.prompt.arguments:
-            if argument.required and argument.name not in arguments:
-                path = pointer(argument.name)
-                raise InvalidInput("input.missing", f"the prompt needs {argument.name}", path=path)
-        for name in arguments:
-            if name not in known:
-                advice = ", ".join(sorted(known)) or "none"
-                message = f"the prompt has no such argument; known are: {advice}"
-                raise InvalidInput("input.unknown-property", message, path=pointer(name))
+    run: Run
+    told: Callable[[Reply], Result]
+    compose: Callable[[CallTool, Mapping[str, Any]], Awaitable[Reply]] | None = None
+    cached: Cached | None = None
+    read_only: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,19 +47,24 @@ class Catalogue:
     """Everything that is offered, ready to be found."""
 
     toolsets: tuple[Toolset, ...]
-    tools: Mapping[str, ToolOffer]
-    resources: tuple[ResourceOffer, ...]
-    prompts: Mapping[str, PromptOffer]
+    tools: Mapping[str, Offer[Tool]]
+    resources: Mapping[re.Pattern[str], Offer[Resource]]
+    prompts: Mapping[str, Offer[Prompt]]
     aliases: Mapping[str, str]
 
-    def find_tool(self, name: str) -> ToolOffer | None:
+    @property
+    def offers(self) -> "Iterable[Offer[Any]]":
+        """Everything, whatever it is."""
+        return (*self.tools.values(), *self.resources.values(), *self.prompts.values())
+
+    def find_tool(self, name: str) -> Offer[Tool] | None:
         """The tool that bears `name`, or is called by it as well."""
         return self.tools.get(name) or self.tools.get(self.aliases.get(name, ""))
 
-    def find_resource(self, uri: str) -> tuple[ResourceOffer, dict[str, str]] | None:
+    def find_resource(self, uri: str) -> tuple[Offer[Resource], dict[str, str]] | None:
         """The resource behind `uri`, with the values of its variables."""
-        for offer in self.resources:
-            if (match := offer.pattern.fullmatch(uri)) is not None:
+        for pattern, offer in self.resources.items():
+            if (match := pattern.fullmatch(uri)) is not None:
                 return offer, {name: unquote(text) for name, text in match.groupdict().items()}
         return None
 
@@ -85,16 +73,24 @@ class Catalogue:
         return Catalogue(
             toolsets=tuple(each for each in self.toolsets if each.name == toolset),
             tools={n: offer for n, offer in self.tools.items() if offer.toolset.name == toolset},
-            resources=tuple(each for each in self.resources if each.toolset.name == toolset),
+            resources={
+                p: each for p, each in self.resources.items() if each.toolset.name == toolset
+            },
             prompts={n: each for n, each in self.prompts.items() if each.toolset.name == toolset},
             aliases=self.aliases,
         )
 
 
 def catalogue(
-    toolsets: Iterable[Toolset], *, contract_only: bool = False, unknown_properties: bool = False
+    toolsets: Iterable[Toolset],
+    limits: Limits,
+    *,
+    contract_only: bool = False,
+    unknown_properties: bool = False,
 ) -> Catalogue:
     """Compile every schema of `toolsets`; `contract_only` leaves the extensions out.
+
+    `limits` are the operator's, which hold where a tool has none of its own.
 
     Raises:
         BrokenInvariant: `toolset.ambiguous`, if two things bear the same name.
@@ -103,17 +99,17 @@ def catalogue(
     return Catalogue(
         toolsets=served,
         tools=_by_name(
-            (tool.name, _tool_offer(toolset, tool, unknown_properties))
+            (tool.name, _offered_tool(toolset, tool, limits, unknown_properties))
             for toolset in served
             for tool in toolset.tools
         ),
-        resources=tuple(
-            ResourceOffer(toolset, resource, _pattern(resource.uri_template))
+        resources={
+            _pattern(resource.uri_template): _offered_resource(toolset, resource, limits)
             for toolset in served
             for resource in toolset.resources
-        ),
+        },
         prompts=_by_name(
-            (prompt.name, PromptOffer(toolset, prompt))
+            (prompt.name, _offered_prompt(toolset, prompt, limits))
             for toolset in served
             for prompt in toolset.prompts
         ),
@@ -130,10 +126,67 @@ def _contract(toolset: Toolset) -> Toolset:
     return replace(toolset, tools=tuple(tool for tool in toolset.tools if not tool.extension))
 
 
-def _tool_offer(toolset: Toolset, tool: Tool, unknown_properties: bool) -> ToolOffer:  # noqa: FBT001
+def _offered_tool(
+    toolset: Toolset,
+    tool: Tool,
+    limits: Limits,
+    unknown_properties: bool,  # noqa: FBT001
+) -> Offer[Tool]:
     schema = tool.input_schema if tool.accepted_schema is None else tool.accepted_schema
-    check = compile_arguments(schema, unknown_properties=unknown_properties)
-    return ToolOffer(toolset, tool, check)
+    return Offer(
+        kind="call",
+        toolset=toolset,
+        thing=tool,
+        limits=limits if tool.limits is None else tool.limits.under(limits),
+        check=compile_arguments(schema, unknown_properties=unknown_properties),
+        run=tool.run,
+        told=replied,
+        compose=tool.compose,
+        cached=tool.cached,
+        read_only=tool.read_only,
+    )
+
+
+def _offered_resource(toolset: Toolset, resource: Resource, limits: Limits) -> Offer[Resource]:
+    return Offer(
+        kind="resource",
+        toolset=toolset,
+        thing=resource,
+        limits=limits,
+        check=lambda variables: variables,  # the URI has matched; the resource knows its things
+        run=resource.read,
+        told=as_text,
+    )
+
+
+def _offered_prompt(toolset: Toolset, prompt: Prompt, limits: Limits) -> Offer[Prompt]:
+    known = {argument.name for argument in prompt.arguments}
+
+    def check(given: dict[str, Any]) -> dict[str, Any]:
+        for argument in prompt.arguments:
+            if argument.required and argument.name not in given:
+                path = pointer(argument.name)
+                raise InvalidInput("input.missing", f"the prompt needs {argument.name}", path=path)
+        for name in given:
+            if name not in known:
+                advice = ", ".join(sorted(known)) or "none"
+                message = f"the prompt has no such argument; known are: {advice}"
+                raise InvalidInput("input.unknown-property", message, path=pointer(name))
+        return given
+
+    async def render(canon: Canon, caller: Caller, given: Mapping[str, Any]) -> Reply:
+        del canon, caller  # whoever asks, the text is the same
+        return prompt.render(given)
+
+    return Offer(
+        kind="prompt",
+        toolset=toolset,
+        thing=prompt,
+        limits=limits,
+        check=check,
+        run=render,
+        told=as_text,
+    )
 
 
 def _by_name(pairs: Iterable[tuple[str, Named]]) -> dict[str, Named]:

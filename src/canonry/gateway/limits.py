@@ -2,8 +2,8 @@
 
 import asyncio
 from collections import deque
-from collections.abc import Callable, Coroutine, Generator, Mapping
-from dataclasses import dataclass
+from collections.abc import Coroutine, Generator, Mapping
+from dataclasses import dataclass, replace
 from typing import Any, Final, TypeVar
 
 from canonry.domain.errors import InvalidInput, Unavailable
@@ -11,28 +11,43 @@ from canonry.gateway.text import is_clean, pointer
 
 _LARGEST: Final = 2**53
 _OVERHEAD: Final = 8  # what a value that is not text counts for
-_WINDOW: Final = 60.0
-_CALLERS: Final = 10_000
+SECONDS: Final = 30.0
+"""How long a call may take where neither its tool nor the operator says."""
 
-Answer = TypeVar("Answer")
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
     """How much one call may ask for. `per_minute` is calls a principal; None means no limit.
 
-    `reply` is how many characters a reading call may answer with. With `any_number` whole numbers
-    of any size pass, for a toolset that keeps them exactly. With `any_text` a NUL passes, for tools
-    that keep no text.
+    `reply` is how many characters a reading call may answer with; `seconds` None leaves it to
+    whoever else has a say. With `any_number` whole numbers of any size pass, for a toolset that
+    keeps them exactly. With `any_text` a NUL passes, for tools that keep no text.
     """
 
     characters: int = 4_000_000
     reply: int = 16_000_000
     depth: int = 32
-    seconds: float = 30.0
+    seconds: float | None = None
     per_minute: int | None = None
     any_number: bool = False
     any_text: bool = False
+
+    def under(self, operator: "Limits") -> "Limits":
+        """These limits of a tool's own, which no more time than the operator's can follow from."""
+        if operator.seconds is None:
+            return self
+        own = operator.seconds if self.seconds is None else self.seconds
+        return replace(self, seconds=min(own, operator.seconds))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PublishedRate:
+    """How many calls a contract grants each client in so many seconds."""
+
+    calls: int
+    seconds: float = 60.0
 
 
 class _SpotError(Exception):
@@ -130,13 +145,13 @@ def _too_deep(limits: Limits) -> _SpotError:
     return _SpotError("limits.depth", f"arguments may be nested {limits.depth} levels deep")
 
 
-def require_readable(text: str, limits: Limits) -> None:
-    """See that a reply is no longer than a client can be expected to take.
+def require_readable(size: int, limits: Limits) -> None:
+    """See that a reply of `size` characters is no longer than a client can be expected to take.
 
     Raises:
         InvalidInput: `limits.reply`.
     """
-    if len(text) > limits.reply:
+    if size > limits.reply:
         message = (
             f"the reply has more than {limits.reply} characters: ask for less, by a lower limit "
             "or without what else was asked for"
@@ -144,56 +159,24 @@ def require_readable(text: str, limits: Limits) -> None:
         raise InvalidInput("limits.reply", message, path="", limit=limits.reply)
 
 
-class Rate:
-    """A sliding window over the calls of each principal in the last minute."""
-
-    def __init__(self, per_minute: int, clock: Callable[[], float]) -> None:
-        """`clock` gives seconds that never go back."""
-        self._per_minute = per_minute
-        self._clock = clock
-        self._calls: dict[str, deque[float]] = {}
-
-    def admit(self, principal: str) -> None:
-        """Count a call of `principal`.
-
-        Raises:
-            Unavailable: `limits.rate`, with `retry_after` in seconds.
-        """
-        now = self._clock()
-        calls = self._calls.get(principal)
-        if calls is None:
-            self._forget(now)
-            calls = self._calls[principal] = deque(maxlen=self._per_minute)
-        if len(calls) == self._per_minute and now - calls[0] < _WINDOW:
-            wait = round(_WINDOW - (now - calls[0]), 3)
-            message = f"more than {self._per_minute} calls in a minute: wait {wait} s and retry"
-            raise Unavailable("limits.rate", message, retry_after=wait)
-        calls.append(now)
-
-    def _forget(self, now: float) -> None:
-        if len(self._calls) >= _CALLERS:
-            idle = [name for name, calls in self._calls.items() if now - calls[-1] >= _WINDOW]
-            for name in idle or [next(iter(self._calls))]:
-                del self._calls[name]
-
-
-async def within(seconds: float, work: Coroutine[Any, Any, Answer]) -> Answer:
+async def within(seconds: float | None, work: Coroutine[Any, Any, T]) -> T:
     """Await `work`, at most `seconds` long.
-
-    Work that never has to wait runs without a timer: arming one would cost more than most reads.
 
     Raises:
         Unavailable: `call.deadline`.
     """
+    seconds = SECONDS if seconds is None else seconds
+    # Most reads never wait. A timer for each would cost 3.3 us, half of what the whole path takes,
+    # so the work is driven by hand to where it first waits, and only then a timer is armed.
     try:
         first = work.send(None)
     except StopIteration as done:
-        answer: Answer = done.value
+        answer: T = done.value
         return answer
     scope = asyncio.timeout(seconds)
     try:
         async with scope:
-            rest: Answer = await _Resumed(first, work)
+            rest: T = await _Resumed(first, work)
             return rest
     except TimeoutError:
         if not scope.expired():

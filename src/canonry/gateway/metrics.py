@@ -1,10 +1,14 @@
 """Counts and durations of calls, kept in the process and shown as Prometheus text."""
 
 from bisect import bisect_left
-from typing import Final
+from collections.abc import Iterator
+from itertools import accumulate
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from prometheus_client.core import Metric
 
 _BOUNDS: Final = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0)
-_ESCAPES: Final = str.maketrans({"\\": "\\\\", '"': '\\"', "\n": "\\n"})
 
 
 class Metrics:
@@ -35,38 +39,40 @@ class Metrics:
 
     def exposition(self) -> str:
         """Everything counted, in the Prometheus text format."""
-        lines = [
-            "# HELP canonry_calls_total Calls by tool and outcome.",
-            "# TYPE canonry_calls_total counter",
-        ]
-        lines += [
-            f'canonry_calls_total{{tool="{_label(tool)}",outcome="{_label(code)}"}} {count}'
-            for (tool, code), count in sorted(self._calls.items())
-        ]
-        lines += [
-            "# HELP canonry_calls_in_flight Calls that have begun and not ended.",
-            "# TYPE canonry_calls_in_flight gauge",
-            f"canonry_calls_in_flight {self.in_flight}",
-            "# HELP canonry_cache_lookups_total Lookups of cached replies.",
-            "# TYPE canonry_cache_lookups_total counter",
-            f'canonry_cache_lookups_total{{result="hit"}} {self.cache_hits}',
-            f'canonry_cache_lookups_total{{result="miss"}} {self.cache_misses}',
-            "# HELP canonry_call_seconds How long calls took.",
-            "# TYPE canonry_call_seconds histogram",
-        ]
-        for tool in sorted(self._buckets):
-            lines += self._histogram(tool)
-        return "\n".join(lines) + "\n"
+        from prometheus_client import generate_latest  # noqa: PLC0415 - see `collect`
 
-    def _histogram(self, tool: str) -> list[str]:
-        label, lines, total = _label(tool), [], 0
-        for bound, count in zip((*_BOUNDS, "+Inf"), self._buckets[tool], strict=True):
-            total += count
-            lines.append(f'canonry_call_seconds_bucket{{tool="{label}",le="{bound}"}} {total}')
-        lines.append(f'canonry_call_seconds_sum{{tool="{label}"}} {self._seconds[tool]:.6f}')
-        lines.append(f'canonry_call_seconds_count{{tool="{label}"}} {total}')
-        return lines
+        return generate_latest(self).decode()
 
+    def collect(self) -> "Iterator[Metric]":
+        """Everything counted, as the library knows it; nothing of it is in its registry.
 
-def _label(text: str) -> str:
-    return text.translate(_ESCAPES)
+        It is imported by whoever asks, and counting is our own: a call waits for neither.
+        """
+        from prometheus_client.core import (  # noqa: PLC0415 - as above
+            CounterMetricFamily,
+            GaugeMetricFamily,
+            HistogramMetricFamily,
+        )
+
+        calls = CounterMetricFamily(
+            "canonry_calls", "Calls by tool and outcome.", labels=("tool", "outcome")
+        )
+        for labels, count in sorted(self._calls.items()):
+            calls.add_metric(labels, count)
+        lookups = CounterMetricFamily(
+            "canonry_cache_lookups", "Lookups of cached replies.", labels=("result",)
+        )
+        lookups.add_metric(("hit",), self.cache_hits)
+        lookups.add_metric(("miss",), self.cache_misses)
+        seconds = HistogramMetricFamily(
+            "canonry_call_seconds", "How long calls took.", labels=("tool",)
+        )
+        for tool, buckets in sorted(self._buckets.items()):
+            told = zip((*map(str, _BOUNDS), "+Inf"), accumulate(buckets), strict=True)
+            seconds.add_metric((tool,), buckets=list(told), sum_value=self._seconds[tool])
+        yield calls
+        yield GaugeMetricFamily(
+            "canonry_calls_in_flight", "Calls that have begun and not ended.", self.in_flight
+        )
+        yield lookups
+        yield seconds

@@ -20,8 +20,8 @@ _NO_META: Final[Mapping[str, Any]] = {}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Outcome:
-    """The end of a call.
+class Result:
+    """What a call comes to.
 
     `body` is the reply, or `{"error": {code, message, data}}` in the dialect's form; `text` is the
     same as JSON. `error` is set where the call failed, and `protocol` where it named something
@@ -35,42 +35,47 @@ class Outcome:
     meta: Mapping[str, Any] = field(default_factory=lambda: _NO_META)
 
 
-def replied(reply: Reply) -> Outcome:
-    """The outcome of a call that succeeded."""
+def replied(reply: Reply) -> Result:
+    """The result of a call that succeeded."""
     if isinstance(reply, Noted):
         return replace(replied(reply.reply), meta=reply.meta)
     try:
         text = orjson.dumps(reply).decode()
     except TypeError:  # a whole number of more than 64 bits, which few replies hold
         text = json.dumps(reply, ensure_ascii=False, separators=(",", ":"))
-    return Outcome(body=reply, text=text)
+    return Result(body=reply, text=text)
+
+
+def as_text(reply: Reply) -> Result:
+    """The result of reading a resource or rendering a prompt: the text itself."""
+    return Result(body={}, text=reply)
 
 
 def refused(
     error: CanonryError, toolset: Toolset, tool: str, caller: Caller | None, trace_id: str = ""
-) -> Outcome:
-    """The outcome of a call that ended in an error on purpose."""
+) -> Result:
+    """The result of a call that ended in an error on purpose."""
     return _failed(toolset.dialect(error, tool=tool, caller=caller, trace_id=trace_id))
 
 
-def broken(incident: str, toolset: Toolset, tool: str) -> Outcome:
-    """The outcome of a call that ended in a defect: an incident id and nothing else about it."""
+def broken(incident: str, toolset: Toolset, tool: str) -> Result:
+    """The result of a call that ended in a defect: an incident id and nothing else about it."""
     message = f"internal error; the operator finds it in the log as incident {incident}"
     error = BrokenInvariant(DEFECT, message, incident=incident)
     return _failed(toolset.dialect(error, tool=tool, caller=None, trace_id=incident))
 
 
-def unknown(kind: str, name: str) -> Outcome:
-    """The outcome of a call to something that this server does not offer."""
+def unknown(kind: str, name: str) -> Result:
+    """The result of a call to something that this server does not offer."""
     message = f"Unknown {kind}: {shown(name)}"
     data = {"error": f"UNKNOWN_{kind.upper()}"}
     body = ErrorBody(code=INVALID_PARAMS, message=message, data=data)
     return _failed(body, protocol=True)
 
 
-def _failed(error: ErrorBody, *, protocol: bool = False) -> Outcome:
+def _failed(error: ErrorBody, *, protocol: bool = False) -> Result:
     body = error.wire
     if body is None:
         body = {"error": {"code": error.code, "message": error.message, "data": dict(error.data)}}
     text = orjson.dumps(body, default=str).decode()
-    return Outcome(body=body, text=text, error=error, protocol=protocol)
+    return Result(body=body, text=text, error=error, protocol=protocol)

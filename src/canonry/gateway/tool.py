@@ -6,7 +6,7 @@ from typing import Any, Final, Protocol
 
 from canonry.domain.errors import CanonryError
 from canonry.gateway.face import Face
-from canonry.gateway.limits import Limits
+from canonry.gateway.limits import Limits, PublishedRate
 from canonry.usecases.kernel.caller import Caller
 from canonry.usecases.kernel.canon import Canon
 
@@ -14,8 +14,11 @@ ANYONE: Final = frozenset({"*"})
 """As roles: every agent type that the toolset knows. As types: it knows every name."""
 
 Arguments = Mapping[str, Any]
+Schema = Mapping[str, Any]
 Reply = Any
 """JSON values: an object as a rule; where a contract says so, a list or null."""
+
+Run = Callable[[Canon, Caller, Arguments], Awaitable[Reply]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,22 +60,23 @@ class Tool:
 
     `aliases` are names by which it can be called and is never listed. Arguments are held against
     `accepted_schema` where a contract answers wrong ones with a result. `limits` take the place
-    of the server's; `per_minute` are the calls that its contract publishes for each user.
+    of the server's, but no call takes longer than the operator allows; `per_minute` are the calls
+    that its contract publishes for each user.
     """
 
     name: str
     title: str
     description: str
-    input_schema: Mapping[str, Any]
-    output_schema: Mapping[str, Any]
+    input_schema: Schema
+    output_schema: Schema
     roles: frozenset[str]
-    run: Callable[[Canon, Caller, Arguments], Awaitable[Reply]]
+    run: Run
     read_only: bool
     destructive: bool = False
     idempotent: bool = False
     extension: bool = False
     aliases: tuple[str, ...] = ()
-    accepted_schema: Mapping[str, Any] | None = None
+    accepted_schema: Schema | None = None
     limits: Limits | None = None
     per_minute: int | None = None
     cached: Cached | None = None
@@ -150,7 +154,8 @@ class Toolset(Face):
 
     A caller whose agent type nobody has named is of the `default_agent_type`. A `traced` toolset
     names failed calls by ids that the audit has as well. A server of `sealed` toolsets alone opens
-    the store for reading only.
+    the store for reading only. `rates` are those that the contract publishes for each client, over
+    everything that it calls.
     """
 
     agent_types: frozenset[str]
@@ -159,5 +164,6 @@ class Toolset(Face):
     default_agent_type: str | None = None
     traced: bool = False
     sealed: bool = False
+    rates: tuple[PublishedRate, ...] = ()
     resources: tuple[Resource, ...] = ()
     prompts: tuple[Prompt, ...] = ()

@@ -11,6 +11,7 @@ from canonry.domain.errors import InvalidInput
 from canonry.domain.ids import is_uuid
 from canonry.domain.time import parse_instant
 from canonry.gateway.text import pointer, shown
+from canonry.gateway.tool import Schema
 
 _MASK: Final = "the value"
 _REPORTED: Final = 8
@@ -21,13 +22,13 @@ _NAMED: Final = 40
 _BRANCHES: Final = ("anyOf", "oneOf")
 _COMBINED: Final = ("allOf", "anyOf", "oneOf", "$ref", "$dynamicRef", "if", "dependentSchemas")
 
-Schema = Mapping[str, Any]
-Arguments = dict[str, Any]
+
+Given = dict[str, Any]
 
 
 def compile_arguments(
     schema: Schema, *, unknown_properties: bool = False
-) -> Callable[[Arguments], Arguments]:
+) -> Callable[[Given], Given]:
     """A function that checks arguments against `schema` and returns them with defaults filled in.
 
     The formats `uuid` and `date-time` are asserted, and properties that an object schema does not
@@ -48,7 +49,7 @@ def compile_arguments(
     is_valid = validator.is_valid
     fill = _filling(schema)
 
-    def check(arguments: Arguments) -> Arguments:
+    def check(arguments: Given) -> Given:
         if not is_valid(arguments):
             raise _refusal(validator.iter_errors(arguments), schema)
         return arguments if fill is None else fill(arguments)
@@ -90,12 +91,12 @@ def _is_instant(text: str) -> bool:
     return True
 
 
-def _filling(schema: Schema) -> Callable[[Arguments], Arguments] | None:
+def _filling(schema: Schema) -> Callable[[Given], Given] | None:
     """A function that fills in what the schema gives by default, or None if it gives nothing."""
     properties = schema.get("properties")
     if not isinstance(properties, Mapping):
         return None
-    defaults: Arguments = {}
+    defaults: Given = {}
     inner: dict[str, Callable[[Any], Any]] = {}
     for name, value in properties.items():
         if not isinstance(value, Mapping):
@@ -107,7 +108,7 @@ def _filling(schema: Schema) -> Callable[[Arguments], Arguments] | None:
     if not defaults and not inner:
         return None
 
-    def fill_object(arguments: Arguments) -> Arguments:
+    def fill_object(arguments: Given) -> Given:
         filled = {**defaults, **arguments}
         for name, fill in inner.items():
             if name in filled:

@@ -11,7 +11,7 @@ from typing_extensions import override
 
 from canonry.gateway.call import Gateway
 from canonry.gateway.principal import Principal
-from canonry.gateway.replies import INTERNAL_ERROR, INVALID_PARAMS, Outcome
+from canonry.gateway.replies import INTERNAL_ERROR, INVALID_PARAMS, Result
 from canonry.gateway.tool import ErrorBody, Prompt, Resource, Tool
 from canonry.server.client_model import CALLING, Exchange, SessionModel
 from canonry.server.greeting import Context, Handlers, greet
@@ -53,9 +53,9 @@ class Binding(Handlers):
         catalogue = gateway.catalogue
         if gateway.canon.filing is not None:
             gateway.canon.filing.client = SessionModel()
-        resources = [offer.resource for offer in catalogue.resources]
+        resources = [offer.thing for offer in catalogue.resources.values()]
         self._tools = {
-            "tools": [_tool_entry(offer.tool) for offer in catalogue.tools.values()],
+            "tools": [_tool_entry(offer.thing) for offer in catalogue.tools.values()],
             **_LIST_HINTS,
         }
         self._resources = {
@@ -69,11 +69,11 @@ class Binding(Handlers):
             **_LIST_HINTS,
         }
         self._prompts = {
-            "prompts": [_prompt_entry(offer.prompt) for offer in catalogue.prompts.values()],
+            "prompts": [_prompt_entry(offer.thing) for offer in catalogue.prompts.values()],
             **_LIST_HINTS,
         }
         self._header_schemas = {
-            name: offer.tool.input_schema if _mirrors(offer.tool.input_schema) else _PLAIN_SCHEMA
+            name: offer.thing.input_schema if _mirrors(offer.thing.input_schema) else _PLAIN_SCHEMA
             for name, offer in catalogue.tools.items()
         }
 
@@ -162,7 +162,7 @@ def _protocol_error(error: ErrorBody, version: str) -> MCPError:
     return MCPError(code, error.message, dict(error.data))
 
 
-def _resource_error(outcome: Outcome, uri: str, version: str) -> MCPError:
+def _resource_error(outcome: Result, uri: str, version: str) -> MCPError:
     """A resource that does not exist has a number of its own, and another one from 2026-07-28."""
     error = outcome.error
     if error is None:

@@ -235,7 +235,7 @@ def _mcp_app(
 
 def _body_bytes(gateway: Gateway, options: ServerOptions) -> int:
     """The largest body: as set, or as a tool that takes files needs it, with room for the rest."""
-    own = (offer.tool.limits for offer in gateway.catalogue.tools.values())
+    own = (offer.thing.limits for offer in gateway.catalogue.tools.values())
     largest = max((each.characters for each in own if each is not None), default=0)
     return max(options.body_bytes, largest + _ENVELOPE)
 

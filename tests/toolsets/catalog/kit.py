@@ -12,7 +12,7 @@ from canonry.domain.ids import SpaceId, is_uuid
 from canonry.domain.time import parse_instant
 from canonry.gateway.call import Gateway
 from canonry.gateway.principal import Principal
-from canonry.gateway.replies import Outcome
+from canonry.gateway.replies import Result
 from canonry.testing.worlds import CountingIdentities, HandClock, a_caller
 from canonry.toolsets.catalog import CATALOG
 from canonry.usecases.catalog.import_catalog import (
@@ -185,7 +185,7 @@ class Shelf:
     gateway: Gateway
     spaces: frozenset[SpaceId] | None = None
 
-    async def outcome(self, tool: str, arguments: Mapping[str, Any]) -> Outcome:
+    async def outcome(self, tool: str, arguments: Mapping[str, Any]) -> Result:
         """Whatever the call comes to."""
         outcome = await self.gateway.call(tool, arguments, Principal(spaces=self.spaces))
         if outcome.error is None:

@@ -13,7 +13,7 @@ from canonry.domain.provenance import Authority
 from canonry.domain.time import parse_instant
 from canonry.gateway.call import Gateway
 from canonry.gateway.principal import KEY_META, Principal
-from canonry.gateway.replies import Outcome
+from canonry.gateway.replies import Result
 from canonry.testing.worlds import CountingIdentities, HandClock
 from canonry.toolsets.narrative import EXACT, NARRATIVE
 from canonry.usecases.kernel.canon import Canon
@@ -73,7 +73,7 @@ class World:
         *,
         agent: str | None = "CanonKeeper",
         key: str | None = None,
-    ) -> Outcome:
+    ) -> Result:
         """Whatever the call comes to."""
         principal = a_principal(agent, spaces=self.spaces, authorities=self.authorities)
         meta = None if key is None else {KEY_META: key}

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from canonry.gateway.call import Gateway
-from canonry.gateway.replies import Outcome
+from canonry.gateway.replies import Result
 from canonry.testing.simulation import Faults, FaultyLedger, Simulation, simulate
 from canonry.toolsets.narrative import NARRATIVE
 from tests.toolsets.narrative.kit import World, a_world
@@ -25,13 +25,13 @@ async def a_slow_world(simulation: Simulation) -> tuple[World, FaultyLedger]:
     return replace(world, canon=canon, gateway=Gateway(canon, (NARRATIVE,))), line
 
 
-async def together(calls: Iterable[Coroutine[Any, Any, Outcome]]) -> list[str]:
+async def together(calls: Iterable[Coroutine[Any, Any, Result]]) -> list[str]:
     """The codes of calls that are made at once; those that succeed have none."""
     outcomes = await asyncio.gather(*calls)
     return [o.error.data["code"] for o in outcomes if o.error is not None]
 
 
-def related(world: World, from_id: str, rel_type: str, to_id: str) -> Coroutine[Any, Any, Outcome]:
+def related(world: World, from_id: str, rel_type: str, to_id: str) -> Coroutine[Any, Any, Result]:
     arguments = {"from_entity_id": from_id, "rel_type": rel_type, "to_entity_id": to_id}
     return world.outcome("neo4j_create_relationship", arguments)
 

@@ -4,14 +4,14 @@ import json
 
 import pytest
 
-from canonry.gateway.replies import Outcome
+from canonry.gateway.replies import Result
 from tests.toolsets.narrative.kit import NOWHERE, a_principal
 from tests.toolsets.narrative.stage import Stage, a_stage
 
 pytestmark = pytest.mark.anyio
 
 
-async def read(stage: Stage, uri: str, agent: str | None = "Narrator") -> Outcome:
+async def read(stage: Stage, uri: str, agent: str | None = "Narrator") -> Result:
     principal = a_principal(agent, spaces=stage.world.spaces)
     _, outcome = await stage.world.gateway.read_resource(uri, principal)
     return outcome

@@ -12,7 +12,7 @@ from canonry.domain.time import SECOND, parse_instant
 from canonry.domain.truth.accounts import DEFAULT_USER
 from canonry.gateway.call import Gateway, GatewaySettings
 from canonry.gateway.principal import Principal
-from canonry.gateway.replies import Outcome
+from canonry.gateway.replies import Result
 from canonry.testing.worlds import CountingIdentities, HandClock
 from canonry.toolsets.truth import EXACT, TRUTH
 from canonry.usecases.kernel.canon import Canon
@@ -57,7 +57,7 @@ class Desk:
         """Another user's way to the same canon."""
         return replace(self, user=user)
 
-    async def outcome(self, tool: str, arguments: Mapping[str, Any]) -> Outcome:
+    async def outcome(self, tool: str, arguments: Mapping[str, Any]) -> Result:
         """Whatever the call comes to."""
         principal = Principal(agent_id="desk", user=self.user)
         outcome = await self.gateway.call(tool, arguments, principal)

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from canonry.gateway.replies import Outcome
+from canonry.gateway.replies import Result
 from canonry.gateway.tool import Tool
 from canonry.toolsets.truth import TRUTH
 from tests.toolsets.truth.furnished import a_furnished_desk
@@ -40,7 +40,7 @@ def the_log_of(desk: Desk) -> Iterator[list[bytes]]:
     lines.append(desk.gateway.audit.metrics.exposition().encode())
 
 
-def names_nobody(outcome: Outcome) -> bool:
+def names_nobody(outcome: Result) -> bool:
     """Whether an error repeats nothing that was said; a path may hold a name that nothing has."""
     error = copy.deepcopy(outcome.body["error"])
     path = str(error["details"].pop("path", ""))

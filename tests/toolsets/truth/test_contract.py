@@ -138,7 +138,7 @@ ALIASES = {
 def test_the_later_names_are_taken_and_never_listed() -> None:
     gateway: Any = Gateway(a_desk().canon, (TRUTH,))
     for alias, name in ALIASES.items():
-        assert gateway.catalogue.find_tool(alias).tool.name == name
+        assert gateway.catalogue.find_tool(alias).thing.name == name
         assert alias not in gateway.catalogue.tools
 
 

@@ -1,5 +1,6 @@
 """An ingest that is interrupted leaves all of its records or none, and can simply be repeated."""
 
+import asyncio
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -12,7 +13,8 @@ from canonry.adapters.memory import MemoryLedger
 from canonry.bootstrap.embedded import open_embedded
 from canonry.domain.errors import Unavailable
 from canonry.domain.log.commits import Append, Outcome
-from canonry.gateway.call import Gateway
+from canonry.gateway.call import Gateway, GatewaySettings
+from canonry.gateway.limits import Limits
 from canonry.testing.worlds import HandClock
 from canonry.toolsets.truth import TRUTH
 from tests.toolsets.truth.furnished import NOTE
@@ -86,6 +88,36 @@ async def test_a_file_is_kept_whole_or_not_at_all(step: int, written: bool) -> N
     assert reply["interpretation"] == expected["interpretation"]
     total = (await whole.call("retrieve_entities"))["total"]
     assert (await desk.call("retrieve_entities"))["total"] == total
+
+
+class StuckLedger(MemoryLedger):
+    """A ledger at which an append waits until it is set free."""
+
+    def __init__(self, whole: MemoryLedger) -> None:
+        super().__init__(whole._store, whole._clock, whole._identities)
+        self.free = asyncio.Event()
+
+    @override
+    async def append(self, batch: Sequence[Append]) -> Sequence[Outcome]:
+        await self.free.wait()
+        return await super().append(batch)
+
+
+@pytest.mark.parametrize("form", ["file", "records"])
+async def test_r15_an_operators_deadline_holds_for_tools_that_take_files(form: str) -> None:
+    desk = a_desk()
+    assert isinstance(desk.canon.ledger, MemoryLedger)
+    ledger = StuckLedger(desk.canon.ledger)
+    canon = replace(desk.canon, ledger=ledger)
+    settings = GatewaySettings(limits=Limits(seconds=0.05))
+    desk = replace(desk, canon=canon, gateway=Gateway(canon, (TRUTH,), settings=settings))
+    file = {"file_content": NOTE, "mime_type": "text/markdown"}
+    given = {"user_id": desk.user, **(file if form == "file" else {"entities": RECORDS})}
+    error = await desk.refused("ingest", "SERVICE_UNAVAILABLE", **given)
+    assert (error["details"]["reason"], error["details"]["seconds"]) == ("call.deadline", 0.05)
+    ledger.free.set()
+    patient = replace(desk, gateway=Gateway(canon, (TRUTH,)))
+    assert (await patient.call("ingest", **given))["deduplicated"] is False
 
 
 async def test_a_store_that_is_busy_says_so_in_the_words_of_the_contract() -> None:

@@ -33,7 +33,7 @@ from canonry.domain.world.directions import Direction
 from canonry.domain.world.identity import layer_id_of, thing_id_of
 from canonry.gateway.call import Gateway
 from canonry.gateway.principal import KEY_META, Principal
-from canonry.gateway.replies import Outcome
+from canonry.gateway.replies import Result
 from canonry.testing.worlds import CountingIdentities, HandClock, a_caller
 from canonry.toolsets.world import WORLD
 from canonry.usecases.kernel.canon import Canon
@@ -231,7 +231,7 @@ class Isle:
 
     async def outcome(
         self, tool: str, arguments: Mapping[str, Any], agent: str, retry: str | None = None
-    ) -> Outcome:
+    ) -> Result:
         """Whatever comes of a call; what succeeds satisfies the tool's output schema."""
         principal = Principal(agent_id=f"{agent}-1", agent_type=agent, world=self.world)
         meta = None if retry is None else {KEY_META: retry}

@@ -5,7 +5,10 @@ import json
 import pytest
 
 from canonry.bootstrap.compose import compose_memory
+from canonry.domain.time import SECOND
 from canonry.gateway.call import Gateway, GatewaySettings
+from canonry.gateway.principal import AGENT_META, Principal
+from canonry.testing.worlds import HandClock
 from canonry.toolsets.world import FACE, WORLD
 from canonry.toolsets.world.contract import published
 from tests.toolsets.world.kit import a_world
@@ -70,6 +73,25 @@ async def test_every_agent_type_may_call_exactly_what_it_is_listed_for() -> None
             error = outcome.body.get("error") if isinstance(outcome.body, dict) else None
             denied = error is not None and error["code"] == "UNAUTHORIZED"
             assert denied == (agent not in allowed), (tool.name, agent, outcome.text)
+
+
+@pytest.mark.anyio
+async def test_t30_the_published_rates_of_a_client_are_enforced_over_all_tools() -> None:
+    """60 calls in a minute and 10 in a second, whatever the agent calls itself."""
+    clock = HandClock()
+    canon = compose_memory(clock=clock)
+    gateway = Gateway(canon, (WORLD,), settings=GatewaySettings(published_rates=True))
+    planner = Principal(agent_id="planner-1", agent_type="Planner", trusted=True)
+    told = []
+    for second in range(8):
+        for number in range(11):
+            meta = {AGENT_META: {"agent_id": f"planner-{second}-{number}"}}
+            tool = ("health", "list-exits")[number % 2]
+            result = await gateway.call(tool, {"locationId": "inn"}, planner, meta)
+            error = result.body.get("error") if isinstance(result.body, dict) else None
+            told.append(error is not None and error["code"] == "RATE_LIMITED")
+        clock.move(SECOND)
+    assert told == ([False] * 10 + [True]) * 6 + [True] * 22
 
 
 def test_contract_only_hides_the_extensions() -> None:

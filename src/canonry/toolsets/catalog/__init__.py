@@ -3,10 +3,9 @@
 Only its face is loaded with the package; the tools are imported when somebody asks for them.
 """
 
-from importlib import import_module
 from typing import TYPE_CHECKING, Final
 
-from canonry.gateway.face import Face
+from canonry.gateway.face import Face, lazily
 
 if TYPE_CHECKING:
     from canonry.toolsets.catalog.toolset import CATALOG
@@ -24,14 +23,4 @@ FACE: Final = Face(
     ),
 )
 
-
-def __getattr__(name: str) -> object:
-    """The tools, which take longer to import than a client should wait for a greeting.
-
-    Raises:
-        AttributeError: there is no such name.
-    """
-    if name == "CATALOG":
-        return import_module(f"{__name__}.toolset").CATALOG
-    message = f"module {__name__!r} has no attribute {name!r}"
-    raise AttributeError(message)
+__getattr__ = lazily(__name__, "CATALOG")

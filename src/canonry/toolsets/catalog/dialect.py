@@ -7,8 +7,9 @@ caller may not see are told in the same bytes.
 import re
 from typing import Any, Final
 
-from canonry.domain.errors import CanonryError, InvalidInput, NotFound
-from canonry.gateway.replies import INTERNAL_ERROR
+from canonry.domain.errors import CanonryError
+from canonry.gateway.dialects import DialectTable
+from canonry.gateway.replies import INTERNAL_ERROR, INVALID_PARAMS
 from canonry.gateway.tool import ErrorBody
 from canonry.usecases.kernel.caller import Caller
 
@@ -17,7 +18,11 @@ ENTITY_NOT_FOUND: Final = "ENTITY_NOT_FOUND"
 VALIDATION_ERROR: Final = "VALIDATION_ERROR"
 INTERNAL: Final = "INTERNAL_ERROR"
 
-INVALID_PARAMS: Final = -32602
+_TABLE: Final = DialectTable(
+    invalid_input=VALIDATION_ERROR,
+    codes={"project.unknown": PROJECT_NOT_FOUND, "entity.unknown": ENTITY_NOT_FOUND},
+    internal=INTERNAL,
+)
 _INDEX: Final = re.compile(r"/(\d+)(?=/|$)")
 _TIMEOUTS: Final = frozenset(("call.deadline", "store.deadline"))
 _MESSAGES: Final = {
@@ -33,25 +38,13 @@ def dialect(
 ) -> ErrorBody:
     """The envelope for `error`; neither the tool, the caller nor a trace is part of it."""
     del tool, caller, trace_id
-    code = _code_of(error)
+    code = _TABLE.word(error)
     message, details = _MESSAGES[code], _details(error, code)
     if error.code in _TIMEOUTS:
         message = "Tool execution timeout"
     envelope: dict[str, Any] = {"code": code, "message": message, "details": details}
     number = INTERNAL_ERROR if code == INTERNAL else INVALID_PARAMS
     return ErrorBody(code=number, message=message, data=envelope, wire={"error": envelope})
-
-
-def _code_of(error: CanonryError) -> str:
-    match error:
-        case InvalidInput():
-            return VALIDATION_ERROR
-        case NotFound(code="project.unknown"):
-            return PROJECT_NOT_FOUND
-        case NotFound(code="entity.unknown"):
-            return ENTITY_NOT_FOUND
-        case _:
-            return INTERNAL
 
 
 def _details(error: CanonryError, code: str) -> dict[str, str]:

@@ -1,4 +1,7 @@
-"""Replies of the catalog: exactly the published fields, each of them always there."""
+"""Replies of the catalog: exactly the published fields, each of them always there.
+
+The contract file is where they are declared: a reply has what its schema there has.
+"""
 
 from collections.abc import Mapping
 from typing import Any, Final
@@ -6,10 +9,22 @@ from typing import Any, Final
 from canonry.domain.catalog.catalog import item_row, project_row
 from canonry.domain.spaces import Space
 from canonry.domain.things.entities import Entity
-from canonry.toolsets.catalog.contract import published
+from canonry.toolsets.catalog.contract import entries
 
-_BRIEF: Final = ("id", "entityType", "title", "slug", "summary", "status")
-_LISTED: Final = (*_BRIEF, "createdAt", "updatedAt")
+_COUNTED: Final = ("depth", "relationshipCounts")
+"""What no row holds."""
+
+
+def _published(tool: str, *path: str) -> tuple[str, ...]:
+    schema = entries()[tool]["outputSchema"]
+    for step in path:
+        schema = schema["properties"][step]
+    return tuple(n for n in schema.get("items", schema)["properties"] if n not in _COUNTED)
+
+
+_LISTED: Final = _published("search_entities", "entities")
+_NODE: Final = _published("get_entity_graph", "nodes")
+_WHOLE: Final = _published("get_entity", "entity")
 
 
 def project(space: Space) -> Mapping[str, Any]:
@@ -26,21 +41,12 @@ def listed(entity: Entity) -> Mapping[str, Any]:
 def node(entity: Entity, depth: int) -> Mapping[str, Any]:
     """An entity in a graph."""
     row = item_row(entity)
-    return {**{name: row[name] for name in _BRIEF}, "depth": depth}
+    return {**{name: row[name] for name in _NODE}, "depth": depth}
 
 
 def whole(entity: Entity, outgoing: int, incoming: int) -> Mapping[str, Any]:
     """An entity with everything that is published of it."""
     row = item_row(entity)
-    told = {name: row[name] for name in _FIELDS}
+    told = {name: row[name] for name in _WHOLE}
     told["comparisonTargets"] = list(row["comparisonTargets"])
     return {**told, "relationshipCounts": {"outgoing": outgoing, "incoming": incoming}}
-
-
-def _published_fields() -> tuple[str, ...]:
-    (tool,) = (each for each in published()["tools"] if each["name"] == "get_entity")
-    properties = tool["outputSchema"]["properties"]["entity"]["properties"]
-    return tuple(name for name in properties if name != "relationshipCounts")
-
-
-_FIELDS: Final = _published_fields()

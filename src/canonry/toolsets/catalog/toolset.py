@@ -8,11 +8,7 @@ from canonry.toolsets.catalog.dialect import dialect
 from canonry.toolsets.catalog.tools import TOOLS
 
 CATALOG: Final = Toolset(
-    name=FACE.name,
-    purpose=FACE.purpose,
-    server_name=FACE.server_name,
-    contract_version=FACE.contract_version,
-    instructions=FACE.instructions,
+    **FACE.told(),
     agent_types=ANYONE,
     default_agent_type="Reader",
     sealed=True,

@@ -55,11 +55,7 @@ EXACT: Final[tuple[Tool, ...]] = (
 """The tools with the whole schemas of their replies, which the tests hold every reply against."""
 
 NARRATIVE: Final = Toolset(
-    name=FACE.name,
-    purpose=FACE.purpose,
-    server_name=FACE.server_name,
-    contract_version=FACE.contract_version,
-    instructions=FACE.instructions,
+    **FACE.told(),
     agent_types=agent_types(),
     dialect=dialect,
     tools=tuple(map(outlined, EXACT)),

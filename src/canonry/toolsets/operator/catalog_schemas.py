@@ -1,12 +1,11 @@
 """Schemas of the tools that write a catalog, made from its tables, so that neither can differ."""
 
 from collections.abc import Iterable, Mapping
-from typing import Any, Final
+from typing import Final
 
 from canonry.domain.catalog.rows import IDS_MAX
 from canonry.domain.vocabularies.catalog_tables import CREATED_AT, UPDATED_AT, Column, Form, Table
-
-Schema = Mapping[str, Any]
+from canonry.gateway.tool import Schema
 
 UUID: Final[Schema] = {"type": "string", "format": "uuid"}
 _KEPT_BY_US: Final = (CREATED_AT, UPDATED_AT)

@@ -7,11 +7,7 @@ from canonry.toolsets.operator import FACE, catalog
 from canonry.toolsets.operator.dialect import dialect
 
 OPERATOR: Final = Toolset(
-    name=FACE.name,
-    purpose=FACE.purpose,
-    server_name=FACE.server_name,
-    contract_version=FACE.contract_version,
-    instructions=FACE.instructions,
+    **FACE.told(),
     agent_types=catalog.ROLES,
     dialect=dialect,
     tools=(*catalog.TOOLS,),

@@ -4,15 +4,14 @@ The schema has been applied before, so types and enums hold here; ids come out i
 """
 
 import re
-from collections.abc import Mapping
-from typing import Any, Final
+from typing import Final
 
 from canonry.domain.errors import InvalidInput
 from canonry.domain.ids import is_uuid
 from canonry.domain.time import Instant, parse_instant
+from canonry.gateway.tool import Arguments
 from canonry.usecases.kernel.account import entity_id_in
 
-Arguments = Mapping[str, Any]
 NAME_MAX: Final = 200
 TEXT_MAX: Final = 2_000
 _COUNTED_MAX: Final = 2**53 - 1

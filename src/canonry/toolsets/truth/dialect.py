@@ -3,28 +3,13 @@
 from collections.abc import Mapping
 from typing import Any, Final
 
-from canonry.domain.errors import (
-    CanonryError,
-    Conflict,
-    InvalidInput,
-    NotAllowed,
-    NotFound,
-    NotSupported,
-    Unavailable,
-)
+from canonry.domain.errors import CanonryError, Unavailable
+from canonry.gateway.dialects import DialectTable
 from canonry.gateway.replies import INTERNAL_ERROR, INVALID_PARAMS
 from canonry.gateway.tool import ErrorBody
 from canonry.toolsets.truth.contract import entries, http_status_of
 from canonry.usecases.kernel.caller import Caller
 
-_CLASSES: Final[tuple[tuple[type[CanonryError], str], ...]] = (
-    (NotAllowed, "UNAUTHORIZED"),
-    (NotFound, "ENTITY_NOT_FOUND"),
-    (InvalidInput, "VALIDATION_ERROR"),
-    (Conflict, "VALIDATION_ERROR"),
-    (NotSupported, "VALIDATION_ERROR"),
-    (Unavailable, "SERVICE_UNAVAILABLE"),
-)
 CODES: Final[Mapping[str, str]] = {
     "source.unknown": "SOURCE_NOT_FOUND",
     "file.unknown": "FILE_NOT_FOUND",
@@ -48,6 +33,16 @@ CODES: Final[Mapping[str, str]] = {
 `DB_DELETE_FAILED` has none: no action of the contract deletes, and erasing is no tool.
 """
 
+_TABLE: Final = DialectTable(
+    not_allowed="UNAUTHORIZED",
+    not_found="ENTITY_NOT_FOUND",
+    invalid_input="VALIDATION_ERROR",
+    conflict="VALIDATION_ERROR",
+    not_supported="VALIDATION_ERROR",
+    unavailable="SERVICE_UNAVAILABLE",
+    codes=CODES,
+    internal="INTERNAL_ERROR",
+)
 _STORE: Final = ("ledger.", "blobs.", "state.", "text.", "canon.contended")
 _UPDATES: Final = frozenset({"merge_entities", "unmerge_entities"})
 _UPLOADS: Final = frozenset({"upload_file"})
@@ -77,16 +72,12 @@ def dialect(
 
 def code_of(error: CanonryError, tool: str) -> str:
     """The contract's code for an error of ours that a tool ended with."""
-    if error.code in CODES:
-        return CODES[error.code]
-    if isinstance(error, Unavailable) and error.code.startswith(_STORE):
+    stored = isinstance(error, Unavailable) and error.code not in CODES
+    if stored and error.code.startswith(_STORE):
         if tool in _UPLOADS and error.code.startswith("blobs."):
             return "UPLOAD_FAILED"
         if tool in _UPDATES:
             return "DB_UPDATE_FAILED"
         entry = entries().get(tool)
         return "DB_INSERT_FAILED" if entry and not entry["read_only"] else "DB_QUERY_FAILED"
-    for kind, code in _CLASSES:
-        if isinstance(error, kind):
-            return code
-    return "INTERNAL_ERROR"
+    return _TABLE.word(error)

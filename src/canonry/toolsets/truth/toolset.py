@@ -37,11 +37,7 @@ EXACT: Final[tuple[Tool, ...]] = tuple(
 """The tools with the whole schemas of their replies, which the tests hold every reply against."""
 
 TRUTH: Final = Toolset(
-    name=FACE.name,
-    purpose=FACE.purpose,
-    server_name=FACE.server_name,
-    contract_version=FACE.contract_version,
-    instructions=FACE.instructions,
+    **FACE.told(),
     agent_types=ANYONE,
     default_agent_type=AGENT,
     traced=True,

@@ -4,13 +4,12 @@ The schema has been applied before, so that types hold here.
 """
 
 import math
-from collections.abc import Mapping
-from typing import Any, Final
+from typing import Final
 
 from canonry.domain.errors import InvalidInput
 from canonry.domain.world.ticks import Tick, checked_tick
+from canonry.gateway.tool import Arguments
 
-Arguments = Mapping[str, Any]
 DEPTH_MAX: Final = 5
 LIMIT_MAX: Final = 100
 FOUND_MAX: Final = 20

@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from typing import Final
 
-from canonry.gateway.tool import Tool
-from canonry.toolsets.world.contract import BUILDER, Run
-from canonry.toolsets.world.schemas import TEXT, Schema, obj
+from canonry.gateway.tool import Run, Schema, Tool
+from canonry.toolsets.world.contract import BUILDER
+from canonry.toolsets.world.schemas import TEXT, obj
 
 ID: Final[Schema] = obj({"id": TEXT})
 DONE: Final[Schema] = obj({"done": {"const": True}})

@@ -13,7 +13,7 @@ from canonry.domain.vocabularies.world_types import (
 )
 from canonry.domain.world.atlas import Exit, Happening, Item, Layer, Mover, Part, Place, Realm
 from canonry.domain.world.directions import Direction
-from canonry.gateway.tool import Arguments, Reply, Tool
+from canonry.gateway.tool import Arguments, Reply, Schema, Tool
 from canonry.toolsets.world.builders import DONE, builders_tool
 from canonry.toolsets.world.schemas import (
     FLAG,
@@ -23,7 +23,6 @@ from canonry.toolsets.world.schemas import (
     TAGS,
     TICK,
     WHOLE,
-    Schema,
     enum,
     obj,
 )

@@ -1,11 +1,10 @@
 """JSON Schema fragments of the builders' tools."""
 
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Final
 
 from canonry.domain.policy import DESCRIPTION_MAX, NAME_MAX
-
-Schema = Mapping[str, Any]
+from canonry.gateway.tool import Schema
 
 TEXT: Final[Schema] = {"type": "string"}
 KEY: Final[Schema] = {"type": "string", "minLength": 1, "maxLength": NAME_MAX}

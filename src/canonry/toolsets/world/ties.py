@@ -4,12 +4,12 @@ from typing import Any, Final
 
 from canonry.domain.vocabularies.world_types import Tie, WorldType
 from canonry.domain.world.atlas import Route
-from canonry.gateway.tool import Arguments, Reply, Tool
+from canonry.gateway.tool import Arguments, Reply, Schema, Tool
 from canonry.toolsets.world.arguments import tick_of
 from canonry.toolsets.world.builders import DONE, builders_tool
 from canonry.toolsets.world.contract import READERS, lenient, with_shapes
 from canonry.toolsets.world.present import present_realm, present_tie
-from canonry.toolsets.world.schemas import FLAG, KEY, NAME, TEXT, TICK, Schema, enum, obj
+from canonry.toolsets.world.schemas import FLAG, KEY, NAME, TEXT, TICK, enum, obj
 from canonry.usecases.kernel.caller import Caller
 from canonry.usecases.kernel.canon import Canon
 from canonry.usecases.world.bound_world import bound_world

@@ -2,19 +2,17 @@
 
 from typing import Final
 
+from canonry.gateway.limits import PublishedRate
 from canonry.gateway.tool import Toolset
 from canonry.toolsets.world import FACE, building, lore, movement, places, players, ties
-from canonry.toolsets.world.contract import agent_types
+from canonry.toolsets.world.contract import agent_types, published
 from canonry.toolsets.world.dialect import dialect
 
 WORLD: Final = Toolset(
-    name=FACE.name,
-    purpose=FACE.purpose,
-    server_name=FACE.server_name,
-    contract_version=FACE.contract_version,
-    instructions=FACE.instructions,
+    **FACE.told(),
     agent_types=agent_types(),
     dialect=dialect,
+    rates=tuple(PublishedRate(**each) for each in published()["rates"]),
     tools=(
         *places.TOOLS,
         *players.TOOLS,

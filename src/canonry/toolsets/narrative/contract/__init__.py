@@ -1,24 +1,14 @@
 """The published contract: names, input schemas and roles of the 21 tools, as published."""
 
-import json
-from collections.abc import Awaitable, Callable, Mapping
-from functools import cache
-from importlib.resources import files
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, Final
 
-from canonry.gateway.tool import Arguments, Cached, Reply, Tool
-from canonry.usecases.kernel.caller import Caller
-from canonry.usecases.kernel.canon import Canon
+from canonry.gateway.contract import Contract
+from canonry.gateway.tool import Cached, Run, Tool
 
-Run = Callable[[Canon, Caller, Arguments], Awaitable[Reply]]
-
-
-@cache
-def published() -> Mapping[str, Any]:
-    """The contract file as it is."""
-    text = files(__package__).joinpath("monitor.json").read_text(encoding="utf-8")
-    contract: Mapping[str, Any] = json.loads(text)
-    return contract
+CONTRACT: Final = Contract(__name__, "monitor.json")
+published = CONTRACT.published
+entries = CONTRACT.entries
 
 
 def agent_types() -> frozenset[str]:
@@ -39,7 +29,7 @@ def contract_tool(
     cached: Cached | None = None,
 ) -> Tool:
     """A tool of the contract; its schema and roles come from the published file."""
-    entry = _entries()[name]
+    entry = entries()[name]
     return Tool(
         name=name,
         title=title,
@@ -53,11 +43,6 @@ def contract_tool(
         idempotent=idempotent,
         cached=cached,
     )
-
-
-@cache
-def _entries() -> Mapping[str, Any]:
-    return {tool["name"]: tool for tool in published()["tools"]}
 
 
 def _with_legacy_classes(schema: Any) -> Any:

@@ -9,8 +9,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Final
 
-from canonry.gateway.tool import Tool
-from canonry.toolsets.narrative.replies.schemas import Schema
+from canonry.gateway.tool import Schema, Tool
 
 _CLOSED: Final = ("additionalProperties", False)
 

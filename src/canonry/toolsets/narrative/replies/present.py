@@ -14,6 +14,7 @@ from canonry.domain.things.scenes import Story
 from canonry.domain.things.sources import Source
 from canonry.domain.time import Instant, render_instant
 from canonry.domain.vocabularies.narrative_types import narrative_type
+from canonry.gateway.tool import Schema
 from canonry.toolsets.narrative.replies.schemas import (
     BOOLEAN,
     COUNT,
@@ -23,7 +24,6 @@ from canonry.toolsets.narrative.replies.schemas import (
     OBJECT,
     TEXT,
     UUID,
-    Schema,
     array,
     nullable,
     obj,

@@ -11,6 +11,7 @@ from canonry.domain.things.memories import Memory
 from canonry.domain.things.proposals import Decision, Proposal
 from canonry.domain.things.scenes import Scene, Turn
 from canonry.domain.time import render_instant
+from canonry.gateway.tool import Schema
 from canonry.toolsets.narrative.replies.present import Shown, shown_instant
 from canonry.toolsets.narrative.replies.schemas import (
     AUTHORITY,
@@ -21,7 +22,6 @@ from canonry.toolsets.narrative.replies.schemas import (
     OBJECT,
     TEXT,
     UUID,
-    Schema,
     array,
     enum,
     nullable,

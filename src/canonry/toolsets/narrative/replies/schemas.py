@@ -1,9 +1,9 @@
 """JSON Schema fragments that the narrative tools' inputs and outputs are made of."""
 
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Final
 
-Schema = Mapping[str, Any]
+from canonry.gateway.tool import Schema
 
 UUID: Final[Schema] = {"type": "string", "format": "uuid"}
 INSTANT: Final[Schema] = {"type": "string", "format": "date-time"}

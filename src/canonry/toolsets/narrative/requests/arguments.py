@@ -3,15 +3,15 @@
 The schema has been applied before, so types and enums hold here; ids come out in lower case.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, Final
 
 from canonry.domain.errors import InvalidInput
 from canonry.domain.provenance import Authority, Evidence, parse_evidence
 from canonry.domain.things.entities import EntityClass
 from canonry.domain.time import Instant, parse_instant
+from canonry.gateway.tool import Arguments
 
-Arguments = Mapping[str, Any]
 LIST_MAX: Final = 500
 """The most items that one list of an argument may hold."""
 _LEGACY_CLASSES = {

@@ -7,8 +7,8 @@ from canonry.domain.ids import SpaceId
 from canonry.domain.judging.making import Backing
 from canonry.domain.log.entries import Born
 from canonry.domain.time import render_instant
-from canonry.gateway.tool import Arguments, Reply
-from canonry.toolsets.narrative.replies.schemas import INSTANT, TEXT, UUID, Schema, array, obj
+from canonry.gateway.tool import Arguments, Reply, Schema
+from canonry.toolsets.narrative.replies.schemas import INSTANT, TEXT, UUID, array, obj
 from canonry.toolsets.narrative.requests.arguments import authority_of, evidence_of, uuid_of
 from canonry.usecases.kernel.commit_change import Receipt
 from canonry.usecases.kernel.receipts import the_made

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Final
 
-from canonry.toolsets.narrative.replies.schemas import Schema
+from canonry.gateway.tool import Schema
 
 QUERY_MAX: Final = 500
 """The most items that one query answers."""

@@ -1,17 +1,16 @@
 """The published contract: names, request and response schemas, limits and errors of every tool."""
 
-import json
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Mapping
 from functools import cache
-from importlib.resources import files
 from typing import Any, Final
 
+from canonry.gateway.contract import Contract
 from canonry.gateway.limits import Limits
-from canonry.gateway.tool import ANYONE, Arguments, Reply, Tool
-from canonry.usecases.kernel.caller import Caller
-from canonry.usecases.kernel.canon import Canon
+from canonry.gateway.tool import ANYONE, Run, Tool
 
-Run = Callable[[Canon, Caller, Arguments], Awaitable[Reply]]
+CONTRACT: Final = Contract(__name__, "truth.json")
+published = CONTRACT.published
+entries = CONTRACT.entries
 _REF: Final = "#/$defs/"
 _NUMBERS: Final = Limits(any_number=True)
 _FILES: Final = Limits(characters=80_000_000, seconds=120.0, any_number=True)
@@ -19,24 +18,10 @@ _FILES: Final = Limits(characters=80_000_000, seconds=120.0, any_number=True)
 
 
 @cache
-def published() -> Mapping[str, Any]:
-    """The contract file as it is."""
-    text = files(__package__).joinpath("truth.json").read_text(encoding="utf-8")
-    contract: Mapping[str, Any] = json.loads(text)
-    return contract
-
-
-@cache
 def http_status_of() -> Mapping[str, int]:
     """Every error code of the contract with its HTTP status."""
     statuses: Mapping[str, int] = published()["errors"]
     return statuses
-
-
-@cache
-def entries() -> Mapping[str, Any]:
-    """Name -> what the contract says of the tool."""
-    return {tool["name"]: tool for tool in published()["tools"]}
 
 
 def truth_tool(name: str, run: Run) -> Tool:

@@ -1,16 +1,15 @@
 """The contract as data: names, Tool IDs, schemas and roles of the tools, in `world.json`."""
 
 import json
-from collections.abc import Awaitable, Callable, Mapping
-from functools import cache
-from importlib.resources import files
+from collections.abc import Mapping
 from typing import Any, Final
 
-from canonry.gateway.tool import Arguments, Reply, Tool
-from canonry.usecases.kernel.caller import Caller
-from canonry.usecases.kernel.canon import Canon
+from canonry.gateway.contract import Contract
+from canonry.gateway.tool import Run, Tool
 
-Run = Callable[[Canon, Caller, Arguments], Awaitable[Reply]]
+CONTRACT: Final = Contract(__name__, "world.json")
+published = CONTRACT.published
+entries = CONTRACT.entries
 
 BUILDER: Final = frozenset({"WorldBuilder"})
 """Who may change a world directly."""
@@ -19,14 +18,6 @@ READERS: Final = frozenset(
 )
 """Who may read a world's context."""
 LORE_READERS: Final = frozenset({"Narrative", "Planner", "WorldBuilder"})
-
-
-@cache
-def published() -> Mapping[str, Any]:
-    """The contract file as it is."""
-    text = files(__package__).joinpath("world.json").read_text(encoding="utf-8")
-    contract: Mapping[str, Any] = json.loads(text)
-    return contract
 
 
 def agent_types() -> frozenset[str]:
@@ -42,7 +33,7 @@ def contract_tool(
     `accepts` is the schema that arguments are held against where the contract answers wrong ones
     with an empty result instead of an error; otherwise they are held against it leniently.
     """
-    entry = _entries()[name]
+    entry = entries()[name]
     description = entry["description"]
     if "deprecated" in entry:
         description = f"Deprecated: {entry['deprecated']}. {description}"
@@ -74,7 +65,7 @@ def lenient(schema: Mapping[str, Any]) -> Mapping[str, Any]:
 
 def reply_schema(name: str) -> Mapping[str, Any]:
     """The schema of a tool's reply with the shapes that it refers to."""
-    return with_shapes(_entries()[name]["outputSchema"])
+    return with_shapes(entries()[name]["outputSchema"])
 
 
 def with_shapes(schema: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -89,8 +80,3 @@ def with_shapes(schema: Mapping[str, Any]) -> Mapping[str, Any]:
         waiting += [shapes[name] for name in more]
     told = {name: shape for name, shape in shapes.items() if name in needed}
     return {**schema, "$defs": told} if told else schema
-
-
-@cache
-def _entries() -> Mapping[str, Any]:
-    return {tool["name"]: tool for tool in published()["tools"]}
