@@ -1,7 +1,6 @@
 """The graph in memory: every query is a scan that says what the query means."""
 
 import math
-import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -59,8 +58,12 @@ def page(
 
 def fits(pattern: str, name: str) -> bool:
     """Whether `name` contains `pattern`, where `*` and `%` stand for any characters."""
-    parts = re.split(r"[*%]", normalised_name(pattern))
-    return re.search(".*".join(map(re.escape, parts)), normalised_name(name), re.DOTALL) is not None
+    rest = normalised_name(name)
+    for part in normalised_name(pattern).replace("%", "*").split("*"):
+        _, found, rest = rest.partition(part) if part else ("", "any", rest)
+        if not found:
+            return False
+    return True
 
 
 class MemoryState(MemoryView, State):

@@ -14,7 +14,7 @@ from canonry.domain.extraction.headers import (
     fields_of,
     mapped,
     snake,
-    type_named,
+    type_of_layout,
 )
 from canonry.domain.extraction.numbers import currency_in, mark_in, number_in
 from canonry.domain.truth.files import Cell, Record, Table
@@ -36,8 +36,13 @@ _OWN: Final = frozenset({"schema_version"})
 _NAME_MAX: Final = 200
 
 
-def of_table(table: Table, schemas: Sequence[EntitySchema], file_name: str) -> Iterator[Found]:
-    """An entity a row below the header; a table without a header gives none."""
+def of_table(
+    table: Table, schemas: Sequence[EntitySchema], file_name: str, *, untyped: str = ""
+) -> Iterator[Found]:
+    """An entity a row below the header; a table without a header gives none.
+
+    `untyped` is the type of rows that name none and fit none.
+    """
     header = _header(table)
     if header is None:
         return
@@ -48,7 +53,7 @@ def of_table(table: Table, schemas: Sequence[EntitySchema], file_name: str) -> I
         meant=mapped(names, schemas, file_name),
         schemas=schemas,
         columns={name: _Column.of(_cells(rows, place)) for place, name in enumerate(names)},
-        file_name=file_name,
+        untyped=untyped or type_of_layout(names),
     )
     seen: Counter[tuple[Any, ...]] = Counter()
     for number, row in enumerate(rows, 1):
@@ -82,16 +87,23 @@ def _counted(found: Found, seen: Counter[tuple[Any, ...]]) -> Found:
 
 
 def of_records(
-    records: Sequence[Record], schemas: Sequence[EntitySchema], file_name: str
+    records: Sequence[Record],
+    schemas: Sequence[EntitySchema],
+    file_name: str,
+    *,
+    untyped: str = "",
 ) -> Iterator[Found]:
-    """An entity a record; records of one file that name no type are all of the one that fits."""
+    """An entity a record; records of one file that name no type are all of the one that fits.
+
+    `untyped` is their type where none fits.
+    """
     _require_few(len(records))
     names = list(dict.fromkeys(name for record in records for name in record.fields))
     sheet = _Sheet(
         meant=mapped([name for name in names if name not in _OWN], schemas, file_name),
         schemas=schemas,
         columns={name: _Column.of([each.fields.get(name) for each in records]) for name in names},
-        file_name=file_name,
+        untyped=untyped or type_of_layout(names),
     )
     for number, record in enumerate(records, 1):
         values = {
@@ -123,12 +135,12 @@ class _Sheet:
     meant: Mapped | None
     schemas: Sequence[EntitySchema]
     columns: Mapping[str, _Column]
-    file_name: str
+    untyped: str
 
     def found(self, values: Mapping[str, Any], number: int) -> Found:
         """The entity of one row."""
         meant, named = self._meant(values)
-        entity_type = named or (meant.entity_type if meant else type_named(self.file_name))
+        entity_type = named or (meant.entity_type if meant else self.untyped)
         schema = next((each for each in self.schemas if each.entity_type == entity_type), None)
         types = {} if schema is None else {spec.name: spec.type for spec in schema.fields}
         targets = {} if meant is None else meant.fields
@@ -148,7 +160,7 @@ class _Sheet:
             fields.update(self._sided(values))
         if "currency" in types and "currency" not in fields:
             fields.update(_currency(values, targets, types))
-        reason = "named" if named else meant.reason if meant else "file name"
+        reason = "named" if named else meant.reason if meant else "no type fits"
         return Found(
             entity_type=entity_type, fields=fields, unread=unread, row=number, reasons=(reason,)
         )

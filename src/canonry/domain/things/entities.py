@@ -1,7 +1,5 @@
 """Entities: the nouns of a world; an archetype is timeless, an instance has state."""
 
-import re
-import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -9,6 +7,7 @@ from typing import Any, Final
 
 from canonry.domain.ids import EntityId, ObservationId, SpaceId
 from canonry.domain.merge import join
+from canonry.domain.normal_forms import folded
 from canonry.domain.provenance import Authority, CanonLevel, Evidence
 from canonry.domain.snapshots import Accumulator
 from canonry.domain.time import Instant
@@ -20,8 +19,6 @@ from canonry.domain.vocabularies.narrative_fields import (
     STATE_TAGS,
     policy_of,
 )
-
-_SPACES: Final = re.compile(r"\s+")
 
 
 class EntityClass(StrEnum):
@@ -144,7 +141,8 @@ def family_of(entity: Entity) -> frozenset[EntityId]:
 
 
 def normalised_name(name: str) -> str:
-    """The form under which two names count as the same: folded case, accents kept, one space."""
-    if name.isascii():
-        return " ".join(name.casefold().split())
-    return _SPACES.sub(" ", unicodedata.normalize("NFKC", name)).strip().casefold()
+    """The form under which two names count as the same: folded case, accents kept, one space.
+
+    Characters that nobody sees make no other name.
+    """
+    return folded(name)

@@ -17,7 +17,7 @@ from canonry.domain.vocabularies.schemas import FieldSpec, FieldType
 _TRUE: Final = frozenset({"true", "yes", "y", "1"})
 _FALSE: Final = frozenset({"false", "no", "n", "0"})
 _CURRENCY: Final = re.compile(
-    r"^(?:{0})\s*|\s*(?:{0})$".format(
+    r"^(?:{0})\s*+|(?<!\s)\s*+(?:{0})$".format(
         "usd|eur|gbp|chf|jpy|cny|inr|cad|aud|nzd|sek|nok|dkk|pln|czk|huf|ron|brl|mxn|zar|krw|sgd|hkd"
         "|try|ils|us\\$|ca\\$|a\\$|r\\$|k\u010d|z\u0142|fr\\.|kr\\.?"
         "|[$\u00a3\u00a5\u20ac\u20a3-\u20bf]"
@@ -28,6 +28,9 @@ _GROUPED: Final = re.compile(r"\d{1,3}(?:([,' \u2019])\d{3})(?:\1\d{3})*(?:\.\d+
 _GROUPED_BY_DOTS: Final = re.compile(
     r"\d{1,3}(?:\.\d{3})+,\d+|\d{1,3}(?:\.\d{3}){2,}|\d+,\d{1,2}", re.ASCII
 )
+_BETWEEN: Final = str.maketrans("", "", ",' \u2019")
+"""What separates thousands."""
+
 _DIGITS_MAX: Final = 200
 
 
@@ -121,7 +124,7 @@ def _unsigned(plain: str, sign: int) -> Decimal | None:
     if _PLAIN.fullmatch(plain):
         number = Decimal(plain)
     elif _GROUPED.fullmatch(plain):
-        number = Decimal(re.sub("[,' \u2019]", "", plain))
+        number = Decimal(plain.translate(_BETWEEN))
     elif _GROUPED_BY_DOTS.fullmatch(plain):
         number = Decimal(plain.replace(".", "").replace(",", "."))
     else:

@@ -70,12 +70,6 @@ class Identity:
         return any(theirs.get(name, value) != value for name, value in self.apart)
 
 
-def identity_of(schema: EntitySchema, fields: Mapping[str, Any]) -> Identity:
-    """The identity by the first rule that fits; without one, by content."""
-    found = identities_of(schema, fields)
-    return found[0] if found else content_identity(fields)
-
-
 def identities_of(schema: EntitySchema, fields: Mapping[str, Any]) -> tuple[Identity, ...]:
     """The identities by all rules that fit, the strongest first."""
     return KeyReader(schema).identities(fields)

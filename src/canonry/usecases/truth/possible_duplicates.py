@@ -13,6 +13,7 @@ from canonry.domain.vocabularies.truth_types import type_named
 from canonry.ports.views.pages import PAGE_MAX
 from canonry.ports.views.queries import EntityQuery, IdentifierQuery
 from canonry.usecases.kernel.account import Account, account_of, require_readable
+from canonry.usecases.kernel.aside import OF_RECORD, aside
 from canonry.usecases.kernel.caller import Caller
 from canonry.usecases.kernel.canon import Canon
 from canonry.usecases.truth.record_entities import Duplicate
@@ -64,15 +65,22 @@ async def possible_duplicates(canon: Canon, caller: Caller, query: DuplicateQuer
         near = await _near(canon, account, about)
         entities = list({each.id: each for each in (*entities, about, *near)}.values())
     schemas = await schemas_for(canon, account, entities)
+    weight = len(entities) * OF_RECORD
+    pairs, cut = await aside(weight, lambda: _first_pairs(_pairs(entities, schemas, about)))
+    shown = pairs[query.offset : query.offset + query.limit]
+    return Duplicates(pairs=shown, total=len(pairs), truncated=more or cut)
+
+
+def _first_pairs(pairs: Iterator[Duplicate]) -> tuple[list[Duplicate], bool]:
+    """The pairs in order, each once, as far as they are shown; and whether there are more."""
     found: dict[tuple[str, str], Duplicate] = {}
-    for pair in _pairs(entities, schemas, about):
+    for pair in pairs:
         if len(found) == PAIRS_MAX:
-            more = True
             break
         found.setdefault((pair.entity_id, pair.candidate_id), pair)
-    pairs = [found[key] for key in sorted(found)]
-    shown = pairs[query.offset : query.offset + query.limit]
-    return Duplicates(pairs=shown, total=len(pairs), truncated=more)
+    else:
+        return [found[key] for key in sorted(found)], False
+    return [found[key] for key in sorted(found)], True
 
 
 async def _compared(

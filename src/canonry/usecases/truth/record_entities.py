@@ -23,6 +23,7 @@ from canonry.domain.truth.identity_keys import Identity, identities_of
 from canonry.domain.vocabularies.narrative_fields import NAME, PROPERTY_PREFIX
 from canonry.domain.vocabularies.truth_relations import TruthRelation
 from canonry.usecases.kernel.account import Account
+from canonry.usecases.kernel.aside import aside
 from canonry.usecases.kernel.canon import Canon
 from canonry.usecases.kernel.commit_change import NewId
 from canonry.usecases.truth.said_before import LastSaid, is_news, said_beside_corrections
@@ -110,8 +111,10 @@ class _Telling:
     last_said: LastSaid = field(default_factory=dict)
 
 
-async def record_entities(canon: Canon, telling: Telling, new_id: NewId) -> Recorded:
-    """The entries for all that is told; nothing is written."""
+async def record_entities(
+    canon: Canon, telling: Telling, new_id: NewId, weight: int = 0
+) -> Recorded:
+    """The entries for all that is told, which weighs so much; nothing is written."""
     everybody = [*telling.assertions, *(a for p in telling.companions.values() for _, a in p)]
     similar = await find_similar(canon, telling.account, everybody)
     recorded = Recorded(reads={thing_key(each) for each in similar.asked})
@@ -123,9 +126,17 @@ async def record_entities(canon: Canon, telling: Telling, new_id: NewId) -> Reco
         similar=similar,
         recorded=recorded,
     )
-    _know(work)
+    await aside(weight, lambda: _know(work))
     if telling.again:
         work.last_said = await said_beside_corrections(canon, similar.by_id.values())
+    await aside(weight, lambda: _tell_all(work))
+    await _add_edges(canon, work)
+    return recorded
+
+
+def _tell_all(work: _Telling) -> None:
+    """Find or make whom each assertion is about, keep what it says, and relate those it names."""
+    telling = work.telling
     about: list[_Target] = []
     named: dict[int, _Target] = {}  # a companion whom many records name is one assertion
     for index, assertion in enumerate(telling.assertions):
@@ -140,8 +151,6 @@ async def record_entities(canon: Canon, telling: Telling, new_id: NewId) -> Reco
         for place in assertion.refers_to:
             _relate(work, target, about[place], {})
     _keep_observed(work)
-    await _add_edges(canon, work)
-    return recorded
 
 
 def _in_order(new_id: NewId, count: int) -> Iterator[str]:

@@ -27,6 +27,7 @@ from canonry.domain.truth.typed_records import RecordReader
 from canonry.domain.vocabularies.schemas import EntitySchema
 from canonry.domain.vocabularies.truth_types import type_named
 from canonry.usecases.kernel.account import Account, opened
+from canonry.usecases.kernel.aside import OF_RECORD, aside
 from canonry.usecases.kernel.caller import Caller
 from canonry.usecases.kernel.canon import Canon
 from canonry.usecases.kernel.commit_change import Change, NewId, commit_change
@@ -91,7 +92,8 @@ async def tell_source(canon: Canon, caller: Caller, tale: Tale) -> Told:
         InvalidInput: as `require_bounds` says.
         CanonryError: as commits say.
     """
-    require_bounds(tale.records)
+    weight = len(tale.records) * OF_RECORD
+    weight += await aside(weight, lambda: require_bounds(tale.records))
     account, run_id = tale.account, RunId(run_id_of(tale.source.id, tale.config))
     told: list[Told] = []
 
@@ -100,7 +102,7 @@ async def tell_source(canon: Canon, caller: Caller, tale: Tale) -> Told:
         known = await canon.state.things((account.space, tale.source.id, run_id))
         source = known.get(tale.source.id)
         before = source if isinstance(source, Source) else None
-        reading = await _read(canon, tale)
+        reading = await _read(canon, tale, weight)
         telling = Telling(
             account=account,
             source_id=tale.source.id,
@@ -112,7 +114,7 @@ async def tell_source(canon: Canon, caller: Caller, tale: Tale) -> Told:
             observed_at=tale.observed_at,
             again=run_id in known,
         )
-        recorded = await record_entities(canon, telling, new_id)
+        recorded = await record_entities(canon, telling, new_id, weight)
         noted = (Warned(code=NOTED, message=note, path="") for note in tale.notes)
         warnings = (*noted, *(w for a in reading.assertions for w in a.warnings))
         run = known.get(run_id)
@@ -168,8 +170,8 @@ def _run(
     )
 
 
-def require_bounds(records: Sequence[Found], at: str = "/entities") -> None:
-    """See that there are not too many records, and that each can be kept.
+def require_bounds(records: Sequence[Found], at: str = "/entities") -> int:
+    """See that there are not too many records, and that each can be kept; how much they weigh.
 
     Raises:
         InvalidInput: `records.too-many`, or as `require_record` says.
@@ -177,12 +179,11 @@ def require_bounds(records: Sequence[Found], at: str = "/entities") -> None:
     if len(records) > RECORDS_MAX:
         message = f"one source tells of at most {RECORDS_MAX} entities; split it"
         raise InvalidInput("records.too-many", message, path=at, limit=RECORDS_MAX)
-    for index, record in enumerate(records):
-        require_record(record, f"{at}/{index}")
+    return sum(require_record(record, f"{at}/{index}") for index, record in enumerate(records))
 
 
-def require_record(record: Found, path: str) -> None:
-    """See that a record can be kept.
+def require_record(record: Found, path: str) -> int:
+    """See that a record can be kept; how much text it holds.
 
     Raises:
         InvalidInput: `record.type`, `record.fields`, `record.field-name`, `record.too-long` or
@@ -198,12 +199,14 @@ def require_record(record: Found, path: str) -> None:
     if any(not name or len(name) > NAME_MAX for name in record.fields):
         message = f"the name of a field has 1 to {NAME_MAX} characters"
         raise InvalidInput("record.field-name", message, path=path)
-    if sum(map(_characters, record.fields.values())) > CHARACTERS_MAX:
+    size = sum(map(_characters, record.fields.values()))
+    if size > CHARACTERS_MAX:
         message = f"a record holds at most {CHARACTERS_MAX} characters; bring more as a file"
         raise InvalidInput("record.too-long", message, path=path, limit=CHARACTERS_MAX)
     if not any(value is not None for value in record.fields.values()) and not record.unread:
         message = "the record says nothing; give at least one field beside entity_type"
         raise InvalidInput("record.empty", message, path=path)
+    return size
 
 
 def _characters(value: Any) -> int:
@@ -219,13 +222,19 @@ def _characters(value: Any) -> int:
             return 0
 
 
-async def _read(canon: Canon, tale: Tale) -> _Reading:
+async def _read(canon: Canon, tale: Tale, weight: int) -> _Reading:
     """Read all records by the schemas in force; unknown types get one that fits them."""
+    types = {type_named(record.entity_type) for record in tale.records}
+    wanted = (*sorted(types), "company", "person")
+    schemas = dict(await schemas_in_force(canon, tale.account, wanted))
+    return await aside(weight, lambda: _read_by(schemas, tale))
+
+
+def _read_by(schemas: dict[str, EntitySchema], tale: Tale) -> _Reading:
     account = tale.account
     by_type: dict[str, list[Found]] = {}
     for record in tale.records:
         by_type.setdefault(type_named(record.entity_type), []).append(record)
-    schemas = dict(await schemas_in_force(canon, account, (*by_type, "company", "person")))
     registered = []
     for entity_type, records in by_type.items():
         schema = _fitting(account, entity_type, schemas.get(entity_type), records)

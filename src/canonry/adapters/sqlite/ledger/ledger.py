@@ -1,5 +1,6 @@
 """The log in SQLite: appends go through the pump, reads through the readers."""
 
+import asyncio
 from array import array
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
@@ -29,6 +30,12 @@ PAYLOAD_MAX: Final = 64_000
 COMMIT_MAX: Final = 4_000_000
 """Of a longer commit the longest payloads are kept as blobs until the rest is not."""
 
+_ENCODED_AT_ONCE: Final = 256
+"""So many entries are encoded on the event loop; more in a thread."""
+
+_PER_WEIGHT: Final = 4_000
+"""So many bytes weigh as much as an entry: a long text is folded and indexed as well."""
+
 _NEWEST: Final = "SELECT coalesce(max(seq), 0) FROM commits"
 _TOUCHED: Final = "SELECT touched FROM commits WHERE seq >= ?"
 
@@ -57,9 +64,12 @@ class SqliteLedger(Ledger):
     @override
     async def append(self, batch: Sequence[Append]) -> Sequence[Outcome]:
         pump, pen = self._writer()
-        payloads = [[encode_entry(entry) for entry in item.draft.entries] for item in batch]
+        if sum(len(item.draft.entries) for item in batch) > _ENCODED_AT_ONCE:
+            payloads = await asyncio.to_thread(_payloads, batch)
+        else:
+            payloads = _payloads(batch)
         kept = [await self._keep(mine) for mine in payloads]
-        weight = sum(map(len, payloads))
+        weight = sum(map(_weight, payloads))
         outcomes = await pump.submit(lambda: pen.append(batch, payloads, kept), weight)
         await self._keep_again(payloads, kept)
         return outcomes
@@ -147,6 +157,14 @@ class SqliteLedger(Ledger):
     async def _complete(self, stored: Stored) -> Sealed:
         blobs = {entry: await self._blobs.get(digest) for entry, digest in stored.blobs.items()}
         return require_unaltered(stored.filled(blobs))
+
+
+def _payloads(batch: Sequence[Append]) -> list[list[bytes]]:
+    return [[encode_entry(entry) for entry in item.draft.entries] for item in batch]
+
+
+def _weight(payloads: Sequence[bytes]) -> int:
+    return len(payloads) + sum(map(len, payloads)) // _PER_WEIGHT
 
 
 def heads_of(db: apsw.Connection, after: SpaceId | None, limit: int) -> Sequence[Head]:

@@ -5,12 +5,13 @@ from typing import Any, Final, TypeAlias
 
 import apsw
 
-from canonry.adapters.sqlite.listing import MERGED, NOBODY, List, difference
+from canonry.adapters.sqlite.listing import difference
 from canonry.adapters.sqlite.packing import Packed, pack, unpack
 from canonry.adapters.sqlite.pages import counted, things_of
 from canonry.domain.log.entries import Thing
 from canonry.domain.things.entities import Entity
 from canonry.domain.truth.identifiers import identifiers_of
+from canonry.domain.views.listing import MERGED, NOBODY, List
 from canonry.ports.views.pages import Page
 from canonry.ports.views.queries import IdentifierQuery, Spaces
 

@@ -9,8 +9,8 @@ from typing import Final
 
 import apsw
 
-from canonry.adapters.sqlite.listing import UNCOUNTED, List
 from canonry.adapters.sqlite.upkeep.scratch import number
+from canonry.domain.views.listing import UNCOUNTED, List
 from canonry.ports.views.upkeep import Finding
 
 _TOLD: Final = "'turn', 'memory', 'snippet'"

@@ -9,7 +9,6 @@ import apsw
 from typing_extensions import override
 
 from canonry.adapters.sqlite.connections import Way
-from canonry.adapters.sqlite.listing import NOBODY, List
 from canonry.adapters.sqlite.readers import Readers
 from canonry.adapters.sqlite.schema import APPLICATION_ID, SCHEMA_VERSION, VIEWS_VERSION
 from canonry.adapters.sqlite.store import FILE
@@ -19,6 +18,7 @@ from canonry.adapters.sqlite.upkeep.scratch import number
 from canonry.adapters.sqlite.upkeep.verification import verify_store
 from canonry.domain.errors import NotSupported, Unavailable
 from canonry.domain.ids import SpaceId
+from canonry.domain.views.listing import NOBODY, List
 from canonry.ports.records.blobs import Blobs
 from canonry.ports.views.upkeep import Finding, Told, Upkeep, Verification
 
