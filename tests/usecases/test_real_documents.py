@@ -153,8 +153,6 @@ async def test_each_row_of_a_table_is_an_entity_of_its_own(file: str, entity_typ
         ("contact.json", "contact", 4),  # one person twice, with a newer address
         ("contract.json", "contract", 4),  # one contract twice, renewed
         ("transaction.json", "transaction", 5),
-        ("purchase.json", "purchase", 3),  # one desk in three states
-        ("task_comment.json", "task_comment", 5),
     ],
 )
 async def test_records_become_entities_and_only_news_of_one_is_joined(
@@ -163,3 +161,20 @@ async def test_records_become_entities_and_only_news_of_one_is_joined(
     entities = await ingested(compose_memory(), file)
 
     assert [each.entity_type for each in entities] == [entity_type] * count
+
+
+@pytest.mark.parametrize(
+    ("file", "count"),
+    [
+        ("purchase.json", 3),  # one desk in three states
+        ("task_comment.json", 5),
+    ],
+)
+async def test_records_that_fit_no_type_are_of_one_of_their_own_and_not_of_their_files_name(
+    file: str, count: int
+) -> None:
+    entities = await ingested(compose_memory(), file)
+
+    (entity_type,) = {each.entity_type for each in entities}
+    assert re.fullmatch("record_[0-9a-f]{8}", entity_type)
+    assert len(entities) == count

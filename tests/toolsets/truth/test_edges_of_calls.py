@@ -189,13 +189,13 @@ async def test_a_codebase_record_may_carry_its_fields_within() -> None:
     entity = await desk.entity(
         "codebase_entity",
         name="parse",
-        fields={"entity_type": "function", "path": "src/parse.py"},
+        fields={"entity_type": "module", "path": "src/parse.py"},
     )
 
     told = await desk.call("get_entity_snapshot", entity_id=entity)
     assert told["entity_type"] == "codebase_entity"
     assert told["snapshot"]["path"] == "src/parse.py"
-    assert told["snapshot"]["codebase_entity_type"] == "function"
+    assert told["snapshot"]["codebase_entity_type"] == "module"
 
 
 async def test_an_empty_file_is_refused() -> None:
