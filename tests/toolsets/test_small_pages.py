@@ -21,6 +21,7 @@ SMALL = 2
 BOUNDS = frozenset(
     f"canonry.usecases.{name}"
     for name in (
+        "kernel.find_newest",
         "narrative.gather_canonical",
         "narrative.gather_narrative",
         "narrative.recall_memories",

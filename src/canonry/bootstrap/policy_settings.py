@@ -95,6 +95,9 @@ def _check(policy: Policy, where: str) -> None:
         for name, number in _numbers(getattr(policy, part)):
             if number < 0:
                 raise wrong_value(f"policy.{part}.{name}", "0 or more", where)
+    quota = policy.truth.interpretations
+    if quota is not None and quota < 0:
+        raise wrong_value("policy.truth.interpretations", "0 or more", where)
     if policy.recall.half_life <= 0:
         raise wrong_value("policy.recall.half_life", "above 0", where)
 

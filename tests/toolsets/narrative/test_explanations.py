@@ -174,3 +174,41 @@ async def test_an_entity_is_shown_as_the_world_had_it() -> None:
     ]
 
     assert tags == [[], ["wounded"], ["healthy"]]
+
+
+async def test_each_way_to_fall_is_told_with_its_reason_and_its_heir() -> None:
+    world = await a_world()
+    ann, anna = await world.entity("Ann"), await world.entity("Anna")
+    inn = await world.entity("Inn", entity_type="location")
+    relation = await world.relation(ann, "LOCATED_IN", inn)
+    await world.call("neo4j_end_relationship", relationship_id=relation, reason="She left.")
+    await world.call(
+        "neo4j_merge_entities", kept_entity_id=ann, merged_entity_id=anna, reason="One woman."
+    )
+
+    left = await world.call("neo4j_explain", id=relation)
+    merged = await world.call("neo4j_explain", id=anna)
+    kept = await world.call("neo4j_explain", id=ann)
+
+    assert (left["fall"]["how"], left["fall"]["by"]) == ("superseded", None)
+    assert left["fall"]["reason"] == "She left."
+    assert (merged["fall"]["how"], merged["fall"]["by"]) == ("merged", ann)
+    assert merged["fall"]["reason"] == "One woman."
+    assert kept["fall"] is None
+
+
+async def test_a_relation_that_the_game_master_overrules_says_what_took_its_place() -> None:
+    world = await a_world()
+    ann = await world.entity("Ann")
+    inn = await world.entity("Inn", entity_type="location")
+    mill = await world.entity("Mill", entity_type="location")
+    old = await world.relation(ann, "LOCATED_IN", inn)
+    scene = await a_scene(world)
+    content = {"from": ann, "to": mill, "type": "LOCATED_IN", "since": "1970-01-02T00:00:00Z"}
+    await proposed(world, scene, "relationship", content)
+    report = await world.call("composite_canonize_scene", scene_id=scene)
+
+    told = await world.call("neo4j_explain", id=old)
+
+    (verdict,) = report["verdicts"]
+    assert told["fall"]["by"] == verdict["canonical_id"]

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from canonry.domain.extraction.context import Context
 from canonry.domain.extraction.labels import NOTIONS, Line, plain
-from canonry.domain.truth.files import Table
+from canonry.domain.truth.files import Cell, Table
 
 _COLUMNS: Final = {
     "description": "description item product service article beschreibung artikel leistung "
@@ -55,16 +55,25 @@ def _of_table(table: Table, context: Context) -> list[dict[str, Any]]:
         return []
     found = []
     for row in table.rows[1 : _ITEMS_MAX + 1]:
-        item = _item(dict(zip(columns, row, strict=False)), context)
+        item = _item(_by_column(columns, row), context)
         if "description" in item and len(item) > 1:
             found.append(item)
     return found
 
 
+def _by_column(columns: Sequence[str], row: Sequence[Cell]) -> dict[str, Cell]:
+    """The cells by what they mean; of two columns of one meaning the first that says something."""
+    cells: dict[str, Cell] = {}
+    for name, cell in zip(columns, row, strict=False):
+        if cell not in {None, ""}:
+            cells.setdefault(name, cell)
+    return cells
+
+
 def _item(cells: Mapping[str, Any], context: Context) -> dict[str, Any]:
     item: dict[str, Any] = {}
     for name, cell in cells.items():
-        if not name or cell is None or cell == "":
+        if not name:
             continue
         if name == "description":
             if NOTIONS.get(plain(str(cell)), ("", ""))[0] in _SUMS:

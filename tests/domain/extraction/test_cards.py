@@ -1,0 +1,102 @@
+"""Cards, calendars and tables of items: what the format or the header says, and nothing else."""
+
+import pytest
+
+from canonry.domain.extraction.cards import of_cards
+from canonry.domain.truth.files import Cell, Record
+from tests.domain.extraction.papers import from_text
+
+
+def a_record(kind: str, **fields: object) -> Record:
+    return Record(kind=kind, fields=fields)
+
+
+def test_a_card_keeps_the_first_address_apart_from_the_others() -> None:
+    (found,) = of_cards(
+        [a_record("vcard", name="Ada", email=["a@x.org", "b@x.org"], phone=["1"], uid="u-1")]
+    )
+
+    assert found.entity_type == "contact"
+    assert found.fields == {
+        "name": "Ada",
+        "email": "a@x.org",
+        "other_emails": ["b@x.org"],
+        "phone": "1",
+        "external_id": "u-1",
+    }
+
+
+@pytest.mark.parametrize(
+    ("status", "told"),
+    [("NEEDS-ACTION", "pending"), ("IN-PROCESS", "in_progress"), ("", "pending"), ("x", "x")],
+)
+def test_a_task_has_a_status_and_the_words_it_was_filed_under(status: str, told: str) -> None:
+    (found,) = of_cards([a_record("vtodo", title="Call", status=status, tags=["home", "tax"])])
+
+    assert found.entity_type == "task"
+    assert found.fields == {"title": "Call", "status": told, "tags": "home, tax"}
+
+
+def test_an_appointment_has_its_guests_and_its_identity() -> None:
+    entry = {"title": "Lunch", "start": "2025-01-01", "attendees": ("a@x.org",), "uid": "u-2"}
+
+    found = list(of_cards([a_record("vevent", **entry), a_record("vjournal", title="Diary")]))
+
+    assert [each.entity_type for each in found] == ["event", "event"]
+    assert found[0].fields == {
+        "title": "Lunch",
+        "start_date": "2025-01-01",
+        "attendees": ["a@x.org"],
+        "external_id": "u-2",
+    }
+
+
+def test_what_is_none_of_these_is_passed_over_and_the_others_keep_their_place() -> None:
+    found = list(of_cards([a_record("valarm"), a_record("vcard", name="Ada")]))
+
+    assert [(each.entity_type, each.row) for each in found] == [("contact", 2)]
+
+
+INVOICE = "Invoice INV-7\nFrom: Acme Corp\nTotal: 30.00 EUR\n"
+
+
+@pytest.mark.parametrize(
+    ("rows", "items"),
+    [
+        (
+            [("Item", "Qty", "Amount"), ("Desk", 2, 20), ("Lamp", "1", "10.00"), ("Total", "", 30)],
+            [
+                {"description": "Desk", "quantity": 2, "amount": 20},
+                {"description": "Lamp", "quantity": 1, "amount": 10},
+            ],
+        ),
+        # Two columns of one meaning: an empty one takes nothing away, and the first one counts.
+        (
+            [("Item", "Description", "Amount"), ("Desk", "", 20), ("Lamp", "of brass", 10)],
+            [
+                {"description": "Desk", "amount": 20},
+                {"description": "Lamp", "amount": 10},
+            ],
+        ),
+        ([("Item", "Amount")], None),
+        ([("When", "Where"), ("today", "here")], None),
+        # A cell that is no number says nothing of the price.
+        ([("Item", "Unit price"), ("Desk", "on request"), ("", 5)], None),
+    ],
+)
+def test_a_table_of_items_is_read_by_its_header(
+    rows: list[tuple[Cell, ...]], items: list[dict[str, object]] | None
+) -> None:
+    (found, *_) = from_text(INVOICE, [rows])
+
+    assert found.entity_type == "invoice"
+    assert found.fields.get("items") == items
+
+
+def test_of_several_tables_the_first_that_has_items_is_read() -> None:
+    contacts: list[list[Cell]] = [["Name", "Phone"], ["Ada", "1"]]
+    bill: list[list[Cell]] = [["Item", "Amount"], ["Desk", 20]]
+
+    (found, *_) = from_text(INVOICE, [contacts, bill])
+
+    assert found.fields["items"] == [{"description": "Desk", "amount": 20}]
