@@ -1,10 +1,12 @@
 """What the tools answer at the edges: one entity twice, nothing there, said already, taken back."""
 
 import base64
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from canonry.adapters.folder import FolderLocalFiles
 from canonry.gateway.principal import KEY_META, Principal
 from tests.toolsets.truth.kit import NOWHERE, Desk, a_desk, an_invoice
 
@@ -236,3 +238,41 @@ async def test_a_neighbourhood_of_a_source_has_the_relations_among_what_it_tells
 
     ends = {(e["source_entity_id"], e["target_entity_id"]) for e in around["relationships"]}
     assert ends == {(invoice, acme)}
+
+
+async def test_a_file_may_belong_to_a_second_source_and_once_only(tmp_path: Path) -> None:
+    desk = a_desk()
+    reply = await desk.ingest(an_invoice())
+    assert desk.canon.filing is not None
+    desk.canon.filing.local = FolderLocalFiles((tmp_path,))
+    (tmp_path / "bill.txt").write_text("Invoice INV-9 of Acme Corp.")
+    arguments = {"file_path": "bill.txt", "source_material_id": reply["source_id"]}
+
+    first = await desk.call("upload_file", **arguments)
+    before = await desk.heads()
+    again = await desk.call("upload_file", **arguments)
+
+    assert again["file_url"] == first["file_url"]
+    assert await desk.heads() == before
+    link = await desk.call("get_file_url", file_path=first["file_url"])
+    assert link["signed_url"].startswith("/files/")
+
+
+async def test_a_file_with_what_its_bringer_says_is_about_one_entity_however_often(
+    tmp_path: Path,
+) -> None:
+    desk = a_desk()
+    await desk.ingest(an_invoice())
+    assert desk.canon.filing is not None
+    desk.canon.filing.local = FolderLocalFiles((tmp_path,))
+    (tmp_path / "bill.txt").write_text("Words.")
+    said = {"file_path": "bill.txt", "properties": '{"notes": "A bill.", "entity_type": ""}'}
+
+    first = await desk.call("upload_file", **said)
+    again = await desk.call("upload_file", **said)
+
+    assert (first["deduplicated"], again["deduplicated"]) == (False, True)
+    assert again["entity_snapshots"] == first["entity_snapshots"]
+    (told,) = first["entity_snapshots"]
+    assert told["entity_type"] == "document"
+    assert told["snapshot"] == {"notes": "A bill.", "title": "bill.txt"}
