@@ -1,0 +1,65 @@
+"""The figures of the coverage: summed by ring, and judged by lines and by branches."""
+
+from typing import Any
+
+import pytest
+
+from tests.meta.coverage_figures import FLOORS, below, by_module, by_ring
+
+
+def a_file(lines: int, passed: int, branches: int, taken: int) -> dict[str, Any]:
+    return {
+        "summary": {
+            "num_statements": lines,
+            "covered_lines": passed,
+            "num_branches": branches,
+            "covered_branches": taken,
+        }
+    }
+
+
+def a_report(**rings: dict[str, Any]) -> dict[str, Any]:
+    whole = {ring: a_file(100, 100, 100, 100) for ring in FLOORS} | rings
+    files = {f"src/canonry/{ring}/room/module.py": file for ring, file in whole.items()}
+    return {"files": {"src/canonry/__init__.py": a_file(1, 0, 0, 0), **files}}
+
+
+def judged(report: dict[str, Any]) -> list[str]:
+    return below(by_ring(by_module(report)))
+
+
+def test_modules_of_a_ring_count_by_their_size() -> None:
+    report = {
+        "files": {
+            "/a/canonry/src/canonry/domain/one.py": a_file(90, 90, 10, 10),
+            "/a/canonry/src/canonry/domain/room/other.py": a_file(10, 0, 30, 20),
+        }
+    }
+
+    (ring,) = by_ring(by_module(report)).items()
+
+    assert ring[0] == "domain"
+    assert (ring[1].of_lines, ring[1].of_branches) == (90.0, 75.0)
+
+
+@pytest.mark.parametrize(
+    ("usecases", "verdict"),
+    [
+        (a_file(100, 100, 100, 95), []),
+        (a_file(100, 100, 100, 94), ["usecases"]),
+        (a_file(100, 94, 100, 100), ["usecases"]),
+        (a_file(100, 100, 0, 0), []),
+    ],
+)
+def test_a_ring_falls_below_by_its_lines_or_by_its_branches(
+    usecases: dict[str, Any], verdict: list[str]
+) -> None:
+    assert judged(a_report(usecases=usecases)) == verdict
+
+
+def test_a_ring_that_was_not_measured_is_below() -> None:
+    assert judged({"files": {}}) == list(FLOORS)
+
+
+def test_other_rings_have_no_floor() -> None:
+    assert judged(a_report(cli=a_file(100, 0, 100, 0))) == []
