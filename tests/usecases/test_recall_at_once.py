@@ -11,6 +11,7 @@ import pytest
 from typing_extensions import override
 
 from canonry.adapters.vectors import FolderVectors
+from canonry.domain.errors import Unavailable
 from canonry.domain.ids import EntityId, FactId
 from canonry.domain.log.entries import EntitiesMerged, Erased, FactRetconned
 from canonry.domain.recall.passages import Collection
@@ -20,10 +21,11 @@ from canonry.ports.views.vectors import VectorHit, VectorQuery
 from canonry.testing.things import MIDDLE_EARTH, a_fact, a_turn, an_observation, ident
 from canonry.testing.worlds import a_caller
 from canonry.usecases.kernel.canon import Canon
+from canonry.usecases.kernel.recall import Engines, Recall
 from canonry.usecases.recall.index_passages import forget_passages
 from canonry.usecases.recall.search_canon import CanonKind, CanonRequest, search_canon
 from canonry.usecases.recall.search_passages import SearchRequest, search_passages
-from tests.usecases.recall_scenario import Scenario, a_scenario, found, index
+from tests.usecases.recall_scenario import SCENES, Scenario, a_scenario, found, index
 from tests.usecases.stage import id_of
 
 pytestmark = pytest.mark.anyio
@@ -138,3 +140,41 @@ async def test_what_the_index_takes_in_during_a_search_is_found_by_that_search(
     nearest = await found(recall, "the comet strikes a mill")
 
     assert nearest[0] == ident("A comet strikes the mill.")
+
+
+async def test_a_search_for_nothing_at_all_asks_no_model(world: Scenario) -> None:
+    recall = world.recall()
+    world.embedders[384].away = True
+
+    assert await recall.search("follow me", replace(SCENES, limit=0)) == ()
+
+
+async def test_a_question_that_was_asked_long_ago_is_embedded_again_and_found_alike(
+    world: Scenario,
+) -> None:
+    """Only so many questions are remembered; which ones changes nothing of the answers."""
+    recall = world.recall()
+    first = await recall.search("follow me", SCENES)
+
+    for number in range(40):
+        await recall.search(f"question {number}", SCENES)
+
+    assert await recall.search("follow me", SCENES) == first
+
+
+async def test_without_an_embedder_it_is_told_how_to_set_one(world: Scenario) -> None:
+    canon = world.stage.canon
+    nothing = Engines(embedder=lambda _: None, vectors=lambda: FolderVectors(world.folder))
+    recall = Recall(
+        nothing,
+        ledger=canon.ledger,
+        state=canon.state,
+        documents=canon.documents,
+        clock=world.clock,
+    )
+
+    with pytest.raises(Unavailable, match=r"set recall\.embedder") as refused:
+        await recall.search("follow me", SCENES)
+
+    assert refused.value.code == "embedder.unavailable"
+    await recall.close()

@@ -1,0 +1,101 @@
+"""Walking from thing to thing: everything once, merged ones as their survivors, and bounds told."""
+
+import pytest
+
+from canonry.domain.ids import EntityId
+from canonry.domain.log.entries import EntitiesMerged
+from canonry.domain.things.entities import Entity
+from canonry.testing.worlds import a_caller
+from canonry.usecases.kernel import traverse_related as walking
+from canonry.usecases.kernel.traverse_related import Related, traverse_related
+from tests.usecases.stage import Stage, a_relation_of, a_stage, id_of
+
+pytestmark = pytest.mark.anyio
+FRIENDS = tuple(f"Friend {number}" for number in range(6))
+
+
+async def a_hub() -> Stage:
+    """Somebody who knows six, of whom the first knows a stranger."""
+    stage = await a_stage()
+    for name in ("Hub", *FRIENDS, "Stranger"):
+        await stage.entity(name)
+    await stage.make(
+        *(a_relation_of(f"to {name}", "KNOWS", "Hub", name) for name in FRIENDS),
+        a_relation_of("far", "ALLY_OF", FRIENDS[0], "Stranger"),
+    )
+    return stage
+
+
+async def walked(stage: Stage, start: str = "Hub", **how: object) -> Related:
+    thing = await stage.thing(id_of(start))
+    assert isinstance(thing, Entity)
+    return await traverse_related(stage.canon, a_caller(), thing, **how)  # type: ignore[arg-type]
+
+
+def names(related: Related) -> set[str]:
+    return {entity.name for entity in related.entities}
+
+
+async def test_hops_types_and_directions_bound_the_walk() -> None:
+    stage = await a_hub()
+
+    near, far = await walked(stage), await walked(stage, max_hops=5)
+    typed = await walked(stage, max_hops=5, types=("KNOWS",))
+    inward = await walked(stage, direction="inbound")
+
+    assert (names(near), near.hops) == (set(FRIENDS), 1)
+    assert (names(far), far.hops) == ({*FRIENDS, "Stranger"}, 2)
+    assert (names(typed), typed.hops) == (set(FRIENDS), 1)
+    assert (names(inward), inward.hops, inward.truncated) == (set(), 0, False)
+
+
+async def test_two_types_are_walked_together() -> None:
+    stage = await a_hub()
+
+    both = await walked(stage, max_hops=2, types=("KNOWS", "ALLY_OF"))
+
+    assert names(both) == {*FRIENDS, "Stranger"}
+
+
+async def test_a_relation_that_a_merge_has_turned_onto_itself_leads_nowhere() -> None:
+    stage = await a_hub()
+    merged = EntitiesMerged(
+        kept=EntityId(id_of("Hub")), merged=EntityId(id_of(FRIENDS[0])), members=(), reason="one"
+    )
+    await stage.scribe.write(merged)
+
+    related = await walked(stage)
+
+    assert names(related) == {*FRIENDS[1:], "Stranger"}
+    assert {(r.from_id, r.to_id) for r in related.relations if r.rel_type == "ALLY_OF"} == {
+        (id_of("Hub"), id_of("Stranger"))
+    }
+    assert id_of(FRIENDS[0]) not in {r.to_id for r in related.relations}
+
+
+async def test_pages_change_nothing_of_what_is_reached(monkeypatch: pytest.MonkeyPatch) -> None:
+    stage = await a_hub()
+    whole = await walked(stage, max_hops=3)
+    monkeypatch.setattr(walking, "PAGE_MAX", 2)
+
+    assert await walked(stage, max_hops=3) == whole
+
+
+async def test_more_than_is_shown_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    stage = await a_hub()
+    monkeypatch.setattr(walking, "NODES_MAX", 4)
+
+    few = await walked(stage, max_hops=2)
+
+    assert (len(few.entities), len(few.relations), few.truncated) == (4, 4, True)
+    assert names(few) < {*FRIENDS, "Stranger"}
+
+
+async def test_more_relations_than_are_walked_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    stage = await a_hub()
+    monkeypatch.setattr(walking, "PAGE_MAX", 2)
+    monkeypatch.setattr(walking, "EDGES_MAX", 4)
+
+    some = await walked(stage)
+
+    assert (len(some.relations), some.truncated) == (4, True)

@@ -1,0 +1,92 @@
+"""A world whose places were erased: who was there is nowhere, which is told, and nothing breaks."""
+
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from canonry.bootstrap.embedded import Embedded, open_embedded
+from canonry.domain.errors import Conflict
+from canonry.domain.world.atlas import Item
+from canonry.domain.world.identity import thing_id_of
+from canonry.domain.world.ticks import Tick
+from canonry.testing.worlds import a_caller
+from canonry.usecases.store.erase import erase, plan_erasure
+from canonry.usecases.world.bound_world import World, find_world
+from canonry.usecases.world.get_player_context import INVENTORY_MAX, get_player_context
+from canonry.usecases.world.move_mover import Move, move_mover
+from canonry.usecases.world.transfer_item import Transfer, transfer_item
+from tests.toolsets.world.kit import TICK, an_isle, brought_in
+
+pytestmark = pytest.mark.anyio
+
+
+@pytest.fixture
+async def store(tmp_path: Path) -> AsyncIterator[Embedded]:
+    opened = await open_embedded(tmp_path)
+    yield opened
+    await opened.close()
+
+
+async def erased(store: Embedded, world: World, *keys: str) -> None:
+    for key in keys:
+        plan = await plan_erasure(store.canon, "entity", thing_id_of(world.space, key))
+        await erase(store.canon, store.upkeep, a_caller("Operator"), plan, reason="asked for")
+
+
+async def the_isle(store: Embedded, *more: Item) -> World:
+    isle = an_isle()
+    done = await brought_in(store.canon, replace(isle, items=(*isle.items, *more)))
+    world = await find_world(store.canon, done.world_id)
+    assert world is not None
+    return world
+
+
+async def test_who_was_at_the_last_place_is_nowhere_and_that_is_told(store: Embedded) -> None:
+    canon = store.canon
+    world = await the_isle(store, Item(key="oar", name="Oar", holder="inn", item_type="thing"))
+
+    await erased(store, world, "yard", "road", "cellar", "tower", "inn")
+
+    told = await get_player_context(canon, world, "ann", None)
+    assert told is not None
+    assert told.location is None
+    assert "the player's location is not known" in told.warnings
+    assert [item.name for item in told.inventory] == ["Cup"], "she still has what she had"
+    with pytest.raises(Conflict) as stuck:
+        await move_mover(canon, a_caller(), world, Move(mover="ann", teleport_to="ann"))
+    with pytest.raises(Conflict) as lost:
+        await transfer_item(canon, a_caller(), world, Transfer(item="oar", holder="ann"))
+    with pytest.raises(Conflict) as apart:
+        await transfer_item(canon, a_caller(), world, Transfer(item="cup", holder="bob"))
+    refused = {error.value.code for error in (stuck, lost, apart)}
+    assert refused == {"move.nowhere", "item.nowhere"}
+    assert (await store.upkeep.verify(lambda *_: None)).findings == ()
+
+
+async def test_a_bag_without_a_bottom_shows_its_first_things_and_says_so(store: Embedded) -> None:
+    coins = [
+        Item(key=f"coin {n}", name=f"Coin {n}", holder="bob", item_type="coin")
+        for n in range(INVENTORY_MAX + 1)
+    ]
+    world = await the_isle(store, *coins)
+
+    told = await get_player_context(store.canon, world, "bob", None)
+
+    assert told is not None
+    assert len(told.inventory) == INVENTORY_MAX
+    assert told.warnings == (f"the first {INVENTORY_MAX} items of the inventory are shown",)
+
+
+async def test_an_item_is_not_handed_on_before_it_came(store: Embedded) -> None:
+    canon = store.canon
+    world = await the_isle(store)
+    await transfer_item(canon, a_caller(), world, Transfer(item="key", holder="ann"))
+
+    past = Transfer(item="key", holder="cook", tick=Tick(TICK - 1))
+
+    with pytest.raises(Conflict) as refused:
+        await transfer_item(canon, a_caller(), world, past)
+
+    assert refused.value.code == "item.before-arrival"
