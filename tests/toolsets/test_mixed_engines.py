@@ -73,7 +73,7 @@ def compose_mixed(**given: Any) -> Canon:
 
 def calls_of(module: str) -> dict[str, Callable[[], Coroutine[Any, Any, None]]]:
     """The tests of a module that need no fixture and no parameter."""
-    found = vars(import_module(f"tests.toolsets.{module}")).items()
+    found = vars(import_module(f"tests.{module}")).items()
     return {
         name: test
         for name, test in found
@@ -89,7 +89,7 @@ async def test_calls_answer_alike_over_mixed_engines(
 ) -> None:
     for kit in KITS:
         monkeypatch.setattr(import_module(f"tests.toolsets.{kit}"), "compose_memory", compose_mixed)
-    calls = calls_of(module)
+    calls = calls_of(f"toolsets.{module}")
     assert calls
 
     for call in calls.values():

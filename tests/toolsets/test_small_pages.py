@@ -8,15 +8,34 @@ every test of the modules below that asks for nothing is run once more.
 import pkgutil
 import sys
 from importlib import import_module
+from pathlib import Path
 
 import pytest
 
 import canonry.usecases
+from canonry.bootstrap.compose import compose_memory
+from canonry.bootstrap.embedded import open_embedded
 from canonry.ports.views.pages import PAGE_MAX
+from canonry.testing.worlds import CountingIdentities, HandClock, a_caller
+from canonry.usecases.graph.universe_named import universe_named
 from tests.toolsets.test_mixed_engines import MODULES, calls_of
+from tests.usecases import test_erase as erasing
 
 pytestmark = pytest.mark.anyio
 SMALL = 2
+USE_CASES = [
+    f"usecases.{name}"
+    for name in (
+        "test_covered_spaces",
+        "test_export_catalog",
+        "test_export_import",
+        "test_import_catalog",
+        "test_import_transcript",
+        "test_import_world",
+        "test_traverse_related",
+        "test_world_imported_again",
+    )
+]
 # Here a page is what the caller gets at most, and not a step of a loop.
 BOUNDS = frozenset(
     f"canonry.usecases.{name}"
@@ -43,12 +62,46 @@ def pagers() -> list[str]:
     ]
 
 
-@pytest.mark.parametrize("module", MODULES)
-async def test_calls_answer_alike_on_small_pages(
-    module: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.fixture(autouse=True)
+def _small(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in pagers():
         monkeypatch.setattr(f"{name}.PAGE_MAX", SMALL)
 
-    for call in calls_of(module).values():
+
+@pytest.mark.parametrize("module", [f"toolsets.{each}" for each in MODULES] + USE_CASES)
+async def test_calls_answer_alike_on_small_pages(module: str) -> None:
+    calls = calls_of(module)
+    assert calls
+
+    for call in calls.values():
         await call()
+
+
+async def test_what_is_erased_goes_from_all_pages(tmp_path: Path) -> None:
+    for number, call in enumerate(
+        (
+            erasing.test_an_entity_goes_with_all_that_tells_of_it,
+            erasing.test_whatever_says_a_name_in_whole_words_is_a_mention,
+            erasing.test_planning_changes_nothing,
+        )
+    ):
+        store = await open_embedded(tmp_path / str(number))
+        try:
+            await call(store)
+        finally:
+            await store.close()
+
+
+async def test_a_universe_is_found_by_its_name_on_a_later_page_and_made_once() -> None:
+    canon = compose_memory(clock=HandClock(), identities=CountingIdentities())
+    made = [
+        await universe_named(canon, a_caller(), f"World {number}", description="")
+        for number in range(5)
+    ]
+
+    again = [
+        await universe_named(canon, a_caller(), f" WORLD  {n}", description="") for n in range(5)
+    ]
+
+    assert again == made
+    assert len(set(made)) == 5
