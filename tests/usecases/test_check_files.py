@@ -1,10 +1,12 @@
 """Checking files: what is missing or altered is told, and what nobody names is collected."""
 
 import os
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from canonry.bootstrap.compose import compose_memory
 from canonry.bootstrap.embedded import open_embedded
 from canonry.bootstrap.filing import users_in
 from canonry.domain.time import DAY, SECOND
@@ -82,3 +84,12 @@ async def test_an_erased_source_names_no_file(tmp_path: Path) -> None:
         assert (seen.files, seen.findings, seen.orphans) == (0, (), 0)
     finally:
         await store.close()
+
+
+async def test_a_store_without_files_has_none_to_check_or_to_collect() -> None:
+    canon = replace(compose_memory(), filing=None)
+
+    seen = await check_files(canon, whole=True)
+
+    assert (seen.files, seen.findings, seen.orphans) == (0, (), 0)
+    assert await collect_files(canon) == 0

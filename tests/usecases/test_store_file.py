@@ -3,15 +3,16 @@
 import base64
 from collections.abc import Callable
 from dataclasses import replace
+from urllib.parse import parse_qs
 
 import pytest
 
 from canonry.bootstrap.compose import compose_memory
 from canonry.domain.errors import InvalidInput, NotFound, Unavailable
 from canonry.domain.provenance import Actor
-from canonry.domain.time import SECOND
+from canonry.domain.time import SECOND, Instant
 from canonry.domain.truth.accounts import account_space, source_id_of
-from canonry.domain.truth.file_links import storage_key
+from canonry.domain.truth.file_links import link_to, storage_key
 from canonry.domain.truth.files import FILE_BYTES_MAX, FileHint, FileType
 from canonry.testing.worlds import HandClock, a_caller
 from canonry.usecases.kernel.account import Account
@@ -174,3 +175,21 @@ def test_an_interpreter_that_is_not_set_up_is_refused() -> None:
     assert refused.value.code == "interpretation.provider"
     assert storage_key("x") is None
     assert source_id_of(ADA, "a") != source_id_of(EVE, "a")
+
+
+async def test_a_link_to_bytes_that_no_source_names_any_longer_leads_nowhere() -> None:
+    """As after an erasure: the link was signed while the file was there, and still holds."""
+    canon = compose_memory()
+    held = storage_key(await kept(canon))
+    assert held is not None
+    assert canon.filing is not None
+    await canon.filing.blobs_of(EVE).put(WORDS)
+    stray = replace(held, user_id=EVE)
+    expires = Instant((canon.clock.now() // SECOND + 60) * SECOND)
+    _, _, query = link_to(stray, canon.filing.secret, expires).partition("?")
+    told = parse_qs(query)
+
+    with pytest.raises(NotFound) as refused:
+        await open_link(canon, str(stray), told["expires"][0], told["signature"][0])
+
+    assert refused.value.code == "file.unknown"
