@@ -167,7 +167,7 @@ async def test_records_become_entities_and_only_news_of_one_is_joined(
 async def test_r12_records_of_an_unknown_kind_are_no_type_of_their_file_name(
     file: str, count: int
 ) -> None:
-    """One desk in three states is three, and five comments are five, of one type by their fields."""
+    """One desk in three states is three, five comments are five, each of one type by its fields."""
     entities = await ingested(compose_memory(), file)
 
     (entity_type,) = {each.entity_type for each in entities}
