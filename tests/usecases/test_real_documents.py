@@ -163,18 +163,13 @@ async def test_records_become_entities_and_only_news_of_one_is_joined(
     assert [each.entity_type for each in entities] == [entity_type] * count
 
 
-@pytest.mark.parametrize(
-    ("file", "count"),
-    [
-        ("purchase.json", 3),  # one desk in three states
-        ("task_comment.json", 5),
-    ],
-)
-async def test_records_that_fit_no_type_are_of_one_of_their_own_and_not_of_their_files_name(
+@pytest.mark.parametrize(("file", "count"), [("purchase.json", 3), ("task_comment.json", 5)])
+async def test_r12_records_of_an_unknown_kind_are_no_type_of_their_file_name(
     file: str, count: int
 ) -> None:
+    """One desk in three states is three, five comments are five, each of one type by its fields."""
     entities = await ingested(compose_memory(), file)
 
     (entity_type,) = {each.entity_type for each in entities}
-    assert re.fullmatch("record_[0-9a-f]{8}", entity_type)
+    assert entity_type.startswith("record_")
     assert len(entities) == count
