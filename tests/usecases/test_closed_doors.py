@@ -1,0 +1,115 @@
+"""What use cases refuse whoever asks: players' laws, closed stories, and reading without end."""
+
+from dataclasses import replace
+
+import pytest
+
+from canonry.domain.errors import BrokenInvariant, Conflict, InvalidInput, Unavailable
+from canonry.domain.ids import EntityId
+from canonry.domain.judging.slices import Slice, ThingLookup
+from canonry.domain.provenance import Authority
+from canonry.domain.texts.excerpts import Part
+from canonry.domain.things.facts import AxiomDomain
+from canonry.domain.things.scenes import StoryStatus
+from canonry.testing.things import MIDDLE_EARTH, a_story, an_observation, ident
+from canonry.testing.worlds import a_caller
+from canonry.usecases.graph import ingest_source
+from canonry.usecases.graph.create_axiom import NewAxiom, create_axiom
+from canonry.usecases.graph.ingest_source import excerpts_of
+from canonry.usecases.kernel import get_entity_as_of as folding
+from canonry.usecases.kernel.extend_slice import LOADS_MAX, extend_slice
+from canonry.usecases.kernel.get_entity_as_of import get_entity_as_of
+from canonry.usecases.narrative.create_scene import SceneRequest, create_scene
+from tests.usecases.stage import a_stage, backing, day, id_of
+
+pytestmark = pytest.mark.anyio
+
+
+async def test_a_players_word_is_no_law_of_the_world() -> None:
+    stage = await a_stage()
+    law = NewAxiom(statement="Nobody flies.", domain=AxiomDomain.PHYSICS, constraint=None)
+    before = await stage.canon.ledger.head(MIDDLE_EARTH)
+
+    with pytest.raises(InvalidInput) as refused:
+        await create_axiom(stage.canon, a_caller(), backing(Authority.PLAYER), law)
+    await create_axiom(stage.canon, a_caller(), backing(Authority.GM), law)
+
+    assert (refused.value.code, refused.value.details["path"]) == (
+        "axiom.players-word",
+        "/authority",
+    )
+    assert await stage.canon.ledger.head(MIDDLE_EARTH) == before + 1
+
+
+@pytest.mark.parametrize("status", [StoryStatus.COMPLETED, StoryStatus.ABANDONED])
+async def test_a_closed_story_gets_no_scene(status: StoryStatus) -> None:
+    stage = await a_stage()
+    await stage.make(replace(a_story("told"), status=status))
+    request = SceneRequest(
+        universe_id=MIDDLE_EARTH,
+        story_id=ident("told"),
+        title="After the end",
+        purpose=None,
+        order=None,
+        location_id=None,
+        participant_ids=(),
+    )
+
+    with pytest.raises(Conflict) as refused:
+        await create_scene(stage.canon, a_caller(), request)
+
+    assert refused.value.code == "story.closed"
+    assert status.value in refused.value.message
+
+
+async def test_a_gate_that_always_wants_more_is_a_defect_and_no_endless_loop() -> None:
+    stage = await a_stage()
+    asked: list[str] = []
+
+    def wanting(known: Slice) -> tuple[ThingLookup, ...]:
+        asked.append(ident(f"thing {len(asked)}"))
+        return (ThingLookup(asked[-1]),)
+
+    start = Slice(space=MIDDLE_EARTH)
+    with pytest.raises(BrokenInvariant) as refused:
+        await extend_slice(stage.canon, start, wanting)
+
+    assert refused.value.code == "canonization.endless"
+    assert len(asked) == LOADS_MAX
+
+
+async def test_a_past_that_is_too_long_to_fold_is_told_and_a_shorter_one_is_whole(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    stage = await a_stage()
+    await stage.entity("Frodo")
+    for number in range(4):
+        said = an_observation("frodo", f"said {number}", fields={"description": f"{number}"})
+        await stage.make(replace(said, entity_id=EntityId(id_of("Frodo")), observed_at=day(number)))
+    whole = await get_entity_as_of(stage.canon, a_caller(), id_of("Frodo"), at=day(2))
+    monkeypatch.setattr(folding, "PAGE_MAX", 2)
+    in_pages = await get_entity_as_of(stage.canon, a_caller(), id_of("Frodo"), at=day(2))
+    monkeypatch.setattr(folding, "PAGES_MAX", 2)
+
+    with pytest.raises(Unavailable) as refused:
+        await get_entity_as_of(stage.canon, a_caller(), id_of("Frodo"), at=day(2))
+
+    assert in_pages == whole
+    assert whole.description == "2"
+    assert refused.value.code == "entity.too-long"
+
+
+async def test_a_document_of_more_snippets_than_are_kept_is_refused_before_any_is(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    stage = await a_stage()
+    text = ("It rains. " * 40 + "\n\n") * 30
+    parts = (Part(text=text),)
+    count = len(await excerpts_of(stage.canon, parts))
+    monkeypatch.setattr(ingest_source, "SNIPPETS_MAX", count - 1)
+
+    with pytest.raises(InvalidInput) as refused:
+        await excerpts_of(stage.canon, parts)
+
+    assert refused.value.code == "document.too-large"
+    assert refused.value.details["unit"] == "snippets"
