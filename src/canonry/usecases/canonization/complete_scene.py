@@ -83,12 +83,8 @@ async def proposals_of(canon: Canon, space: SpaceId, scene_id: SceneId) -> Seque
 async def outcomes_among(canon: Canon, space: SpaceId, ids: Iterable[str]) -> list[Outcome]:
     """The facts, events, entities and relations of `space` among `ids`, in their order."""
     wanted = tuple(dict.fromkeys(ids))
-    found = await canon.state.things(wanted)
-    return [
-        thing
-        for one in wanted
-        if isinstance(thing := found.get(one), Outcome) and thing.space == space
-    ]
+    found = await canon.within(space).things(wanted)
+    return [thing for one in wanted if isinstance(thing := found.get(one), Outcome)]
 
 
 async def _outcomes(canon: Canon, scene: Scene, proposals: Iterable[Proposal]) -> list[Outcome]:

@@ -59,7 +59,7 @@ async def readable_spaces(canon: Canon, caller: Caller) -> frozenset[SpaceId]:
     """The own account and the spaces beside it that the caller may see."""
     own = account_of(caller).space
     if caller.spaces is not None:
-        known = await canon.state.things(caller.spaces)
+        known = await canon.seen_by(caller).things(caller.spaces)
         return frozenset((own, *(i for i in caller.spaces if _beside(known.get(i)))))
     found = [own]
     for kind in _READ_BESIDE:
@@ -100,12 +100,11 @@ async def readable(canon: Canon, caller: Caller, ids: Iterable[str]) -> Mapping[
     if not wanted:
         return {}
     found = await canon.state.things(wanted)
-    own = account_of(caller).space
-    foreign = {thing.space for thing in found.values()} - {own}
+    foreign = {thing.space for thing in found.values()} - {caller.account}
     if not foreign:
         return found
-    spaces = await canon.state.things(foreign)
-    seen = {own, *(i for i in foreign if caller.sees(i) and _beside(spaces.get(i)))}
+    spaces = await canon.seen_by(caller).things(foreign)
+    seen = {caller.account, *(i for i in foreign if _beside(spaces.get(i)))}
     return {thing_id: thing for thing_id, thing in found.items() if thing.space in seen}
 
 

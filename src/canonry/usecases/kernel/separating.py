@@ -35,12 +35,12 @@ async def separated(canon: Canon, gone: Entity, kept: Entity, reason: str) -> Ch
 
 async def _brought(canon: Canon, gone: Entity, kept: Entity) -> Sequence[EntityId]:
     """Whom `gone` answered for when it was last its own, as far as they are with `kept` still."""
-    then: Entity = gone
+    then, sight = gone, canon.within(gone.space)
     for _ in range(_STEPS_MAX):
         if then.merged_into is None:
             break
         before = Position(then.changed_at - 1)
-        found = (await canon.state.things_as_known_at((gone.id,), before)).get(gone.id)
+        found = (await sight.things_as_known_at((gone.id,), before)).get(gone.id)
         if not isinstance(found, Entity):
             return ()
         then = found

@@ -76,7 +76,7 @@ async def _may_have_loops(canon: Canon, caller: Caller, entity: Entity) -> bool:
         for rel_type in TruthRelation
         for one, other in permutations(family, 2)
     ]
-    return bool(await canon.state.things(ids))
+    return bool(await canon.within(account.space).things(ids))
 
 
 async def _without_loops(canon: Canon, query: RelationQuery) -> Sequence[Relation]:
@@ -108,13 +108,13 @@ async def read_relationship(
         message = f"relationship_type is one of {', '.join(TruthRelation)}"
         raise InvalidInput("relationship.type-unknown", message, path="/relationship_type")
     from_, to = await require_readable(canon, caller, Entity, (from_id, to_id))
-    user_id = account_of(caller).user_id
+    account = account_of(caller)
     ids = [
-        relation_id_of(user_id, rel_type, one, other)
+        relation_id_of(account.user_id, rel_type, one, other)
         for one in (from_.id, *from_.members)
         for other in (to.id, *to.members)
     ]
-    found = await canon.state.things(ids)
+    found = await canon.within(account.space).things(ids)
     standing = [r for i in ids if isinstance(r := found.get(i), Relation) and r.current]
     if not standing:
         message = "no relationship of this type stands between the two"

@@ -86,7 +86,8 @@ async def _back_then(
 ) -> Entity:
     until = min(each for each in (at, known_at) if each is not None)
     position = await canon.ledger.position_at(root.space, until)
-    past = dict(await canon.state.things_as_known_at((entity_id, root.id), position))
+    sight = canon.within(root.space)
+    past = dict(await sight.things_as_known_at((entity_id, root.id), position))
     given = past.get(entity_id)
     moved = given.merged_into if isinstance(given, Entity) else None
     if moved is None:
@@ -94,7 +95,7 @@ async def _back_then(
         owner = now if isinstance(now, Entity) else root
         before = given
     else:
-        past |= await canon.state.things_as_known_at((moved,), position)
+        past |= await sight.things_as_known_at((moved,), position)
         owner, before = root, past.get(moved)
     members = before.members if isinstance(before, Entity) else ()
     if at is None:

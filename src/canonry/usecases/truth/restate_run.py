@@ -4,7 +4,7 @@ Nothing is interpreted anew, so that whoever brings an old file again needs no q
 model cannot change its mind.
 """
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator
 from dataclasses import replace
 from typing import Any, Final
 
@@ -14,7 +14,6 @@ from canonry.domain.judging.making import UNSET
 from canonry.domain.log.entries import Made
 from canonry.domain.log.keys import thing_key
 from canonry.domain.observations import Observation
-from canonry.domain.things.entities import Entity
 from canonry.domain.truth.runs import InterpretationRun
 from canonry.domain.vocabularies.narrative_fields import NAME, PROPERTY_PREFIX
 from canonry.ports.views.pages import PAGE_MAX
@@ -41,7 +40,7 @@ async def restate_run(
         nonlocal added
         added = 0
         said = [each async for each in _said(canon, account, run)]
-        roots = await _roots(canon, [each.entity_id for each in said])
+        roots = await canon.within(account.space).roots(each.entity_id for each in said)
         fields: dict[EntityId, dict[str, Any]] = {}
         for each in said:
             if each.entity_id in roots:
@@ -94,16 +93,3 @@ async def _said(
                 seen.add(statement)
                 yield each
         offset, total = offset + PAGE_MAX, page.total
-
-
-async def _roots(canon: Canon, ids: list[EntityId]) -> Mapping[str, Entity]:
-    """The entities that answer for these ids today; those that were erased are left out."""
-    found = await canon.state.things(dict.fromkeys(ids))
-    entities = {given: e for given, e in found.items() if isinstance(e, Entity)}
-    moved = {e.merged_into for e in entities.values() if e.merged_into is not None}
-    survivors = await canon.state.things(moved) if moved else {}
-    for given, entity in entities.items():
-        survivor = survivors.get(entity.merged_into or "")
-        if isinstance(survivor, Entity):
-            entities[given] = survivor
-    return entities
