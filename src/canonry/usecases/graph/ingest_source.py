@@ -106,7 +106,7 @@ async def source_holding(
     digest = _digest(excerpts)
     last = str(len(excerpts) - 1)  # what is ingested first
     named = {derived_id(_root(source, digest), last): source for source in sources}
-    known = await canon.state.things(named)
+    known = await canon.within(*{each.space for each in sources}).things(named)
     return next((source for snippet_id, source in named.items() if snippet_id in known), None)
 
 
