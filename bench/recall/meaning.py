@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from canonry.adapters.embedders.onnx import OnnxEmbedder
+from canonry.adapters.embedders import MINILM, OnnxEmbedder
 from canonry.ports.embedder import Purpose
 
 AT_ONCE = 256
@@ -32,7 +32,8 @@ def _folder() -> Path:
 
 
 def _key(texts: Sequence[str], purpose: Purpose) -> str:
-    return hashlib.sha256("\0".join((purpose, *texts)).encode()).hexdigest()[:32]
+    model = MINILM.identity.digest or ""
+    return hashlib.sha256("\0".join((model, purpose, *texts)).encode()).hexdigest()[:32]
 
 
 async def _embedded(texts: Sequence[str], purpose: Purpose) -> NDArray[np.float32]:

@@ -68,6 +68,18 @@ def test_one_project_can_be_written_out(tmp_path: Path) -> None:
     assert run(tmp_path, "export", "--project", "x").returncode == 2
 
 
+def test_r15_an_import_names_the_address_that_would_be_run(tmp_path: Path) -> None:
+    arrays = hostile()
+    arrays["entities"][8]["repoUrl"] = "Java\tScript:alert(1)"
+
+    done = run(tmp_path, "import", written(tmp_path, arrays))
+    lenient = run(tmp_path, "import", written(tmp_path, arrays), "--lenient")
+
+    assert done.returncode == 2
+    assert "entities[8].repoUrl: write an address to follow, as https://..." in done.stderr
+    assert "refused: entities[8].repoUrl: write an address to follow" in lenient.stdout
+
+
 def test_a_wrong_row_is_named_and_nothing_is_stored(tmp_path: Path) -> None:
     arrays = hostile()
     arrays["entities"][3]["title"] = ""

@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from canonry.bootstrap.setting_table import SETTINGS, SettingRow
+from canonry.bootstrap.setting_kinds import SettingRow
+from canonry.bootstrap.setting_table import SETTINGS
 from canonry.bootstrap.settings import Settings, load_settings, user_config, user_data
 from canonry.domain.errors import InvalidInput
 from canonry.domain.provenance import Authority
@@ -43,11 +44,31 @@ def test_the_command_line_wins_over_the_environment_and_that_over_the_file(tmp_p
     assert sources["http"] == "default"
 
 
-def test_every_setting_has_a_field_a_variable_and_an_option() -> None:
-    for row in SETTINGS:
-        assert hasattr(Settings(), row.field), row.key
-        assert row.variable.startswith("CANONRY_")
-        assert row.option.startswith("--")
+def test_a_setting_of_a_table_has_a_dotted_key_and_no_other_has() -> None:
+    rows = {row.field: row for row in SETTINGS}
+
+    assert rows["recall_model_version"].key == "recall.model_version"
+    assert rows["recall_model_version"].variable == "CANONRY_RECALL_MODEL_VERSION"
+    assert rows["recall_model_version"].option == "--recall-model-version"
+    assert rows["http_allowed_hosts"].key == "http_allowed_hosts"
+
+
+@pytest.mark.parametrize(
+    ("key", "default", "in_force"),
+    [
+        ("recall.patience", "10", "10"),
+        ("trust_meta", "no", "no"),
+        ("auth.algorithms", "RS256,ES256,EdDSA", "RS256,ES256,EdDSA"),
+        ("http_allowed_hosts", "", "none"),
+        ("agent_id", "the agent type", "the agent type"),
+        ("http", "", "not set"),
+    ],
+)
+def test_a_default_is_told_as_it_is_in_force(key: str, default: str, in_force: str) -> None:
+    told = {each: value for each, value, _ in load_settings(environment={}).told()}
+
+    assert {row.key: row.default for row in SETTINGS}[key] == default
+    assert told[key] == in_force
 
 
 @pytest.mark.parametrize("row", SETTINGS, ids=lambda row: row.key)
@@ -78,6 +99,12 @@ SAMPLES = {
     "error_mode": "jsonrpc",
     "deadline": "5",
     "rate_limit": "60",
+    "http_connections": "300",
+    "http_connections_each": "300",
+    "http_idle": "75",
+    "http_sessions_each": "20",
+    "http_in_flight": "64.5",
+    "auth.algorithms": "ES256",
     "log_level": "warning",
     "recall.embedder": "hashing",
     "recall.dimensions": "384",

@@ -11,13 +11,23 @@ from hypothesis import strategies as st
 from canonry.domain.ids import SpaceId
 from canonry.domain.merge import CHOICES
 from canonry.domain.truth.derived_schemas import derive_schema
-from canonry.domain.truth.identity_keys import CONTENT, Identity, identities_of, identity_of
+from canonry.domain.truth.identity_keys import (
+    CONTENT,
+    Identity,
+    content_identity,
+    identities_of,
+)
 from canonry.domain.truth.typed_records import RecordReader
 from canonry.domain.vocabularies.schemas import EntitySchema
 from canonry.domain.vocabularies.truth_types import TRUTH_TYPES, type_named
 from canonry.testing.things import ident
 
 SPACE = SpaceId(ident("account"))
+
+
+def identity_of(schema: EntitySchema, fields: Mapping[str, Any]) -> Identity:
+    """By the strongest rule that fits; without one, by content."""
+    return next(iter(identities_of(schema, fields)), content_identity(fields))
 
 
 def identified(entity_type: str, /, **record: Any) -> Identity:
@@ -138,3 +148,25 @@ def test_there_are_sixteen_and_each_is_known_by_its_aliases() -> None:
     assert type_named("Legal Document") == "contract"
     assert type_named("person") == "person"
     assert type_named("Dragon Egg") == "dragon_egg"
+
+
+@pytest.mark.parametrize(
+    ("written", "meant"),
+    [
+        ("Invoices", "invoice"),
+        ("Bills", "invoice"),
+        ("companies", "company"),
+        ("Businesses", "company"),
+        ("agent-decisions", "agent_decision"),
+        ("In\u200bvoi\u00adce", "invoice"),
+        ("news", "news"),
+        ("Recipes", "recipes"),
+        ("s", "s"),
+    ],
+)
+def test_t28_the_plural_of_a_known_type_is_no_second_type(written: str, meant: str) -> None:
+    assert type_named(written) == meant
+
+
+def test_t28_no_known_type_is_the_plural_of_another() -> None:
+    assert {name: type_named(name) for name in TRUTH_TYPES} == {name: name for name in TRUTH_TYPES}

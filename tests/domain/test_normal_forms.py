@@ -1,12 +1,14 @@
 """Normal forms: what people write differently and mean alike, and what only looks alike."""
 
 import unicodedata
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from canonry.domain import normal_forms as forms
+from canonry.domain.things.entities import normalised_name
 
 SAME_COMPANY = [
     ("Acme", "Acme Corp"),
@@ -129,3 +131,23 @@ def test_the_form_of_letters_does_not_matter(name: str) -> None:
 def test_nothing_becomes_empty_that_was_not(name: str) -> None:
     for form in (forms.words_only, forms.company_name, forms.person_name):
         assert bool(form(name)) == bool(forms.folded(name))
+
+
+UNSEEN = "\u00ad\u034f\u200b\u200c\u200d\u200e\u202e\u2060\u2066\ufeff\ufe0f\U000e0041"
+FORMS = (forms.folded, forms.words_only, forms.company_name, forms.person_name, normalised_name)
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("unseen", UNSEEN)
+def test_t28_characters_that_nobody_sees_make_no_other_name(form: Any, unseen: str) -> None:
+    assert form(f"{unseen}Zo\u00eb {unseen}L\u00f6{unseen}we{unseen}") == form("Zo\u00eb L\u00f6we")
+    assert form(f"Ada Love{unseen}lace") == form("Ada Lovelace")
+    assert form(f"cafe{unseen}\u0301") == form("caf\u00e9")
+    assert form(unseen) == unseen  # nothing else is in it
+
+
+@given(st.text(), st.sampled_from(UNSEEN), st.integers(0, 20))
+def test_t28_no_place_of_such_a_character_matters(text: str, unseen: str, place: int) -> None:
+    told = "Ann " + text
+    assert forms.folded(told[:place] + unseen + told[place:]) == forms.folded(told)
+    assert forms.folded(forms.folded(told)) == forms.folded(told)

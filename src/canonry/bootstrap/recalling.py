@@ -108,10 +108,8 @@ def embedder_for(settings: Settings, model: EmbeddingModel | None = None) -> Emb
     """
     from canonry.adapters import embedders  # noqa: PLC0415 - see above
 
-    known: list[Embedder] = [
-        embedders.OnnxEmbedder(folder=settings.recall_model_folder),
-        embedders.HashingEmbedder(),
-    ]
+    folder = settings.recall_model_folder
+    known: list[Embedder] = [embedders.OnnxEmbedder(folder=folder), embedders.HashingEmbedder()]
     match settings.recall_embedder:
         case "onnx":
             chosen = known[0]
@@ -125,6 +123,8 @@ def embedder_for(settings: Settings, model: EmbeddingModel | None = None) -> Emb
             return None
     if model is None:
         return chosen
+    if model in embedders.MINILM.forms:
+        return embedders.OnnxEmbedder(folder=folder, identity=model)
     # An endpoint claims to be any model that it is asked for; what is known is on this machine.
     return next((each for each in (*known, chosen) if each.model == model), None)
 

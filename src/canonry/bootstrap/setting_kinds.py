@@ -1,13 +1,19 @@
-"""Kinds of settings: how each is read from text (environment, command line) and from TOML."""
+"""Kinds of settings: how each is read from text (environment, command line) and from TOML; rows."""
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import Field, dataclass, field
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Final
 
 from canonry.domain.errors import InvalidInput
 
+STORE: Final = "store"
+SERVER: Final = "server"
+TABLES: Final = ("auth", "recall", "truth")
+"""The tables that the file has for settings; a setting `auth_issuer` has the key `auth.issuer`."""
+
+_PORT_MAX: Final = 65_535
 _TRUE: Final = frozenset({"1", "true", "yes", "on"})
 _FALSE: Final = frozenset({"0", "false", "no", "off", ""})
 
@@ -101,6 +107,89 @@ def some_of(*choices: str) -> SettingKind:
         of_text=lambda text: check(_names_of_text(text)),
         of_toml=lambda value: check(_names_of_toml(value)),
     )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SettingRow:
+    """One setting; `key` is dotted where the file has a table, `field` names it in `Settings`.
+
+    `default` is how the default is told, empty for none; `group` is `store` for what every command
+    on a store needs, else `server`.
+    """
+
+    field: str
+    kind: SettingKind
+    help: str
+    metavar: str
+    default: str
+    group: str
+
+    @property
+    def key(self) -> str:
+        """The key in the file."""
+        table, _, rest = self.field.partition("_")
+        return f"{table}.{rest}" if table in TABLES else self.field
+
+    @property
+    def variable(self) -> str:
+        """The environment variable."""
+        return f"CANONRY_{self.field.upper()}"
+
+    @property
+    def option(self) -> str:
+        """The option on the command line."""
+        return f"--{self.field.replace('_', '-')}"
+
+
+def setting(
+    kind: SettingKind,
+    help: str,  # noqa: A002 - as `SettingRow` and click have it
+    *,
+    default: Any = None,
+    factory: Callable[[], Any] | None = None,
+    metavar: str = "",
+    told: str | None = None,
+    group: str = SERVER,
+) -> Any:
+    """A field of `Settings`; `told` is how its default is told where the value says too little."""
+    metadata = {
+        "kind": kind,
+        "help": help,
+        "metavar": metavar,
+        "default": shown(default) if told is None else told,
+        "group": group,
+    }
+    if factory is not None:
+        return field(default_factory=factory, metadata=metadata)
+    return field(default=default, metadata=metadata)
+
+
+def row_of(declared: "Field[Any]") -> SettingRow:
+    """The row of a field that `setting` has made."""
+    return SettingRow(field=declared.name, **declared.metadata)
+
+
+def shown(value: Any) -> str:
+    """A value as an operator reads it; nothing for none."""
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, tuple):
+        return ",".join(map(str, value))
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def parse_address(text: str) -> tuple[str, int]:
+    """Read `HOST:PORT`, where the host may be an IPv6 address in brackets, or left out.
+
+    Raises:
+        InvalidInput: `settings.malformed`.
+    """
+    host, colon, port = text.rpartition(":")
+    if not colon or not port.isascii() or not port.isdigit() or int(port) > _PORT_MAX:
+        raise wrong_value("http", "HOST:PORT, such as 127.0.0.1:8000", "http")
+    return host.removeprefix("[").removesuffix("]") or "127.0.0.1", int(port)
 
 
 def unknown_setting(name: str, known: Iterable[str], where: str) -> InvalidInput:

@@ -1,351 +1,306 @@
-"""Every setting as data: the file's key, the variable and the option all follow from one row."""
+"""Every setting as one row: its type, kind, meaning and default, and where an operator gives it.
 
-from dataclasses import dataclass
+The file's key, the variable, the option and the page of the reference all follow from the row.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, fields
+from pathlib import Path
 from typing import Final
+
+import platformdirs
 
 from canonry.bootstrap.setting_kinds import (
     FLAG,
     NAMES,
     NUMBER,
     PATH,
+    STORE,
     TEXT,
-    SettingKind,
     one_of,
+    parse_address,
+    row_of,
+    setting,
+    shown,
     some_of,
 )
+from canonry.bootstrap.token_settings import ALGORITHMS
+from canonry.domain.policy import Policy
 from canonry.domain.provenance import Authority
 
-SERVER: Final = "server"
-STORE: Final = "store"
+DEFAULT: Final = "default"
+
+
+def user_data() -> Path:
+    """Where the store lies unless somebody says otherwise."""
+    return Path(platformdirs.user_data_dir("canonry", appauthor=False))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SettingRow:
-    """One setting; `key` is dotted where the file has a table, `field` names it in `Settings`.
+class Settings:
+    """Everything that an operator may decide; `sources` tells where each decision came from.
 
-    `group` is `store` for what every command on a store needs, else `server`.
+    What begins with the name of one of the `TABLES` stands in that table of the file. `told` is
+    for a default that is not what it looks like.
     """
 
-    key: str
-    kind: SettingKind
-    help: str
-    metavar: str = ""
-    default: str = ""
-    group: str = SERVER
-    secret: bool = False
-
-    @property
-    def field(self) -> str:
-        """The attribute of `Settings` that holds it."""
-        return self.key.replace(".", "_")
-
-    @property
-    def variable(self) -> str:
-        """The environment variable."""
-        return f"CANONRY_{self.field.upper()}"
-
-    @property
-    def option(self) -> str:
-        """The option on the command line."""
-        return f"--{self.field.replace('_', '-')}"
-
-
-SETTINGS: Final = (
-    SettingRow(
-        key="data",
-        kind=PATH,
+    data: Path = setting(
+        PATH,
+        "Folder of the store; made when missing.",
+        factory=user_data,
         metavar="DIR",
+        told="the user's data folder",
         group=STORE,
-        help="Folder of the store; made when missing.",
-        default="the user's data folder",
-    ),
-    SettingRow(
-        key="durability",
-        kind=one_of("full", "normal"),
+    )
+    durability: str = setting(
+        one_of("full", "normal"),
+        "full: an acknowledged write survives power loss; normal: it survives kill -9.",
+        default="full",
         metavar="full|normal",
         group=STORE,
-        help="full: an acknowledged write survives power loss; normal: it survives kill -9.",
-        default="full",
-    ),
-    SettingRow(
-        key="toolsets",
-        kind=NAMES,
-        metavar="NAME,...",
-        help="Toolsets to serve.",
-        default="narrative",
-    ),
-    SettingRow(
-        key="http",
-        kind=TEXT,
+    )
+    toolsets: tuple[str, ...] = setting(
+        NAMES, "Toolsets to serve.", default=("narrative",), metavar="NAME,..."
+    )
+    http: str | None = setting(
+        TEXT,
+        "Serve Streamable HTTP there instead of standard input and output.",
         metavar="HOST:PORT",
-        help="Serve Streamable HTTP there instead of standard input and output.",
-    ),
-    SettingRow(
-        key="agent_type",
-        kind=TEXT,
+    )
+    agent_type: str | None = setting(
+        TEXT,
+        "Role of the agent behind this process, such as CanonKeeper or Narrator.",
         metavar="TYPE",
-        help="Role of the agent behind this process, such as CanonKeeper or Narrator.",
-    ),
-    SettingRow(
-        key="agent_id",
-        kind=TEXT,
-        metavar="ID",
-        help="Name of that agent.",
-        default="the agent type",
-    ),
-    SettingRow(
-        key="user",
-        kind=TEXT,
-        metavar="UUID",
-        help="The person on whose behalf the agent acts.",
-    ),
-    SettingRow(
-        key="trust_meta",
-        kind=FLAG,
-        help='Let the client name its agent in each call\'s _meta["dev.canonry/agent"].',
-        default="no",
-    ),
-    SettingRow(
-        key="authorities",
-        kind=some_of(*Authority),
+    )
+    agent_id: str | None = setting(TEXT, "Name of that agent.", metavar="ID", told="the agent type")
+    user: str | None = setting(TEXT, "The person on whose behalf the agent acts.", metavar="UUID")
+    trust_meta: bool = setting(
+        FLAG,
+        'Let the client name its agent in each call\'s _meta["dev.canonry/agent"].',
+        default=False,
+    )
+    authorities: tuple[str, ...] = setting(
+        some_of(*Authority),
+        "Whose word the agent may claim; over HTTP with tokens, the token says.",
+        default=tuple(Authority),
         metavar="NAME,...",
-        help="Whose word the agent may claim; over HTTP with tokens, the token says.",
-        default="all",
-    ),
-    SettingRow(
-        key="spaces",
-        kind=NAMES,
-        metavar="UUID,...",
-        help="The only universes that the agent may see.",
-        default="all",
-    ),
-    SettingRow(
-        key="world",
-        kind=TEXT,
-        metavar="UUID",
-        help="The world that the tools of the world toolset are about.",
-    ),
-    SettingRow(
-        key="memory",
-        kind=FLAG,
-        help="Keep the store in memory only; it ends with the process.",
-        default="no",
-    ),
-    SettingRow(
-        key="contract_only",
-        kind=FLAG,
-        help="Hide the tools that the published contract does not have.",
-        default="no",
-    ),
-    SettingRow(
-        key="error_mode",
-        kind=one_of("result", "jsonrpc"),
-        metavar="result|jsonrpc",
-        help="How a failed call is told: as a tool result that a model can read, or as an error.",
+        told="all",
+    )
+    spaces: tuple[str, ...] | None = setting(
+        NAMES, "The only universes that the agent may see.", metavar="UUID,...", told="all"
+    )
+    world: str | None = setting(
+        TEXT, "The world that the tools of the world toolset are about.", metavar="UUID"
+    )
+    memory: bool = setting(
+        FLAG, "Keep the store in memory only; it ends with the process.", default=False
+    )
+    contract_only: bool = setting(
+        FLAG, "Hide the tools that the published contract does not have.", default=False
+    )
+    error_mode: str = setting(
+        one_of("result", "jsonrpc"),
+        "How a failed call is told: as a tool result that a model can read, or as an error.",
         default="result",
-    ),
-    SettingRow(
-        key="allow_unknown_properties",
-        kind=FLAG,
-        help="Accept arguments that a tool does not have, and ignore them.",
-        default="no",
-    ),
-    SettingRow(
-        key="deadline",
-        kind=NUMBER,
+        metavar="result|jsonrpc",
+    )
+    allow_unknown_properties: bool = setting(
+        FLAG, "Accept arguments that a tool does not have, and ignore them.", default=False
+    )
+    deadline: float | None = setting(
+        NUMBER,
+        "The longest that any call may take, whatever its tool needs.",
         metavar="SECONDS",
-        help="The longest that any call may take, whatever its tool needs.",
-        default="30, and 120 for files",
-    ),
-    SettingRow(
-        key="rate_limit",
-        kind=NUMBER,
+        told="30, and 120 for files",
+    )
+    rate_limit: float | None = setting(
+        NUMBER,
+        "The most calls in a minute of one agent, as its connection or token names it.",
         metavar="CALLS",
-        help="The most calls in a minute of one agent, as its connection or token names it.",
-        default="no limit",
-    ),
-    SettingRow(
-        key="published_rates",
-        kind=FLAG,
-        help="Enforce the rates that a contract publishes for each user or client.",
-        default="no",
-    ),
-    SettingRow(
-        key="log_level",
-        kind=one_of("info", "warning"),
-        metavar="info|warning",
-        help="info: one structured line a call on standard error; warning: failures only.",
+        told="no limit",
+    )
+    published_rates: bool = setting(
+        FLAG, "Enforce the rates that a contract publishes for each user or client.", default=False
+    )
+    log_level: str = setting(
+        one_of("info", "warning"),
+        "info: one structured line a call on standard error; warning: failures only.",
         default="info",
-    ),
-    SettingRow(
-        key="http_public",
-        kind=FLAG,
-        help="Allow an address beyond this machine without bearer tokens; rarely right.",
-        default="no",
-    ),
-    SettingRow(
-        key="http_allowed_hosts",
-        kind=NAMES,
+        metavar="info|warning",
+    )
+    http_public: bool = setting(
+        FLAG,
+        "Allow an address beyond this machine without bearer tokens; rarely right.",
+        default=False,
+    )
+    http_allowed_hosts: tuple[str, ...] = setting(
+        NAMES,
+        "More names under which clients may address the HTTP server.",
+        default=(),
         metavar="HOST,...",
-        help="More names under which clients may address the HTTP server.",
-    ),
-    SettingRow(
-        key="http_allowed_origins",
-        kind=NAMES,
-        metavar="ORIGIN,...",
-        help="Web origins that may call the HTTP server.",
-    ),
-    SettingRow(
-        key="auth.issuer",
-        kind=TEXT,
-        metavar="URL",
-        help="Who signs bearer tokens; switches token verification on.",
-    ),
-    SettingRow(
-        key="auth.audience",
-        kind=TEXT,
-        metavar="NAME",
-        help="The audience that a token must be for.",
-    ),
-    SettingRow(
-        key="auth.resource_url",
-        kind=TEXT,
-        metavar="URL",
-        help="The address under which clients reach this server.",
-        default="http://HOST:PORT/mcp",
-    ),
-    SettingRow(
-        key="auth.jwks_url", kind=TEXT, metavar="URL", help="Where the issuer publishes its keys."
-    ),
-    SettingRow(
-        key="auth.key_file",
-        kind=PATH,
-        metavar="FILE",
-        help="The issuer's public key in PEM, or a shared secret; instead of --auth-jwks-url.",
-    ),
-    SettingRow(
-        key="auth.algorithms",
-        kind=NAMES,
-        metavar="NAME,...",
-        help="Accepted signature algorithms.",
-        default="RS256,ES256,EdDSA",
-    ),
-    SettingRow(
-        key="auth.scopes",
-        kind=NAMES,
-        metavar="NAME,...",
-        help="Scopes that every token must have.",
-    ),
-    SettingRow(
-        key="recall.embedder",
-        kind=one_of("onnx", "hashing", "openai", "hub", "none"),
-        metavar="NAME",
-        help="What finds passages by meaning: onnx, hashing, openai (any compatible endpoint), "
-        "hub; none: words alone.",
-        default="onnx",
-    ),
-    SettingRow(
-        key="recall.model",
-        kind=TEXT,
-        metavar="NAME",
-        help="The model of an endpoint or a hub, by its name there.",
-    ),
-    SettingRow(
-        key="recall.model_version",
-        kind=TEXT,
-        metavar="TEXT",
-        help="Raise it when the endpoint or the hub serves other weights under the same name.",
-        default="1",
-    ),
-    SettingRow(
-        key="recall.model_folder",
-        kind=PATH,
-        metavar="DIR",
-        help="Where onnx finds its model's files.",
-        default="an installed package",
-    ),
-    SettingRow(
-        key="recall.dimensions",
-        kind=NUMBER,
+    )
+    http_allowed_origins: tuple[str, ...] = setting(
+        NAMES, "Web origins that may call the HTTP server.", default=(), metavar="ORIGIN,..."
+    )
+    http_connections: float = setting(
+        NUMBER,
+        "The most connections at one time; the longest idle one makes room for another.",
+        default=1_000,
         metavar="NUMBER",
-        help="The dimensions of the vectors of an endpoint or a hub.",
-    ),
-    SettingRow(
-        key="recall.query_prefix",
-        kind=TEXT,
-        metavar="TEXT",
-        help='What a model of an endpoint or a hub wants before a question, such as "query: ".',
-        default="nothing",
-    ),
-    SettingRow(
-        key="recall.passage_prefix",
-        kind=TEXT,
-        metavar="TEXT",
-        help='The same before a passage, such as "passage: ".',
-        default="nothing",
-    ),
-    SettingRow(
-        key="recall.patience",
-        kind=NUMBER,
+        told="1000, or half of the files that may be open",
+    )
+    http_connections_each: float | None = setting(
+        NUMBER,
+        "The most connections from one address; raise it behind a proxy.",
+        metavar="NUMBER",
+        told="half of http_connections",
+    )
+    http_idle: float = setting(
+        NUMBER,
+        "How long a connection may say nothing; longer than a proxy keeps its own.",
+        default=60.0,
         metavar="SECONDS",
-        help="The longest that a search waits for the model before it goes on by words; half of "
-        "the deadline at most.",
-        default="10",
-    ),
-    SettingRow(
-        key="recall.ask_dimensions",
-        kind=FLAG,
-        help="Ask the endpoint for vectors of so many dimensions.",
-        default="no",
-    ),
-    SettingRow(
-        key="recall.url",
-        kind=TEXT,
+    )
+    http_sessions_each: float = setting(
+        NUMBER,
+        "The most sessions of one caller; the longest idle one makes room for another.",
+        default=1_000,
+        metavar="NUMBER",
+    )
+    http_in_flight: float = setting(
+        NUMBER,
+        "The most that the requests of one caller may hold while they are answered.",
+        default=256,
+        metavar="MIB",
+    )
+    auth_issuer: str | None = setting(
+        TEXT, "Who signs bearer tokens; switches token verification on.", metavar="URL"
+    )
+    auth_audience: str | None = setting(
+        TEXT, "The audience that a token must be for.", metavar="NAME"
+    )
+    auth_resource_url: str | None = setting(
+        TEXT,
+        "The address under which clients reach this server.",
         metavar="URL",
-        help="The base address of the endpoint; its key is CANONRY_RECALL_KEY.",
-    ),
-    SettingRow(
-        key="recall.library",
-        kind=one_of("fastembed", "sentence_transformers"),
+        told="http://HOST:PORT/mcp",
+    )
+    auth_jwks_url: str | None = setting(TEXT, "Where the issuer publishes its keys.", metavar="URL")
+    auth_key_file: Path | None = setting(
+        PATH,
+        "The issuer's public key in PEM, or a shared secret; instead of --auth-jwks-url.",
+        metavar="FILE",
+    )
+    auth_algorithms: tuple[str, ...] = setting(
+        some_of(*ALGORITHMS),
+        "Accepted signature algorithms; those that begin with HS take a shared secret.",
+        default=("RS256", "ES256", "EdDSA"),
+        metavar="NAME,...",
+    )
+    auth_scopes: tuple[str, ...] = setting(
+        NAMES, "Scopes that every token must have.", default=(), metavar="NAME,..."
+    )
+    recall_embedder: str = setting(
+        one_of("onnx", "hashing", "openai", "hub", "none"),
+        (
+            "What finds passages by meaning: onnx, hashing, openai (any compatible endpoint), "
+            "hub; none: words alone."
+        ),
+        default="onnx",
         metavar="NAME",
-        help="The installed library that fetches and runs a hub's model.",
+    )
+    recall_model: str | None = setting(
+        TEXT, "The model of an endpoint or a hub, by its name there.", metavar="NAME"
+    )
+    recall_model_version: str = setting(
+        TEXT,
+        "Raise it when the endpoint or the hub serves other weights under the same name.",
+        default="1",
+        metavar="TEXT",
+    )
+    recall_model_folder: Path | None = setting(
+        PATH,
+        "Where onnx finds its model's file, model.onnx.",
+        metavar="DIR",
+        told="an installed package",
+    )
+    recall_dimensions: float | None = setting(
+        NUMBER, "The dimensions of the vectors of an endpoint or a hub.", metavar="NUMBER"
+    )
+    recall_query_prefix: str | None = setting(
+        TEXT,
+        'What a model of an endpoint or a hub wants before a question, such as "query: ".',
+        metavar="TEXT",
+        told="nothing",
+    )
+    recall_passage_prefix: str | None = setting(
+        TEXT, 'The same before a passage, such as "passage: ".', metavar="TEXT", told="nothing"
+    )
+    recall_patience: float = setting(
+        NUMBER,
+        (
+            "The longest that a search waits for the model before it goes on by words; half of "
+            "the deadline at most."
+        ),
+        default=10.0,
+        metavar="SECONDS",
+    )
+    recall_ask_dimensions: bool = setting(
+        FLAG, "Ask the endpoint for vectors of so many dimensions.", default=False
+    )
+    recall_url: str | None = setting(
+        TEXT, "The base address of the endpoint; its key is CANONRY_RECALL_KEY.", metavar="URL"
+    )
+    recall_library: str = setting(
+        one_of("fastembed", "sentence_transformers"),
+        "The installed library that fetches and runs a hub's model.",
         default="fastembed",
-    ),
-    SettingRow(
-        key="truth.interpreter",
-        kind=one_of("rules", "openai", "anthropic"),
         metavar="NAME",
-        help="What finds entities in files: rules, or a language model behind an endpoint that "
-        "speaks the protocol of openai or anthropic; its key is CANONRY_TRUTH_KEY.",
+    )
+    truth_interpreter: str = setting(
+        one_of("rules", "openai", "anthropic"),
+        (
+            "What finds entities in files: rules, or a language model behind an endpoint that "
+            "speaks the protocol of openai or anthropic; its key is CANONRY_TRUTH_KEY."
+        ),
         default="rules",
-    ),
-    SettingRow(
-        key="truth.model",
-        kind=TEXT,
         metavar="NAME",
-        help="The language model, by its name at the endpoint.",
-    ),
-    SettingRow(
-        key="truth.url",
-        kind=TEXT,
-        metavar="URL",
-        help="The base address of the endpoint, up to and with its version.",
-    ),
-    SettingRow(
-        key="truth.upload_roots",
-        kind=NAMES,
+    )
+    truth_model: str | None = setting(
+        TEXT, "The language model, by its name at the endpoint.", metavar="NAME"
+    )
+    truth_url: str | None = setting(
+        TEXT, "The base address of the endpoint, up to and with its version.", metavar="URL"
+    )
+    truth_upload_roots: tuple[str, ...] = setting(
+        NAMES,
+        "Folders of this machine whose files clients may name by path.",
+        default=(),
         metavar="DIR,...",
-        help="Folders of this machine whose files clients may name by path.",
-        default="the working folder; none over HTTP",
-    ),
-    SettingRow(
-        key="truth.public_url",
-        kind=TEXT,
+        told="the working folder; none over HTTP",
+    )
+    truth_public_url: str | None = setting(
+        TEXT,
+        "The address under which clients reach this server to fetch files.",
         metavar="URL",
-        help="The address under which clients reach this server to fetch files.",
-        default="the address served",
-    ),
-)
+        told="the address served",
+    )
+    policy: Policy = field(default_factory=Policy)
+    sources: Mapping[str, str] = field(default_factory=dict)
+
+    def address(self) -> tuple[str, int] | None:
+        """Host and port to serve HTTP on, or None for standard input and output."""
+        return None if self.http is None else parse_address(self.http)
+
+    def told(self) -> Iterator[tuple[str, str, str]]:
+        """Each setting as (key, value, where it came from); nothing secret is in any value."""
+        for row in SETTINGS:
+            value = getattr(self, row.field)
+            text = row.default or "not set" if value is None else shown(value) or "none"
+            yield row.key, text, self.sources.get(row.key, DEFAULT)
+
+
+SETTINGS: Final = tuple(row_of(each) for each in fields(Settings) if each.metadata)
 """All of them, in the order in which `--help` and `canonry doctor` list them."""
 
 POLICY: Final = "policy"

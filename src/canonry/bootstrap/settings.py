@@ -6,7 +6,7 @@ The command line wins over the environment, the environment over the file, the f
 import os
 import tomllib
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 from urllib.parse import urlsplit
@@ -14,12 +14,27 @@ from urllib.parse import urlsplit
 import platformdirs
 
 from canonry.bootstrap.policy_settings import policy_from
-from canonry.bootstrap.setting_kinds import SettingKind, unknown_setting, wrong_value
-from canonry.bootstrap.setting_table import POLICY, SETTINGS
+from canonry.bootstrap.setting_kinds import (
+    SettingKind,
+    parse_address,
+    unknown_setting,
+    wrong_value,
+)
+from canonry.bootstrap.setting_table import DEFAULT, POLICY, SETTINGS, Settings, user_data
 from canonry.domain.errors import InvalidInput
 from canonry.domain.ids import is_uuid
 from canonry.domain.policy import Policy
-from canonry.domain.provenance import Authority
+
+__all__ = [
+    "FILES_KEY_VARIABLE",
+    "KEY_VARIABLE",
+    "MODEL_KEY_VARIABLE",
+    "Settings",
+    "check_recall",
+    "load_settings",
+    "user_config",
+    "user_data",
+]
 
 CONFIG_VARIABLE: Final = "CANONRY_CONFIG"
 DEBUG_VARIABLE: Final = "CANONRY_DEBUG"
@@ -36,78 +51,7 @@ FILES_KEY_VARIABLE: Final = "CANONRY_FILES_KEY"
 _KEYS: Final = frozenset({KEY_VARIABLE, MODEL_KEY_VARIABLE, FILES_KEY_VARIABLE})
 _FOREIGN: Final = frozenset({CONFIG_VARIABLE, DEBUG_VARIABLE, TEST_VARIABLE}) | _KEYS
 _BENCH: Final = "CANONRY_BENCH_"
-DEFAULT: Final = "default"
-_PORT_MAX: Final = 65_535
 _DIMENSIONS_MAX: Final = 16_384
-
-
-def user_data() -> Path:
-    """Where the store lies unless somebody says otherwise."""
-    return Path(platformdirs.user_data_dir("canonry", appauthor=False))
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Settings:
-    """Everything that an operator may decide; `sources` tells where each decision came from."""
-
-    data: Path = field(default_factory=user_data)
-    durability: str = "full"
-    toolsets: tuple[str, ...] = ("narrative",)
-    http: str | None = None
-    agent_type: str | None = None
-    agent_id: str | None = None
-    user: str | None = None
-    trust_meta: bool = False
-    authorities: tuple[str, ...] = tuple(Authority)
-    spaces: tuple[str, ...] | None = None
-    world: str | None = None
-    memory: bool = False
-    contract_only: bool = False
-    error_mode: str = "result"
-    allow_unknown_properties: bool = False
-    deadline: float | None = None
-    rate_limit: float | None = None
-    published_rates: bool = False
-    log_level: str = "info"
-    http_public: bool = False
-    http_allowed_hosts: tuple[str, ...] = ()
-    http_allowed_origins: tuple[str, ...] = ()
-    auth_issuer: str | None = None
-    auth_audience: str | None = None
-    auth_resource_url: str | None = None
-    auth_jwks_url: str | None = None
-    auth_key_file: Path | None = None
-    auth_algorithms: tuple[str, ...] = ("RS256", "ES256", "EdDSA")
-    auth_scopes: tuple[str, ...] = ()
-    recall_embedder: str = "onnx"
-    recall_model: str | None = None
-    recall_model_version: str = "1"
-    recall_model_folder: Path | None = None
-    recall_dimensions: float | None = None
-    recall_query_prefix: str | None = None
-    recall_passage_prefix: str | None = None
-    recall_patience: float = 10.0
-    recall_ask_dimensions: bool = False
-    recall_url: str | None = None
-    recall_library: str = "fastembed"
-    truth_interpreter: str = "rules"
-    truth_model: str | None = None
-    truth_url: str | None = None
-    truth_upload_roots: tuple[str, ...] = ()
-    truth_public_url: str | None = None
-    policy: Policy = field(default_factory=Policy)
-    sources: Mapping[str, str] = field(default_factory=dict)
-
-    def address(self) -> tuple[str, int] | None:
-        """Host and port to serve HTTP on, or None for standard input and output."""
-        return None if self.http is None else parse_address(self.http)
-
-    def told(self) -> Iterator[tuple[str, str, str]]:
-        """Each setting as (key, value, where it came from); nothing secret is in any value."""
-        for row in SETTINGS:
-            value = getattr(self, row.field)
-            shown = row.default or "not set" if value is None else _shown(value)
-            yield row.key, shown, self.sources.get(row.key, DEFAULT)
 
 
 def user_config() -> Path:
@@ -297,23 +241,3 @@ def _is_address(text: str) -> bool:
     except ValueError:  # brackets without an end, or a port that is none
         return False
     return whole and parts.scheme in {"http", "https"}
-
-
-def parse_address(text: str) -> tuple[str, int]:
-    """Read `HOST:PORT`, where the host may be an IPv6 address in brackets, or left out.
-
-    Raises:
-        InvalidInput: `settings.malformed`.
-    """
-    host, colon, port = text.rpartition(":")
-    if not colon or not port.isascii() or not port.isdigit() or int(port) > _PORT_MAX:
-        raise wrong_value("http", "HOST:PORT, such as 127.0.0.1:8000", "http")
-    return host.removeprefix("[").removesuffix("]") or "127.0.0.1", int(port)
-
-
-def _shown(value: Any) -> str:
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    if isinstance(value, tuple):
-        return ",".join(map(str, value)) or "none"
-    return f"{value:g}" if isinstance(value, float) else str(value)

@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-import sys
 from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
 from typing import Any, Final
@@ -17,6 +16,7 @@ from canonry.cli.entry import complain
 from canonry.cli.operator import operator
 from canonry.cli.options import settings_from, store_options
 from canonry.cli.progress import progress
+from canonry.cli.screen import tell_line, utf8_output
 from canonry.domain.catalog.rows import RowProblem
 from canonry.domain.errors import InvalidInput
 from canonry.domain.ids import SpaceId, is_uuid
@@ -114,8 +114,8 @@ def export(
         into.mkdir(parents=True, exist_ok=True)
         asyncio.run(_export(settings, spaces, lambda rows: write_csv(rows, into)))
     elif file is None:
-        sys.stdout.reconfigure(encoding="utf-8", newline="\n")  # type: ignore[union-attr]
-        asyncio.run(_export(settings, spaces, lambda rows: write_json(rows, sys.stdout)))
+        stdout = utf8_output()
+        asyncio.run(_export(settings, spaces, lambda rows: write_json(rows, stdout)))
     else:
         with whole(file) as out:
             asyncio.run(_export(settings, spaces, lambda rows: write_json(rows, out)))
@@ -184,10 +184,10 @@ def _print(report: CatalogImported, found: CatalogFiles) -> None:
             created, changed, unchanged = numbers
             click.echo(f"{array:20} {created} {verb} new, {changed} changed, {unchanged} the same")
     for problem in report.problems:
-        click.echo(f"refused: {problem}")
+        tell_line(f"refused: {problem}")
     if report.problems:
         for line in found.divisions():
-            click.echo(line)
+            tell_line(line)
         click.echo(f"{report.refused} rows were refused")
     elif not any(found.arrays.values()):
         click.echo("there are no rows in what was given")

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, NoReturn, TextIO, cast
 
+from canonry.cli.csv_cells import unsheltered
 from canonry.domain.catalog.catalog import ID
 from canonry.domain.errors import InvalidInput
 from canonry.domain.ids import is_uuid
@@ -147,7 +148,8 @@ def _csv_rows(table: Table, lines: Iterator[list[str]], file: Path) -> Iterator[
         raise _unreadable(file, f"has no column {', '.join(missing)}; its first line names them")
     for cells in filter(None, lines):
         row = {
-            column.name: _value(column, cell) for column, cell in zip(columns, cells, strict=False)
+            column.name: _value(column, unsheltered(cell))
+            for column, cell in zip(columns, cells, strict=False)
         }
         if len(cells) != len(columns):
             row[TOO_MANY if len(cells) > len(columns) else TOO_FEW] = None

@@ -12,6 +12,8 @@ from pathlib import Path
 from typing import Any, TextIO, TypeAlias
 
 from canonry.cli.catalog_files import LIST_MARK
+from canonry.cli.csv_cells import sheltered
+from canonry.domain.texts.visible import visible
 from canonry.domain.vocabularies.catalog_tables import TABLES
 
 Rows: TypeAlias = AsyncIterator[tuple[str, Mapping[str, Any]]]
@@ -26,7 +28,7 @@ async def write_json(rows: Rows, out: TextIO) -> None:
     async for array, row in rows:
         while current != array:
             current, between = _next_array(out, names, between)
-        out.write(between + json.dumps(row, ensure_ascii=False))
+        out.write(between + visible(json.dumps(row, ensure_ascii=False)))
         between = ",\n"
     while names:
         _, between = _next_array(out, names, between)
@@ -69,4 +71,4 @@ def whole(file: Path, *, newline: str = "\n") -> Iterator[TextIO]:
 def _cell(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return LIST_MARK.join(value)
-    return "" if value is None else value
+    return sheltered(value) if isinstance(value, str) else "" if value is None else value

@@ -9,6 +9,7 @@ import click
 
 from canonry.bootstrap.examination import Diagnosis, examine
 from canonry.cli.options import all_options, settings_from
+from canonry.cli.screen import tell_line
 
 EPILOG = """\
 \b
@@ -41,13 +42,13 @@ def _print(diagnosis: Diagnosis) -> None:
     click.echo("settings")
     width = max(len(each.key) for each in diagnosis.settings)
     for each in diagnosis.settings:
-        click.echo(f"  {each.key:{width}}  {each.value}  ({each.source})")
+        tell_line(f"  {each.key:{width}}  {each.value}  ({each.source})")
     click.echo("\nstore")
     if not diagnosis.store:
         click.echo("  none yet")
     width = max(map(len, diagnosis.store), default=0)
     for key, value in diagnosis.store.items():
-        click.echo(f"  {key:{width}}  {value}")
+        tell_line(f"  {key:{width}}  {value}")
     click.echo("\nfindings")
     if not diagnosis.wrong and not diagnosis.hints:
         click.echo("  none: all is well")

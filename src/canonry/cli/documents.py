@@ -15,6 +15,7 @@ from canonry.bootstrap.stores import open_kept_store
 from canonry.cli.operator import operator
 from canonry.cli.options import settings_from, store_options
 from canonry.cli.progress import progress
+from canonry.cli.screen import tell_line
 from canonry.domain.errors import CanonryError, InvalidInput
 from canonry.domain.policy import NAME_MAX
 from canonry.domain.provenance import CanonLevel
@@ -115,7 +116,7 @@ def documents(
         known = each.snippets - each.added
         already = f", {known} were there already" if known else ""
         other = "" if each.doc_id == each.name else f", known as {each.doc_id}"
-        click.echo(f"{each.name}  (source {each.source_id}{other})")
+        tell_line(f"{each.name}  (source {each.source_id}{other})")
         click.echo(f"  {each.added:6} snippets added{already}")
 
 

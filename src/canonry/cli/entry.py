@@ -12,6 +12,7 @@ import click
 from typing_extensions import override
 
 from canonry import __version__
+from canonry.cli.screen import take_streams
 from canonry.domain.errors import (
     BrokenInvariant,
     CanonryError,
@@ -22,6 +23,7 @@ from canonry.domain.errors import (
     NotSupported,
     Unavailable,
 )
+from canonry.domain.texts.visible import visible_line
 
 COMMANDS: Final[dict[str, tuple[str, str]]] = {
     "serve": ("canonry.cli.serve:serve", "Serve agents over stdio or HTTP."),
@@ -72,6 +74,11 @@ Exit codes:
 
 class LazyGroup(click.Group):
     """Commands by name, imported when they are needed, so that serving starts fast."""
+
+    @override
+    def main(self, *args: Any, **kwargs: Any) -> Any:
+        take_streams()
+        return super().main(*args, **kwargs)
 
     @override
     def list_commands(self, ctx: click.Context) -> list[str]:
@@ -149,7 +156,7 @@ def exit_code(error: CanonryError) -> int:
 
 def complain(message: str) -> None:
     """One line on standard error."""
-    click.echo(f"canonry: {message}", err=True)
+    click.echo(f"canonry: {visible_line(message)}", err=True)
 
 
 def _close_output() -> None:

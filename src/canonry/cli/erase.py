@@ -46,11 +46,17 @@ Scenes, stories and universes hold what others said, and are not erased.
 """
 
 
+_WITH: Final = {
+    "entity": ", with all that tells of it",
+    "source": ", with what only it told of",
+    "schema": " in all versions, with all that is of its type",
+}
+"""What goes along, in the words of the help."""
+
+
 def _kinds(command: Any) -> Any:
     for kind in reversed(tuple(ERASABLE)):
-        text = f"The {kind} to erase."
-        if kind == "entity":
-            text = "The entity to erase, with all that tells of it."
+        text = f"The {kind} to erase{_WITH.get(kind, '')}."
         command = click.option(f"--{kind}", kind, metavar="ID", default=None, help=text)(command)
     return command
 

@@ -2,9 +2,9 @@
 
 import asyncio
 import os
-import sys
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 import click
 
@@ -13,6 +13,7 @@ from canonry.bootstrap.settings import Settings
 from canonry.bootstrap.stores import open_kept_store
 from canonry.cli.options import settings_from, store_options
 from canonry.cli.progress import progress
+from canonry.cli.screen import utf8_output
 from canonry.usecases.store.carry_files import export_files
 from canonry.usecases.store.export_log import export_log
 
@@ -48,25 +49,26 @@ def export(*, file: Path | None, files: Path | None, **given: Any) -> None:
     if files is not None:
         files.mkdir(parents=True, exist_ok=True)
     if file is None:
-        asyncio.run(_export(settings, sys.stdout.buffer, files))
+        out = utf8_output()
+        asyncio.run(_export(settings, lambda line: out.write(line.decode()), files))
         return
     part = file.with_name(f"{file.name}.part")
     try:
-        with part.open("wb") as out:
-            asyncio.run(_export(settings, out, files))
-            out.flush()
-            os.fsync(out.fileno())
+        with part.open("wb") as data:
+            asyncio.run(_export(settings, data.write, files))
+            data.flush()
+            os.fsync(data.fileno())
         part.replace(file)
     finally:
         part.unlink(missing_ok=True)
 
 
-async def _export(settings: Settings, out: BinaryIO, files: Path | None) -> None:
+async def _export(settings: Settings, write: Callable[[bytes], object], files: Path | None) -> None:
     store = await open_kept_store(settings, existing=True)
     try:
         with progress("exporting commits") as told:
             async for line in export_log(store.canon.ledger, told):
-                out.write(line)
+                write(line)
         if files is not None:  # after the log, so that nothing that it names is left out
             with progress("exporting files") as told:
                 carried = await export_files(store.canon, files_beside(files), told)

@@ -15,6 +15,7 @@ from canonry.cli.import_log import log
 from canonry.cli.operator import operator
 from canonry.cli.options import settings_from, store_options
 from canonry.cli.progress import progress
+from canonry.cli.screen import tell_line
 from canonry.cli.transcript_files import gm_names_in, read_transcripts
 from canonry.domain.policy import NAME_MAX
 from canonry.domain.things.entities import normalised_name
@@ -130,7 +131,7 @@ async def _import(settings: Settings, agent_type: str, request: ImportRequest) -
 def _print(report: ImportReport) -> None:
     for each in report.transcripts:
         rate = each.turns / each.writing_seconds if each.writing_seconds else 0.0
-        click.echo(f"{each.title}  (story {each.story_id})")
+        tell_line(f"{each.title}  (story {each.story_id})")
         click.echo(f"  {each.turns:6} turns in {each.scenes} scenes")
         if each.commits:
             click.echo(
@@ -144,7 +145,7 @@ def _print(report: ImportReport) -> None:
             f"{len(each.rejected)} rejected, judged in {each.judging_seconds:.2f} s"
         )
         for proposal, rule, rationale in each.rejected:
-            click.echo(f"         {proposal}  {rule}: {rationale}")
+            tell_line(f"         {proposal}  {rule}: {rationale}")
     click.echo(
         f"universe {report.universe_id}, story {report.story_id}, {report.entities} entities"
     )

@@ -6,7 +6,8 @@ from typing import Any, TypeVar
 
 import click
 
-from canonry.bootstrap.setting_table import SETTINGS, STORE, SettingRow
+from canonry.bootstrap.setting_kinds import STORE, SettingRow
+from canonry.bootstrap.setting_table import SETTINGS
 from canonry.bootstrap.settings import Settings, load_settings
 
 F = TypeVar("F", bound=Callable[..., Any])

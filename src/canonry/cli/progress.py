@@ -8,6 +8,7 @@ from typing import Final
 
 import click
 
+from canonry.cli.screen import wipe_line
 from canonry.ports.views.upkeep import Told
 
 _LINE_SECONDS: Final = 5.0
@@ -36,11 +37,12 @@ class _Bar:
             return
         self._shown = now
         self._drawn = True
-        click.echo(f"\r\x1b[K{self._what} {_bar(done, total)}", err=True, nl=False)
+        wipe_line()
+        click.echo(f"{self._what} {_bar(done, total)}", err=True, nl=False)
 
     def finish(self) -> None:
         if self._drawn:
-            click.echo("\r\x1b[K", err=True, nl=False)
+            wipe_line()
 
 
 class _Lines:

@@ -12,6 +12,7 @@ from canonry.bootstrap.settings import Settings
 from canonry.bootstrap.stores import open_kept_store
 from canonry.cli.options import settings_from, store_options
 from canonry.cli.progress import progress
+from canonry.cli.screen import tell_line
 from canonry.domain.errors import InvalidInput
 from canonry.ports.views.upkeep import Verification
 from canonry.usecases.store.check_files import check_files
@@ -100,7 +101,7 @@ def read_heads(path: Path) -> Heads:
 
 def _print(verification: Verification) -> None:
     for finding in verification.findings:
-        click.echo(f"WRONG  {finding.where}: {finding.what}")
+        tell_line(f"WRONG  {finding.where}: {finding.what}")
     if verification.findings:
         click.echo(
             "\nIf only views differ, `canonry rebuild` makes them anew. If records differ, restore "

@@ -9,9 +9,11 @@ from mcp.server import Server
 from mcp.server.context import ServerRequestContext
 
 from canonry import __version__
+from canonry.domain.texts.data_marks import STORED_IS_DATA
 from canonry.gateway.face import Face
 from canonry.server.malformed import let_tools_answer
 from canonry.server.options import ServerOptions
+from canonry.server.spent import drop_what_was_said
 
 Context = ServerRequestContext[Any, Any]
 HeaderSchema = Callable[[str], Mapping[str, Any] | None]
@@ -70,7 +72,7 @@ def greet(
         version=alone.contract_version if alone else __version__,
         title=f"Canonry {__version__}",
         description=alone.purpose if alone else "Canonical truth for AI agents",
-        instructions="\n\n".join(each.instructions for each in faces if each.instructions),
+        instructions=_instructions(faces),
         get_tool_input_schema=header_schema,
         on_list_tools=_fenced(ready, lambda it, *_: it.list_tools()),
         on_call_tool=_fenced(ready, lambda it, *asked: it.call_tool(*asked)),
@@ -82,8 +84,14 @@ def greet(
     )
     if not options.tracing:
         server.middleware.clear()  # a span for each message costs, and nobody collects them
-    server.middleware.append(let_tools_answer)
+    server.middleware += (drop_what_was_said, let_tools_answer)
     return server
+
+
+def _instructions(faces: Sequence[Face]) -> str:
+    """What each toolset says of itself, and what holds for everything that any of them returns."""
+    told = (each.instructions for each in faces if each.instructions)
+    return "\n\n".join((*told, STORED_IS_DATA))
 
 
 def _fenced(

@@ -10,6 +10,8 @@ from typing import Final
 import orjson
 from typing_extensions import override
 
+from canonry.domain.texts.visible import visible
+
 _KEPT: Final = 10_000
 _PAUSE: Final = 0.05
 _STDERR: Final = 2
@@ -56,7 +58,12 @@ class LineLog:
                 while True:
                     waiting.append(self._lines.popleft())
             with suppress(OSError):
-                _write_all(self._descriptor, b"".join(waiting))
+                _write_all(self._descriptor, _shown(b"".join(waiting)))
+
+
+def _shown(lines: bytes) -> bytes:
+    """The lines so that a terminal shows them; JSON says the same with what is escaped here."""
+    return visible(lines.decode(errors="replace")).encode()
 
 
 def _write_all(descriptor: int, data: bytes) -> None:

@@ -1,6 +1,7 @@
 """A local endpoint for language models: a real HTTP server whose answers a test writes down."""
 
 import json
+import re
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -52,3 +53,15 @@ def an_endpoint() -> Iterator[Said]:
         yield said
         server.shutdown()
         thread.join()
+
+
+def parted(question: str) -> tuple[str, str]:
+    """What stands outside the data marks of a question, and what stands between them."""
+    first, _, rest = question.partition("\n")
+    (mark,) = set(re.findall(r"data-[0-9a-f]{32}", first))
+    opening, closing = f"<{mark}>\n", f"\n</{mark}>"
+    assert rest.startswith(opening)
+    assert rest.endswith(closing)
+    inside = rest.removeprefix(opening).removesuffix(closing)
+    assert mark not in inside
+    return first, inside

@@ -1,14 +1,16 @@
 """Rows, records, cards and messages: one entity each, typed by what their columns show."""
 
+import re
 from typing import Any
 
 from hypothesis import given
 from hypothesis import strategies as st
 
+from canonry.domain.extraction.rules import interpret
 from canonry.domain.texts.excerpts import Part
 from canonry.domain.truth.files import FileType, Reading, Record, Table
 from canonry.domain.truth.interpretations import Unread
-from tests.domain.extraction.papers import from_objects, from_rows, interpreted
+from tests.domain.extraction.papers import SCHEMAS, from_objects, from_rows, interpreted
 
 
 def test_each_row_of_a_bank_is_a_transaction_even_if_two_are_alike() -> None:
@@ -93,15 +95,41 @@ def test_headers_of_other_languages_are_fields_of_a_person() -> None:
     }
 
 
-def test_records_that_fit_no_type_are_of_a_type_named_after_their_file() -> None:
-    found = from_objects(
-        {"text": "Good", "task_id": "t-1", "author_gid": "u-1"},
-        {"text": "Minimal"},
-        name="exported/task_comments-2024.json",
-    )
+def test_r12_records_that_fit_no_type_have_one_of_their_columns_and_never_of_their_file() -> None:
+    rows = ({"text": "Good", "task_id": "t-1", "author_gid": "u-1"}, {"text": "Minimal"})
+    found = from_objects(*rows, name="Anna Schmidt divorce.json")
+    again = from_objects(*reversed(rows), name="other.json")
+    wider = from_objects(*rows, {"colour": "red"}, name="Anna Schmidt divorce.json")
 
-    assert [each.entity_type for each in found] == ["task_comment", "task_comment"]
+    kinds = {each.entity_type for each in found}
+    assert kinds == {each.entity_type for each in again}
+    assert kinds.isdisjoint(each.entity_type for each in wider)
+    assert all(re.fullmatch("record_[0-9a-f]{8}", kind) for kind in kinds)
     assert found[1].fields == {"text": "Minimal"}
+
+
+def test_r12_a_table_that_fits_no_type_has_one_of_its_columns_and_never_of_its_file() -> None:
+    (found,) = from_rows(("lawyer", "court"), ("Brown", "Bonn"), name="Anna Schmidt divorce.csv")
+    (other,) = from_rows(("court", "lawyer"), ("Bonn", "Brown"), name="more.csv")
+    assert found.entity_type == other.entity_type
+    assert found.entity_type.startswith("record_")
+
+
+def test_r12_whoever_brings_rows_may_say_of_which_type_they_are() -> None:
+    table = Table(rows=(("lawyer", "court"), ("Brown", "Bonn")))
+    reading = Reading(kind=FileType.CSV, name="x.csv", tables=(table,))
+    (found,) = interpret(reading, SCHEMAS, untyped="case").entities
+    assert found.entity_type == "case"
+    rows = (("Invoice No", "Vendor", "Due Date", "Amount"), ("A-1", "Engines", "2024-05-31", "5"))
+    bills = Reading(kind=FileType.CSV, name="x.csv", tables=(Table(rows=rows),))
+    (bill,) = interpret(bills, SCHEMAS, untyped="case").entities
+    assert bill.entity_type == "invoice"
+
+
+def test_a_list_in_a_file_still_names_what_it_holds() -> None:
+    records = (Record(kind="object:recipes", fields={"title": "Soup", "oven": "no"}),)
+    reading = Reading(kind=FileType.JSON, name="Anna Schmidt.json", records=records)
+    assert [each.entity_type for each in interpreted(reading).entities] == ["recipe"]
 
 
 def test_a_record_that_names_its_type_is_of_it() -> None:

@@ -4,6 +4,7 @@ import re
 
 import pytest
 
+from canonry.domain.texts.data_marks import STORED_IS_DATA
 from canonry.gateway.tool import ANYONE, Prompt
 from canonry.toolsets.narrative import NARRATIVE
 from canonry.toolsets.narrative.prompts import PROMPTS
@@ -51,7 +52,7 @@ async def test_a_prompt_names_the_scene_at_hand_through_the_gateway() -> None:
         "work_as_narrator", {"scene_id": "s-1"}, a_principal("Narrator")
     )
     assert outcome.error is None
-    assert outcome.text.endswith("The scene at hand is s-1.")
+    assert outcome.text.endswith(f"The scene at hand is s-1.\n\n{STORED_IS_DATA}")
 
 
 @pytest.mark.anyio

@@ -242,6 +242,16 @@ async def test_sources_and_publications_elsewhere_are_kept() -> None:
     assert await desk.refused("catalog_save_video", **absent) == "entity.unknown"
 
 
+async def test_r15_an_address_that_would_be_run_is_refused() -> None:
+    desk = await a_desk()
+    given = {"projectId": desk.project, "entityType": "project", "title": "t", "slug": "t"}
+    run = " JavaScript:alert(1)"
+    assert await desk.refused("catalog_save_entity", **given, repoUrl=run) == "field.address"
+    source = {"projectId": desk.project, "sourceType": "rss", "operatorIntent": "read"}
+    data = "data:text/html,x"
+    assert await desk.refused("catalog_save_source_item", **source, url=data) == "field.address"
+
+
 async def test_what_stands_against_a_row_is_told() -> None:
     desk = await a_desk()
     concept = await desk.entity()

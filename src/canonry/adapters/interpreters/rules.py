@@ -15,6 +15,11 @@ from canonry.ports.interpreter import Interpreter
 
 _ASKED: Final = ("model_id", "temperature", "prompt_hash", "code_version", "feature_flags")
 
+_UNTYPED: Final = "entity_type"
+"""Of which type rows are that name none and fit none: whoever brings the file may say it."""
+
+_NAME_MAX: Final = 200
+
 
 class RulesInterpreter(Interpreter):
     """Runs in a thread, as a long table takes a while."""
@@ -43,6 +48,8 @@ class RulesInterpreter(Interpreter):
             for name in _ASKED
             if asked.get(name) is not None and asked[name] != told.get(name)
         }
+        named = _named(asked.get(_UNTYPED))
+        told |= {_UNTYPED: named} if named else {}
         return {**told, "asked": others} if others else told
 
     @override
@@ -54,8 +61,19 @@ class RulesInterpreter(Interpreter):
     ) -> Interpretation:
         from canonry.domain.extraction.rules import interpret  # noqa: PLC0415 - rarely needed
 
-        return await asyncio.to_thread(interpret, reading, schemas)
+        untyped = str(configuration.get(_UNTYPED, ""))
+        return await asyncio.to_thread(interpret, reading, schemas, untyped=untyped)
 
     @override
     async def close(self) -> None:
         """Nothing is held open."""
+
+
+def _named(asked: Any) -> str:
+    if asked is None:
+        return ""
+    if isinstance(asked, str) and 0 < len(asked) <= _NAME_MAX and asked.strip():
+        return asked
+    message = f"entity_type is a word of 1 to {_NAME_MAX} characters"
+    path = f"/interpretation_config/{_UNTYPED}"
+    raise InvalidInput("interpretation.configuration", message, path=path)

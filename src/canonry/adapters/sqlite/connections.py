@@ -57,14 +57,3 @@ def connect(
             db.execute("PRAGMA query_only = ON")
         db.set_busy_timeout(patience_ms)
     return db
-
-
-def scratch(path: Path) -> apsw.Connection:
-    """A connection to a file that is thrown away: nothing of it need survive."""
-    with translated():
-        db = apsw.Connection(str(path), statementcachesize=_STATEMENTS)
-        db.execute("PRAGMA journal_mode = OFF")
-        db.execute("PRAGMA synchronous = OFF")
-        db.execute("PRAGMA locking_mode = EXCLUSIVE")
-        db.execute(f"PRAGMA cache_size = -{CACHE_KB}")
-    return db

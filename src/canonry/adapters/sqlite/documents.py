@@ -7,7 +7,6 @@ import apsw
 from typing_extensions import override
 
 from canonry.adapters.sqlite.keeping import SqliteView
-from canonry.adapters.sqlite.listing import NOBODY, List
 from canonry.adapters.sqlite.packing import pack
 from canonry.adapters.sqlite.pages import Selection, page_of, things_of
 from canonry.domain.ids import SceneId, SourceId, SpaceId
@@ -15,6 +14,7 @@ from canonry.domain.things.memories import Memory
 from canonry.domain.things.proposals import Proposal
 from canonry.domain.things.scenes import Scene, Turn
 from canonry.domain.things.sources import Snippet
+from canonry.domain.views.listing import NOBODY, List
 from canonry.ports.views.documents import Documents, MemoryQuery, ProposalQuery, SceneQuery
 from canonry.ports.views.pages import Page
 

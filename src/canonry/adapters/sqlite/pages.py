@@ -10,10 +10,11 @@ from typing import Any, Final
 
 import apsw
 
-from canonry.adapters.sqlite.listing import NOBODY, List, Owner
+from canonry.adapters.sqlite.listing import Owner
 from canonry.adapters.sqlite.lookups import look_up
 from canonry.adapters.sqlite.packing import Packed, pack, unpack
 from canonry.domain.log.encoding import decode_thing
+from canonry.domain.views.listing import NOBODY, List
 from canonry.ports.views.pages import Page
 from canonry.ports.views.state import Spaces
 

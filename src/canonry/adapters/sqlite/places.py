@@ -10,7 +10,6 @@ import apsw
 from typing_extensions import override
 
 from canonry.adapters.sqlite.keeping import SqliteView
-from canonry.adapters.sqlite.listing import NOBODY, List
 from canonry.adapters.sqlite.packing import Packed, pack, unpack
 from canonry.adapters.sqlite.pages import things_of
 from canonry.domain.ids import EntityId, SpaceId
@@ -19,6 +18,7 @@ from canonry.domain.things.entities import Entity, EntityClass
 from canonry.domain.things.facts import Event
 from canonry.domain.things.relations import Relation
 from canonry.domain.time import Instant
+from canonry.domain.views.listing import NOBODY, List
 from canonry.domain.vocabularies.world_types import EXIT
 from canonry.domain.world.directions import Direction
 from canonry.domain.world.edges import ALWAYS

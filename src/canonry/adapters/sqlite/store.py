@@ -25,6 +25,7 @@ from canonry.adapters.sqlite.text.text import SqliteText
 from canonry.adapters.sqlite.text.waiting import how_many_wait, index_waiting
 from canonry.adapters.sqlite.turnstile import Turnstile
 from canonry.domain.errors import Unavailable
+from canonry.domain.log.dating import Dating
 from canonry.ports.records.blobs import Blobs
 from canonry.ports.world import Clock, Identities
 
@@ -106,7 +107,8 @@ async def open_store(
         guard=lambda: require_reader(writer),
         chore=_indexing(writer),
     )
-    writing = (pump, Pen(db=writer, clock=clock, identities=identities))
+    dating = Dating(clock.now(), clock.monotonic())
+    writing = (pump, Pen(db=writer, clock=clock, identities=identities, dating=dating))
     return SqliteStore(
         folder=folder,
         ledger=SqliteLedger(readers, writing, blobs),

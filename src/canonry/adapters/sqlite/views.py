@@ -8,7 +8,7 @@ from typing import Any, Final
 import apsw
 
 from canonry.adapters.sqlite.catalog import views as catalog_views
-from canonry.adapters.sqlite.listing import UNCOUNTED, CountKey, difference, rows_of
+from canonry.adapters.sqlite.listing import CountKey, difference, rows_of
 from canonry.adapters.sqlite.lookups import look_up
 from canonry.adapters.sqlite.packing import pack
 from canonry.adapters.sqlite.state.identifiers import reidentify
@@ -30,6 +30,7 @@ from canonry.domain.things.facts import Axiom, Event, Fact
 from canonry.domain.things.relations import Relation
 from canonry.domain.things.scenes import Story
 from canonry.domain.things.sources import Source
+from canonry.domain.views.listing import UNCOUNTED
 
 VERSIONED: Final = (Entity, Relation, Fact, Event, Axiom, Source, Story, Space)
 VIEW_TABLES: Final = (

@@ -22,7 +22,7 @@ CREATE TABLE shown (
   position INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
 
--- every list that a query pages through; see listing.py
+-- every list that a query pages through; see domain/views/listing.py
 CREATE TABLE listing (
   list INTEGER NOT NULL,
   owner ANY NOT NULL,

@@ -5,6 +5,8 @@ from typing import Any
 
 import click
 
+from canonry.cli.screen import tell
+
 _WIDTH = 76
 _SPEAKERS = {"gm": "the game master", "user": "a player", "entity": "a character"}
 
@@ -25,7 +27,7 @@ class Teller:
     def heading(self, text: str) -> None:
         """A new step."""
         click.echo()
-        click.secho(text, bold=True)
+        tell(("bold", text))
 
     def note(self, text: str) -> None:
         """Something that happened."""
@@ -33,7 +35,7 @@ class Teller:
 
     def said(self, who: str, text: str) -> None:
         """A turn at the table."""
-        click.echo(f"  {who}: {click.style(text, italic=True)}")
+        tell(f"  {who}: ", ("italic", text))
 
     def denied(self, what: str, reply: Mapping[str, Any]) -> None:
         """A call that was refused, with the reason that the agent was told."""
@@ -79,7 +81,7 @@ class Teller:
         self._wrapped(text, f"    {what:12}")
 
     def _line(self, verdict: str, colour: str, what: str) -> None:
-        click.echo(f"  {click.style(f'{verdict:8}', fg=colour, bold=True)} {what}")
+        tell("  ", (colour, f"{verdict:8}"), f" {what}")
 
     def _wrapped(self, text: str, lead: str = " " * 11) -> None:
         for thing_id, name in self._names.items():

@@ -14,6 +14,7 @@ from canonry.bootstrap.stores import open_kept_store
 from canonry.cli.operator import operator
 from canonry.cli.options import settings_from, store_options
 from canonry.cli.progress import progress
+from canonry.cli.screen import tell_line, utf8_output
 from canonry.cli.world.files import atlas_bytes, demo_atlas, read_atlas
 from canonry.domain.json_values import encode_json
 from canonry.domain.world.atlas import Atlas, completed
@@ -97,7 +98,7 @@ def _import(settings: Settings, atlas: Atlas, origin: str, *, dry_run: bool) -> 
 def _print_import(done: ImportedWorld, *, dry_run: bool, as_json: bool) -> None:
     if as_json:
         told = {"world_id": done.world_id, "changed": done.changed, "seen": done.seen}
-        click.echo(encode_json({**told, "dry_run": dry_run}))
+        click.echo(encode_json({**told, "dry_run": dry_run}).decode())
         return
     would = "would change" if dry_run else "changed"
     for noun, seen in done.seen.items():
@@ -116,7 +117,7 @@ def list_worlds(**given: Any) -> None:
         return [f"{each.id}  {each.name}" for each in await query_worlds(canon)]
 
     for line in _with_store(settings_from(given), work):
-        click.echo(line)
+        tell_line(line)
 
 
 @world.command(
@@ -132,7 +133,7 @@ def export(*, name: str, file: Path | None, **given: Any) -> None:
     """Write WORLD, by its id or name, as it is now to FILE or to standard output."""
     data = atlas_bytes(_atlas(settings_from(given), name))
     if file is None:
-        click.echo(data, nl=False)
+        utf8_output().write(data.decode())
     else:
         _replace(file, data)
 
@@ -173,7 +174,7 @@ def check(*, name: str, **given: Any) -> None:
 
 def _tell(problem: Problem) -> None:
     weight = "fault" if problem.fatal else "odd  "
-    click.echo(f"  {weight}  {problem.where}: {problem.message} ({problem.code})")
+    tell_line(f"  {weight}  {problem.where}: {problem.message} ({problem.code})")
 
 
 def _atlas_of(settings: Settings, name: str) -> Atlas:

@@ -10,6 +10,7 @@ from typing import Any
 
 from canonry.domain.errors import InvalidInput
 from canonry.domain.json_values import encode_pretty, read_value, schema_of
+from canonry.domain.texts.visible import visible
 from canonry.domain.world.atlas import Atlas
 from canonry.gateway.validation import compile_arguments
 
@@ -43,8 +44,8 @@ def _checker() -> Callable[[dict[str, Any]], dict[str, Any]]:
 
 
 def atlas_bytes(atlas: Atlas) -> bytes:
-    """The file of an atlas."""
-    return encode_pretty(atlas)
+    """The file of an atlas; it may be looked at on a terminal."""
+    return visible(encode_pretty(atlas).decode()).encode()
 
 
 def demo_atlas() -> Atlas:

@@ -1,5 +1,6 @@
 """Rows of a catalog as they come in: every field is checked, and each fault names its spot."""
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -15,6 +16,12 @@ from canonry.domain.vocabularies.catalog_tables import NAME_MAX, Column, Form, T
 IDS_MAX: Final = 1_000
 _COUNT_MAX: Final = 2**53
 _NAMED: Final = 60
+RUNNING_SCHEMES: Final = frozenset(
+    ("javascript", "data", "vbscript", "livescript", "mocha", "blob", "filesystem", "view-source")
+)
+"""What whoever follows an address would run or unpack instead of going somewhere."""
+
+_IGNORED: Final = re.compile(r"^[\x00-\x20]+|[\t\r\n]")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -123,6 +130,16 @@ def _text(column: Column, value: Any) -> str:
     return value
 
 
+def _address(column: Column, value: Any) -> str:
+    """A text that leads somewhere or names something; one that a browser would run is none."""
+    text = _text(column, value)
+    scheme, colon, _ = _IGNORED.sub("", text).partition(":")  # as browsers read it
+    if colon and scheme.lower() in RUNNING_SCHEMES:
+        reason = f"write an address to follow, as https://...; {scheme.lower()}: is run, not opened"
+        raise InvalidInput("field.address", reason)
+    return text
+
+
 def _word(column: Column, value: Any) -> str:
     if value not in column.words:
         raise InvalidInput("field.word", f"write one of {', '.join(column.words)}")
@@ -166,6 +183,7 @@ def _count(_: Column, value: Any) -> int:
 
 _READERS: Final[Mapping[Form, Callable[[Column, Any], Any]]] = {
     Form.TEXT: _text,
+    Form.ADDRESS: _address,
     Form.WORD: _word,
     Form.UUID: _uuid,
     Form.UUIDS: _uuids,

@@ -4,6 +4,8 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from hashlib import sha256
+from math import fsum
 from typing import Final
 
 from canonry.domain.extraction.labels import plain
@@ -119,6 +121,7 @@ _WEAK_WEIGHT: Final = 0.4
 _NAMED_BONUS: Final = 0.2
 _COVERED: Final = 0.5
 _ENOUGH: Final = 1.8
+_LAYOUT: Final = 8
 SIDES: Final[Mapping[str, int]] = {
     **dict.fromkeys(("debit", "soll", "cargo", "withdrawal", "paid_out", "money_out"), -1),
     **dict.fromkeys(("credit", "haben", "abono", "deposit", "paid_in", "money_in"), 1),
@@ -126,6 +129,9 @@ SIDES: Final[Mapping[str, int]] = {
 """Names of columns that hold what went out or came in, each without a sign of its own."""
 
 _CURRENCY: Final = re.compile(r"(?:^|_)(usd|eur|gbp|chf|cad|aud|jpy|mxn)(?:_|$)")
+
+
+_HUMP: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -140,7 +146,7 @@ class Mapped:
 @lru_cache(maxsize=4_096)
 def snake(name: str) -> str:
     """A name as fields are written; empty where nothing of it is left."""
-    spread = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", " ", name)
+    spread = _HUMP.sub(" ", name)
     return plain(spread.replace("_", " ")).replace("#", "number").replace(" ", "_")
 
 
@@ -152,7 +158,8 @@ def mapped(
     stem = _stem(file_name)
     for schema in schemas:
         fields = fields_of(names, schema)
-        weight = sum(_WEAK_WEIGHT if target in _WEAK else 1.0 for target in set(fields.values()))
+        # The sum of these must not depend on the order in which a table has its columns.
+        weight = fsum(_WEAK_WEIGHT if target in _WEAK else 1.0 for target in fields.values())
         sides = [name for name in names if snake(name) in SIDES and name not in fields]
         if sides and schema.field("amount") is not None:
             weight += 1
@@ -160,7 +167,7 @@ def mapped(
         else:
             fields_covered = len(fields)
         # A name that maps by its own word says more than one that needs a synonym.
-        exact = sum(0.01 for name, target in fields.items() if snake(name) == target)
+        exact = 0.01 * sum(1 for name, target in fields.items() if snake(name) == target)
         covered = fields_covered / max(1, sum(1 for name in names if snake(name)))
         named = stem in {schema.entity_type, *schema.type_aliases}
         required = sum(
@@ -210,9 +217,19 @@ def currency_named(name: str) -> str | None:
     return match[1].upper() if match else currency_in(name)
 
 
-def type_named(file_name: str) -> str:
-    """A name for a type of its own, after the file; `record` where that says nothing."""
-    return _stem(file_name) or "record"
+def type_of_layout(names: Sequence[str]) -> str:
+    """A type of its own for all that has these columns, and for nothing else.
+
+    A file's name would be a better word for it, and may be somebody's name; a type outlives the
+    file. The same columns are the same type, so that the next file of the kind goes on with it.
+    """
+    columns = "\n".join(sorted({snake(name) for name in names}))
+    return f"record_{sha256(columns.encode()).hexdigest()[:_LAYOUT]}"
+
+
+def type_of_list(key: str) -> str:
+    """The type of what stands in a list or sheet of this name; empty where it says nothing."""
+    return _stem(key)
 
 
 def _stem(file_name: str) -> str:

@@ -14,20 +14,29 @@ from canonry.domain.extraction.headers import (
     fields_of,
     mapped,
     snake,
-    type_named,
+    type_of_layout,
 )
 from canonry.domain.extraction.numbers import currency_in, mark_in, number_in
+from canonry.domain.json_values import encode_json
 from canonry.domain.truth.files import Cell, Record, Table
 from canonry.domain.truth.interpretations import Found, Unread
 from canonry.domain.vocabularies.schemas import EntitySchema, FieldType
 
 _HEADER_WITHIN: Final = 12
 _TYPE_KEY: Final = "entity_type"
-_TELLING: Final = (
-    *("date", "posting_date", "amount", "amount_original", "currency", "merchant_name"),
-    *("account_id", "description"),
-)
-"""The fields of a payment that tell one from another."""
+_TELLING: Final[Mapping[str, tuple[str, ...]]] = {
+    "transaction": (
+        *("date", "posting_date", "amount", "amount_original", "currency", "merchant_name"),
+        *("account_id", "description"),
+    ),
+    "receipt": (
+        *("merchant_name", "merchant", "date_purchased", "transaction_date"),
+        *("amount_total", "amount"),
+    ),
+}
+"""The fields of a payment that tell one from another, by its type."""
+
+_NUMBERED: Final = {"transaction": "transaction_id", "receipt": "receipt_number"}
 
 ROWS_MAX: Final = 10_000
 """The most rows or records of one file: they become canon in one commit, or none does."""
@@ -36,8 +45,13 @@ _OWN: Final = frozenset({"schema_version"})
 _NAME_MAX: Final = 200
 
 
-def of_table(table: Table, schemas: Sequence[EntitySchema], file_name: str) -> Iterator[Found]:
-    """An entity a row below the header; a table without a header gives none."""
+def of_table(
+    table: Table, schemas: Sequence[EntitySchema], file_name: str, *, untyped: str = ""
+) -> Iterator[Found]:
+    """An entity a row below the header; a table without a header gives none.
+
+    `untyped` is the type of rows that name none and fit none.
+    """
     header = _header(table)
     if header is None:
         return
@@ -48,9 +62,9 @@ def of_table(table: Table, schemas: Sequence[EntitySchema], file_name: str) -> I
         meant=mapped(names, schemas, file_name),
         schemas=schemas,
         columns={name: _Column.of(_cells(rows, place)) for place, name in enumerate(names)},
-        file_name=file_name,
+        untyped=untyped or type_of_layout(names),
     )
-    seen: Counter[tuple[Any, ...]] = Counter()
+    seen: Counter[Any] = Counter()
     for number, row in enumerate(rows, 1):
         values = {
             name: cell
@@ -67,32 +81,46 @@ def _require_few(rows: int) -> None:
         raise InvalidInput("document.too-large", message, unit="records", limit=ROWS_MAX)
 
 
-def _counted(found: Found, seen: Counter[tuple[Any, ...]]) -> Found:
-    """Of payments that a statement lists alike, each after the first with its number.
+def _counted(found: Found, seen: Counter[Any]) -> Found:
+    """Of rows that say the same, each after the first with its number.
 
     Two coffees of one day are two payments; the same statement read again has the same two.
     """
-    if found.entity_type != "transaction" or "transaction_id" in found.fields:
+    kind, said = found.entity_type, found.fields
+    telling = _TELLING.get(kind)
+    if telling is None:
+        alike = (kind, encode_json({**said, **{n: u.value for n, u in found.unread.items()}}))
+        seen[alike] += 1
+        return found if seen[alike] == 1 else replace(found, occurrence=seen[alike])
+    if _NUMBERED[kind] in said:
         return found
-    alike = tuple(found.fields.get(name) for name in _TELLING)
-    seen[alike] += 1
-    if seen[alike] == 1:
+    paid = (kind, *(said.get(name, found.unread.get(name)) for name in telling))
+    seen[paid] += 1
+    if seen[paid] == 1:
         return found
-    return replace(found, fields={**found.fields, "occurrence": seen[alike]})
+    return replace(found, fields={**said, "occurrence": seen[paid]}, occurrence=seen[paid])
 
 
 def of_records(
-    records: Sequence[Record], schemas: Sequence[EntitySchema], file_name: str
+    records: Sequence[Record],
+    schemas: Sequence[EntitySchema],
+    file_name: str,
+    *,
+    untyped: str = "",
 ) -> Iterator[Found]:
-    """An entity a record; records of one file that name no type are all of the one that fits."""
+    """An entity a record; records of one file that name no type are all of the one that fits.
+
+    `untyped` is their type where none fits.
+    """
     _require_few(len(records))
     names = list(dict.fromkeys(name for record in records for name in record.fields))
     sheet = _Sheet(
         meant=mapped([name for name in names if name not in _OWN], schemas, file_name),
         schemas=schemas,
         columns={name: _Column.of([each.fields.get(name) for each in records]) for name in names},
-        file_name=file_name,
+        untyped=untyped or type_of_layout(names),
     )
+    seen: Counter[Any] = Counter()
     for number, record in enumerate(records, 1):
         values = {
             name: value
@@ -100,7 +128,7 @@ def of_records(
             if value is not None and value != "" and name
         }
         if values.keys() - _OWN:
-            yield sheet.found(values, number)
+            yield _counted(sheet.found(values, number), seen)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -123,12 +151,12 @@ class _Sheet:
     meant: Mapped | None
     schemas: Sequence[EntitySchema]
     columns: Mapping[str, _Column]
-    file_name: str
+    untyped: str
 
     def found(self, values: Mapping[str, Any], number: int) -> Found:
         """The entity of one row."""
         meant, named = self._meant(values)
-        entity_type = named or (meant.entity_type if meant else type_named(self.file_name))
+        entity_type = named or (meant.entity_type if meant else self.untyped)
         schema = next((each for each in self.schemas if each.entity_type == entity_type), None)
         types = {} if schema is None else {spec.name: spec.type for spec in schema.fields}
         targets = {} if meant is None else meant.fields
@@ -148,7 +176,7 @@ class _Sheet:
             fields.update(self._sided(values))
         if "currency" in types and "currency" not in fields:
             fields.update(_currency(values, targets, types))
-        reason = "named" if named else meant.reason if meant else "file name"
+        reason = "named" if named else meant.reason if meant else "no type fits"
         return Found(
             entity_type=entity_type, fields=fields, unread=unread, row=number, reasons=(reason,)
         )

@@ -6,6 +6,7 @@ from typing import Final
 
 from canonry.domain.extraction.cards import KINDS, of_cards, of_message
 from canonry.domain.extraction.context import CONTENT_MAX, LOOKED_AT
+from canonry.domain.extraction.headers import type_of_list
 from canonry.domain.extraction.kinds import Kind, kind_of_text
 from canonry.domain.extraction.labels import Line, lines_of, plain
 from canonry.domain.extraction.lists import with_lists
@@ -23,9 +24,14 @@ _LABELLED_SHARE: Final = 0.6
 _NOTE: Final = Kind(entity_type="note", reasons=("text",), weight=0)
 
 
-def interpret(reading: Reading, schemas: Sequence[EntitySchema]) -> Interpretation:
-    """The entities in the order of the file."""
-    found = with_lists(_entities(reading, schemas), schemas)
+def interpret(
+    reading: Reading, schemas: Sequence[EntitySchema], *, untyped: str = ""
+) -> Interpretation:
+    """The entities in the order of the file.
+
+    `untyped` is the type of rows and records that name none and fit none.
+    """
+    found = with_lists(_entities(reading, schemas, untyped), schemas)
     warnings = list(reading.notes)
     if reading.differs:
         warnings.append(f"the content is {reading.kind.value}, not what was declared")
@@ -59,18 +65,22 @@ def _with_attached(
     return tuple(everything)
 
 
-def _entities(reading: Reading, schemas: Sequence[EntitySchema]) -> Sequence[Found]:
+def _entities(
+    reading: Reading, schemas: Sequence[EntitySchema], untyped: str = ""
+) -> Sequence[Found]:
     if any(record.kind == "message" for record in reading.records):
         return _with_attached(reading, schemas, _message(reading))
     if any(record.kind in KINDS for record in reading.records):
         return tuple(of_cards(reading.records))
     if reading.kind is FileType.JSON and reading.records:
-        return tuple(of_records(reading.records, schemas, _wrapped(reading)))
+        key = _key(reading)
+        named = untyped or type_of_list(key)
+        return tuple(of_records(reading.records, schemas, key or reading.name, untyped=named))
     lines = lines_of(reading.text[:LOOKED_AT])
     kind = kind_of_text(lines)
     tabular = reading.kind in {FileType.CSV, FileType.XLSX}
     if reading.tables and (kind is None or tabular or kind.weight < _STRONG):
-        rows = _rows(reading, schemas)
+        rows = _rows(reading, schemas, untyped)
         if rows and not (
             tabular and kind is not None and kind.weight >= _STRONG and _form(reading)
         ):
@@ -110,13 +120,13 @@ def _labelled(
     return found if found and found[0].entity_type in known else ()
 
 
-def _rows(reading: Reading, schemas: Sequence[EntitySchema]) -> Sequence[Found]:
+def _rows(reading: Reading, schemas: Sequence[EntitySchema], untyped: str) -> Sequence[Found]:
     found: list[Found] = []
     for table in reading.tables:
-        name = reading.name
-        if reading.kind is FileType.XLSX and len(reading.tables) > 1:
-            name = table.name or name
-        found += of_table(table, schemas, name)
+        several = reading.kind is FileType.XLSX and len(reading.tables) > 1
+        name = (several and table.name) or ""
+        named = untyped or type_of_list(name)
+        found += of_table(table, schemas, name or reading.name, untyped=named)
     return tuple(found)
 
 
@@ -150,8 +160,6 @@ def _message(reading: Reading) -> Sequence[Found]:
     return tuple(found)
 
 
-def _wrapped(reading: Reading) -> str:
-    """What names the records: the key of the list that they stand in, else the file."""
-    kind = reading.records[0].kind
-    _, colon, key = kind.partition(":")
-    return key if colon else reading.name
+def _key(reading: Reading) -> str:
+    """The key of the list that the records stand in, if any."""
+    return reading.records[0].kind.partition(":")[2]

@@ -6,11 +6,12 @@ every language that its words may belong to, because a short one gives little ev
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from functools import lru_cache
 from typing import Any, Final
 
 import snowballstemmer  # type: ignore[import-untyped] # it carries no types
+from jellyfish import damerau_levenshtein_distance
 
 from canonry.domain.texts.words import terms_of
 
@@ -20,9 +21,12 @@ _LONG_ENOUGH: Final = 4
 _LONG: Final = 7
 """Letters from which on one slip, and two, are forgiven."""
 
+_LONGEST: Final = 64
+"""A word of more letters has no forms and no slips: cutting and comparing such take long."""
+
 _PREFIX_LENGTH: Final = 3
 _QUOTED: Final = re.compile(r'"([^"]+)"')
-_BEGUN: Final = re.compile(r"(\w+)\*")
+_BEGUN: Final = re.compile(r"(?<!\w)(\w++)\*")
 
 _STOP_WORDS: Final = {
     "english": (
@@ -126,10 +130,12 @@ def is_near(one: str, other: str) -> bool:
     A slip is a letter too many, too few, wrong, or two letters swapped. Short words are never
     near: too many of them differ by one letter.
     """
+    if max(len(one), len(other)) > _LONGEST:
+        return one == other
     slips = slips_forgiven(min(len(one), len(other)))
     if abs(len(one) - len(other)) > slips:
         return False
-    return _distance(one, other) <= slips
+    return damerau_levenshtein_distance(one, other) <= slips
 
 
 def slips_forgiven(letters: int) -> int:
@@ -144,22 +150,12 @@ def lengths_near(letters: int) -> tuple[int, int]:
     return letters - max(less, default=0), letters + most
 
 
-def _distance(one: str, other: str) -> int:
-    """How many slips lie between two words (optimal string alignment)."""
-    above: Sequence[int] = ()
-    row: list[int] = list(range(len(other) + 1))
-    for i, letter in enumerate(one, 1):
-        before, above, row = above, row, [i]
-        for j, sign in enumerate(other, 1):
-            best = min(above[j] + 1, row[j - 1] + 1, above[j - 1] + (letter != sign))
-            if i > 1 and j > 1 and letter == other[j - 2] and one[i - 2] == sign:
-                best = min(best, before[j - 2] + 1)
-            row.append(best)
-    return row[-1]
+def _stem(language: str, term: str) -> str:
+    return term if len(term) > _LONGEST else _known_stem(language, term)
 
 
 @lru_cache(maxsize=65_536)
-def _stem(language: str, term: str) -> str:
+def _known_stem(language: str, term: str) -> str:
     return str(_stemmer(language).stemWord(term))
 
 

@@ -36,6 +36,7 @@ class Form(StrEnum):
     """What a field holds."""
 
     TEXT = "text"
+    ADDRESS = "address"
     WORD = "word"
     UUID = "uuid"
     UUIDS = "uuids"
@@ -45,7 +46,7 @@ class Form(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Column:
-    """One field of a row.
+    """One field of a row; an ADDRESS is a text that somebody may follow.
 
     `words` are all that a WORD may be. A field that is not `required` may be null or missing, and
     is `default` then. `empty` allows a text without a character.
@@ -135,12 +136,12 @@ ENTITIES: Final = Table(
         _word("difficulty", DIFFICULTIES),
         _word("conceptKind", CONCEPT_KINDS),
         Column(name="comparisonTargets", form=Form.UUIDS, default=()),
-        Column(name="repoUrl"),
+        Column(name="repoUrl", form=Form.ADDRESS),
         Column(name="repoDefaultBranch"),
         Column(name="license"),
         _word("status", STATUSES, default=DRAFT),
-        Column(name="canonicalUrl"),
-        Column(name="contentRef"),
+        Column(name="canonicalUrl", form=Form.ADDRESS),
+        Column(name="contentRef", form=Form.ADDRESS),
         *_instants("publishedAt", "archivedAt", "lastVerifiedAt", CREATED_AT, UPDATED_AT),
     ),
 )
@@ -156,11 +157,11 @@ SOURCE_ITEMS: Final = Table(
         _id("projectId"),
         _kind("sourceType", SOURCE_TYPES),
         _word("platform", PLATFORMS, default="other"),
-        Column(name="url", required=True, longest=TEXT_MAX, empty=False),
+        Column(name="url", form=Form.ADDRESS, required=True, empty=False),
         *_instants("capturedAt"),
         _word("capturedBy", CAPTURERS, default="human"),
         Column(name="contentHash"),
-        Column(name="snapshotRef"),
+        Column(name="snapshotRef", form=Form.ADDRESS),
         Column(name="snapshotMime"),
         Column(name="snapshotBytes", form=Form.COUNT),
         Column(name="operatorIntent", required=True),
@@ -184,7 +185,7 @@ def _outlet(array: str, noun: str, kind: str) -> Table:
             _id(),
             _id("projectId"),
             _kind("platform", PLATFORMS),
-            Column(name="externalUrl", required=True, empty=False),
+            Column(name="externalUrl", form=Form.ADDRESS, required=True, empty=False),
             _word("status", STATUSES, default=DRAFT),
             *_instants("publishedAt", "archivedAt"),
             _kind("primaryEntityType", CONTENT_KINDS),

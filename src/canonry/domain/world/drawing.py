@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping
 from html import escape
 from typing import Final
 
+from canonry.domain.texts.visible import visible, visible_line
 from canonry.domain.world.atlas import Atlas, Exit, Place, Route
 from canonry.domain.world.checks import unreachable
 from canonry.domain.world.directions import STEPS
@@ -29,7 +30,8 @@ def drawn(atlas: Atlas) -> str:
     legend = [_legend(place, numbers, lost) for place in _in_order(atlas, numbers)]
     counts = f"{atlas.name}: {len(spots)} locations, {len(lost)} of them unreachable"
     roads = [_road(route, numbers) for route in atlas.routes]
-    return "\n".join((counts, "", *grid, "", *legend, *(("", *roads) if roads else ())))
+    lines = (counts, "", *grid, "", *legend, *(("", *roads) if roads else ()))
+    return "\n".join(map(visible_line, lines))  # no name may feign a line of the drawing
 
 
 def _road(route: Route, numbers: Mapping[str, int]) -> str:
@@ -130,20 +132,19 @@ def painted(atlas: Atlas) -> str:
         '<defs><marker id="tip" viewBox="0 0 8 8" refX="8" refY="4" markerWidth="7" '
         'markerHeight="7" orient="auto"><path d="M0 0L8 4L0 8z"/></marker></defs>'
     )
-    return "\n".join(
-        (
-            frame,
-            f"<title>{escape(atlas.name)}</title>",
-            tip,
-            f'<rect width="{width}" height="{height}" fill="#fff"/>',
-            *_roads(atlas, at),
-            *_ways(atlas, at),
-            *_dots(atlas, at, colours),
-            *_key(atlas, colours, ground),
-            "</svg>",
-            "",
-        )
+    parts = (
+        frame,
+        f"<title>{escape(atlas.name)}</title>",
+        tip,
+        f'<rect width="{width}" height="{height}" fill="#fff"/>',
+        *_roads(atlas, at),
+        *_ways(atlas, at),
+        *_dots(atlas, at, colours),
+        *_key(atlas, colours, ground),
+        "</svg>",
+        "",
     )
+    return visible("\n".join(parts))  # XML has no place for controls
 
 
 def _roads(atlas: Atlas, at: Mapping[str, Spot]) -> Iterator[str]:

@@ -54,7 +54,7 @@ def _field(column: Column) -> Schema:
 def _schema(column: Column) -> Schema:
     if column.form is Form.WORD:
         return {"type": "string", "enum": list(column.words)}
-    if column.form is Form.TEXT:
+    if column.form in {Form.TEXT, Form.ADDRESS}:
         least = {} if column.empty else {"minLength": 1}
         return {"type": "string", "maxLength": column.longest, **least}
     return _FORMS[column.form]

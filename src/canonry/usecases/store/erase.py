@@ -5,16 +5,14 @@ verifies, because it holds commitments and not texts.
 """
 
 from collections import Counter
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
-from typing import Final, TypeVar
+from typing import Final
 
 from canonry.domain.errors import InvalidInput
-from canonry.domain.ids import EntityId, SourceId, SpaceId
-from canonry.domain.json_values import encode_json
+from canonry.domain.ids import EntityId, SpaceId
 from canonry.domain.log.commits import Position
-from canonry.domain.log.entries import THING_KINDS, Erased, Thing, Tombstone
+from canonry.domain.log.entries import Erased, Tombstone
 from canonry.domain.log.keys import thing_key
 from canonry.domain.observations import Observation
 from canonry.domain.things.entities import Entity
@@ -23,11 +21,8 @@ from canonry.domain.things.memories import Memory
 from canonry.domain.things.proposals import Proposal
 from canonry.domain.things.relations import Relation
 from canonry.domain.things.scenes import Turn
-from canonry.domain.things.sources import Snippet, Source, SourceType
-from canonry.domain.vocabularies.narrative_fields import NAME
-from canonry.ports.views.documents import MemoryQuery, ProposalQuery, SceneQuery
-from canonry.ports.views.pages import PAGE_MAX, Page
-from canonry.ports.views.state import EventQuery, FactQuery, RelationQuery
+from canonry.domain.things.sources import Snippet, Source
+from canonry.domain.vocabularies.schemas import EntitySchema
 from canonry.ports.views.upkeep import Upkeep
 from canonry.usecases.kernel.caller import Caller, unknown
 from canonry.usecases.kernel.canon import Canon
@@ -35,8 +30,13 @@ from canonry.usecases.kernel.commit_change import Change, NewId, commit_change
 from canonry.usecases.store.find_mentions import Mention, find_mentions
 from canonry.usecases.store.forget_files import forget_files
 from canonry.usecases.store.leave_behind import leave_behind
-
-T = TypeVar("T")
+from canonry.usecases.store.what_goes import (
+    group_of,
+    with_entity,
+    with_proposals,
+    with_source,
+    with_type,
+)
 
 ERASABLE: Final[Mapping[str, type]] = {
     "entity": Entity,
@@ -49,6 +49,7 @@ ERASABLE: Final[Mapping[str, type]] = {
     "snippet": Snippet,
     "observation": Observation,
     "source": Source,
+    "schema": EntitySchema,
 }
 """What can be erased by its id; scenes, stories and spaces hold what others said."""
 
@@ -111,17 +112,19 @@ async def plan_erasure(
     if isinstance(thing, Tombstone):
         found = await _gone_before(canon, thing)
     elif isinstance(thing, Entity):
-        group = await _group(canon, thing)
-        recorded, sources = await _with_entity(canon, thing, group, found)
+        group = await group_of(canon, thing)
+        recorded, sources = await with_entity(canon, thing, group, found)
         names += recorded
     elif isinstance(thing, Source):
-        async for each in _from_source(canon, thing):
-            found.setdefault(each.id, THING_KINDS[type(each)])
-    await _with_proposals(canon, thing.space, group, found)
+        group, sources = await with_source(canon, thing, found)
+    elif isinstance(thing, EntitySchema):
+        group, recorded, sources = await with_type(canon, thing, found)
+        names += recorded
+    await with_proposals(canon, thing.space, group, found)
     mentions = await find_mentions(canon, thing.space, names, beside=frozenset(found))
     if with_mentions:
         found |= {each.id: each.kind for each in mentions if each.kind in MENTIONING}
-        await _with_proposals(canon, thing.space, group, found)
+        await with_proposals(canon, thing.space, group, found)
     stay = dict.fromkeys((*sources, *mentions))
     return ErasurePlan(
         space=thing.space,
@@ -129,31 +132,6 @@ async def plan_erasure(
         counts=Counter(found.values()),
         mentions=tuple(each for each in stay if each.id not in found),
     )
-
-
-async def _with_proposals(
-    canon: Canon, space: SpaceId, group: frozenset[EntityId], found: dict[str, str]
-) -> None:
-    async for proposal in _proposals(canon, space):
-        if _concerns(proposal, group, found):
-            found.setdefault(proposal.id, "proposal")
-
-
-async def _with_entity(
-    canon: Canon, entity: Entity, group: frozenset[EntityId], found: dict[str, str]
-) -> tuple[tuple[str, ...], tuple[Mention, ...]]:
-    """Add all that tells of an entity's merge group to `found`; its names, and where it is from."""
-    cited: dict[SourceId, None] = {}
-    names = dict.fromkeys((entity.name,))
-    async for each in _about(canon, group, entity.space):
-        found.setdefault(each.id, THING_KINDS[type(each)])
-        if isinstance(each, Observation):
-            names[str(each.fields.get(NAME, ""))] = None
-            if each.source_id is not None:
-                cited[each.source_id] = None
-    corrections, others = await _told_by(canon, tuple(cited))
-    found |= dict.fromkeys(corrections, "source")
-    return tuple(names), tuple(Mention(kind="source", id=each) for each in others)
 
 
 async def erase(
@@ -191,107 +169,3 @@ async def _gone_before(canon: Canon, tombstone: Tombstone) -> dict[str, str]:
     things = await canon.state.things(targets)
     gone = ((each, things.get(each)) for each in targets)
     return {each: thing.was for each, thing in gone if isinstance(thing, Tombstone)}
-
-
-async def _about(canon: Canon, group: frozenset[EntityId], space: SpaceId) -> AsyncIterator[Thing]:
-    """Everything that tells of the entities of a merge group, themselves included."""
-    spaces = frozenset((space,))
-    for member in (await canon.state.things(group)).values():
-        yield member
-    for member_id in group:
-        async for thing in _of_member(canon, member_id):
-            yield thing
-    facts = partial(FactQuery, spaces=spaces, entities=group, limit=PAGE_MAX)
-    async for fact in _every(lambda offset: canon.state.facts(facts(offset=offset))):
-        yield fact
-    events = partial(EventQuery, spaces=spaces, entities=group, limit=PAGE_MAX)
-    async for event in _every(lambda offset: canon.state.events(events(offset=offset))):
-        yield event
-    relations = partial(RelationQuery, spaces=spaces, entities=group, limit=PAGE_MAX)
-    async for relation in _every(lambda offset: canon.state.relations(relations(offset=offset))):
-        yield relation
-    async for turn in _turns(canon, space):
-        if turn.entity_id in group:
-            yield turn
-
-
-async def _group(canon: Canon, entity: Entity) -> frozenset[EntityId]:
-    """The entity with all that it was merged with."""
-    root_id = entity.merged_into or entity.id
-    root = (await canon.state.things((root_id,))).get(root_id)
-    members = root.members if isinstance(root, Entity) else ()
-    return frozenset((entity.id, root_id, *members))
-
-
-async def _of_member(canon: Canon, member_id: EntityId) -> AsyncIterator[Thing]:
-    async for observation in _every(
-        lambda offset: canon.state.observations_newest((member_id,), limit=PAGE_MAX, offset=offset)
-    ):
-        yield observation
-    memories = partial(MemoryQuery, entity_id=member_id, limit=PAGE_MAX)
-    async for memory in _every(lambda offset: canon.documents.memories(memories(offset=offset))):
-        yield memory
-
-
-async def _told_by(
-    canon: Canon, cited: Sequence[SourceId]
-) -> tuple[Sequence[SourceId], Sequence[SourceId]]:
-    """The sources that are a correction of one entity, and those that may tell of others."""
-    found = await canon.state.things(cited)
-    sources = [each for each in found.values() if isinstance(each, Source)]
-    corrections = [s.id for s in sources if s.source_type is SourceType.CORRECTION]
-    kept = (s.id for s in sources if s.content is not None or s.files)
-    return corrections, [each for each in kept if each not in corrections]
-
-
-async def _from_source(canon: Canon, source: Source) -> AsyncIterator[Thing]:
-    """Everything that was read from a source; entities stay, with what others said of them."""
-    state, limit = canon.state, PAGE_MAX
-    async for observation in _every(
-        lambda offset: state.observations_from(source.id, limit=limit, offset=offset)
-    ):
-        yield observation
-    async for run in _every(lambda offset: state.runs(source.id, limit=limit, offset=offset)):
-        yield run
-    async for snippet in _every(
-        lambda offset: canon.documents.snippets(source.id, limit=limit, offset=offset)
-    ):
-        yield snippet
-
-
-async def _turns(canon: Canon, space: SpaceId) -> AsyncIterator[Turn]:
-    scenes = partial(SceneQuery, spaces=frozenset((space,)), limit=PAGE_MAX)
-    async for scene in _every(lambda offset: canon.documents.scenes(scenes(offset=offset))):
-        after = -1
-        while page := await canon.documents.turns(scene.id, after=after, limit=PAGE_MAX):
-            for turn in page:
-                yield turn
-            after = page[-1].index
-
-
-async def _proposals(canon: Canon, space: SpaceId) -> AsyncIterator[Proposal]:
-    query = partial(ProposalQuery, spaces=frozenset((space,)), limit=PAGE_MAX)
-    async for proposal in _every(lambda offset: canon.documents.proposals(query(offset=offset))):
-        yield proposal
-
-
-async def _every(fetch: Callable[[int], Awaitable[Page[T]]]) -> AsyncIterator[T]:
-    """The items of all pages."""
-    offset = 0
-    while True:
-        page = await fetch(offset)
-        for item in page.items:
-            yield item
-        offset += len(page.items)
-        if not page.items or offset >= page.total:
-            return
-
-
-def _concerns(proposal: Proposal, group: frozenset[EntityId], found: Mapping[str, str]) -> bool:
-    """Whether the proposal names one of `group`, however deep, or became something of `found`."""
-    decision = proposal.decision
-    became = {decision.canonical_id, *decision.made} if decision else set()
-    if not found.keys().isdisjoint(became):
-        return True
-    text = encode_json([proposal.content, proposal.original])
-    return any(each.encode() in text for each in group)

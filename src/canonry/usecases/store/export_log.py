@@ -11,6 +11,7 @@ from canonry.domain.ids import SpaceId
 from canonry.domain.json_values import encode_json
 from canonry.domain.log.commits import ORIGIN, Position
 from canonry.domain.log.sealing import Sealed
+from canonry.domain.texts.visible import visible
 from canonry.ports.records.ledger import Head, Ledger
 from canonry.ports.views.upkeep import Told
 
@@ -82,4 +83,5 @@ def commit_as_data(sealed: Sealed) -> dict[str, Any]:
 
 
 def _line(value: Mapping[str, Any]) -> bytes:
-    return encode_json(value) + b"\n"
+    """JSON in which what steers a terminal is escaped, because an export may be printed."""
+    return visible(encode_json(value).decode()).encode() + b"\n"

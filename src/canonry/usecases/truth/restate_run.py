@@ -4,7 +4,7 @@ Nothing is interpreted anew, so that whoever brings an old file again needs no q
 model cannot change its mind.
 """
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from dataclasses import replace
 from typing import Any, Final
 
@@ -14,6 +14,7 @@ from canonry.domain.judging.making import UNSET
 from canonry.domain.log.entries import Made
 from canonry.domain.log.keys import thing_key
 from canonry.domain.observations import Observation
+from canonry.domain.things.entities import Entity
 from canonry.domain.truth.runs import InterpretationRun
 from canonry.domain.vocabularies.narrative_fields import NAME, PROPERTY_PREFIX
 from canonry.ports.views.pages import PAGE_MAX
@@ -21,7 +22,8 @@ from canonry.usecases.kernel.account import Account, within_account
 from canonry.usecases.kernel.caller import Caller
 from canonry.usecases.kernel.canon import Canon
 from canonry.usecases.kernel.commit_change import Change, NewId, commit_change
-from canonry.usecases.truth.said_before import is_news, said_beside_corrections
+from canonry.usecases.kernel.sight import Sight
+from canonry.usecases.truth.said_before import is_news, last_said_of
 
 _NAMES: Final = frozenset((NAME, f"{PROPERTY_PREFIX}name"))
 _NONE: Final = Change(entries=(), reads=frozenset())
@@ -40,18 +42,20 @@ async def restate_run(
         nonlocal added
         added = 0
         said = [each async for each in _said(canon, account, run)]
-        roots = await canon.within(account.space).roots(each.entity_id for each in said)
+        entities, roots = await _known(
+            canon.within(account.space), [each.entity_id for each in said]
+        )
         fields: dict[EntityId, dict[str, Any]] = {}
         for each in said:
-            if each.entity_id in roots:
-                fields.setdefault(roots[each.entity_id].id, {}).update(each.fields)
-        entities = {each.id: each for each in roots.values()}
-        last = await said_beside_corrections(canon, entities.values())
-        news = {i for i, told in fields.items() if is_news(entities[i], told, last, None)}
-        again = [o for o in said if o.entity_id in roots and roots[o.entity_id].id in news]
+            if each.entity_id in entities:
+                fields.setdefault(each.entity_id, {}).update(each.fields)
+        last = await last_said_of(canon, entities.values(), roots.values())
+        news = {i for i, told in fields.items() if is_news(entities[i], roots[i], told, last, None)}
+        again = [each for each in said if each.entity_id in news]
         if not again:
             return _NONE
         added = len(again)
+        reads = {*entities, *(each.id for each in roots.values())}
         # Of several that are seen at one instant the one with the greatest id came last.
         ids = sorted(new_id(f"observation:{number}") for number in range(1, added + 1))
         made = (
@@ -59,7 +63,6 @@ async def restate_run(
                 thing=replace(
                     each,
                     id=ObservationId(fresh),
-                    entity_id=roots[each.entity_id].id,
                     observed_at=None,
                     recorded_at=UNSET,
                     position=0,
@@ -68,7 +71,7 @@ async def restate_run(
             )
             for each, fresh in zip(again, ids, strict=True)
         )
-        return Change(entries=tuple(made), reads=frozenset(map(thing_key, (*roots, *entities))))
+        return Change(entries=tuple(made), reads=frozenset(map(thing_key, reads)))
 
     inner = replace(within_account(caller), idempotency_key=None)
     await commit_change(canon, inner, account.space, prepare)
@@ -93,3 +96,19 @@ async def _said(
                 seen.add(statement)
                 yield each
         offset, total = offset + PAGE_MAX, page.total
+
+
+async def _known(
+    sight: Sight, ids: list[EntityId]
+) -> tuple[Mapping[str, Entity], Mapping[str, Entity]]:
+    """The entities with these ids and who answers for each today, without those erased."""
+    found = await sight.things(dict.fromkeys(ids))
+    entities = {given: e for given, e in found.items() if isinstance(e, Entity)}
+    moved = {e.merged_into for e in entities.values() if e.merged_into is not None}
+    survivors = await sight.things(moved)
+    roots = dict(entities)
+    for given, entity in entities.items():
+        survivor = survivors.get(entity.merged_into or "")
+        if isinstance(survivor, Entity):
+            roots[given] = survivor
+    return entities, roots

@@ -9,7 +9,6 @@ from typing_extensions import override
 from canonry.adapters.sqlite.catalog.graph import graph_around
 from canonry.adapters.sqlite.catalog.search import search_texts
 from canonry.adapters.sqlite.keeping import SqliteView
-from canonry.adapters.sqlite.listing import List
 from canonry.adapters.sqlite.packing import Packed, pack, unpack
 from canonry.adapters.sqlite.pages import things_of
 from canonry.adapters.sqlite.readers import Query
@@ -20,6 +19,7 @@ from canonry.domain.log.encoding import decode_thing
 from canonry.domain.spaces import Space
 from canonry.domain.things.entities import Entity
 from canonry.domain.things.relations import Relation
+from canonry.domain.views.listing import List
 from canonry.domain.vocabularies.catalog_kinds import CONTENT_KINDS, RELATIONS
 from canonry.ports.views.catalog import (
     Catalog,

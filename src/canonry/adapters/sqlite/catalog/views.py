@@ -10,7 +10,6 @@ from typing import Any, Final, TypeAlias
 import apsw
 
 from canonry.adapters.sqlite.catalog import search
-from canonry.adapters.sqlite.listing import List
 from canonry.adapters.sqlite.packing import Packed, in_order, pack
 from canonry.domain.catalog.catalog import (
     CatalogEdge,
@@ -25,6 +24,7 @@ from canonry.domain.log.entries import Thing
 from canonry.domain.spaces import Space
 from canonry.domain.things.entities import Entity
 from canonry.domain.things.relations import Relation
+from canonry.domain.views.listing import List
 
 Changed: TypeAlias = tuple[int, Thing | None, Thing]
 """The number of a thing, what it was, and what it is."""

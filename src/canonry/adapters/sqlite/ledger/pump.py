@@ -80,6 +80,8 @@ class Pump:
     async def submit(self, work: Callable[[], T], weight: int) -> T:
         """Run `work` in a transaction; its result once that is committed.
 
+        Whoever is cancelled before the commit begins has written nothing.
+
         Raises:
             Unavailable: `ledger.busy`, `ledger.closed` or `ledger.full`; nothing was written.
         """
@@ -90,7 +92,7 @@ class Pump:
         if self._owner is not None and self._owner is asyncio.current_task():
             self._direct = asyncio.create_task(self._transact([job], entered=True))
             await asyncio.shield(self._direct)
-        elif self._syncs or self._turn.locked() or not self._rests():
+        elif self._syncs or weight > WEIGHT_INLINE or self._turn.locked() or not self._rests():
             self._queue.append(job)
             self._start()
         else:
@@ -250,12 +252,12 @@ class Pump:
 
     def _write(self, group: Sequence[_Job]) -> Sequence[Any]:
         if len(group) == 1:
-            return [group[0].work()]
+            return [_done(group[0])]
         answers: list[Any] = []
         for job in group:
             self._db.execute("SAVEPOINT job")
             try:
-                answers.append(job.work())
+                answers.append(_done(job))
             except Exception as error:
                 if not self._db.in_transaction:  # a full disk ends the whole transaction
                     raise
@@ -274,6 +276,15 @@ class Pump:
             # Where even this fails, the next BEGIN tells; those who wait must be answered now.
             with suppress(apsw.Error):
                 self._db.execute("ROLLBACK")
+
+
+def _done(job: _Job) -> Any:
+    """What the work gives; an error, which takes it back, where nobody waits for it any more."""
+    if not job.answer.done():
+        said = job.work()
+        if not job.answer.done():
+            return said
+    raise Unavailable("ledger.abandoned", "whoever asked for this has gone; nothing was written")
 
 
 def _told(error: Exception) -> Exception:

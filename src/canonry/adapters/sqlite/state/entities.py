@@ -6,10 +6,10 @@ from typing import Any, Final
 
 import apsw
 
-from canonry.adapters.sqlite.listing import MERGED, NOBODY, TAG, List
 from canonry.adapters.sqlite.pages import Selection, counted, page_of
 from canonry.domain.errors import InvalidInput
 from canonry.domain.things.entities import Entity, normalised_name
+from canonry.domain.views.listing import MERGED, NOBODY, TAG, List
 from canonry.ports.views.pages import Page
 from canonry.ports.views.state import EntityQuery
 

@@ -12,7 +12,6 @@ from typing import Any, Final
 
 import apsw
 
-from canonry.adapters.sqlite.listing import List
 from canonry.adapters.sqlite.packing import Packed, pack, unpack
 from canonry.adapters.sqlite.pages import things_of
 from canonry.domain.ids import EntityId
@@ -21,6 +20,7 @@ from canonry.domain.log.sighting import seen_also
 from canonry.domain.observations import Observation
 from canonry.domain.things.entities import NEVER_SEEN, Entity, Sightings
 from canonry.domain.time import Instant
+from canonry.domain.views.listing import List
 from canonry.ports.views.pages import Page
 
 _MINE: Final = "list = ? AND owner = ? AND space = '' AND facet = ''"

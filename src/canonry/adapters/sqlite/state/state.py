@@ -7,7 +7,7 @@ import apsw
 from typing_extensions import override
 
 from canonry.adapters.sqlite.keeping import SqliteView
-from canonry.adapters.sqlite.listing import NOBODY, List, Owner, storable
+from canonry.adapters.sqlite.listing import Owner
 from canonry.adapters.sqlite.lookups import look_up
 from canonry.adapters.sqlite.packing import pack
 from canonry.adapters.sqlite.pages import Selection, counted, first_ids, page_of, things_of
@@ -31,6 +31,7 @@ from canonry.domain.things.sources import Source
 from canonry.domain.time import Instant
 from canonry.domain.truth.runs import InterpretationRun
 from canonry.domain.truth.timeline import TimelineEvent
+from canonry.domain.views.listing import NOBODY, List, storable
 from canonry.domain.vocabularies.schemas import EntitySchema
 from canonry.ports.views.pages import PAGE_MAX, Page
 from canonry.ports.views.state import (

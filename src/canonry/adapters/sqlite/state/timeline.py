@@ -10,7 +10,7 @@ from typing import Any, Final, TypeAlias
 
 import apsw
 
-from canonry.adapters.sqlite.listing import CountKey, List, difference
+from canonry.adapters.sqlite.listing import CountKey, difference
 from canonry.adapters.sqlite.packing import Packed, pack, unpack
 from canonry.adapters.sqlite.pages import counted
 from canonry.domain.ids import EntityId, ObservationId, SourceId, SpaceId
@@ -25,6 +25,7 @@ from canonry.domain.truth.timeline import (
     entries_said,
     event_of,
 )
+from canonry.domain.views.listing import List
 from canonry.ports.views.pages import PAGE_MAX, Page
 from canonry.ports.views.queries import TimelineQuery
 

@@ -12,11 +12,12 @@ from typing import Any, Final, TypeAlias
 
 import apsw
 
-from canonry.adapters.sqlite.listing import CountKey, List
+from canonry.adapters.sqlite.listing import CountKey
 from canonry.adapters.sqlite.packing import pack
 from canonry.domain.log.entries import Thing
 from canonry.domain.recall.passages import Collection, Passage, passages_of
 from canonry.domain.texts.stems import stems_of
+from canonry.domain.views.listing import List
 
 StemKey: TypeAlias = tuple[str, str]
 """A mark and a stem."""

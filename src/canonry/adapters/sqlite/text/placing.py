@@ -9,12 +9,12 @@ from typing import Any, Final
 
 import apsw
 
-from canonry.adapters.sqlite.listing import List
 from canonry.adapters.sqlite.packing import pack, unpack
 from canonry.adapters.sqlite.pages import counted
 from canonry.adapters.sqlite.text.passages import mark_of, passage_of
 from canonry.domain.json_values import decode_json
 from canonry.domain.log.encoding import decode_thing
+from canonry.domain.views.listing import List
 from canonry.ports.views.text import Hit, TextQuery
 
 _AT_ONCE: Final = 64

@@ -15,7 +15,6 @@ import apsw
 from typing_extensions import override
 
 from canonry.adapters.sqlite.keeping import SqliteView
-from canonry.adapters.sqlite.listing import List
 from canonry.adapters.sqlite.packing import unpack
 from canonry.adapters.sqlite.pages import counted
 from canonry.adapters.sqlite.text.passages import (
@@ -43,6 +42,7 @@ from canonry.domain.recall.keywords import (
 from canonry.domain.recall.passages import Passage
 from canonry.domain.recall.ranking import Asked
 from canonry.domain.texts.stems import stems_of
+from canonry.domain.views.listing import List
 from canonry.ports.views.text import Found, Hit, Text, TextQuery
 
 POSTINGS_MIN: Final = 1_500

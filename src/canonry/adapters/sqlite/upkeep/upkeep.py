@@ -9,7 +9,8 @@ import apsw
 from typing_extensions import override
 
 from canonry.adapters.sqlite.faults import translated
-from canonry.adapters.sqlite.listing import NOBODY, List
+from canonry.adapters.sqlite.ledger import records
+from canonry.adapters.sqlite.packing import unpack
 from canonry.adapters.sqlite.schema import APPLICATION_ID, SCHEMA_VERSION, VIEWS_VERSION, make_views
 from canonry.adapters.sqlite.store import FILE, SqliteStore
 from canonry.adapters.sqlite.upkeep.backups import claim, copy_database, write_manifest
@@ -19,13 +20,15 @@ from canonry.adapters.sqlite.upkeep.scratch import forget_others, number, scratc
 from canonry.adapters.sqlite.upkeep.verification import verify_store
 from canonry.domain.errors import Unavailable
 from canonry.domain.ids import SpaceId
-from canonry.domain.time import DAY, SECOND
+from canonry.domain.time import DAY, SECOND, Instant, render_instant
+from canonry.domain.views.listing import NOBODY, List
 from canonry.ports.records.blobs import Blobs
 from canonry.ports.views.upkeep import Told, Upkeep, Verification
 from canonry.ports.world import Clock
 
 _PAGE: Final = 500
 _PATIENCE_MS: Final = 10_000
+_SPACES: Final = 1000
 _WHOLE_LISTS: Final = (
     List.SPACES,
     List.ENTITIES,
@@ -215,8 +218,19 @@ def _facts(db: apsw.Connection) -> dict[str, str | int]:
         "schema": SCHEMA_VERSION,
         "views": VIEWS_VERSION,
         "page_bytes": number(db, "PRAGMA page_size"),
+        "newest_commit": _newest(db),
         "commits": number(db, "SELECT max(seq) FROM commits"),
         "things": number(db, "SELECT max(n) FROM things"),
         "blobs_named": number(db, "SELECT count(DISTINCT blob) FROM parts WHERE blob IS NOT NULL"),
         **{listed.name.lower(): number(db, sql, (int(listed), NOBODY)) for listed in _WHOLE_LISTS},
     }
+
+
+def _newest(db: apsw.Connection) -> str:
+    """When the newest commit of any space was recorded; nothing where there is none."""
+    newest, after = 0, None
+    while spaces := records.spaces_after(db, after, _SPACES):
+        after = spaces[-1]
+        tips = (records.tip_of(db, SpaceId(unpack(each))) for each in spaces)
+        newest = max(newest, *(tip.recorded_at for tip in tips))
+    return render_instant(Instant(newest)) if newest else ""

@@ -1,7 +1,7 @@
 """The sixteen types of entity that come with Canonry, and how a type's name is read."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from typing import Final
 
@@ -49,12 +49,31 @@ TRUTH_TYPES: Final[Mapping[str, EntitySchema]] = {
 _ALIASES: Final = {
     alias: schema.entity_type for schema in TRUTH_TYPES.values() for alias in schema.type_aliases
 }
+_ALIKE: Final = frozenset({"person", "contact"})
+_KNOWN: Final = {**{name: name for name in TRUTH_TYPES}, **_ALIASES}
+_PLURALS: Final = (("ies", "y"), ("es", ""), ("s", ""))
 _BETWEEN: Final = re.compile(r"[\s\-]+")
 
 
 @lru_cache(maxsize=1024)
 @lru_cache(maxsize=1024)
 def type_named(name: str) -> str:
-    """The type that is meant: `Bill` is an invoice; a name that nobody knows is a type itself."""
+    """The type that is meant: `Bill` is an invoice, and so are `Invoices`.
+
+    A name that nobody knows is a type itself, in singular or plural as it stands.
+    """
     plain = _BETWEEN.sub("_", folded(name))
-    return _ALIASES.get(plain, plain)
+    known = (_KNOWN[each] for each in (plain, *_singulars(plain)) if each in _KNOWN)
+    return next(known, plain)
+
+
+def _singulars(plain: str) -> Iterator[str]:
+    """What the word may be one of, in the plurals of English."""
+    for ending, instead in _PLURALS:
+        if plain.endswith(ending):
+            yield plain.removesuffix(ending) + instead
+
+
+def types_alike(entity_type: str) -> frozenset[str]:
+    """The types that describe the same kind of thing, so that two of them may be one."""
+    return _ALIKE if entity_type in _ALIKE else frozenset((entity_type,))

@@ -1,0 +1,126 @@
+"""The screen: the one place where commands print, so that no stored text can steer a terminal.
+
+It stands before standard output and standard error from the first command on. Whatever is written
+there, by us, by click or as a traceback, is made visible; only what is styled here passes as it is.
+"""
+
+import sys
+from typing import TextIO, TypeAlias, cast
+
+import click
+
+from canonry.domain.texts.visible import visible, visible_line
+
+Styled: TypeAlias = str | tuple[str, str]
+"""A text as it is, or (style, text)."""
+
+_STYLES = {
+    "bold": "\x1b[1m",
+    "italic": "\x1b[3m",
+    "red": "\x1b[31;1m",
+    "green": "\x1b[32;1m",
+}
+_PLAIN = "\x1b[0m"
+_WIPE = "\r\x1b[K"
+
+
+class Screen:
+    """A text stream that spells out what would steer a terminal.
+
+    It has no `buffer`, so that nothing finds a way around it.
+    """
+
+    def __init__(self, bare: TextIO) -> None:
+        """`bare` is written to, and never closed."""
+        self.bare = bare
+
+    @property
+    def encoding(self) -> str:
+        """That of the stream behind."""
+        return self.bare.encoding or "utf-8"
+
+    @property
+    def errors(self) -> str | None:
+        """What becomes of characters that the stream behind does not know."""
+        return self.bare.errors
+
+    @property
+    def closed(self) -> bool:
+        """Whether the stream behind is closed."""
+        return self.bare.closed
+
+    def write(self, text: str) -> int:
+        """Write it so that it can be seen, whatever the encoding knows."""
+        shown = visible(text)
+        try:
+            self.bare.write(shown)
+        except UnicodeEncodeError:
+            self.bare.write(shown.encode(self.encoding, "backslashreplace").decode(self.encoding))
+        return len(text)
+
+    def flush(self) -> None:
+        """Pass on what was written."""
+        self.bare.flush()
+
+    def isatty(self) -> bool:
+        """Whether somebody watches."""
+        return self.bare.isatty()
+
+    def fileno(self) -> int:
+        """The descriptor behind."""
+        return self.bare.fileno()
+
+    def writable(self) -> bool:
+        """It is for writing only."""
+        return True
+
+    def readable(self) -> bool:
+        """Nothing is read from it."""
+        return False
+
+
+def take_streams() -> None:
+    """Put a screen before standard output and standard error, once."""
+    if not isinstance(sys.stdout, Screen):
+        sys.stdout = cast("TextIO", Screen(sys.stdout))
+    if not isinstance(sys.stderr, Screen):
+        sys.stderr = cast("TextIO", Screen(sys.stderr))
+
+
+def utf8_output() -> TextIO:
+    """Standard output for data: UTF-8 and line feeds, wherever it leads."""
+    bare = _bare(sys.stdout)
+    bare.reconfigure(encoding="utf-8", newline="\n")  # type: ignore[attr-defined]
+    return sys.stdout
+
+
+def tell(*parts: Styled) -> None:
+    """A line on standard output; styles are for who watches."""
+    for part in parts:
+        if isinstance(part, str):
+            click.echo(part, nl=False)
+            continue
+        style, text = part
+        watched = sys.stdout.isatty()
+        if watched:
+            _bare(sys.stdout).write(_STYLES[style])
+        click.echo(text, nl=False)
+        if watched:
+            _bare(sys.stdout).write(_PLAIN)
+    click.echo()
+
+
+def tell_line(text: str) -> None:
+    """One line on standard output: no name in it feigns another."""
+    click.echo(visible_line(text))
+
+
+def wipe_line() -> None:
+    """Empty the line of standard error in which progress is told."""
+    bare = _bare(sys.stderr)
+    bare.write(_WIPE)
+    bare.flush()
+
+
+def _bare(stream: TextIO) -> TextIO:
+    return stream.bare if isinstance(stream, Screen) else stream

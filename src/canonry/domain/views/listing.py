@@ -1,0 +1,267 @@
+"""Listing: which lists a thing stands in, as rows that depend on nothing but the thing.
+
+Every engine keeps the same rows, in whatever form, so that lists and their totals are the same.
+
+A row is (list, owner, space, facet, rank, later, id, starts, ends, name). A query names a list and
+its owner (an entity, a tag, a scene, or nobody), picks facets (`canon/gm/state`), and pages by
+(rank, later, id). Rows of counted lists are counted by (list, owner, space, facet).
+"""
+
+from collections.abc import Iterator
+from enum import IntEnum
+from typing import Final, TypeAlias
+
+from canonry.domain.log.entries import Thing
+from canonry.domain.log.keys import key_hash, name_key, statement_key
+from canonry.domain.observations import Observation
+from canonry.domain.provenance import CanonLevel
+from canonry.domain.spaces import Space
+from canonry.domain.things.entities import Entity, normalised_name
+from canonry.domain.things.facts import Axiom, Event, Fact
+from canonry.domain.things.memories import Memory
+from canonry.domain.things.proposals import Proposal
+from canonry.domain.things.relations import Relation
+from canonry.domain.things.scenes import Scene, SceneStatus, Story, Turn
+from canonry.domain.things.sources import Snippet, Source
+from canonry.domain.truth.runs import InterpretationRun
+from canonry.domain.vocabularies.schemas import EntitySchema
+from canonry.domain.world.edges import kind_of, span_of
+from canonry.domain.world.paths import way_of
+
+Owner: TypeAlias = str | int
+"""An id, a tag behind its sign, `NOBODY`, or the hash of a key."""
+ListingRow: TypeAlias = tuple[
+    int, Owner, str, str, int | float, int, str, int | None, int | None, str | None
+]
+
+_FAR: Final = 2**63 - 1
+
+NOBODY: Final = ""
+MERGED: Final = ">"
+"""The owner of those that were merged away."""
+
+TAG: Final = "#"
+"""The owner of a tag's list is the tag after this sign, so that no tag is `NOBODY`."""
+
+
+class List(IntEnum):
+    """The lists; their numbers are stored, so a number is never given to another list."""
+
+    ENTITIES = 1
+    ENTITIES_NAMED = 2
+    FACTS = 3
+    FACTS_OF = 4
+    FACTS_STATING = 5
+    EVENTS = 6
+    EVENTS_OF = 7
+    EVENTS_IN = 8
+    EVENTS_CAUSING = 9
+    RELATIONS = 10
+    RELATIONS_OF = 11
+    SPACES = 12
+    SPACES_IN = 13
+    AXIOMS = 14
+    SOURCES = 15
+    STORIES = 16
+    SCENES = 17
+    SCENES_OF = 18
+    SCENES_OPEN = 19
+    TURNS = 20
+    PROPOSALS = 21
+    PROPOSALS_OF = 22
+    MEMORIES = 23
+    SNIPPETS = 24
+    OBSERVATIONS = 25
+    PASSAGES = 26
+    OBSERVATIONS_SEEN = 27
+    OBSERVATIONS_FROM = 28
+    SCHEMAS = 29
+    RUNS = 30
+    TIMELINE = 31
+    """Of the timeline only the events are counted here; its rows have a table of their own."""
+    EDGES_OF = 40
+
+
+SPACELESS: Final = frozenset(
+    map(int, (List.EVENTS_CAUSING, List.TURNS, List.OBSERVATIONS, List.OBSERVATIONS_SEEN))
+)
+"""Lists whose rows all have the space `NOBODY`: they are read by their owner alone."""
+
+UNCOUNTED: Final = SPACELESS | frozenset(
+    map(int, (List.ENTITIES_NAMED, List.FACTS_STATING, List.EDGES_OF))
+)
+"""Lists that are never asked for a total."""
+
+
+def rows_of(thing: Thing) -> Iterator[ListingRow]:  # noqa: C901, PLR0912 - one case a kind
+    """The rows of `thing` in every list."""
+    match thing:
+        case Turn():
+            yield _row(List.TURNS, thing.scene_id, thing, rank=thing.index)
+        case Entity():
+            yield from _entity(thing)
+        case Observation():
+            yield from _observation(thing)
+        case Relation():
+            yield from _relation(thing)
+        case Fact():
+            yield from _fact(thing)
+        case Event():
+            yield from _event(thing)
+        case Scene():
+            yield from _scene(thing)
+        case Proposal():
+            facet = f"{thing.type}/{thing.status}"
+            yield _born(List.PROPOSALS, NOBODY, thing, facet)
+            if thing.scene_id is not None:
+                yield _born(List.PROPOSALS_OF, thing.scene_id, thing, facet)
+        case Memory():
+            owner, rank = thing.entity_id, -thing.importance
+            yield _row(List.MEMORIES, owner, thing, rank=rank, later=-thing.created_at)
+        case Space():
+            yield _born(List.SPACES, NOBODY, thing, thing.kind)
+            if thing.parent is not None:
+                yield _born(List.SPACES_IN, thing.parent, thing, thing.kind)
+        case Axiom():
+            yield _born(List.AXIOMS, NOBODY, thing)
+        case Source():
+            yield _born(List.SOURCES, NOBODY, thing)
+        case Story():
+            yield _born(List.STORIES, NOBODY, thing)
+        case EntitySchema():
+            yield _born(List.SCHEMAS, NOBODY, thing, thing.entity_type)
+        case InterpretationRun():
+            yield _born(List.RUNS, NOBODY, thing)
+            yield _born(List.RUNS, thing.source_id, thing)
+        case Snippet():
+            yield _row(List.SNIPPETS, thing.source_id, thing, rank=thing.index)
+        case _:
+            return
+
+
+def storable(instant: int | None) -> int | None:
+    """`instant`, or the nearest that fits: a duration may reach past what a column holds."""
+    return None if instant is None else max(-_FAR, min(instant, _FAR))
+
+
+def _row(
+    listed: List,
+    owner: Owner,
+    thing: Thing,
+    facet: str = "",
+    *,
+    rank: float,
+    later: int = 0,
+    starts: int | None = None,
+    ends: int | None = None,
+    name: str | None = None,
+) -> ListingRow:
+    number = int(listed)  # whose hash costs less than that of a member
+    space = NOBODY if number in SPACELESS else thing.space
+    place = (number, owner, space, str(facet))
+    return (*place, rank, later, thing.id, starts, ends, name)
+
+
+def _born(
+    listed: List,
+    owner: Owner,
+    thing: Entity
+    | Fact
+    | Event
+    | Relation
+    | Scene
+    | Proposal
+    | Space
+    | Axiom
+    | Source
+    | Story
+    | EntitySchema
+    | InterpretationRun,
+    facet: str = "",
+    *,
+    starts: int | None = None,
+    ends: int | None = None,
+    name: str | None = None,
+) -> ListingRow:
+    rank = thing.created_at
+    return _row(listed, owner, thing, facet, rank=rank, starts=starts, ends=ends, name=name)
+
+
+def _entity(entity: Entity) -> Iterator[ListingRow]:
+    facet = f"{entity.entity_type}/{entity.entity_class}/{entity.level}"
+    name = normalised_name(entity.name)
+    if entity.merged_into is not None:
+        yield _born(List.ENTITIES, MERGED, entity, facet, name=name)
+        return
+    yield _born(List.ENTITIES, NOBODY, entity, facet, name=name)
+    for tag in entity.state_tags:
+        yield _born(List.ENTITIES, TAG + tag, entity, facet)
+    if entity.level is CanonLevel.CANON:
+        key = key_hash(name_key(entity.entity_type, entity.name))
+        yield _born(List.ENTITIES_NAMED, key, entity)
+
+
+def _observation(observation: Observation) -> Iterator[ListingRow]:
+    owner, place = observation.entity_id, observation.position
+    yield _row(List.OBSERVATIONS, owner, observation, rank=place)
+    seen = -observation.seen_at
+    alike = observation.likeness
+    yield _row(List.OBSERVATIONS_SEEN, owner, observation, rank=seen, later=-place, name=alike)
+    if observation.source_id is not None:
+        source = observation.source_id
+        yield _row(List.OBSERVATIONS_FROM, source, observation, rank=place)
+
+
+def _fact(fact: Fact) -> Iterator[ListingRow]:
+    facet = f"{fact.level}/{fact.authority}/{fact.fact_type}"
+    starts, ends = storable(fact.time_ref), storable(fact.ends_at)
+    yield _born(List.FACTS, NOBODY, fact, facet, starts=starts, ends=ends)
+    for entity in frozenset(fact.involved):
+        yield _born(List.FACTS_OF, entity, fact, facet, starts=starts, ends=ends)
+    yield _born(List.FACTS_STATING, key_hash(statement_key(fact.statement)), fact)
+
+
+def _event(event: Event) -> Iterator[ListingRow]:
+    rank = event.created_at if event.time_ref is None else event.time_ref
+    yield _row(List.EVENTS, NOBODY, event, event.level, rank=rank)
+    for entity in frozenset(event.involved):
+        yield _row(List.EVENTS_OF, entity, event, event.level, rank=rank)
+    if event.scene_id is not None:
+        yield _row(List.EVENTS_IN, event.scene_id, event, event.level, rank=rank)
+    for effect in frozenset(event.causes):
+        yield _born(List.EVENTS_CAUSING, effect, event)
+
+
+def _relation(relation: Relation) -> Iterator[ListingRow]:
+    state = f"{'current' if relation.current else 'past'}/{relation.rel_type}"
+    yield _born(List.RELATIONS, NOBODY, relation, f"edge/{state}")
+    if relation.from_id == relation.to_id:
+        yield _born(List.RELATIONS_OF, relation.from_id, relation, f"both/{state}")
+    else:
+        yield _born(List.RELATIONS_OF, relation.from_id, relation, f"out/{state}")
+        yield _born(List.RELATIONS_OF, relation.to_id, relation, f"in/{state}")
+    yield from _edge(relation)
+
+
+def _edge(relation: Relation) -> Iterator[ListingRow]:
+    """The edges of worlds by when they end, for `places.py`; an open exit is named by its end."""
+    if (span := span_of(relation)) is not None:
+        since, until = (max(-_FAR, end) for end in span)
+        kind = f"{relation.rel_type}/{kind_of(relation)}"
+        way = way_of(relation)
+        ends = (
+            ("out", relation.from_id, None if way is None else way.end),
+            ("in", relation.to_id, None),
+        )
+        for side, end, name in ends:
+            facet = f"{side}/{kind}"
+            yield _row(List.EDGES_OF, end, relation, facet, rank=until, later=since, name=name)
+
+
+def _scene(scene: Scene) -> Iterator[ListingRow]:
+    order, born = scene.order, scene.created_at
+    yield _row(List.SCENES, NOBODY, scene, scene.status, rank=order, later=born)
+    story = scene.story_id
+    yield _row(List.SCENES_OF, story, scene, scene.status, rank=order, later=born)
+    if scene.status is SceneStatus.FINALIZING:
+        yield _born(List.SCENES_OPEN, NOBODY, scene)

@@ -1,0 +1,242 @@
+"""What goes: everything that tells of what is erased, and so is erased with it."""
+
+from collections import Counter
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from functools import partial
+from typing import TypeVar
+
+from canonry.domain.ids import EntityId, SourceId, SpaceId
+from canonry.domain.json_values import encode_json
+from canonry.domain.log.entries import THING_KINDS, Thing
+from canonry.domain.observations import Observation
+from canonry.domain.things.entities import Entity
+from canonry.domain.things.proposals import Proposal
+from canonry.domain.things.relations import Relation
+from canonry.domain.things.scenes import Turn
+from canonry.domain.things.sources import Source, SourceType
+from canonry.domain.vocabularies.narrative_fields import NAME
+from canonry.domain.vocabularies.schemas import EntitySchema
+from canonry.ports.views.documents import MemoryQuery, ProposalQuery, SceneQuery
+from canonry.ports.views.pages import PAGE_MAX, Page
+from canonry.ports.views.state import EntityQuery, EventQuery, FactQuery, RelationQuery
+from canonry.usecases.kernel.canon import Canon
+from canonry.usecases.store.find_mentions import Mention
+
+T = TypeVar("T")
+
+
+async def with_entity(
+    canon: Canon, entity: Entity, group: frozenset[EntityId], found: dict[str, str]
+) -> tuple[tuple[str, ...], tuple[Mention, ...]]:
+    """Add all that tells of an entity's merge group to `found`; its names, and what stays.
+
+    That are the sources that it is from and the type that came into being for such as it.
+    """
+    cited: dict[SourceId, None] = {}
+    names = dict.fromkeys((entity.name,))
+    async for each in _about(canon, group, entity.space):
+        found.setdefault(each.id, THING_KINDS[type(each)])
+        if isinstance(each, Observation):
+            names[str(each.fields.get(NAME, ""))] = None
+            if each.source_id is not None:
+                cited[each.source_id] = None
+    corrections, others = await _told_by(canon, tuple(cited))
+    found |= dict.fromkeys(corrections, "source")
+    stays = [Mention(kind="source", id=each) for each in others]
+    versions = await _versions(canon, entity.space, entity.entity_type)
+    stays += [Mention(kind="schema", id=each.id) for each in versions[-1:] if each.derived]
+    return tuple(names), tuple(stays)
+
+
+async def with_source(
+    canon: Canon, source: Source, found: dict[str, str]
+) -> tuple[frozenset[EntityId], tuple[Mention, ...]]:
+    """Add what a source told to `found`, with entities and types of which nobody else told.
+
+    Those entities, and the ones that stay because others told of them as well.
+    """
+    seen: dict[EntityId, None] = {}
+    async for each in _from_source(canon, source):
+        found.setdefault(each.id, THING_KINDS[type(each)])
+        if isinstance(each, Observation):
+            seen[each.entity_id] = None
+    gone, shared = Counter[str](), list[Mention]()
+    going: set[EntityId] = set()
+    for entity_id in seen:
+        about = [each async for each in _about(canon, frozenset((entity_id,)), source.space)]
+        if not all(_told_only_by(source, each) for each in about):
+            shared.append(Mention(kind="entity", id=entity_id))
+            continue
+        going.add(entity_id)
+        gone.update(each.entity_type for each in about if isinstance(each, Entity))
+        for each in about:
+            found.setdefault(each.id, THING_KINDS[type(each)])
+    for entity_type, count in gone.items():
+        versions = await _versions(canon, source.space, entity_type)
+        page = await canon.state.entities(_of_type(source.space, entity_type, limit=1))
+        if page.total <= count and all(each.derived for each in versions):
+            found |= {each.id: "schema" for each in versions}
+    return frozenset(going), tuple(shared)
+
+
+async def with_type(
+    canon: Canon, schema: EntitySchema, found: dict[str, str]
+) -> tuple[frozenset[EntityId], tuple[str, ...], tuple[Mention, ...]]:
+    """Add all versions of a type and everything of that type to `found`.
+
+    Its entities, what it and they are called, and where they are from.
+    """
+    group: set[EntityId] = set()
+    names = dict.fromkeys((schema.entity_type.replace("_", " "), schema.label))
+    cited: dict[Mention, None] = {}
+    for version in await _versions(canon, schema.space, schema.entity_type):
+        found.setdefault(version.id, "schema")
+    queries = partial(_of_type, schema.space, schema.entity_type, limit=PAGE_MAX)
+    async for entity in _every(lambda offset: canon.state.entities(queries(offset=offset))):
+        members = await group_of(canon, entity)
+        recorded, sources = await with_entity(canon, entity, members, found)
+        group |= members
+        names |= dict.fromkeys(recorded)
+        cited |= dict.fromkeys(sources)
+    return frozenset(group), tuple(names), tuple(cited)
+
+
+async def with_proposals(
+    canon: Canon, space: SpaceId, group: frozenset[EntityId], found: dict[str, str]
+) -> None:
+    """Add the proposals to `found` that name one of `group`, or became what is in it."""
+    async for proposal in _proposals(canon, space):
+        if _concerns(proposal, group, found):
+            found.setdefault(proposal.id, "proposal")
+
+
+def _told_only_by(source: Source, thing: Thing) -> bool:
+    """Whether nobody but the source has said this; an entity by itself says nothing."""
+    match thing:
+        case Entity():
+            return thing.merged_into is None and not thing.members
+        case Observation():
+            return thing.source_id == source.id
+        case Relation():
+            return {each.ref for each in thing.evidence} == {source.id}
+        case _:
+            return False
+
+
+def _of_type(space: SpaceId, entity_type: str, *, limit: int, offset: int = 0) -> EntityQuery:
+    return EntityQuery(
+        spaces=frozenset((space,)),
+        entity_type=entity_type,
+        include_merged=True,
+        limit=limit,
+        offset=offset,
+    )
+
+
+async def _versions(canon: Canon, space: SpaceId, entity_type: str) -> list[EntitySchema]:
+    schemas = partial(canon.state.schemas, frozenset((space,)), entity_type, limit=PAGE_MAX)
+    return [each async for each in _every(lambda offset: schemas(offset=offset))]
+
+
+async def _about(canon: Canon, group: frozenset[EntityId], space: SpaceId) -> AsyncIterator[Thing]:
+    """Everything that tells of the entities of a merge group, themselves included."""
+    spaces = frozenset((space,))
+    for member in (await canon.state.things(group)).values():
+        yield member
+    for member_id in group:
+        async for thing in _of_member(canon, member_id):
+            yield thing
+    facts = partial(FactQuery, spaces=spaces, entities=group, limit=PAGE_MAX)
+    async for fact in _every(lambda offset: canon.state.facts(facts(offset=offset))):
+        yield fact
+    events = partial(EventQuery, spaces=spaces, entities=group, limit=PAGE_MAX)
+    async for event in _every(lambda offset: canon.state.events(events(offset=offset))):
+        yield event
+    relations = partial(RelationQuery, spaces=spaces, entities=group, limit=PAGE_MAX)
+    async for relation in _every(lambda offset: canon.state.relations(relations(offset=offset))):
+        yield relation
+    async for turn in _turns(canon, space):
+        if turn.entity_id in group:
+            yield turn
+
+
+async def group_of(canon: Canon, entity: Entity) -> frozenset[EntityId]:
+    """The entity with all that it was merged with."""
+    root_id = entity.merged_into or entity.id
+    root = (await canon.state.things((root_id,))).get(root_id)
+    members = root.members if isinstance(root, Entity) else ()
+    return frozenset((entity.id, root_id, *members))
+
+
+async def _of_member(canon: Canon, member_id: EntityId) -> AsyncIterator[Thing]:
+    async for observation in _every(
+        lambda offset: canon.state.observations_newest((member_id,), limit=PAGE_MAX, offset=offset)
+    ):
+        yield observation
+    memories = partial(MemoryQuery, entity_id=member_id, limit=PAGE_MAX)
+    async for memory in _every(lambda offset: canon.documents.memories(memories(offset=offset))):
+        yield memory
+
+
+async def _told_by(
+    canon: Canon, cited: Sequence[SourceId]
+) -> tuple[Sequence[SourceId], Sequence[SourceId]]:
+    """The sources that are a correction of one entity, and those that may tell of others."""
+    found = await canon.state.things(cited)
+    sources = [each for each in found.values() if isinstance(each, Source)]
+    corrections = [s.id for s in sources if s.source_type is SourceType.CORRECTION]
+    kept = (s.id for s in sources if s.content is not None or s.files)
+    return corrections, [each for each in kept if each not in corrections]
+
+
+async def _from_source(canon: Canon, source: Source) -> AsyncIterator[Thing]:
+    """Everything that was read from a source; entities stay, with what others said of them."""
+    state, limit = canon.state, PAGE_MAX
+    async for observation in _every(
+        lambda offset: state.observations_from(source.id, limit=limit, offset=offset)
+    ):
+        yield observation
+    async for run in _every(lambda offset: state.runs(source.id, limit=limit, offset=offset)):
+        yield run
+    async for snippet in _every(
+        lambda offset: canon.documents.snippets(source.id, limit=limit, offset=offset)
+    ):
+        yield snippet
+
+
+async def _turns(canon: Canon, space: SpaceId) -> AsyncIterator[Turn]:
+    scenes = partial(SceneQuery, spaces=frozenset((space,)), limit=PAGE_MAX)
+    async for scene in _every(lambda offset: canon.documents.scenes(scenes(offset=offset))):
+        after = -1
+        while page := await canon.documents.turns(scene.id, after=after, limit=PAGE_MAX):
+            for turn in page:
+                yield turn
+            after = page[-1].index
+
+
+async def _proposals(canon: Canon, space: SpaceId) -> AsyncIterator[Proposal]:
+    query = partial(ProposalQuery, spaces=frozenset((space,)), limit=PAGE_MAX)
+    async for proposal in _every(lambda offset: canon.documents.proposals(query(offset=offset))):
+        yield proposal
+
+
+async def _every(fetch: Callable[[int], Awaitable[Page[T]]]) -> AsyncIterator[T]:
+    """The items of all pages."""
+    offset = 0
+    while True:
+        page = await fetch(offset)
+        for item in page.items:
+            yield item
+        offset += len(page.items)
+        if not page.items or offset >= page.total:
+            return
+
+
+def _concerns(proposal: Proposal, group: frozenset[EntityId], found: Mapping[str, str]) -> bool:
+    """Whether the proposal names one of `group`, however deep, or became something of `found`."""
+    decision = proposal.decision
+    became = {decision.canonical_id, *decision.made} if decision else set()
+    if not found.keys().isdisjoint(became):
+        return True
+    text = encode_json([proposal.content, proposal.original])
+    return any(each.encode() in text for each in group)

@@ -1,0 +1,88 @@
+"""Another default model: what the former one has indexed serves, and is replaced by itself."""
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from canonry.adapters.embedders import MINILM, OnnxEmbedder
+from canonry.adapters.vectors import FolderVectors
+from canonry.bootstrap.recalling import embedder_for
+from canonry.bootstrap.settings import Settings
+from canonry.ports.embedder import Embedder, EmbeddingModel
+from canonry.testing.things import ident
+from canonry.usecases.kernel.recall import Engines, Recall
+from canonry.usecases.recall.index_passages import PassageIndexer
+from tests.usecases.recall_scenario import Scenario, a_scenario, found, index
+
+pytestmark = pytest.mark.anyio
+
+FORMER = MINILM.forms[0]
+DRAGON, DAWN = "The dragon sleeps on gold.", "We sail at dawn."
+ASKED = "a wyrm rests upon its treasure"
+
+
+@pytest.fixture
+async def world(tmp_path: Path) -> AsyncIterator[Scenario]:
+    async with a_scenario(tmp_path) as made:
+        yield made
+
+
+def recall(world: Scenario, embedder: OnnxEmbedder | None = None) -> Recall:
+    """Recall by the settings as they come, or by one embedder and no other."""
+
+    def made(model: EmbeddingModel | None) -> Embedder | None:
+        return embedder_for(Settings(), model) if embedder is None else embedder
+
+    canon = world.stage.canon
+    opened = Recall(
+        Engines(embedder=made, vectors=lambda: FolderVectors(world.folder)),
+        ledger=canon.ledger,
+        state=canon.state,
+        documents=canon.documents,
+        clock=world.clock,
+    )
+    world.opened.append(opened)
+    return opened
+
+
+async def models(one: Recall) -> set[EmbeddingModel]:
+    """The models whose vectors are kept."""
+    return set(await (await one.opened()).vectors.cursors())
+
+
+async def test_an_index_of_the_former_model_serves_until_it_is_replaced(world: Scenario) -> None:
+    await world.say(DAWN, DRAGON, "The bell tolls.")
+    await index(recall(world, OnnxEmbedder(identity=FORMER)))
+    now = recall(world)
+    indexer = PassageIndexer(now, things=1)
+
+    assert (await found(now, ASKED))[0] == ident(DRAGON)
+    serving = await now.older()
+    assert serving is not None
+    assert serving.model == FORMER
+
+    await indexer.step()
+    assert await models(now) == {FORMER, MINILM.identity}
+    assert (await found(now, ASKED))[0] == ident(DRAGON)
+
+    while not (await indexer.step()).idle:
+        pass
+    assert await models(now) == {MINILM.identity}
+    assert (await found(now, ASKED))[0] == ident(DRAGON)
+
+
+async def test_what_is_written_meanwhile_is_found_by_the_former_model(world: Scenario) -> None:
+    await world.say(DAWN, "The bell tolls.")
+    await index(recall(world, OnnxEmbedder(identity=FORMER)))
+    indexer = PassageIndexer(recall(world), things=1)
+    await indexer.step()
+
+    await world.say(DRAGON, start=3)
+    assert await indexer.step_older() is not None
+
+    asked = recall(world)
+    serving = await asked.older()
+    assert serving is not None
+    assert serving.model == FORMER
+    assert (await found(asked, ASKED))[0] == ident(DRAGON)

@@ -1,0 +1,183 @@
+"""Erasing what a file brought about: no name of it is left in a byte of the store, nor a type."""
+
+import asyncio
+import json
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, TypeVar
+
+import pytest
+
+from canonry.bootstrap.embedded import Embedded, open_embedded
+from canonry.domain.provenance import Actor
+from canonry.domain.truth.accounts import account_space
+from canonry.domain.truth.files import FileHint
+from canonry.domain.vocabularies.schemas import EntitySchema
+from canonry.ports.views.queries import EntityQuery
+from canonry.testing.worlds import a_caller
+from canonry.usecases.kernel.account import Account
+from canonry.usecases.kernel.caller import Caller
+from canonry.usecases.truth.ingest_file import ingest_file, ingest_properties
+from canonry.usecases.truth.ingest_records import GivenRecords, ingest_records
+from canonry.usecases.truth.store_file import GivenFile
+from tests.cli.run import Done, canonry
+
+T = TypeVar("T")
+ADA = "00000000-0000-0000-0000-0000000000ad"
+NAME = "Anna Schmidt divorce"
+FILE = GivenFile(data=b"lawyer,court\nBrown,Bonn\nGreen,Kiel\n", hint=FileHint(name=f"{NAME}.csv"))
+HASHING = {"CANONRY_RECALL_EMBEDDER": "hashing"}
+ACCOUNT = Account(user_id=ADA, space=account_space(ADA))
+
+
+def caller() -> Caller:
+    return replace(a_caller(), actor=Actor(agent_id="a-1", agent_type="x", user=ADA))
+
+
+def within(folder: Path, work: Callable[[Embedded], Awaitable[T]]) -> T:
+    async def run() -> T:
+        store = await open_embedded(folder / "data")
+        try:
+            return await work(store)
+        finally:
+            await store.close()
+
+    return asyncio.run(run())
+
+
+def on(folder: Path, *words: str, environment: Mapping[str, str] | None = None) -> Done:
+    done = canonry(*words, "--data", str(folder / "data"), environment=environment)
+    assert done.returncode == 0, (words, done.stdout, done.stderr)
+    return done
+
+
+def told(folder: Path, *records: tuple[str, dict[str, Any]]) -> Any:
+    """Records that somebody hands over, beside every file."""
+    given = GivenRecords(entities=[{"entity_type": kind, **fields} for kind, fields in records])
+    return within(folder, lambda store: ingest_records(store.canon, caller(), ADA, given))
+
+
+def schemas(folder: Path) -> dict[str, EntitySchema]:
+    async def read(store: Embedded) -> dict[str, EntitySchema]:
+        spaces = frozenset((ACCOUNT.space,))
+        page = await store.canon.state.schemas(spaces, None, limit=100, offset=0)
+        return {each.entity_type: each for each in page.items}
+
+    return within(folder, read)
+
+
+def types(folder: Path) -> dict[str, int]:
+    async def read(store: Embedded) -> dict[str, int]:
+        return dict(await store.canon.state.entity_types(frozenset((ACCOUNT.space,))))
+
+    return within(folder, read)
+
+
+def holding(folder: Path, *words: str) -> list[str]:
+    """The files below that hold one of the words, in whatever case."""
+    wanted = [word.lower().encode() for word in words]
+    return [
+        str(path.relative_to(folder))
+        for path in folder.rglob("*")
+        if path.is_file() and any(word in path.read_bytes().lower() for word in wanted)
+    ]
+
+
+def assert_gone(folder: Path, *words: str) -> None:
+    """Nothing of it is in the store, in a backup or an export made now, nor after a rebuild."""
+    assert holding(folder / "data", *words) == []
+    on(folder, "verify")
+    on(folder, "backup", str(folder / "backup"))
+    on(folder, "export", str(folder / "log.jsonl"))
+    on(folder, "rebuild")
+    on(folder, "verify")
+    assert holding(folder, *words) == []
+
+
+@pytest.mark.parametrize("opened", [False, True], ids=["store closed", "store open meanwhile"])
+def test_r12_the_name_of_an_erased_file_is_nowhere(tmp_path: Path, opened: bool) -> None:
+    done = within(tmp_path, lambda s: ingest_file(s.canon, caller(), ACCOUNT, FILE))
+    on(tmp_path, "rebuild", "--only", "vectors", environment=HASHING)
+    assert (tmp_path / "data" / "recall").is_dir()
+    assert holding(tmp_path, "Anna") != []
+    assert not any("anna" in name for name in (*types(tmp_path), *schemas(tmp_path)))
+
+    async def erase(_: Embedded) -> None:
+        await asyncio.to_thread(on, tmp_path, "erase", "--source", done.source.id, "--yes")
+
+    if opened:
+        within(tmp_path, erase)
+    else:
+        asyncio.run(erase(None))  # type: ignore[arg-type]
+
+    assert_gone(tmp_path, "Anna", "Schmidt", "divorce", "lawyer", "Brown", "Kiel")
+    assert types(tmp_path) == {}
+    assert schemas(tmp_path) == {}
+
+
+def test_r12_a_document_that_is_only_known_by_its_file_goes_with_it(tmp_path: Path) -> None:
+    given = {"kind": "letter"}
+    done = within(tmp_path, lambda s: ingest_properties(s.canon, caller(), ACCOUNT, FILE, given))
+    on(tmp_path, "erase", "--source", done.source.id, "--yes")
+    assert_gone(tmp_path, "Anna", "Schmidt", "divorce", "letter")
+
+
+def test_r12_whom_others_tell_of_stays_and_is_named(tmp_path: Path) -> None:
+    rows = GivenFile(
+        data=b"Vorname,Nachname,E-Mail,Firma\nAda,Lovelace,ada@example.org,Engines\n"
+        b"Eve,Moneypenny,eve@example.org,Engines\n",
+        hint=FileHint(name="people.csv"),
+    )
+    done = within(tmp_path, lambda s: ingest_file(s.canon, caller(), ACCOUNT, rows))
+    record = {"email": "ada@example.org", "name": "Ada Lovelace", "phone": "+49 30 123456"}
+    told(tmp_path, ("person", record))
+
+    plan = on(tmp_path, "erase", "--source", done.source.id).stdout
+    assert "--entity" in plan
+    on(tmp_path, "erase", "--source", done.source.id, "--yes")
+
+    assert types(tmp_path)["person"] == 1
+    assert_gone(tmp_path, "Moneypenny", "eve@example.org")
+    assert holding(tmp_path / "data", "ada@example.org") != []
+
+
+def test_r12_a_type_is_erased_with_its_label_and_what_is_of_it(tmp_path: Path) -> None:
+    told(tmp_path, (NAME, {"name": "file 7", "court": "Bonn"}), ("wine", {"name": "Riesling"}))
+    told(tmp_path, (NAME, {"name": "file 8", "judge": "Grey"}))  # a second version
+    (schema,) = [each for name, each in schemas(tmp_path).items() if "anna" in name]
+    assert schema.version == "1.1"
+    assert "Anna schmidt divorce" in schema.label
+
+    async def one(store: Embedded) -> str:
+        query = EntityQuery(spaces=frozenset((ACCOUNT.space,)), entity_type=schema.entity_type)
+        return (await store.canon.state.entities(query)).items[0].id
+
+    assert (
+        f"--schema {schema.id}" in on(tmp_path, "erase", "--entity", within(tmp_path, one)).stdout
+    )
+    plan = on(tmp_path, "erase", "--schema", schema.id).stdout
+    assert "2 schema" in plan
+    assert "2 entity" in plan
+    on(tmp_path, "erase", "--schema", schema.id, "--yes")
+
+    assert list(schemas(tmp_path)) == ["wine"]
+    assert types(tmp_path) == {"wine": 1}
+    # The records were handed over together with others: their source is named, and goes too.
+    for line in plan.splitlines():
+        if "--source" in line:
+            on(tmp_path, "erase", *line.split(), "--yes")
+    assert_gone(tmp_path, "Anna", "Schmidt", "divorce", "Grey")
+    report = json.loads(on(tmp_path, "verify", "--json").stdout)
+    assert report["findings"] == []
+
+
+def test_r12_a_type_may_be_told_again_after_it_was_erased(tmp_path: Path) -> None:
+    told(tmp_path, ("wine", {"name": "Riesling"}))
+    on(tmp_path, "erase", "--schema", schemas(tmp_path)["wine"].id, "--yes")
+    told(tmp_path, ("wine", {"name": "Merlot", "year": 2020}), ("wine", {"name": "Riesling"}))
+    assert types(tmp_path) == {"wine": 2}
+    assert schemas(tmp_path)["wine"].field("year") is not None
+    on(tmp_path, "verify")
+    on(tmp_path, "rebuild")
+    on(tmp_path, "verify")

@@ -1,0 +1,48 @@
+"""Visible text: nothing steers, hides or turns, and JSON still says exactly what it said."""
+
+import json
+import unicodedata
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from canonry.domain.json_values import decode_json, encode_json
+from canonry.domain.texts.visible import visible, visible_line
+
+ANY = st.text(st.characters())
+WHOLE = st.text()
+
+
+@given(ANY)
+def test_r7_no_control_and_no_turn_is_left(text: str) -> None:
+    shown = visible(text)
+    assert visible(shown) == shown
+    left = {unicodedata.category(char) for char in shown if char not in "\n\t"}
+    assert left.isdisjoint({"Cc", "Cs", "Zl", "Zp"})
+    turns = {unicodedata.bidirectional(char) for char in shown}
+    assert turns.isdisjoint({"LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI", "FSI", "PDI"})
+    assert not set(visible_line(text)) & {"\n", "\t"}
+
+
+@given(WHOLE)
+def test_r7_json_says_the_same_after_it(text: str) -> None:
+    value = {text: [text]}
+    assert json.loads(visible(json.dumps(value, ensure_ascii=False))) == value
+    assert decode_json(visible(encode_json(value).decode()).encode()) == value
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Stra\u00dfe",
+        "cafe\u0301",
+        "\u05e9\u05dc\u05d5\u05dd",
+        "\u0915\u094d\u200d\u0937",
+        "\U0001f468\u200d\U0001f469",
+        "\u2764\ufe0f \ufffd",
+        "two\nlines\tand tabs",
+    ],
+)
+def test_what_people_write_stays_as_it_is(text: str) -> None:
+    assert visible(text) == text
