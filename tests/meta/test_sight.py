@@ -2,6 +2,7 @@
 
 import ast
 from collections.abc import Iterator
+from dataclasses import fields, is_dataclass
 from pathlib import Path
 from typing import Final
 
@@ -19,7 +20,10 @@ BEYOND: Final = frozenset({"things", "things_as_known_at", "spaces", "cursor", "
 
 WITHIN: Final = frozenset(name for name in dir(State) if not name.startswith("_")) - BEYOND
 QUERIES: Final = frozenset(
-    name for view in (queries, documents, text) for name in dir(view) if name.endswith("Query")
+    name
+    for view in (queries, documents, text)
+    for name, kind in vars(view).items()
+    if is_dataclass(kind) and "spaces" in {each.name for each in fields(kind)}
 )
 
 LOOKING_BEYOND: Final = {
