@@ -32,10 +32,15 @@ async def require_all(
     """The same for several ids, in their order, with one read."""
     wanted, seen = tuple(ids), canon.seen_by(caller)
     found = await (seen.roots(wanted) if kind is Entity else seen.things(wanted))
-    return tuple(_checked(kind, thing_id, found.get(thing_id)) for thing_id in wanted)
+    return tuple(checked(kind, thing_id, found.get(thing_id)) for thing_id in wanted)
 
 
-def _checked(kind: type[T], thing_id: str, thing: Thing | None) -> T:
+def checked(kind: type[T], thing_id: str, thing: Thing | None) -> T:
+    """What was found under an id, if it is of a kind.
+
+    Raises:
+        NotFound: `<kind>.unknown`.
+    """
     if not isinstance(thing, kind):
         raise unknown(THING_KINDS[kind], thing_id)
     return thing
@@ -47,7 +52,7 @@ async def require_itself(canon: Canon, caller: Caller, entity_id: str) -> Entity
     Raises:
         NotFound: `entity.unknown`.
     """
-    return _checked(Entity, entity_id, await canon.seen_by(caller).thing(entity_id))
+    return checked(Entity, entity_id, await canon.seen_by(caller).thing(entity_id))
 
 
 async def require_universe(canon: Canon, caller: Caller, space: str) -> Space:

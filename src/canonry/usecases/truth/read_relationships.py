@@ -13,7 +13,7 @@ from canonry.domain.truth.accounts import relation_id_of
 from canonry.domain.vocabularies.truth_relations import TruthRelation
 from canonry.ports.views.pages import PAGE_MAX
 from canonry.ports.views.queries import RelationQuery
-from canonry.usecases.kernel.account import account_of, readable, require_readable
+from canonry.usecases.kernel.account import account_of, read_by, require_readable
 from canonry.usecases.kernel.caller import Caller
 from canonry.usecases.kernel.canon import Canon
 from canonry.usecases.kernel.traverse_related import DIRECTIONS
@@ -128,7 +128,7 @@ async def with_survivors(
     """The relations with every merged entity at their ends replaced by the one that it became."""
     edges = tuple(relations)
     ends = {end for edge in edges for end in (edge.from_id, edge.to_id)}
-    found = await readable(canon, caller, ends)
+    found = await read_by(canon, caller).things(ends)
     moved = {i: e.merged_into for i, e in found.items() if isinstance(e, Entity) and e.merged_into}
     return tuple(
         revised(
