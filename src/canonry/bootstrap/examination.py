@@ -7,11 +7,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
+from canonry.bootstrap.file_modes import open_to_others
 from canonry.bootstrap.recall_examination import look_at_recall
 from canonry.bootstrap.recalling import origin_of, recall_folder
 from canonry.bootstrap.serving import advice_on
 from canonry.bootstrap.settings import Settings
-from canonry.bootstrap.stores import STORE_FILE, KeptStore, open_kept_store
+from canonry.bootstrap.stores import STORE_FILE, KeptStore, open_store_to_look
 from canonry.bootstrap.toolsets import load_toolsets
 from canonry.domain.errors import CanonryError
 from canonry.domain.log.dating import OFF_MAX, is_plausible
@@ -70,6 +71,7 @@ async def examine(settings: Settings) -> Diagnosis:
     )
     _look_at_identity(diagnosis, settings)
     _look_at_disk(diagnosis, settings.data)
+    _look_at_modes(diagnosis, settings.data)
     _look_at_upload_roots(diagnosis, settings)
     if settings.memory:
         diagnosis.hint(
@@ -112,6 +114,16 @@ def _look_at_disk(diagnosis: Diagnosis, data: Path) -> None:
         diagnosis.is_wrong(f"{folder} cannot be written", "change its owner or name another --data")
 
 
+def _look_at_modes(diagnosis: Diagnosis, data: Path) -> None:
+    found = open_to_others(data)
+    if found:
+        diagnosis.hint(
+            f"others on this machine may read {len(found)} files and folders of the store, "
+            f"{found[0]} among them",
+            "`canonry doctor --mend` closes them",
+        )
+
+
 def _look_at_upload_roots(diagnosis: Diagnosis, settings: Settings) -> None:
     for root in settings.truth_upload_roots:
         if not Path(root).is_dir():
@@ -123,7 +135,7 @@ def _look_at_upload_roots(diagnosis: Diagnosis, settings: Settings) -> None:
 
 async def _look_at_store(diagnosis: Diagnosis, settings: Settings) -> None:
     try:
-        store = await open_kept_store(settings, existing=True)
+        store = await open_store_to_look(settings)
     except CanonryError as error:
         diagnosis.is_wrong(f"the store cannot be opened: {error.message}", _remedy(error))
         return
@@ -133,6 +145,10 @@ async def _look_at_store(diagnosis: Diagnosis, settings: Settings) -> None:
         _look_at_facts(diagnosis, facts)
         _look_at_clock(diagnosis, str(facts.get("newest_commit", "")), store.canon.clock.now())
         _look_at_processes(diagnosis, settings.data)
+        for finding in await store.upkeep.glance():
+            diagnosis.is_wrong(
+                f"the view {finding.where} is not whole: {finding.what}", "run `canonry rebuild`"
+            )
         await _look_at_scenes(diagnosis, store)
         await _look_at_files(diagnosis, store)
         if store.canon.recall is not None:
@@ -249,6 +265,8 @@ def _remedy(error: CanonryError) -> str:
         "store.newer": "install the newer Canonry that wrote it",
         "store.not-canonry": "name another folder with --data",
         "store.read-only": "change the folder's owner, or its disk's mount",
+        "store.emptied": "`canonry restore` a backup, or move the folder away to begin anew",
+        "store.unclosed": "open the store where its disk can be written, or copy its folder there",
         "store.busy": "end the process that holds the store, then look again",
     }
     return remedies.get(error.code, "look at the folder's rights and disk, then run doctor again")

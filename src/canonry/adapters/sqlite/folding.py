@@ -11,7 +11,7 @@ from canonry.adapters.sqlite.ledger import records
 from canonry.adapters.sqlite.ledger.records import Stored
 from canonry.domain.log.canon import beside, fold, needs
 from canonry.domain.log.commits import Commit
-from canonry.domain.log.sealing import Sealed, unseal
+from canonry.domain.log.sealing import Sealed, require_unaltered, unseal
 
 PAGE: Final = 200
 
@@ -58,7 +58,7 @@ def fold_all(
 ) -> int:
     """Fold the commits past the number `after` into the views beside them; the last number."""
     for stored in stored_commits(db, after=after):
-        fold_into(db, unseal(complete(stored, fetch)))
+        fold_into(db, unseal(require_unaltered(complete(stored, fetch))))
         after = stored.seq
         seen(after)
     return after

@@ -20,7 +20,7 @@ from canonry.domain.ids import CommitId, SpaceId
 from canonry.domain.log.commits import Append, Commit, Outcome, Position
 from canonry.domain.log.encoding import encode_entry
 from canonry.domain.log.entries import Entry
-from canonry.domain.log.sealing import Sealed, unseal
+from canonry.domain.log.sealing import Sealed, require_unaltered, unseal
 from canonry.domain.time import Instant
 from canonry.ports.records.blobs import Blobs
 from canonry.ports.records.ledger import Head, Ledger, Touched
@@ -147,11 +147,8 @@ class SqliteLedger(Ledger):
                 await self._blobs.put(mine[entry])
 
     async def _complete(self, stored: Stored) -> Sealed:
-        if not stored.blobs:
-            return stored.sealed
-        return stored.filled(
-            {entry: await self._blobs.get(digest) for entry, digest in stored.blobs.items()}
-        )
+        blobs = {entry: await self._blobs.get(digest) for entry, digest in stored.blobs.items()}
+        return require_unaltered(stored.filled(blobs))
 
 
 def _weight(payloads: Sequence[bytes]) -> int:

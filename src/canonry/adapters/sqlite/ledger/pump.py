@@ -16,6 +16,7 @@ from typing import Any, Final, TypeVar
 
 import apsw
 
+from canonry.adapters.sqlite.anchor import Anchor
 from canonry.adapters.sqlite.faults import as_canonry, closed
 from canonry.adapters.sqlite.turnstile import Turnstile
 from canonry.domain.errors import Unavailable
@@ -55,6 +56,7 @@ class Pump:
         turnstile: Turnstile,
         *,
         syncs: bool,
+        anchor: Anchor,
         guard: Callable[[], None],
         chore: Chore,
     ) -> None:
@@ -65,6 +67,7 @@ class Pump:
         self._db = db
         self._turnstile = turnstile
         self._syncs = syncs
+        self._anchor = anchor
         self._guard = guard
         self._chore = chore
         self._queue: deque[_Job] = deque()
@@ -133,6 +136,7 @@ class Pump:
             await self._enter()
             self._owner = asyncio.current_task()
             try:
+                self._require_in_place()
                 yield
             finally:
                 self._owner = None
@@ -214,6 +218,7 @@ class Pump:
             if not entered:
                 await self._enter()
                 mine = True
+            self._require_in_place()
             await self._begin()
             self._guard()
             if sum(job.weight for job in group) > WEIGHT_INLINE:
@@ -223,6 +228,7 @@ class Pump:
                 await self.in_thread(lambda: self._db.execute("COMMIT"))
             else:
                 answers = self._written_out(group)
+            self._anchor.require_file()  # what is in no folder any more is kept by nobody
         except Exception as error:  # noqa: BLE001 - whatever it is, those who wait must hear of it
             self._give_up()
             _refuse(group, _told(error))
@@ -236,6 +242,10 @@ class Pump:
         finally:
             if mine:
                 self._turnstile.leave()
+
+    def _require_in_place(self) -> None:
+        self._anchor.look()
+        self._anchor.require_in_place()
 
     async def _begin(self) -> None:
         try:
