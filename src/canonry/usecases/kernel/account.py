@@ -87,9 +87,7 @@ async def require_readable(
 
 def read_by(canon: Canon, caller: Caller) -> Sight:
     """Lookups that know of nothing but what the caller reads here."""
-    return _Reading(
-        state=canon.state, kinds=canon.space_kinds, spaces=caller.spaces, own=caller.account
-    )
+    return _Reading(state=canon.state, kinds=canon.space_kinds, spaces=caller.spaces, caller=caller)
 
 
 class _Reading(Sight):
@@ -99,7 +97,7 @@ class _Reading(Sight):
 
     @override
     async def sees(self, space: SpaceId) -> bool:
-        if space == self.own:
+        if self.caller is not None and space == self.caller.account:
             return True
         kind = await self.kinds.kind_of(self.state, space)
         return kind in _READ_BESIDE and await Sight.sees(self, space)

@@ -47,9 +47,7 @@ class Canon:
         A caller to whom nobody has granted anything in particular sees every space but accounts,
         and the own account.
         """
-        return Sight(
-            state=self.state, kinds=self.space_kinds, spaces=caller.spaces, own=caller.account
-        )
+        return Sight(state=self.state, kinds=self.space_kinds, spaces=caller.spaces, caller=caller)
 
     def within(self, *spaces: SpaceId) -> Sight:
         """Lookups that know of nothing beyond these spaces, which the caller was found to see."""

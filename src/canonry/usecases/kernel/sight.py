@@ -9,12 +9,13 @@ from canonry.domain.log.entries import Thing
 from canonry.domain.spaces import SpaceKind
 from canonry.domain.things.entities import Entity
 from canonry.ports.views.state import Spaces, State
+from canonry.usecases.kernel.caller import Caller
 from canonry.usecases.kernel.space_kinds import SpaceKinds
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sight:
-    """The state as far as `spaces` reach; None: all spaces but the accounts of others than `own`.
+    """The state as far as `spaces` reach; None: all but the accounts of others than `caller`.
 
     Made by `Canon.seen_by` and `Canon.within`.
     """
@@ -22,14 +23,15 @@ class Sight:
     state: State
     kinds: SpaceKinds
     spaces: Spaces
-    own: SpaceId | None = None
+    caller: Caller | None = None
 
     async def sees(self, space: SpaceId) -> bool:
         """Whether what lies in a space may be known of."""
         if self.spaces is not None:
             return space in self.spaces
-        kind = await self.kinds.kind_of(self.state, space)
-        return kind is not SpaceKind.ACCOUNT or space == self.own
+        if await self.kinds.kind_of(self.state, space) is not SpaceKind.ACCOUNT:
+            return True
+        return self.caller is not None and space == self.caller.account
 
     async def thing(self, thing_id: str) -> Thing | None:
         """The thing of any kind with this id."""
