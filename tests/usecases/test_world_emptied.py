@@ -8,15 +8,25 @@ import pytest
 
 from canonry.bootstrap.embedded import Embedded, open_embedded
 from canonry.domain.errors import Conflict
+from canonry.domain.vocabularies.world_types import WorldType
 from canonry.domain.world.atlas import Item
-from canonry.domain.world.identity import thing_id_of
+from canonry.domain.world.identity import layer_id_of, lore_id_of, thing_id_of
 from canonry.domain.world.ticks import Tick
 from canonry.testing.worlds import a_caller
 from canonry.usecases.store.erase import erase, plan_erasure
 from canonry.usecases.world.bound_world import World, find_world
 from canonry.usecases.world.get_player_context import INVENTORY_MAX, get_player_context
 from canonry.usecases.world.move_mover import Move, move_mover
+from canonry.usecases.world.record_lore import declare_version
 from canonry.usecases.world.transfer_item import Transfer, transfer_item
+from canonry.usecases.world.world_draft import WorldDraft
+from canonry.usecases.world.world_parts import (
+    declare_item,
+    declare_layer,
+    declare_mover,
+    declare_place,
+    declare_realm,
+)
 from tests.toolsets.world.kit import TICK, an_isle, brought_in
 
 pytestmark = pytest.mark.anyio
@@ -90,3 +100,30 @@ async def test_an_item_is_not_handed_on_before_it_came(store: Embedded) -> None:
         await transfer_item(canon, a_caller(), world, past)
 
     assert refused.value.code == "item.before-arrival"
+
+
+async def test_what_is_erased_while_a_file_comes_in_is_not_said_again(store: Embedded) -> None:
+    """The file was looked through before the erasure; each part looks once more for itself."""
+    world = await the_isle(store)
+    isle = an_isle()
+    realm, yard, cook, cup = isle.realms[2], isle.locations[1], isle.characters[0], isle.items[1]
+    fact, layer = isle.lore[0], isle.layers[0]
+    await erased(store, world, realm.key, yard.key, cook.key, cup.key)
+    for gone in (lore_id_of(world.space, fact.key), layer_id_of(world.space, layer.key)):
+        plan = await plan_erasure(store.canon, "entity", gone)
+        await erase(store.canon, store.upkeep, a_caller("Operator"), plan, reason="asked for")
+    draft = WorldDraft(
+        canon=store.canon, space=world.space, at=world.instant, new_id=lambda label: label
+    )
+
+    said = [
+        await declare_realm(draft, realm),
+        await declare_place(draft, yard),
+        await declare_mover(draft, cook, WorldType.CHARACTER),
+        await declare_item(draft, cup),
+        await declare_layer(draft, layer),
+        await declare_version(draft, fact, 1),
+    ]
+
+    assert said == [False] * 6
+    assert draft.entries == []
