@@ -64,8 +64,13 @@ class Readers:
         anchor: Anchor,
         vfs: str | None = None,
         way: Way = Way.SERVED,
+        mapped_from: int = CACHE_KB * 1024,
     ) -> None:
-        """Open the connection of the event loop; those of the threads follow as needed."""
+        """Open the connection of the event loop; those of the threads follow as needed.
+
+        A file of more than `mapped_from` bytes is mapped; what the cache holds as a whole gains
+        nothing by it.
+        """
         self._path = path
         self._anchor = anchor
         self._way = way
@@ -73,8 +78,7 @@ class Readers:
         self._deadline = deadline
         self._watch = _Watch()
         self._looked = 0.0
-        # What the cache holds as a whole gains nothing by being mapped.
-        self._mapped = path.stat().st_size > CACHE_KB * 1024
+        self._mapped = path.stat().st_size > mapped_from
         anchor.mapped = self._mapped
         self._inline = self._open(self._watch, inline=True)
         self._idle: SimpleQueue[tuple[apsw.Connection, _Watch]] = SimpleQueue()
