@@ -53,8 +53,8 @@ async def test_r16_verify_lets_the_log_be_emptied_while_it_reads_the_records(
         def told(done: int, _total: int | None) -> None:
             """Change the store and ask for an empty log, while the folding has got so far."""
             other.execute(FILL)
-            busy = other.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]
-            tried.append((done, busy))
+            ((busy, _, _),) = other.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+            tried.append((done, int(busy)))
 
         seen = await asyncio.to_thread(verify_store, store.path, _no_blob, told)
         other.close()

@@ -63,10 +63,14 @@ def fold_all(
     *,
     after: int = 0,
     seen: Callable[[int], None] = lambda _: None,
+    touched: Callable[[Stored, frozenset[str]], None] = lambda _stored, _keys: None,
 ) -> int:
-    """Fold the commits past the number `after` into the views beside them; the last number."""
+    """Fold the commits past the number `after` into the views beside them; the last number.
+
+    `touched` is told the keys that each of them touches.
+    """
     for stored in stored_commits(db, after=after):
-        fold_into(db, unseal(require_unaltered(complete(stored, fetch))))
+        touched(stored, fold_into(db, unseal(require_unaltered(complete(stored, fetch)))))
         after = stored.seq
         seen(after)
     return after
