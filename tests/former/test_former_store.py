@@ -78,7 +78,7 @@ async def test_r10_words_and_former_names_lead_to_what_a_former_store_holds(data
 
         reader = Principal(agent_id="reader", agent_type="anyone")
         gateway = Gateway(store.canon, [TRUTH])
-        asked = {"user_id": DEFAULT_USER, "identifier": "Ada Wren"}
+        asked = {"identifier": "Ada Wren"}
         outcome = await gateway.call("get_entity_by_identifier", asked, reader)
         (entity,) = json.loads(outcome.text)["entities"]
         assert entity["canonical_name"] == "Ada Heron"
