@@ -85,6 +85,25 @@ async def test_r16_verify_tells_of_the_moment_after_what_was_erased_meanwhile(
     assert (seen.commits, seen.findings) == (250, ())
 
 
+async def test_r16_statements_that_need_not_agree_hold_no_moment(tmp_path: Path) -> None:
+    async with a_store(tmp_path) as store:
+        await store.ledger.append([an_append("one", made(a_fact("one")))])
+        other = apsw.Connection(str(store.path))
+
+        def emptied_between(db: apsw.Connection) -> int:
+            db.execute("SELECT count(*) FROM commits").fetchall()
+            other.execute(FILL)
+            ((busy, _, _),) = other.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+            db.execute("SELECT count(*) FROM things").fetchall()
+            return int(busy)
+
+        apart = await store.readers.whole(emptied_between, together=False)
+        together = await store.readers.whole(emptied_between)
+        other.close()
+
+    assert (apart, together) == (0, 1)
+
+
 def _no_blob(digest: str) -> bytes:
     raise LookupError(digest)
 

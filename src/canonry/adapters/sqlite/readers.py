@@ -119,9 +119,13 @@ class Readers:
         allowed = self._deadline if seconds is None else seconds
         return await self._apart(query, allowed, together=together)
 
-    async def whole(self, query: Query[T]) -> T:
-        """Run a query over everything in a thread, however long it takes."""
-        return await self._apart(query, math.inf, together=True)
+    async def whole(self, query: Query[T], *, together: bool = True) -> T:
+        """Run a query over everything in a thread, however long it takes.
+
+        Statements that need not agree do not run `together`: each then sees a moment of its own,
+        and the write-ahead log can be emptied between them.
+        """
+        return await self._apart(query, math.inf, together=together)
 
     async def _apart(self, query: Query[T], seconds: float, *, together: bool) -> T:
         if self._closed:

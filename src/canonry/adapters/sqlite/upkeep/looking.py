@@ -101,7 +101,7 @@ class LookingUpkeep(Upkeep):
 
     @override
     async def facts_about_store(self) -> Mapping[str, str | int]:
-        told: dict[str, str | int] = await self._readers.whole(_facts)
+        told: dict[str, str | int] = await self._readers.whole(_facts, together=False)
         log = self._path.with_name(f"{self._path.name}-wal")
         told["file_bytes"] = self._path.stat().st_size
         told["log_bytes"] = log.stat().st_size if log.exists() else 0
