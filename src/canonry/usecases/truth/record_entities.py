@@ -344,7 +344,7 @@ def _relate(work: _Telling, from_: Target, to: Target, metadata: Mapping[str, An
 
 
 async def _add_edges(canon: Canon, work: _Telling) -> None:
-    known = await canon.state.things(work.edges)
+    known = await canon.within(work.telling.account.space).things(work.edges)
     work.recorded.reads |= set(map(thing_key, work.edges))
     work.recorded.entries += [
         Made(thing=edge) for edge_id, edge in work.edges.items() if edge_id not in known

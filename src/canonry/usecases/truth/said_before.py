@@ -103,7 +103,7 @@ async def spoken_of(canon: Canon, space: SpaceId, source_id: SourceId) -> Mappin
             said = {n[start:]: v for n, v in each.fields.items() if n.startswith(PROPERTY_PREFIX)}
             told += [(each.entity_id, said)] if each.space == space else []
         offset, total = offset + PAGE_MAX, page.total
-    known = await canon.state.things({entity_id for entity_id, _ in told})
+    known = await canon.within(space).things({entity_id for entity_id, _ in told})
     found: dict[bytes, EntityId] = {}
     for entity_id, said in told:
         entity = known.get(entity_id)

@@ -113,7 +113,7 @@ async def tell_source(canon: Canon, caller: Caller, tale: Tale) -> Told:
     async def prepare(new_id: NewId) -> Change:
         told.clear()
         pace.done = 0
-        known = await canon.state.things((account.space, tale.source.id, run_id))
+        known = await canon.within(account.space).things((account.space, tale.source.id, run_id))
         source = known.get(tale.source.id)
         before = source if isinstance(source, Source) else None
         reading = await _read(canon, tale, pace)
