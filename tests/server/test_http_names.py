@@ -112,16 +112,21 @@ OPEN = ServerOptions(allow_unprotected=True)
         ("192.0.2.7", OPEN, {}, 401),
         ("127.0.0.1", OPEN, {"x-forwarded-for": "127.0.0.1"}, 401),
         ("127.0.0.1", GUARDED, {"forwarded": "for=192.0.2.7"}, 401),
-        ("192.0.2.7", GUARDED, {"authorization": f"Bearer {a_token()}"}, 200),
-        ("192.0.2.7", OPEN, {"authorization": f"Bearer {a_token()}"}, 401),
-        ("192.0.2.7", GUARDED, {"authorization": f"Bearer {a_token(exp=1)}"}, 401),
+        ("192.0.2.7", GUARDED, {"authorization": "Bearer (fresh)"}, 200),
+        ("192.0.2.7", OPEN, {"authorization": "Bearer (fresh)"}, 401),
+        ("192.0.2.7", GUARDED, {"authorization": "Bearer (spent)"}, 401),
         ("192.0.2.7", GUARDED, {"authorization": "Bearer no"}, 401),
     ],
 )
 def test_r15_metrics_are_told_on_this_machine_or_to_a_bearer_of_a_token(
     client: str, options: ServerOptions, headers: dict[str, str], expected: int
 ) -> None:
-    assert metrics(client, options, headers) == expected
+    tokens = {"(fresh)": a_token(), "(spent)": a_token(exp=1)}  # now: collecting may take a minute
+    told = {
+        name: " ".join(tokens.get(word, word) for word in value.split())
+        for name, value in headers.items()
+    }
+    assert metrics(client, options, told) == expected
 
 
 def test_r15_metrics_want_the_scopes_that_every_token_must_have() -> None:

@@ -144,18 +144,18 @@ class RequestBodies(RequestBodyLimitMiddleware):
         if isinstance(known, Response):
             await known(scope, receive, send)
             return
-        claim = None if session is None or known is None else (session, str(known))
-        await self._answer(claim, scope, _replayed(waiting, receive), send)
+        replay = _replayed(waiting, receive)
+        if session is None or known is None:
+            await self.app(scope, replay, send)
+        else:
+            await self._answer((session, str(known)), scope, replay, send)
         if known is None and session is not None and size > _SMALL:
             await ask_oneself(self.app, scope, "POST", session, _NOTHING)
 
     async def _answer(
-        self, claim: tuple[bytes, str] | None, scope: Scope, receive: Receive, send: Send
+        self, claim: tuple[bytes, str], scope: Scope, receive: Receive, send: Send
     ) -> None:
         """Let the SDK answer, after any other request of the session that has the same id."""
-        if claim is None:
-            await self.app(scope, receive, send)
-            return
         answering = self._flight.answering
         while (former := answering.get(claim)) is not None:
             await former.wait()

@@ -29,7 +29,10 @@ def account_of(scope: Scope) -> Hashable:
 
 def header(headers: Iterable[tuple[bytes, bytes]], name: bytes) -> bytes | None:
     """The first value of a header."""
-    return next((value for each, value in headers if each == name), None)
+    for each, value in headers:  # a generator would cost more than the walk
+        if each == name:
+            return value
+    return None
 
 
 async def ask_oneself(

@@ -6,7 +6,7 @@ counts connections only in order to refuse requests; see `0023-connections-are-b
 
 import asyncio
 from http import HTTPStatus
-from typing import Any, Final
+from typing import Any, Final, NoReturn
 
 from typing_extensions import override
 from uvicorn.config import Config
@@ -104,6 +104,7 @@ class BoundedProtocol(HttpToolsProtocol):
         self.owner = ""
         self._connections = connections
         self._limits = connections.limits
+        self._head_bytes = connections.limits.head_bytes
         self._rank = _IDLE
         self._since = self.loop.time()
         self._admitted = False
@@ -114,7 +115,6 @@ class BoundedProtocol(HttpToolsProtocol):
         self._fruitless = 0  # bytes since the parser last made something of them
         self._named = 0  # bytes of the target and the fields of this request
         self._fields = 0
-        self._hosts = 0
         self._body = 0
         self._left = 0  # bytes of an answer that the client has not taken
         self._taken_at = 0.0
@@ -143,7 +143,7 @@ class BoundedProtocol(HttpToolsProtocol):
         self._begun = self._begun or not self._reading
         self._fruitless += len(data)
         super().data_received(data)
-        if self._fruitless > self._limits.head_bytes and not self.transport.is_closing():
+        if self._fruitless > self._head_bytes and not self.transport.is_closing():
             self._status = HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE
             self.send_400_response("")
         self._settle()
@@ -167,26 +167,28 @@ class BoundedProtocol(HttpToolsProtocol):
     def on_message_begin(self) -> None:
         super().on_message_begin()
         self._begun = True
-        self._named = self._fields = self._hosts = 0
+        self._named = self._fields = 0
 
     @override
     def on_url(self, url: bytes) -> None:
-        self._bound(len(url))
+        self._named += len(url)
+        if self._named > self._head_bytes:
+            self._refuse_head()
         super().on_url(url)
 
     @override
     def on_header(self, name: bytes, value: bytes) -> None:
+        # Called for each field: written out, because a call costs more than the check.
         self._fields += 1
-        self._bound(len(name) + len(value))
-        if self._reading:
-            return  # a field after the body: nobody asks for one, and the scope is in use
-        super().on_header(name, value)
-        if len(name) == 4 and name.lower() == b"host":  # noqa: PLR2004 - spares the rest of them
-            self._hosts += 1
+        self._named += len(name) + len(value)
+        if self._named > self._head_bytes or self._fields > _FIELDS:
+            self._refuse_head()
+        if not self._reading:  # after the body: nobody asks for one, and the scope is in use
+            super().on_header(name, value)
 
     @override
     def on_headers_complete(self) -> None:
-        if self._hosts > 1 or len(self.pipeline) >= _AHEAD:
+        if len(self.pipeline) >= _AHEAD or self._names_many_hosts():
             raise _RefusedError
         self._begun = False
         self._reading = True
@@ -229,6 +231,13 @@ class BoundedProtocol(HttpToolsProtocol):
             self._left, self._taken_at = left, now
         return now - self._taken_at > self._limits.answer_seconds
 
+    def _names_many_hosts(self) -> bool:
+        return [name for name, _ in self.headers].count(b"host") > 1
+
+    def _refuse_head(self) -> NoReturn:
+        self._status = HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE
+        raise _RefusedError
+
     def _settle(self) -> None:
         rank = self._phase()
         if rank != self._rank and self._admitted:
@@ -245,9 +254,3 @@ class BoundedProtocol(HttpToolsProtocol):
 
     def _answering(self) -> bool:
         return self._asked and not self.cycle.response_complete
-
-    def _bound(self, size: int) -> None:
-        self._named += size
-        if self._named > self._limits.head_bytes or self._fields > _FIELDS:
-            self._status = HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE
-            raise _RefusedError

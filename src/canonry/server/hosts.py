@@ -1,7 +1,8 @@
 """Under which names, and from which pages, the server may be called; anything else is refused."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Awaitable, Iterable
+from functools import lru_cache
 from typing import Final
 
 from starlette.responses import PlainTextResponse, Response
@@ -11,6 +12,7 @@ _AUTHORITY: Final = r"(?P<host>\[[0-9a-f:.]{2,45}\]|[a-z0-9._-]{1,253})(?::(?P<p
 _HOST: Final = re.compile(_AUTHORITY)
 _ORIGIN: Final = re.compile(r"(?P<scheme>[a-z][a-z0-9+.-]{0,30}://)" + _AUTHORITY)
 _ANY_PORT: Final = ":*"
+_REMEMBERED: Final = 64
 
 
 class HostGuard:
@@ -22,20 +24,24 @@ class HostGuard:
 
     def __init__(self, hosts: Iterable[str], origins: Iterable[str]) -> None:
         """Without any host, nothing is refused."""
-        self._hosts = frozenset(each.lower() for each in hosts)
-        self._origins = frozenset(each.lower() for each in origins)
+        names = frozenset(each.lower() for each in hosts)
+        pages = frozenset(each.lower() for each in origins)
+        self._guards = bool(names)
+        # A client says the same in each of its requests.
+        self._is_host = lru_cache(_REMEMBERED)(lambda value: _allowed(value, _HOST, names))
+        self._is_origin = lru_cache(_REMEMBERED)(lambda value: _allowed(value, _ORIGIN, pages))
 
     def refusal(self, scope: Scope) -> Response | None:
         """The answer to a request that must not be served."""
-        if not self._hosts:
+        if not self._guards:
             return None
         hosts = [value for name, value in scope["headers"] if name == b"host"]
-        if not (len(hosts) == 1 and _allowed(hosts[0], _HOST, self._hosts)):
+        if not (len(hosts) == 1 and self._is_host(hosts[0])):
             return PlainTextResponse(
                 "this server is not called that: add the name to http_allowed_hosts\n", 421
             )
         origins = [value for name, value in scope["headers"] if name == b"origin"]
-        if not all(_allowed(each, _ORIGIN, self._origins) for each in origins):
+        if not all(map(self._is_origin, origins)):
             return PlainTextResponse(
                 "pages from there may not call: add the origin to http_allowed_origins\n", 403
             )
@@ -44,8 +50,8 @@ class HostGuard:
     def around(self, app: ASGIApp) -> ASGIApp:
         """`app`, for those who may call it."""
 
-        async def guarded(scope: Scope, receive: Receive, send: Send) -> None:
-            await (self.refusal(scope) or app)(scope, receive, send)
+        def guarded(scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
+            return (self.refusal(scope) or app)(scope, receive, send)
 
         return guarded
 

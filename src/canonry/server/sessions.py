@@ -5,7 +5,7 @@ one client could lock out all others for as long as sessions live.
 """
 
 import asyncio
-from collections.abc import Hashable
+from collections.abc import Awaitable, Hashable
 from http import HTTPStatus
 from typing import Final
 
@@ -68,12 +68,11 @@ class Sessions:
     def around(self, app: ASGIApp) -> ASGIApp:
         """`app`, which keeps sessions, with a bound on them."""
 
-        async def bounded(scope: Scope, receive: Receive, send: Send) -> None:
+        def bounded(scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
             key = header(scope["headers"], SESSION)
             if key is None:
-                await self._open(app, scope, receive, send)
-            else:
-                await self._use(app, key, scope, receive, send)
+                return self._open(app, scope, receive, send)
+            return self._use(app, key, scope, receive, send)
 
         return bounded
 

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from canonry.adapters.sqlite import Durability
+from canonry.adapters.sqlite.anchor import Anchor
 from canonry.domain.errors import BrokenInvariant, Unavailable
 from canonry.domain.log.commits import ORIGIN
 from canonry.testing.scribe import an_append, made
@@ -102,6 +103,23 @@ def test_r8_a_mapped_database_that_is_cut_is_an_error_and_no_death(
 
     assert ended >= 0, told
     assert (len(told) >= 4, told[0]) == (True, "301")
+
+
+def test_r8_a_writers_look_does_not_hide_from_readers_that_the_database_is_shorter(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "canon.db"
+    path.write_bytes(bytes(8192))
+    anchor = Anchor(path)
+    anchor.mapped = True
+    anchor.hold()
+
+    os.truncate(path, 4096)
+    anchor.look()
+    anchor.require_in_place()
+
+    assert anchor.is_shorter()
+    assert not anchor.is_shorter()
 
 
 @pytest.mark.parametrize("durability", Durability)

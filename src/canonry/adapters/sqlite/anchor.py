@@ -15,7 +15,7 @@ from canonry.domain.errors import Unavailable
 
 _Id: TypeAlias = tuple[int, int]
 
-_stat: Final = os.stat  # before every read: that of a path object takes twice the time
+_stat: Final = os.stat  # that of a path object takes twice the time
 
 
 class Anchor:
@@ -37,32 +37,46 @@ class Anchor:
         """Remember which files are open; no other process makes them anew meanwhile."""
         self._known = [_id_at(each) for each in (self._path, self._log, self._index)]
         self.look()
+        self.is_shorter()
 
     def freeze(self) -> None:
         """From now on nobody may write, because nobody would be noticed."""
         self._frozen = self._lies()
 
-    def look(self) -> bool:
-        """Look before anything is read: whether the database is shorter than at the last look.
+    def look(self) -> None:
+        """Look before anything is read.
 
         Raises:
             Unavailable: `store.changed`, somebody writes into what is read as it lies.
         """
-        if self._frozen is not None:
-            if self._lies() != self._frozen:
-                raise _changed()
+        if self._frozen is None:
+            self._mend_index(_look_at(self._index))
+        elif self._lies() != self._frozen:
+            raise _changed()
+
+    def is_shorter(self) -> bool:
+        """Whether the database is shorter than at the last such question, by a purge or by damage.
+
+        Whoever has it in memory asks, and must let go of what is no more; nobody else does, so
+        that the answer reaches the right one.
+        """
+        if not self.mapped or self._frozen is not None:
             return False
-        self._mend_index()
-        return self.mapped and self._is_shorter()
+        found = _look_at(self._path)
+        if found is None:
+            return False
+        self._bytes, before = found.st_size, self._bytes
+        return self._bytes < before
 
     def require_in_place(self) -> None:
-        """Refuse to go on where the open files are no longer those at their paths.
+        """Look before anything is written: refuse where open files are not those at their paths.
 
         Raises:
             Unavailable: `store.moved`.
         """
-        known = self._known
-        if known and [_id_at(each) for each in (self._path, self._log, self._index)] != known:
+        index = _look_at(self._index)
+        self._mend_index(index)
+        if self._known and [_id_at(self._path), _id_at(self._log), _id_of(index)] != self._known:
             raise _moved()
 
     def require_file(self) -> None:
@@ -82,41 +96,40 @@ class Anchor:
         found = _stat(self._path)
         return found.st_ino, found.st_size, found.st_mtime_ns, log
 
-    def _is_shorter(self) -> bool:
-        """By a purge or by damage; whoever has it in memory must let go of what is no more."""
-        try:
-            size = _stat(self._path).st_size
-        except OSError:
-            return False
-        self._bytes, before = size, self._bytes
-        return size < before
-
-    def _mend_index(self) -> None:
+    def _mend_index(self, found: os.stat_result | None) -> None:
         """Give a shared index that was cut its length again, as zeros, which SQLite makes anew.
 
         Memory that is mapped past the end of a file is death to whoever touches it. What was read
         meanwhile may miss commits: `mended` counts up, so that it is read again.
         """
+        if found is None:  # none yet, or gone with its folder: whoever writes is told
+            return
+        if found.st_size >= self._index_bytes:
+            self._index_bytes = found.st_size
+            return
+        # By its name: closing a file of one's own would give up every lock on it. To nothing
+        # first: what is left of a cut index is believed, although the rest of it is gone.
         try:
-            size = _stat(self._index).st_size
-            if size >= self._index_bytes:
-                self._index_bytes = size
-                return
-            # By its name: closing a file of one's own would give up every lock on it. To nothing
-            # first: what is left of a cut index is believed, although the rest of it is gone.
             os.truncate(self._index, 0)
             os.truncate(self._index, self._index_bytes)
-        except OSError:  # none yet, or gone with its folder: whoever writes is told
+        except OSError:  # gone meanwhile
             return
         self.mended += 1
 
 
-def _id_at(path: str) -> _Id | None:
+def _look_at(path: str) -> os.stat_result | None:
     try:
-        found = _stat(path)
+        return _stat(path)
     except OSError:
         return None
-    return found.st_dev, found.st_ino
+
+
+def _id_of(found: os.stat_result | None) -> _Id | None:
+    return None if found is None else (found.st_dev, found.st_ino)
+
+
+def _id_at(path: str) -> _Id | None:
+    return _id_of(_look_at(path))
 
 
 def _changed() -> Unavailable:

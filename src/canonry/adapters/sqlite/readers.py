@@ -29,6 +29,8 @@ _STEPS_APART: Final = 40_000
 """A statement in a thread is watched more rarely: for each look it waits for all other threads."""
 
 _MOMENT: Final = 0.001
+"""A look at the files may cost as much as the lookup it protects: those of one moment share it."""
+
 _PATIENCE_MS: Final = 5000
 _THREADS: Final = 4
 
@@ -95,8 +97,11 @@ class Readers:
         """
         if self._closed:
             raise closed()
-        self._watch.until = time.monotonic() + INLINE_SECONDS
-        mended = self._look_now_and_then()
+        now = time.monotonic()
+        self._watch.until = now + INLINE_SECONDS
+        if now - self._looked > _MOMENT:
+            self._look(now)
+        mended = self._anchor.mended
         try:
             found = _ask(self._inline, self._watch, query, together=together)
             if self._anchor.mended == mended:
@@ -153,20 +158,14 @@ class Readers:
             asker.gone = True
             raise
 
-    def _look_now_and_then(self) -> int:
-        """Look at the files before the event loop's connection reads them; how often one healed.
-
-        A question to the system may cost as much as the lookup that it protects: those of one
-        moment share it.
-        """
-        now = time.monotonic()
-        if now - self._looked > _MOMENT:
-            self._looked = now
-            if self._anchor.look():
-                # What is mapped past the end of a file is death to touch: map what is left of it.
-                self._inline.execute("PRAGMA mmap_size = 0")
-                self._inline.execute(f"PRAGMA mmap_size = {MAPPED_BYTES}")
-        return self._anchor.mended
+    def _look(self, now: float) -> None:
+        """Look at the files before the event loop's connection reads them."""
+        self._looked = now
+        self._anchor.look()
+        if self._anchor.is_shorter():
+            # What is mapped past the end of a file is death to touch: map what is left of it.
+            self._inline.execute("PRAGMA mmap_size = 0")
+            self._inline.execute(f"PRAGMA mmap_size = {MAPPED_BYTES}")
 
     def _borrow(self) -> tuple[apsw.Connection, _Watch]:
         if self._idle.empty():

@@ -136,7 +136,7 @@ class Pump:
             await self._enter()
             self._owner = asyncio.current_task()
             try:
-                self._require_in_place()
+                self._anchor.require_in_place()
                 yield
             finally:
                 self._owner = None
@@ -218,7 +218,7 @@ class Pump:
             if not entered:
                 await self._enter()
                 mine = True
-            self._require_in_place()
+            self._anchor.require_in_place()
             await self._begin()
             self._guard()
             if sum(job.weight for job in group) > WEIGHT_INLINE:
@@ -242,10 +242,6 @@ class Pump:
         finally:
             if mine:
                 self._turnstile.leave()
-
-    def _require_in_place(self) -> None:
-        self._anchor.look()
-        self._anchor.require_in_place()
 
     async def _begin(self) -> None:
         try:
