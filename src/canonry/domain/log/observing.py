@@ -14,10 +14,10 @@ from canonry.domain.log.sighting import sighting_of
 from canonry.domain.merge import accumulate, join
 from canonry.domain.observations import Observation
 from canonry.domain.things.entities import Entity, alone
-from canonry.domain.truth.assertions import naming_of
 from canonry.domain.truth.derived_schemas import schema_id_of
 from canonry.domain.truth.identifiers import borne_by
 from canonry.domain.truth.identity_keys import KeyReader
+from canonry.domain.truth.typed_records import naming_of
 from canonry.domain.vocabularies.narrative_fields import policy_of
 from canonry.domain.vocabularies.schemas import EntitySchema
 from canonry.domain.vocabularies.truth_types import TRUTH_TYPES

@@ -21,8 +21,9 @@ from canonry.domain.things.entities import Entity, EntityClass, said_in
 from canonry.domain.things.relations import Relation
 from canonry.domain.time import Instant
 from canonry.domain.truth.accounts import relation_id_of
-from canonry.domain.truth.assertions import Assertion, naming_of
+from canonry.domain.truth.assertions import Assertion
 from canonry.domain.truth.resolving import Known, Target, known_among, resolve, tied
+from canonry.domain.truth.typed_records import naming_of
 from canonry.domain.vocabularies.narrative_fields import PROPERTY_PREFIX, policy_of
 from canonry.domain.vocabularies.truth_relations import TruthRelation
 from canonry.usecases.kernel.account import Account

@@ -12,7 +12,7 @@ from typing import Any, Final
 from canonry.domain.log.keys import bearer_key, thing_key
 from canonry.domain.things.entities import Entity
 from canonry.domain.truth.assertions import Assertion
-from canonry.domain.truth.identifiers import key_text, look_text, looks_in
+from canonry.domain.truth.identifiers import found_under
 from canonry.domain.truth.identity_keys import CONTENT
 from canonry.domain.vocabularies.schemas import EntitySchema
 from canonry.domain.vocabularies.truth_types import types_alike
@@ -54,7 +54,7 @@ async def find_similar(canon: Canon, account: Account, said: Sequence[Assertion]
     contested = frozenset(text for (_, text), page in borne.pages.items() if page.total > 1)
     taken = [a for a in said if a.ids[0] in found or first[a.ids[0]] > 1]
     more: set[str] = {i for a in taken if (i := a.apart_id) is not None}
-    more |= {a.unclear_id for a in taken if key_text(a.identities[0].key) in contested}
+    more |= {a.unclear_id for a in taken if found_under(a.keys[0]) in contested}
     if more:
         found |= await canon.state.things(more)
     entities = await _with_families(canon, account, found)
@@ -94,8 +94,9 @@ async def _bearers(canon: Canon, account: Account, said: Sequence[Assertion]) ->
     """Those that ever bore a key of the assertions, or look so."""
     wanted: dict[str, set[str]] = {}
     for assertion in said:
-        texts = {key_text(i.key) for i in assertion.identities if i.rule != CONTENT}
-        texts |= set(map(look_text, looks_in(assertion.schema.entity_type, assertion.fields)))
+        texts = {*assertion.looks}
+        if assertion.identities[0].rule != CONTENT:
+            texts.update(map(found_under, assertion.keys))
         for entity_type in types_alike(assertion.schema.entity_type) if texts else ():
             wanted.setdefault(entity_type, set()).update(texts)
     found: dict[tuple[str, str], Page[Entity]] = {}
