@@ -121,6 +121,12 @@ def keys_of(borne: Iterable[str]) -> dict[str, set[str]]:
     return found
 
 
+def bears_any(borne: Iterable[str], rule: str) -> bool:
+    """Whether there is a key by the rule among all that an entity ever bore."""
+    begins = KEY_MARK + rule.partition("+")[0]
+    return any(each.startswith(begins) and rule_of(each[1:]) == rule for each in borne)
+
+
 def look_mark(entity_type: str, name: str) -> str:
     """What a name looks like, whatever letters it is written in, as its entity bears it."""
     look = skeleton(name_form(entity_type, without_sightless(name)))
@@ -147,9 +153,8 @@ def key_mark(key: str) -> str:
 def _said_of(observation: Observation, keys: KeyReader | None) -> dict[str, Any]:
     """The values by the fields' own names; also those that the schema had no place for."""
     said = {} if keys is None else {n: each.value for n, each in observation.fragments.items()}
-    for place, value in observation.fields.items():
-        if place.startswith(PROPERTY):
-            said[place.removeprefix(PROPERTY)] = value
+    start = len(PROPERTY)
+    said |= {n[start:]: v for n, v in observation.fields.items() if n.startswith(PROPERTY)}
     if keys is None and NAME in observation.fields:
         said.setdefault(NAME, observation.fields[NAME])
     return said

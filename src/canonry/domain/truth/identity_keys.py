@@ -43,7 +43,6 @@ _NAME_FORMS: Final[Mapping[str, Callable[[str], str]]] = {
     "person": person_name,
     "contact": person_name,
 }
-_TYPED: Final = frozenset({FieldType.NUMBER, FieldType.DATE})
 _PLAIN: Final = (int, float, str)
 KEY_MAX: Final = 200
 _HASH_BYTES: Final = 12
@@ -129,7 +128,9 @@ class KeyReader:
         """The normal form of a field that stands for `like`: a shop is a shop in either."""
         spec, entity_type = self.schema.field(name), self.schema.entity_type
         field_type = None if spec is None else spec.type
-        plain = _form_of(entity_type, like) is None and field_type not in _TYPED
+        if field_type is FieldType.NUMBER:
+            return amount
+        plain = _form_of(entity_type, like) is None and field_type is not FieldType.DATE
 
         def normal(given: Any) -> str | None:
             if plain and type(given) is str:  # the commonest case

@@ -18,7 +18,7 @@ from canonry.domain.truth.assertions import (
     TOLD_TWO_APART,
     Assertion,
 )
-from canonry.domain.truth.identifiers import KEY_MARK, LOOK_MARK, keys_of
+from canonry.domain.truth.identifiers import KEY_MARK, LOOK_MARK, bears_any, keys_of
 from canonry.domain.truth.identity_keys import identities_of
 from canonry.domain.vocabularies.truth_types import types_alike
 
@@ -45,7 +45,7 @@ class Target:
         differ.
         """
         for stronger, key in zip(assertion.identities[:index], assertion.keys, strict=False):
-            if key not in self.borne and stronger.rule in keys_of(self.borne):
+            if key not in self.borne and bears_any(self.borne, stronger.rule):
                 return True
         ours = assertion.identities[index]
         if not ours.apart:
