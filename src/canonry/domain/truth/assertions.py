@@ -16,7 +16,7 @@ from canonry.domain.truth.identity_keys import BETWEEN, CONTENT, Identity, conte
 from canonry.domain.truth.typed_records import RecordReader, TypedRecord
 from canonry.domain.vocabularies.schemas import EntitySchema
 
-TOLD_TWO_APART: Final = "same_key_other_details"
+OTHER_DETAILS: Final = "same_key_other_details"
 SEVERAL_FIT: Final = "several_fit"
 LOOK_ALIKE: Final = "look_alike_name"
 

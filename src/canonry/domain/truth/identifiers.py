@@ -96,16 +96,16 @@ def borne_by(
     These are the normal forms of names, numbers and addresses, the keys by the rules of the schema
     that read it, and what names look like.
     """
-    said = _said_of(observation, keys)
-    known = {name: value for name, value in said.items() if _is_known(entity_type, name)}
+    fields = _fields_of(observation, keys)
+    known = {name: value for name, value in fields.items() if _is_known(entity_type, name)}
     found: set[str] = set()
     for name, value in known.items():
         found |= _texts(entity_type, name, value)
     if keys is not None:
-        label = _label(keys, said, known)
+        label = _label(keys, fields, known)
         if label is not None:
             found |= _texts(entity_type, NAME, label)
-        everything = {**standing, **said} if standing else said
+        everything = {**standing, **fields} if standing else fields
         borne = [key_mark(each.key) for each in keys.identities(everything)]
         found.difference_update(map(found_under, borne))
         found.update(borne)
@@ -140,8 +140,8 @@ def looks_of(borne: Iterable[str]) -> set[str]:
 
 def looks_in(entity_type: str, fields: Mapping[str, Any]) -> frozenset[str]:
     """What the names that a record gives look like, as `looks_of` tells it."""
-    said = [fields[name] for name in _CALLED if name in fields]
-    looks = [look_mark(entity_type, each) for each in said if isinstance(each, str)]
+    names = [fields[name] for name in _CALLED if name in fields]
+    looks = [look_mark(entity_type, each) for each in names if isinstance(each, str)]
     return frozenset([look for look in looks if look != LOOK_MARK])
 
 
@@ -150,14 +150,14 @@ def key_mark(key: str) -> str:
     return KEY_MARK + bounded(key)
 
 
-def _said_of(observation: Observation, keys: KeyReader | None) -> dict[str, Any]:
+def _fields_of(observation: Observation, keys: KeyReader | None) -> dict[str, Any]:
     """The values by the fields' own names; also those that the schema had no place for."""
-    said = {} if keys is None else {n: each.value for n, each in observation.fragments.items()}
+    fields = {} if keys is None else {n: each.value for n, each in observation.fragments.items()}
     start = len(PROPERTY)
-    said |= {n[start:]: v for n, v in observation.fields.items() if n.startswith(PROPERTY)}
+    fields |= {n[start:]: v for n, v in observation.fields.items() if n.startswith(PROPERTY)}
     if keys is None and NAME in observation.fields:
-        said.setdefault(NAME, observation.fields[NAME])
-    return said
+        fields.setdefault(NAME, observation.fields[NAME])
+    return fields
 
 
 @lru_cache(maxsize=4096)
@@ -170,10 +170,10 @@ def _is_known(entity_type: str, field: str) -> bool:
     )
 
 
-def _label(keys: KeyReader, said: Mapping[str, Any], known: Mapping[str, Any]) -> str | None:
+def _label(keys: KeyReader, fields: Mapping[str, Any], known: Mapping[str, Any]) -> str | None:
     """What the observation calls the entity by fields that are no identifiers otherwise."""
     for group in keys.schema.names:
-        words = [str(said[name]) for name in group if says(said.get(name))]
+        words = [str(fields[name]) for name in group if says(fields.get(name))]
         if words:
             return " ".join(words)[:LABEL_MAX] if known.keys().isdisjoint(group) else None
     return None

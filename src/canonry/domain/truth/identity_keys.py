@@ -112,11 +112,11 @@ class KeyReader:
                     break
         found = []
         for needed, optional, apart in self._rules:
-            said = [parts[names] for names in needed if names in parts]
-            if len(said) == len(needed):
-                said += [parts[names] for names in optional if names in parts]
+            used = [parts[names] for names in needed if names in parts]
+            if len(used) == len(needed):
+                used += [parts[names] for names in optional if names in parts]
                 details = tuple([parts[names] for names in apart if names in parts])
-                found.append(_identity(said, details))
+                found.append(_identity(used, details))
         return tuple(found)
 
     def _forms_of(self, names: str) -> tuple[str, tuple[tuple[str, _Form], ...]]:
@@ -140,16 +140,16 @@ class KeyReader:
         return normal
 
 
-def _identity(said: Sequence[_Part], apart: tuple[_Part, ...]) -> Identity:
-    if len(said) == 1:
-        return Identity(rule=said[0][0], key=f"{said[0][0]}:{said[0][1]}", apart=apart)
-    return Identity(rule="+".join([name for name, _ in said]), key=_joined(said), apart=apart)
+def _identity(parts: Sequence[_Part], apart: tuple[_Part, ...]) -> Identity:
+    if len(parts) == 1:
+        return Identity(rule=parts[0][0], key=f"{parts[0][0]}:{parts[0][1]}", apart=apart)
+    return Identity(rule="+".join([name for name, _ in parts]), key=_joined(parts), apart=apart)
 
 
 def content_identity(fields: Mapping[str, Any]) -> Identity:
     """The identity of a record that has no key."""
-    said = {name: _canonical(value) for name, value in fields.items() if value is not None}
-    return Identity(rule=CONTENT, key=f"{CONTENT}:{sha256(encode_json(said)).hexdigest()}")
+    content = {name: _canonical(value) for name, value in fields.items() if value is not None}
+    return Identity(rule=CONTENT, key=f"{CONTENT}:{sha256(encode_json(content)).hexdigest()}")
 
 
 def bounded(key: str) -> str:

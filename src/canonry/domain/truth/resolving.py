@@ -14,8 +14,8 @@ from canonry.domain.snapshots import Accumulator
 from canonry.domain.things.entities import Entity, alone
 from canonry.domain.truth.assertions import (
     LOOK_ALIKE,
+    OTHER_DETAILS,
     SEVERAL_FIT,
-    TOLD_TWO_APART,
     Assertion,
 )
 from canonry.domain.truth.identifiers import KEY_MARK, LOOK_MARK, bears_any, keys_of
@@ -27,7 +27,7 @@ from canonry.domain.vocabularies.truth_types import types_alike
 class Target:
     """One that records may be about, whoever answers for it: known, or made by this source.
 
-    `borne` is all under which it was ever named, `said` what this source says of it.
+    `borne` is all under which it was ever named, `fields` what this source says of it.
     """
 
     id: EntityId
@@ -35,7 +35,7 @@ class Target:
     entity_type: str
     entity: Entity | None
     own: Accumulator
-    said: dict[str, Any] = field(default_factory=dict)
+    fields: dict[str, Any] = field(default_factory=dict)
     borne: set[str] = field(default_factory=set)
 
     def is_apart_from(self, assertion: Assertion, index: int) -> bool:
@@ -51,7 +51,7 @@ class Target:
         if not ours.apart:
             return False
         before = {} if self.entity is None else alone(self.entity).properties
-        today = identities_of(assertion.schema, {**before, **self.said})
+        today = identities_of(assertion.schema, {**before, **self.fields})
         return any(ours.differs_from(each) for each in today if each.rule == ours.rule)
 
 
@@ -89,7 +89,7 @@ class Known:
 
     def learn(self, target: Target, assertion: Assertion) -> None:
         """Let the keys and the looks of what is said lead to the target."""
-        target.said |= assertion.fields
+        target.fields |= assertion.fields
         target.borne.update(assertion.keys, assertion.looks)
         self._lead(target, (*assertion.keys, *assertion.looks))
 
@@ -131,14 +131,14 @@ def resolve(known: Known, assertion: Assertion) -> Resolved:
         fitting: list[Target] = []
         for each in _possible(known, assertion, index):
             if each.is_apart_from(assertion, index):
-                doubts.setdefault(each.root_id, TOLD_TWO_APART)
+                doubts.setdefault(each.root_id, OTHER_DETAILS)
             else:
                 fitting.append(each)
         roots = {each.root_id for each in fitting}
         if len(roots) == 1:
             target = _addressed(known, assertion.schema.entity_type, fitting)
-            told = {i: why for i, why in doubts.items() if index and i != target.root_id}
-            return Resolved(target=target, entity_id=target.id, index=index, doubts=told)
+            others = {i: why for i, why in doubts.items() if index and i != target.root_id}
+            return Resolved(target=target, entity_id=target.id, index=index, doubts=others)
         doubts |= dict.fromkeys(roots, SEVERAL_FIT)
     return _unresolved(known, assertion, doubts)
 
@@ -181,8 +181,8 @@ def _unresolved(known: Known, assertion: Assertion, doubts: dict[EntityId, str])
     target = known.targets.get(entity_id)
     if target is None:
         return Resolved(target=None, entity_id=entity_id, doubts=doubts)
-    told = {i: why for i, why in doubts.items() if i != target.root_id}
-    return Resolved(target=target, entity_id=target.id, doubts=told)
+    others = {i: why for i, why in doubts.items() if i != target.root_id}
+    return Resolved(target=target, entity_id=target.id, doubts=others)
 
 
 def _is_known_better(assertion: Assertion, target: Target) -> bool:

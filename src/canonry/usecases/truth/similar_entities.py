@@ -44,15 +44,15 @@ class Similar:
         return self.roots.get(entity.merged_into or "", entity)
 
 
-async def find_similar(canon: Canon, account: Account, said: Sequence[Assertion]) -> Similar:
+async def find_similar(canon: Canon, account: Account, assertions: Sequence[Assertion]) -> Similar:
     """Everything that an assertion's keys lead to, in a few reads."""
-    first = Counter(each.ids[0] for each in said)
-    ids: set[str] = {each for assertion in said for each in assertion.ids}
+    first = Counter(each.ids[0] for each in assertions)
+    ids: set[str] = {each for assertion in assertions for each in assertion.ids}
     found = dict(await canon.state.things(ids))
-    borne = await _bearers(canon, account, said)
+    borne = await _bearers(canon, account, assertions)
     found |= {each.id: each for page in borne.pages.values() for each in page.items}
     contested = frozenset(text for (_, text), page in borne.pages.items() if page.total > 1)
-    taken = [a for a in said if a.ids[0] in found or first[a.ids[0]] > 1]
+    taken = [a for a in assertions if a.ids[0] in found or first[a.ids[0]] > 1]
     more: set[str] = {i for a in taken if (i := a.apart_id) is not None}
     more |= {a.unclear_id for a in taken if found_under(a.keys[0]) in contested}
     if more:
@@ -64,7 +64,7 @@ async def find_similar(canon: Canon, account: Account, said: Sequence[Assertion]
         roots={i: each for i, each in entities.items() if each.merged_into is None},
         contested=contested,
         reads=frozenset(map(thing_key, {*ids, *more, *entities})) | asked,
-        schema_of={a.schema.entity_type: a.schema for a in said},
+        schema_of={a.schema.entity_type: a.schema for a in assertions},
     )
 
 
@@ -90,10 +90,10 @@ class _Borne:
     pages: Mapping[tuple[str, str], Page[Entity]]
 
 
-async def _bearers(canon: Canon, account: Account, said: Sequence[Assertion]) -> _Borne:
+async def _bearers(canon: Canon, account: Account, assertions: Sequence[Assertion]) -> _Borne:
     """Those that ever bore a key of the assertions, or look so."""
     wanted: dict[str, set[str]] = {}
-    for assertion in said:
+    for assertion in assertions:
         texts = {*assertion.looks}
         if assertion.identities[0].rule != CONTENT:
             texts.update(map(found_under, assertion.keys))
