@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from canonry.domain.ids import EntityId
-from canonry.domain.observations import Dated, Fragment
+from canonry.domain.observations import Fragment
 from canonry.domain.truth.accounts import entity_id_of
 from canonry.domain.truth.identifiers import key_mark, looks_in
 from canonry.domain.truth.identity_keys import BETWEEN, CONTENT, Identity, content_identity
@@ -73,16 +73,6 @@ class Assertion:
     def fields(self) -> Mapping[str, Any]:
         """The fields by their canonical names."""
         return self.typed.fields
-
-    @property
-    def dates(self) -> Mapping[str, Dated]:
-        """The dates among them."""
-        return self.typed.dates
-
-    @property
-    def fragments(self) -> Mapping[str, Fragment]:
-        """What the schema has no place for."""
-        return self.typed.fragments
 
 
 def assertion_of(

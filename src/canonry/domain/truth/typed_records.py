@@ -33,13 +33,6 @@ class TypedRecord:
         """Fields and the values of fragments: what an identity may rest on."""
         return {name: each.value for name, each in self.fragments.items()} | dict(self.fields)
 
-    @property
-    def warnings(self) -> tuple[str, ...]:
-        """What whoever gave the record should know; it names fields and never values."""
-        absent = (f"{name} is required and missing" for name in self.missing)
-        kept = (f"{n} is kept as a fragment: {f.reason}" for n, f in sorted(self.fragments.items()))
-        return (*absent, *kept)
-
 
 @dataclass(slots=True)
 class RecordReader:

@@ -157,7 +157,7 @@ def _match(work: Recording, assertion: Assertion) -> Target:
                 observation_id=observation_id,
             )
         )
-        work.fragments += len(assertion.fragments)
+        work.fragments += len(assertion.typed.fragments)
     return target
 
 
@@ -233,8 +233,8 @@ def _observe(
         specificity=statement.specificity if assertion.sure else _NAMED_ONLY,
         schema_version=assertion.schema.version,
         run_id=work.reading.run_id,
-        fragments=assertion.fragments,
-        dates=assertion.dates,
+        fragments=assertion.typed.fragments,
+        dates=assertion.typed.dates,
         position=0,
     )
     work.observed.append(observation)
