@@ -12,6 +12,7 @@ from canonry.domain.spaces import Space, SpaceKind
 from canonry.domain.things.entities import Entity
 from canonry.domain.truth.accounts import account_space, user_id_of
 from canonry.ports.views.pages import Page
+from canonry.ports.views.queries import EntityQuery
 from canonry.ports.views.state import State
 from canonry.testing.scribe import Scribe
 from canonry.testing.things import a_space, an_entity, ident
@@ -70,20 +71,7 @@ def granted(*spaces: str) -> Caller:
 
 async def entities(canon: Canon, caller: Caller, universe_id: str | None = None) -> set[str]:
     """The spaces in which a query for all entities finds any."""
-    found = await query_entities(
-        canon,
-        caller,
-        universe_id=universe_id,
-        entity_type=None,
-        entity_class=None,
-        level=None,
-        all_of=(),
-        any_of=(),
-        none_of=(),
-        name_pattern=None,
-        limit=50,
-        offset=0,
-    )
+    found = await query_entities(canon, caller, EntityQuery(), universe_id=universe_id)
     return {str(entity.space) for entity in found.items}
 
 

@@ -1,14 +1,15 @@
 """Views in the ledger's own transaction: what a fold changed becomes rows, nothing else does."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 import apsw
 
 from canonry.adapters.sqlite.bodies import body_of, thing_under
 from canonry.adapters.sqlite.catalog import views as catalog_views
+from canonry.adapters.sqlite.catalog.views import Changed
 from canonry.adapters.sqlite.listing import CountKey, difference, rows_of
 from canonry.adapters.sqlite.lookups import look_up
 from canonry.adapters.sqlite.packing import pack
@@ -23,6 +24,7 @@ from canonry.adapters.sqlite.text.passages import (
     unindex,
 )
 from canonry.domain.log.entries import THING_KINDS, Thing, Tombstone
+from canonry.domain.observations import Observation
 from canonry.domain.recall.passages import Passage, is_searched
 from canonry.domain.spaces import Space
 from canonry.domain.things.entities import Entity
@@ -79,20 +81,15 @@ def load(db: apsw.Connection, ids: Iterable[str]) -> dict[str, Loaded]:
 def store(db: apsw.Connection, things: Iterable[Thing], before: Mapping[str, Loaded]) -> None:
     """Make the views show `things` as they are now."""
     counted: Counter[CountKey] = Counter()
-    changed: list[catalog_views.Changed] = []
-    gone: list[Thing] = []
-    come: list[Thing] = []
-    for n, old, thing in _write(db, things, before):
-        was = None if old is None else old.thing
-        changed.append((n, was, thing))
-        come.append(thing)
-        if was is not None:
-            gone.append(was)
+    changed = _write(db, things, before)
     _reindex(db, changed, counted)
-    _relist(db, gone, come, counted)
-    reidentify(db, gone, come)
-    redate(db, gone, come, counted)
-    catalog_views.show(db, changed)
+    shown: dict[_Show, list[Changed]] = {_relist: list(changed)}
+    for change in changed:
+        _, was, thing = change
+        for show in _SHOWN_IN.get(type(thing if was is None else was), ()):
+            shown.setdefault(show, []).append(change)
+    for show, some in shown.items():
+        show(db, some, counted)
     count(db, counted)
 
 
@@ -108,10 +105,10 @@ def count(db: apsw.Connection, changes: Mapping[CountKey, int]) -> None:
 
 def _write(
     db: apsw.Connection, things: Iterable[Thing], before: Mapping[str, Loaded]
-) -> Sequence[tuple[int, Loaded | None, Thing]]:
+) -> Sequence[Changed]:
     """Write the things themselves; each with its row number and what it was."""
     last: Any = db.execute(_LAST).fetchone()[0]  # type: ignore[index] # there is always a row
-    written: list[tuple[int, Loaded | None, Thing]] = []
+    written: list[Changed] = []
     rows: list[tuple[Any, ...]] = []
     for thing in things:
         old = before.get(thing.id)
@@ -127,15 +124,18 @@ def _write(
             db.execute(_FORGET, (pack(thing.id),))
         elif isinstance(thing, VERSIONED) and old.thing.changed_at < thing.changed_at:
             db.execute(_KEEP, (pack(thing.id), old.thing.changed_at, old.kind, old.body))
-        written.append((old.n, old, thing))
+        written.append((old.n, old.thing, thing))
     db.executemany(_INSERT, rows)
     return written
 
 
-def _relist(
-    db: apsw.Connection, gone: Sequence[Thing], come: Sequence[Thing], counted: Counter[CountKey]
-) -> None:
-    dropped, put = difference(rows_of, gone, come)
+def _sides(changed: Sequence[Changed]) -> tuple[Sequence[Thing], Sequence[Thing]]:
+    """The things as they were and as they are."""
+    return [was for _, was, _ in changed if was is not None], [thing for _, _, thing in changed]
+
+
+def _relist(db: apsw.Connection, changed: Sequence[Changed], counted: Counter[CountKey]) -> None:
+    dropped, put = difference(rows_of, *_sides(changed))
     if dropped:
         db.executemany(_UNLIST, [row[:_KEY] for row in dropped])
     if put:
@@ -144,9 +144,7 @@ def _relist(
     counted.update([row[:4] for row in put if row[0] not in UNCOUNTED])
 
 
-def _reindex(
-    db: apsw.Connection, changed: Sequence[catalog_views.Changed], counted: Counter[CountKey]
-) -> None:
+def _reindex(db: apsw.Connection, changed: Sequence[Changed], counted: Counter[CountKey]) -> None:
     """Let the passages wait that are new or others than before; so many at once never wait."""
     many = len(changed) >= BATCH
     late: list[int] = []
@@ -172,3 +170,25 @@ def _reindex(
         count_stems(db, stems)
     else:
         db.executemany(_WAIT, [(n,) for n in late])
+
+
+def _identified(db: apsw.Connection, changed: Sequence[Changed], _: Counter[CountKey]) -> None:
+    reidentify(db, *_sides(changed))
+
+
+def _dated(db: apsw.Connection, changed: Sequence[Changed], counted: Counter[CountKey]) -> None:
+    redate(db, *_sides(changed), counted)
+
+
+def _catalogued(db: apsw.Connection, changed: Sequence[Changed], _: Counter[CountKey]) -> None:
+    catalog_views.show(db, changed)
+
+
+_Show: TypeAlias = Callable[[apsw.Connection, Sequence[Changed], Counter[CountKey]], None]
+_SHOWN_IN: Final[Mapping[type[Thing], tuple[_Show, ...]]] = {
+    Entity: (_identified, _dated, _catalogued),
+    Observation: (_dated,),
+    Relation: (_catalogued,),
+    Space: (_catalogued,),
+}
+"""What shows a kind of thing beside the lists and the texts, which show every kind."""

@@ -40,7 +40,7 @@ from canonry.usecases.graph.update_entity_state import update_entity_state
 from canonry.usecases.kernel.caller import Caller
 from canonry.usecases.kernel.canon import Canon
 from canonry.usecases.queries.get_entity import EntityInFull, get_entity
-from canonry.usecases.queries.query_entities import query_entities
+from canonry.usecases.queries.query_entities import EntityQuery, query_entities
 
 _WILDCARDS_MAX: Final = 10
 _CHANGES: Final = "state_tag_changes"
@@ -121,20 +121,19 @@ async def _query(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
     tags = arguments.get(_TAGS) or {}
     kind, entity_class = arguments.get("entity_type"), arguments.get("entity_class")
     level = arguments.get("canon_level")
-    page = await query_entities(
-        canon,
-        caller,
-        universe_id=optional_uuid(arguments, "universe_id"),
+    query = EntityQuery(
         entity_type=None if kind is None else EntityType(kind),
         entity_class=None if entity_class is None else entity_class_of(entity_class),
         level=None if level is None else CanonLevel(level),
-        all_of=texts_of(tags, "all_of", limits.tag, within=f"/{_TAGS}"),
-        any_of=texts_of(tags, "any_of", limits.tag, within=f"/{_TAGS}"),
-        none_of=texts_of(tags, "none_of", limits.tag, within=f"/{_TAGS}"),
+        all_of=frozenset(texts_of(tags, "all_of", limits.tag, within=f"/{_TAGS}")),
+        any_of=frozenset(texts_of(tags, "any_of", limits.tag, within=f"/{_TAGS}")),
+        none_of=frozenset(texts_of(tags, "none_of", limits.tag, within=f"/{_TAGS}")),
         name_pattern=_pattern(arguments, limits.name),
         limit=limit_of(arguments, default=50, maximum=QUERY_MAX),
         offset=offset_of(arguments),
     )
+    universe_id = optional_uuid(arguments, "universe_id")
+    page = await query_entities(canon, caller, query, universe_id=universe_id)
     shown: list[Any] = [present_entity(entity) for entity in page.items]
     return {"entities": shown, "total": page.total}
 

@@ -26,7 +26,7 @@ from canonry.usecases.graph.create_event import NewEvent, create_event
 from canonry.usecases.graph.link_causes import link_causes
 from canonry.usecases.kernel.caller import Caller
 from canonry.usecases.kernel.canon import Canon
-from canonry.usecases.queries.query_events import query_events
+from canonry.usecases.queries.query_events import EventQuery, query_events
 
 _SEVERITY_DEFAULT: Final = 5
 
@@ -52,15 +52,18 @@ async def _create(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
 
 async def _query(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
     level = arguments.get("canon_level")
-    page = await query_events(
-        canon,
-        caller,
-        universe_id=optional_uuid(arguments, "universe_id"),
-        entity_id=optional_uuid(arguments, "entity_id"),
+    query = EventQuery(
         scene_id=optional_uuid(arguments, "scene_id"),
         level=None if level is None else CanonLevel(level),
         limit=limit_of(arguments, default=50, maximum=QUERY_MAX),
         offset=offset_of(arguments),
+    )
+    page = await query_events(
+        canon,
+        caller,
+        query,
+        universe_id=optional_uuid(arguments, "universe_id"),
+        entity_id=optional_uuid(arguments, "entity_id"),
     )
     shown: list[Any] = [present_event(event) for event in page.items]
     return {"events": shown, "total": page.total}

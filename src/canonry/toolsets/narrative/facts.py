@@ -35,7 +35,7 @@ from canonry.usecases.graph.create_fact import NewFact, create_fact
 from canonry.usecases.graph.retcon_fact import retcon_fact
 from canonry.usecases.kernel.caller import Caller
 from canonry.usecases.kernel.canon import Canon
-from canonry.usecases.queries.query_facts import query_facts
+from canonry.usecases.queries.query_facts import FactQuery, query_facts
 
 _DURATION_MAX: Final = 10_000 * 366 * 86_400
 """Ten thousand years in seconds: past the end of all dates that can be written."""
@@ -69,17 +69,20 @@ async def _query(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
         parse_instant(range_[name], path=f"/time_range/{name}") if name in range_ else None
         for name in ("start", "end")
     )
-    page = await query_facts(
-        canon,
-        caller,
-        universe_id=optional_uuid(arguments, "universe_id"),
-        entity_id=optional_uuid(arguments, "entity_id"),
+    query = FactQuery(
         start=start,
         end=end,
         level=None if level is None else CanonLevel(level),
         authority=None if authority is None else Authority(authority),
         limit=limit_of(arguments, default=50, maximum=QUERY_MAX),
         offset=offset_of(arguments),
+    )
+    page = await query_facts(
+        canon,
+        caller,
+        query,
+        universe_id=optional_uuid(arguments, "universe_id"),
+        entity_id=optional_uuid(arguments, "entity_id"),
     )
     shown: list[Any] = [present_fact(fact) for fact in page.items]
     return {"facts": shown, "total": page.total}

@@ -1,8 +1,9 @@
 """Proposal tools: stage what should become canon, look at what is staged, decide by hand."""
 
-from typing import Any, Final
+from typing import Final
 
 from canonry.domain.errors import InvalidInput
+from canonry.domain.ids import SceneId
 from canonry.domain.provenance import Evidence, EvidenceKind
 from canonry.domain.things.proposals import Proposal, ProposalStatus, ProposalType
 from canonry.domain.time import render_instant
@@ -41,7 +42,7 @@ from canonry.usecases.canonization.create_proposal import (
     create_proposal,
 )
 from canonry.usecases.canonization.evaluate_proposal import Verdict, evaluate_proposal
-from canonry.usecases.canonization.list_proposals import list_proposals
+from canonry.usecases.canonization.list_proposals import ProposalQuery, list_proposals
 from canonry.usecases.kernel.caller import Caller
 from canonry.usecases.kernel.canon import Canon
 from canonry.usecases.kernel.commit_change import Receipt
@@ -121,35 +122,28 @@ def _canonical_id_of(arguments: Arguments) -> str | None:
 
 
 async def _pending(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
-    page = await list_proposals(
-        canon,
-        caller,
-        scene_id=optional_uuid(arguments, "scene_id"),
-        proposal_type=_type_of(arguments),
-        status=ProposalStatus.PENDING,
-        limit=limit_of(arguments, default=50, maximum=QUERY_MAX),
-    )
+    query = _asked(arguments, ProposalStatus.PENDING)
+    page = await list_proposals(canon, caller, query)
     return {"proposals": [present_proposal(each) for each in page.items], "total": page.total}
 
 
 async def _query(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
     status = arguments.get("status")
-    page = await list_proposals(
-        canon,
-        caller,
-        universe_id=optional_uuid(arguments, "universe_id"),
-        scene_id=optional_uuid(arguments, "scene_id"),
-        proposal_type=_type_of(arguments),
-        status=None if status is None else ProposalStatus(status),
-        limit=limit_of(arguments, default=50, maximum=QUERY_MAX),
-        offset=offset_of(arguments),
-    )
+    query = _asked(arguments, None if status is None else ProposalStatus(status))
+    universe_id = optional_uuid(arguments, "universe_id")
+    page = await list_proposals(canon, caller, query, universe_id=universe_id)
     return {"proposals": [present_proposal(each) for each in page.items], "total": page.total}
 
 
-def _type_of(arguments: Arguments) -> ProposalType | None:
-    word: Any = arguments.get("type")
-    return None if word is None else ProposalType(word)
+def _asked(arguments: Arguments, status: ProposalStatus | None) -> ProposalQuery:
+    scene_id, word = optional_uuid(arguments, "scene_id"), arguments.get("type")
+    return ProposalQuery(
+        scene_id=None if scene_id is None else SceneId(scene_id),
+        type=None if word is None else ProposalType(word),
+        status=status,
+        limit=limit_of(arguments, default=50, maximum=QUERY_MAX),
+        offset=offset_of(arguments),
+    )
 
 
 TOOLS: Final[tuple[Tool, ...]] = (

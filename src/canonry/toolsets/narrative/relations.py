@@ -34,7 +34,7 @@ from canonry.usecases.graph.create_relation import NewRelation, create_relation
 from canonry.usecases.graph.end_relation import end_relation
 from canonry.usecases.kernel.caller import Caller
 from canonry.usecases.kernel.canon import Canon
-from canonry.usecases.queries.query_relations import query_relations
+from canonry.usecases.queries.query_relations import RelationQuery, query_relations
 
 
 async def _create(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
@@ -60,16 +60,19 @@ async def _create(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
 
 async def _query(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
     rel_type = arguments.get("rel_type")
-    page = await query_relations(
-        canon,
-        caller,
-        universe_id=optional_uuid(arguments, "universe_id"),
-        entity_id=optional_uuid(arguments, "entity_id"),
+    query = RelationQuery(
         rel_type=None if rel_type is None else relation_type(rel_type).name,
         direction=arguments["direction"],
         current=bool(arguments["current_only"]),
         limit=limit_of(arguments, default=50, maximum=QUERY_MAX),
         offset=offset_of(arguments),
+    )
+    page = await query_relations(
+        canon,
+        caller,
+        query,
+        universe_id=optional_uuid(arguments, "universe_id"),
+        entity_id=optional_uuid(arguments, "entity_id"),
     )
     shown: list[Any] = [present_relation(relation) for relation in page.items]
     return {"relationships": shown, "total": page.total}

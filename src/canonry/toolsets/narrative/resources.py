@@ -18,7 +18,7 @@ from canonry.usecases.kernel.canon import Canon
 from canonry.usecases.kernel.lookup import require_universe
 from canonry.usecases.narrative.get_turns import TurnPage, get_turns
 from canonry.usecases.queries.get_entity import get_entity
-from canonry.usecases.queries.query_events import query_events
+from canonry.usecases.queries.query_events import EventQuery, query_events
 
 TURNS_SHOWN: Final = 500
 EVENTS_SHOWN: Final = 500
@@ -75,16 +75,8 @@ async def _timeline(canon: Canon, caller: Caller, variables: Mapping[str, str]) 
 async def _last_events(canon: Canon, caller: Caller, universe: Space) -> tuple[list[Event], int]:
     offset = 0
     for _ in range(2):
-        page = await query_events(
-            canon,
-            caller,
-            universe_id=universe.id,
-            entity_id=None,
-            scene_id=None,
-            level=CanonLevel.CANON,
-            limit=EVENTS_SHOWN,
-            offset=offset,
-        )
+        query = EventQuery(level=CanonLevel.CANON, limit=EVENTS_SHOWN, offset=offset)
+        page = await query_events(canon, caller, query, universe_id=universe.id)
         if page.total - offset <= EVENTS_SHOWN:
             break
         offset = page.total - EVENTS_SHOWN

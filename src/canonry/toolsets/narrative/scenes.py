@@ -3,6 +3,7 @@
 from typing import Final
 
 from canonry.domain.errors import InvalidInput
+from canonry.domain.ids import StoryId
 from canonry.domain.log.keys import proposals_key, thing_key, turns_key
 from canonry.domain.things.scenes import Scene, SceneStatus
 from canonry.domain.time import render_instant
@@ -46,7 +47,7 @@ from canonry.usecases.kernel.canon import Canon
 from canonry.usecases.kernel.receipts import the_made
 from canonry.usecases.narrative.create_scene import SceneRequest, create_scene
 from canonry.usecases.narrative.get_scene import get_scene
-from canonry.usecases.narrative.query_scenes import query_scenes
+from canonry.usecases.narrative.query_scenes import SceneQuery, query_scenes
 from canonry.usecases.narrative.update_scene import Notes, SceneChange, Time, update_scene
 
 ORDER_MAX: Final = 2**31 - 1
@@ -148,15 +149,15 @@ async def _update(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
 
 async def _query(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
     status = arguments.get("status")
-    page = await query_scenes(
-        canon,
-        caller,
-        universe_id=optional_uuid(arguments, "universe_id"),
-        story_id=optional_uuid(arguments, "story_id"),
+    story_id = optional_uuid(arguments, "story_id")
+    query = SceneQuery(
+        story_id=None if story_id is None else StoryId(story_id),
         status=None if status is None else SceneStatus(status),
         limit=limit_of(arguments, default=50, maximum=QUERY_MAX),
         offset=offset_of(arguments),
     )
+    universe_id = optional_uuid(arguments, "universe_id")
+    page = await query_scenes(canon, caller, query, universe_id=universe_id)
     return {"scenes": [present_scene(scene) for scene in page.items], "total": page.total}
 
 

@@ -20,7 +20,7 @@ from canonry.toolsets.truth.snapshots import fields_of
 from canonry.usecases.kernel.caller import Caller
 from canonry.usecases.kernel.canon import Canon
 from canonry.usecases.truth.find_by_identifier import find_by_identifier
-from canonry.usecases.truth.list_records import EntitiesPart, list_entities
+from canonry.usecases.truth.list_records import EntityQuery, list_entities
 from canonry.usecases.truth.merge_records import merge_records, unmerge_records
 from canonry.usecases.truth.possible_duplicates import DuplicateQuery, possible_duplicates
 
@@ -32,13 +32,13 @@ def with_snapshot(entity: Entity, fields: Mapping[str, Json]) -> Json:
 
 async def _retrieve(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
     merged = bool(arguments["include_merged"])
-    part = EntitiesPart(
+    query = EntityQuery(
         entity_type=optional_text(arguments, "entity_type"),
         include_merged=merged,
         limit=whole_of(arguments, "limit"),
         offset=whole_of(arguments, "offset"),
     )
-    page = await list_entities(canon, caller, arguments.get("user_id"), part)
+    page = await list_entities(canon, caller, arguments.get("user_id"), query)
     if arguments["include_snapshots"]:
         fields = await fields_of(canon, caller, page.items)
         shown = [with_snapshot(each, fields) for each in page.items]

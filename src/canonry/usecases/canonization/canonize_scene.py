@@ -11,6 +11,7 @@ from canonry.domain.errors import Conflict
 from canonry.domain.ids import SceneId, SpaceId, keyed_commit_id
 from canonry.domain.judging.candidates import read_candidate
 from canonry.domain.judging.ordering import declared_names, in_order
+from canonry.domain.log.commits import Position
 from canonry.domain.log.entries import SceneCompleted, SceneMoved
 from canonry.domain.log.keys import thing_key
 from canonry.domain.things.proposals import ProposalStatus
@@ -65,7 +66,7 @@ async def canonize_scene(
     scene = await require(canon, caller, Scene, scene_id)
     with _sole(canon, scene.id):
         if await _is_retry(canon, caller, scene):
-            return _report(scene, Undecided(), await _completion(canon, scene))
+            return _report(scene, Undecided(), await _completion(canon, caller, scene))
         scene = await _begin(canon, caller, scene)
         undecided = Undecided()
         if evaluate:
@@ -74,7 +75,7 @@ async def canonize_scene(
             left = await proposals_of(canon, scene.space, scene.id)
             raise partial(undecided, left, scene_id=scene.id)
         done = await complete_scene(canon, caller, scene, summary=summary)
-        return _report(scene, undecided, done or await _completion(canon, scene))
+        return _report(scene, undecided, done or await _completion(canon, caller, scene))
 
 
 @contextmanager
@@ -110,33 +111,40 @@ async def _is_retry(canon: Canon, caller: Caller, scene: Scene) -> bool:
 
 async def _begin(canon: Canon, caller: Caller, scene: Scene) -> Scene:
     """Take the scene from active to finalizing; one that is finalizing already is taken up."""
+    read_before = [scene]
 
-    async def prepare(new_id: NewId) -> Change:
+    async def prepare(new_id: NewId) -> Change[Scene]:
         del new_id
-        current = await require(canon, caller, Scene, scene.id)
+        known = read_before.pop() if read_before else None
+        current = known or await require(canon, caller, Scene, scene.id)
         require_unfinished(current)
-        if current.status is SceneStatus.FINALIZING:
-            return Change(entries=(), reads=frozenset())
         moved = SceneMoved(scene_id=scene.id, status=SceneStatus.FINALIZING)
-        return Change(entries=(moved,), reads=frozenset((thing_key(scene.id),)))
+        return Change(
+            entries=() if current.status is moved.status else (moved,),
+            reads=frozenset((thing_key(scene.id),)),
+            found=replace(current, status=moved.status),
+            judged_at=None if known is None else Position(known.changed_at),
+        )
 
     # The key of the request belongs to the commit that completes the scene.
-    await commit_change(canon, replace(caller, idempotency_key=None), scene.space, prepare)
-    return await require(canon, caller, Scene, scene.id)
+    keyless = replace(caller, idempotency_key=None)
+    return (await commit_change(canon, keyless, scene.space, prepare)).prepared()
 
 
 async def _decide(canon: Canon, caller: Caller, scene: Scene) -> Undecided:
+    read_at = await canon.ledger.head(scene.space)
     proposals = await proposals_of(canon, scene.space, scene.id)
     names = declared_names(proposals)
     pending = (one for one in proposals if one.status is ProposalStatus.PENDING)
     candidates = in_order(read_candidate(one, scene, names) for one in pending)
-    return await decide_proposals(canon, caller, scene.space, candidates, scene=scene)
+    return await decide_proposals(
+        canon, caller, scene.space, candidates, scene=scene, read_at=read_at
+    )
 
 
-async def _completion(canon: Canon, scene: Scene) -> Completion:
+async def _completion(canon: Canon, caller: Caller, scene: Scene) -> Completion:
     """What the scene was closed with by an earlier call, or by another process."""
-    now = (await canon.state.things((scene.id,)))[scene.id]
-    completed = now if isinstance(now, Scene) else scene
+    completed = await require(canon, caller, Scene, scene.id)
     return Completion(
         proposals=await proposals_of(canon, scene.space, scene.id),
         outcomes=await outcomes_among(canon, scene.space, completed.outcomes),

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from canonry.domain.ids import SceneId, SpaceId
-from canonry.domain.log.entries import SceneCompleted
+from canonry.domain.log.entries import SceneCompleted, Thing
 from canonry.domain.log.keys import proposals_key, thing_key
 from canonry.domain.provenance import CanonLevel
 from canonry.domain.texts.summaries import extract
@@ -80,15 +80,14 @@ async def proposals_of(canon: Canon, space: SpaceId, scene_id: SceneId) -> Seque
     return found
 
 
-async def outcomes_among(canon: Canon, space: SpaceId, ids: Iterable[str]) -> list[Outcome]:
+async def outcomes_among(
+    canon: Canon, space: SpaceId, ids: Iterable[str], known: Iterable[Outcome] = ()
+) -> list[Outcome]:
     """The facts, events, entities and relations of `space` among `ids`, in their order."""
     wanted = tuple(dict.fromkeys(ids))
-    found = await canon.state.things(wanted)
-    return [
-        thing
-        for one in wanted
-        if isinstance(thing := found.get(one), Outcome) and thing.space == space
-    ]
+    found: dict[str, Thing] = {each.id: each for each in known}
+    found |= await canon.within(space).things(i for i in wanted if i not in found)
+    return [thing for one in wanted if isinstance(thing := found.get(one), Outcome)]
 
 
 async def _outcomes(canon: Canon, scene: Scene, proposals: Iterable[Proposal]) -> list[Outcome]:
@@ -105,8 +104,8 @@ async def _outcomes(canon: Canon, scene: Scene, proposals: Iterable[Proposal]) -
         level=CanonLevel.CANON,
         limit=PAGE_MAX,
     )
-    ids.extend(event.id for event in (await canon.state.events(query)).items)
-    return await outcomes_among(canon, scene.space, ids)
+    events = (await canon.state.events(query)).items
+    return await outcomes_among(canon, scene.space, (*ids, *(e.id for e in events)), events)
 
 
 async def _summary(canon: Canon, scene: Scene, outcomes: Iterable[Outcome]) -> str:

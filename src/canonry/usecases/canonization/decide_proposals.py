@@ -61,12 +61,15 @@ async def decide_proposals(
     candidates: Sequence[Candidate],
     *,
     scene: Scene | None = None,
+    read_at: Position | None = None,
 ) -> Undecided:
     """Decide every candidate that can be decided; nothing that goes wrong with one stops the rest.
 
-    Ends early where they are those of a `scene` that another process completes meanwhile.
+    Ends early where they are those of a `scene` that another process completes meanwhile. Where
+    the proposals were read when the log stood at `read_at`, they are not read again at first.
     """
-    run = _Run(canon=canon, caller=caller, space=space, scene=scene, queue=deque(candidates))
+    queue = deque(candidates)
+    run = _Run(canon=canon, caller=caller, space=space, scene=scene, queue=queue, read_at=read_at)
     await run.work()
     return run.undecided
 
@@ -78,6 +81,7 @@ class _Run:
     space: SpaceId
     scene: Scene | None
     queue: deque[Candidate]
+    read_at: Position | None
     undecided: Undecided = field(default_factory=Undecided)
     stale: int = 0
     failures: int = 0
@@ -121,8 +125,13 @@ class _Run:
     async def _decide(self, batch: Sequence[Candidate]) -> int:
         """Judge and append a batch; how many candidates of it need no more work."""
         async with self._turn():
-            position = await self.canon.ledger.head(self.space)
-            known = await self._slice(batch)
+            known = Slice(space=self.space)
+            position, self.read_at = self.read_at, None
+            if position is None:
+                position = await self.canon.ledger.head(self.space)
+            else:
+                known = known.extended((), (each.proposal for each in batch))
+            known = await self._slice(batch, known)
             if self.scene is not None and _completed(known, self.scene):
                 self.queue.clear()
                 return 0
@@ -142,7 +151,7 @@ class _Run:
             return self.canon.ledger.exclusive()
         return nullcontext()
 
-    async def _slice(self, batch: Sequence[Candidate]) -> Slice:
+    async def _slice(self, batch: Sequence[Candidate], known: Slice) -> Slice:
         """What the verdicts on a batch look at, as far as that does not hang on each other."""
         first: set[Lookup] = set() if self.scene is None else {ThingLookup(self.scene.id)}
         for candidate in batch:
@@ -150,8 +159,8 @@ class _Run:
         waiting = list(batch)
 
         def wanting(known: Slice) -> Collection[Lookup]:
-            if not first <= known.loaded:
-                return first
+            if missing := first - known.loaded:
+                return missing
             wanted: set[Lookup] = set()
             still: list[Candidate] = []
             for candidate in waiting:
@@ -163,7 +172,7 @@ class _Run:
             waiting[:] = still
             return wanted
 
-        return await extend_slice(self.canon, Slice(space=self.space), wanting)
+        return await extend_slice(self.canon, known, wanting)
 
     async def _judge(
         self, batch: Sequence[Candidate], known: Slice, position: Position

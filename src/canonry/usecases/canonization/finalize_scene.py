@@ -16,7 +16,6 @@ from canonry.usecases.kernel.caller import Caller, unknown
 from canonry.usecases.kernel.canon import Canon
 from canonry.usecases.kernel.commit_change import Change, NewId, Receipt, commit_change
 from canonry.usecases.kernel.lookup import require, require_same_space
-from canonry.usecases.kernel.sight import may_see
 from canonry.usecases.kernel.staging import require_unfinished
 
 
@@ -67,13 +66,11 @@ async def require_canonical(
         NotFound: `outcome.unknown`.
         Conflict: `space.foreign`.
     """
-    found = await canon.state.things(ids)
+    found = await canon.seen_by(caller).things(ids)
     things: list[Fact | Event | Entity | Relation] = []
     for each in ids:
         thing = found.get(each)
-        if not isinstance(thing, Fact | Event | Entity | Relation) or not await may_see(
-            canon, caller, thing.space
-        ):
+        if not isinstance(thing, Fact | Event | Entity | Relation):
             raise unknown("outcome", each)
         things.append(thing)
     require_same_space(space, things, path=path)

@@ -10,6 +10,7 @@ from typing import Final
 
 from canonry.domain.catalog.catalog import relation_id
 from canonry.domain.catalog.rows import CatalogRow
+from canonry.domain.ids import SpaceId
 from canonry.domain.things.relations import Relation
 from canonry.domain.vocabularies.catalog_tables import RELATION_ROWS
 from canonry.usecases.catalog.judge_catalog_relations import triple_of
@@ -85,9 +86,9 @@ async def _joining(
     joined = await canon.catalog.joined(triples.values())
     borne |= joined
     held = {mine: joined[triple] for mine, triple in triples.items() if triple in joined}
-    project = rows[0].project
+    project = SpaceId(rows[0].project)
     others = {m: thing for m, thing in held.items() if thing != relation_id(project, m, 0)}
-    things = await canon.state.things(others.values()) if others else {}
+    things = await canon.within(project).things(others.values())
     found: dict[str, str] = {}
     for mine, thing_id in others.items():
         thing = things.get(thing_id)

@@ -32,7 +32,7 @@ async def search_catalog(
     Raises:
         NotFound: `project.unknown`.
     """
-    _require_sight(caller, project)
+    await require_project(canon, caller, project)
     query = CatalogQuery(project=project, text=text, kinds=frozenset(kinds), limit=limit)
     return await canon.catalog.search(query)
 
@@ -45,7 +45,7 @@ async def get_catalog_entity(
     Raises:
         NotFound: `project.unknown` or `entity.unknown`.
     """
-    _require_sight(caller, project)
+    await require_project(canon, caller, project)
     return await canon.catalog.entry(project, entity_id)
 
 
@@ -63,13 +63,18 @@ async def get_catalog_graph(
     Raises:
         NotFound: `project.unknown` or `entity.unknown`.
     """
-    _require_sight(caller, project)
+    await require_project(canon, caller, project)
     query = GraphQuery(
         project=project, entity_id=entity_id, depth=depth, rel_types=frozenset(rel_types)
     )
     return await canon.catalog.graph(query)
 
 
-def _require_sight(caller: Caller, project: SpaceId) -> None:
-    if not caller.sees(project):
+async def require_project(canon: Canon, caller: Caller, project: SpaceId) -> None:
+    """Refuse a project that the caller may not see, exactly as if it did not exist.
+
+    Raises:
+        NotFound: `project.unknown`.
+    """
+    if not await canon.seen_by(caller).sees(project):
         raise NotFound("project.unknown", "there is no project with this id", path="/projectId")

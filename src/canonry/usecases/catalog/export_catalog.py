@@ -118,7 +118,7 @@ async def _items(canon: Canon, project: SpaceId, kind: str) -> AsyncIterator[Ent
 async def _relations(canon: Canon, source: Entity) -> AsyncIterator[Mapping[str, Any]]:
     after = PLACE_BEFORE_ALL
     while page := await canon.catalog.relations_from(source.id, after=after, limit=PAGE_MAX):
-        targets = await canon.state.things({relation.to_id for relation in page})
+        targets = await canon.within(source.space).things(each.to_id for each in page)
         for relation in page:
             target = item_of(targets.get(relation.to_id))
             if target is not None:

@@ -10,7 +10,7 @@ from typing import Any, Final, TypeAlias
 
 from canonry.domain.catalog.catalog import ID, is_project, item_id, relation_id
 from canonry.domain.catalog.rows import CatalogRow, RowProblem
-from canonry.domain.ids import EntityId, RelationId
+from canonry.domain.ids import EntityId, RelationId, SpaceId
 from canonry.domain.judging.making import make_relation
 from canonry.domain.log.entries import Entry, RelationEnded
 from canonry.domain.log.keys import relations_key, thing_key
@@ -90,7 +90,7 @@ async def judge_relations(
 async def _look_at(canon: Canon, project: str, ends: AbstractSet[str], ahead: Ahead) -> bool:
     """Note the kinds of those ends that nobody looked at so far; whether the project is there."""
     unknown = [end for end in ends if end not in ahead.there]
-    things = await canon.state.things((project, *unknown))
+    things = await canon.within(SpaceId(project)).things((project, *unknown))
     for end in unknown:
         thing = things.get(end)
         if (kind := kind_of(thing)) is not None:
@@ -114,7 +114,7 @@ async def standing_relations(canon: Canon, project: str, ids: Sequence[str]) -> 
     generation, waiting = 0, list(dict.fromkeys(ids))
     while waiting:
         things = {each: relation_id(project, each, generation) for each in waiting}
-        held = await canon.state.things(things.values())
+        held = await canon.within(SpaceId(project)).things(things.values())
         generation += 1
         ended = []
         for each in waiting:

@@ -85,7 +85,7 @@ async def move_catalog_entity(
     step, moved = _STEPS[move], list[Moved]()
 
     async def prepare(new_id: NewId) -> Change:
-        entity = await _require(canon, caller, project, thing_id)
+        entity = await _require(canon, caller, thing_id)
         row = item_row(entity)
         if row["status"] not in step.before:
             message = f"{move} leads from {', '.join(sorted(step.before))}; it is {row['status']}"
@@ -105,9 +105,9 @@ async def move_catalog_entity(
     return moved[0] if moved else Moved(before="", after=step.after)
 
 
-async def _require(canon: Canon, caller: Caller, project: SpaceId, thing_id: EntityId) -> Entity:
-    found = (await canon.state.things((thing_id,))).get(thing_id)
-    if not isinstance(found, Entity) or item_of(found) is None or not caller.sees(project):
+async def _require(canon: Canon, caller: Caller, thing_id: EntityId) -> Entity:
+    found = await canon.seen_by(caller).thing(thing_id)
+    if not isinstance(found, Entity) or item_of(found) is None:
         message = "the project has no entity with this id"
         raise NotFound("entity.unknown", message, path="/entityId")
     return found

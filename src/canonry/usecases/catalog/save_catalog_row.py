@@ -27,6 +27,7 @@ from canonry.domain.vocabularies.catalog_tables import (
     UPDATED_AT,
     Table,
 )
+from canonry.usecases.catalog.browse_catalog import require_project
 from canonry.usecases.catalog.import_catalog import store_row
 from canonry.usecases.catalog.judge_catalog_relations import relation_row, standing_relations
 from canonry.usecases.catalog.judge_catalog_rows import JudgedRow
@@ -63,9 +64,9 @@ async def save_catalog_row(
         Conflict: what is there stands against it: another has the slug, the id was erased, ...
     """
     contract_id = str(given.get("id") or caller.commit_id(_NEW_IDS, canon.identities.fresh)).lower()
-    project = str(given.get("projectId") or contract_id).lower()
+    project = SpaceId(str(given.get("projectId") or contract_id).lower())
     if table is not PROJECTS or given.get("id"):
-        _require_sight(caller, project)
+        await require_project(canon, caller, project)
     elif caller.spaces is not None:
         raise NotFound("project.unknown", "this caller may not open projects", path="/id")
     now = stamp(canon.clock.now())
@@ -78,7 +79,7 @@ async def save_catalog_row(
             wanted[UPDATED_AT] = None
         return _read(table, wanted)
 
-    judged = await _stored(canon, caller, SpaceId(project), table=table, read=read, now=now)
+    judged = await _stored(canon, caller, project, table=table, read=read, now=now)
     if judged is None:
         return SavedRow(id=contract_id, made=False, same=True)
     return SavedRow(id=contract_id, made=judged.fresh, same=judged.make is None)
@@ -104,31 +105,26 @@ async def _stored(
         raise _as_told(error) from error
 
 
-def _require_sight(caller: Caller, project: str) -> None:
-    if not caller.sees(SpaceId(project)):
-        raise NotFound("project.unknown", "there is no project with this id", path="/projectId")
-
-
 async def _held(
-    canon: Canon, table: Table, project: str, contract_id: str, given: Mapping[str, Any]
+    canon: Canon, table: Table, project: SpaceId, contract_id: str, given: Mapping[str, Any]
 ) -> dict[str, Any]:
     """The row as it is stored; nothing where there is none."""
     if table is RELATION_ROWS:
         return await _held_relation(canon, project, contract_id)
     if table is PROJECTS:
-        space = (await canon.state.things((project,))).get(project)
+        space = await canon.within(project).thing(project)
         return project_row(space) if isinstance(space, Space) and is_project(space) else {}
     kind = table.kind or str(given.get("entityType", "guide"))
     thing_id = item_id(project, kind, contract_id)
-    entity = (await canon.state.things((thing_id,))).get(thing_id)
+    entity = await canon.within(project).thing(thing_id)
     return item_row(entity) if isinstance(entity, Entity) else {}
 
 
-async def _held_relation(canon: Canon, project: str, contract_id: str) -> dict[str, Any]:
+async def _held_relation(canon: Canon, project: SpaceId, contract_id: str) -> dict[str, Any]:
     current, _ = (await standing_relations(canon, project, (contract_id,)))[contract_id]
     if current is None:
         return {}
-    things = await canon.state.things((current.from_id, current.to_id))
+    things = await canon.within(project).things((current.from_id, current.to_id))
     source, target = item_of(things.get(current.from_id)), item_of(things.get(current.to_id))
     ends = {"from": source, "to": target}
     row = {**relation_row(current), "projectId": project, "relationType": current.rel_type}

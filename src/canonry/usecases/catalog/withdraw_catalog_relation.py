@@ -21,7 +21,7 @@ async def withdraw_catalog_relation(
     async def prepare(new_id: NewId) -> Change:
         del new_id
         current, _ = (await standing_relations(canon, project, (contract_id,)))[contract_id]
-        if current is None or not caller.sees(project):
+        if current is None or not await canon.seen_by(caller).sees(project):
             message = "the project has no relation with this id"
             raise NotFound("relation.unknown", message, path="/relationId")
         entry = ended(current, reason=reason)

@@ -32,7 +32,7 @@ async def create_universe(
         message = "this caller is bound to given universes and cannot create another"
         raise NotAllowed("space.bound", message)
     if parent is not None:
-        await _require_multiverse(canon, parent)
+        await _require_multiverse(canon, caller, parent)
     space_id = _space_id(canon, caller)
 
     async def prepare(new_id: NewId) -> Change:
@@ -60,7 +60,7 @@ def _space_id(canon: Canon, caller: Caller) -> SpaceId:
     return SpaceId(keyed_commit_id("", caller.actor.agent_id, caller.tool, key))
 
 
-async def _require_multiverse(canon: Canon, parent: str) -> None:
-    found = (await canon.state.things((parent,))).get(parent)
+async def _require_multiverse(canon: Canon, caller: Caller, parent: str) -> None:
+    found = await canon.seen_by(caller).thing(parent)
     if not isinstance(found, Space) or found.kind is not SpaceKind.MULTIVERSE:
         raise unknown("multiverse", parent)

@@ -72,7 +72,7 @@ def give_back(
 async def _ended_for(canon: Canon, heir: Fact) -> Sequence[Fact]:
     places = sorted({heir.position, heir.changed_at})
     ids = [one for place in places for one in await _ended_at(canon, heir.space, place, heir.id)]
-    things = await canon.state.things(ids)
+    things = await canon.within(heir.space).things(ids)
     return [old for each in ids if isinstance(old := things.get(each), Fact)]
 
 

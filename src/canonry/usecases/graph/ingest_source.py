@@ -106,7 +106,7 @@ async def source_holding(
     digest = _digest(excerpts)
     last = str(len(excerpts) - 1)  # what is ingested first
     named = {derived_id(_root(source, digest), last): source for source in sources}
-    known = await canon.state.things(named)
+    known = await canon.within(*{each.space for each in sources}).things(named)
     return next((source for snippet_id, source in named.items() if snippet_id in known), None)
 
 
@@ -172,7 +172,7 @@ class _Ingestion:
         """Find the place that an earlier run has given to the document."""
         for batch in self._batches():
             if self.first is None:
-                known = await self.canon.state.things([each.id for each in batch])
+                known = await self.canon.within(self.source.space).things(each.id for each in batch)
                 self.first = _first(batch, known)
 
     async def _keep(self, batch: Sequence[Snippet]) -> int:
@@ -181,7 +181,7 @@ class _Ingestion:
         async def prepare(new_id: NewId) -> Change:
             del new_id  # the ids follow from the document
             source = await require(self.canon, self.caller, Source, self.source.id)
-            known = await self.canon.state.things([each.id for each in batch])
+            known = await self.canon.within(self.source.space).things(each.id for each in batch)
             reads = {thing_key(source.id), *(thing_key(each.id) for each in batch)}
             self.first = settled if settled is not None else _first(batch, known)
             if self.first is None:

@@ -65,5 +65,5 @@ async def _require_acyclic(canon: Canon, cause: Event, effect: Event) -> None:
         if len(seen) > WALK_MAX:
             message = f"more than {WALK_MAX} events follow from the effect; link closer ones"
             raise Conflict("event.chain-too-long", message, conflicts=[effect.id])
-        found = await canon.state.things(ahead)
+        found = await canon.within(cause.space).things(ahead)
         ahead = {e for t in found.values() if isinstance(t, Event) for e in t.causes} - seen

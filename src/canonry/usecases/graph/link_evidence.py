@@ -12,7 +12,6 @@ from canonry.usecases.kernel.caller import Caller, unknown
 from canonry.usecases.kernel.canon import Canon
 from canonry.usecases.kernel.commit_change import Change, NewId, commit_change
 from canonry.usecases.kernel.lookup import require, require_evidence
-from canonry.usecases.kernel.sight import may_see
 
 Supported: TypeAlias = Entity | Relation | Fact | Event | Axiom
 
@@ -45,9 +44,9 @@ async def link_evidence(
 
 
 async def _require_supported(canon: Canon, caller: Caller, canonical_id: str) -> Supported:
-    found = (await canon.state.things((canonical_id,))).get(canonical_id)
+    found = await canon.seen_by(caller).thing(canonical_id)
     if isinstance(found, Entity):
         return await require(canon, caller, Entity, canonical_id)
-    if not isinstance(found, Supported) or not await may_see(canon, caller, found.space):
+    if not isinstance(found, Supported):
         raise unknown("canon", canonical_id)
     return found

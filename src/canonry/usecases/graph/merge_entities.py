@@ -4,13 +4,12 @@ from canonry.domain.errors import Conflict
 from canonry.domain.log.entries import EntitiesMerged, EntitiesUnmerged
 from canonry.domain.log.keys import thing_key
 from canonry.domain.things.entities import Entity
-from canonry.usecases.kernel.caller import Caller, unknown
+from canonry.usecases.kernel.caller import Caller
 from canonry.usecases.kernel.canon import Canon
 from canonry.usecases.kernel.commit_change import Change, NewId, commit_change
 from canonry.usecases.kernel.involved import require_standing
-from canonry.usecases.kernel.lookup import require, require_all, require_same_space
+from canonry.usecases.kernel.lookup import require, require_all, require_itself, require_same_space
 from canonry.usecases.kernel.separating import separated
-from canonry.usecases.kernel.sight import may_see
 
 
 async def merge_entities(
@@ -64,9 +63,7 @@ async def unmerge_entities(
 
     async def prepare(new_id: NewId) -> Change:
         del new_id  # nothing new comes into being
-        found = (await canon.state.things((separated_id,))).get(separated_id)
-        if not isinstance(found, Entity) or not await may_see(canon, caller, found.space):
-            raise unknown("entity", separated_id)
+        found = await require_itself(canon, caller, separated_id)
         if found.merged_into is None:
             message = "this entity was not merged into another; name the one that was"
             raise Conflict("entity.not-merged", message, conflicts=[separated_id])

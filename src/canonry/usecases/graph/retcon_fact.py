@@ -112,7 +112,7 @@ async def _tag_undone(
     entity = await require(canon, caller, Entity, fact.properties["entity_id"])
     reads = frozenset((thing_key(entity.id), thing_key(fact.properties["entity_id"])))
     observation_id = entity.provenance.get(f"{STATE_TAGS}.{tag}", "")
-    seen = (await canon.state.things((observation_id,))).get(observation_id)
+    seen = await canon.within(fact.space).thing(observation_id)
     if not isinstance(seen, Observation) or seen.position != fact.position:
         return _Undone(reads=reads)
     if not holds and _displaced_by(canon, entity, seen, tag):

@@ -8,16 +8,20 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Final, TypeVar
 
+from typing_extensions import override
+
 from canonry.domain.errors import InvalidInput
 from canonry.domain.ids import SpaceId, is_uuid
 from canonry.domain.judging.making import UNSET
-from canonry.domain.log.entries import THING_KINDS, Born, Made, Thing
+from canonry.domain.log.entries import Born, Made, Thing
 from canonry.domain.spaces import Space, SpaceKind
 from canonry.domain.things.entities import Entity
 from canonry.domain.truth.accounts import account_space, entity_id_behind, user_id_of
 from canonry.ports.views.pages import PAGE_MAX
-from canonry.usecases.kernel.caller import Caller, unknown
+from canonry.usecases.kernel.caller import Caller
 from canonry.usecases.kernel.canon import Canon
+from canonry.usecases.kernel.lookup import checked
+from canonry.usecases.kernel.sight import Sight
 
 T = TypeVar("T", bound=Born)
 _READ_BESIDE: Final = (SpaceKind.UNIVERSE, SpaceKind.WORLD, SpaceKind.PROJECT)
@@ -59,7 +63,7 @@ async def readable_spaces(canon: Canon, caller: Caller) -> frozenset[SpaceId]:
     """The own account and the spaces beside it that the caller may see."""
     own = account_of(caller).space
     if caller.spaces is not None:
-        known = await canon.state.things(caller.spaces)
+        known = await canon.seen_by(caller).things(caller.spaces)
         return frozenset((own, *(i for i in caller.spaces if _beside(known.get(i)))))
     found = [own]
     for kind in _READ_BESIDE:
@@ -76,37 +80,27 @@ async def require_readable(
     Raises:
         NotFound: `<kind>.unknown`, also for everything of another user.
     """
-    wanted = tuple(ids)
-    found = await readable(canon, caller, wanted)
-    things = []
-    for thing_id in wanted:
-        thing = found.get(thing_id)
-        if not isinstance(thing, kind):
-            raise unknown(THING_KINDS[kind], thing_id)
-        things.append(thing)
-    moved = {t.merged_into for t in things if isinstance(t, Entity) and t.merged_into}
-    roots = await readable(canon, caller, moved)
-    return tuple(
-        roots.get(t.merged_into, t)  # type: ignore[misc]
-        if isinstance(t, Entity) and t.merged_into is not None
-        else t
-        for t in things
-    )
+    wanted, reading = tuple(ids), read_by(canon, caller)
+    found = await (reading.roots(wanted) if kind is Entity else reading.things(wanted))
+    return tuple(checked(kind, thing_id, found.get(thing_id)) for thing_id in wanted)
 
 
-async def readable(canon: Canon, caller: Caller, ids: Iterable[str]) -> Mapping[str, Thing]:
-    """The things under those of `ids` that exist for this caller, merged ones as themselves."""
-    wanted = tuple(ids)
-    if not wanted:
-        return {}
-    found = await canon.state.things(wanted)
-    own = account_of(caller).space
-    foreign = {thing.space for thing in found.values()} - {own}
-    if not foreign:
-        return found
-    spaces = await canon.state.things(foreign)
-    seen = {own, *(i for i in foreign if caller.sees(i) and _beside(spaces.get(i)))}
-    return {thing_id: thing for thing_id, thing in found.items() if thing.space in seen}
+def read_by(canon: Canon, caller: Caller) -> Sight:
+    """Lookups that know of nothing but what the caller reads here."""
+    return _Reading(state=canon.state, kinds=canon.space_kinds, spaces=caller.spaces, caller=caller)
+
+
+class _Reading(Sight):
+    """The own account, whatever was granted, and what is read beside it; no other account."""
+
+    __slots__ = ()
+
+    @override
+    async def sees(self, space: SpaceId) -> bool:
+        if self.caller is not None and space == self.caller.account:
+            return True
+        kind = await self.kinds.kind_of(self.state, space)
+        return kind in _READ_BESIDE and await Sight.sees(self, space)
 
 
 def entity_id_in(text: str, path: str) -> str:

@@ -9,6 +9,7 @@ from canonry.domain.errors import NotFound
 from canonry.domain.ids import CommitId, SpaceId, keyed_commit_id
 from canonry.domain.json_values import encode_json
 from canonry.domain.provenance import Actor, Authority
+from canonry.domain.truth.accounts import account_space, user_id_of
 
 Progress = Callable[[float, float | None, str], Awaitable[None]]
 """Told (done, total or None, message) on long work."""
@@ -35,21 +36,10 @@ class Caller:
     idempotency_key: str | None = None
     progress: Progress = no_progress
 
-    def sees(self, space: SpaceId) -> bool:
-        """Whether the caller was granted `space`, or nothing in particular and so everything.
-
-        Where it may be somebody's account, `canonry.usecases.kernel.sight` decides.
-        """
-        return self.spaces is None or space in self.spaces
-
-    def require_sight(self, space: SpaceId, kind: str, thing: str) -> None:
-        """Refuse a thing of a space that the caller may not see, exactly as if it did not exist.
-
-        Raises:
-            NotFound: `<kind>.unknown`.
-        """
-        if not self.sees(space):
-            raise unknown(kind, thing)
+    @property
+    def account(self) -> SpaceId:
+        """The space of the user's own canon."""
+        return account_space(user_id_of(self.actor.user))
 
     def asking(self, arguments: Mapping[str, Any]) -> "Caller":
         """The same caller with an idempotency key that holds for these arguments alone.

@@ -28,13 +28,15 @@ class Change(Generic[T]):
     """The entries that a verdict allows, and the keys that the verdict rests on.
 
     No entries: the store already holds exactly this, and nothing is written. `found` is what
-    preparing came upon that the caller wants to know; the receipt brings it back.
+    preparing came upon that the caller wants to know; the receipt brings it back. `judged_at` is
+    where the log stood when what the verdict rests on was read, if that was before preparing.
     """
 
     entries: tuple[Entry, ...]
     reads: frozenset[str]
     warnings: tuple[str, ...] = ()
     found: T = None  # type: ignore[assignment] # the default of T
+    judged_at: Position | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -123,7 +125,8 @@ async def _attempt_once(
     draft = Draft(
         id=commit_id, space=space, actor=caller.actor, tool=caller.tool, entries=change.entries
     )
-    append = Append(draft=draft, judged_at=judged_at, reads=change.reads)
+    rests_at = judged_at if change.judged_at is None else change.judged_at
+    append = Append(draft=draft, judged_at=rests_at, reads=change.reads)
     (outcome,) = await canon.ledger.append([append])
     if not isinstance(outcome, Appended):
         return None

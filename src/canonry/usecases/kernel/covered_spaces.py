@@ -9,7 +9,6 @@ from canonry.ports.views.state import Spaces
 from canonry.usecases.kernel.caller import Caller
 from canonry.usecases.kernel.canon import Canon
 from canonry.usecases.kernel.lookup import require_universe
-from canonry.usecases.kernel.sight import may_see
 from canonry.usecases.kernel.space_kinds import APART
 
 
@@ -24,8 +23,8 @@ async def covered_spaces(canon: Canon, caller: Caller, universe_id: str | None) 
     """
     if universe_id is None:
         return await _covered_together(canon, caller)
-    named = (await canon.state.things((universe_id,))).get(universe_id)
-    if isinstance(named, Space) and named.kind in APART and await may_see(canon, caller, named.id):
+    named = await canon.seen_by(caller).thing(universe_id)
+    if isinstance(named, Space) and named.kind in APART:
         return frozenset((named.id,))
     return frozenset(((await require_universe(canon, caller, universe_id)).id,))
 
@@ -34,7 +33,7 @@ async def _covered_together(canon: Canon, caller: Caller) -> Spaces:
     """All that the caller sees, but accounts and projects; None: the store has none of these."""
     if caller.spaces is None:
         return await canon.space_kinds.together(canon.state)
-    known = await canon.state.things(caller.spaces)
+    known = await canon.seen_by(caller).things(caller.spaces)
     return frozenset(space for space in caller.spaces if not _is_apart(known.get(space)))
 
 

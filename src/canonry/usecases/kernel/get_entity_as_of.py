@@ -47,7 +47,8 @@ async def get_entity_as_of(
     if until is None and known_at is not None:
         until = await canon.ledger.position_at(entity.space, known_at)
     if until is not None:
-        past = (await canon.state.things_as_known_at((entity.id,), until)).get(entity.id)
+        known = await canon.within(entity.space).things_as_known_at((entity.id,), until)
+        past = known.get(entity.id)
         if not isinstance(past, Entity):
             raise _not_yet(entity_id)
         entity = past

@@ -1,6 +1,6 @@
 """Lookups: the thing behind an id, for this caller; what they may not see does not exist."""
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable
 from typing import TypeVar
 
 from canonry.domain.errors import Conflict
@@ -12,7 +12,6 @@ from canonry.domain.spaces import Space
 from canonry.domain.things.entities import Entity
 from canonry.usecases.kernel.caller import Caller, unknown
 from canonry.usecases.kernel.canon import Canon
-from canonry.usecases.kernel.sight import may_see
 
 T = TypeVar("T", bound=Born)
 
@@ -31,33 +30,29 @@ async def require_all(
     canon: Canon, caller: Caller, kind: type[T], ids: Iterable[str]
 ) -> tuple[T, ...]:
     """The same for several ids, in their order, with one read."""
-    wanted = tuple(ids)
-    found = await canon.state.things(wanted)
-    spaces = {thing.space for thing in found.values()}
-    seen = [space for space in spaces if await may_see(canon, caller, space)]
-    things = tuple(_checked(kind, thing_id, found.get(thing_id), seen) for thing_id in wanted)
-    if kind is Entity:
-        return await _roots(canon, things)
-    return things
+    wanted, seen = tuple(ids), canon.seen_by(caller)
+    found = await (seen.roots(wanted) if kind is Entity else seen.things(wanted))
+    return tuple(checked(kind, thing_id, found.get(thing_id)) for thing_id in wanted)
 
 
-def _checked(kind: type[T], thing_id: str, thing: Thing | None, seen: Collection[SpaceId]) -> T:
-    if not isinstance(thing, kind) or thing.space not in seen:
+def checked(kind: type[T], thing_id: str, thing: Thing | None) -> T:
+    """What was found under an id, if it is of a kind.
+
+    Raises:
+        NotFound: `<kind>.unknown`.
+    """
+    if not isinstance(thing, kind):
         raise unknown(THING_KINDS[kind], thing_id)
     return thing
 
 
-async def _roots(canon: Canon, things: tuple[T, ...]) -> tuple[T, ...]:
-    moved = {t.merged_into for t in things if isinstance(t, Entity) and t.merged_into}
-    if not moved:
-        return things
-    roots: Mapping[str, Thing] = await canon.state.things(moved)
-    return tuple(
-        roots[t.merged_into]  # type: ignore[misc]
-        if isinstance(t, Entity) and t.merged_into is not None
-        else t
-        for t in things
-    )
+async def require_itself(canon: Canon, caller: Caller, entity_id: str) -> Entity:
+    """The entity with exactly this id, even if it was merged away.
+
+    Raises:
+        NotFound: `entity.unknown`.
+    """
+    return checked(Entity, entity_id, await canon.seen_by(caller).thing(entity_id))
 
 
 async def require_universe(canon: Canon, caller: Caller, space: str) -> Space:
@@ -66,10 +61,9 @@ async def require_universe(canon: Canon, caller: Caller, space: str) -> Space:
     Raises:
         NotFound: `universe.unknown`.
     """
-    found = (await canon.state.things((space,))).get(space)
+    found = await canon.seen_by(caller).thing(space)
     if not isinstance(found, Space) or not found.told:
         raise unknown("universe", space)
-    caller.require_sight(found.id, "universe", space)
     return found
 
 
@@ -109,11 +103,11 @@ async def require_evidence(
         Conflict: `space.foreign`.
     """
     wanted = tuple(evidence)
-    found = await canon.state.things({e.ref for e in wanted})
+    found = await canon.seen_by(caller).things(e.ref for e in wanted)
     for each in wanted:
         thing = found.get(each.ref)
         known = thing is not None and THING_KINDS[type(thing)] == _EVIDENCE_KINDS[each.kind]
-        if thing is None or not known or not await may_see(canon, caller, thing.space):
+        if thing is None or not known:
             raise unknown("evidence", str(each))
         if thing.space != space:
             message = "the evidence lies in another universe; cite something of this one"

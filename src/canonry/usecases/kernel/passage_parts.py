@@ -10,13 +10,13 @@ from canonry.domain.json_values import encode_json
 from canonry.domain.log.entries import Thing
 from canonry.domain.recall.passages import Passage, is_silenced, passages_of
 from canonry.domain.texts.chunks import chunks_of
+from canonry.domain.things.entities import Entity
 from canonry.domain.things.memories import Memory
 from canonry.domain.things.scenes import Speaker, Turn
 from canonry.ports.embedder import Vector
 from canonry.ports.views.documents import Documents, SceneQuery
 from canonry.ports.views.state import State
 from canonry.ports.views.vectors import VectorEntry
-from canonry.usecases.kernel.current_names import current_names
 
 _PAGE: Final = 100
 _DIGEST_BYTES: Final = 16
@@ -131,12 +131,18 @@ async def _forerunners(documents: Documents, turns: Sequence[Turn]) -> Mapping[s
 async def _names(
     state: State, things: Iterable[Thing], forerunners: Iterable[Turn]
 ) -> Mapping[str, str]:
-    speakers = {
+    """What speakers and owners are called now; those merged away, as the survivor is."""
+    minds = {
         thing.entity_id
         for thing in (*things, *forerunners)
         if isinstance(thing, Turn | Memory) and thing.entity_id is not None
     }
-    return await current_names(state, speakers)
+    found = dict(await state.things(minds)) if minds else {}
+    entities = [thing for thing in found.values() if isinstance(thing, Entity)]
+    roots = {each.merged_into for each in entities if each.merged_into}
+    found |= await state.things(roots - found.keys()) if roots else {}
+    named = ((each.id, found.get(each.merged_into or each.id, each)) for each in entities)
+    return {given: root.name for given, root in named if isinstance(root, Entity)}
 
 
 def _lead(thing: Thing, before: Mapping[str, Turn], names: Mapping[str, str]) -> str:

@@ -14,7 +14,7 @@ from canonry.domain.things.entities import Entity, family_of
 from canonry.domain.things.relations import Relation
 from canonry.ports.views.pages import PAGE_MAX
 from canonry.ports.views.state import RelationQuery
-from canonry.usecases.kernel.account import readable
+from canonry.usecases.kernel.account import read_by
 from canonry.usecases.kernel.caller import Caller
 from canonry.usecases.kernel.canon import Canon
 
@@ -132,12 +132,6 @@ async def _edges(walk: _Walk, frontier: tuple[Entity, ...]) -> list[Relation]:
 
 async def _meet(walk: _Walk, ends: set[EntityId]) -> None:
     """Get to know the entities at these ends, merged ones as their survivors."""
-    found = await readable(walk.canon, walk.caller, ends - walk.known.keys())
-    entities = [thing for thing in found.values() if isinstance(thing, Entity)]
-    moved = {each.merged_into for each in entities if each.merged_into is not None}
-    roots = await readable(walk.canon, walk.caller, moved - walk.known.keys())
-    walk.known |= {i: root for i, root in roots.items() if isinstance(root, Entity)}
-    for each in entities:
-        root = each if each.merged_into is None else walk.known.get(each.merged_into)
-        if root is not None:
-            walk.known[each.id] = root
+    roots = await read_by(walk.canon, walk.caller).roots(ends - walk.known.keys())
+    walk.known |= {root.id: root for root in roots.values() if root.id not in walk.known}
+    walk.known |= {end: walk.known[root.id] for end, root in roots.items()}

@@ -12,7 +12,6 @@ from canonry.usecases.kernel.caller import Caller, unknown
 from canonry.usecases.kernel.canon import Canon
 from canonry.usecases.kernel.commit_change import Change, NewId, Receipt, commit_change
 from canonry.usecases.kernel.lookup import require
-from canonry.usecases.kernel.sight import may_see
 from canonry.usecases.kernel.staging import require_active, require_instances
 
 
@@ -44,7 +43,7 @@ async def append_turn(canon: Canon, caller: Caller, request: TurnRequest) -> Rec
         wanted.append(request.entity_id)
 
     async def prepare(new_id: NewId) -> Change:
-        found = await canon.state.things(wanted)
+        found = await canon.seen_by(caller).things(wanted)
         scene = found.get(request.scene_id)
         if not isinstance(scene, Scene):
             raise unknown("scene", request.scene_id)
@@ -53,7 +52,7 @@ async def append_turn(canon: Canon, caller: Caller, request: TurnRequest) -> Rec
         speaker: EntityId | None = None
         if request.entity_id is not None:
             entity = found.get(request.entity_id)
-            if not isinstance(entity, Entity) or not await may_see(canon, caller, entity.space):
+            if not isinstance(entity, Entity):
                 raise unknown("entity", request.entity_id)
             if entity.merged_into is not None:
                 entity = await require(canon, caller, Entity, request.entity_id)

@@ -59,7 +59,7 @@ class Canonical:
 async def find_cast(canon: Canon, scene: Scene) -> Cast:
     """Who is in the scene, without those that are not canon (any longer)."""
     place = () if scene.location_ref is None else (scene.location_ref,)
-    roots = await _roots(canon, (*scene.participants, *place))
+    roots = await _roots(canon, scene, (*scene.participants, *place))
     staged = (roots.get(each) for each in scene.participants)
     participants = [each for each in staged if each is not None]
     return Cast(
@@ -80,7 +80,7 @@ async def gather_canonical(canon: Canon, scene: Scene, cast: Cast, query: str | 
         _relations(canon, scene, seeds), _resembling(canon, scene, query)
     )
     nearest = islice(ties_of(edges, seeds), NEIGHBOURS_MAX)
-    around = (await _roots(canon, tuple(nearest))).values()
+    around = (await _roots(canon, scene, tuple(nearest))).values()
     entities = without_repeats((*cast.present, *around), lambda e: e.id)
     facts = await _facts(canon, scene, _ids_of(entities))
     limits = canon.policy.context
@@ -104,21 +104,10 @@ def _ids_of(entities: Iterable[Entity]) -> frozenset[EntityId]:
     return frozenset(i for entity in entities for i in family_of(entity))
 
 
-async def _roots(canon: Canon, ids: Sequence[str]) -> Mapping[str, Entity]:
+async def _roots(canon: Canon, scene: Scene, ids: Sequence[str]) -> Mapping[str, Entity]:
     """The canon entities that answer for these ids."""
-    if not ids:
-        return {}
-    found = await canon.state.things(ids)
-    moved = {e.merged_into for e in found.values() if isinstance(e, Entity) and e.merged_into}
-    known = {**found, **(await canon.state.things(moved) if moved else {})}
-    roots: dict[str, Entity] = {}
-    for each in ids:
-        entity = known.get(each)
-        if isinstance(entity, Entity) and entity.merged_into is not None:
-            entity = known.get(entity.merged_into)
-        if isinstance(entity, Entity) and entity.level is CanonLevel.CANON:
-            roots[each] = entity
-    return roots
+    found = await canon.within(scene.space).roots(ids)
+    return {i: found[i] for i in ids if i in found and found[i].level is CanonLevel.CANON}
 
 
 async def _relations(canon: Canon, scene: Scene, seeds: frozenset[EntityId]) -> Sequence[Relation]:

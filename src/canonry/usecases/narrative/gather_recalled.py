@@ -79,7 +79,7 @@ async def gather_recalled(
         scenes=similar,
         memories=memories,
         rules=rules,
-        things={**known, **(await canon.state.things(wanted) if wanted else {})},
+        things={**known, **await canon.within(scene.space).things(wanted)},
         degraded=degraded_of(scenes.degraded, excerpts.degraded, lore.degraded, no_memories),
     )
 

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from canonry.domain.things.scenes import Scene, Turn
 from canonry.usecases.kernel.caller import Caller
 from canonry.usecases.kernel.canon import Canon
-from canonry.usecases.kernel.current_names import current_names
 from canonry.usecases.kernel.lookup import require
 
 
@@ -47,4 +46,5 @@ async def get_turns(
 async def names_of(canon: Canon, turns: Sequence[Turn]) -> Mapping[str, str]:
     """The current names of the entities that speak in these turns."""
     speakers = {turn.entity_id for turn in turns if turn.entity_id is not None}
-    return await current_names(canon.state, speakers)
+    roots = await canon.within(*{turn.space for turn in turns}).roots(speakers)
+    return {given: root.name for given, root in roots.items()}

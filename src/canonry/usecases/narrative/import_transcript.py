@@ -316,7 +316,7 @@ async def _canonize(
 ) -> None:
     """Canonize what is still open, in order, and count how every proposal was decided."""
     for scene in scenes:
-        found = (await canon.state.things((scene.id,))).get(scene.id)
+        found = await canon.within(space).thing(scene.id)
         if isinstance(found, Scene) and found.status is not SceneStatus.COMPLETED:
             await canonize_scene(canon, caller, scene.id, summary=scene.summary)
         query = ProposalQuery(spaces=frozenset((space,)), scene_id=scene.id, limit=PAGE_MAX)

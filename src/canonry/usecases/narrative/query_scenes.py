@@ -1,7 +1,7 @@
 """Query scenes by universe, story and status, in the order of the story."""
 
-from canonry.domain.ids import StoryId
-from canonry.domain.things.scenes import Scene, SceneStatus, Story
+from canonry.domain.revising import revised
+from canonry.domain.things.scenes import Scene, Story
 from canonry.ports.views.documents import SceneQuery
 from canonry.ports.views.pages import Page
 from canonry.usecases.kernel.caller import Caller
@@ -9,16 +9,12 @@ from canonry.usecases.kernel.canon import Canon
 from canonry.usecases.kernel.covered_spaces import covered_spaces
 from canonry.usecases.kernel.lookup import require
 
+__all__ = ["SceneQuery", "query_scenes"]
+"""With the value that it is asked by."""
+
 
 async def query_scenes(
-    canon: Canon,
-    caller: Caller,
-    *,
-    universe_id: str | None,
-    story_id: str | None,
-    status: SceneStatus | None,
-    limit: int,
-    offset: int,
+    canon: Canon, caller: Caller, query: SceneQuery, *, universe_id: str | None
 ) -> Page[Scene]:
     """A page of the scenes that match; without a universe, of those that the caller may see.
 
@@ -26,8 +22,6 @@ async def query_scenes(
         NotFound: `universe.unknown` or `story.unknown`.
     """
     spaces = await covered_spaces(canon, caller, universe_id)
-    story: StoryId | None = None
-    if story_id is not None:
-        story = (await require(canon, caller, Story, story_id)).id
-    query = SceneQuery(spaces=spaces, story_id=story, status=status, limit=limit, offset=offset)
-    return await canon.documents.scenes(query)
+    if query.story_id is not None:
+        await require(canon, caller, Story, query.story_id)
+    return await canon.documents.scenes(revised(query, spaces=spaces))

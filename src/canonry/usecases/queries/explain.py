@@ -26,7 +26,6 @@ from canonry.domain.things.proposals import Proposal
 from canonry.domain.things.relations import Relation
 from canonry.usecases.kernel.caller import Caller, unknown
 from canonry.usecases.kernel.canon import Canon
-from canonry.usecases.kernel.sight import may_see
 from canonry.usecases.queries.trace_evidence import Traced, trace_evidence
 
 Explained: TypeAlias = Entity | Relation | Fact | Event | Axiom | Proposal | Observation
@@ -71,8 +70,8 @@ async def explain(canon: Canon, caller: Caller, thing_id: str) -> Explanation:
     Raises:
         NotFound: `thing.unknown`, also for what nothing needs to stand behind: turns, scenes, ...
     """
-    thing = (await canon.state.things((thing_id,))).get(thing_id)
-    if not isinstance(thing, Explained) or not await may_see(canon, caller, thing.space):
+    thing = await canon.seen_by(caller).thing(thing_id)
+    if not isinstance(thing, Explained):
         raise unknown("thing", thing_id)
     commit = await _commit_at(canon, thing.space, Position(thing.position))
     seen = await _observations(canon, thing)
@@ -81,7 +80,7 @@ async def explain(canon: Canon, caller: Caller, thing_id: str) -> Explanation:
         thing=thing,
         commit=commit,
         proposal=proposal,
-        evidence=tuple(await trace_evidence(canon, _cited(thing, seen))),
+        evidence=tuple(await trace_evidence(canon, caller, _cited(thing, seen))),
         observations=tuple(seen),
         fall=await _fall(canon, thing),
     )
@@ -113,7 +112,7 @@ async def _proposal(canon: Canon, thing: Explained, commit: Commit | None) -> Pr
         entries: Iterable[Entry] = () if commit is None else commit.entries
         decided = [e.proposal_id for e in entries if isinstance(e, ProposalDecided)]
         wanted = decided[0] if decided else None
-    found = None if wanted is None else (await canon.state.things((wanted,))).get(wanted)
+    found = None if wanted is None else await canon.within(thing.space).thing(wanted)
     return found if isinstance(found, Proposal) else None
 
 
@@ -127,7 +126,7 @@ async def _fall(canon: Canon, thing: Explained) -> Fall | None:
         return None
     places = [thing.changed_at]
     if isinstance(thing, Fact) and thing.superseded_by is not None:
-        heir = (await canon.state.things((thing.superseded_by,))).get(thing.superseded_by)
+        heir = await canon.within(thing.space).thing(thing.superseded_by)
         places += [] if heir is None else [heir.position]
     for place in places:
         commit = await _commit_at(canon, thing.space, Position(place))

@@ -69,17 +69,8 @@ async def _others(
 ) -> Mapping[str, Entity]:
     family = family_of(entity)
     ends = {r.id: r.to_id if r.from_id in family else r.from_id for r in relations}
-    found = dict(await canon.state.things(set(ends.values())))
-    moved = {t.merged_into for t in found.values() if isinstance(t, Entity) and t.merged_into}
-    found |= await canon.state.things(moved)
-    others: dict[str, Entity] = {}
-    for relation_id, end in ends.items():
-        other = found.get(end)
-        if isinstance(other, Entity) and other.merged_into is not None:
-            other = found.get(other.merged_into)
-        if isinstance(other, Entity):
-            others[relation_id] = other
-    return others
+    found = await canon.within(entity.space).roots(set(ends.values()))
+    return {relation_id: found[end] for relation_id, end in ends.items() if end in found}
 
 
 async def _history(canon: Canon, entity: Entity) -> tuple[tuple[Fact, ...], bool]:

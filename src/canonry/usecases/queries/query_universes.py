@@ -16,7 +16,7 @@ async def query_universes(
         return await canon.state.spaces(
             kind=SpaceKind.UNIVERSE, parent=wanted, limit=limit, offset=offset
         )
-    found = await canon.state.things(caller.spaces)
+    found = await canon.seen_by(caller).things(caller.spaces)
     seen = sorted(
         (
             space

@@ -9,6 +9,7 @@ from canonry.domain.provenance import Evidence
 from canonry.domain.things.facts import Axiom
 from canonry.domain.things.scenes import Scene, Turn
 from canonry.domain.things.sources import Snippet, Source
+from canonry.usecases.kernel.caller import Caller
 from canonry.usecases.kernel.canon import Canon
 
 TRACED_MAX: Final = 200
@@ -26,11 +27,14 @@ class Traced:
     within: Scene | Source | None = None
 
 
-async def trace_evidence(canon: Canon, evidence: Iterable[Evidence]) -> Sequence[Traced]:
+async def trace_evidence(
+    canon: Canon, caller: Caller, evidence: Iterable[Evidence]
+) -> Sequence[Traced]:
     """The first 200 references, each once, in their order."""
     wanted = tuple(dict.fromkeys(evidence))[:TRACED_MAX]
-    found = await canon.state.things({each.ref for each in wanted})
-    outer = await canon.state.things(_holders(found.values()))
+    seen = canon.seen_by(caller)
+    found = await seen.things({each.ref for each in wanted})
+    outer = await seen.things(_holders(found.values()))
     return [_traced(each, found.get(each.ref), outer) for each in wanted]
 
 

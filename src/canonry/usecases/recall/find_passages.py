@@ -81,7 +81,7 @@ async def find_passages(canon: Canon, query: TextQuery) -> FoundPassages:
     )
     hits = {hit.id: hit for hit in words.hits}
     standing = {**hits, **await _placed(canon, query, similar.keys() - hits.keys())}
-    named = await _named(canon, query.text, standing.values())
+    named = await _named(canon, query, standing.values())
     elsewhere = None if MEANING_BEHIND in no_meaning else 0.0
     ranked = rank_passages(
         words.asked,
@@ -89,7 +89,7 @@ async def find_passages(canon: Canon, query: TextQuery) -> FoundPassages:
         weights,
         limit=query.limit,
     )
-    things = await _things(canon, (each.id for each in ranked))
+    things = await canon.covering(query.spaces).things(each.id for each in ranked)
     return FoundPassages(
         hits=[
             found
@@ -119,11 +119,6 @@ async def _by_meaning(canon: Canon, query: TextQuery) -> tuple[_Similar, _Missin
     return dict(found), (MEANING_BEHIND,) if canon.recall.behind else ()
 
 
-async def _things(canon: Canon, ids: Iterable[str]) -> Mapping[str, Thing]:
-    wanted = frozenset(ids)
-    return await canon.state.things(wanted) if wanted else {}
-
-
 async def _placed(canon: Canon, query: TextQuery, ids: Iterable[str]) -> Mapping[str, Hit]:
     """Where the passages stand that only their meaning found, as they are now.
 
@@ -133,7 +128,7 @@ async def _placed(canon: Canon, query: TextQuery, ids: Iterable[str]) -> Mapping
     try:
         return {hit.id: hit for hit in await canon.text.placed(wanted, query)}
     except Unavailable:
-        return _standing(query, (await _things(canon, wanted)).values())
+        return _standing(query, (await canon.covering(query.spaces).things(wanted)).values())
 
 
 def _standing(query: TextQuery, things: Iterable[Thing]) -> Mapping[str, Hit]:
@@ -152,19 +147,20 @@ def _standing(query: TextQuery, things: Iterable[Thing]) -> Mapping[str, Hit]:
     }
 
 
-async def _named(canon: Canon, text: str, hits: Iterable[Hit]) -> frozenset[str]:
+async def _named(canon: Canon, query: TextQuery, hits: Iterable[Hit]) -> frozenset[str]:
     """Those entities that the passages are about whom the query names, by any of their names."""
     about = frozenset(entity for hit in hits for entity in hit.entities)
     if not about:
         return about
-    entities = await _things(canon, about)
+    seen = canon.covering(query.spaces)
+    entities = await seen.things(about)
     roots = {
         thing.merged_into
         for thing in entities.values()
         if isinstance(thing, Entity) and thing.merged_into is not None
     }
-    known = {**entities, **await _things(canon, roots - entities.keys())}
-    asked = frozenset(terms_of(text))
+    known = {**entities, **await seen.things(roots - entities.keys())}
+    asked = frozenset(terms_of(query.text))
     return frozenset(each for each in about if naming(asked, _names(each, known)) > 0)
 
 

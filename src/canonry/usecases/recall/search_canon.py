@@ -90,7 +90,7 @@ async def _best(canon: Canon, query: TextQuery, limit: int) -> Findings:
     hits: Sequence[FoundPassage] = ()
     for wide in (limit * times for times in _WIDER):
         found = await find_passages(canon, replace(query, limit=wide))
-        things = {**found.things, **await _became(canon, found.things)}
+        things = {**found.things, **await _became(canon, query, found.things)}
         shown = (each for hit in found.hits for each in _standing(hit, things))
         hits = without_repeats(shown, attrgetter("passage.id"))[:limit]
         if len(hits) == limit or len(found.hits) < wide:
@@ -98,11 +98,12 @@ async def _best(canon: Canon, query: TextQuery, limit: int) -> Findings:
     return Findings(hits=hits, things=things, degraded=found.degraded)
 
 
-async def _became(canon: Canon, things: Mapping[str, Thing]) -> Mapping[str, Thing]:
+async def _became(
+    canon: Canon, query: TextQuery, things: Mapping[str, Thing]
+) -> Mapping[str, Thing]:
     """What the merged ones among `things` were merged into."""
     roots = {t.merged_into for t in things.values() if isinstance(t, Entity) and t.merged_into}
-    missing = roots - things.keys()
-    return await canon.state.things(missing) if missing else {}
+    return await canon.covering(query.spaces).things(roots - things.keys())
 
 
 def _standing(hit: FoundPassage, things: Mapping[str, Thing]) -> Iterator[FoundPassage]:

@@ -70,8 +70,8 @@ async def search_passages(canon: Canon, caller: Caller, request: SearchRequest) 
     hits = [hit for hit in found.hits if hit.score >= request.min_score]
     passages = [hit.passage for hit in hits]
     around = {i for p in passages for i in (p.scene_id, p.source_id) if i is not None}
-    missing = around - found.things.keys()
-    things = {**found.things, **(await canon.state.things(missing) if missing else {})}
+    seen = canon.covering(query.spaces)
+    things = {**found.things, **await seen.things(around - found.things.keys())}
     return Findings(hits=hits, things=things, degraded=found.degraded)
 
 

@@ -41,7 +41,7 @@ async def find_mentions(
             if ids[0] not in found and beside.isdisjoint(ids) and _says(entry, wanted):
                 found[ids[0]] = None
         after = page[-1].position
-    things = await canon.state.things(found)
+    things = await canon.within(space).things(found)
     return tuple(
         Mention(kind=THING_KINDS[type(thing)], id=each)
         for each in found

@@ -111,7 +111,7 @@ async def correct_field(
 
 async def _addressed(canon: Canon, root: Entity, entity_id: str) -> Entity:
     """The entity that was named, even if it was merged: the correction stays with it."""
-    found = (await canon.state.things((entity_id,))).get(entity_id)
+    found = await canon.within(root.space).thing(entity_id)
     return found if isinstance(found, Entity) else root
 
 

@@ -108,7 +108,7 @@ async def earlier_addressees(
             fields = {name[start:]: each.fields[name] for name in names}
             observed += [(each.entity_id, fields)] if each.space == space else []
         offset, total = offset + PAGE_MAX, page.total
-    known = await canon.state.things({entity_id for entity_id, _ in observed})
+    known = await canon.within(space).things({entity_id for entity_id, _ in observed})
     found: dict[bytes, EntityId] = {}
     for entity_id, fields in observed:
         entity = known.get(entity_id)

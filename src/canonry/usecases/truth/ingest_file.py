@@ -212,7 +212,7 @@ async def keep_source(
 
     async def prepare(new_id: NewId) -> Change[tuple[Source, bool]]:
         del new_id  # the ids follow from the content
-        known = await canon.state.things((account.space, source.id))
+        known = await canon.within(account.space).things((account.space, source.id))
         before = known.get(source.id)
         existed = isinstance(before, Source)
         kept = before if isinstance(before, Source) else source
@@ -236,7 +236,7 @@ async def _interpreted(
     plan, given = reading
     config = dict(plan.configuration)
     run_id = run_id_of(source.id, config)
-    known = await canon.state.things((run_id, source.id))
+    known = await canon.within(account.space).things((run_id, source.id))
     run, before = known.get(run_id), known.get(source.id)
     kept = before if isinstance(before, Source) else source
     if isinstance(run, InterpretationRun):

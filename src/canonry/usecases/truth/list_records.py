@@ -1,20 +1,18 @@
 """List records: a user's entities, an entity's observations, and the timeline, page by page."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
-from canonry.domain.ids import SourceId
 from canonry.domain.observations import Observation
+from canonry.domain.revising import revised
 from canonry.domain.things.entities import Entity, family_of
 from canonry.domain.things.sources import Source
-from canonry.domain.time import Instant
 from canonry.domain.truth.timeline import TimelineEvent, entries_current
 from canonry.domain.vocabularies.truth_types import type_named
 from canonry.ports.views.pages import Page
 from canonry.ports.views.queries import EntityQuery, TimelineQuery
 from canonry.usecases.kernel.account import (
     account_of,
-    readable,
+    read_by,
     readable_spaces,
     require_account,
     require_readable,
@@ -22,32 +20,20 @@ from canonry.usecases.kernel.account import (
 from canonry.usecases.kernel.caller import Caller
 from canonry.usecases.kernel.canon import Canon
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TimelinePart:
-    """Which events, and which part of the list; both bounds are inclusive."""
-
-    event_type: str | None = None
-    source_id: str | None = None
-    start: Instant | None = None
-    end: Instant | None = None
-    superseded: bool = False
-    limit: int = 100
-    offset: int = 0
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EntitiesPart:
-    """Which entities, and which part of the list."""
-
-    entity_type: str | None = None
-    include_merged: bool = False
-    limit: int = 100
-    offset: int = 0
+__all__ = [
+    "EntityQuery",
+    "TimelineQuery",
+    "current_events",
+    "list_entities",
+    "list_observations",
+    "list_timeline",
+    "survivors_of",
+]
+"""With the values that lists are asked by."""
 
 
 async def list_entities(
-    canon: Canon, caller: Caller, user_id: str | None, part: EntitiesPart
+    canon: Canon, caller: Caller, user_id: str | None, query: EntityQuery
 ) -> Page[Entity]:
     """The entities that the caller may read, in the order in which they were first seen.
 
@@ -59,14 +45,8 @@ async def list_entities(
     account = require_account(caller, user_id)
     own = frozenset((account.space,))
     spaces = await readable_spaces(canon, caller) if user_id is None else own
-    query = EntityQuery(
-        spaces=spaces,
-        entity_type=None if part.entity_type is None else type_named(part.entity_type),
-        include_merged=part.include_merged,
-        limit=part.limit,
-        offset=part.offset,
-    )
-    return await canon.state.entities(query)
+    named = None if query.entity_type is None else type_named(query.entity_type)
+    return await canon.state.entities(revised(query, spaces=spaces, entity_type=named))
 
 
 async def list_observations(
@@ -83,40 +63,24 @@ async def list_observations(
     return entity, page
 
 
-async def list_timeline(canon: Canon, caller: Caller, part: TimelinePart) -> Page[TimelineEvent]:
+async def list_timeline(canon: Canon, caller: Caller, query: TimelineQuery) -> Page[TimelineEvent]:
     """The events of the caller's account, newest first.
 
     Raises:
         NotFound: `source.unknown`.
     """
-    if part.source_id is not None:
-        await require_readable(canon, caller, Source, (part.source_id,))
-    query = TimelineQuery(
-        spaces=frozenset((account_of(caller).space,)),
-        event_type=part.event_type,
-        source_id=None if part.source_id is None else SourceId(part.source_id),
-        start=part.start,
-        end=part.end,
-        superseded=part.superseded,
-        limit=part.limit,
-        offset=part.offset,
-    )
-    return await canon.state.timeline(query)
+    if query.source_id is not None:
+        await require_readable(canon, caller, Source, (query.source_id,))
+    own = frozenset((account_of(caller).space,))
+    return await canon.state.timeline(revised(query, spaces=own))
 
 
 async def survivors_of(
     canon: Canon, caller: Caller, events: Sequence[TimelineEvent]
 ) -> Mapping[str, Entity]:
     """The entities that events are about, by every id under which they were observed."""
-    found = await readable(canon, caller, {e.entity_id for each in events for e in each.entries})
-    entities = {i: thing for i, thing in found.items() if isinstance(thing, Entity)}
-    moved = {each.merged_into for each in entities.values() if each.merged_into is not None}
-    roots = await readable(canon, caller, moved)
-    for given, entity in entities.items():
-        root = roots.get(entity.merged_into or "")
-        if isinstance(root, Entity):
-            entities[given] = root
-    return entities
+    about = {e.entity_id for each in events for e in each.entries}
+    return await read_by(canon, caller).roots(about)
 
 
 def current_events(entities: Mapping[str, Entity]) -> frozenset[str]:

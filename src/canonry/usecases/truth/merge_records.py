@@ -10,10 +10,10 @@ from canonry.domain.things.entities import Entity
 from canonry.domain.time import Instant
 from canonry.domain.vocabularies.truth_types import types_alike
 from canonry.usecases.kernel.account import require_account, within_account
-from canonry.usecases.kernel.caller import Caller, unknown
+from canonry.usecases.kernel.caller import Caller
 from canonry.usecases.kernel.canon import Canon
 from canonry.usecases.kernel.commit_change import Change, NewId, commit_change
-from canonry.usecases.kernel.lookup import require
+from canonry.usecases.kernel.lookup import require, require_itself
 from canonry.usecases.kernel.separating import separated
 
 
@@ -42,7 +42,7 @@ async def merge_records(
     async def prepare(new_id: NewId) -> Change[int]:
         del new_id  # a merge makes nothing
         to = await require(canon, inner, Entity, to_id)
-        from_ = await _itself(canon, inner, from_id)
+        from_ = await require_itself(canon, inner, from_id)
         _require_mergeable(from_, to)
         entry = EntitiesMerged(kept=to.id, merged=from_.id, members=from_.members, reason=reason)
         ids = (to_id, to.id, from_.id, *to.members, *from_.members)
@@ -53,7 +53,7 @@ async def merge_records(
     entry = next(e for e in receipt.entries if isinstance(e, EntitiesMerged))
     count = receipt.found
     if count is None:  # an earlier call with this idempotency key did it
-        count = (await _itself(canon, inner, entry.merged)).sightings.count
+        count = (await require_itself(canon, inner, entry.merged)).sightings.count
     return Merged(
         from_id=entry.merged, to_id=entry.kept, observations=count, at=receipt.recorded_at
     )
@@ -73,7 +73,7 @@ async def unmerge_records(
 
     async def prepare(new_id: NewId) -> Change:
         del new_id  # nothing new comes into being
-        gone = await _itself(canon, inner, separated_id)
+        gone = await require_itself(canon, inner, separated_id)
         if gone.merged_into is None:
             message = "this entity was not merged into another; name the one that was"
             raise Conflict("entity.not-merged", message, conflicts=[gone.id])
@@ -82,21 +82,13 @@ async def unmerge_records(
 
     receipt = await commit_change(canon, inner, account.space, prepare)
     entry = next(e for e in receipt.entries if isinstance(e, EntitiesUnmerged))
-    gone = await _itself(canon, inner, entry.separated)
+    gone = await require_itself(canon, inner, entry.separated)
     return Merged(
         from_id=gone.id,
         to_id=entry.kept,
         observations=gone.observed.count,
         at=receipt.recorded_at,
     )
-
-
-async def _itself(canon: Canon, caller: Caller, entity_id: str) -> Entity:
-    """The entity with exactly this id, even if it was merged away."""
-    found = (await canon.state.things((entity_id,))).get(entity_id)
-    if not isinstance(found, Entity) or not caller.sees(found.space):
-        raise unknown("entity", entity_id)
-    return found
 
 
 def _require_mergeable(from_: Entity, to: Entity) -> None:

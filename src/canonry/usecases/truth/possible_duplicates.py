@@ -133,7 +133,7 @@ async def _signs_of(
 ) -> Sequence[tuple[Entity, Collection[tuple[str, str]]]]:
     """Each entity with the keys that it or anybody merged into it ever bore, and their looks."""
     schemas = await schemas_for(canon, account, entities)
-    members = await canon.state.things({m for each in entities for m in each.members})
+    members = await canon.within(account.space).things(m for e in entities for m in e.members)
     found: list[tuple[Entity, Collection[tuple[str, str]]]] = []
     for entity in entities:
         schema = schemas.get(entity.entity_type)

@@ -11,7 +11,7 @@ from canonry.domain.things.relations import Relation
 from canonry.domain.things.sources import Source
 from canonry.domain.truth.timeline import TimelineEntry, TimelineEvent, entries_current, event_of
 from canonry.ports.views.queries import TimelineQuery
-from canonry.usecases.kernel.account import account_of, readable, require_readable
+from canonry.usecases.kernel.account import account_of, read_by, require_readable
 from canonry.usecases.kernel.caller import Caller
 from canonry.usecases.kernel.canon import Canon
 from canonry.usecases.kernel.traverse_related import traverse_related
@@ -68,7 +68,7 @@ async def neighbourhood_of_source(
     (source,) = await require_readable(canon, caller, Source, (source_id,))
     page = await canon.state.observations_from(source.id, limit=AROUND_MAX, offset=0)
     ids = tuple(dict.fromkeys(each.entity_id for each in page.items))
-    seen = await readable(canon, caller, ids)
+    seen = await read_by(canon, caller).things(ids)
     roots = {t.merged_into or t.id for t in seen.values() if isinstance(t, Entity)}
     entities = await require_readable(canon, caller, Entity, sorted(roots))
     relations: dict[str, Relation] = {}
@@ -96,7 +96,7 @@ async def neighbourhood_of_source(
 
 async def _sources(canon: Canon, caller: Caller, seen: Iterable[Observation]) -> tuple[Source, ...]:
     wanted = dict.fromkeys(each.source_id for each in seen if each.source_id is not None)
-    found = await readable(canon, caller, wanted)
+    found = await read_by(canon, caller).things(wanted)
     return tuple(s for i in wanted if isinstance(s := found.get(i), Source))
 
 

@@ -13,7 +13,7 @@ from canonry.domain.truth.accounts import relation_id_of
 from canonry.domain.vocabularies.truth_relations import TruthRelation
 from canonry.ports.views.pages import PAGE_MAX
 from canonry.ports.views.queries import RelationQuery
-from canonry.usecases.kernel.account import account_of, readable, require_readable
+from canonry.usecases.kernel.account import account_of, read_by, require_readable
 from canonry.usecases.kernel.caller import Caller
 from canonry.usecases.kernel.canon import Canon
 from canonry.usecases.kernel.traverse_related import DIRECTIONS
@@ -76,7 +76,7 @@ async def _may_have_loops(canon: Canon, caller: Caller, entity: Entity) -> bool:
         for rel_type in TruthRelation
         for one, other in permutations(family, 2)
     ]
-    return bool(await canon.state.things(ids))
+    return bool(await canon.within(account.space).things(ids))
 
 
 async def _without_loops(canon: Canon, query: RelationQuery) -> Sequence[Relation]:
@@ -108,13 +108,13 @@ async def read_relationship(
         message = f"relationship_type is one of {', '.join(TruthRelation)}"
         raise InvalidInput("relationship.type-unknown", message, path="/relationship_type")
     from_, to = await require_readable(canon, caller, Entity, (from_id, to_id))
-    user_id = account_of(caller).user_id
+    account = account_of(caller)
     ids = [
-        relation_id_of(user_id, rel_type, one, other)
+        relation_id_of(account.user_id, rel_type, one, other)
         for one in (from_.id, *from_.members)
         for other in (to.id, *to.members)
     ]
-    found = await canon.state.things(ids)
+    found = await canon.within(account.space).things(ids)
     standing = [r for i in ids if isinstance(r := found.get(i), Relation) and r.current]
     if not standing:
         message = "no relationship of this type stands between the two"
@@ -128,7 +128,7 @@ async def with_survivors(
     """The relations with every merged entity at their ends replaced by the one that it became."""
     edges = tuple(relations)
     ends = {end for edge in edges for end in (edge.from_id, edge.to_id)}
-    found = await readable(canon, caller, ends)
+    found = await read_by(canon, caller).things(ends)
     moved = {i: e.merged_into for i, e in found.items() if isinstance(e, Entity) and e.merged_into}
     return tuple(
         revised(

@@ -22,7 +22,7 @@ from canonry.domain.truth.shown import Shown, shown_by
 from canonry.domain.vocabularies.narrative_fields import policy_of
 from canonry.domain.vocabularies.schemas import EntitySchema
 from canonry.ports.views.pages import PAGE_MAX
-from canonry.usecases.kernel.account import account_of, readable, require_readable
+from canonry.usecases.kernel.account import account_of, read_by, require_readable
 from canonry.usecases.kernel.caller import Caller
 from canonry.usecases.kernel.canon import Canon
 from canonry.usecases.truth.schemas_in_force import schema_of, schemas_for
@@ -86,15 +86,16 @@ async def _back_then(
 ) -> Entity:
     until = min(each for each in (at, known_at) if each is not None)
     position = await canon.ledger.position_at(root.space, until)
-    past = dict(await canon.state.things_as_known_at((entity_id, root.id), position))
+    sight = canon.within(root.space)
+    past = dict(await sight.things_as_known_at((entity_id, root.id), position))
     given = past.get(entity_id)
     moved = given.merged_into if isinstance(given, Entity) else None
     if moved is None:
-        now = (await readable(canon, caller, (entity_id,))).get(entity_id)
+        now = await read_by(canon, caller).thing(entity_id)
         owner = now if isinstance(now, Entity) else root
         before = given
     else:
-        past |= await canon.state.things_as_known_at((moved,), position)
+        past |= await sight.things_as_known_at((moved,), position)
         owner, before = root, past.get(moved)
     members = before.members if isinstance(before, Entity) else ()
     if at is None:

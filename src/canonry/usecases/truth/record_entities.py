@@ -319,7 +319,8 @@ def _relate(work: Recording, from_: Target, to: Target, metadata: Mapping[str, A
 
 
 async def _add_edges(canon: Canon, work: Recording) -> None:
-    known = await canon.state.things(work.edges)
+    own = canon.within(work.reading.statement.account.space)
+    known = await own.things(work.edges)
     work.reads |= set(map(thing_key, work.edges))
     work.entries += [
         Made(thing=edge) for edge_id, edge in work.edges.items() if edge_id not in known

@@ -61,7 +61,7 @@ async def record_source(canon: Canon, caller: Caller, statement: Statement) -> R
 
     async def prepare(new_id: NewId) -> Change[Recorded]:
         pace.done = 0
-        known = await canon.state.things((account.space, source.id, run_id))
+        known = await canon.within(account.space).things((account.space, source.id, run_id))
         before, made = known.get(source.id), known.get(run_id)
         reading = await read_records(canon, statement, run_id, pace, again=run_id in known)
         recording = await record_entities(canon, reading, new_id, pace)

@@ -65,7 +65,7 @@ async def register_schema(
     async def prepare(new_id: NewId) -> Change[tuple[EntitySchema, bool]]:
         del new_id  # the id follows from the version
         versions = await versions_of(canon, account, entity_type)
-        known = await canon.state.things((account.space,))
+        known = await canon.within(account.space).things((account.space,))
         reads = frozenset((thing_key(account.space), schemas_key(account.space, entity_type)))
         current = versions[0] if versions else None
         schema = _made(account, entity_type, new, current)

@@ -71,7 +71,7 @@ async def relate_entities(canon: Canon, caller: Caller, new: NewRelationship) ->
         relation = _made(account, new)
         ends = (new.from_id, new.to_id, from_.id, to.id)
         reads = {thing_key(each) for each in (*ends, relation.id)}
-        found = (await canon.state.things((relation.id,))).get(relation.id)
+        found = await canon.within(account.space).thing(relation.id)
         if isinstance(found, Relation):
             entries = _added(found, new.metadata)
             return Change(entries=entries, reads=frozenset(reads), found=True)
@@ -166,16 +166,5 @@ async def _require_acyclic(
         if len(seen) > _WALKED_MAX:
             message = "too much hangs on the target to rule out a cycle"
             raise Unavailable("relationship.too-far", message, limit=_WALKED_MAX)
-        frontier = await _roots_of(canon, ends - seen)
+        frontier = {e.id: e for e in (await canon.within(from_.space).roots(ends - seen)).values()}
     return frozenset(map(relations_key, seen))
-
-
-async def _roots_of(canon: Canon, ids: set[str]) -> dict[str, Entity]:
-    found = await canon.state.things(ids)
-    moved = {e.merged_into for e in found.values() if isinstance(e, Entity) and e.merged_into}
-    found = {**found, **await canon.state.things(moved)}
-    return {
-        each.id: each
-        for each in found.values()
-        if isinstance(each, Entity) and each.merged_into is None
-    }

@@ -22,6 +22,7 @@ from canonry.usecases.kernel.account import Account, within_account
 from canonry.usecases.kernel.caller import Caller
 from canonry.usecases.kernel.canon import Canon
 from canonry.usecases.kernel.commit_change import Change, NewId, commit_change
+from canonry.usecases.kernel.sight import Sight
 from canonry.usecases.truth.earlier_statements import is_news, last_words_of
 
 _NAMES: Final = frozenset((NAME, f"{PROPERTY_PREFIX}name"))
@@ -38,7 +39,8 @@ async def restate_run(
 
     async def prepare(new_id: NewId) -> Change:
         stated = [each async for each in _stated(canon, account, run)]
-        entities, roots = await _known(canon, [each.entity_id for each in stated])
+        own = canon.within(account.space)
+        entities, roots = await _known(own, [each.entity_id for each in stated])
         fields: dict[EntityId, dict[str, Any]] = {}
         for each in stated:
             if each.entity_id in entities:
@@ -91,13 +93,13 @@ async def _stated(
 
 
 async def _known(
-    canon: Canon, ids: list[EntityId]
+    sight: Sight, ids: list[EntityId]
 ) -> tuple[Mapping[str, Entity], Mapping[str, Entity]]:
     """The entities with these ids and who answers for each today, without those erased."""
-    found = await canon.state.things(dict.fromkeys(ids))
+    found = await sight.things(dict.fromkeys(ids))
     entities = {given: e for given, e in found.items() if isinstance(e, Entity)}
     moved = {e.merged_into for e in entities.values() if e.merged_into is not None}
-    survivors = await canon.state.things(moved) if moved else {}
+    survivors = await sight.things(moved)
     roots = dict(entities)
     for given, entity in entities.items():
         survivor = survivors.get(entity.merged_into or "")

@@ -88,7 +88,7 @@ def unknown_file() -> NotFound:
 async def _source(canon: Canon, key: StorageKey) -> Source | None:
     """The source that the file is, if it was stored and not erased; every file is one."""
     source_id = source_id_of(key.user_id, key.digest)
-    found = (await canon.state.things((source_id,))).get(source_id)
-    if isinstance(found, Source) and found.space == account_space(key.user_id) and found.files:
+    found = await canon.within(account_space(key.user_id)).thing(source_id)
+    if isinstance(found, Source) and found.files:
         return found
     return None

@@ -48,15 +48,15 @@ async def find_similar(canon: Canon, account: Account, assertions: Sequence[Asse
     """Everything that an assertion's keys lead to, in a few reads."""
     first = Counter(each.ids[0] for each in assertions)
     ids: set[str] = {each for assertion in assertions for each in assertion.ids}
-    found = dict(await canon.state.things(ids))
+    own = canon.within(account.space)
+    found = dict(await own.things(ids))
     borne = await _bearers(canon, account, assertions)
     found |= {each.id: each for page in borne.pages.values() for each in page.items}
     contested = frozenset(text for (_, text), page in borne.pages.items() if page.total > 1)
     taken = [a for a in assertions if a.ids[0] in found or first[a.ids[0]] > 1]
     more: set[str] = {i for a in taken if (i := a.apart_id) is not None}
     more |= {a.unclear_id for a in taken if found_under(a.keys[0]) in contested}
-    if more:
-        found |= await canon.state.things(more)
+    found |= await own.things(more)
     entities = await _with_families(canon, account, found)
     asked = {bearer_key(entity_type, text) for entity_type, text in borne.asked}
     return Similar(
@@ -76,7 +76,7 @@ async def _with_families(
     missing = {e.merged_into for e in own.values() if e.merged_into is not None} - own.keys()
     for _ in range(2):  # the roots first, and then whoever else was merged into them
         if missing:
-            more = await canon.state.things(missing)
+            more = await canon.within(account.space).things(missing)
             own |= {i: e for i, e in more.items() if isinstance(e, Entity)}
         missing = {m for e in own.values() for m in e.members} - own.keys()
     return own

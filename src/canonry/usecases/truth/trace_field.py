@@ -44,7 +44,7 @@ async def trace_field(canon: Canon, caller: Caller, entity_id: str, field: str) 
     read = await read_snapshot(canon, caller, entity_id)
     name = field_named(read, field)
     credited = read.shown.sources.get(name, ())
-    found = await canon.state.things(credited)
+    found = await canon.within(read.entity.space).things(credited)
     seen = tuple(each for i in credited if isinstance(each := found.get(i), Observation))
     if name not in read.shown.fields or not seen:
         message = "the snapshot has no such field; get_entity_snapshot shows which it has"
@@ -68,7 +68,7 @@ async def origins_of(canon: Canon, seen: Iterable[Observation]) -> tuple[Origin,
     """What each observation was read from."""
     observations = tuple(seen)
     cited = {e.ref for each in observations for e in each.evidence[:1]}
-    found = await canon.state.things(cited)
+    found = await canon.within(*{each.space for each in observations}).things(cited)
     return tuple(_origin(each, found) for each in observations)
 
 

@@ -48,7 +48,7 @@ async def bound_world(canon: Canon, caller: Caller) -> World:
     """
     if caller.world is not None:
         return await require_world(canon, caller, caller.world)
-    found = await canon.state.things(caller.spaces or ())
+    found = await canon.seen_by(caller).things(caller.spaces or ())
     bound = [s for s in found.values() if isinstance(s, Space) and s.kind is SpaceKind.WORLD]
     if not bound:
         message = f"this caller is bound to no world; name one by {_SETTING} or by a token's claim"
@@ -65,17 +65,17 @@ async def require_world(canon: Canon, caller: Caller, space: str) -> World:
     Raises:
         NotFound: `world.unknown`, also for one that the caller may not see.
     """
-    found = await find_world(canon, SpaceId(space.lower()))
+    wanted = SpaceId(space.lower())
+    found = await find_world(canon, wanted) if await canon.seen_by(caller).sees(wanted) else None
     if found is None:
         raise unknown("world", space)
-    caller.require_sight(found.space, "world", space)
     return found
 
 
 async def find_world(canon: Canon, space: SpaceId) -> World | None:
     """The world in a space, if there is one."""
     heart_id = thing_id_of(space, WORLD_KEY)
-    found = await canon.state.things((space, heart_id))
+    found = await canon.within(space).things((space, heart_id))
     opened, heart = found.get(space), found.get(heart_id)
     if not isinstance(opened, Space) or opened.kind is not SpaceKind.WORLD:
         return None

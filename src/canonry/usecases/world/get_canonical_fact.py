@@ -52,7 +52,7 @@ async def get_canonical_fact(
 async def find_lore(canon: Canon, world: World, key: str) -> Entity | None:
     """The entity that holds all versions of a fact, archived or not."""
     lore_id = lore_id_of(world.space, key)
-    found = (await canon.state.things((lore_id,))).get(lore_id)
+    found = await canon.within(world.space).thing(lore_id)
     if isinstance(found, Entity) and found.level is CanonLevel.CANON:
         return found if found.entity_type == WorldType.LORE_FACT else None
     return None

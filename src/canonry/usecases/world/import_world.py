@@ -104,7 +104,7 @@ async def import_world(
         Conflict: `world.id-taken`, or what a part stands against.
     """
     space = SpaceId(atlas.id.lower()) if atlas.id else world_id_of(atlas.name)
-    if not caller.sees(space):
+    if not await canon.seen_by(caller).sees(space):
         raise NotAllowed("space.bound", "this caller is bound to other spaces")
     founded = await _is_new(canon, space)
     gone = frozenset[str]() if founded else await _erased(canon, space, atlas)
@@ -150,7 +150,7 @@ async def _erased(canon: Canon, space: SpaceId, atlas: Atlas) -> frozenset[str]:
     keys = {thing_id_of(space, part.key): part.key for group in groups for part in group}
     ids, found = list(keys), set[str]()
     for start in range(0, len(ids), PAGE_MAX):
-        things = await canon.state.things(ids[start : start + PAGE_MAX])
+        things = await canon.within(space).things(ids[start : start + PAGE_MAX])
         found |= {keys[EntityId(name)] for name, t in things.items() if isinstance(t, Tombstone)}
     return frozenset(found)
 
@@ -270,7 +270,7 @@ async def _commit(work: _Import, steps: Sequence[Step]) -> None:
 
 async def _drafted(work: _Import, new_id: NewId) -> WorldDraft:
     heart_id = thing_id_of(work.space, WORLD_KEY)
-    heart = (await work.canon.state.things((heart_id,))).get(heart_id)
+    heart = await work.canon.within(work.space).thing(heart_id)
     told = getattr(heart, "properties", {})
     founding = told.get("founding", True)
     at = Tick(0) if founding else Tick(int(told.get("tick") or 0))
@@ -292,7 +292,7 @@ async def _found(work: _Import, draft: WorldDraft) -> bool:
     """Open the space, register the file, and make the world's clock."""
     atlas, space = work.atlas, work.space
     source = event_id_of(space, f"source/{work.origin}")
-    known = await work.canon.state.things((space, source))
+    known = await work.canon.within(space).things((space, source))
     stamps = {"created_at": UNSET, "position": 0, "changed_at": 0}
     if space not in known:
         opened = Space(

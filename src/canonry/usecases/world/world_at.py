@@ -48,12 +48,11 @@ class WorldAt:
 
     async def all(self, ids: Iterable[str], *types: WorldType) -> Mapping[str, Entity]:
         """Those of `ids` that were, by id."""
-        found = await self.canon.state.things(ids)
+        found = await self.canon.within(self.world.space).things(ids)
         things = {
             name: thing
             for name, thing in found.items()
             if isinstance(thing, Entity)
-            and thing.space == self.world.space
             and thing.level is CanonLevel.CANON
             and thing.entity_type in types
         }

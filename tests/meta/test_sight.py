@@ -1,0 +1,149 @@
+"""Sight: whoever answers a caller looks up only what the caller may see, or stands here and why."""
+
+import ast
+from collections.abc import Iterator
+from dataclasses import fields, is_dataclass
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+from canonry.ports.views import documents, queries, text
+from canonry.ports.views.state import State
+from tests.meta.tree import PACKAGE, python_files
+
+ANSWERING: Final = ("usecases", "toolsets", "gateway", "server", "cli")
+"""The rings that answer callers."""
+
+BEYOND: Final = frozenset({"things", "things_as_known_at", "spaces", "cursor", "apply"})
+"""What of the state gives things of any space; all else is asked of spaces or things in hand."""
+
+WITHIN: Final = frozenset(name for name in dir(State) if not name.startswith("_")) - BEYOND
+QUERIES: Final = frozenset(
+    name
+    for view in (queries, documents, text)
+    for name, kind in vars(view).items()
+    if is_dataclass(kind) and "spaces" in {each.name for each in fields(kind)}
+)
+
+LOOKING_BEYOND: Final = {
+    "usecases/kernel/canon.py": "makes the lookups of a caller",
+    "usecases/kernel/sight.py": "is the lookups of a caller",
+    "usecases/kernel/space_kinds.py": "knows which spaces are accounts, which sight rests on",
+    "usecases/kernel/covered_spaces.py": "asks the kinds of all spaces, and leaves out accounts",
+    "usecases/kernel/account.py": "is the sight of the truth tools: the own account, and universes",
+    "usecases/kernel/extend_slice.py": "gates judge by the canon as it is, whoever proposes",
+    "usecases/kernel/recall.py": "hands the state to the index of meanings",
+    "usecases/kernel/passage_parts.py": "embeds the passages of all spaces",
+    "usecases/recall/index_passages.py": "embeds the passages of all spaces",
+    "usecases/projection/join.py": "folds the log of all spaces",
+    "usecases/projection/joined_ledger.py": "folds the log of all spaces",
+    "usecases/projection/projector.py": "folds the log of all spaces",
+    "usecases/queries/query_universes.py": "lists the kind that no account is of",
+    "usecases/graph/universe_named.py": "lists the kind that no account is of",
+    "usecases/world/query_worlds.py": "lists the kind that no account is of, for an operator",
+    "usecases/world/import_world.py": "an id that is taken anywhere cannot be a world's",
+    "usecases/world/world_draft.py": "an id that is taken anywhere cannot be a thing's",
+    "usecases/world/world_parts.py": "an id that is taken anywhere cannot be an event's",
+    "usecases/catalog/judge_catalog_rows.py": "an id that is taken anywhere cannot be a row's",
+    "usecases/catalog/export_catalog.py": "exports all projects, for an operator",
+    "usecases/store/check_files.py": "checks the files of all users, for an operator",
+    "usecases/store/erase.py": "erases in any space, for an operator",
+    "usecases/store/what_goes.py": "says what an operator's erasing would take along",
+    "usecases/store/forget_files.py": "forgets files of all users, for an operator",
+    "usecases/store/leave_behind.py": "looks after what erasing leaves, for an operator",
+}
+
+
+def looks_beyond(tree: ast.AST) -> bool:
+    """Whether a module reads things of any space from the state, or hands the state on."""
+    bounded = {
+        id(node.value)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Attribute) and node.attr in WITHIN
+    }
+    return any(
+        (
+            isinstance(node, ast.Attribute)
+            and node.attr == "state"
+            and isinstance(node.ctx, ast.Load)
+            and id(node) not in bounded
+        )
+        or (
+            isinstance(node, ast.Attribute)
+            and node.attr in BEYOND
+            and isinstance(node.value, ast.Name)
+            and node.value.id == "state"
+        )
+        for node in ast.walk(tree)
+    )
+
+
+def asking_everywhere(tree: ast.AST) -> Iterator[int]:
+    """The lines of queries that do not say whose spaces they cover, or say all."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call) and getattr(node.func, "id", None) in QUERIES:
+            said = {each.arg: each.value for each in node.keywords}
+            spaces = said.get("spaces")
+            if spaces is None or (isinstance(spaces, ast.Constant) and spaces.value is None):
+                yield node.lineno
+
+
+def trees() -> Iterator[tuple[str, ast.Module]]:
+    for path in python_files(*(f"src/canonry/{ring}" for ring in ANSWERING)):
+        yield name_of(path), ast.parse(path.read_text(encoding="utf-8"))
+
+
+def name_of(path: Path) -> str:
+    return path.relative_to(PACKAGE).as_posix()
+
+
+def test_nobody_looks_past_a_callers_sight_unless_named_with_a_reason() -> None:
+    found = {name for name, tree in trees() if looks_beyond(tree)}
+
+    unnamed = sorted(found - LOOKING_BEYOND.keys())
+    assert unnamed == [], "look things up by canon.seen_by(caller) or canon.within(space)"
+    assert sorted(LOOKING_BEYOND.keys() - found) == [], "these need no exception any longer"
+
+
+def test_every_query_of_a_use_case_says_whose_spaces_it_covers() -> None:
+    found = {
+        f"{name}:{line}"
+        for name, tree in trees()
+        if name.startswith("usecases/")
+        for line in asking_everywhere(tree)
+    }
+
+    assert found == set()
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "await canon.state.things(ids)",
+        "await self.canon.state.things_as_known_at(ids, position)",
+        "await canon.state.spaces(kind=None, parent=None, limit=9, offset=0)",
+        "read = canon.state",
+        "await helper(canon.state, ids)",
+        "await state.things(ids)",
+    ],
+)
+def test_a_look_past_sight_is_noticed(line: str) -> None:
+    assert looks_beyond(ast.parse(line))
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "await canon.seen_by(caller).things(ids)",
+        "await canon.within(space).thing(thing_id)",
+        "await canon.state.facts(query)",
+    ],
+)
+def test_a_look_within_sight_is_none(line: str) -> None:
+    assert not looks_beyond(ast.parse(line))
+
+
+@pytest.mark.parametrize("call", ["FactQuery(limit=3)", "EntityQuery(spaces=None)"])
+def test_a_query_of_all_spaces_is_noticed(call: str) -> None:
+    assert list(asking_everywhere(ast.parse(call))) == [1]

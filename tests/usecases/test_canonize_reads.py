@@ -1,0 +1,126 @@
+"""Canonizing reads each thing once, and again only after something was written."""
+
+from collections import Counter
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field, replace
+from typing import Any, cast
+
+import pytest
+
+from canonry.domain.errors import Conflict
+from canonry.domain.ids import SceneId
+from canonry.domain.log.entries import SceneCompleted
+from canonry.ports.records.ledger import Ledger
+from canonry.ports.views.documents import Documents
+from canonry.ports.views.state import State
+from canonry.testing.things import ident
+from canonry.usecases.kernel.canon import Canon
+from tests.usecases.stage import ACCEPTED, Stage, a_stage
+
+pytestmark = pytest.mark.anyio
+
+
+@dataclass
+class Reads:
+    """What was read since the last write, and of all reads how many each thing had."""
+
+    since: list[str] = field(default_factory=list)
+    twice: list[str] = field(default_factory=list)
+    total: Counter[str] = field(default_factory=Counter)
+
+    def note(self, ids: Iterable[str]) -> None:
+        for each in ids:
+            if each in self.since:
+                self.twice.append(each)
+            self.since.append(each)
+            self.total[each] += 1
+
+
+@dataclass
+class Watched:
+    """A port that notes what its answers hold; `written` says which method is a write."""
+
+    port: Any
+    reads: Reads
+    written: str = ""
+
+    def __getattr__(self, name: str) -> Any:
+        inner: Callable[..., Any] = getattr(self.port, name)
+        if name == self.written:
+            return self._writing(inner)
+        return self._reading(inner) if name in {"things", "proposals", "events"} else inner
+
+    def _reading(self, inner: Callable[..., Any]) -> Callable[..., Any]:
+        async def read(*args: Any, **options: Any) -> Any:
+            found = await inner(*args, **options)
+            items = getattr(found, "items", None)
+            self.reads.note(found if callable(items) else [each.id for each in found.items])
+            return found
+
+        return read
+
+    def _writing(self, inner: Callable[..., Any]) -> Callable[..., Any]:
+        async def write(*args: Any, **options: Any) -> Any:
+            self.reads.since.clear()
+            return await inner(*args, **options)
+
+        return write
+
+
+def watched(canon: Canon) -> tuple[Canon, Reads]:
+    reads = Reads()
+    return replace(
+        canon,
+        ledger=cast("Ledger", Watched(canon.ledger, reads, "append")),
+        state=cast("State", Watched(canon.state, reads)),
+        documents=cast("Documents", Watched(canon.documents, reads)),
+    ), reads
+
+
+async def three_proposals() -> tuple[Stage, list[str]]:
+    stage = await a_stage()
+    await stage.entity("Sam")
+    return stage, [
+        await stage.propose("entity", {"name": "Gimli", "entity_type": "character", "ref": "$g"}),
+        await stage.propose(
+            "fact", {"statement": "Sam is here", "entity_ids": [ident("Sam/entity")]}
+        ),
+        await stage.propose("event", {"title": "They meet", "actors": ["$g", ident("Sam/entity")]}),
+    ]
+
+
+async def test_canonizing_a_scene_reads_nothing_twice_unless_something_was_written() -> None:
+    stage, proposals = await three_proposals()
+    stage.canon, reads = watched(stage.canon)
+
+    report = await stage.canonize()
+
+    assert len(report.with_status(ACCEPTED)) == 3
+    assert reads.twice == []
+    assert {ident("scene"), *proposals} <= reads.total.keys()
+
+
+async def test_a_scene_that_changes_while_it_is_begun_is_looked_at_again() -> None:
+    stage, _ = await three_proposals()
+    canon = stage.canon
+
+    class Interrupting(Watched):
+        def __getattr__(self, name: str) -> Any:
+            return self.append if name == "append" else getattr(self.port, name)
+
+        async def append(self, appends: Any) -> Any:
+            if not self.reads.total["interrupted"]:
+                self.reads.note(["interrupted"])
+                await stage.scribe.write(
+                    SceneCompleted(scene_id=SceneId(ident("scene")), outcomes=(), summary="gone")
+                )
+            return await self.port.append(appends)
+
+    reads = Reads()
+    stage.canon = replace(canon, ledger=cast("Ledger", Interrupting(canon.ledger, reads)))
+    with pytest.raises(Conflict) as refused:
+        await stage.canonize()
+
+    assert refused.value.code == "scene.completed"
+    assert reads.total["interrupted"] == 1
+    assert (await stage.thing(ident("scene"))).summary == "gone"

@@ -1,0 +1,107 @@
+"""Sight: lookups by id answer only from the spaces that they were made for."""
+
+from dataclasses import replace
+
+import pytest
+
+from canonry.bootstrap.compose import compose_memory
+from canonry.domain.errors import NotFound
+from canonry.domain.ids import SpaceId
+from canonry.domain.log.commits import Position
+from canonry.domain.log.entries import EntitiesMerged
+from canonry.domain.spaces import SpaceKind
+from canonry.testing.scribe import Scribe
+from canonry.testing.things import MIDDLE_EARTH, a_space, an_entity, ident
+from canonry.testing.worlds import a_caller
+from canonry.usecases.kernel.account import read_by
+from canonry.usecases.kernel.caller import Caller
+from canonry.usecases.kernel.canon import Canon
+from canonry.usecases.world.bound_world import require_world
+
+pytestmark = pytest.mark.anyio
+
+ELSEWHERE = SpaceId(ident("elsewhere"))
+OWN = a_caller().account
+THEIRS = SpaceId(ident("somebody's account"))
+EVERYTHING = (ident("frodo"), ident("bilbo"), ident("mine"), ident("theirs"))
+
+
+async def a_store() -> Canon:
+    """An entity in each of two universes, in the caller's account and in somebody else's."""
+    canon = compose_memory()
+    for space, kind, name in (
+        (MIDDLE_EARTH, SpaceKind.UNIVERSE, "frodo"),
+        (ELSEWHERE, SpaceKind.UNIVERSE, "bilbo"),
+        (OWN, SpaceKind.ACCOUNT, "mine"),
+        (THEIRS, SpaceKind.ACCOUNT, "theirs"),
+    ):
+        await Scribe(canon, name, space).make(
+            replace(a_space(), id=space, kind=kind), an_entity(name, space=space)
+        )
+    return canon
+
+
+def granted(*spaces: SpaceId) -> Caller:
+    return replace(a_caller(), spaces=frozenset(spaces))
+
+
+async def test_whoever_was_granted_nothing_in_particular_sees_all_but_others_accounts() -> None:
+    canon = await a_store()
+
+    found = await canon.seen_by(a_caller()).things(EVERYTHING)
+
+    assert found.keys() == {ident("frodo"), ident("bilbo"), ident("mine")}
+
+
+async def test_whoever_was_granted_spaces_sees_these_and_no_other() -> None:
+    canon = await a_store()
+
+    found = await canon.seen_by(granted(ELSEWHERE, THEIRS)).things(EVERYTHING)
+
+    assert found.keys() == {ident("bilbo"), ident("theirs")}
+
+
+async def test_what_lies_beyond_a_space_is_not_found_within_it() -> None:
+    canon = await a_store()
+    within = canon.within(MIDDLE_EARTH)
+
+    assert (await within.things(EVERYTHING)).keys() == {ident("frodo")}
+    assert await within.thing(ident("bilbo")) is None
+    assert await within.things_as_known_at((ident("bilbo"),), Position(9)) == {}
+
+
+async def test_truth_is_read_in_the_own_account_and_beside_it_but_in_no_other_account() -> None:
+    canon = await a_store()
+
+    assert (await read_by(canon, granted(ELSEWHERE, THEIRS)).things(EVERYTHING)).keys() == {
+        ident("bilbo"),
+        ident("mine"),
+    }
+
+
+async def test_a_merged_entity_leads_to_what_it_became() -> None:
+    canon = await a_store()
+    scribe = Scribe(canon, "merging")
+    await scribe.make(an_entity("strider"), an_entity("aragorn"))
+    await scribe.write(
+        EntitiesMerged(
+            kept=an_entity("aragorn").id, merged=an_entity("strider").id, members=(), reason=""
+        )
+    )
+
+    roots = await canon.within(MIDDLE_EARTH).roots((ident("strider"), ident("nobody")))
+
+    assert {given: root.id for given, root in roots.items()} == {ident("strider"): ident("aragorn")}
+
+
+async def test_of_a_world_out_of_sight_nobody_learns_that_its_import_was_cut_off() -> None:
+    canon = await a_store()
+    world = SpaceId(ident("half a world"))
+    await Scribe(canon, "import", world).make(replace(a_space(), id=world, kind=SpaceKind.WORLD))
+
+    with pytest.raises(NotFound) as hidden:
+        await require_world(canon, granted(ELSEWHERE), world)
+    with pytest.raises(NotFound) as seen:
+        await require_world(canon, granted(world), world)
+
+    assert (hidden.value.code, seen.value.code) == ("world.unknown", "world.incomplete")
