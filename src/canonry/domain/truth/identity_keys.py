@@ -4,7 +4,7 @@ A key is never a guess: where no rule fits, the record's whole content is its id
 different records stay two entities.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from hashlib import blake2b, sha256
 from typing import Any, Final, TypeAlias
@@ -116,7 +116,8 @@ class KeyReader:
             if len(used) == len(needed):
                 used += [parts[names] for names in optional if names in parts]
                 details = tuple([parts[names] for names in apart if names in parts])
-                found.append(_identity(used, details))
+                rule = "+".join([name for name, _ in used])
+                found.append(Identity(rule=rule, key=_joined(used), apart=details))
         return tuple(found)
 
     def _forms_of(self, names: str) -> tuple[str, tuple[tuple[str, _Form], ...]]:
@@ -138,12 +139,6 @@ class KeyReader:
             return normal_value(entity_type, like, given, field_type)
 
         return normal
-
-
-def _identity(parts: Sequence[_Part], apart: tuple[_Part, ...]) -> Identity:
-    if len(parts) == 1:
-        return Identity(rule=parts[0][0], key=f"{parts[0][0]}:{parts[0][1]}", apart=apart)
-    return Identity(rule="+".join([name for name, _ in parts]), key=_joined(parts), apart=apart)
 
 
 def content_identity(fields: Mapping[str, Any]) -> Identity:
