@@ -5,6 +5,7 @@
 
 import asyncio
 import contextlib
+import os
 import random
 import subprocess
 import sys
@@ -19,6 +20,7 @@ from bench.report import Row, median
 
 SECTION = "hostile"
 SECONDS: Final = 8.0
+WARM: Final = 2.0
 HELD: Final = 1_500
 PAUSE: Final = 0.004
 PATIENCE: Final = 20.0
@@ -33,15 +35,19 @@ def run() -> list[Row]:
     stay_off_the_servers_processor()
     with Server((*serve, "--http", f"127.0.0.1:{port}"), port, quick) as server:
         asyncio.run(_calls(port, 2.0))
+        spent = _spent(server.pid)
         quiet = sorted(asyncio.run(_calls(port, SECONDS)))
+        alone = (_spent(server.pid) - spent) / SECONDS
         usual = median(quiet)
-        rows = [_row("nobody", quiet, usual, "")]
+        rows = [_row("nobody", quiet, usual, f", server {alone:.0%} of a processor")]
         for attack in ATTACKS:
-            before = _resident(server.pid)
+            before, spent = _resident(server.pid), _spent(server.pid)
             with _attacked(attack, port):
                 times = sorted(asyncio.run(_calls(port, SECONDS)))
             grown = (_resident(server.pid) - before) >> 20
-            rows.append(_row(attack, times, usual, f", {grown:+d} MiB"))
+            share = (_spent(server.pid) - spent) / (SECONDS + WARM)
+            more = f", {grown:+d} MiB, server {share:.0%} of a processor"
+            rows.append(_row(attack, times, usual, more))
     return rows
 
 
@@ -62,7 +68,7 @@ def _row(who: str, times: list[float], usual: float, more: str) -> Row:
 def _attacked(attack: str, port: int) -> Iterator[None]:
     words = (sys.executable, "-m", "bench.hostile", attack, str(port), str(SECONDS + 4))
     with subprocess.Popen(words) as process:
-        time.sleep(2.0)  # until it is in full swing
+        time.sleep(WARM)  # until it is in full swing
         try:
             yield
         finally:
@@ -99,6 +105,12 @@ async def _calls(port: int, seconds: float) -> list[float]:
 
 def _resident(pid: int) -> int:
     return int(Path(f"/proc/{pid}/statm").read_text(encoding="ascii").split()[1]) * 4096
+
+
+def _spent(pid: int) -> float:
+    """The seconds of a processor that it has used; the load of others does not count."""
+    fields = Path(f"/proc/{pid}/stat").read_text(encoding="ascii").rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 async def _drip(port: int, until: float, begin: bytes, drop: bytes) -> None:

@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
+from canonry.bootstrap.file_modes import close_to_others
 from canonry.bootstrap.settings import Settings
 from canonry.bootstrap.stores import STORE_FILE, open_kept_store
 from canonry.domain.errors import Conflict, InvalidInput, Unavailable
@@ -58,7 +59,10 @@ async def restore_backup(settings: Settings, source: Path, told: Told) -> Verifi
 def _staged(source: Path, staged: Path) -> Iterator[None]:
     try:
         shutil.rmtree(staged, ignore_errors=True)
-        shutil.copytree(source, staged, ignore=shutil.ignore_patterns(MANIFEST))
+        staged.mkdir(mode=0o700, parents=True)
+        wanted = shutil.ignore_patterns(MANIFEST)
+        shutil.copytree(source, staged, ignore=wanted, dirs_exist_ok=True)
+        close_to_others([staged, *staged.rglob("*")])  # as the backup may be open to them
         yield
     except OSError as error:
         message = f"the copy beside the data folder failed: {error.strerror}; look at its disk"

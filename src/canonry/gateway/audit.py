@@ -65,6 +65,10 @@ class Audit:
         """Send the lines elsewhere from now on; a host does this with its own log."""
         self._write = write
 
+    def tell(self, line: bytes) -> None:
+        """Write a line that is about no call."""
+        self._write(line)
+
     def begin(self) -> None:
         """Count a call that has begun; `end` follows."""
         self.metrics.in_flight += 1

@@ -11,6 +11,7 @@ from canonry.gateway.audit import Audit, AuditLine, Pseudonyms
 from canonry.gateway.authority import authorize, require_claim
 from canonry.gateway.cache import Filling, ReplyCache, reply_name
 from canonry.gateway.catalogue import Catalogue, Offer, catalogue
+from canonry.gateway.clock_watch import ClockWatch
 from canonry.gateway.limits import Limits, is_heavy, measure, require_readable, within
 from canonry.gateway.principal import KEY_META, Meta, Principal, identify
 from canonry.gateway.rates import Rates
@@ -84,6 +85,7 @@ class Gateway:
             published=settings.published_rates,
         )
         self._cache = ReplyCache(canon.ledger, self._seconds)
+        self._clock_watch = ClockWatch(canon.clock, canon.ledger, self.audit)
 
     def only(self, toolset: str) -> "Gateway":
         """The same gateway as far as it serves one toolset; cache, rate and metrics are shared."""
@@ -140,6 +142,13 @@ class Gateway:
         except CanonryError:
             return False
         return True
+
+    async def clock_fault(self) -> str | None:
+        """The code with which every write is refused while the clock is off, as far as known."""
+        try:
+            return await within(self._deadline, self._clock_watch.fault())
+        except CanonryError:  # readiness tells of records that do not answer
+            return None
 
     async def _serve(self, offer: Offer[Any], arguments: object, asking: _Asking) -> Result:
         """The path itself: of tools, composed tools, resources and prompts alike."""

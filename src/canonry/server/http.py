@@ -60,6 +60,7 @@ async def serve_http(
         app = http_app(gateway, principal, host=host, server_options=server_options)
         body_bytes = largest_body(gateway, server_options)
         seconds = server_options.shutdown_seconds
+        await gateway.clock_fault()  # a line of the log says so before anybody asks
         config = bounded_config(app, server_options.limits, body_bytes, shutdown_seconds=seconds)
         taken = listen(host, port)
         address = f"http://{host}:{taken.getsockname()[1]}"

@@ -47,7 +47,9 @@ class Pages:
         )
 
     async def _health(self, _: Request) -> Response:
-        return PlainTextResponse("ok\n")
+        # Not an error: whoever restarts what is not healthy would only stop those who read.
+        code = await self._gateway.clock_fault()
+        return PlainTextResponse("ok\n" if code is None else f"ok\n{code}\n")
 
     async def _readiness(self, _: Request) -> Response:
         if await self._gateway.ready():

@@ -22,6 +22,7 @@ async def a_store(
     deadline: float = 10.0,
     vfs: str | None = None,
     clock: Clock | None = None,
+    mapped_from: int = 2**26,
 ) -> AsyncIterator[SqliteStore]:
     """The store in `folder`; two with different prefixes never make the same identity."""
     store = await open_store(
@@ -32,6 +33,7 @@ async def a_store(
         durability=durability,
         deadline=deadline,
         vfs=vfs,
+        mapped_from=mapped_from,
     )
     try:
         yield store

@@ -9,6 +9,8 @@ import apsw
 import pytest
 
 from canonry.adapters.sqlite import SqliteStore
+from canonry.adapters.sqlite.packing import pack
+from canonry.adapters.sqlite.state.timeline import _event
 from canonry.domain.errors import BrokenInvariant, CanonryError
 from canonry.domain.ids import EntityId
 from canonry.domain.log.commits import ORIGIN
@@ -152,3 +154,14 @@ async def test_r10_no_flipped_bit_of_the_file_changes_an_answer(tmp_path: Path) 
 
 def _told(answer: Any) -> list[Any]:
     return list(answer.values() if isinstance(answer, dict) else answer)
+
+
+async def test_r10_an_index_that_leads_to_no_dated_value_is_an_error(tmp_path: Path) -> None:
+    await write(tmp_path)
+    db = apsw.Connection(str(tmp_path / "canon.db"))
+    nowhere = (0, pack(MIDDLE_EARTH), "Due", 0, pack(ident("nobody")))
+    with pytest.raises(BrokenInvariant) as caught:
+        _event(db, nowhere)
+    db.close()
+    assert caught.value.code == "store.altered"
+    assert VERIFY in caught.value.message

@@ -65,7 +65,7 @@ class FolderBlobs(Blobs):
                 # It counts as stored now, so that nobody collects it as an orphan meanwhile.
                 os.utime(path)
                 return digest
-            path.parent.mkdir(parents=True, exist_ok=True)
+            _make_private(path.parent)
             self._write(path, data)
         except OSError as error:
             raise _fault(error) from error
@@ -123,6 +123,13 @@ class FolderBlobs(Blobs):
         if _DIGEST.fullmatch(digest) is None:
             return None
         return self._folder / digest[:_FAN_OUT] / digest
+
+
+def _make_private(folder: Path) -> None:
+    """Make a folder, and those above it that are missing, which others cannot enter."""
+    if not folder.is_dir():
+        _make_private(folder.parent)
+        folder.mkdir(mode=0o700, exist_ok=True)
 
 
 def _fault(error: OSError) -> Unavailable:

@@ -28,7 +28,7 @@ def kept_key(path: Path, make: Callable[[], bytes]) -> bytes:
 
 
 def _make(path: Path, key: bytes) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     handle, name = tempfile.mkstemp(prefix=".new-", dir=path.parent)  # mode 0600
     try:
         with os.fdopen(handle, "wb") as file:

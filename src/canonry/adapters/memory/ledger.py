@@ -37,7 +37,15 @@ class MemoryLedger(Ledger):
     async def heads(self, *, after: SpaceId | None = None, limit: int) -> Sequence[Head]:
         spaces = sorted(s for s, log in self._store.log.items() if log and s > (after or ""))
         tips = [self._store.log[space][-1] for space in spaces[:limit]]
-        return [Head(space=tip.space, position=tip.position, hash=tip.hash) for tip in tips]
+        return [
+            Head(
+                space=tip.space,
+                position=tip.position,
+                hash=tip.hash,
+                recorded_at=tip.recorded_at,
+            )
+            for tip in tips
+        ]
 
     @override
     async def append(self, batch: Sequence[Append]) -> Sequence[Outcome]:

@@ -35,7 +35,7 @@ def thing_in(kind: str, body: Any) -> Any:
     # Not even the type of a column is sure: a bit may flip in the head of a row.
     seed = _SEEDS.get(kind) if isinstance(body, bytes) else None
     if seed is None or crc32(body, seed) != _RIGHT:
-        raise _altered()
+        raise altered()
     return decode_thing(kind, body[:-_WIDTH])
 
 
@@ -47,11 +47,12 @@ def thing_under(packed: Packed, kind: str, body: Any) -> Any:
     """
     thing = thing_in(kind, body)
     if pack(thing.id) != packed:
-        raise _altered()
+        raise altered()
     return thing
 
 
-def _altered() -> BrokenInvariant:
+def altered() -> BrokenInvariant:
+    """What is raised where rows do not agree with each other or with their checksums."""
     message = (
         "a stored row is not what was written, so the disk may be failing: run `canonry verify`; "
         "`canonry rebuild` makes the views anew if the records are whole, else `canonry restore` "

@@ -4,7 +4,7 @@ import asyncio
 import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from threading import Lock, Timer
+from threading import Event, Lock, Timer
 from typing import Final
 
 import apsw
@@ -44,7 +44,10 @@ class Checkpoints:
         self._pages = 0
         self._moved = 0
         self._rest_is_due = False
-        self._ended = self._long = False
+        self._ended = False
+        self.short = Event()
+        """Set unless the log is long and somebody still reads from it."""
+        self.short.set()
         self._using = Lock()
         writer.set_wal_hook(self._committed)
 
@@ -52,8 +55,8 @@ class Checkpoints:
         if pages < self._pages:  # the log began anew
             self._moved, self._rest_is_due = 0, False
         self._pages = pages
-        if pages > PAGES_KEPT and not self._long:
-            self._long = True
+        if pages > PAGES_KEPT and self.short.is_set():
+            self.short.clear()
             self._try_again()
         if self._busy:
             return apsw.SQLITE_OK
@@ -83,7 +86,7 @@ class Checkpoints:
         one may read for as long as it likes, and is looked after now and then.
         """
         if self._ended or self._attempt():
-            self._long = False
+            self.short.set()
             return
         later = Timer(_LOOKS_EVERY, self._try_again)
         later.daemon = True

@@ -1,5 +1,6 @@
 """Connections: how every one of them is set up, whoever uses it."""
 
+from contextlib import suppress
 from enum import StrEnum
 from pathlib import Path
 from typing import Final
@@ -62,6 +63,8 @@ def connect(
         flags = apsw.SQLITE_OPEN_READONLY
     name = address(path, way)
     flags |= apsw.SQLITE_OPEN_URI
+    if writes:
+        make_private(path)
     with translated():
         db = apsw.Connection(name, flags=flags, vfs=vfs, statementcachesize=_STATEMENTS)
         db.set_busy_timeout(_BUSY_MS)
@@ -77,3 +80,13 @@ def connect(
             db.execute("PRAGMA query_only = ON")
         db.set_busy_timeout(patience_ms)
     return db
+
+
+def make_private(path: Path) -> None:
+    """Make an empty file that others cannot read, where there is none, whatever the mask says.
+
+    SQLite gives its log and its shared index the mode of the database. A file that is there is
+    not opened: to close it again would give up every lock that this process has on it.
+    """
+    with suppress(OSError):  # what cannot be made is told by whoever opens it
+        path.touch(0o600, exist_ok=False)

@@ -32,10 +32,18 @@ def fold_into(db: apsw.Connection, commit: Commit) -> frozenset[str]:
     return changes.touched
 
 
-def stored_commits(db: apsw.Connection, *, after: int = 0) -> Iterator[Stored]:
-    """The commits past the number `after`, in the order in which the store took them."""
+def stored_commits(
+    db: apsw.Connection, *, after: int = 0, until: int | None = None
+) -> Iterator[Stored]:
+    """The commits past the number `after`, in the order in which the store took them.
+
+    A page of them is read at once; between two pages no statement runs.
+    """
     while page := records.by_seq(db, after=after, limit=PAGE):
-        yield from page
+        for stored in page:
+            if until is not None and stored.seq > until:
+                return
+            yield stored
         after = page[-1].seq
 
 
@@ -55,10 +63,14 @@ def fold_all(
     *,
     after: int = 0,
     seen: Callable[[int], None] = lambda _: None,
+    touched: Callable[[Stored, frozenset[str]], None] = lambda _stored, _keys: None,
 ) -> int:
-    """Fold the commits past the number `after` into the views beside them; the last number."""
+    """Fold the commits past the number `after` into the views beside them; the last number.
+
+    `touched` is told the keys that each of them touches.
+    """
     for stored in stored_commits(db, after=after):
-        fold_into(db, unseal(require_unaltered(complete(stored, fetch))))
+        touched(stored, fold_into(db, unseal(require_unaltered(complete(stored, fetch)))))
         after = stored.seq
         seen(after)
     return after

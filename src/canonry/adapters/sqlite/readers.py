@@ -64,8 +64,13 @@ class Readers:
         anchor: Anchor,
         vfs: str | None = None,
         way: Way = Way.SERVED,
+        mapped_from: int = CACHE_KB * 1024,
     ) -> None:
-        """Open the connection of the event loop; those of the threads follow as needed."""
+        """Open the connection of the event loop; those of the threads follow as needed.
+
+        A file of more than `mapped_from` bytes is mapped; what the cache holds as a whole gains
+        nothing by it.
+        """
         self._path = path
         self._anchor = anchor
         self._way = way
@@ -73,8 +78,7 @@ class Readers:
         self._deadline = deadline
         self._watch = _Watch()
         self._looked = 0.0
-        # What the cache holds as a whole gains nothing by being mapped.
-        self._mapped = path.stat().st_size > CACHE_KB * 1024
+        self._mapped = path.stat().st_size > mapped_from
         anchor.mapped = self._mapped
         self._inline = self._open(self._watch, inline=True)
         self._idle: SimpleQueue[tuple[apsw.Connection, _Watch]] = SimpleQueue()
@@ -115,9 +119,13 @@ class Readers:
         allowed = self._deadline if seconds is None else seconds
         return await self._apart(query, allowed, together=together)
 
-    async def whole(self, query: Query[T]) -> T:
-        """Run a query over everything in a thread, however long it takes."""
-        return await self._apart(query, math.inf, together=True)
+    async def whole(self, query: Query[T], *, together: bool = True) -> T:
+        """Run a query over everything in a thread, however long it takes.
+
+        Statements that need not agree do not run `together`: each then sees a moment of its own,
+        and the write-ahead log can be emptied between them.
+        """
+        return await self._apart(query, math.inf, together=together)
 
     async def _apart(self, query: Query[T], seconds: float, *, together: bool) -> T:
         if self._closed:

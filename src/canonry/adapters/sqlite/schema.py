@@ -9,11 +9,14 @@ import apsw
 from canonry.adapters.sqlite.catalog.views import TABLES
 from canonry.adapters.sqlite.faults import newer, not_canonry, translated
 from canonry.adapters.sqlite.folding import fold_all
+from canonry.adapters.sqlite.ledger.records import Stored
+from canonry.adapters.sqlite.packing import pack_keys
 from canonry.adapters.sqlite.text.waiting import index_waiting
+from canonry.domain.log.keys import key_hash
 from canonry.domain.log.upcasters import ENCODING_VERSION, MIN_READER
 
 APPLICATION_ID: Final = 0x43414E4F
-VIEWS_VERSION: Final = 7
+VIEWS_VERSION: Final = 8
 """Grows when a view changes its shape or what it holds; older views are then folded again."""
 
 _FOLDER: Final = files("canonry.adapters.sqlite")
@@ -24,6 +27,7 @@ _MIGRATIONS: Final = tuple(
     )
 )
 SCHEMA_VERSION: Final = len(_MIGRATIONS)
+_TOUCHED: Final = "UPDATE commits SET touched = ? WHERE seq = ? AND touched <> ?"
 VIEWS: Final = (
     "passage_terms",  # of the first version; it leans on `passages` and goes before it
     "catalog_terms",  # of the third version; it leans on `catalog_grams`
@@ -76,9 +80,28 @@ def _prepare(db: apsw.Connection, fetch: Callable[[str], bytes]) -> None:
         _say(db, "min_reader", MIN_READER)
     if _said(db, "views", 0) != VIEWS_VERSION:
         make_views(db)
-        fold_all(db, fetch)
+        fold_all(db, fetch, touched=_Touched(db))
         index_waiting(db)
         _say(db, "views", VIEWS_VERSION)
+
+
+class _Touched:
+    """Writes anew which keys a commit touches, as a fold of another version told other ones.
+
+    What was erased does not tell it any more, nor do the commits that follow in its space.
+    """
+
+    def __init__(self, db: apsw.Connection) -> None:
+        self._db = db
+        self._redacted: set[str] = set()
+
+    def __call__(self, stored: Stored, keys: frozenset[str]) -> None:
+        space = stored.sealed.space
+        if None in stored.sealed.parts:
+            self._redacted.add(space)
+        if space not in self._redacted:
+            packed = pack_keys(map(key_hash, keys))
+            self._db.execute(_TOUCHED, (packed, stored.seq, packed))
 
 
 def is_current(db: apsw.Connection) -> bool:

@@ -11,7 +11,7 @@ import apsw
 from canonry.adapters.sqlite.anchor import Anchor
 from canonry.adapters.sqlite.catalog.catalog import SqliteCatalog
 from canonry.adapters.sqlite.checkpoints import PATIENCE_MS, Checkpoints
-from canonry.adapters.sqlite.connections import Durability, connect
+from canonry.adapters.sqlite.connections import CACHE_KB, Durability, connect
 from canonry.adapters.sqlite.documents import SqliteDocuments
 from canonry.adapters.sqlite.faults import translated
 from canonry.adapters.sqlite.ledger.ledger import SqliteLedger
@@ -80,8 +80,11 @@ async def open_store(
     durability: Durability = Durability.FULL,
     deadline: float = _DEADLINE,
     vfs: str | None = None,
+    mapped_from: int = CACHE_KB * 1024,
 ) -> SqliteStore:
     """Open the store in `folder`, making or upgrading it where needed.
+
+    A database of more than `mapped_from` bytes is read through memory that is mapped.
 
     Raises:
         BrokenInvariant: `store.not-canonry`, `store.newer`, `store.emptied` or `store.corrupt`.
@@ -100,7 +103,7 @@ async def open_store(
         turnstile.close()
         raise
     anchor = Anchor(path)
-    readers = Readers(path, deadline=deadline, anchor=anchor, vfs=vfs)
+    readers = Readers(path, deadline=deadline, anchor=anchor, vfs=vfs, mapped_from=mapped_from)
     checkpointer = connect(
         path, writes=True, durability=durability, patience_ms=PATIENCE_MS, vfs=vfs
     )

@@ -21,7 +21,8 @@ else:
 @contextmanager
 def owning(path: Path) -> Iterator[bool]:
     """Whether the lock at `path` was free; it is held within, and falls with the process."""
-    path.parent.mkdir(parents=True, exist_ok=True)
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    path.touch(0o600)
     with path.open("ab") as file:
         try:
             _take(file)

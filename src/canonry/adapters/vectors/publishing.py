@@ -31,6 +31,7 @@ class _Writer:
     """Writes arrays one after the other and remembers where each is."""
 
     def __init__(self, path: Path) -> None:
+        path.touch(0o600)
         self._file = path.open("wb")
         self._checksum = 0
         self._at = 0

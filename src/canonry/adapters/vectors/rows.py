@@ -141,7 +141,9 @@ class Rows:
         return None
 
     def _connect(self) -> _Connected:
-        self._path.parent.mkdir(parents=True, exist_ok=True)
+        self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        with suppress(FileExistsError):  # SQLite gives what lies beside it the same mode
+            self._path.touch(0o600, exist_ok=False)
         db = apsw.Connection(str(self._path))
         try:
             db.set_busy_timeout(_BUSY_MS)

@@ -27,6 +27,7 @@ class Head:
     space: SpaceId
     position: Position
     hash: str
+    recorded_at: Instant
 
 
 class Ledger(Protocol):

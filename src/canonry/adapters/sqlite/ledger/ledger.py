@@ -170,7 +170,9 @@ def heads_of(db: apsw.Connection, after: SpaceId | None, limit: int) -> Sequence
     for packed in records.spaces_after(db, None if after is None else pack(after), limit):
         space = SpaceId(unpack(packed))
         tip = records.tip_of(db, space)
-        heads.append(Head(space=space, position=tip.position, hash=tip.hash))
+        heads.append(
+            Head(space=space, position=tip.position, hash=tip.hash, recorded_at=tip.recorded_at)
+        )
     return heads
 
 

@@ -10,6 +10,7 @@ from typing import Any, Final, TypeAlias
 
 import apsw
 
+from canonry.adapters.sqlite.bodies import altered
 from canonry.adapters.sqlite.listing import CountKey, difference
 from canonry.adapters.sqlite.packing import Packed, pack, unpack
 from canonry.adapters.sqlite.pages import counted
@@ -143,7 +144,9 @@ def _by_source(
 
 def _event(db: apsw.Connection, row: Sequence[Any]) -> TimelineEvent:
     _, space, event_type, rank, _ = row
-    found: Any = db.execute(ENTRIES, (*row, PAGE_MAX))
+    found: Any = db.execute(ENTRIES, (*row, PAGE_MAX)).fetchall()
+    if not found:  # an index leads to a row that the table has not
+        raise altered()
     where, instant = SpaceId(unpack(space)), Instant(-rank)
     return event_of(
         tuple(

@@ -9,7 +9,7 @@ from typing import Final
 
 import apsw
 
-from canonry.adapters.sqlite.connections import Way, connect
+from canonry.adapters.sqlite.connections import Way, connect, make_private
 from canonry.adapters.sqlite.faults import translated
 from canonry.adapters.sqlite.ledger.ledger import heads_of
 from canonry.domain.errors import Conflict
@@ -45,6 +45,7 @@ def copy_database(store: Path, target: Path, told: Told, way: Way = Way.SERVED) 
     """Copy the database file; a thread of its own runs this."""
     with translated():
         source = connect(store, patience_ms=10_000, way=way)
+        make_private(target)
         copy = apsw.Connection(str(target))
         try:
             source.execute("BEGIN")
@@ -64,6 +65,7 @@ def copy_database(store: Path, target: Path, told: Told, way: Way = Way.SERVED) 
 def write_manifest(folder: Path, heads: Mapping[SpaceId, tuple[int, str]]) -> None:
     """Say what the backup holds; it is whole when this file is there."""
     said = {"format": 1, "heads": {space: list(head) for space, head in sorted(heads.items())}}
+    make_private(folder / MANIFEST)
     with (folder / MANIFEST).open("w", encoding="utf-8") as file:
         json.dump(said, file, indent=2)
         file.flush()

@@ -15,7 +15,7 @@ from canonry.adapters.sqlite.readers import Readers
 from canonry.adapters.sqlite.schema import APPLICATION_ID, SCHEMA_VERSION, VIEWS_VERSION
 from canonry.adapters.sqlite.store import FILE
 from canonry.adapters.sqlite.upkeep.backups import claim, copy_database, write_manifest
-from canonry.adapters.sqlite.upkeep.glance import glance_at
+from canonry.adapters.sqlite.upkeep.glance import PAIRS
 from canonry.adapters.sqlite.upkeep.scratch import number
 from canonry.adapters.sqlite.upkeep.verification import verify_store
 from canonry.domain.errors import NotSupported, Unavailable
@@ -69,7 +69,8 @@ class LookingUpkeep(Upkeep):
 
     @override
     async def glance(self) -> Sequence[Finding]:
-        return await self._readers.whole(glance_at)
+        found = [await self._readers.whole(pair.look) for pair in PAIRS]
+        return tuple(each for each in found if each is not None)
 
     @override
     async def backup(self, target: Path, told: Told) -> Mapping[SpaceId, tuple[int, str]]:
@@ -100,7 +101,7 @@ class LookingUpkeep(Upkeep):
 
     @override
     async def facts_about_store(self) -> Mapping[str, str | int]:
-        told: dict[str, str | int] = await self._readers.whole(_facts)
+        told: dict[str, str | int] = await self._readers.whole(_facts, together=False)
         log = self._path.with_name(f"{self._path.name}-wal")
         told["file_bytes"] = self._path.stat().st_size
         told["log_bytes"] = log.stat().st_size if log.exists() else 0

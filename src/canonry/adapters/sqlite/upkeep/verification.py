@@ -1,6 +1,8 @@
 """Verification: every chain link by link, every view row by row, and the file itself.
 
-It reads one moment of the store, whoever writes meanwhile.
+It tells of one moment of the store, whoever writes meanwhile. Whoever reads one moment keeps the
+write-ahead log from being emptied; so what never changes, the records, is read before, in many
+short moments, and the one that is told of is no longer than what is left.
 """
 
 from collections.abc import Callable
@@ -11,11 +13,14 @@ import apsw
 
 from canonry.adapters.sqlite.connections import Way
 from canonry.adapters.sqlite.faults import as_canonry
-from canonry.adapters.sqlite.folding import Fetch, complete, fold_into, stored_commits
+from canonry.adapters.sqlite.folding import PAGE, Fetch, complete, fold_into, stored_commits
+from canonry.adapters.sqlite.ledger.records import Stored
 from canonry.adapters.sqlite.packing import pack, pack_keys
 from canonry.adapters.sqlite.reading import UNWRITABLE
+from canonry.adapters.sqlite.schema import make_views
 from canonry.adapters.sqlite.text.waiting import index_waiting
 from canonry.adapters.sqlite.upkeep import comparison
+from canonry.adapters.sqlite.upkeep.erasure import purges
 from canonry.adapters.sqlite.upkeep.scratch import IN_MEMORY, number, scratch_beside, scratch_in
 from canonry.domain.errors import BrokenInvariant, CanonryError, Unavailable
 from canonry.domain.ids import SpaceId
@@ -25,7 +30,6 @@ from canonry.domain.log.sealing import GENESIS, Sealed, fault_in, unseal
 from canonry.ports.views.upkeep import Finding, Told, Verification
 
 _FINDINGS_MAX = 20
-_TELL_EVERY = 200
 
 
 @dataclass(slots=True)
@@ -39,32 +43,45 @@ class _Check:
     findings: list[Finding] = field(default_factory=list)
     redacted: set[SpaceId] = field(default_factory=set)
     commits: int = 0
+    seq: int = 0
+    folds: bool = True
 
-    def run(self) -> None:
-        total = number(self.db, "SELECT count(*) FROM live.commits")
-        folds = True
-        for stored in stored_commits(self.db):
-            self.commits += 1
-            if self.commits % _TELL_EVERY == 0:
-                self.told(self.commits, total)
-            where = f"{stored.sealed.space} at {stored.sealed.position}"
-            try:
-                sealed = complete(stored, self.fetch)
-            except CanonryError as error:
-                self.find(where, f"a payload cannot be read: {error.code}")
-                folds = False
-                continue
-            folds = self.link(sealed, where) and folds
-            if folds:
-                folds = self.fold(sealed, where)
-        self.told(total, total)
+    def records(self) -> None:
+        """Look at what is recorded by now; each page of it is a moment of its own."""
+        last = number(self.db, "SELECT max(seq) FROM live.commits")
+        self.db.execute("BEGIN")
+        for stored in stored_commits(self.db, until=last):
+            self.look_at(stored)
+            if self.commits % PAGE == 0:
+                self.db.execute("COMMIT")
+                self.told(self.commits, last)
+                self.db.execute("BEGIN")
+        self.db.execute("COMMIT")
+
+    def moment(self) -> None:
+        """Look at what has been recorded since, and compare every view, all as of one moment."""
+        for stored in stored_commits(self.db, after=self.seq):
+            self.look_at(stored)
+        self.told(self.commits, self.commits)
         self.strays()
-        if folds:
+        if self.folds:
             self.index()
             self.findings += comparison.differences(self.db)
         else:
             self.find("views", "not compared, because the records are damaged")
-        self.file()
+
+    def look_at(self, stored: Stored) -> None:
+        self.commits, self.seq = self.commits + 1, stored.seq
+        where = f"{stored.sealed.space} at {stored.sealed.position}"
+        try:
+            sealed = complete(stored, self.fetch)
+        except CanonryError as error:
+            self.find(where, f"a payload cannot be read: {error.code}")
+            self.folds = False
+            return
+        self.folds = self.link(sealed, where) and self.folds
+        if self.folds:
+            self.folds = self.fold(sealed, where)
 
     def link(self, sealed: Sealed, where: str) -> bool:
         position, previous = self.heads.get(sealed.space, (0, GENESIS))
@@ -144,10 +161,17 @@ def verify_store(
 def _checked(
     db: apsw.Connection, fetch: Fetch, told: Callable[[int, int | None], None]
 ) -> Verification:
-    db.execute("BEGIN")
     check = _Check(db=db, fetch=fetch, told=told)
     try:
-        check.run()
+        purged = purges(db)
+        check.records()
+        db.execute("BEGIN")
+        if purges(db) != purged:  # what was folded holds what has been erased since
+            make_views(db)
+            check = _Check(db=db, fetch=fetch, told=told)
+        check.moment()
+        db.execute("COMMIT")
+        check.file()
     except apsw.CorruptError as error:
         check.find("file", as_canonry(error).message)
     except BrokenInvariant as error:  # a row of which not even the columns can be read

@@ -1,0 +1,94 @@
+"""Whoever opens a store from a program of their own writes files that others cannot read."""
+
+import os
+import stat
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from canonry.bootstrap.embedded import open_embedded
+from canonry.bootstrap.restoring import restore_backup
+from canonry.bootstrap.settings import Settings
+from canonry.domain.provenance import Actor
+from canonry.domain.truth.accounts import account_space
+from canonry.domain.truth.files import FileHint
+from canonry.testing.worlds import a_caller
+from canonry.usecases.kernel.account import Account
+from canonry.usecases.truth.ingest_file import ingest_file
+from canonry.usecases.truth.store_file import GivenFile
+from tests.usecases.recall_scenario import a_scenario, index
+
+pytestmark = [
+    pytest.mark.anyio,
+    pytest.mark.skipif(os.name != "posix", reason="rights of POSIX"),
+]
+
+USER = "00000000-0000-0000-0000-0000000000ad"
+
+
+@pytest.fixture(autouse=True)
+def usual_mask() -> Iterator[None]:
+    """What the shell of most people has."""
+    before = os.umask(0o022)
+    yield
+    os.umask(before)
+
+
+def open_below(folder: Path) -> list[str]:
+    """What lies in the folder and can be read or entered by others."""
+    return [
+        f"{path.relative_to(folder)} {stat.filemode(path.stat().st_mode)}"
+        for path in folder.rglob("*")
+        if path.stat().st_mode & 0o077
+    ]
+
+
+def tell(_done: int, _total: int | None) -> None:
+    """Nobody watches."""
+
+
+async def test_r6_a_store_in_a_folder_that_is_open_to_others_is_closed(tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    home.mkdir(mode=0o755)
+    store = await open_embedded(home)
+    try:
+        caller = replace(a_caller(), actor=Actor(agent_id="a-1", agent_type="x", user=USER))
+        account = Account(user_id=USER, space=account_space(USER))
+        given = GivenFile(data=b"x" * 100_000, hint=FileHint(name="note.txt"))
+        await ingest_file(store.canon, caller, account, given)
+        await store.blobs.put(b"a payload")
+        assert {path.name for path in home.iterdir()} >= {"canon.db-wal", "canon.db-shm", "blobs"}
+        assert open_below(home) == []
+
+        backup = tmp_path / "backup"
+        backup.mkdir(mode=0o755)
+        await store.upkeep.backup(backup, tell)
+        assert open_below(backup) == []
+    finally:
+        await store.close()
+
+
+async def test_r6_an_index_of_meanings_is_closed_to_others(tmp_path: Path) -> None:
+    async with a_scenario(tmp_path) as scenario:
+        await scenario.say("We sail at dawn.")
+        await index(scenario.recall())
+
+        assert open_below(scenario.folder) == []
+
+
+async def test_r6_what_is_restored_from_an_open_backup_is_closed(tmp_path: Path) -> None:
+    store = await open_embedded(tmp_path / "data")
+    try:
+        await store.blobs.put(b"a payload")
+        await store.upkeep.backup(tmp_path / "backup", tell)
+    finally:
+        await store.close()
+    for path in (tmp_path / "backup").rglob("*"):
+        path.chmod(0o755 if path.is_dir() else 0o644)
+    restored = tmp_path / "restored"
+
+    await restore_backup(Settings(data=restored), tmp_path / "backup", tell)
+
+    assert (restored.stat().st_mode & 0o077, open_below(restored)) == (0, [])

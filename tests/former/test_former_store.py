@@ -1,0 +1,89 @@
+"""A store that a former version wrote opens as it is, and nothing of it is lost."""
+
+import json
+import tarfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from canonry.bootstrap.embedded import open_embedded
+from canonry.domain.recall.passages import Collection
+from canonry.domain.things.scenes import Turn
+from canonry.domain.truth.accounts import DEFAULT_USER
+from canonry.gateway.call import Gateway
+from canonry.gateway.principal import Principal
+from canonry.ports.views.text import TextQuery
+from canonry.toolsets.truth import TRUTH
+from tests.cli.run import Done, canonry
+
+pytestmark = pytest.mark.anyio
+
+STORE = Path(__file__).with_name("store.tar.xz")
+INVOICE = b"Invoice INV-7\nAmount due: 120.50 EUR\n"
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> Path:
+    """The store as it lay when the former version had closed it."""
+    folder = tmp_path / "data"
+    with tarfile.open(STORE) as archive:
+        archive.extractall(folder, filter="data")
+    return folder
+
+
+def on(data: Path, *words: str) -> Done:
+    done = canonry(*words, "--data", str(data))
+    assert done.returncode == 0, done.stderr
+    return done
+
+
+def verified(data: Path, heads: Path) -> dict[str, Any]:
+    told: dict[str, Any] = json.loads(on(data, "verify", "--json", "--against", str(heads)).stdout)
+    return told
+
+
+def test_r10_a_former_store_verifies_and_is_rebuilt(data: Path) -> None:
+    heads = data / "heads.json"
+
+    first = verified(data, heads)
+    on(data, "rebuild")
+    again = verified(data, heads)
+
+    assert (first["commits"], first["findings"]) == (65, [])
+    assert again == first
+
+
+def test_r10_the_log_of_a_former_store_comes_out_and_goes_in(data: Path, tmp_path: Path) -> None:
+    log, files, copy = tmp_path / "log.jsonl", tmp_path / "log-files", tmp_path / "copy"
+    on(data, "export", str(log), "--files", str(files))
+    on(copy, "import", "log", str(log), "--files", str(files))
+    on(copy, "export", str(tmp_path / "again.jsonl"))
+
+    assert log.read_bytes() == (tmp_path / "again.jsonl").read_bytes()
+    assert log.read_bytes().count(b"\n") >= 65
+    assert verified(copy, data / "heads.json")["findings"] == []
+
+
+async def test_r10_words_and_former_names_lead_to_what_a_former_store_holds(data: Path) -> None:
+    store = await open_embedded(data)
+    try:
+        found = await store.canon.text.search(
+            TextQuery(collection=Collection.SCENES, text="net menders quay")
+        )
+        best = found.hits[0].id
+        turn = (await store.canon.state.things([best]))[best]
+        assert isinstance(turn, Turn)
+        assert "net menders on the quay" in turn.text
+
+        reader = Principal(agent_id="reader", agent_type="anyone")
+        gateway = Gateway(store.canon, [TRUTH])
+        asked = {"identifier": "Ada Wren"}
+        outcome = await gateway.call("get_entity_by_identifier", asked, reader)
+        (entity,) = json.loads(outcome.text)["entities"]
+        assert entity["canonical_name"] == "Ada Heron"
+
+        (kept,) = (data / "files" / DEFAULT_USER).rglob("5b3cb9*")
+        assert kept.read_bytes() == INVOICE
+    finally:
+        await store.close()

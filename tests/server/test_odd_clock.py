@@ -1,0 +1,97 @@
+"""A clock that is off is told by the page of health and by the log, while reading goes on."""
+
+import json
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import httpx2
+import pytest
+
+from canonry.bootstrap.embedded import open_embedded
+from canonry.domain.time import DAY, SECOND
+from canonry.gateway.audit import Audit
+from canonry.gateway.call import Gateway
+from canonry.gateway.principal import Principal
+from canonry.server.http import http_app
+from canonry.server.options import ServerOptions
+from canonry.testing.scribe import Scribe
+from canonry.testing.things import a_fact, a_space
+from canonry.testing.worlds import HandClock
+from tests.gateway.sample import LAMPS
+
+pytestmark = pytest.mark.anyio
+
+READER = Principal(agent_id="probe", agent_type="Narrator")
+
+
+class SteadyClock(HandClock):
+    """One that is set without the other that counts seconds taking part."""
+
+    seconds = 0.0
+
+    def monotonic(self) -> float:
+        return self.seconds
+
+
+@asynccontextmanager
+async def asked(
+    data: Path, clock: SteadyClock, lines: list[bytes]
+) -> AsyncIterator[tuple[httpx2.AsyncClient, Scribe]]:
+    """A client of a server on a store that tells the time by `clock`."""
+    store = await open_embedded(data, clock=clock)
+    try:
+        gateway = Gateway(store.canon, [LAMPS], audit=Audit(lines.append))
+        app = http_app(gateway, READER, server_options=ServerOptions())
+        transport = httpx2.ASGITransport(app=app)
+        async with httpx2.AsyncClient(transport=transport, base_url="http://127.0.0.1") as client:
+            yield client, Scribe(store.canon)
+    finally:
+        await store.close()
+
+
+async def health(client: httpx2.AsyncClient) -> tuple[int, str]:
+    answer = await client.get("/healthz")
+    return answer.status_code, answer.text
+
+
+def outcomes(lines: list[bytes]) -> list[str]:
+    told = [json.loads(line) for line in lines]
+    return [line["outcome"] for line in told if line["event"] == "clock"]
+
+
+async def test_r13_health_and_log_tell_a_clock_that_jumped_until_it_is_right(
+    tmp_path: Path,
+) -> None:
+    clock, lines = SteadyClock(), list[bytes]()
+    async with asked(tmp_path, clock, lines) as (client, _):
+        assert await health(client) == (200, "ok\n")
+        clock.move(400 * DAY)
+        assert await health(client) == (200, "ok\nclock.jumped\n")
+        assert await health(client) == (200, "ok\nclock.jumped\n")
+        assert (await client.get("/readyz")).status_code == 200, "what is stored can be read"
+        clock.move(-400 * DAY)
+        assert await health(client) == (200, "ok\n")
+
+    assert outcomes(lines) == ["clock.jumped", "ok"]
+
+
+async def test_r13_health_tells_a_clock_that_lies_behind_what_was_written(tmp_path: Path) -> None:
+    clock, lines = SteadyClock(), list[bytes]()
+    async with asked(tmp_path, clock, lines) as (_, scribe):
+        await scribe.make(a_space(), a_fact("while the clock was ahead"))
+    clock.move(-400 * DAY)
+    async with asked(tmp_path, clock, lines) as (client, _):
+        assert await health(client) == (200, "ok\nclock.behind\n")
+        clock.move(400 * DAY + SECOND)
+        clock.seconds += 400 * 86_400
+        assert await health(client) == (200, "ok\n")
+
+    assert outcomes(lines) == ["clock.behind", "ok"]
+
+
+async def test_r13_health_tells_a_clock_that_cannot_be_right(tmp_path: Path) -> None:
+    clock = SteadyClock()
+    async with asked(tmp_path, clock, []) as (client, _):
+        clock.move(-clock.now())
+        assert await health(client) == (200, "ok\nclock.implausible\n")
