@@ -1,6 +1,7 @@
 """Normal forms: what people write differently and mean alike, and what only looks alike."""
 
 import unicodedata
+from decimal import Decimal
 from typing import Any
 
 import pytest
@@ -151,3 +152,15 @@ def test_t28_no_place_of_such_a_character_matters(text: str, unseen: str, place:
     told = "Ann " + text
     assert forms.folded(told[:place] + unseen + told[place:]) == forms.folded(told)
     assert forms.folded(forms.folded(told)) == forms.folded(told)
+
+
+@given(value=st.floats(allow_nan=True, allow_infinity=True))
+def test_a_float_has_the_amount_of_its_exact_text(value: float) -> None:
+    assert forms.amount(value) == forms.amount(Decimal(repr(value)))
+
+
+@given(text=st.text(st.characters(max_codepoint=127), max_size=40).filter(str.strip))
+def test_words_are_the_same_whether_or_not_another_letter_stands_beside_them(text: str) -> None:
+    beside = forms.words_only(f"x {text} x \u00e9")
+
+    assert beside == f"{forms.words_only(f'x {text} x')} \u00e9"

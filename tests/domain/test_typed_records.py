@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from canonry.domain.ids import SpaceId
 from canonry.domain.observations import Dated, Fragment
 from canonry.domain.time import DAY, Instant
+from canonry.domain.truth.assertions import assertion_of
 from canonry.domain.truth.derived_schemas import derive_schema, event_type_of
 from canonry.domain.truth.typed_records import RESERVED, RecordReader, TypedRecord
 from canonry.domain.vocabularies.schemas import FieldType
@@ -31,7 +32,7 @@ def test_fields_are_taken_by_their_names_and_aliases() -> None:
         "invoice_date": "2025-01-15",
         "invoice_number": "INV-9",
     }
-    assert (read.missing, read.fragments, read.warnings) == ((), {}, ())
+    assert (read.missing, read.fragments) == ((), {})
 
 
 def test_dates_become_events_by_the_schema() -> None:
@@ -50,7 +51,20 @@ def test_what_has_no_place_is_kept_with_the_reason() -> None:
         "total": Fragment(value=2, reason="said_twice"),
     }
     assert set(read.missing) == {"invoice_number", "invoice_date", "currency"}
-    assert not [warning for warning in read.warnings if "mauve" in warning or "2025" in warning]
+
+
+def test_warnings_name_fields_and_never_values() -> None:
+    reader = RecordReader(schema=TRUTH_TYPES["invoice"])
+    record = {"invoice_number": "7", "colour": "mauve", "date_due": "2025-02-30"}
+
+    warned = assertion_of(ident("user"), reader, record, "/entities/0").warnings
+
+    assert {(each.code, each.path.rpartition("/")[2]) for each in warned} >= {
+        ("field.unknown-field", "colour"),
+        ("field.not-a-date", "date_due"),
+        ("field.missing", "currency"),
+    }
+    assert not [each for each in warned if "mauve" in repr(each) or "2025" in repr(each)]
 
 
 def test_null_says_nothing_and_the_type_is_no_field() -> None:

@@ -84,7 +84,10 @@ def words_only(text: str) -> str:
     if len(text) > LONG:
         return folded(text)
     plain = _SILENT.sub("", folded(text))
-    plain = _INITIALS.sub(lambda match: match[0].replace(".", ""), plain)
+    if "." in plain:
+        plain = _INITIALS.sub(lambda match: match[0].replace(".", ""), plain)
+    if plain.isascii():
+        return " ".join(plain.translate(_ASCII_SIGNS).split()) or folded(text)
     kept = "".join(c if _is_letter(c) else " " for c in plain)
     return _SPACES.sub(" ", kept).strip() or folded(text)
 
@@ -163,13 +166,14 @@ def amount(value: Any) -> str | None:
         return None
     if isinstance(value, str) and could_be_two_numbers(value.strip()):
         return None
-    try:
-        number = Decimal(str(value))
-    except InvalidOperation:
-        return None
-    if not number.is_finite():
-        return None
-    plain = format(number, "f")
+    if not isinstance(value, float) or (plain := repr(value)).strip("-.0123456789"):
+        try:
+            number = Decimal(str(value))
+        except InvalidOperation:
+            return None
+        if not number.is_finite():
+            return None
+        plain = format(number, "f")
     return (plain.rstrip("0").rstrip(".") if "." in plain else plain) or "0"
 
 
@@ -182,3 +186,7 @@ def plain_text(value: Any) -> str | None:
 
 def _is_letter(character: str) -> bool:
     return character.isalnum() or character in "+#&" or unicodedata.category(character)[0] == "M"
+
+
+_ASCII_SIGNS: Final = {ord(sign): " " for sign in map(chr, range(128)) if not _is_letter(sign)}
+"""What stands between words, where the text is plain."""

@@ -14,10 +14,10 @@ from canonry.domain.log.sighting import sighting_of
 from canonry.domain.merge import accumulate, join
 from canonry.domain.observations import Observation
 from canonry.domain.things.entities import Entity, alone
-from canonry.domain.truth.assertions import naming_of
 from canonry.domain.truth.derived_schemas import schema_id_of
 from canonry.domain.truth.identifiers import borne_by
 from canonry.domain.truth.identity_keys import KeyReader
+from canonry.domain.truth.typed_records import naming_of
 from canonry.domain.vocabularies.narrative_fields import policy_of
 from canonry.domain.vocabularies.schemas import EntitySchema
 from canonry.domain.vocabularies.truth_types import TRUTH_TYPES
@@ -50,25 +50,28 @@ def observe(folding: Folding, observation: Observation) -> None:
     folding.put(observation)
     entity = folding.get(observation.entity_id)
     keys = _read_by(folding, entity, observation) if isinstance(entity, Entity) else None
-    said, seen = accumulate(observation, policy_of), sighting_of(observation)
+    fields, seen = accumulate(observation, policy_of), sighting_of(observation)
     now = folding.commit.recorded_at
 
     def learn(entity: Entity) -> Mapping[str, Any]:
-        own = {"own": join(entity.own, said, policy_of), "sightings": entity.sightings + seen}
-        told: dict[str, Any] = {**own, "updated_at": now}
+        changes: dict[str, Any] = {
+            "own": join(entity.own, fields, policy_of),
+            "sightings": entity.sightings + seen,
+            "updated_at": now,
+        }
         standing = alone(entity).properties if observation.correction else {}
         borne = borne_by(entity.entity_type, observation, keys, standing)
         borne = borne.difference(entity.borne)
         if borne:
-            told["borne"] = tuple(sorted(borne.union(entity.borne)))
+            changes["borne"] = tuple(sorted(borne.union(entity.borne)))
             folding.touched |= {bearer_key(entity.entity_type, text) for text in borne}
         if keys is not None and entity.naming is None:
-            told["naming"] = naming_of(keys.schema)
-        return told
+            changes["naming"] = naming_of(keys.schema)
+        return changes
 
     def absorb(root: Entity) -> Mapping[str, Any]:
         return {
-            "absorbed": join(root.absorbed, said, policy_of),
+            "absorbed": join(root.absorbed, fields, policy_of),
             "absorbed_sightings": root.absorbed_sightings + seen,
             "updated_at": now,
         }

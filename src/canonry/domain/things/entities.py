@@ -137,7 +137,8 @@ class Entity:
         """
         if self.naming is None:
             return str(self._shown(NAME, ""))
-        return self.naming.label(said_in(self.own), said_in(self.absorbed))
+        sides = (self.own, self.absorbed) if self.absorbed else (self.own,)
+        return self.naming.label(*map(said_in, sides))
 
     @property
     def description(self) -> str:

@@ -4,19 +4,19 @@ Reading a record needs nothing but the record and the schema, so that it is done
 the canon has to be looked at.
 """
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
 from canonry.domain.ids import EntityId
-from canonry.domain.observations import Dated, Fragment
-from canonry.domain.things.entities import Naming
+from canonry.domain.observations import Fragment
 from canonry.domain.truth.accounts import entity_id_of
-from canonry.domain.truth.identity_keys import BETWEEN, CONTENT, Identity, bounded, content_identity
+from canonry.domain.truth.identifiers import key_mark, looks_in
+from canonry.domain.truth.identity_keys import BETWEEN, CONTENT, Identity, content_identity
 from canonry.domain.truth.typed_records import RecordReader, TypedRecord
 from canonry.domain.vocabularies.schemas import EntitySchema
 
-TOLD_TWO_APART: Final = "same_key_other_details"
+OTHER_DETAILS: Final = "same_key_other_details"
 SEVERAL_FIT: Final = "several_fit"
 LOOK_ALIKE: Final = "look_alike_name"
 
@@ -34,7 +34,8 @@ class Warned:
 class Assertion:
     """A record as its schema reads it; `identities` are its keys, the strongest first.
 
-    `sure` is false for somebody whom a record only names.
+    `keys` are the same as entities bear them, `looks` what the names in it look like. `sure` is
+    false for somebody whom a record only names.
     """
 
     user_id: str
@@ -43,6 +44,8 @@ class Assertion:
     typed: TypedRecord
     identities: tuple[Identity, ...]
     ids: tuple[EntityId, ...]
+    keys: tuple[str, ...]
+    looks: frozenset[str]
     label: str
     path: str
     sure: bool = True
@@ -70,16 +73,6 @@ class Assertion:
     def fields(self) -> Mapping[str, Any]:
         """The fields by their canonical names."""
         return self.typed.fields
-
-    @property
-    def dates(self) -> Mapping[str, Dated]:
-        """The dates among them."""
-        return self.typed.dates
-
-    @property
-    def fragments(self) -> Mapping[str, Fragment]:
-        """What the schema has no place for."""
-        return self.typed.fragments
 
 
 def assertion_of(
@@ -110,8 +103,10 @@ def assertion_of(
         schema=schema,
         typed=typed,
         identities=found,
-        ids=tuple(entity_id_of(user_id, schema.entity_type, each.key) for each in found),
-        label=naming_of(schema).label(everything.get),
+        ids=tuple([entity_id_of(user_id, schema.entity_type, each.key) for each in found]),
+        keys=tuple([key_mark(each.key) for each in found]),
+        looks=looks_in(schema.entity_type, typed.fields),
+        label=reader.naming.label(everything.get),
         path=path,
         sure=sure,
         refers_to=refers_to,
@@ -133,31 +128,3 @@ def _warnings(typed: TypedRecord, path: str) -> list[Warned]:
         for name, fragment in sorted(typed.fragments.items())
     ]
     return missing + kept
-
-
-def naming_of(schema: EntitySchema) -> Naming:
-    """How the entities of a type are called."""
-    return Naming(groups=schema.names, otherwise=schema.label)
-
-
-def told_apart(
-    assertion: Assertion,
-    index: int,
-    keys: Mapping[str, Collection[str]],
-    today: Callable[[], Iterable[Identity]],
-) -> bool:
-    """Whether an entity with the same key is another one all the same.
-
-    `keys` are all that the entity ever bore by their rules, `today` gives its identities as they
-    are now. It is another one if it bears other keys of a stronger rule, or if the rule itself
-    names details that differ.
-    """
-    for stronger in assertion.identities[:index]:
-        theirs = keys.get(stronger.rule)
-        if theirs and bounded(stronger.key) not in theirs:
-            return True
-    ours = assertion.identities[index]
-    if not ours.apart:
-        return False
-    same = (each for each in today() if each.rule == ours.rule)
-    return any(map(ours.differs_from, same))

@@ -4,7 +4,8 @@ An entity is found under everything that it was ever called: nothing that an obs
 it is taken back by a later one, and what a merge brings together is not lost by it.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from functools import lru_cache
 from typing import Any, Final, NamedTuple
 
 from canonry.domain.ids import EntityId, SpaceId
@@ -76,7 +77,7 @@ def rows_of(entity: Entity) -> Iterator[IdentifierRow]:
     if entity.level not in _STANDING:
         return
     root = entity.merged_into or entity.id
-    for key in sorted(set(map(_row_key, entity.borne))):
+    for key in sorted(set(map(found_under, entity.borne))):
         yield IdentifierRow(
             entity.space, key, entity.id, entity.entity_type, entity.created_at, root
         )
@@ -95,69 +96,71 @@ def borne_by(
     These are the normal forms of names, numbers and addresses, the keys by the rules of the schema
     that read it, and what names look like.
     """
-    said = _said_of(observation, keys)
+    fields = _fields_of(observation, keys)
+    known = {name: value for name, value in fields.items() if _is_known(entity_type, name)}
     found: set[str] = set()
-    if keys is not None:
-        found = {KEY_MARK + bounded(each.key) for each in keys.identities({**standing, **said})}
-    known = {name: said[name] for name in said if _is_known(entity_type, name)}
-    covered = set(map(_row_key, found))
     for name, value in known.items():
-        found |= _texts(entity_type, name, value) - covered
+        found |= _texts(entity_type, name, value)
     if keys is not None:
-        label = _label(keys, said, known)
-        found |= set() if label is None else _texts(entity_type, NAME, label) - covered
+        label = _label(keys, fields, known)
+        if label is not None:
+            found |= _texts(entity_type, NAME, label)
+        everything = {**standing, **fields} if standing else fields
+        borne = [key_mark(each.key) for each in keys.identities(everything)]
+        found.difference_update(map(found_under, borne))
+        found.update(borne)
     return frozenset(found)
 
 
-def keys_of(entity: Entity) -> dict[str, set[str]]:
-    """All identity keys that the entity itself ever bore, by their rules."""
+def keys_of(borne: Iterable[str]) -> dict[str, set[str]]:
+    """The identity keys among all that an entity ever bore, by their rules."""
     found: dict[str, set[str]] = {}
-    for text in entity.borne:
+    for text in borne:
         if text.startswith(KEY_MARK):
-            key = text.removeprefix(KEY_MARK)
-            found.setdefault(rule_of(key), set()).add(key)
+            found.setdefault(rule_of(text.removeprefix(KEY_MARK)), set()).add(text)
     return found
 
 
-def look_of(entity_type: str, name: str) -> str:
-    """What a name looks like, whatever letters it is written in."""
-    return skeleton(name_form(entity_type, without_sightless(name)))
+def bears_any(borne: Iterable[str], rule: str) -> bool:
+    """Whether there is a key by the rule among all that an entity ever bore."""
+    begins = KEY_MARK + rule.partition("+")[0]
+    return any(each.startswith(begins) and rule_of(each[1:]) == rule for each in borne)
 
 
-def looks_of(entity: Entity) -> set[str]:
-    """What all names that the entity itself ever bore look like."""
-    marked = (text for text in entity.borne if text.startswith(LOOK_MARK))
-    return {text.removeprefix(LOOK_MARK) for text in marked}
+def look_mark(entity_type: str, name: str) -> str:
+    """What a name looks like, whatever letters it is written in, as its entity bears it."""
+    look = skeleton(name_form(entity_type, without_sightless(name)))
+    return LOOK_MARK + look[:KEY_MAX]
+
+
+def looks_of(borne: Iterable[str]) -> set[str]:
+    """What all names that an entity ever bore look like."""
+    return {text for text in borne if text.startswith(LOOK_MARK)}
 
 
 def looks_in(entity_type: str, fields: Mapping[str, Any]) -> frozenset[str]:
     """What the names that a record gives look like, as `looks_of` tells it."""
-    said = [fields[name] for name in _CALLED if name in fields]
-    looks = {look_of(entity_type, each)[:KEY_MAX] for each in said if isinstance(each, str)}
-    return frozenset(looks - {""})
+    names = [fields[name] for name in _CALLED if name in fields]
+    looks = [look_mark(entity_type, each) for each in names if isinstance(each, str)]
+    return frozenset([look for look in looks if look != LOOK_MARK])
 
 
-def key_text(key: str) -> str:
-    """The text under which the bearers of an identity key are found."""
-    return _row_key(KEY_MARK + bounded(key))
+def key_mark(key: str) -> str:
+    """An identity key as its entity bears it."""
+    return KEY_MARK + bounded(key)
 
 
-def look_text(look: str) -> str:
-    """The text under which those are found whose name looks so."""
-    return LOOK_MARK + look[:KEY_MAX]
-
-
-def _said_of(observation: Observation, keys: KeyReader | None) -> dict[str, Any]:
+def _fields_of(observation: Observation, keys: KeyReader | None) -> dict[str, Any]:
     """The values by the fields' own names; also those that the schema had no place for."""
-    said = {} if keys is None else {n: each.value for n, each in observation.fragments.items()}
-    for place, value in observation.fields.items():
-        if place.startswith(PROPERTY):
-            said[place.removeprefix(PROPERTY)] = value
+    fields = {} if keys is None else {n: each.value for n, each in observation.fragments.items()}
+    start = len(PROPERTY)
+    fields |= {n[start:]: v for n, v in observation.fields.items() if n.startswith(PROPERTY)}
     if keys is None and NAME in observation.fields:
-        said.setdefault(NAME, observation.fields[NAME])
-    return said
+        fields.setdefault(NAME, observation.fields[NAME])
+    return fields
 
 
+@lru_cache(maxsize=4096)
 def _is_known(entity_type: str, field: str) -> bool:
     return (
         field in _NAMES
@@ -167,10 +170,10 @@ def _is_known(entity_type: str, field: str) -> bool:
     )
 
 
-def _label(keys: KeyReader, said: Mapping[str, Any], known: Mapping[str, Any]) -> str | None:
+def _label(keys: KeyReader, fields: Mapping[str, Any], known: Mapping[str, Any]) -> str | None:
     """What the observation calls the entity by fields that are no identifiers otherwise."""
     for group in keys.schema.names:
-        words = [str(said[name]) for name in group if says(said.get(name))]
+        words = [str(fields[name]) for name in group if says(fields.get(name))]
         if words:
             return " ".join(words)[:LABEL_MAX] if known.keys().isdisjoint(group) else None
     return None
@@ -180,13 +183,16 @@ def _texts(entity_type: str, field: str, value: Any) -> set[str]:
     found: set[str] = set()
     for one in value if isinstance(value, list | tuple) else (value,):
         found.update(form[:KEY_MAX] for form in _forms(entity_type, field, one))
-        if field in _CALLED and isinstance(one, str) and (look := look_of(entity_type, one)):
-            found.add(look_text(look))
+        if field in _CALLED and isinstance(one, str):
+            found |= looks_in(entity_type, {field: one})
     return found
 
 
-def _row_key(borne: str) -> str:
-    """A key of one field is found under its value, as people write it; others are not typed in."""
+def found_under(borne: str) -> str:
+    """The text under which those are found who bear what `borne` says.
+
+    A key of one field is found under its value, as people write it; others are not typed in.
+    """
     if borne.startswith(KEY_MARK) and BETWEEN not in borne:
         return borne.partition(":")[2] or borne
     return borne

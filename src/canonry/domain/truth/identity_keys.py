@@ -22,7 +22,7 @@ from canonry.domain.normal_forms import (
     web_domain,
     words_only,
 )
-from canonry.domain.vocabularies.schemas import EntitySchema, FieldType, IdentityRule
+from canonry.domain.vocabularies.schemas import EntitySchema, FieldType
 
 CONTENT: Final = "content"
 """The rule of a record that no other rule fits."""
@@ -43,7 +43,6 @@ _NAME_FORMS: Final[Mapping[str, Callable[[str], str]]] = {
     "person": person_name,
     "contact": person_name,
 }
-_TYPED: Final = frozenset({FieldType.NUMBER, FieldType.DATE})
 _PLAIN: Final = (int, float, str)
 KEY_MAX: Final = 200
 _HASH_BYTES: Final = 12
@@ -78,76 +77,74 @@ def identities_of(schema: EntitySchema, fields: Mapping[str, Any]) -> tuple[Iden
     return KeyReader(schema).identities(fields)
 
 
+_Part: TypeAlias = tuple[str, str]
+"""The name in keys of a field, and its value in normal form."""
+
+_Asked: TypeAlias = tuple[str, ...]
+"""What a rule asks for, each a field or several (`a|b`) of which the first that speaks counts."""
+
+
 @dataclass(slots=True)
 class KeyReader:
     """Reads the keys of records by one schema; made once for many records."""
 
     schema: EntitySchema
-    _forms: dict[str, tuple[str, tuple[tuple[str, _Form], ...]]] = field(default_factory=dict)
+    _forms: dict[str, tuple[str, tuple[tuple[str, _Form], ...]]] = field(init=False)
     """What rules ask for (`a|b`) -> its name in keys, and the fields with their normal forms."""
+
+    _rules: tuple[tuple[_Asked, _Asked, _Asked], ...] = field(init=False)
+    """Of each rule what it needs, what it takes beside that, and what tells its entities apart."""
+
+    def __post_init__(self) -> None:
+        """Look at the schema once."""
+        self._rules = tuple((r.fields, r.optional, r.told_apart_by) for r in self.schema.identity)
+        asked = dict.fromkeys(names for rule in self._rules for part in rule for names in part)
+        self._forms = {names: self._forms_of(names) for names in asked}
 
     def identities(self, fields: Mapping[str, Any]) -> tuple[Identity, ...]:
         """The identities by all rules that fit, the strongest first."""
-        parts: dict[str, tuple[str, str] | None] = {}
+        parts: dict[str, _Part] = {}
+        for names, (label, forms) in self._forms.items():
+            for name, form in forms:
+                given = fields.get(name)
+                if given is not None and (value := form(given)):
+                    parts[names] = label, value
+                    break
+        found = []
+        for needed, optional, apart in self._rules:
+            used = [parts[names] for names in needed if names in parts]
+            if len(used) == len(needed):
+                used += [parts[names] for names in optional if names in parts]
+                details = tuple([parts[names] for names in apart if names in parts])
+                rule = "+".join([name for name, _ in used])
+                found.append(Identity(rule=rule, key=_joined(used), apart=details))
+        return tuple(found)
 
-        def normal(names: str) -> tuple[str, str] | None:
-            if names not in parts:  # several rules ask for the same fields
-                parts[names] = self._part(fields, names)
-            return parts[names]
-
-        found = [_by(rule, normal) for rule in self.schema.identity]
-        return tuple([each for each in found if each is not None])
-
-    def _part(self, fields: Mapping[str, Any], names: str) -> tuple[str, str] | None:
-        """The name and the normal form of the first of `a|b` that says something."""
-        label, forms = self._forms.get(names) or self._look_up(names)
-        for name, form in forms:
-            given = fields.get(name)
-            if given is not None and (value := form(given)):
-                return label, value
-        return None
-
-    def _look_up(self, names: str) -> tuple[str, tuple[tuple[str, _Form], ...]]:
+    def _forms_of(self, names: str) -> tuple[str, tuple[tuple[str, _Form], ...]]:
         alternatives = names.split("|")
         first = alternatives[0]
-        forms = tuple((name, self._form(name, first)) for name in alternatives)
-        self._forms[names] = (first, forms)
-        return self._forms[names]
+        return first, tuple((name, self._form(name, first)) for name in alternatives)
 
     def _form(self, name: str, like: str) -> _Form:
         """The normal form of a field that stands for `like`: a shop is a shop in either."""
         spec, entity_type = self.schema.field(name), self.schema.entity_type
         field_type = None if spec is None else spec.type
-        name = like
-        plain = _form_of(entity_type, name) is None and field_type not in _TYPED
+        if field_type is FieldType.NUMBER:
+            return amount
+        plain = _form_of(entity_type, like) is None and field_type is not FieldType.DATE
 
         def normal(given: Any) -> str | None:
             if plain and type(given) is str:  # the commonest case
                 return folded(given) or None
-            return normal_value(entity_type, name, given, field_type)
+            return normal_value(entity_type, like, given, field_type)
 
         return normal
 
 
 def content_identity(fields: Mapping[str, Any]) -> Identity:
     """The identity of a record that has no key."""
-    said = {name: _canonical(value) for name, value in fields.items() if value is not None}
-    return Identity(rule=CONTENT, key=f"{CONTENT}:{sha256(encode_json(said)).hexdigest()}")
-
-
-def _by(rule: IdentityRule, normal: Callable[[str], tuple[str, str] | None]) -> Identity | None:
-    said: list[tuple[str, str]] = []
-    for names in rule.fields:
-        part = normal(names)
-        if part is None:
-            return None
-        said.append(part)
-    said += [part for part in map(normal, rule.optional) if part is not None]
-    return Identity(
-        rule="+".join(name for name, _ in said),
-        key=_joined(said),
-        apart=tuple([part for part in map(normal, rule.told_apart_by) if part is not None]),
-    )
+    content = {name: _canonical(value) for name, value in fields.items() if value is not None}
+    return Identity(rule=CONTENT, key=f"{CONTENT}:{sha256(encode_json(content)).hexdigest()}")
 
 
 def bounded(key: str) -> str:
@@ -170,7 +167,7 @@ def rule_of(key: str) -> str:
 
 
 def _joined(parts: Iterable[tuple[str, str]]) -> str:
-    return BETWEEN.join(f"{name}:{value}" for name, value in parts)
+    return BETWEEN.join([f"{name}:{value}" for name, value in parts])
 
 
 def normal_value(

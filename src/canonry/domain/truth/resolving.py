@@ -5,30 +5,29 @@ where none tells, somebody new comes into being and the others are told. Merges 
 those found are several: a record stays with the one that bears its key.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final
 
 from canonry.domain.ids import EntityId
 from canonry.domain.snapshots import Accumulator
 from canonry.domain.things.entities import Entity, alone
 from canonry.domain.truth.assertions import (
     LOOK_ALIKE,
+    OTHER_DETAILS,
     SEVERAL_FIT,
-    TOLD_TWO_APART,
     Assertion,
-    told_apart,
 )
-from canonry.domain.truth.identifiers import keys_of, looks_in, looks_of
-from canonry.domain.truth.identity_keys import Identity, bounded, identities_of
+from canonry.domain.truth.identifiers import KEY_MARK, LOOK_MARK, bears_any, keys_of
+from canonry.domain.truth.identity_keys import identities_of
 from canonry.domain.vocabularies.truth_types import types_alike
 
 
 @dataclass(slots=True, kw_only=True)
 class Target:
-    """One that records may be about, whoever answers for it: known, or made by this telling.
+    """One that records may be about, whoever answers for it: known, or made by this source.
 
-    `keys` are all that it ever bore by their rules, `said` is what this telling says of it.
+    `borne` is all under which it was ever named, `fields` what this source says of it.
     """
 
     id: EntityId
@@ -36,9 +35,24 @@ class Target:
     entity_type: str
     entity: Entity | None
     own: Accumulator
-    said: dict[str, Any] = field(default_factory=dict)
-    keys: dict[str, set[str]] = field(default_factory=dict)
-    looks: set[str] = field(default_factory=set)
+    fields: dict[str, Any] = field(default_factory=dict)
+    borne: set[str] = field(default_factory=set)
+
+    def is_apart_from(self, assertion: Assertion, index: int) -> bool:
+        """Whether it is another one, though it bears the record's key at `index`.
+
+        It is if it bears other keys of a stronger rule, or if the rule itself names details that
+        differ.
+        """
+        for stronger, key in zip(assertion.identities[:index], assertion.keys, strict=False):
+            if key not in self.borne and bears_any(self.borne, stronger.rule):
+                return True
+        ours = assertion.identities[index]
+        if not ours.apart:
+            return False
+        before = {} if self.entity is None else alone(self.entity).properties
+        today = identities_of(assertion.schema, {**before, **self.fields})
+        return any(ours.differs_from(each) for each in today if each.rule == ours.rule)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,35 +79,32 @@ class Known:
 
     targets: dict[str, Target] = field(default_factory=dict)
     families: dict[EntityId, list[Target]] = field(default_factory=dict)
-    by_key: dict[tuple[frozenset[str], str], dict[EntityId, Target]] = field(default_factory=dict)
-    by_look: dict[tuple[frozenset[str], str], dict[EntityId, Target]] = field(default_factory=dict)
+    by_text: dict[tuple[frozenset[str], str], dict[EntityId, Target]] = field(default_factory=dict)
 
     def add(self, target: Target) -> None:
         """Take somebody in."""
         self.targets[target.id] = target
         self.families.setdefault(target.root_id, []).append(target)
-        kinds = types_alike(target.entity_type)
-        for key in (key for keys in target.keys.values() for key in keys):
-            self.by_key.setdefault((kinds, key), {})[target.id] = target
-        for look in target.looks:
-            self.by_look.setdefault((kinds, look), {})[target.id] = target
+        self._lead(target, [text for text in target.borne if text[0] in _MARKS])
 
     def learn(self, target: Target, assertion: Assertion) -> None:
         """Let the keys and the looks of what is said lead to the target."""
-        target.said |= assertion.fields
-        kinds = types_alike(target.entity_type)
-        for identity in assertion.identities:
-            key = bounded(identity.key)
-            target.keys.setdefault(identity.rule, set()).add(key)
-            self.by_key.setdefault((kinds, key), {})[target.id] = target
-        for look in looks_in(target.entity_type, assertion.fields):
-            target.looks.add(look)
-            self.by_look.setdefault((kinds, look), {})[target.id] = target
+        target.fields |= assertion.fields
+        target.borne.update(assertion.keys, assertion.looks)
+        self._lead(target, (*assertion.keys, *assertion.looks))
 
-    def bearers(self, entity_type: str, identity: Identity) -> Iterator[Target]:
-        """Who ever bore a key, of all types that are alike."""
-        found = self.by_key.get((types_alike(entity_type), bounded(identity.key)), {})
-        yield from found.values()
+    def bearers(self, entity_type: str, text: str) -> Collection[Target]:
+        """Who ever bore a key or looked so, of all types that are alike."""
+        return self.by_text.get((types_alike(entity_type), text), _NONE).values()
+
+    def _lead(self, target: Target, texts: Iterable[str]) -> None:
+        kinds = types_alike(target.entity_type)
+        for text in texts:
+            self.by_text.setdefault((kinds, text), {})[target.id] = target
+
+
+_MARKS: Final = frozenset((KEY_MARK, LOOK_MARK))
+_NONE: Final[Mapping[EntityId, Target]] = {}
 
 
 def known_among(entities: Iterable[Entity]) -> Known:
@@ -107,48 +118,35 @@ def known_among(entities: Iterable[Entity]) -> Known:
                 entity_type=given.entity_type,
                 entity=given,
                 own=given.own,
-                keys=keys_of(given),
-                looks=looks_of(given),
+                borne=set(given.borne),
             )
         )
     return known
 
 
-def _is_another(assertion: Assertion, index: int, target: Target) -> bool:
-    """Whether a target with the same key is another one all the same."""
-
-    def today() -> Iterable[Identity]:
-        before = {} if target.entity is None else alone(target.entity).properties
-        return identities_of(assertion.schema, {**before, **target.said})
-
-    return told_apart(assertion, index, target.keys, today)
-
-
 def resolve(known: Known, assertion: Assertion) -> Resolved:
     """Whom the assertion is about."""
     doubts: dict[EntityId, str] = {}
-    for index, identity in enumerate(assertion.identities):
+    for index in range(len(assertion.identities)):
         fitting: list[Target] = []
-        for each in _possible(known, assertion, index, identity):
-            if _is_another(assertion, index, each):
-                doubts.setdefault(each.root_id, TOLD_TWO_APART)
+        for each in _possible(known, assertion, index):
+            if each.is_apart_from(assertion, index):
+                doubts.setdefault(each.root_id, OTHER_DETAILS)
             else:
                 fitting.append(each)
         roots = {each.root_id for each in fitting}
         if len(roots) == 1:
             target = _addressed(known, assertion.schema.entity_type, fitting)
-            told = {i: why for i, why in doubts.items() if index and i != target.root_id}
-            return Resolved(target=target, entity_id=target.id, index=index, doubts=told)
+            others = {i: why for i, why in doubts.items() if index and i != target.root_id}
+            return Resolved(target=target, entity_id=target.id, index=index, doubts=others)
         doubts |= dict.fromkeys(roots, SEVERAL_FIT)
     return _unresolved(known, assertion, doubts)
 
 
-def _possible(
-    known: Known, assertion: Assertion, index: int, identity: Identity
-) -> Sequence[Target]:
+def _possible(known: Known, assertion: Assertion, index: int) -> Sequence[Target]:
     """Who bears the key: of the record's type, or one with somebody of that type."""
     wanted = assertion.schema.entity_type
-    found = {each.id: each for each in known.bearers(wanted, identity)}
+    found = {each.id: each for each in known.bearers(wanted, assertion.keys[index])}
     held = known.targets.get(assertion.ids[index])
     if held is not None:  # whoever was born by the key, even if all that was said has been erased
         found[held.id] = held
@@ -174,7 +172,7 @@ def _unresolved(known: Known, assertion: Assertion, doubts: dict[EntityId, str])
     taken = known.targets.get(assertion.ids[0])
     if taken is None:
         return Resolved(target=None, entity_id=assertion.ids[0], doubts=doubts)
-    if _is_another(assertion, 0, taken):
+    if taken.is_apart_from(assertion, 0):
         entity_id = assertion.apart_id or assertion.unclear_id
     elif _is_known_better(assertion, taken):
         entity_id = assertion.unclear_id
@@ -183,8 +181,8 @@ def _unresolved(known: Known, assertion: Assertion, doubts: dict[EntityId, str])
     target = known.targets.get(entity_id)
     if target is None:
         return Resolved(target=None, entity_id=entity_id, doubts=doubts)
-    told = {i: why for i, why in doubts.items() if i != target.root_id}
-    return Resolved(target=target, entity_id=target.id, doubts=told)
+    others = {i: why for i, why in doubts.items() if i != target.root_id}
+    return Resolved(target=target, entity_id=target.id, doubts=others)
 
 
 def _is_known_better(assertion: Assertion, target: Target) -> bool:
@@ -196,26 +194,20 @@ def _is_known_better(assertion: Assertion, target: Target) -> bool:
         return next(fits, len(rules))
 
     ours = strength(assertion.identities[0].rule)
-    return any(keys and strength(rule) < ours for rule, keys in target.keys.items())
+    return any(strength(rule) < ours for rule in keys_of(target.borne))
 
 
 def tied(known: Known, assertion: Assertion, root_id: EntityId) -> Mapping[EntityId, str]:
     """Who else bears what the record brings that nobody of its entity's own has borne yet."""
-    family = known.families.get(root_id, [])
-    kinds = types_alike(assertion.schema.entity_type)
+    entity_type, family = assertion.schema.entity_type, known.families.get(root_id, [])
+    rules = [reason_of(each.rule) for each in assertion.identities]
+    rules += [LOOK_ALIKE] * len(assertion.looks)
     found: dict[EntityId, str] = {}
-    for identity in assertion.identities:
-        key = bounded(identity.key)
-        if any(key in each.keys.get(identity.rule, ()) for each in family):
-            continue
-        for other in known.bearers(assertion.schema.entity_type, identity):
-            if other.root_id != root_id:
-                found.setdefault(other.root_id, reason_of(identity.rule))
-    for look in looks_in(assertion.schema.entity_type, assertion.fields):
-        if not any(look in each.looks for each in family):
-            for other in known.by_look.get((kinds, look), {}).values():
-                if other.root_id != root_id:
-                    found.setdefault(other.root_id, LOOK_ALIKE)
+    for text, reason in zip((*assertion.keys, *assertion.looks), rules, strict=True):
+        others = [e for e in known.bearers(entity_type, text) if e.root_id != root_id]
+        if others and not any(text in each.borne for each in family):
+            for other in others:
+                found.setdefault(other.root_id, reason)
     return found
 
 

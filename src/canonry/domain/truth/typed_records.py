@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from canonry.domain.observations import Dated, Fragment
+from canonry.domain.things.entities import Naming
 from canonry.domain.truth.converting import Converted, Unconvertible, convert
 from canonry.domain.truth.identity_keys import KeyReader
 from canonry.domain.vocabularies.schemas import EntitySchema, FieldSpec
@@ -32,13 +33,6 @@ class TypedRecord:
         """Fields and the values of fragments: what an identity may rest on."""
         return {name: each.value for name, each in self.fragments.items()} | dict(self.fields)
 
-    @property
-    def warnings(self) -> tuple[str, ...]:
-        """What whoever gave the record should know; it names fields and never values."""
-        absent = (f"{name} is required and missing" for name in self.missing)
-        kept = (f"{n} is kept as a fragment: {f.reason}" for n, f in sorted(self.fragments.items()))
-        return (*absent, *kept)
-
 
 @dataclass(slots=True)
 class RecordReader:
@@ -49,6 +43,7 @@ class RecordReader:
     _own: frozenset[str] = field(init=False)
     _required: tuple[str, ...] = field(init=False)
     keys: KeyReader = field(init=False)
+    naming: Naming = field(init=False)
 
     def __post_init__(self) -> None:
         """Index the schema's names."""
@@ -56,6 +51,7 @@ class RecordReader:
         self._specs = aliases | {spec.name: spec for spec in self.schema.fields}
         self._own = frozenset(spec.name for spec in self.schema.fields)
         self.keys = KeyReader(self.schema)
+        self.naming = naming_of(self.schema)
         self._required = tuple(spec.name for spec in self.schema.fields if spec.required)
 
     def read(self, record: Mapping[str, Any]) -> TypedRecord:
@@ -97,3 +93,8 @@ class RecordReader:
             if event is not None and converted.instant is not None:
                 policy = self._specs[name].policy
                 yield name, Dated(event_type=event, instant=converted.instant, policy=policy)
+
+
+def naming_of(schema: EntitySchema) -> Naming:
+    """How the entities of a type are called."""
+    return Naming(groups=schema.names, otherwise=schema.label)

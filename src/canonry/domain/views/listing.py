@@ -189,7 +189,8 @@ def _born(
 
 def _entity(entity: Entity) -> Iterator[ListingRow]:
     facet = f"{entity.entity_type}/{entity.entity_class}/{entity.level}"
-    name = normalised_name(entity.name)
+    called = entity.name
+    name = normalised_name(called)
     if entity.merged_into is not None:
         yield _born(List.ENTITIES, MERGED, entity, facet, name=name)
         return
@@ -197,7 +198,7 @@ def _entity(entity: Entity) -> Iterator[ListingRow]:
     for tag in entity.state_tags:
         yield _born(List.ENTITIES, TAG + tag, entity, facet)
     if entity.level is CanonLevel.CANON:
-        key = key_hash(name_key(entity.entity_type, entity.name))
+        key = key_hash(name_key(entity.entity_type, called))
         yield _born(List.ENTITIES_NAMED, key, entity)
 
 

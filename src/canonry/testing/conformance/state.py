@@ -8,7 +8,7 @@ from typing import Any
 from canonry.domain.log.entries import EntitiesMerged, EntitiesUnmerged, EntityRetconned, Made
 from canonry.domain.things.entities import Entity
 from canonry.domain.truth.derived_schemas import schema_id_of
-from canonry.domain.truth.identifiers import key_text, look_of, look_text
+from canonry.domain.truth.identifiers import found_under, key_mark, look_mark
 from canonry.domain.vocabularies.schemas import EntitySchema, FieldSpec, IdentityRule
 from canonry.ports.views.queries import IdentifierQuery
 from canonry.testing.conformance.kit import Backend, Contract
@@ -67,9 +67,9 @@ class IdentityContract(Contract):
             record = a_record("ann", f"{n}", fields=fields, dates={}, correction=n == 1)
             await scribe.make(record)
         ann, bo = (ident(name) for name in ("ann", "bo"))
-        texts = ("ann lee", "ann ray", "a@x.org", "b@x.org", key_text("email:a@x.org"))
+        texts = ("ann lee", "ann ray", "a@x.org", "b@x.org", found_under(key_mark("email:a@x.org")))
         assert await found(backend, *texts) == {each: [ann] for each in texts}
-        look = look_text(look_of("person", "\u0410nn Lee"))
+        look = look_mark("person", "\u0410nn Lee")
         assert await found(backend, look) == {look: [ann]}
 
         kept, merged = (
@@ -91,10 +91,10 @@ class IdentityContract(Contract):
         first = said("lamp", "first", serial="S-1", room="Hall", shelf="2")
         await scribe.write(Made(thing=a_lamp_schema("1.0")), lamp, first)
         await scribe.write(said("lamp", "second", serial="S-2", room="Attic"))
-        shelf = key_text("room:hall\x1fshelf:2")
+        shelf = key_mark("room:hall\x1fshelf:2")
         texts = ("s-1", "s-2", shelf)
         assert await found(backend, *texts) == {each: [ident("lamp")] for each in texts}
-        assert await found(backend, "hall", key_text("room:attic\x1fshelf:2")) == {}
+        assert await found(backend, "hall", key_mark("room:attic\x1fshelf:2")) == {}
 
     @requirement("state:merged:addressed")
     async def test_what_is_said_of_a_merged_entity_stays_with_it(self, backend: Backend) -> None:

@@ -38,9 +38,9 @@ from canonry.usecases.truth.ingest_file import (
     require_source,
 )
 from canonry.usecases.truth.ingest_records import GivenRecords, ingest_records
+from canonry.usecases.truth.record_source import Recorded
 from canonry.usecases.truth.sign_url import sign_url
 from canonry.usecases.truth.store_file import given_file, read_local
-from canonry.usecases.truth.tell_source import Told
 
 _SHOWN_MAX: Final = 100
 _PATH_MAX: Final = 4_096
@@ -65,13 +65,13 @@ async def _records(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
         observed_at=seen,
         provenance=origin,
     )
-    told = await ingest_records(canon, caller, arguments["user_id"], given)
+    recorded = await ingest_records(canon, caller, arguments["user_id"], given)
     return {
-        "source_id": told.source.id,
-        "content_hash": told.source.content_hash,
-        "deduplicated": told.again,
-        "interpretation": present_run(told.run),
-        **_told(told),
+        "source_id": recorded.source.id,
+        "content_hash": recorded.source.content_hash,
+        "deduplicated": recorded.again,
+        "interpretation": present_run(recorded.run),
+        **_present(recorded),
     }
 
 
@@ -99,13 +99,16 @@ async def _file(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
         "file_size": done.source.size,
         "deduplicated": done.deduplicated,
         "interpretation": None if done.run is None else present_run(done.run),
-        **({"observations_added": done.restated} if done.told is None else _told(done.told)),
+        **(
+            {"observations_added": done.restated}
+            if done.recorded is None
+            else _present(done.recorded)
+        ),
     }
 
 
-def _told(told: Told) -> Json:
+def _present(recorded: Recorded) -> Json:
     """What became of the records: the first hundred of them, and all that should be known."""
-    recorded = told.recorded
     return {
         "entities": [
             {
@@ -120,7 +123,7 @@ def _told(told: Told) -> Json:
             for each in recorded.records[:_SHOWN_MAX]
         ],
         "entities_total": len(recorded.records),
-        "warnings": present_warnings(told.warnings[:_SHOWN_MAX]),
+        "warnings": present_warnings(recorded.warnings[:_SHOWN_MAX]),
         "possible_duplicates": [present_duplicate(d) for d in recorded.duplicates[:_SHOWN_MAX]],
         "observations_added": recorded.observations,
     }
@@ -148,7 +151,7 @@ async def _upload(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
         "deduplicated": done.deduplicated,
         "content_hash": done.source.content_hash,
         "interpretation": None if done.run is None else present_run(done.run),
-        "warnings": [] if done.told is None else present_warnings(done.told.warnings),
+        "warnings": [] if done.recorded is None else present_warnings(done.recorded.warnings),
     }
     return reply | await _snapshots(canon, caller, done)
 
@@ -168,11 +171,11 @@ async def _snapshots(canon: Canon, caller: Caller, done: FileIngested) -> Json:
 
 
 def _properties(arguments: Arguments) -> Mapping[str, Any] | None:
-    said = arguments.get("properties")
-    if said is None:
+    given = arguments.get("properties")
+    if given is None:
         return None
     try:
-        value = json.loads(said)
+        value = json.loads(given)
     except (ValueError, RecursionError):
         value = None
     if not isinstance(value, dict) or not isinstance(value.get("entity_type", ""), str):
@@ -190,8 +193,10 @@ async def _reinterpret(canon: Canon, caller: Caller, arguments: Arguments) -> Re
     return {
         **run,
         "source_id": done.source.id,
-        "deduplicated": done.told is None,
-        "warnings": [] if done.told is None else present_warnings(done.told.warnings[:_SHOWN_MAX]),
+        "deduplicated": done.recorded is None,
+        "warnings": []
+        if done.recorded is None
+        else present_warnings(done.recorded.warnings[:_SHOWN_MAX]),
     }
 
 

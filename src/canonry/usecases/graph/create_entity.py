@@ -9,7 +9,7 @@ from canonry.domain.ids import EntityId
 from canonry.domain.judging.making import Backing, make_entity
 from canonry.domain.log.keys import thing_key
 from canonry.domain.things.entities import Entity, EntityClass, normalised_name
-from canonry.domain.truth.identifiers import look_of, look_text
+from canonry.domain.truth.identifiers import look_mark
 from canonry.ports.views.queries import IdentifierQuery
 from canonry.usecases.kernel.caller import Caller
 from canonry.usecases.kernel.canon import Canon
@@ -101,7 +101,7 @@ async def _require_archetype(
 
 async def _look_alikes(canon: Canon, backing: Backing, new: NewEntity) -> Sequence[Entity]:
     """Those whose name is another one that cannot be told from this by the eye."""
-    look = look_text(look_of(new.entity_type, new.name))
+    look = look_mark(new.entity_type, new.name)
     query = IdentifierQuery(
         spaces=frozenset((backing.space,)), keys=(look,), entity_type=new.entity_type
     )

@@ -79,11 +79,9 @@ async def correct_field(
         NotFound: `entity.unknown`.
     """
     account, inner = require_account(caller, user_id), within_account(caller)
-    done: list[Corrected] = []
 
-    async def prepare(new_id: NewId) -> Change:
+    async def prepare(new_id: NewId) -> Change[Corrected]:
         del new_id  # the id follows from what is said
-        done.clear()
         root = await require(canon, inner, Entity, correction.entity_id)
         entity = await _addressed(canon, root, correction.entity_id)
         schema = await _schema(canon, account, entity, correction)
@@ -97,17 +95,18 @@ async def correct_field(
             )
         )
         if before is not None and own is not None and before.value == own.value == right.value:
-            done.append(_corrected(own.observation, root, right, existing=True))
-            return Change(entries=(), reads=reads)
+            stands = _corrected(own.observation, root, right, existing=True)
+            return Change(entries=(), reads=reads, found=stands)
         follows = "" if before is None else before.observation
-        said = correction_id_of(entity.id, right.spec.name, right.value, follows)
+        observation_id = correction_id_of(entity.id, right.spec.name, right.value, follows)
         source = _source(account, entity, right, follows)
-        seen = _observation(entity, schema, right, said, source)
-        done.append(_corrected(said, root, right, existing=False))
-        return Change(entries=(Made(thing=source), Made(thing=seen)), reads=reads)
+        seen = _observation(entity, schema, right, observation_id, source)
+        entries = (Made(thing=source), Made(thing=seen))
+        stands = _corrected(observation_id, root, right, existing=False)
+        return Change(entries=entries, reads=reads, found=stands)
 
-    await commit_change(canon, replace(inner, idempotency_key=None), account.space, prepare)
-    return done[0]
+    unkeyed = replace(inner, idempotency_key=None)
+    return (await commit_change(canon, unkeyed, account.space, prepare)).prepared()
 
 
 async def _addressed(canon: Canon, root: Entity, entity_id: str) -> Entity:
@@ -116,9 +115,11 @@ async def _addressed(canon: Canon, root: Entity, entity_id: str) -> Entity:
     return found if isinstance(found, Entity) else root
 
 
-def _corrected(said: ObservationId, entity: Entity, right: _Right, *, existing: bool) -> Corrected:
+def _corrected(
+    observation_id: ObservationId, entity: Entity, right: _Right, *, existing: bool
+) -> Corrected:
     return Corrected(
-        observation_id=said,
+        observation_id=observation_id,
         entity_id=entity.id,
         field=right.spec.name,
         value=right.value,
@@ -196,11 +197,11 @@ def _observation(
     entity: Entity,
     schema: EntitySchema,
     right: _Right,
-    said: ObservationId,
+    observation_id: ObservationId,
     source: Source,
 ) -> Observation:
     return Observation(
-        id=said,
+        id=observation_id,
         space=entity.space,
         entity_id=entity.id,
         fields={PROPERTY_PREFIX + right.spec.name: right.value},

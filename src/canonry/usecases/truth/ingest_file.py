@@ -1,4 +1,4 @@
-"""Ingest a file: keep it, let an interpreter read it, and tell what that found.
+"""Ingest a file: keep it, let an interpreter read it, and record what that found.
 
 Whatever goes wrong after the file was taken, its source stays, and the error names it. The same
 file under the same configuration is interpreted once; brought again, its word is the last one.
@@ -26,6 +26,7 @@ from canonry.domain.things.sources import Source, SourceType
 from canonry.domain.truth.accounts import run_id_of, source_id_of
 from canonry.domain.truth.files import FileHint
 from canonry.domain.truth.interpretations import Found
+from canonry.domain.truth.record_bounds import require_record
 from canonry.domain.truth.runs import InterpretationRun, RunStatus
 from canonry.domain.vocabularies.truth_types import TRUTH_TYPES
 from canonry.ports.client_model import ASKED
@@ -35,11 +36,16 @@ from canonry.usecases.kernel.caller import Caller
 from canonry.usecases.kernel.canon import Canon
 from canonry.usecases.kernel.commit_change import Change, NewId, commit_change
 from canonry.usecases.kernel.lookup import require
-from canonry.usecases.truth.interpret_source import PlannedRun, interpret_file, plan_run
-from canonry.usecases.truth.interpretation_quota import require_quota
+from canonry.usecases.truth.interpret_source import (
+    PlannedRun,
+    interpret_file,
+    plan_run,
+    require_quota,
+)
+from canonry.usecases.truth.read_records import Statement
+from canonry.usecases.truth.record_source import Recorded, record_source
 from canonry.usecases.truth.restate_run import restate_run
 from canonry.usecases.truth.store_file import GivenFile, StoredFile, filing_of, store_file
-from canonry.usecases.truth.tell_source import Tale, Told, require_record, tell_source
 
 _GIVEN: Final = "properties"
 
@@ -48,15 +54,15 @@ _GIVEN: Final = "properties"
 class FileIngested:
     """The source, whether it was there before, and what became of its records.
 
-    `run` is None where nobody asked for an interpretation; `told` where an earlier call has it, and
-    `restated` is then the number of observations that were said again.
+    `run` is None where nobody asked for an interpretation; `recorded` where an earlier call has
+    it, and `restated` is then the number of observations that were stated again.
     """
 
     source: Source
     stored: StoredFile | None
     deduplicated: bool
     run: InterpretationRun | None = None
-    told: Told | None = None
+    recorded: Recorded | None = None
     restated: int = 0
 
 
@@ -84,7 +90,7 @@ async def ingest_file(
         return FileIngested(source=kept, stored=stored, deduplicated=existed)
     done = await _interpreted(canon, caller, account, source, (plan, given))
     restated = 0
-    if done.run is not None and done.told is None:
+    if done.run is not None and done.recorded is None:
         restated = await restate_run(canon, caller, account, done.run)
     return replace(done, stored=stored, restated=restated)
 
@@ -112,7 +118,7 @@ async def ingest_properties(
     stored = await store_file(canon, account.user_id, given, bucket=bucket)
     source = _source(account, given, stored)
     config = {"provider": _GIVEN, "content": canonical_json(properties).decode()}
-    tale = Tale(
+    statement = Statement(
         account=account,
         source=source,
         config=config,
@@ -122,9 +128,13 @@ async def ingest_properties(
         repeatable=True,
         started_at=canon.clock.now(),
     )
-    told = await tell_source(canon, within_account(caller), tale)
+    recorded = await record_source(canon, within_account(caller), statement)
     return FileIngested(
-        source=told.source, stored=stored, deduplicated=told.again, run=told.run, told=told
+        source=recorded.source,
+        stored=stored,
+        deduplicated=recorded.again,
+        run=recorded.run,
+        recorded=recorded,
     )
 
 
@@ -184,8 +194,8 @@ async def attach_file(
 
 async def entities_of(canon: Canon, account: Account, done: FileIngested) -> Sequence[EntityId]:
     """The entities that a file's records are about, in their order."""
-    if done.told is not None:
-        return tuple(dict.fromkeys(each.entity_id for each in done.told.recorded.records))
+    if done.recorded is not None:
+        return tuple(dict.fromkeys(each.entity_id for each in done.recorded.records))
     page = await canon.state.observations_from(done.source.id, limit=PAGE_MAX, offset=0)
     own = (each for each in page.items if each.space == account.space)
     return tuple(dict.fromkeys(each.entity_id for each in own))
@@ -198,25 +208,22 @@ async def keep_source(
     source: Source,
     *things: InterpretationRun,
 ) -> tuple[Source, bool]:
-    """Keep a source without telling it; the one that is kept, and whether it was there."""
-    kept: list[tuple[Source, bool]] = []
+    """Keep a source without records; the one that is kept, and whether it was there."""
 
-    async def prepare(new_id: NewId) -> Change:
+    async def prepare(new_id: NewId) -> Change[tuple[Source, bool]]:
         del new_id  # the ids follow from the content
-        kept.clear()
         known = await canon.within(account.space).things((account.space, source.id))
         before = known.get(source.id)
         existed = isinstance(before, Source)
-        kept.append((before if isinstance(before, Source) else source, existed))
+        kept = before if isinstance(before, Source) else source
         made: list[Source | InterpretationRun] = [] if existed else [source]
         made += things
         entries = [*opened(account, known), *(Made(thing=each) for each in made)] if made else []
         reads = frozenset(map(thing_key, (account.space, source.id)))
-        return Change(entries=tuple(entries), reads=reads)
+        return Change(entries=tuple(entries), reads=reads, found=(kept, existed))
 
     inner = replace(within_account(caller), idempotency_key=None)
-    await commit_change(canon, inner, account.space, prepare)
-    return kept[0]
+    return (await commit_change(canon, inner, account.space, prepare)).prepared()
 
 
 async def _interpreted(
@@ -247,7 +254,7 @@ async def _interpreted(
         runs = (failed,) if error.code == "interpretation.failed" else ()
         await keep_source(canon, caller, account, source, *runs)
         raise _naming(error, source.id) from error
-    tale = Tale(
+    statement = Statement(
         account=account,
         source=source,
         config=config,
@@ -257,13 +264,13 @@ async def _interpreted(
         notes=found.warnings,
         started_at=began,
     )
-    told = await tell_source(canon, within_account(caller), tale)
+    recorded = await record_source(canon, within_account(caller), statement)
     return FileIngested(
-        source=told.source,
+        source=recorded.source,
         stored=None,
         deduplicated=isinstance(before, Source),
-        run=told.run,
-        told=told,
+        run=recorded.run,
+        recorded=recorded,
     )
 
 

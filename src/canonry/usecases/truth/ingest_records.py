@@ -22,7 +22,8 @@ from canonry.usecases.kernel.account import require_account, within_account
 from canonry.usecases.kernel.aside import OF_RECORD, aside
 from canonry.usecases.kernel.caller import Caller
 from canonry.usecases.kernel.canon import Canon
-from canonry.usecases.truth.tell_source import Tale, Told, tell_source
+from canonry.usecases.truth.read_records import Statement
+from canonry.usecases.truth.record_source import Recorded, record_source
 
 ENTITY_TYPE: Final = "entity_type"
 _CODE: Final = "codebase_entity"
@@ -41,11 +42,11 @@ class GivenRecords:
 
 async def ingest_records(
     canon: Canon, caller: Caller, user_id: str | None, given: GivenRecords
-) -> Told:
+) -> Recorded:
     """Keep the records, all of them or none.
 
     Raises:
-        InvalidInput: `user.mismatch`, `records.none`, `records.priority`, or as telling says.
+        InvalidInput: `user.mismatch`, `records.none`, `records.priority`, or as recording says.
     """
     account = require_account(caller, user_id)
     if not given.entities:
@@ -75,7 +76,7 @@ async def ingest_records(
         position=0,
         changed_at=0,
     )
-    tale = Tale(
+    statement = Statement(
         account=account,
         source=source,
         config=_CONFIG,
@@ -86,11 +87,11 @@ async def ingest_records(
         repeatable=True,
         started_at=canon.clock.now(),
     )
-    return await tell_source(canon, within_account(caller), tale)
+    return await record_source(canon, within_account(caller), statement)
 
 
 def _taken(entities: Sequence[Mapping[str, Any]]) -> tuple[bytes, Sequence[Found]]:
-    """The records as they are kept, and as they are told."""
+    """The records as they are kept, and as they are recorded."""
     return canonical_json(entities), [_found(each) for each in entities]
 
 

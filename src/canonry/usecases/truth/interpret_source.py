@@ -1,18 +1,29 @@
-"""Interpret a source: read its file and ask an interpreter; what comes of it is not canon yet."""
+"""Interpret a source: read its file and ask an interpreter; what comes of it is not canon yet.
+
+The quota says how many runs a user may have in thirty days; there is none unless it is set.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from canonry.domain.errors import BrokenInvariant, CanonryError, InvalidInput, Unavailable
+from canonry.domain.time import DAY, SECOND
 from canonry.domain.truth.files import FileHint
 from canonry.domain.truth.interpretations import Interpretation
+from canonry.domain.truth.record_bounds import require_bounds
+from canonry.domain.truth.runs import InterpretationRun, RunStatus
 from canonry.domain.vocabularies.schemas import EntitySchema
 from canonry.ports.client_model import ASKED
 from canonry.ports.interpreter import Interpreter
+from canonry.ports.views.pages import PAGE_MAX
+from canonry.usecases.kernel.account import Account
 from canonry.usecases.kernel.canon import Canon
 from canonry.usecases.truth.store_file import filing_of
-from canonry.usecases.truth.tell_source import require_bounds
+
+_WINDOW: Final = 30 * DAY
+_HANDED_OVER: Final = frozenset({"records", "properties"})
+"""What comes as values needs no interpreter and is never charged."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,3 +74,40 @@ async def interpret_file(
         message = f"the file is kept, but could not be interpreted: {error.message}"
         raise Unavailable("interpretation.failed", message, cause=error.code) from error
     return found
+
+
+async def require_quota(canon: Canon, account: Account) -> None:
+    """Refuse a further run of an interpreter where the user has used up the quota.
+
+    Raises:
+        Unavailable: `interpretation.quota`, with the limit and when there is room again.
+    """
+    limit = canon.policy.truth.interpretations
+    if limit is None:
+        return
+    now, charged = canon.clock.now(), await _charged(canon, account, limit)
+    if len(charged) < limit:
+        return
+    oldest = charged[-1].created_at if charged else now
+    message = f"the quota of {limit} interpretations in 30 days is used up; the file is kept"
+    wait = max(1, (oldest + _WINDOW - now) // SECOND)
+    raise Unavailable("interpretation.quota", message, limit=limit, retry_after=wait)
+
+
+async def _charged(canon: Canon, account: Account, limit: int) -> list[InterpretationRun]:
+    """The newest runs that count, at most as many as the quota has."""
+    since, offset = canon.clock.now() - _WINDOW, 0
+    found: list[InterpretationRun] = []
+    while len(found) < limit:
+        spaces = frozenset((account.space,))
+        page = await canon.state.runs_newest(spaces, limit=PAGE_MAX, offset=offset)
+        recent = [run for run in page.items if run.created_at > since]
+        found += [run for run in recent if _counts(run)]
+        offset += PAGE_MAX
+        if len(recent) < PAGE_MAX:
+            break
+    return found[:limit]
+
+
+def _counts(run: InterpretationRun) -> bool:
+    return run.status is RunStatus.COMPLETED and run.config.get("provider") not in _HANDED_OVER

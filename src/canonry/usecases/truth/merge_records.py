@@ -38,26 +38,25 @@ async def merge_records(
         Conflict: `entity.already-merged`.
     """
     account, inner = require_account(caller, user_id), within_account(caller)
-    done: list[tuple[EntityId, EntityId, int]] = []
 
-    async def prepare(new_id: NewId) -> Change:
+    async def prepare(new_id: NewId) -> Change[int]:
         del new_id  # a merge makes nothing
-        done.clear()
         to = await require(canon, inner, Entity, to_id)
         from_ = await require_itself(canon, inner, from_id)
         _require_mergeable(from_, to)
-        done.append((from_.id, to.id, from_.observed.count))
         entry = EntitiesMerged(kept=to.id, merged=from_.id, members=from_.members, reason=reason)
         ids = (to_id, to.id, from_.id, *to.members, *from_.members)
-        return Change(entries=(entry,), reads=frozenset(map(thing_key, ids)))
+        reads = frozenset(map(thing_key, ids))
+        return Change(entries=(entry,), reads=reads, found=from_.observed.count)
 
     receipt = await commit_change(canon, inner, account.space, prepare)
-    if not done:  # an earlier call with this idempotency key did it
-        entry = next(e for e in receipt.entries if isinstance(e, EntitiesMerged))
-        merged = await require_itself(canon, inner, entry.merged)
-        done.append((entry.merged, entry.kept, merged.sightings.count))
-    from_entity, to_entity, count = done[0]
-    return Merged(from_id=from_entity, to_id=to_entity, observations=count, at=receipt.recorded_at)
+    entry = next(e for e in receipt.entries if isinstance(e, EntitiesMerged))
+    count = receipt.found
+    if count is None:  # an earlier call with this idempotency key did it
+        count = (await require_itself(canon, inner, entry.merged)).sightings.count
+    return Merged(
+        from_id=entry.merged, to_id=entry.kept, observations=count, at=receipt.recorded_at
+    )
 
 
 async def unmerge_records(

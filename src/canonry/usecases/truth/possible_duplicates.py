@@ -7,8 +7,8 @@ from typing import Final
 
 from canonry.domain.things.entities import Entity
 from canonry.domain.truth.assertions import LOOK_ALIKE
-from canonry.domain.truth.identifiers import key_text, keys_of, look_text, looks_of
-from canonry.domain.truth.identity_keys import bounded, identities_of
+from canonry.domain.truth.identifiers import found_under, key_mark, keys_of, looks_of
+from canonry.domain.truth.identity_keys import identities_of
 from canonry.domain.truth.resolving import reason_of
 from canonry.domain.vocabularies.truth_types import type_named, types_alike
 from canonry.ports.views.pages import PAGE_MAX
@@ -114,7 +114,7 @@ async def _compared(
 async def _near(canon: Canon, account: Account, about: Entity) -> Sequence[Entity]:
     """Those who bear a key of the entity or look like it, wherever they stand in the account."""
     ((_, signs),) = await _signs_of(canon, account, (about,))
-    texts = {look_text(s) if rule == _LOOK else key_text(s) for rule, s in signs}
+    texts = {found_under(sign) for _, sign in signs}
     found: dict[str, Entity] = {}
     for entity_type in types_alike(about.entity_type) if texts else ():
         query = IdentifierQuery(
@@ -138,11 +138,12 @@ async def _signs_of(
     for entity in entities:
         schema = schemas.get(entity.entity_type)
         now = () if schema is None else identities_of(schema, entity.properties)
-        signs = {(each.rule, bounded(each.key)) for each in now}
+        signs = {(each.rule, key_mark(each.key)) for each in now}
         for one in (entity, *(members.get(member) for member in entity.members)):
             if isinstance(one, Entity):
-                signs |= {(rule, key) for rule, keys in keys_of(one).items() for key in keys}
-                signs |= {(_LOOK, look) for look in looks_of(one)}
+                keys = keys_of(one.borne)
+                signs |= {(rule, key) for rule in keys for key in keys[rule]}
+                signs |= {(_LOOK, look) for look in looks_of(one.borne)}
         found.append((entity, sorted(signs)))
     return found
 

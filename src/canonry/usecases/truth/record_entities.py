@@ -4,11 +4,11 @@ Everything is looked up in a few reads, however many records there are, and writ
 Which entity a record is about follows from its keys alone; what nearly fits is only told.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
-from canonry.domain.ids import EntityId, ObservationId, RelationId, RunId, SourceId
+from canonry.domain.ids import EntityId, ObservationId, RelationId
 from canonry.domain.judging.making import UNSET
 from canonry.domain.log.entries import Entry, Made
 from canonry.domain.log.keys import name_key, thing_key
@@ -21,36 +21,24 @@ from canonry.domain.things.entities import Entity, EntityClass, said_in
 from canonry.domain.things.relations import Relation
 from canonry.domain.time import Instant
 from canonry.domain.truth.accounts import relation_id_of
-from canonry.domain.truth.assertions import Assertion, naming_of
+from canonry.domain.truth.assertions import Assertion
 from canonry.domain.truth.resolving import Known, Target, known_among, resolve, tied
+from canonry.domain.truth.typed_records import naming_of
 from canonry.domain.vocabularies.narrative_fields import PROPERTY_PREFIX, policy_of
 from canonry.domain.vocabularies.truth_relations import TruthRelation
-from canonry.usecases.kernel.account import Account
 from canonry.usecases.kernel.aside import aside
 from canonry.usecases.kernel.canon import Canon
 from canonry.usecases.kernel.commit_change import NewId
 from canonry.usecases.kernel.pacing import Pace
+from canonry.usecases.truth.earlier_statements import (
+    content_of,
+    earlier_addressees,
+    is_news,
+    last_words_of,
+)
+from canonry.usecases.truth.read_records import Reading
 from canonry.usecases.truth.relate_entities import edge
-from canonry.usecases.truth.said_before import is_news, last_said_of, spoken_of, statement_of
 from canonry.usecases.truth.similar_entities import Similar, find_similar
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Telling:
-    """Who tells what: the assertions of a source, and the weight that they have.
-
-    `again`: the source has been told before, so that only what has changed since is news.
-    """
-
-    account: Account
-    source_id: SourceId
-    run_id: RunId
-    assertions: Sequence[Assertion]
-    companions: Mapping[int, Sequence[tuple[str, Assertion]]]
-    priority: int
-    specificity: float
-    observed_at: Instant | None
-    again: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,76 +64,66 @@ class RecordedAs:
 
 
 @dataclass(slots=True, kw_only=True)
-class Recorded:
-    """What became of all: the entries to be written, and the keys that they rest on."""
+class Recording:
+    """A reading on its way into canon: the entries to be written, and the keys that they rest on.
 
+    `before`: of whom the source has said something when it was recorded before, and what.
+    """
+
+    reading: Reading
+    similar: Similar
+    known: Known
+    reads: set[str]
+    evidence: tuple[Evidence, ...]
+    observation_ids: Iterator[str]
+    before: Mapping[bytes, EntityId] = field(default_factory=dict)
     entries: list[Entry] = field(default_factory=list)
-    reads: set[str] = field(default_factory=set)
     records: list[RecordedAs] = field(default_factory=list)
-    duplicates: list[Duplicate] = field(default_factory=list)
+    duplicates: dict[tuple[EntityId, EntityId], Duplicate] = field(default_factory=dict)
+    observed: list[Observation] = field(default_factory=list)
+    edges: dict[RelationId, Relation] = field(default_factory=dict)
     entities: int = 0
     observations: int = 0
     fragments: int = 0
 
 
-@dataclass(slots=True, kw_only=True)
-class _Telling:
-    """A telling on its way; `before`: of whom the source has said something, and what."""
-
-    telling: Telling
-    evidence: tuple[Evidence, ...]
-    observation_ids: Iterator[str]
-    similar: Similar
-    known: Known
-    recorded: Recorded
-    before: Mapping[bytes, EntityId] = field(default_factory=dict)
-    duplicates: dict[tuple[EntityId, EntityId], Duplicate] = field(default_factory=dict)
-    observed: list[Observation] = field(default_factory=list)
-    edges: dict[RelationId, Relation] = field(default_factory=dict)
-
-
-async def record_entities(canon: Canon, telling: Telling, new_id: NewId, pace: Pace) -> Recorded:
-    """The entries for all that is told; nothing is written."""
-    everybody = [*telling.assertions, *(a for p in telling.companions.values() for _, a in p)]
-    similar = await find_similar(canon, telling.account, everybody)
-    work = _Telling(
-        telling=telling,
-        evidence=(Evidence(kind=EvidenceKind.SOURCE, ref=telling.source_id),),
-        observation_ids=_in_order(new_id, len({id(each): None for each in everybody})),
+async def record_entities(canon: Canon, reading: Reading, new_id: NewId, pace: Pace) -> Recording:
+    """The entries for all that a source states; nothing is written."""
+    statement = reading.statement
+    everybody = [*reading.assertions, *(a for p in reading.companions.values() for _, a in p)]
+    similar = await find_similar(canon, statement.account, everybody)
+    recording = Recording(
+        reading=reading,
         similar=similar,
-        known=Known(),
-        recorded=Recorded(reads=set(similar.reads)),
+        known=await aside(pace.weight, lambda: known_among(similar.entities.values())),
+        reads=set(similar.reads),
+        evidence=(Evidence(kind=EvidenceKind.SOURCE, ref=statement.source.id),),
+        observation_ids=_in_order(new_id, len({id(each): None for each in everybody})),
     )
-    if telling.again and similar.contested:
-        work.before = await spoken_of(canon, telling.account.space, telling.source_id)
-    await aside(pace.weight, lambda: _know(work))
-    await _tell_all(work, pace)
-    await _keep_observed(canon, work)
-    await _add_edges(canon, work)
-    work.recorded.duplicates = list(work.duplicates.values())
-    return work.recorded
+    if reading.again and similar.contested:
+        space, source_id = statement.account.space, statement.source.id
+        recording.before = await earlier_addressees(canon, space, source_id)
+    await _match_all(recording, pace)
+    await _keep_observed(canon, recording)
+    await _add_edges(canon, recording)
+    return recording
 
 
-def _know(work: _Telling) -> None:
-    """Take in what the store has, by ids and by keys."""
-    work.known = known_among(work.similar.entities.values())
-
-
-async def _tell_all(work: _Telling, pace: Pace) -> None:
+async def _match_all(work: Recording, pace: Pace) -> None:
     """Find or make whom each assertion is about, keep what it says, and relate those it names."""
-    telling = work.telling
+    reading = work.reading
     about: list[Target] = []
     named: dict[int, Target | None] = {}  # whom many records name is one assertion
-    async for index, assertion in pace.over(enumerate(telling.assertions), "records matched"):
-        target = _tell(work, assertion)
+    async for index, assertion in pace.over(enumerate(reading.assertions), "records matched"):
+        target = _match(work, assertion)
         about.append(target)
-        for name, companion in telling.companions.get(index, ()):
+        for name, companion in reading.companions.get(index, ()):
             if id(companion) not in named:
-                named[id(companion)] = _name(work, companion)
+                named[id(companion)] = _match_named(work, companion)
             other = named[id(companion)]
             if other is not None:
                 _relate(work, target, other, {"field": name})
-    for target, assertion in zip(about, telling.assertions, strict=True):
+    for target, assertion in zip(about, reading.assertions, strict=True):
         for place in assertion.refers_to:
             _relate(work, target, about[place], {})
 
@@ -158,43 +136,43 @@ def _in_order(new_id: NewId, count: int) -> Iterator[str]:
     return iter(sorted(new_id(f"observation:{number}") for number in range(1, count + 1)))
 
 
-def _tell(work: _Telling, assertion: Assertion) -> Target:
+def _match(work: Recording, assertion: Assertion) -> Target:
     """Find or make whom the assertion is about, and keep what it says of it."""
     found = resolve(work.known, assertion)
     if found.unclear and found.target is None:
-        statement = statement_of(assertion.schema.entity_type, assertion.fields)
-        before = work.known.targets.get(work.before.get(statement, ""))
+        content = content_of(assertion.schema.entity_type, assertion.fields)
+        before = work.known.targets.get(work.before.get(content, ""))
         found = found if before is None else replace(found, target=before)
     target = found.target or _make(work, assertion, found.entity_id)
     _doubt(work, target, assertion, found.doubts)
-    said = _observe(work, target, assertion, fresh=found.target is None)
+    observation_id = _observe(work, target, assertion, fresh=found.target is None)
     if assertion.sure:
-        work.recorded.records.append(
+        work.records.append(
             RecordedAs(
                 entity_id=target.root_id,
                 entity_type=work.known.targets[target.root_id].entity_type,
                 name=assertion.label,
                 rule=assertion.identities[found.index].rule,
                 created=found.target is None,
-                observation_id=said,
+                observation_id=observation_id,
             )
         )
-        work.recorded.fragments += len(assertion.fragments)
+        work.fragments += len(assertion.typed.fragments)
     return target
 
 
-def _name(work: _Telling, companion: Assertion) -> Target | None:
-    """Whom a record names; nobody where a document is told again and it is open who is meant."""
-    if work.telling.again and resolve(work.known, companion).unclear:
+def _match_named(work: Recording, companion: Assertion) -> Target | None:
+    """Whom a record names; nobody where it is a document again, and open who is meant."""
+    if work.reading.again and resolve(work.known, companion).unclear:
         return None
-    return _tell(work, companion)
+    return _match(work, companion)
 
 
-def _make(work: _Telling, assertion: Assertion, entity_id: EntityId) -> Target:
-    telling, entity_type = work.telling, assertion.schema.entity_type
+def _make(work: Recording, assertion: Assertion, entity_id: EntityId) -> Target:
+    account, entity_type = work.reading.statement.account, assertion.schema.entity_type
     entity = Entity(
         id=entity_id,
-        space=telling.account.space,
+        space=account.space,
         entity_class=EntityClass.INSTANCE,
         entity_type=entity_type,
         derives_from=None,
@@ -207,16 +185,16 @@ def _make(work: _Telling, assertion: Assertion, entity_id: EntityId) -> Target:
         position=0,
         changed_at=0,
     )
-    work.recorded.entries.append(Made(thing=entity))
-    work.recorded.entities += 1
-    work.recorded.reads |= {thing_key(entity_id), name_key(entity_type, assertion.label)}
+    work.entries.append(Made(thing=entity))
+    work.entities += 1
+    work.reads |= {thing_key(entity_id), name_key(entity_type, assertion.label)}
     target = Target(id=entity_id, root_id=entity_id, entity_type=entity_type, entity=None, own={})
     work.known.add(target)
     return target
 
 
 def _doubt(
-    work: _Telling, target: Target, assertion: Assertion, doubts: Mapping[EntityId, str]
+    work: Recording, target: Target, assertion: Assertion, doubts: Mapping[EntityId, str]
 ) -> None:
     """Tell who may be the same: who fits as well, and who bears what the record brings."""
     others = {**tied(work.known, assertion, target.root_id), **doubts}
@@ -233,30 +211,30 @@ def _doubt(
 
 
 def _observe(
-    work: _Telling, target: Target, assertion: Assertion, *, fresh: bool
+    work: Recording, target: Target, assertion: Assertion, *, fresh: bool
 ) -> ObservationId | None:
-    """Keep what is said, unless somebody only named is known."""
-    telling = work.telling
+    """Observe what the record says, unless somebody only named is known."""
+    statement = work.reading.statement
     erased = target.entity is not None and not target.entity.own
     if not assertion.sure and not fresh and not erased:
         return None
     work.known.learn(target, assertion)
     observation = Observation(
         id=ObservationId(next(work.observation_ids)),
-        space=telling.account.space,
+        space=statement.account.space,
         entity_id=target.id,
         fields={PROPERTY_PREFIX + name: value for name, value in assertion.fields.items()},
         authority=Authority.SOURCE,
         confidence=1.0,
         evidence=work.evidence,
-        observed_at=telling.observed_at,
+        observed_at=statement.observed_at,
         recorded_at=UNSET,
-        priority=telling.priority,
-        specificity=telling.specificity if assertion.sure else _NAMED_ONLY,
+        priority=statement.priority,
+        specificity=statement.specificity if assertion.sure else _NAMED_ONLY,
         schema_version=assertion.schema.version,
-        run_id=telling.run_id,
-        fragments=assertion.fragments,
-        dates=assertion.dates,
+        run_id=work.reading.run_id,
+        fragments=assertion.typed.fragments,
+        dates=assertion.typed.dates,
         position=0,
     )
     work.observed.append(observation)
@@ -267,25 +245,24 @@ _NAMED_ONLY: Final = 0.5
 _LAST_OF_ALL: Final = 2**62
 
 
-async def _keep_observed(canon: Canon, work: _Telling) -> None:
+async def _keep_observed(canon: Canon, work: Recording) -> None:
     """Write what was observed, but for what a source says again and nobody has contradicted since.
 
     What counts is its last word on each field, as a source may contradict itself on the way.
     """
-    said: dict[EntityId, dict[str, Any]] = {}
-    for each in work.observed if work.telling.again else ():
-        said.setdefault(each.entity_id, {}).update(each.fields)
-    known = {i: e for i in said if (e := work.known.targets[i].entity) is not None}
+    fields: dict[EntityId, dict[str, Any]] = {}
+    for each in work.observed if work.reading.again else ():
+        fields.setdefault(each.entity_id, {}).update(each.fields)
+    known = {i: e for i in fields if (e := work.known.targets[i].entity) is not None}
     roots = {i: work.similar.root_of(entity) for i, entity in known.items()}
-    last = await last_said_of(canon, known.values(), roots.values())
-    at = work.telling.observed_at
-    stale = {i for i, e in known.items() if not is_news(e, roots[i], said[i], last, at)}
+    last = await last_words_of(canon, known.values(), roots.values())
+    at = work.reading.statement.observed_at
+    stale = {i for i, e in known.items() if not is_news(e, roots[i], fields[i], last, at)}
     kept = {each.id: each for each in work.observed if each.entity_id not in stale}
-    recorded = work.recorded
-    recorded.entries += [Made(thing=each) for each in kept.values()]
-    recorded.observations = len(kept)
+    work.entries += [Made(thing=each) for each in kept.values()]
+    work.observations = len(kept)
     names = _names(work, kept.values())
-    recorded.records = [
+    work.records = [
         replace(
             each,
             name=names[each.entity_id],
@@ -293,49 +270,47 @@ async def _keep_observed(canon: Canon, work: _Telling) -> None:
         )
         if each.entity_id in names
         else each
-        for each in recorded.records
+        for each in work.records
     ]
 
 
-def _names(work: _Telling, kept: Iterable[Observation]) -> Mapping[EntityId, str]:
-    """How those are called, when all this is told, of whom it is more than their first record."""
-    told: dict[EntityId, list[Observation]] = {}
+def _names(work: Recording, kept: Iterable[Observation]) -> Mapping[EntityId, str]:
+    """How those are called with all this, of whom it is more than their first record."""
+    observed: dict[EntityId, list[Observation]] = {}
     for each in kept:
-        told.setdefault(each.entity_id, []).append(each)
+        observed.setdefault(each.entity_id, []).append(each)
     found: dict[EntityId, str] = {}
-    for root_id in {each.entity_id for each in work.recorded.records}:
+    for root_id in {each.entity_id for each in work.records}:
         root = work.known.targets[root_id]
         family = {each.id: each for each in work.known.families[root_id]}
-        heard = [each for member in family for each in told.get(member, ())]
-        if root.entity is not None and not heard:
+        new = [each for member in family for each in observed.get(member, ())]
+        if root.entity is not None and not new:
             found[root_id] = root.entity.name
-        elif root.entity is not None or len(heard) > 1:
+        elif root.entity is not None or len(new) > 1:
             naming = None if root.entity is None else root.entity.naming
             schema = work.similar.schema_of.get(root.entity_type)
             if naming is None and schema is not None:
                 naming = naming_of(schema)
-            own = _with_names(root.own, told.get(root_id, ()))
-            others = (
-                _with_names(e.own, told.get(i, ())) for i, e in family.items() if i != root_id
-            )
+            own = _with(root.own, observed.get(root_id, ()))
+            others = (_with(e.own, observed.get(i, ())) for i, e in family.items() if i != root_id)
             sides = map(said_in, (own, join_all(others, policy_of)))
             found[root_id] = "" if naming is None else naming.label(*sides)
     return found
 
 
-def _with_names(own: Accumulator, heard: Iterable[Observation]) -> Accumulator:
+def _with(own: Accumulator, observed: Iterable[Observation]) -> Accumulator:
     """What is known of a target after observations, which are the last as yet."""
     at = Instant(_LAST_OF_ALL)
-    for each in heard:
-        told = revised(each, recorded_at=at, position=_LAST_OF_ALL, fragments={}, dates={})
-        own = join(own, accumulate(told, policy_of), policy_of)
+    for each in observed:
+        dated = revised(each, recorded_at=at, position=_LAST_OF_ALL, fragments={}, dates={})
+        own = join(own, accumulate(dated, policy_of), policy_of)
     return own
 
 
-def _relate(work: _Telling, from_: Target, to: Target, metadata: Mapping[str, Any]) -> None:
+def _relate(work: Recording, from_: Target, to: Target, metadata: Mapping[str, Any]) -> None:
     if from_.root_id == to.root_id:
         return
-    account, rel_type = work.telling.account, TruthRelation.REFERS_TO
+    account, rel_type = work.reading.statement.account, TruthRelation.REFERS_TO
     wanted = relation_id_of(account.user_id, rel_type, from_.id, to.id)
     if wanted in work.edges:
         return
@@ -343,9 +318,10 @@ def _relate(work: _Telling, from_: Target, to: Target, metadata: Mapping[str, An
     work.edges[wanted] = replace(made, evidence=work.evidence)
 
 
-async def _add_edges(canon: Canon, work: _Telling) -> None:
-    known = await canon.within(work.telling.account.space).things(work.edges)
-    work.recorded.reads |= set(map(thing_key, work.edges))
-    work.recorded.entries += [
+async def _add_edges(canon: Canon, work: Recording) -> None:
+    own = canon.within(work.reading.statement.account.space)
+    known = await own.things(work.edges)
+    work.reads |= set(map(thing_key, work.edges))
+    work.entries += [
         Made(thing=edge) for edge_id, edge in work.edges.items() if edge_id not in known
     ]

@@ -9,6 +9,7 @@ from canonry.domain.judging.making import UNSET
 from canonry.domain.log.entries import Made
 from canonry.domain.log.keys import schemas_key, thing_key
 from canonry.domain.truth.derived_schemas import schema_id_of
+from canonry.domain.truth.record_bounds import FIELDS_MAX, NAME_MAX
 from canonry.domain.vocabularies.schemas import (
     CUSTOM_VERSION,
     EntitySchema,
@@ -29,8 +30,8 @@ from canonry.usecases.kernel.account import within_account as within
 from canonry.usecases.kernel.caller import Caller
 from canonry.usecases.kernel.canon import Canon
 from canonry.usecases.kernel.commit_change import Change, NewId, commit_change
+from canonry.usecases.truth.read_records import next_version
 from canonry.usecases.truth.schemas_in_force import versions_of
-from canonry.usecases.truth.tell_source import FIELDS_MAX, NAME_MAX, next_version
 
 RESERVED: Final = frozenset({"entity_type", "schema_version"})
 
@@ -60,25 +61,21 @@ async def register_schema(
     built_in = TRUTH_TYPES.get(entity_type)
     if built_in is not None:
         new = _extending(built_in, new)
-    done: list[tuple[EntitySchema, bool]] = []
 
-    async def prepare(new_id: NewId) -> Change:
+    async def prepare(new_id: NewId) -> Change[tuple[EntitySchema, bool]]:
         del new_id  # the id follows from the version
-        done.clear()
         versions = await versions_of(canon, account, entity_type)
         known = await canon.within(account.space).things((account.space,))
         reads = frozenset((thing_key(account.space), schemas_key(account.space, entity_type)))
         current = versions[0] if versions else None
         schema = _made(account, entity_type, new, current)
         if current is not None and _shape(current) == _shape(schema):
-            done.append((current, False))
-            return Change(entries=(), reads=reads)
-        done.append((schema, True))
-        return Change(entries=(*opened(account, known), Made(thing=schema)), reads=reads)
+            return Change(entries=(), reads=reads, found=(current, False))
+        entries = (*opened(account, known), Made(thing=schema))
+        return Change(entries=entries, reads=reads, found=(schema, True))
 
     inner = replace(within(caller), idempotency_key=None)
-    await commit_change(canon, inner, account.space, prepare)
-    return done[0]
+    return (await commit_change(canon, inner, account.space, prepare)).prepared()
 
 
 async def list_schemas(
@@ -135,13 +132,13 @@ def _extending(built_in: EntitySchema, new: NewSchema) -> NewSchema:
     given = {spec.name: spec for spec in new.fields}
     fields = []
     for spec in built_in.fields:
-        said = given.pop(spec.name, spec)
-        same = (said.type, said.policy) == (spec.type, spec.policy)
-        if not same or said.event_type not in {None, spec.event_type}:
+        wanted = given.pop(spec.name, spec)
+        same = (wanted.type, wanted.policy) == (spec.type, spec.policy)
+        if not same or wanted.event_type not in {None, spec.event_type}:
             message = f"{spec.name} is built in as a {spec.type} with {spec.policy}; leave it out"
             raise InvalidInput("schema.built-in", message, path=f"/fields/{spec.name}")
-        names = dict.fromkeys((*spec.aliases, *said.aliases))
-        fields.append(replace(spec, aliases=tuple(names), required=said.required))
+        names = dict.fromkeys((*spec.aliases, *wanted.aliases))
+        fields.append(replace(spec, aliases=tuple(names), required=wanted.required))
     taken = {name for spec in fields for name in (spec.name, *spec.aliases)}
     for spec in given.values():
         if not taken.isdisjoint((spec.name, *spec.aliases)):

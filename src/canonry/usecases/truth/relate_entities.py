@@ -63,11 +63,9 @@ async def relate_entities(canon: Canon, caller: Caller, new: NewRelationship) ->
         raise InvalidInput("relationship.type-unknown", message, path="/relationship_type")
     account, inner = account_of(caller), within_account(caller)
     await require_all(canon, inner, Entity, (new.from_id, new.to_id))
-    existed: list[Relation] = []
 
-    async def prepare(new_id: NewId) -> Change:
+    async def prepare(new_id: NewId) -> Change[bool]:
         del new_id  # the id follows from the edge
-        existed.clear()
         from_, to = await require_all(canon, inner, Entity, (new.from_id, new.to_id))
         _require_two(from_, to)
         relation = _made(account, new)
@@ -75,18 +73,18 @@ async def relate_entities(canon: Canon, caller: Caller, new: NewRelationship) ->
         reads = {thing_key(each) for each in (*ends, relation.id)}
         found = await canon.within(account.space).thing(relation.id)
         if isinstance(found, Relation):
-            existed.append(found)
-            return Change(entries=_added(found, new.metadata), reads=frozenset(reads))
+            entries = _added(found, new.metadata)
+            return Change(entries=entries, reads=frozenset(reads), found=True)
         if new.rel_type in ACYCLIC:
             reads |= await _require_acyclic(canon, new.rel_type, from_, to)
-        return Change(entries=(Made(thing=relation),), reads=frozenset(reads))
+        return Change(entries=(Made(thing=relation),), reads=frozenset(reads), found=False)
 
-    await commit_change(canon, inner, account.space, prepare)
+    receipt = await commit_change(canon, inner, account.space, prepare)
     wanted = relation_id_of(account.user_id, new.rel_type, new.from_id, new.to_id)
     relation = await require(canon, inner, Relation, wanted)
     from_, to = await require_all(canon, inner, Entity, (new.from_id, new.to_id))
     shown = revised(relation, from_id=from_.id, to_id=to.id)
-    return RelationshipStands(relation=shown, existing=bool(existed))
+    return RelationshipStands(relation=shown, existing=bool(receipt.found))
 
 
 def _require_two(from_: Entity, to: Entity) -> None:
@@ -133,8 +131,8 @@ def _added(found: Relation, metadata: Mapping[str, Any]) -> tuple[Entry, ...]:
     new = {key: value for key, value in metadata.items() if found.properties.get(key) != value}
     if not new:
         return ()
-    told = content_id(found.id, str(found.told), encode_json(new).decode())
-    return (RelationDetailed(relation_id=found.id, properties=new, told=told),)
+    state = content_id(found.id, str(found.told), encode_json(new).decode())
+    return (RelationDetailed(relation_id=found.id, properties=new, told=state),)
 
 
 async def _require_acyclic(

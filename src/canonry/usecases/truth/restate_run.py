@@ -23,7 +23,7 @@ from canonry.usecases.kernel.caller import Caller
 from canonry.usecases.kernel.canon import Canon
 from canonry.usecases.kernel.commit_change import Change, NewId, commit_change
 from canonry.usecases.kernel.sight import Sight
-from canonry.usecases.truth.said_before import is_news, last_said_of
+from canonry.usecases.truth.earlier_statements import is_news, last_words_of
 
 _NAMES: Final = frozenset((NAME, f"{PROPERTY_PREFIX}name"))
 _NONE: Final = Change(entries=(), reads=frozenset())
@@ -36,28 +36,23 @@ async def restate_run(
 
     How many observations were added; none where all of it still stands as the last word.
     """
-    added = 0
 
     async def prepare(new_id: NewId) -> Change:
-        nonlocal added
-        added = 0
-        said = [each async for each in _said(canon, account, run)]
-        entities, roots = await _known(
-            canon.within(account.space), [each.entity_id for each in said]
-        )
+        stated = [each async for each in _stated(canon, account, run)]
+        own = canon.within(account.space)
+        entities, roots = await _known(own, [each.entity_id for each in stated])
         fields: dict[EntityId, dict[str, Any]] = {}
-        for each in said:
+        for each in stated:
             if each.entity_id in entities:
                 fields.setdefault(each.entity_id, {}).update(each.fields)
-        last = await last_said_of(canon, entities.values(), roots.values())
-        news = {i for i, told in fields.items() if is_news(entities[i], roots[i], told, last, None)}
-        again = [each for each in said if each.entity_id in news]
+        last = await last_words_of(canon, entities.values(), roots.values())
+        news = {i for i, f in fields.items() if is_news(entities[i], roots[i], f, last, None)}
+        again = [each for each in stated if each.entity_id in news]
         if not again:
             return _NONE
-        added = len(again)
         reads = {*entities, *(each.id for each in roots.values())}
         # Of several that are seen at one instant the one with the greatest id came last.
-        ids = sorted(new_id(f"observation:{number}") for number in range(1, added + 1))
+        ids = sorted(new_id(f"observation:{number}") for number in range(1, len(again) + 1))
         made = (
             Made(
                 thing=replace(
@@ -74,11 +69,10 @@ async def restate_run(
         return Change(entries=tuple(made), reads=frozenset(map(thing_key, reads)))
 
     inner = replace(within_account(caller), idempotency_key=None)
-    await commit_change(canon, inner, account.space, prepare)
-    return added
+    return len((await commit_change(canon, inner, account.space, prepare)).entries)
 
 
-async def _said(
+async def _stated(
     canon: Canon, account: Account, run: InterpretationRun
 ) -> AsyncIterator[Observation]:
     """What the run said, each statement once however often it was said again, in order.

@@ -12,7 +12,7 @@ from typing import Any, Final
 from canonry.domain.log.keys import bearer_key, thing_key
 from canonry.domain.things.entities import Entity
 from canonry.domain.truth.assertions import Assertion
-from canonry.domain.truth.identifiers import key_text, look_text, looks_in
+from canonry.domain.truth.identifiers import found_under
 from canonry.domain.truth.identity_keys import CONTENT
 from canonry.domain.vocabularies.schemas import EntitySchema
 from canonry.domain.vocabularies.truth_types import types_alike
@@ -44,18 +44,18 @@ class Similar:
         return self.roots.get(entity.merged_into or "", entity)
 
 
-async def find_similar(canon: Canon, account: Account, said: Sequence[Assertion]) -> Similar:
+async def find_similar(canon: Canon, account: Account, assertions: Sequence[Assertion]) -> Similar:
     """Everything that an assertion's keys lead to, in a few reads."""
-    first = Counter(each.ids[0] for each in said)
-    ids: set[str] = {each for assertion in said for each in assertion.ids}
+    first = Counter(each.ids[0] for each in assertions)
+    ids: set[str] = {each for assertion in assertions for each in assertion.ids}
     own = canon.within(account.space)
     found = dict(await own.things(ids))
-    borne = await _bearers(canon, account, said)
+    borne = await _bearers(canon, account, assertions)
     found |= {each.id: each for page in borne.pages.values() for each in page.items}
     contested = frozenset(text for (_, text), page in borne.pages.items() if page.total > 1)
-    taken = [a for a in said if a.ids[0] in found or first[a.ids[0]] > 1]
+    taken = [a for a in assertions if a.ids[0] in found or first[a.ids[0]] > 1]
     more: set[str] = {i for a in taken if (i := a.apart_id) is not None}
-    more |= {a.unclear_id for a in taken if key_text(a.identities[0].key) in contested}
+    more |= {a.unclear_id for a in taken if found_under(a.keys[0]) in contested}
     found |= await own.things(more)
     entities = await _with_families(canon, account, found)
     asked = {bearer_key(entity_type, text) for entity_type, text in borne.asked}
@@ -64,7 +64,7 @@ async def find_similar(canon: Canon, account: Account, said: Sequence[Assertion]
         roots={i: each for i, each in entities.items() if each.merged_into is None},
         contested=contested,
         reads=frozenset(map(thing_key, {*ids, *more, *entities})) | asked,
-        schema_of={a.schema.entity_type: a.schema for a in said},
+        schema_of={a.schema.entity_type: a.schema for a in assertions},
     )
 
 
@@ -90,12 +90,13 @@ class _Borne:
     pages: Mapping[tuple[str, str], Page[Entity]]
 
 
-async def _bearers(canon: Canon, account: Account, said: Sequence[Assertion]) -> _Borne:
+async def _bearers(canon: Canon, account: Account, assertions: Sequence[Assertion]) -> _Borne:
     """Those that ever bore a key of the assertions, or look so."""
     wanted: dict[str, set[str]] = {}
-    for assertion in said:
-        texts = {key_text(i.key) for i in assertion.identities if i.rule != CONTENT}
-        texts |= set(map(look_text, looks_in(assertion.schema.entity_type, assertion.fields)))
+    for assertion in assertions:
+        texts = {*assertion.looks}
+        if assertion.identities[0].rule != CONTENT:
+            texts.update(map(found_under, assertion.keys))
         for entity_type in types_alike(assertion.schema.entity_type) if texts else ():
             wanted.setdefault(entity_type, set()).update(texts)
     found: dict[tuple[str, str], Page[Entity]] = {}

@@ -1,13 +1,15 @@
 """Identifiers in SQLite: under which texts an entity is found, each a row that names its root."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any, Final, TypeAlias
 
 import apsw
 
+from canonry.adapters.sqlite.bodies import thing_under
 from canonry.adapters.sqlite.listing import difference
+from canonry.adapters.sqlite.lookups import look_up
 from canonry.adapters.sqlite.packing import Packed, pack, unpack
-from canonry.adapters.sqlite.pages import counted, things_of
+from canonry.adapters.sqlite.pages import counted
 from canonry.domain.log.entries import Thing
 from canonry.domain.things.entities import Entity
 from canonry.domain.truth.identifiers import rows_of
@@ -57,17 +59,26 @@ def reidentify(db: apsw.Connection, gone: Sequence[Thing], come: Sequence[Thing]
 def select_identified(db: apsw.Connection, query: IdentifierQuery) -> Mapping[str, Page[Entity]]:
     """The entities that bear each of the keys."""
     spaces = _spaces(db, query.spaces)
-    found: dict[str, Page[Entity]] = {}
-    exact = _exact(db, spaces, tuple(dict.fromkeys(query.keys)), query.entity_type)
-    for key in dict.fromkeys(query.keys):
+    keys = tuple(dict.fromkeys(query.keys))
+    exact = _exact(db, spaces, keys, query.entity_type)
+    found: dict[str, Sequence[Packed]] = {}
+    for key in keys:
         roots = _in_order(exact.get(key, ()))
         if query.begins:
             longer = _longer(db, spaces, key, query.entity_type)
             known = frozenset(roots)
             roots = [*roots, *(root for root in longer if root not in known)]
         if roots:
-            found[key] = Page(items=things_of(db, roots[: query.limit]), total=len(roots))
-    return found
+            found[key] = roots
+    shown = {root: None for roots in found.values() for root in roots[: query.limit]}
+    things = {packed: thing_under(packed, *row[1:]) for packed, row in look_up(db, shown)}
+    return {
+        key: Page(
+            items=[things[root] for root in roots[: query.limit] if root in things],
+            total=len(roots),
+        )
+        for key, roots in found.items()
+    }
 
 
 def _exact(
@@ -104,7 +115,9 @@ def _typed(entity_type: str | None) -> tuple[str, tuple[str, ...]]:
     return ("", ()) if entity_type is None else (" AND entity_type = ?", (entity_type,))
 
 
-def _in_order(rows: Iterable[_Placed]) -> Sequence[Packed]:
+def _in_order(rows: Collection[_Placed]) -> Sequence[Packed]:
+    if len(rows) <= 1:
+        return [root for _, root in rows]
     return [root for _, root in sorted(rows, key=lambda row: (row[0], unpack(row[1])))]
 
 

@@ -76,4 +76,9 @@ def _singulars(plain: str) -> Iterator[str]:
 
 def types_alike(entity_type: str) -> frozenset[str]:
     """The types that describe the same kind of thing, so that two of them may be one."""
-    return _ALIKE if entity_type in _ALIKE else frozenset((entity_type,))
+    return _ALIKE if entity_type in _ALIKE else _alone(entity_type)
+
+
+@lru_cache(maxsize=1024)
+def _alone(entity_type: str) -> frozenset[str]:
+    return frozenset((entity_type,))

@@ -1,0 +1,199 @@
+"""Read records: what each record of a statement says, by the schemas in force.
+
+Types that nobody knows get a schema that fits their records.
+"""
+
+import unicodedata
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+from canonry.domain.extraction.companions import companions_of
+from canonry.domain.ids import RunId
+from canonry.domain.judging.making import UNSET
+from canonry.domain.log.keys import schemas_key
+from canonry.domain.observations import Fragment
+from canonry.domain.things.sources import Source
+from canonry.domain.time import Instant
+from canonry.domain.truth.assertions import Assertion, assertion_of
+from canonry.domain.truth.derived_schemas import derive_schema, identity_by, schema_id_of
+from canonry.domain.truth.identity_keys import KeyReader
+from canonry.domain.truth.interpretations import Found
+from canonry.domain.truth.record_bounds import FIELDS_MAX
+from canonry.domain.truth.typed_records import RecordReader
+from canonry.domain.vocabularies.schemas import EntitySchema
+from canonry.domain.vocabularies.truth_types import type_named
+from canonry.usecases.kernel.account import Account
+from canonry.usecases.kernel.aside import aside
+from canonry.usecases.kernel.canon import Canon
+from canonry.usecases.kernel.pacing import Pace, in_turns
+from canonry.usecases.truth.schemas_in_force import schemas_in_force
+
+OCCURRENCE: Final = "occurrence"
+"""The field that numbers records of one source that say the same."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Statement:
+    """The records of a source, by which configuration they were read, with which weight.
+
+    `source` is as it is made if it is not there yet. `repeatable`: recording it again may add.
+    `notes` is what an interpreter says of its reading as a whole.
+    """
+
+    account: Account
+    source: Source
+    config: Mapping[str, Any]
+    records: Sequence[Found]
+    priority: int
+    specificity: float
+    observed_at: Instant | None = None
+    repeatable: bool = False
+    notes: tuple[str, ...] = ()
+    started_at: Instant
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reading:
+    """A statement as the schemas read it, and the schemas that have to be registered first.
+
+    `again`: the statement was recorded before, so that only what has changed since is news.
+    """
+
+    statement: Statement
+    run_id: RunId
+    assertions: tuple[Assertion, ...]
+    companions: Mapping[int, tuple[tuple[str, Assertion], ...]]
+    registered: tuple[EntitySchema, ...]
+    reads: frozenset[str]
+    again: bool
+
+
+async def read_records(
+    canon: Canon, statement: Statement, run_id: RunId, pace: Pace, *, again: bool
+) -> Reading:
+    """Read all records by the schemas in force; unknown types get one that fits them."""
+    account = statement.account
+    types = dict.fromkeys(type_named(each.entity_type) for each in statement.records)
+    schemas = dict(await schemas_in_force(canon, account, (*types, "company", "person")))
+    records = await aside(pace.weight, lambda: _numbered(account, schemas, statement.records))
+    by_type: dict[str, list[Found]] = {}
+    for record in records:
+        by_type.setdefault(type_named(record.entity_type), []).append(record)
+    registered = []
+    fitting = await aside(
+        pace.weight,
+        lambda: {
+            name: _fitting(account, name, schemas.get(name), alike)
+            for name, alike in by_type.items()
+        },
+    )
+    for entity_type, schema in fitting.items():
+        if schema is not schemas.get(entity_type):
+            registered.append(schema)
+            schemas[entity_type] = schema
+    readers = {name: RecordReader(schema) for name, schema in schemas.items()}
+    assertions = tuple(
+        [
+            assertion_of(
+                account.user_id,
+                readers[type_named(record.entity_type)],
+                record.fields,
+                f"/entities/{index}",
+                unread={
+                    n: Fragment(value=u.value, reason=u.reason) for n, u in record.unread.items()
+                },
+                refers_to=tuple(place for place in record.refers_to if place < len(records)),
+            )
+            async for index, record in pace.over(enumerate(records), "records read")
+        ]
+    )
+    return Reading(
+        statement=statement,
+        run_id=run_id,
+        again=again,
+        assertions=assertions,
+        companions=await _companions(account, readers, assertions, pace),
+        registered=tuple(registered),
+        reads=frozenset(schemas_key(account.space, name) for name in by_type),
+    )
+
+
+def _numbered(
+    account: Account, schemas: Mapping[str, EntitySchema], records: Sequence[Found]
+) -> Sequence[Found]:
+    """The records, with their number where nothing else tells them from an equal one before."""
+    readers: dict[str, KeyReader] = {}
+    numbered: list[Found] = []
+    for record in records:
+        kind = type_named(record.entity_type)
+        if record.occurrence == 1 or OCCURRENCE in record.fields:
+            numbered.append(record)
+            continue
+        if kind not in readers:
+            schema = schemas.get(kind) or derive_schema(account.space, kind, [record.fields])
+            readers[kind] = KeyReader(schema)
+        if readers[kind].identities(record.fields):
+            numbered.append(record)
+        else:
+            fields = {**record.fields, OCCURRENCE: record.occurrence}
+            numbered.append(replace(record, fields=fields))
+    return numbered
+
+
+async def _companions(
+    account: Account,
+    readers: Mapping[str, RecordReader],
+    assertions: Sequence[Assertion],
+    pace: Pace,
+) -> Mapping[int, tuple[tuple[str, Assertion], ...]]:
+    """Whom the records name, for each record; the same name is read once."""
+    read: dict[tuple[str, str], Assertion] = {}
+    found: dict[int, tuple[tuple[str, Assertion], ...]] = {}
+    async for index, assertion in in_turns(enumerate(assertions), pace.every):
+        named = []
+        for field, kind, name in companions_of(assertion.schema.entity_type, assertion.fields):
+            called = unicodedata.normalize("NFC", name)
+            if (kind, called) not in read:
+                record = {"name": called}
+                path = f"{assertion.path}/{field}"
+                read[kind, called] = assertion_of(
+                    account.user_id, readers[kind], record, path, sure=False
+                )
+            named.append((field, read[kind, called]))
+        if named:
+            found[index] = tuple(named)
+    return found
+
+
+def _fitting(
+    account: Account, entity_type: str, schema: EntitySchema | None, records: Sequence[Found]
+) -> EntitySchema:
+    """The schema in force, or one derived from the records, or the derived one grown by them."""
+    if schema is not None and not schema.derived:
+        return schema
+    derived = derive_schema(account.space, entity_type, [each.fields for each in records])
+    if schema is None:
+        return derived
+    known = {name for spec in schema.fields for name in (spec.name, *spec.aliases)}
+    new = tuple(spec for spec in derived.fields if spec.name not in known)
+    if not new or len(schema.fields) + len(new) > FIELDS_MAX:
+        return schema
+    fields = (*schema.fields, *new)
+    return next_version(schema, account, fields=fields, identity=identity_by(entity_type, fields))
+
+
+def next_version(schema: EntitySchema, account: Account, **changes: Any) -> EntitySchema:
+    """A later version of a schema in an account, with these changes."""
+    major, _, minor = schema.version.partition(".")
+    version = f"{major}.{int(minor or 0) + 1}"
+    return replace(
+        schema,
+        id=schema_id_of(account.space, schema.entity_type, version),
+        space=account.space,
+        version=version,
+        created_at=UNSET,
+        position=0,
+        changed_at=0,
+        **changes,
+    )
