@@ -5,11 +5,11 @@ from typing import Any
 
 import pytest
 
+from canonry.domain.truth import record_bounds
 from canonry.usecases.truth import (
     read_relationships,
     read_snapshot,
     relate_entities,
-    tell_source,
 )
 from tests.toolsets.truth.kit import Desk, a_desk, an_invoice
 
@@ -93,7 +93,7 @@ async def test_more_records_than_one_source_tells_of_are_split_by_their_bringer(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     desk = a_desk()
-    monkeypatch.setattr(tell_source, "RECORDS_MAX", 2)
+    monkeypatch.setattr(record_bounds, "RECORDS_MAX", 2)
     records = [an_invoice(f"INV-{number}") for number in range(3)]
 
     _, message = await reason(desk, "ingest", user_id=desk.user, entities=records)
