@@ -14,7 +14,7 @@ from canonry.domain.world.identity import layer_id_of, lore_id_of, thing_id_of
 from canonry.domain.world.ticks import Tick
 from canonry.testing.worlds import a_caller
 from canonry.usecases.store.erase import erase, plan_erasure
-from canonry.usecases.world.bound_world import World, find_world
+from canonry.usecases.world.bound_world import BoundWorld, find_world
 from canonry.usecases.world.get_player_context import INVENTORY_MAX, get_player_context
 from canonry.usecases.world.move_mover import Move, move_mover
 from canonry.usecases.world.record_lore import declare_version
@@ -39,13 +39,13 @@ async def store(tmp_path: Path) -> AsyncIterator[Embedded]:
     await opened.close()
 
 
-async def erased(store: Embedded, world: World, *keys: str) -> None:
+async def erased(store: Embedded, world: BoundWorld, *keys: str) -> None:
     for key in keys:
         plan = await plan_erasure(store.canon, "entity", thing_id_of(world.space, key))
         await erase(store.canon, store.upkeep, a_caller("Operator"), plan, reason="asked for")
 
 
-async def the_isle(store: Embedded, *more: Item) -> World:
+async def the_isle(store: Embedded, *more: Item) -> BoundWorld:
     isle = an_isle()
     done = await brought_in(store.canon, replace(isle, items=(*isle.items, *more)))
     world = await find_world(store.canon, done.world_id)

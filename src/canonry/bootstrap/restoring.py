@@ -12,13 +12,13 @@ from canonry.bootstrap.file_modes import close_to_others
 from canonry.bootstrap.settings import Settings
 from canonry.bootstrap.stores import STORE_FILE, open_kept_store
 from canonry.domain.errors import Conflict, InvalidInput, Unavailable
-from canonry.ports.views.upkeep import Told, Verification
+from canonry.ports.views.upkeep import UpkeepProgress, Verification
 from canonry.usecases.store.verify_store import heads_from, verify_store
 
 MANIFEST: Final = "manifest.json"
 
 
-async def restore_backup(settings: Settings, source: Path, told: Told) -> Verification:
+async def restore_backup(settings: Settings, source: Path, told: UpkeepProgress) -> Verification:
     """Copy the backup in `source` to the data folder, which must be missing or empty.
 
     Raises:

@@ -1,6 +1,6 @@
 """Slices: the part of the canon that verdicts look at, loaded on demand and extended by folding.
 
-A gate asks a `View`. The view remembers the keys that were asked for, which are what the verdict
+A gate asks a `SliceView`. The view remembers the keys that were asked for, which are what the verdict
 rests on, and the lookups that the slice cannot answer yet, which the use case loads before it
 judges again. So what a gate reads and what it declares can never differ.
 """
@@ -124,7 +124,7 @@ class Slice:
         return revised(self, things={**self.things, **changed}, by_key=by_key, **more)
 
 
-class View:
+class SliceView:
     """A slice as one verdict looks at it; `read` and `wanted` grow with every question."""
 
     __slots__ = ("_referred", "_slice", "policy", "read", "wanted")

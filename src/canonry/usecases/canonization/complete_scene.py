@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from canonry.domain.ids import SceneId, SpaceId
+from canonry.domain.ids import NewId, SceneId, SpaceId
 from canonry.domain.log.entries import SceneCompleted, Thing
 from canonry.domain.log.keys import proposals_key, thing_key
 from canonry.domain.provenance import CanonLevel
@@ -19,10 +19,10 @@ from canonry.ports.views.pages import PAGE_MAX
 from canonry.ports.views.state import EventQuery
 from canonry.usecases.kernel.caller import Caller
 from canonry.usecases.kernel.canon import Canon
-from canonry.usecases.kernel.commit_change import Change, NewId, commit_change
+from canonry.usecases.kernel.commit_change import Change, commit_change
 from canonry.usecases.kernel.lookup import require
 
-Outcome = Entity | Relation | Event | Fact
+SceneOutcome = Entity | Relation | Event | Fact
 PAGES_MAX: Final = 40
 """The most pages of proposals that a scene is read for: 20,000 proposals."""
 
@@ -32,7 +32,7 @@ class Completion:
     """What a scene was closed with: its proposals as they were decided, and what is canon."""
 
     proposals: Sequence[Proposal]
-    outcomes: Sequence[Outcome]
+    outcomes: Sequence[SceneOutcome]
     summary: str
 
 
@@ -81,16 +81,18 @@ async def proposals_of(canon: Canon, space: SpaceId, scene_id: SceneId) -> Seque
 
 
 async def outcomes_among(
-    canon: Canon, space: SpaceId, ids: Iterable[str], known: Iterable[Outcome] = ()
-) -> list[Outcome]:
+    canon: Canon, space: SpaceId, ids: Iterable[str], known: Iterable[SceneOutcome] = ()
+) -> list[SceneOutcome]:
     """The facts, events, entities and relations of `space` among `ids`, in their order."""
     wanted = tuple(dict.fromkeys(ids))
     found: dict[str, Thing] = {each.id: each for each in known}
     found |= await canon.within(space).things(i for i in wanted if i not in found)
-    return [thing for one in wanted if isinstance(thing := found.get(one), Outcome)]
+    return [thing for one in wanted if isinstance(thing := found.get(one), SceneOutcome)]
 
 
-async def _outcomes(canon: Canon, scene: Scene, proposals: Iterable[Proposal]) -> list[Outcome]:
+async def _outcomes(
+    canon: Canon, scene: Scene, proposals: Iterable[Proposal]
+) -> list[SceneOutcome]:
     """What the scene named itself, what its proposals became, and the events told in it."""
     ids = list(scene.outcomes)
     for proposal in proposals:
@@ -108,7 +110,7 @@ async def _outcomes(canon: Canon, scene: Scene, proposals: Iterable[Proposal]) -
     return await outcomes_among(canon, scene.space, (*ids, *(e.id for e in events)), events)
 
 
-async def _summary(canon: Canon, scene: Scene, outcomes: Iterable[Outcome]) -> str:
+async def _summary(canon: Canon, scene: Scene, outcomes: Iterable[SceneOutcome]) -> str:
     """The most telling sentences of the scene; without turns of what became canon."""
     limit = canon.policy.limits.summary
     turns = await canon.documents.turns(scene.id, limit=PAGE_MAX)

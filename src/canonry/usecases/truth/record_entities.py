@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
-from canonry.domain.ids import EntityId, ObservationId, RelationId
+from canonry.domain.ids import EntityId, NewId, ObservationId, RelationId
 from canonry.domain.judging.making import UNSET
 from canonry.domain.log.entries import Entry, Made
 from canonry.domain.log.keys import name_key, thing_key
@@ -28,7 +28,6 @@ from canonry.domain.vocabularies.narrative_fields import PROPERTY_PREFIX, policy
 from canonry.domain.vocabularies.truth_relations import TruthRelation
 from canonry.usecases.kernel.aside import aside
 from canonry.usecases.kernel.canon import Canon
-from canonry.usecases.kernel.commit_change import NewId
 from canonry.usecases.kernel.pacing import Pace
 from canonry.usecases.truth.earlier_statements import (
     content_of,

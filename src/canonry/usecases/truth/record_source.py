@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from canonry.domain.ids import RunId
+from canonry.domain.ids import NewId, RunId
 from canonry.domain.judging.making import UNSET
 from canonry.domain.log.entries import Entry, Made
 from canonry.domain.log.keys import thing_key
@@ -21,7 +21,7 @@ from canonry.usecases.kernel.account import opened
 from canonry.usecases.kernel.aside import OF_RECORD, aside
 from canonry.usecases.kernel.caller import Caller
 from canonry.usecases.kernel.canon import Canon
-from canonry.usecases.kernel.commit_change import Change, NewId, commit_change
+from canonry.usecases.kernel.commit_change import Change, commit_change
 from canonry.usecases.kernel.pacing import Pace
 from canonry.usecases.truth.read_records import Statement, read_records
 from canonry.usecases.truth.record_entities import Duplicate, RecordedAs, Recording, record_entities
