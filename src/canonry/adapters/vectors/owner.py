@@ -1,4 +1,4 @@
-"""The owner's lock: of all processes on a folder one builds the index, and nobody waits for it."""
+"""The owner's lock: of all processes with a folder one builds the index, and none waits for it."""
 
 import sys
 from collections.abc import Iterator
@@ -20,7 +20,7 @@ else:
 
 @contextmanager
 def owning(path: Path) -> Iterator[bool]:
-    """Whether the lock at `path` was free; it is held within, and falls with the process."""
+    """Whether the lock at `path` was free and is now held; it falls with the process."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("ab") as file:
         try:
