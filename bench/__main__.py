@@ -10,6 +10,7 @@ from bench.report import Row, table, write_json
 
 SECTIONS = {
     "http": "calls over HTTP against a no-op tool",
+    "hostile": "a well-behaved client beside hostile ones",
     "startup": "start-up time and memory against a no-op server",
     "writers": "many writers, full durability",
     "canonization": "canonizing a scene of 50 proposals",
@@ -22,6 +23,7 @@ SECTIONS = {
     "indexing": "writers while passages are indexed by the default model",
     "catalog": "a large catalog: four questions and filling it",
     "truth": "the truth actions as a user's canon grows",
+    "stalls": "how long others wait while a caller sends hostile arguments",
 }
 
 

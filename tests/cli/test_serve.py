@@ -23,6 +23,7 @@ from canonry.cli.serve import server_options
 from canonry.domain.errors import InvalidInput
 from canonry.domain.ids import SpaceId
 from canonry.domain.provenance import Authority
+from canonry.server.options import HttpLimits
 from tests.cli.run import SOURCE, canonry
 
 pytestmark = pytest.mark.anyio
@@ -238,6 +239,29 @@ def test_tokens_are_verified_as_the_settings_say(tmp_path: Path) -> None:
     key.unlink()
     with pytest.raises(InvalidInput, match="key file"):
         server_options(load_settings(options, environment={}))
+
+
+@pytest.mark.parametrize("named", ["none", "FOO", "HS256,none", "hs256"])
+def test_r15_an_algorithm_that_signs_nothing_is_no_setting(named: str) -> None:
+    with pytest.raises(InvalidInput, match="auth-algorithms must be any of RS256") as caught:
+        load_settings({"auth_algorithms": named}, environment={})
+    assert caught.value.code == "settings.malformed"
+
+
+def test_r3_what_connections_and_callers_may_take_follows_from_the_settings() -> None:
+    plain = server_options(load_settings({}, environment={})).limits
+    assert plain == HttpLimits()
+    given = {
+        "http_connections": "300",
+        "http_idle": "75",
+        "http_sessions_each": "20",
+        "http_in_flight": "64.5",
+    }
+    limits = server_options(load_settings(given, environment={})).limits
+    assert (limits.connections, limits.each_address, limits.idle_seconds) == (300, 150, 75)
+    assert (limits.each_principal, limits.in_flight_bytes) == (20, 67_633_152)
+    given["http_connections_each"] = "300"
+    assert server_options(load_settings(given, environment={})).limits.each_address == 300
 
 
 async def test_the_log_can_be_kept_to_failures() -> None:

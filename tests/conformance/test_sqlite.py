@@ -20,6 +20,7 @@ from canonry.testing.conformance import (
     LedgerContract,
     PlacesContract,
     SharedUpkeepContract,
+    SizesContract,
     StateContract,
     TextContract,
     UpkeepContract,
@@ -93,7 +94,7 @@ class TestSqlitePlaces(OnSqlite, PlacesContract):
     pass
 
 
-class TestSqliteUpkeep(OnSqlite, UpkeepContract, SharedUpkeepContract):
+class TestSqliteUpkeep(OnSqlite, UpkeepContract, SharedUpkeepContract, SizesContract):
     pass
 
 

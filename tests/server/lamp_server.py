@@ -10,7 +10,7 @@ from canonry.adapters.system import SystemClock
 from canonry.domain.errors import Unavailable
 from canonry.gateway.principal import Principal
 from canonry.server.opening import Opened
-from canonry.server.options import BearerOptions, ServerOptions
+from canonry.server.options import BearerOptions, HttpLimits, ServerOptions
 from tests.gateway.sample import KEEPER, TRUSTED, a_canon, a_gateway
 
 KEY = "a shared secret that only tests know, long enough for HS256"
@@ -20,6 +20,8 @@ BEARER = BearerOptions(
     issuer=ISSUER, audience=RESOURCE, resource_url=RESOURCE, key=KEY, algorithms=("HS256",)
 )
 LONG = 60.0
+MEBIBYTE = 1 << 20
+FEW = HttpLimits(each_principal=3, sessions=5, in_flight_bytes=MEBIBYTE)
 
 
 def say(text: str) -> None:
@@ -39,6 +41,8 @@ async def main(words: list[str]) -> None:
         error_mode="jsonrpc" if "jsonrpc" in words else "result",
         bearer=BEARER if "bearer" in words else None,
     )
+    if "few" in words:
+        options = replace(options, limits=FEW, body_bytes=MEBIBYTE)
     if "patient" in words:
         options = replace(options, drain_seconds=LONG, shutdown_seconds=LONG)
     gateway = a_gateway(canon=a_canon(SystemClock()))

@@ -7,7 +7,13 @@ from pathlib import Path
 
 from canonry.adapters.folder import FolderBlobs
 from canonry.adapters.readers import LocalReader
-from canonry.adapters.sqlite import Durability, SqliteUpkeep, open_sealed, open_store
+from canonry.adapters.sqlite import (
+    Durability,
+    LookingUpkeep,
+    SqliteUpkeep,
+    open_sealed,
+    open_store,
+)
 from canonry.adapters.system import SystemClock, SystemIdentities
 from canonry.bootstrap.filing import copy_files, folder_filing
 from canonry.domain.policy import Policy
@@ -24,6 +30,7 @@ class Sealed:
     """A store that is open for reading; whoever opened it awaits `close`."""
 
     canon: Canon
+    upkeep: Upkeep
     close: Callable[[], Awaitable[None]]
 
 
@@ -63,6 +70,11 @@ async def open_embedded(
         durability=durability,
         vfs=vfs,
     )
+    try:
+        filing = folder_filing(folder, the_identities, syncs=durability is Durability.FULL)
+    except BaseException:
+        await store.close()
+        raise
     canon = Canon(
         ledger=store.ledger,
         state=store.state,
@@ -74,7 +86,7 @@ async def open_embedded(
         identities=the_identities,
         policy=policy or Policy(),
         reader=LocalReader(),
-        filing=folder_filing(folder, the_identities, syncs=durability is Durability.FULL),
+        filing=filing,
     )
     upkeep = SqliteUpkeep(
         store,
@@ -95,7 +107,9 @@ async def open_embedded_sealed(folder: Path, *, policy: Policy | None = None) ->
         BrokenInvariant: `store.not-canonry`, `store.newer`, `store.older` or `store.corrupt`.
         Unavailable: the folder or its disk cannot be used; the code says why.
     """
-    store = await open_sealed(folder, blobs=FolderBlobs(folder / BLOBS, syncs=False))
+    blobs = FolderBlobs(folder / BLOBS, syncs=False)
+    store = await open_sealed(folder, blobs=blobs)
+    identities = SystemIdentities()
     canon = Canon(
         ledger=store.ledger,
         state=store.state,
@@ -104,8 +118,17 @@ async def open_embedded_sealed(folder: Path, *, policy: Policy | None = None) ->
         catalog=store.catalog,
         places=store.places,
         clock=SystemClock(),
-        identities=SystemIdentities(),
+        identities=identities,
         policy=policy or Policy(),
         reader=LocalReader(),
+        filing=folder_filing(folder, identities, syncs=False, signs=False),
     )
-    return Sealed(canon=canon, close=store.close)
+    upkeep = LookingUpkeep(
+        store.path,
+        store.readers,
+        blobs=blobs,
+        blobs_in=lambda target: FolderBlobs(target / BLOBS),
+        copy_files=partial(copy_files, folder),
+        way=store.way,
+    )
+    return Sealed(canon=canon, upkeep=upkeep, close=store.close)

@@ -7,14 +7,16 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
+from canonry.bootstrap.file_modes import open_to_others
 from canonry.bootstrap.recall_examination import look_at_recall
 from canonry.bootstrap.recalling import origin_of, recall_folder
 from canonry.bootstrap.serving import advice_on
 from canonry.bootstrap.settings import Settings
-from canonry.bootstrap.stores import STORE_FILE, KeptStore, open_kept_store
+from canonry.bootstrap.stores import STORE_FILE, KeptStore, open_store_to_look
 from canonry.bootstrap.toolsets import load_toolsets
 from canonry.domain.errors import CanonryError
-from canonry.domain.time import SECOND, render_instant
+from canonry.domain.log.dating import OFF_MAX, is_plausible
+from canonry.domain.time import SECOND, Instant, parse_instant, render_instant
 from canonry.usecases.kernel.recall import Recall
 from canonry.usecases.store.check_files import check_files
 
@@ -23,6 +25,7 @@ DISK_HINT: Final = 2 * 1024 * 1024 * 1024
 STUCK_AFTER: Final = 60 * SECOND
 SCENES_SHOWN: Final = 100
 PROCESSES_SHOWN: Final = 10
+CLOCK_HINT: Final = 60 * SECOND
 WAL_HINT: Final = 256 * 1024 * 1024
 
 
@@ -68,6 +71,7 @@ async def examine(settings: Settings) -> Diagnosis:
     )
     _look_at_identity(diagnosis, settings)
     _look_at_disk(diagnosis, settings.data)
+    _look_at_modes(diagnosis, settings.data)
     _look_at_upload_roots(diagnosis, settings)
     if settings.memory:
         diagnosis.hint(
@@ -110,6 +114,16 @@ def _look_at_disk(diagnosis: Diagnosis, data: Path) -> None:
         diagnosis.is_wrong(f"{folder} cannot be written", "change its owner or name another --data")
 
 
+def _look_at_modes(diagnosis: Diagnosis, data: Path) -> None:
+    found = open_to_others(data)
+    if found:
+        diagnosis.hint(
+            f"others on this machine may read {len(found)} files and folders of the store, "
+            f"{found[0]} among them",
+            "`canonry doctor --mend` closes them",
+        )
+
+
 def _look_at_upload_roots(diagnosis: Diagnosis, settings: Settings) -> None:
     for root in settings.truth_upload_roots:
         if not Path(root).is_dir():
@@ -121,7 +135,7 @@ def _look_at_upload_roots(diagnosis: Diagnosis, settings: Settings) -> None:
 
 async def _look_at_store(diagnosis: Diagnosis, settings: Settings) -> None:
     try:
-        store = await open_kept_store(settings, existing=True)
+        store = await open_store_to_look(settings)
     except CanonryError as error:
         diagnosis.is_wrong(f"the store cannot be opened: {error.message}", _remedy(error))
         return
@@ -129,7 +143,12 @@ async def _look_at_store(diagnosis: Diagnosis, settings: Settings) -> None:
         facts = await store.upkeep.facts_about_store()
         diagnosis.store.update(facts)
         _look_at_facts(diagnosis, facts)
+        _look_at_clock(diagnosis, str(facts.get("newest_commit", "")), store.canon.clock.now())
         _look_at_processes(diagnosis, settings.data)
+        for finding in await store.upkeep.glance():
+            diagnosis.is_wrong(
+                f"the view {finding.where} is not whole: {finding.what}", "run `canonry rebuild`"
+            )
         await _look_at_scenes(diagnosis, store)
         await _look_at_files(diagnosis, store)
         if store.canon.recall is not None:
@@ -154,6 +173,28 @@ def _look_at_facts(diagnosis: Diagnosis, facts: Mapping[str, str | int]) -> None
         diagnosis.hint(
             f"the write-ahead log has {wal // 1024 // 1024} MB",
             "a reader may be stuck: end processes that hold the store open",
+        )
+
+
+def _look_at_clock(diagnosis: Diagnosis, newest: str, now: Instant) -> None:
+    """Whether the clock can be right, beside what it said when the newest commit was written."""
+    if not is_plausible(now):
+        diagnosis.is_wrong(
+            f"the clock of this machine says {render_instant(now)}, so that nothing can be written",
+            "set the clock right",
+        )
+        return
+    ahead = parse_instant(newest) - now if newest else 0
+    what = f"the newest commit is dated {newest}, and the clock says {render_instant(now)}"
+    if ahead > OFF_MAX:
+        diagnosis.is_wrong(
+            f"{what}, so that nothing can be written to its universe",
+            "set the clock right; if the commit is wrong, `canonry export`, then `canonry import "
+            "log FILE --before INSTANT` into a new folder, and tell again what came after",
+        )
+    elif ahead > CLOCK_HINT:
+        diagnosis.hint(
+            f"{what}; until then commits are dated a microsecond apart", "set the clock right"
         )
 
 
@@ -224,6 +265,8 @@ def _remedy(error: CanonryError) -> str:
         "store.newer": "install the newer Canonry that wrote it",
         "store.not-canonry": "name another folder with --data",
         "store.read-only": "change the folder's owner, or its disk's mount",
+        "store.emptied": "`canonry restore` a backup, or move the folder away to begin anew",
+        "store.unclosed": "open the store where its disk can be written, or copy its folder there",
         "store.busy": "end the process that holds the store, then look again",
     }
     return remedies.get(error.code, "look at the folder's rights and disk, then run doctor again")

@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence, ValuesView
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -42,15 +43,18 @@ def memory_filing(identities: Identities) -> Filing:
     )
 
 
-def folder_filing(folder: Path, identities: Identities, *, syncs: bool) -> Filing:
-    """Files in the store's folder, and its key for links beside them."""
+def folder_filing(
+    folder: Path, identities: Identities, *, syncs: bool, signs: bool = True
+) -> Filing:
+    """Files in the store's folder, and its key for links beside them, if any are to be signed."""
+    fresh = partial(_fresh_key, identities)
     return Filing(
         blobs_of=blobs_in(folder, syncs=syncs),
         users=lambda: users_in(folder),
         stored_at=lambda user_id, digest: _folder_of(folder / FOLDER, user_id).stored_at(digest),
         local=FolderLocalFiles(()),
         interpreters={"rules": RulesInterpreter()},
-        secret=kept_key(folder / KEY_FILE, lambda: _fresh_key(identities)),
+        secret=kept_key(folder / KEY_FILE, fresh) if signs else fresh(),
     )
 
 

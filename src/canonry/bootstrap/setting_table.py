@@ -24,6 +24,7 @@ from canonry.bootstrap.setting_kinds import (
     shown,
     some_of,
 )
+from canonry.bootstrap.token_settings import ALGORITHMS
 from canonry.domain.policy import Policy
 from canonry.domain.provenance import Authority
 
@@ -141,6 +142,37 @@ class Settings:
     http_allowed_origins: tuple[str, ...] = setting(
         NAMES, "Web origins that may call the HTTP server.", default=(), metavar="ORIGIN,..."
     )
+    http_connections: float = setting(
+        NUMBER,
+        "The most connections at one time; the longest idle one makes room for another.",
+        default=1_000,
+        metavar="NUMBER",
+        told="1000, or half of the files that may be open",
+    )
+    http_connections_each: float | None = setting(
+        NUMBER,
+        "The most connections from one address; raise it behind a proxy.",
+        metavar="NUMBER",
+        told="half of http_connections",
+    )
+    http_idle: float = setting(
+        NUMBER,
+        "How long a connection may say nothing; longer than a proxy keeps its own.",
+        default=60.0,
+        metavar="SECONDS",
+    )
+    http_sessions_each: float = setting(
+        NUMBER,
+        "The most sessions of one caller; the longest idle one makes room for another.",
+        default=1_000,
+        metavar="NUMBER",
+    )
+    http_in_flight: float = setting(
+        NUMBER,
+        "The most that the requests of one caller may hold while they are answered.",
+        default=256,
+        metavar="MIB",
+    )
     auth_issuer: str | None = setting(
         TEXT, "Who signs bearer tokens; switches token verification on.", metavar="URL"
     )
@@ -160,8 +192,8 @@ class Settings:
         metavar="FILE",
     )
     auth_algorithms: tuple[str, ...] = setting(
-        NAMES,
-        "Accepted signature algorithms.",
+        some_of(*ALGORITHMS),
+        "Accepted signature algorithms; those that begin with HS take a shared secret.",
         default=("RS256", "ES256", "EdDSA"),
         metavar="NAME,...",
     )

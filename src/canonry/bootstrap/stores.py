@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 from canonry.bootstrap.filing import set_up
 from canonry.bootstrap.recalling import recall_for
 from canonry.bootstrap.settings import Settings
-from canonry.domain.errors import BrokenInvariant, NotFound
+from canonry.domain.errors import BrokenInvariant, NotFound, Unavailable
 from canonry.ports.views.upkeep import Upkeep
 from canonry.usecases.kernel.canon import Canon
 
@@ -71,6 +71,28 @@ async def open_sealed_store(settings: Settings) -> Store:
         await (await open_kept_store(settings)).close()
         opened = await open_embedded_sealed(settings.data, policy=settings.policy)
     return Store(canon=opened.canon, close=opened.close)
+
+
+async def open_store_to_look(settings: Settings) -> KeptStore:
+    """The store in the data folder, for what changes nothing of it.
+
+    Where its disk is full or cannot be written, it is opened for reading alone: nothing is found
+    by meaning then, and upkeep refuses what would write.
+
+    Raises:
+        NotFound: `store.absent`.
+        CanonryError: whatever the backend says of a folder that it cannot open.
+    """
+    from canonry.adapters.sqlite import UNWRITABLE  # noqa: PLC0415 - loads the engine
+    from canonry.bootstrap.embedded import open_embedded_sealed  # noqa: PLC0415 - as above
+
+    try:
+        return await open_kept_store(settings, existing=True)
+    except Unavailable as error:
+        if error.code not in UNWRITABLE:
+            raise
+    opened = await open_embedded_sealed(settings.data, policy=settings.policy)
+    return KeptStore(canon=opened.canon, close=opened.close, upkeep=opened.upkeep)
 
 
 async def open_kept_store(settings: Settings, *, existing: bool = False) -> KeptStore:

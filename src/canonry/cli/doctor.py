@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from canonry.bootstrap.examination import Diagnosis, examine
+from canonry.bootstrap.file_modes import close_to_others, open_to_others
 from canonry.cli.options import all_options, settings_from
 from canonry.cli.screen import tell_line
 
@@ -16,19 +17,28 @@ EPILOG = """\
 Examples:
   canonry doctor
   canonry doctor --data ./world --json
+  canonry doctor --mend                         closes an older store to others
   CANONRY_AGENT_TYPE=Narrator canonry doctor    shows where each setting comes from
 """
 
 
 @click.command(epilog=EPILOG)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON for programs.")
+@click.option(
+    "--mend", is_flag=True, help="First close to others what an older version left open to them."
+)
 @all_options
-def doctor(*, as_json: bool, **given: Any) -> None:
+def doctor(*, as_json: bool, mend: bool, **given: Any) -> None:
     """Look what is wrong with settings and store, and say what helps.
 
-    Nothing is changed. Exit code 1 when something is wrong; hints alone are not wrong.
+    Without --mend nothing is changed. Exit code 1 when something is wrong; hints alone are not
+    wrong.
     """
     settings = settings_from(given)
+    if mend:
+        found = open_to_others(settings.data)
+        close_to_others(found)
+        click.echo(f"closed {len(found)} files and folders to others", err=True)
     diagnosis = asyncio.run(examine(settings))
     if as_json:
         click.echo(json.dumps(asdict(diagnosis), sort_keys=True))

@@ -12,6 +12,7 @@ import click
 from typing_extensions import override
 
 from canonry import __version__
+from canonry.bootstrap.file_modes import private_files
 from canonry.cli.screen import take_streams
 from canonry.domain.errors import (
     BrokenInvariant,
@@ -101,7 +102,8 @@ class LazyGroup(click.Group):
     @override
     def invoke(self, ctx: click.Context) -> Any:
         try:
-            return super().invoke(ctx)
+            with private_files():
+                return super().invoke(ctx)
         except CanonryError as error:
             if ctx.params.get("debug"):
                 raise
@@ -149,7 +151,8 @@ def importing() -> Iterator[None]:
 
 def exit_code(error: CanonryError) -> int:
     """The exit code for an error, by what the caller may do about it."""
-    if isinstance(error, BrokenInvariant) and error.code.startswith("store."):
+    damaged = error.code.startswith("store.") or error.code.endswith(".altered")
+    if isinstance(error, BrokenInvariant) and damaged:
         return REFUSED  # the folder is not a store of ours, is newer, or is damaged: no defect
     return next((code for kind, code in EXIT_CODES if isinstance(error, kind)), DEFECT)
 

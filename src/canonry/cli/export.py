@@ -10,7 +10,7 @@ import click
 
 from canonry.bootstrap.filing import files_beside
 from canonry.bootstrap.settings import Settings
-from canonry.bootstrap.stores import open_kept_store
+from canonry.bootstrap.stores import open_store_to_look
 from canonry.cli.options import settings_from, store_options
 from canonry.cli.progress import progress
 from canonry.cli.screen import utf8_output
@@ -64,7 +64,7 @@ def export(*, file: Path | None, files: Path | None, **given: Any) -> None:
 
 
 async def _export(settings: Settings, write: Callable[[bytes], object], files: Path | None) -> None:
-    store = await open_kept_store(settings, existing=True)
+    store = await open_store_to_look(settings)
     try:
         with progress("exporting commits") as told:
             async for line in export_log(store.canon.ledger, told):

@@ -12,6 +12,7 @@ from canonry.bootstrap.settings import Settings
 from canonry.bootstrap.stores import open_kept_store
 from canonry.cli.options import settings_from, store_options
 from canonry.cli.progress import progress
+from canonry.domain.time import Instant, parse_instant
 from canonry.usecases.store.carry_files import CarriedFiles, import_files, require_whole
 from canonry.usecases.store.import_log import ImportedLog, import_log
 
@@ -21,6 +22,7 @@ Examples:
   canonry import log world.jsonl --data ./copy
   canonry import log world.jsonl        again: skips what is there
   canonry import log world.jsonl --files world-files
+  canonry import log world.jsonl --before 2026-03-01T12:00:00Z --data ./sound
 """
 
 
@@ -32,19 +34,27 @@ Examples:
     metavar="FOLDER",
     help="Where `canonry export --files` copied the users' files.",
 )
+@click.option(
+    "--before",
+    metavar="INSTANT",
+    help="Leave out what was recorded at this instant or later, like 2026-03-01T12:00:00Z.",
+)
 @store_options
-def log(*, file: Path, files: Path | None, **given: Any) -> None:
+def log(*, file: Path, files: Path | None, before: str | None, **given: Any) -> None:
     """Append the commits of FILE, which `canonry export` wrote, exactly as they were.
 
     The file is verified first, and those of --files as well: a damaged one is refused, and nothing
     is written. An interrupted import goes on when it is run again. Files that no source of the log
     names, as theirs was erased, are left where they are; exit code 1 when named ones are missing.
     """
-    done, carried = asyncio.run(_import(settings_from(given), file, files))
+    until = None if before is None else parse_instant(before, path="--before")
+    done, carried = asyncio.run(_import(settings_from(given), file, files, until))
     click.echo(
-        f"imported {done.commits - done.known} commits of {done.spaces} spaces; "
+        f"imported {done.commits - done.known - done.late} commits of {done.spaces} spaces; "
         f"{done.known} were there already"
     )
+    if until is not None:
+        click.echo(f"left out {done.late} commits that were recorded later")
     if carried is None:
         return
     click.echo(f"imported {carried.files} files; {carried.known} were there already")
@@ -56,7 +66,7 @@ def log(*, file: Path, files: Path | None, **given: Any) -> None:
 
 
 async def _import(
-    settings: Settings, file: Path, files: Path | None
+    settings: Settings, file: Path, files: Path | None, before: Instant | None
 ) -> tuple[ImportedLog, CarriedFiles | None]:
     beside = None if files is None else files_beside(files)
     if beside is not None:
@@ -64,7 +74,7 @@ async def _import(
     store = await open_kept_store(settings)
     try:
         with progress("importing commits") as told:
-            done = await import_log(store.canon.ledger, lambda: _lines(file), told)
+            done = await import_log(store.canon.ledger, lambda: _lines(file), told, before=before)
         if beside is None:
             return done, None
         with progress("importing files") as told:

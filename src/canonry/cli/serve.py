@@ -4,7 +4,7 @@ import asyncio
 import json
 import sys
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
@@ -13,10 +13,12 @@ from canonry.bootstrap.toolsets import load_faces, load_toolsets
 from canonry.cli.entry import complain, importing
 from canonry.cli.options import all_options, settings_from
 from canonry.domain.errors import InvalidInput
-from canonry.server.options import BearerOptions, ErrorMode, ServerOptions
+from canonry.server.options import BearerOptions, ErrorMode, HttpLimits, ServerOptions
 
 if TYPE_CHECKING:
     from canonry.server.opening import Opened
+
+_MIB: Final = 1024 * 1024
 
 EPILOG = """\
 \b
@@ -134,7 +136,20 @@ def server_options(settings: Settings) -> ServerOptions:
         allowed_hosts=settings.http_allowed_hosts,
         allowed_origins=settings.http_allowed_origins,
         public_url=settings.truth_public_url,
+        limits=_limits(settings),
         bearer=_bearer(settings),
+    )
+
+
+def _limits(settings: Settings) -> HttpLimits:
+    connections = max(1, int(settings.http_connections))
+    each = settings.http_connections_each
+    return HttpLimits(
+        connections=connections,
+        each_address=max(1, connections // 2 if each is None else int(each)),
+        idle_seconds=settings.http_idle,
+        each_principal=max(1, int(settings.http_sessions_each)),
+        in_flight_bytes=int(settings.http_in_flight * _MIB),
     )
 
 

@@ -1,7 +1,7 @@
 """`canonry rebuild`, `backup` and `restore`: what an operator does to a whole store."""
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,11 +11,12 @@ from canonry.bootstrap.indexing import mend_index, rebuild_index
 from canonry.bootstrap.recalling import recall_folder
 from canonry.bootstrap.restoring import restore_backup
 from canonry.bootstrap.settings import Settings
-from canonry.bootstrap.stores import open_kept_store
+from canonry.bootstrap.stores import open_kept_store, open_store_to_look
 from canonry.cli.options import settings_from, store_options
 from canonry.cli.progress import progress
 from canonry.domain.errors import InvalidInput
 from canonry.domain.ids import SpaceId
+from canonry.ports.views.upkeep import Finding
 from canonry.usecases.store.check_files import collect_files
 
 
@@ -96,17 +97,30 @@ def backup(*, target: Path, **given: Any) -> None:
     """Copy the store into the new folder TARGET while servers go on.
 
     The copy holds a manifest of all heads, which proves later what the backup contains.
+    Exit code 1 when the copy is made and a quick look shows views that lack what they should hold:
+    it counts rows and reads no record; `canonry verify` looks at everything.
     """
-    heads = asyncio.run(_backup(settings_from(given), target))
+    heads, findings = asyncio.run(_backup(settings_from(given), target))
     commits = sum(position for position, _ in heads.values())
     click.echo(f"backed up {commits} commits of {len(heads)} spaces into {target}")
+    if findings:
+        for finding in findings:
+            click.echo(f"WRONG  {finding.where}: {finding.what}")
+        click.echo(
+            "\nThe records are copied whole, and these views with them: run `canonry rebuild`, "
+            "then back up again."
+        )
+        raise click.exceptions.Exit(1)
 
 
-async def _backup(settings: Settings, target: Path) -> Mapping[SpaceId, tuple[int, str]]:
-    store = await open_kept_store(settings, existing=True)
+async def _backup(
+    settings: Settings, target: Path
+) -> tuple[Mapping[SpaceId, tuple[int, str]], Sequence[Finding]]:
+    store = await open_store_to_look(settings)
     try:
         with progress("backing up") as told:
-            return await store.upkeep.backup(target, told)
+            heads = await store.upkeep.backup(target, told)
+        return heads, await store.upkeep.glance()
     finally:
         await store.close()
 

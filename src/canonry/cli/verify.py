@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from canonry.bootstrap.settings import Settings
-from canonry.bootstrap.stores import open_kept_store
+from canonry.bootstrap.stores import open_store_to_look
 from canonry.cli.options import settings_from, store_options
 from canonry.cli.progress import progress
 from canonry.cli.screen import tell_line
@@ -68,7 +68,7 @@ def verify(*, against: Path | None, record: Path | None, as_json: bool, **given:
 
 
 async def _verify(settings: Settings, heads: Heads | None) -> Verification:
-    store = await open_kept_store(settings, existing=True)
+    store = await open_store_to_look(settings)
     try:
         with progress("verifying") as told:
             found = await verify_store(store.canon.ledger, store.upkeep, told, against=heads)

@@ -18,13 +18,19 @@ _IGNORED: Final = re.compile(
 )
 """What Unicode calls default ignorable: soft hyphens, joiners, marks of direction and the like."""
 
-_EMAIL: Final = re.compile(r"[^\s@<>,;:\"()]+@[^\s@<>,;:\"()]+\.[^\s@<>,;:\"().]+")
+_EMAIL: Final = re.compile(
+    r"(?<![^\s@<>,;:\"()])[^\s@<>,;:\"()]++@[^\s@<>,;:\"()]+\.[^\s@<>,;:\"().]+"
+)
 _ADDRESS: Final = re.compile(r"(?:https?:)?(?://)?([^\s/:?#@\[\]]+)(?::\d+)?(?:[/?#]\S*)?")
 _EXTENSION: Final = re.compile(r"(?:\bext\.?|\bx|#)\s*\d+\s*$")
 _TRUNK: Final = re.compile(r"\(\s*0\s*\)")
 _PHONE: Final = re.compile(r"\+?[\d\s().\-/]+")
 _INITIALS: Final = re.compile(r"\b(?:\w[.]){2,}")
 _SILENT: Final = re.compile("['\u2019\u02bc`]")
+LONG: Final = 2_000
+"""A text with more characters is no name or address that others write differently."""
+
+_TWO_NUMBERS: Final = re.compile(r"[-+]?[1-9]\d{0,2}[.,]\d{3}", re.ASCII)
 _PHONE_DIGITS: Final = (5, 17)
 _PLAIN: Final = (int, float, str)
 _NUMERIC: Final = (*_PLAIN, Decimal)
@@ -71,16 +77,25 @@ def folded(text: str) -> str:
 
 
 def words_only(text: str) -> str:
-    """The folded text without punctuation; signs that tell names apart (`C++`, `C#`) are kept."""
+    """The folded text without punctuation; signs that tell names apart (`C++`, `C#`) are kept.
+
+    A long text is kept as it is folded: it is no name, and looking at each of its signs takes long.
+    """
+    if len(text) > LONG:
+        return folded(text)
     plain = _SILENT.sub("", folded(text))
     plain = _INITIALS.sub(lambda match: match[0].replace(".", ""), plain)
     kept = "".join(c if _is_letter(c) else " " for c in plain)
     return _SPACES.sub(" ", kept).strip() or folded(text)
 
 
-@lru_cache(maxsize=4096)
 def company_name(text: str) -> str:
     """The name without its legal form, however many there are: `ACME Corp, Inc.` is `acme`."""
+    return folded(text) if len(text) > LONG else _company_name(text)
+
+
+@lru_cache(maxsize=4096)
+def _company_name(text: str) -> str:
     words = words_only(text).split()
     while len(words) > 1 and words[-1] in _COMPANY_FORMS:
         words.pop()
@@ -89,6 +104,8 @@ def company_name(text: str) -> str:
 
 def person_name(text: str) -> str:
     """The name without titles, first name first: `Dr. Lovelace, Ada` is `ada lovelace`."""
+    if len(text) > LONG:
+        return folded(text)
     parts = [part.strip() for part in folded(text).split(",")]
     turned = len(parts) == _TURNED and all(parts) and parts[1].strip(". ") not in _AFTER
     words = words_only(f"{parts[1]} {parts[0]}" if turned else text).split()
@@ -101,12 +118,16 @@ def person_name(text: str) -> str:
 
 def email_address(text: str) -> str | None:
     """The address that the text is or holds alone, folded; None if it is none."""
+    if len(text) > LONG:
+        return None
     found = _EMAIL.findall(folded(text).removeprefix("mailto:"))
     return found[0].rstrip(".") if len(found) == 1 else None
 
 
 def phone_number(text: str) -> str | None:
     """The digits, after a `+` where the country is said; without an extension."""
+    if len(text) > LONG:
+        return None
     plain = _TRUNK.sub("", _EXTENSION.sub("", folded(text).removeprefix("tel:"))).strip()
     if _PHONE.fullmatch(plain) is None:
         return None
@@ -128,9 +149,19 @@ def web_domain(text: str) -> str | None:
     return host if "." in host else None
 
 
+def could_be_two_numbers(text: str) -> bool:
+    """Whether the mark in a number divides thousands in one country and decimals in another.
+
+    `1.250` is one and a quarter, or a thousand two hundred and fifty: nobody but its document says.
+    """
+    return _TWO_NUMBERS.fullmatch(text) is not None
+
+
 def amount(value: Any) -> str | None:
-    """The number without trailing zeros: `1500.50` and `1500.5` are one."""
+    """The number without trailing zeros: `1500.50` and `1500.5` are one; None if it is unclear."""
     if isinstance(value, bool) or not isinstance(value, _NUMERIC):
+        return None
+    if isinstance(value, str) and could_be_two_numbers(value.strip()):
         return None
     try:
         number = Decimal(str(value))

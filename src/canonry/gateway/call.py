@@ -1,5 +1,6 @@
 """The path that every call takes; no host can skip a step of it."""
 
+import asyncio
 from collections.abc import Iterable, Mapping
 from copy import copy
 from dataclasses import dataclass, field, replace
@@ -10,7 +11,7 @@ from canonry.gateway.audit import Audit, AuditLine, Pseudonyms
 from canonry.gateway.authority import authorize, require_claim
 from canonry.gateway.cache import Filling, ReplyCache, reply_name
 from canonry.gateway.catalogue import Catalogue, Offer, catalogue
-from canonry.gateway.limits import Limits, measure, require_readable, within
+from canonry.gateway.limits import Limits, is_heavy, measure, require_readable, within
 from canonry.gateway.principal import KEY_META, Meta, Principal, identify
 from canonry.gateway.rates import Rates
 from canonry.gateway.replies import Result, broken, refused, unknown
@@ -162,8 +163,10 @@ class Gateway:
             if not offer.read_only:  # there an authority is a filter, not a claim
                 require_claim(given, caller)
             self._rates.admit(offer, asking.principal)
-            line.size = measure(given, limits)
-            checked = offer.check(given)
+            if is_heavy(given):  # others are served meanwhile
+                line.size, checked = await asyncio.to_thread(_checked, offer, given)
+            else:
+                line.size, checked = _checked(offer, given)
             if caller.idempotency_key is not None:
                 caller = caller.asking(checked)
             work = self._answered(offer, caller, checked, asking, line)
@@ -251,6 +254,11 @@ class Gateway:
         line.incident = self.canon.identities.fresh()
         self.audit.incident(line.incident, error)
         return broken(line.incident, toolset, line.name)
+
+
+def _checked(offer: Offer[Any], given: dict[str, Any]) -> tuple[int, dict[str, Any]]:
+    """The size of the arguments, and what the schema makes of them."""
+    return measure(given, offer.limits), offer.check(given)
 
 
 def _object(arguments: object) -> dict[str, Any]:

@@ -1,7 +1,6 @@
 """What a gateway offers, by name: tools with compiled schemas, resources by URI, prompts."""
 
-import re
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final, Generic, TypeVar
 from urllib.parse import unquote
@@ -16,7 +15,7 @@ from canonry.gateway.validation import compile_arguments
 from canonry.usecases.kernel.caller import Caller
 from canonry.usecases.kernel.canon import Canon
 
-_VARIABLE: Final = re.compile(r"\\\{(\w+)\\\}")
+_NOT_IN_PATHS: Final = frozenset("?#")
 
 Key = TypeVar("Key")
 Named = TypeVar("Named")
@@ -49,7 +48,7 @@ class Catalogue:
 
     toolsets: tuple[Toolset, ...]
     tools: Mapping[str, Offer[Tool]]
-    resources: Mapping[re.Pattern[str], Offer[Resource]]
+    resources: Mapping[tuple[str, ...], Offer[Resource]]
     prompts: Mapping[str, Offer[Prompt]]
     aliases: Mapping[str, str]
 
@@ -64,9 +63,10 @@ class Catalogue:
 
     def find_resource(self, uri: str) -> tuple[Offer[Resource], dict[str, str]] | None:
         """The resource behind `uri`, with the values of its variables."""
-        for pattern, offer in self.resources.items():
-            if (match := pattern.fullmatch(uri)) is not None:
-                return offer, {name: unquote(text) for name, text in match.groupdict().items()}
+        steps = uri.split("/")
+        for template, offer in self.resources.items():
+            if (values := _values(template, steps)) is not None:
+                return offer, values
         return None
 
     def only(self, toolset: str) -> "Catalogue":
@@ -105,7 +105,7 @@ def catalogue(
             for tool in toolset.tools
         ),
         resources={
-            _pattern(resource.uri_template): _offered_resource(toolset, resource, limits)
+            tuple(resource.uri_template.split("/")): _offered_resource(toolset, resource, limits)
             for toolset in served
             for resource in toolset.resources
         },
@@ -201,5 +201,16 @@ def _by_name(pairs: Iterable[tuple[str, Named]]) -> dict[str, Named]:
     return found
 
 
-def _pattern(template: str) -> re.Pattern[str]:
-    return re.compile(_VARIABLE.sub(r"(?P<\1>[^/?#]+)", re.escape(template)))
+def _values(template: Sequence[str], steps: Sequence[str]) -> dict[str, str] | None:
+    """What the steps of a URI say for the variables of a template, if they fit it."""
+    if len(steps) != len(template):
+        return None
+    values = {}
+    for own, step in zip(template, steps, strict=True):
+        if own.startswith("{"):
+            if not step or _NOT_IN_PATHS & set(step):
+                return None
+            values[own[1:-1]] = unquote(step)
+        elif own != step:
+            return None
+    return values

@@ -10,6 +10,9 @@ from canonry.domain.errors import InvalidInput, Unavailable
 from canonry.gateway.text import is_clean, pointer
 
 _LARGEST: Final = 2**53
+_LIGHT: Final = 2_000
+"""So many values are looked at on the event loop; more beside it."""
+
 _OVERHEAD: Final = 8  # what a value that is not text counts for
 SECONDS: Final = 30.0
 """How long a call may take where neither its tool nor the operator says."""
@@ -73,6 +76,23 @@ def measure(arguments: Mapping[str, Any], limits: Limits) -> int:
         path = pointer(*refused.steps)
         raise InvalidInput(refused.code, refused.message, path=path) from None
     return size
+
+
+def is_heavy(arguments: Mapping[str, Any]) -> bool:
+    """Whether arguments hold so many values that looking at each takes long.
+
+    No more of them are looked at than it takes to know that.
+    """
+    inside = [value for value in arguments.values() if isinstance(value, dict | list) and value]
+    count = 0
+    while inside:
+        value = inside.pop()
+        count += len(value)
+        if count > _LIGHT:
+            return True
+        inner = value.values() if isinstance(value, dict) else value
+        inside += [each for each in inner if isinstance(each, dict | list) and each]
+    return False
 
 
 def _measure(value: object, limits: Limits, depth: int) -> int:

@@ -51,7 +51,9 @@ def compile_arguments(
 
     def check(arguments: Given) -> Given:
         if not is_valid(arguments):
-            raise _refusal(validator.iter_errors(arguments), schema)
+            begun = _begun(arguments)
+            told = arguments if is_valid(begun) else begun
+            raise _refusal(validator.iter_errors(told), schema)
         return arguments if fill is None else fill(arguments)
 
     return check
@@ -89,6 +91,13 @@ def _is_instant(text: str) -> bool:
     except InvalidInput:
         return False
     return True
+
+
+def _begun(value: Any) -> Any:
+    """The value with the first few items of each list; explaining a fault costs by its size."""
+    if isinstance(value, dict):
+        return {name: _begun(each) for name, each in value.items()}
+    return [_begun(each) for each in value[:_WEIGHED]] if isinstance(value, list) else value
 
 
 def _filling(schema: Schema) -> Callable[[Given], Given] | None:
@@ -160,7 +169,8 @@ def _problems(
             known = _known(schema, error.schema_path[:-1])
             advice = f"; known are {', '.join(known)}" if known else ""
             message, code = f"unknown property{advice}", "input.unknown-property"
-            return [(code, kind.name, pointer(*steps, name), message) for name in kind.unexpected]
+            names = islice(kind.unexpected, _WEIGHED)
+            return [(code, kind.name, pointer(*steps, name), message) for name in names]
         case Kind.Format():
             message = _FORMATS.get(kind.format, error.message)
             return [("input.invalid", "format", pointer(*steps), message)]

@@ -13,7 +13,7 @@ from canonry.gateway.call import Gateway
 from canonry.gateway.principal import Principal
 from canonry.gateway.replies import INTERNAL_ERROR, INVALID_PARAMS, Result
 from canonry.gateway.tool import ErrorBody, Prompt, Resource, Tool
-from canonry.server.client_model import CALLING, Exchange, SessionModel
+from canonry.server.client_model import Exchange, SessionModel, calling
 from canonry.server.greeting import Context, Handlers, greet
 from canonry.server.malformed import NO_OBJECT
 from canonry.server.options import ServerOptions
@@ -103,14 +103,14 @@ class Binding(Handlers):
     @override
     async def call_tool(self, ctx: Context, params: types.CallToolRequestParams) -> Any:
         exchange = Exchange(context=ctx, answers=params.input_responses or {})
-        CALLING.set(exchange)
-        outcome = await self._gateway.call(
-            params.name,
-            [] if NO_OBJECT in (ctx.params or ()) else params.arguments,
-            self._principal(),
-            ctx.meta,
-            ctx.session.report_progress,  # says nothing to a client that did not ask
-        )
+        with calling(exchange):
+            outcome = await self._gateway.call(
+                params.name,
+                [] if NO_OBJECT in (ctx.params or ()) else params.arguments,
+                self._principal(),
+                ctx.meta,
+                ctx.session.report_progress,  # says nothing to a client that did not ask
+            )
         error = outcome.error
         if error is not None and exchange.asked:
             return types.InputRequiredResult(input_requests=exchange.asked)

@@ -5,7 +5,8 @@ the call ends with the question, and the client makes it again with the answer. 
 brought this also calls sampling deprecated, so that clients may stop offering it.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from hashlib import sha256
@@ -37,8 +38,17 @@ class Exchange:
     asked: dict[str, types.InputRequest] = field(default_factory=dict)
 
 
-CALLING: Final[ContextVar[Exchange | None]] = ContextVar("calling", default=None)
-"""The request that is answered in this task."""
+_CALLING: Final[ContextVar[Exchange | None]] = ContextVar("calling", default=None)
+
+
+@contextmanager
+def calling(exchange: Exchange) -> Iterator[None]:
+    """Within the block this is the request that is answered; after it nothing remembers it."""
+    token = _CALLING.set(exchange)
+    try:
+        yield
+    finally:
+        _CALLING.reset(token)
 
 
 class SessionModel(ClientModel):
@@ -48,7 +58,7 @@ class SessionModel(ClientModel):
     async def ask(
         self, *, system: str, question: str, temperature: float, tokens: int
     ) -> ClientAnswer:
-        exchange = CALLING.get()
+        exchange = _CALLING.get()
         session = None if exchange is None else exchange.context.session
         if exchange is None or session is None or not session.check_client_capability(_SAMPLING):
             raise _no_model()

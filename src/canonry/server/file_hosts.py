@@ -61,26 +61,20 @@ class LoopbackHost(FileHost):
                 await serving
 
     async def _start(self) -> None:
-        import socket  # noqa: PLC0415 - a session that asks for no link needs none of this
-
-        import uvicorn  # noqa: PLC0415 - as above
+        # A session that asks for no link needs none of this.
         from starlette.applications import Starlette  # noqa: PLC0415 - as above
 
         from canonry.server.files import file_route  # noqa: PLC0415 - as above
+        from canonry.server.listening import bounded_config, listen  # noqa: PLC0415 - as above
+        from canonry.server.options import HttpLimits  # noqa: PLC0415 - as above
 
         try:
-            taken = socket.create_server((_LOOPBACK, 0))
-        except OSError as error:
+            taken = listen(_LOOPBACK, 0)
+        except Unavailable as error:
             message = "no port of this machine can be taken to serve files; try again"
             raise Unavailable("file.signing-failed", message) from error
-        config = uvicorn.Config(
-            Starlette(routes=[file_route(self._canon)]),
-            log_config=None,
-            access_log=False,
-            server_header=False,
-            lifespan="off",
-            timeout_graceful_shutdown=1,
-        )
+        app = Starlette(routes=[file_route(self._canon)])
+        config = bounded_config(app, HttpLimits(), 0, shutdown_seconds=1)
         self._server = _quiet_server(config)
         self._serving = asyncio.create_task(self._server.serve(sockets=[taken]))
         # The socket listens already, so a client that comes at once waits and is served.

@@ -13,6 +13,7 @@ from canonry.domain.texts.data_marks import STORED_IS_DATA
 from canonry.gateway.face import Face
 from canonry.server.malformed import let_tools_answer
 from canonry.server.options import ServerOptions
+from canonry.server.spent import drop_what_was_said
 
 Context = ServerRequestContext[Any, Any]
 HeaderSchema = Callable[[str], Mapping[str, Any] | None]
@@ -83,7 +84,7 @@ def greet(
     )
     if not options.tracing:
         server.middleware.clear()  # a span for each message costs, and nobody collects them
-    server.middleware.append(let_tools_answer)
+    server.middleware += (drop_what_was_said, let_tools_answer)
     return server
 
 

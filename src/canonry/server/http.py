@@ -3,40 +3,33 @@
 import asyncio
 import contextlib
 import gc
-import socket
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
-from ipaddress import ip_address
 from types import FrameType
 from typing import TYPE_CHECKING, Any, Final
 
 import uvicorn
-from mcp.server import Server
-from mcp.server.transport_security import TransportSecurityMiddleware, TransportSecuritySettings
 from starlette.applications import Starlette
-from starlette.requests import Request
-from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 from typing_extensions import override
 
-from canonry.domain.errors import InvalidInput, Unavailable
+from canonry.domain.errors import InvalidInput
 from canonry.gateway.call import Gateway
 from canonry.gateway.principal import Principal
 from canonry.server.binding import bind
-from canonry.server.bodies import ReadableBodies
+from canonry.server.endpoints import Shared, largest_body, mcp_app
 from canonry.server.file_hosts import host_files
-from canonry.server.files import file_route
+from canonry.server.hosts import HostGuard
+from canonry.server.listening import bounded_config, listen
 from canonry.server.logs import LineLog, capture_library_logs
 from canonry.server.options import ServerOptions
+from canonry.server.pages import Pages, is_loopback
 from canonry.server.worlds import PATH, about, narrowed, world_in
 
 if TYPE_CHECKING:
     from canonry.server.identity import BearerVerifier
 
 _LOCAL_NAMES: Final = ("127.0.0.1", "localhost", "[::1]")
-_METRICS_TYPE: Final = "text/plain; version=0.0.4"
-_ENVELOPE: Final = 1 << 20
-"""Room for what a request says beside the arguments that its tool bounds."""
 
 Close = Callable[[], Awaitable[None]]
 
@@ -65,14 +58,10 @@ async def serve_http(
     gateway.audit.write_to(log.write)
     try:
         app = http_app(gateway, principal, host=host, server_options=server_options)
-        config = uvicorn.Config(
-            app,
-            log_config=None,
-            access_log=False,
-            server_header=False,
-            timeout_graceful_shutdown=max(1, round(server_options.shutdown_seconds)),
-        )
-        taken = _listen(host, port)
+        body_bytes = largest_body(gateway, server_options)
+        seconds = server_options.shutdown_seconds
+        config = bounded_config(app, server_options.limits, body_bytes, shutdown_seconds=seconds)
+        taken = listen(host, port)
         address = f"http://{host}:{taken.getsockname()[1]}"
         host_files(gateway.canon, server_options.public_url or address)
         if listening is not None:
@@ -107,7 +96,7 @@ def http_app(
         InvalidInput: `http.unprotected`.
     """
     _require_protection(host, server_options)
-    security = _security(host, server_options)
+    guard = _guard(host, server_options)
     verifier = _verifier(server_options)
     known = verifier.principal if verifier else lambda: principal
 
@@ -117,18 +106,20 @@ def http_app(
     gateways = {"/mcp": gateway}
     for toolset in gateway.catalogue.toolsets:
         gateways[f"/mcp/{toolset.name}"] = gateway.only(toolset.name)
+    shared = Shared.of(server_options, largest_body(gateway, server_options))
     apps = [
-        _mcp_app(
+        mcp_app(
             path,
             bind(each, identify, server_options),
             verifier=verifier,
-            security=security,
             options=server_options,
-            body_bytes=_body_bytes(each, server_options),
+            body_bytes=largest_body(each, server_options),
+            shared=shared,
         )
         for path, each in gateways.items()
     ]
-    return _Dispatcher(apps, _Pages(gateway, security).app())
+    pages = Pages(gateway, guard, verifier, server_options.bearer)
+    return _Dispatcher(apps, pages.app(), guard)
 
 
 class _Host(uvicorn.Server):
@@ -143,11 +134,11 @@ class _Host(uvicorn.Server):
 class _Dispatcher:
     """Sends a request to the application of its path, in one step."""
 
-    def __init__(self, apps: list[Starlette], pages: Starlette) -> None:
+    def __init__(self, apps: list[Starlette], pages: Starlette, guard: HostGuard) -> None:
         self._apps = apps
         self._pages = pages
         self._by_path: dict[str, ASGIApp] = {
-            route.path: ReadableBodies(app)
+            route.path: guard.around(app)
             for app in apps
             for route in app.routes
             if isinstance(route, Route)
@@ -177,69 +168,6 @@ class _Dispatcher:
             yield
 
 
-class _Pages:
-    """Health for whoever starts the server, readiness for whoever sends it work, and metrics."""
-
-    def __init__(self, gateway: Gateway, security: TransportSecuritySettings) -> None:
-        self._gateway = gateway
-        self._security = TransportSecurityMiddleware(security)
-
-    def app(self) -> Starlette:
-        return Starlette(
-            routes=[
-                Route("/healthz", self._health),
-                Route("/readyz", self._readiness),
-                Route("/metrics", self._metrics),
-                file_route(self._gateway.canon),
-            ]
-        )
-
-    async def _health(self, _: Request) -> Response:
-        return PlainTextResponse("ok\n")
-
-    async def _readiness(self, _: Request) -> Response:
-        if await self._gateway.ready():
-            return PlainTextResponse("ready\n")
-        return PlainTextResponse("the records do not answer\n", status_code=503)
-
-    async def _metrics(self, request: Request) -> Response:
-        refusal = await self._security.validate_request(request)
-        if refusal is not None:
-            return refusal
-        text = self._gateway.audit.metrics.exposition()
-        return PlainTextResponse(text, media_type=_METRICS_TYPE)
-
-
-def _mcp_app(
-    path: str,
-    server: Server,
-    *,
-    verifier: "BearerVerifier | None",
-    security: TransportSecuritySettings,
-    options: ServerOptions,
-    body_bytes: int,
-) -> Starlette:
-    auth = None
-    if options.bearer is not None:
-        from canonry.server.identity import auth_settings  # noqa: PLC0415 - needs PyJWT
-
-        auth = auth_settings(options.bearer)
-    return server.streamable_http_app(
-        streamable_http_path=path,
-        max_request_body_size=body_bytes,
-        transport_security=security,
-        auth=auth,
-        token_verifier=verifier,
-    )
-
-
-def _body_bytes(gateway: Gateway, options: ServerOptions) -> int:
-    """The largest body: as set, or as a tool that takes files needs it, with room for the rest."""
-    own = (offer.thing.limits for offer in gateway.catalogue.tools.values())
-    largest = max((each.characters for each in own if each is not None), default=0)
-    return max(options.body_bytes, largest + _ENVELOPE)
-
-
 def _verifier(options: ServerOptions) -> "BearerVerifier | None":
     if options.bearer is None:
         return None
@@ -248,18 +176,8 @@ def _verifier(options: ServerOptions) -> "BearerVerifier | None":
     return BearerVerifier(options.bearer)
 
 
-def _listen(host: str, port: int) -> socket.socket:
-    address = host.strip("[]")
-    family = socket.AF_INET6 if ":" in address else socket.AF_INET
-    try:
-        return socket.create_server((address, port), family=family, backlog=2048)
-    except OSError as error:
-        message = f"the address {host}:{port} cannot be taken: {error.strerror}; choose another"
-        raise Unavailable("http.address", message) from error
-
-
 def _require_protection(host: str, options: ServerOptions) -> None:
-    if _is_local(host) or options.bearer is not None or options.allow_unprotected:
+    if is_loopback(host) or options.bearer is not None or options.allow_unprotected:
         return
     message = (
         f"'{host}' can be reached from other machines: configure bearer tokens (issuer, audience "
@@ -268,23 +186,9 @@ def _require_protection(host: str, options: ServerOptions) -> None:
     raise InvalidInput("http.unprotected", message, path="/http")
 
 
-def _security(host: str, options: ServerOptions) -> TransportSecuritySettings:
-    """Which Host and Origin headers are served; a browser may be made to send any others."""
+def _guard(host: str, options: ServerOptions) -> HostGuard:
     names, origins = list(options.allowed_hosts), list(options.allowed_origins)
-    if _is_local(host):
+    if is_loopback(host):
         names += [f"{name}:*" for name in _LOCAL_NAMES]
         origins += [f"http://{name}:*" for name in _LOCAL_NAMES]
-    return TransportSecuritySettings(
-        enable_dns_rebinding_protection=bool(names),
-        allowed_hosts=names,
-        allowed_origins=origins,
-    )
-
-
-def _is_local(host: str) -> bool:
-    if host == "localhost":
-        return True
-    try:
-        return ip_address(host.strip("[]")).is_loopback
-    except ValueError:
-        return False
+    return HostGuard(names, origins)

@@ -3,7 +3,7 @@
 import asyncio
 import hashlib
 from collections import OrderedDict
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 import jwt
@@ -11,6 +11,7 @@ from mcp.server.auth.middleware.auth_context import get_access_token
 from mcp.server.auth.provider import AccessToken
 from mcp.server.auth.settings import AuthSettings
 
+from canonry.bootstrap.token_settings import ALGORITHMS, SECRET_BYTES
 from canonry.domain.errors import InvalidInput
 from canonry.domain.ids import SpaceId
 from canonry.domain.provenance import Authority
@@ -33,11 +34,14 @@ class BearerVerifier:
         """Take the key, or find it by the token's `kid` at the issuer's key set.
 
         Raises:
-            InvalidInput: `bearer.key-missing`, unless exactly one of the two is given.
+            InvalidInput: `bearer.key-missing`, unless exactly one of the two is given;
+                `bearer.algorithm-unknown`, `bearer.key-public`, `bearer.key-short` or
+                `bearer.key-unfit`, for what would let others sign or refuse every token.
         """
         if (options.key is None) == (options.jwks_url is None):
             message = "give bearer tokens either a key or the URL of a key set"
             raise InvalidInput("bearer.key-missing", message)
+        require_strong(options)
         self._options = options
         self._keys = jwt.PyJWKClient(options.jwks_url) if options.jwks_url else None
         self._known: OrderedDict[bytes, tuple[float, AccessToken]] = OrderedDict()
@@ -132,6 +136,59 @@ def _user_of(claims: Mapping[str, Any], options: BearerOptions) -> str | None:
     names = (options.user_claim, "sub", "client_id", "azp")
     said = (claims.get(name) for name in names)
     return next((each for each in said if isinstance(each, str) and each.strip()), None)
+
+
+def require_strong(options: BearerOptions) -> None:
+    """Refuse algorithms and keys with which others could sign, or nobody.
+
+    Raises:
+        InvalidInput: `bearer.algorithm-unknown`, `bearer.key-public`, `bearer.key-short` or
+            `bearer.key-unfit`.
+    """
+    if not options.algorithms or not set(options.algorithms) <= set(ALGORITHMS):
+        message = f"tokens must be signed: name algorithms among {', '.join(ALGORITHMS)}"
+        raise InvalidInput("bearer.algorithm-unknown", message, path="auth.algorithms")
+    symmetric = [each for each in options.algorithms if each in SECRET_BYTES]
+    if options.key is not None:
+        _require_long(options.key, symmetric)
+        _require_fitting(options.key, options.algorithms)
+    elif symmetric:
+        raise _public(symmetric[0])
+
+
+def _public(algorithm: str) -> InvalidInput:
+    message = (
+        f"{algorithm} needs a secret, and the keys of auth.jwks_url are public: name algorithms "
+        "with public keys, or give auth.key_file"
+    )
+    return InvalidInput("bearer.key-public", message, path="auth.algorithms")
+
+
+def _require_long(key: str, symmetric: Sequence[str]) -> None:
+    least = max((SECRET_BYTES[each] for each in symmetric), default=0)
+    if len(key.strip().encode()) < least:
+        message = (
+            f"the shared secret is too short for {', '.join(symmetric)}: it needs {least} bytes "
+            "or more, for example from `openssl rand -hex 64`"
+        )
+        raise InvalidInput("bearer.key-short", message, path="auth.key_file")
+
+
+def _require_fitting(key: str, algorithms: Sequence[str]) -> None:
+    if not any(_fits(key, each) for each in algorithms):
+        message = (
+            f"the key in auth.key_file fits none of {', '.join(algorithms)}: give the issuer's "
+            "public key in PEM, or a shared secret with an HS algorithm"
+        )
+        raise InvalidInput("bearer.key-unfit", message, path="auth.key_file")
+
+
+def _fits(key: str, algorithm: str) -> bool:
+    try:
+        jwt.get_algorithm_by_name(algorithm).prepare_key(key)
+    except (jwt.PyJWTError, ValueError, TypeError):
+        return False
+    return True
 
 
 def auth_settings(options: BearerOptions) -> AuthSettings:

@@ -30,6 +30,29 @@ class BearerOptions:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class HttpLimits:
+    """What connections and callers may take of an HTTP server.
+
+    `each_address` bounds the connections from one address, `each_principal` the sessions of one
+    caller, `in_flight_bytes` the bodies of its requests that are being answered.
+    A body has `body_seconds`, and a second more for each `body_rate` bytes that have arrived. An
+    answer of which the client takes nothing for `answer_seconds` is abandoned.
+    """
+
+    connections: int = 1_000
+    each_address: int = 500
+    head_bytes: int = 64 * 1024
+    head_seconds: float = 10.0
+    body_seconds: float = 20.0
+    body_rate: int = 4 * 1024
+    idle_seconds: float = 60.0
+    answer_seconds: float = 30.0
+    sessions: int = 10_000
+    each_principal: int = 1_000
+    in_flight_bytes: int = 256 * 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ServerOptions:
     """How the server speaks.
 
@@ -49,4 +72,5 @@ class ServerOptions:
     allowed_hosts: tuple[str, ...] = ()
     allowed_origins: tuple[str, ...] = ()
     public_url: str | None = None
+    limits: HttpLimits = field(default_factory=HttpLimits)
     bearer: BearerOptions | None = field(default=None)

@@ -10,6 +10,7 @@ from canonry.adapters.readers import LocalReader
 from canonry.adapters.readers.markdown import MARKERS_MAX, TITLE_MAX, sections
 from canonry.domain.errors import InvalidInput
 from canonry.domain.texts.excerpts import DocumentType, Part
+from canonry.domain.truth.files import FileHint
 from canonry.ports.document_reader import DocumentLimits
 
 pytestmark = pytest.mark.anyio
@@ -58,6 +59,15 @@ async def test_a_charset_is_taken_at_its_word() -> None:
 
 async def test_the_mark_outranks_the_charset() -> None:
     assert await text_of(codecs.BOM_UTF8 + WORD.encode(), "windows-1252") == WORD
+
+
+@pytest.mark.parametrize("charset", ["idna", "PunyCode", "unicode_escape", "undefined"])
+async def test_r15_a_notation_is_no_charset(charset: str) -> None:
+    assert await refusal(b"xn--caf-dma " * 10, charset) == "document.encoding"
+    hint = FileHint(mime_type=f"text/plain; charset={charset}", name="note.txt")
+    with pytest.raises(InvalidInput) as caught:
+        await LocalReader().examine(b"xn--caf-dma " * 10, hint)
+    assert caught.value.code == "document.encoding"
 
 
 @pytest.mark.parametrize("charset", [None, "ascii", "no-such-charset", "zlib", "rot13"])

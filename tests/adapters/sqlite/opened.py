@@ -9,6 +9,7 @@ import apsw
 
 from canonry.adapters.folder import FolderBlobs
 from canonry.adapters.sqlite import Durability, SqliteStore, open_store
+from canonry.ports.world import Clock
 from canonry.testing.worlds import CountingIdentities, HandClock
 
 
@@ -20,11 +21,12 @@ async def a_store(
     prefix: int = 0,
     deadline: float = 10.0,
     vfs: str | None = None,
+    clock: Clock | None = None,
 ) -> AsyncIterator[SqliteStore]:
     """The store in `folder`; two with different prefixes never make the same identity."""
     store = await open_store(
         folder,
-        clock=HandClock(),
+        clock=clock or HandClock(),
         identities=CountingIdentities(prefix),
         blobs=FolderBlobs(folder / "blobs", syncs=False),
         durability=durability,

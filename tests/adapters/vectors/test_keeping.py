@@ -233,3 +233,70 @@ async def test_a_file_of_the_version_before_is_taken_over_with_its_vectors(tmp_p
     await take_in(vectors, again)
     assert await vectors.digests(MODEL, ["a"]) == {"a": (b"\0", b"\1")}
     await vectors.close()
+
+
+async def test_h3_a_schema_that_could_not_be_made_whole_is_not_made_at_all(tmp_path: Path) -> None:
+    refused: list[str | None] = []
+
+    def refuse_one(
+        action: int, name: str | None, _other: str | None, _db: str | None, _by: str | None
+    ) -> int:
+        if action == apsw.SQLITE_CREATE_TABLE and name == "vectors" and not refused:
+            refused.append(name)
+            return apsw.SQLITE_DENY
+        return apsw.SQLITE_OK
+
+    def watch(db: apsw.Connection) -> None:
+        db.authorizer = refuse_one
+
+    vectors = FolderVectors(tmp_path)
+    apsw.connection_hooks.append(watch)
+    try:
+        with pytest.raises(Unavailable):
+            await take_in(vectors, [an_entry("a", unit(1.0))])
+    finally:
+        apsw.connection_hooks.remove(watch)
+    assert refused == ["vectors"]
+
+    await take_in(vectors, [an_entry("a", unit(1.0))])
+
+    assert await found(vectors, unit(1.0)) == ["a"]
+    await vectors.close()
+
+
+CUT = """
+import asyncio, os, sys
+from pathlib import Path
+from canonry.adapters.vectors import FolderVectors
+from tests.adapters.vectors.entries import MODEL, drawn, found, many, take_in
+
+async def main():
+    folder = Path(sys.argv[1])
+    vectors = FolderVectors(folder, waiting=2)
+    await take_in(vectors, many(500))
+    assert await vectors.tend(MODEL)
+    before = await found(vectors, drawn(1))
+    for path in folder.glob(sys.argv[2]):
+        os.truncate(path, 0)
+    print(await found(vectors, drawn(1)) == before)
+    await take_in(vectors, many(3, first=900))
+    print(await found(vectors, drawn(901), limit=1))
+    await vectors.close()
+
+asyncio.run(main())
+"""
+
+
+@pytest.mark.skipif(os.name != "posix", reason="elsewhere nobody can cut what is mapped")
+@pytest.mark.parametrize("name", ["recall.db-shm", "recall-*.index"])
+def test_r8_an_index_that_is_cut_kills_nobody(tmp_path: Path, name: str) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", CUT, str(tmp_path), name],
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(["src", *sys.path])},
+        capture_output=True,
+        text=True,
+        timeout=90,
+        check=False,
+    )
+
+    assert (done.returncode, done.stdout.splitlines()) == (0, ["True", "['e00901']"]), done.stderr

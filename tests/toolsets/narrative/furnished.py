@@ -10,9 +10,9 @@ from tests.toolsets.narrative.kit import World, a_world
 Known = Mapping[str, Any]
 
 
-async def a_furnished_world() -> tuple[World, dict[str, Any]]:
+async def a_furnished_world(world: World | None = None) -> tuple[World, dict[str, Any]]:
     """A world with one thing of nearly every kind, and values that fit properties by name."""
-    world = await a_world()
+    world = world or await a_world()
     elsewhere = await world.another_universe()
     ann, ben = await world.entity("Ann", state_tags=["alive"]), await world.entity("Ben")
     await world.entity("Cid")

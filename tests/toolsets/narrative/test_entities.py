@@ -163,6 +163,18 @@ async def test_evidence_of_another_kind_than_it_says_is_not_found() -> None:
     await world.refused("neo4j_create_entity", code=-32002, **arguments)
 
 
+@pytest.mark.parametrize("twin", ["Fr\u043ed\u043e", "Frod\u043e"])
+async def test_r15_a_look_alike_of_a_name_is_allowed_and_told(twin: str) -> None:
+    world = await a_world()
+    first = await world.entity("Frodo")
+    made = await world.call("neo4j_create_entity", **creation(world, name="Sam"))
+    assert made["warnings"] == []
+    made = await world.call("neo4j_create_entity", **creation(world, name=twin))
+    assert len(made["warnings"]) == 1
+    assert first in made["warnings"][0]
+    assert "look the same" in made["warnings"][0]
+
+
 async def test_a_namesake_is_allowed_and_told() -> None:
     world = await a_world()
     first = await world.entity("Bob the Miller")

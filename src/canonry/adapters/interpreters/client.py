@@ -4,7 +4,6 @@ The protocol cannot hold such an answer to a schema, so the schema is asked for 
 """
 
 import json
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
@@ -26,7 +25,7 @@ from canonry.ports.client_model import ClientModel
 from canonry.ports.interpreter import Interpreter
 
 _TOKENS: Final = 8_192
-_FENCED: Final = re.compile(r"\s*```(?:json)?\s*(.*?)\s*```\s*", re.DOTALL)
+_FENCE: Final = "```"
 _SYSTEM: Final = (
     f"{INSTRUCTIONS}\nAnswer with JSON alone that satisfies this schema:\n"
     f"{json.dumps(ANSWER_SCHEMA, separators=(',', ':'))}"
@@ -62,9 +61,8 @@ class ClientInterpreter(Interpreter):
             temperature=configuration["temperature"],
             tokens=_TOKENS,
         )
-        fenced = _FENCED.fullmatch(answer.text)
         try:
-            found = interpretation(json.loads(fenced[1] if fenced else answer.text), reading)
+            found = interpretation(json.loads(_unfenced(answer.text)), reading)
         except (ValueError, RecursionError, UnusableAnswer) as error:
             raise failed("does not answer as it was asked") from error
         told = f"interpreted by {answer.model[:100]}"
@@ -73,3 +71,10 @@ class ClientInterpreter(Interpreter):
     @override
     async def close(self) -> None:
         """Nothing is held open."""
+
+
+def _unfenced(text: str) -> str:
+    """The text without the fence of Markdown that models like to put around JSON."""
+    bare = text.strip()
+    fenced = len(bare) >= 2 * len(_FENCE) and bare.startswith(_FENCE) and bare.endswith(_FENCE)
+    return bare[len(_FENCE) : -len(_FENCE)].removeprefix("json") if fenced else text

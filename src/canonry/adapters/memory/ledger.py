@@ -10,6 +10,7 @@ from canonry.adapters.memory.store import MemoryStore, collides
 from canonry.domain.errors import Conflict
 from canonry.domain.ids import CommitId, SpaceId
 from canonry.domain.log.commits import ORIGIN, Append, Appended, Commit, Outcome, Position, Stale
+from canonry.domain.log.dating import Dating
 from canonry.domain.log.sealing import GENESIS, Sealed, commit_of, fault_in, seal, unseal
 from canonry.domain.time import Instant
 from canonry.ports.records.ledger import Head, Ledger, Touched
@@ -24,6 +25,7 @@ class MemoryLedger(Ledger):
         self._store = store
         self._clock = clock
         self._identities = identities
+        self._dating = Dating(clock.now(), clock.monotonic())
         self._turn = asyncio.Lock()
         self._owner: asyncio.Task[object] | None = None
 
@@ -75,11 +77,11 @@ class MemoryLedger(Ledger):
         draft = item.draft
         log = self._store.log[draft.space]
         previous = log[-1].hash if log else GENESIS
-        earliest = log[-1].recorded_at + 1 if log else 0
+        newest = log[-1].recorded_at if log else None
         sealed = seal(
             draft,
             position=Position(len(log) + 1),
-            recorded_at=Instant(max(self._clock.now(), earliest)),
+            recorded_at=self._dating.next(self._clock.now(), self._clock.monotonic(), newest),
             previous=previous,
             salts=[self._identities.salt() for _ in draft.entries],
         )

@@ -1,7 +1,6 @@
 """The graph in memory: every query is a scan that says what the query means."""
 
 import math
-import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -23,7 +22,7 @@ from canonry.domain.things.relations import Relation
 from canonry.domain.things.scenes import Story
 from canonry.domain.things.sources import Source
 from canonry.domain.time import Instant
-from canonry.domain.truth.identifiers import identifiers_of
+from canonry.domain.truth.identifiers import IdentifierRow, rows_of
 from canonry.domain.truth.runs import InterpretationRun
 from canonry.domain.truth.timeline import (
     TimelineEntry,
@@ -59,8 +58,12 @@ def page(
 
 def fits(pattern: str, name: str) -> bool:
     """Whether `name` contains `pattern`, where `*` and `%` stand for any characters."""
-    parts = re.split(r"[*%]", normalised_name(pattern))
-    return re.search(".*".join(map(re.escape, parts)), normalised_name(name), re.DOTALL) is not None
+    rest = normalised_name(name)
+    for part in normalised_name(pattern).replace("%", "*").split("*"):
+        _, found, rest = rest.partition(part) if part else ("", "any", rest)
+        if not found:
+            return False
+    return True
 
 
 class MemoryState(MemoryView, State):
@@ -139,17 +142,19 @@ class MemoryState(MemoryView, State):
     @override
     async def entities_identified(self, query: IdentifierQuery) -> Mapping[str, Page[Entity]]:
         found: dict[str, Page[Entity]] = {}
+        rows: dict[str, list[IdentifierRow]] = defaultdict(list)
+        for entity in self._store.of(Entity, query.spaces):
+            if query.entity_type in {None, entity.entity_type}:
+                for row in rows_of(entity):
+                    rows[row.key].append(row)
         for key in query.keys:
             exact: dict[str, int] = {}
             longer: dict[str, str] = {}
-            for entity in self._store.of(Entity, query.spaces):
-                if query.entity_type in {None, entity.entity_type}:
-                    root, born = entity.merged_into or entity.id, entity.created_at
-                    for text in identifiers_of(entity):
-                        if text == key:
-                            exact[root] = min(exact.get(root, born), born)
-                        elif query.begins and text.startswith(key):
-                            longer[root] = min(longer.get(root, text), text)
+            for row in rows.get(key, ()):
+                exact[row.root] = min(exact.get(row.root, row.born), row.born)
+            for text in sorted(rows) if query.begins else ():
+                if text.startswith(key) and text != key:
+                    longer |= {row.root: text for row in rows[text] if row.root not in longer}
             roots = sorted(exact, key=lambda i: (exact[i], i))
             roots += sorted(longer.keys() - exact.keys(), key=lambda i: (longer[i], i))
             if roots:

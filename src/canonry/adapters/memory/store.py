@@ -1,7 +1,7 @@
 """What the memory backend holds: the sealed log, and every version of every thing."""
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TypeVar
 
@@ -9,7 +9,7 @@ from typing_extensions import override
 
 from canonry.domain.errors import Conflict
 from canonry.domain.ids import SpaceId
-from canonry.domain.log.canon import fold, needs
+from canonry.domain.log.canon import beside, fold, needs
 from canonry.domain.log.commits import ORIGIN, Commit, Position
 from canonry.domain.log.entries import Thing, Tombstone
 from canonry.domain.log.keys import ANY, key_hash
@@ -33,8 +33,8 @@ class MemoryStore:
     def take(self, sealed: Sealed, touched: frozenset[str] | None, commit: Commit) -> None:
         """Take a commit into the log and, where nobody says what it touches, into the views."""
         if touched is None:
-            wanted = needs(commit.entries)
-            changes = fold(commit, {i: self.things[i] for i in wanted if i in self.things})
+            loaded = self._those(needs(commit.entries))
+            changes = fold(commit, loaded | self._those(beside(commit.entries, loaded)))
             touched, things = changes.touched, tuple(changes.things.values())
             self.show(Folded(space=commit.space, position=commit.position, things=things))
         self.log[commit.space].append(sealed)
@@ -53,6 +53,9 @@ class MemoryStore:
                 self.versions[thing.id] = []
             self.versions[thing.id].append(thing)
         self.shown[folded.space] = folded.position
+
+    def _those(self, ids: Iterable[str]) -> dict[str, Thing]:
+        return {i: self.things[i] for i in ids if i in self.things}
 
     def touched_after(self, space: SpaceId, position: int) -> frozenset[int]:
         """Hashes of the keys that commits of `space` past `position` touched."""

@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable
 from typing import Final
 
+from canonry.adapters.readers.plain import known
 from canonry.domain.errors import InvalidInput
 from canonry.domain.truth.files import FileHint, FileType
 
@@ -27,7 +28,7 @@ _HEAD: Final = 64 * 1024
 _ENTRIES_MAX: Final = 10_000
 _CONTROL: Final = re.compile(r"[\0-\x08\x0e-\x1a\x1c-\x1f\x7f]")
 _HTML: Final = re.compile(
-    r"\s*(?:<\?xml[^>]*>\s*)?(?:<!--.*?-->\s*)*<(?:!doctype\s+html|html|head|body)\b",
+    r"\s*+(?:<\?xml[^>]*+>\s*+)?(?:<!--(?>.*?-->)\s*+)*+<(?:!doctype\s++html|html|head|body)\b",
     re.IGNORECASE | re.DOTALL,
 )
 _HEADER: Final = re.compile(
@@ -132,7 +133,7 @@ def _text(data: bytes, hint: FileHint) -> str | None:
         if head.startswith(mark):
             encoding = name
     try:
-        text = head.decode(encoding, "ignore")
+        text = head.decode(known(encoding), "ignore")
     except LookupError:
         text = head.decode("latin-1")
     return None if _CONTROL.search(text) else text

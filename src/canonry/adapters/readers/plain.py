@@ -13,6 +13,10 @@ _MARKS: Final = (
     (codecs.BOM_UTF16_LE, "utf-16"),
     (codecs.BOM_UTF16_BE, "utf-16"),
 )
+_NOTATIONS: Final = frozenset(
+    {"idna", "punycode", "raw-unicode-escape", "undefined", "unicode-escape"}
+)
+"""What Python decodes like a charset and no file is written in; some take very long."""
 
 
 def decoded(data: bytes, charset: str | None) -> str:
@@ -26,7 +30,7 @@ def decoded(data: bytes, charset: str | None) -> str:
         raise _not_text()  # before its bytes are called bad UTF-8
     encoding = marked or charset or "utf-8"
     try:
-        text = data.decode(encoding)
+        text = data.decode(known(encoding))
     except LookupError as error:
         message = f"there is no charset {encoding}; name one such as utf-8 or windows-1252"
         raise InvalidInput("document.encoding", message) from error
@@ -40,6 +44,17 @@ def decoded(data: bytes, charset: str | None) -> str:
     if "\0" in text:
         raise _not_text()
     return text.replace("\r\n", "\n").replace("\r", "\n")
+
+
+def known(charset: str) -> str:
+    """The charset, if it says how a text becomes bytes.
+
+    Raises:
+        LookupError: there is none of that name, or it is a notation of Python's or of host names.
+    """
+    if codecs.lookup(charset).name.replace("_", "-") in _NOTATIONS:
+        raise LookupError(charset)
+    return charset
 
 
 def _not_text() -> InvalidInput:

@@ -11,7 +11,7 @@ from canonry.adapters.sqlite.faults import translated
 CACHE_KB: Final = 65_536
 _STATEMENTS: Final = 256
 _BUSY_MS: Final = 10_000
-_MAPPED_BYTES: Final = 2**36
+MAPPED_BYTES: Final = 2**36
 """Addresses, not memory: the system keeps as much of the file as it has room for."""
 
 
@@ -20,6 +20,24 @@ class Durability(StrEnum):
 
     FULL = "full"
     NORMAL = "normal"
+
+
+class Way(StrEnum):
+    """How a store is opened, as the rest of a SQLite address.
+
+    `APART` shares the index of the write-ahead log without writing into it, or reads the log into
+    memory; `FROZEN` takes the file as it lies, so that nobody may write meanwhile.
+    """
+
+    SERVED = ""
+    SEALED = "?mode=ro"
+    APART = "?mode=ro&readonly_shm=1"
+    FROZEN = "?mode=ro&immutable=1"
+
+
+def address(path: Path, way: Way) -> str:
+    """The store at `path` as a statement or a connection names it."""
+    return f"{path.absolute().as_uri()}{way}"
 
 
 def connect(
@@ -31,23 +49,25 @@ def connect(
     vfs: str | None = None,
     cache_kb: int = CACHE_KB,
     mapped: bool = False,
-    sealed: bool = False,
+    way: Way = Way.SERVED,
 ) -> apsw.Connection:
     """A connection to the store at `path`, which exists unless the connection writes.
 
     One that is `mapped` reads from the system's own memory of the file: scattered lookups in a
-    store larger than the cache cost a third less than with a system call for each page. A `sealed`
-    one cannot even empty the write-ahead log when it is closed.
+    store larger than the cache cost a third less than with a system call for each page. One that
+    is not `SERVED` cannot even empty the write-ahead log when it is closed.
     """
     flags = apsw.SQLITE_OPEN_READWRITE | (apsw.SQLITE_OPEN_CREATE if writes else 0)
-    if sealed:
+    if way is not Way.SERVED:
         flags = apsw.SQLITE_OPEN_READONLY
+    name = address(path, way)
+    flags |= apsw.SQLITE_OPEN_URI
     with translated():
-        db = apsw.Connection(str(path), flags=flags, vfs=vfs, statementcachesize=_STATEMENTS)
+        db = apsw.Connection(name, flags=flags, vfs=vfs, statementcachesize=_STATEMENTS)
         db.set_busy_timeout(_BUSY_MS)
         db.execute(f"PRAGMA cache_size = -{cache_kb}")
         if mapped:
-            db.execute(f"PRAGMA mmap_size = {_MAPPED_BYTES}")
+            db.execute(f"PRAGMA mmap_size = {MAPPED_BYTES}")
         if writes:
             db.execute("PRAGMA journal_mode = WAL")
             db.execute(f"PRAGMA synchronous = {durability.upper()}")

@@ -2,10 +2,14 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Final
 
 import apsw
 
 from canonry.domain.errors import BrokenInvariant, CanonryError, Unavailable
+
+RAISED: Final = (apsw.Error, UnicodeDecodeError)
+"""What the driver raises: a text whose bits flipped cannot even be decoded."""
 
 _CORRUPT = "the store is damaged: stop every server on it and run `canonry doctor`"
 
@@ -15,11 +19,11 @@ def translated() -> Iterator[None]:
     """Raise Canonry's errors in place of the driver's."""
     try:
         yield
-    except apsw.Error as error:
+    except RAISED as error:
         raise as_canonry(error) from error
 
 
-def as_canonry(error: apsw.Error) -> CanonryError:  # noqa: C901, PLR0911 - one case a kind
+def as_canonry(error: Exception) -> CanonryError:  # noqa: C901, PLR0911 - one case a kind
     """The error that tells a caller what `error` means."""
     match error:
         case apsw.BusyError() | apsw.LockedError():
@@ -36,7 +40,7 @@ def as_canonry(error: apsw.Error) -> CanonryError:  # noqa: C901, PLR0911 - one 
             return Unavailable("store.io", "the disk failed: run `canonry doctor`")
         case apsw.NotADBError():
             return not_canonry()
-        case apsw.CorruptError():
+        case apsw.CorruptError() | UnicodeDecodeError():
             return BrokenInvariant("store.corrupt", _CORRUPT)
         case apsw.ConnectionClosedError() | apsw.CursorClosedError():
             return closed()

@@ -9,9 +9,9 @@ import apsw
 from canonry.adapters.sqlite import views
 from canonry.adapters.sqlite.ledger import records
 from canonry.adapters.sqlite.ledger.records import Stored
-from canonry.domain.log.canon import fold, needs
+from canonry.domain.log.canon import beside, fold, needs
 from canonry.domain.log.commits import Commit
-from canonry.domain.log.sealing import Sealed, unseal
+from canonry.domain.log.sealing import Sealed, require_unaltered, unseal
 
 PAGE: Final = 200
 
@@ -22,7 +22,12 @@ Fetch = Callable[[str], bytes]
 def fold_into(db: apsw.Connection, commit: Commit) -> frozenset[str]:
     """Fold `commit` into the views of `db`; the keys that it touched."""
     loaded = views.load(db, needs(commit.entries))
-    changes = fold(commit, {i: item.thing for i, item in loaded.items()})
+    things = {i: item.thing for i, item in loaded.items()}
+    more = views.load(db, beside(commit.entries, things).difference(loaded))
+    if more:
+        loaded |= more
+        things |= {i: item.thing for i, item in more.items()}
+    changes = fold(commit, things)
     views.store(db, changes.things.values(), loaded)
     return changes.touched
 
@@ -53,7 +58,7 @@ def fold_all(
 ) -> int:
     """Fold the commits past the number `after` into the views beside them; the last number."""
     for stored in stored_commits(db, after=after):
-        fold_into(db, unseal(complete(stored, fetch)))
+        fold_into(db, unseal(require_unaltered(complete(stored, fetch))))
         after = stored.seq
         seen(after)
     return after

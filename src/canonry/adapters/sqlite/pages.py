@@ -10,10 +10,10 @@ from typing import Any, Final
 
 import apsw
 
+from canonry.adapters.sqlite.bodies import thing_under
 from canonry.adapters.sqlite.listing import Owner
 from canonry.adapters.sqlite.lookups import look_up
 from canonry.adapters.sqlite.packing import Packed, pack, unpack
-from canonry.domain.log.encoding import decode_thing
 from canonry.domain.views.listing import NOBODY, List
 from canonry.ports.views.pages import Page
 from canonry.ports.views.state import Spaces
@@ -80,8 +80,7 @@ def counted(
 def things_of(db: apsw.Connection, ids: Sequence[Packed]) -> list[Any]:
     """The things under stored ids, in that order."""
     found = dict(look_up(db, ids))
-    rows = (found[packed] for packed in ids if packed in found)
-    return [decode_thing(kind, body) for _, kind, body in rows]
+    return [thing_under(packed, *found[packed][1:]) for packed in ids if packed in found]
 
 
 def first_ids(

@@ -16,8 +16,9 @@ from typing import Final, TypeVar
 
 import apsw
 
-from canonry.adapters.sqlite.connections import connect
-from canonry.adapters.sqlite.faults import as_canonry, closed, translated
+from canonry.adapters.sqlite.anchor import Anchor
+from canonry.adapters.sqlite.connections import CACHE_KB, MAPPED_BYTES, Way, connect
+from canonry.adapters.sqlite.faults import RAISED, as_canonry, closed, translated
 
 T = TypeVar("T")
 Query = Callable[[apsw.Connection], T]
@@ -27,6 +28,7 @@ _STEPS: Final = 2000
 _STEPS_APART: Final = 40_000
 """A statement in a thread is watched more rarely: for each look it waits for all other threads."""
 
+_MOMENT: Final = 0.001
 _PATIENCE_MS: Final = 5000
 _THREADS: Final = 4
 
@@ -55,18 +57,26 @@ class Readers:
     """The connections that only read; none keeps a transaction open past a query."""
 
     def __init__(
-        self, path: Path, *, deadline: float, vfs: str | None = None, sealed: bool = False
+        self,
+        path: Path,
+        *,
+        deadline: float,
+        anchor: Anchor,
+        vfs: str | None = None,
+        way: Way = Way.SERVED,
     ) -> None:
-        """Open the connection of the event loop; those of the threads follow as needed.
-
-        `sealed` ones leave no trace in the store.
-        """
+        """Open the connection of the event loop; those of the threads follow as needed."""
         self._path = path
-        self._sealed = sealed
+        self._anchor = anchor
+        self._way = way
         self._vfs = vfs
         self._deadline = deadline
         self._watch = _Watch()
-        self._inline = self._open(self._watch, mapped=True)
+        self._looked = 0.0
+        # What the cache holds as a whole gains nothing by being mapped.
+        self._mapped = path.stat().st_size > CACHE_KB * 1024
+        anchor.mapped = self._mapped
+        self._inline = self._open(self._watch, inline=True)
         self._idle: SimpleQueue[tuple[apsw.Connection, _Watch]] = SimpleQueue()
         self._opened: list[apsw.Connection] = [self._inline]
         self._pool = ThreadPoolExecutor(_THREADS, thread_name_prefix="canonry-read")
@@ -82,12 +92,16 @@ class Readers:
         if self._closed:
             raise closed()
         self._watch.until = time.monotonic() + INLINE_SECONDS
+        mended = self._look_now_and_then()
         try:
-            return _ask(self._inline, self._watch, query, together=together)
+            found = _ask(self._inline, self._watch, query, together=together)
+            if self._anchor.mended == mended:
+                return found
+            raise apsw.BusyError  # noqa: TRY301 - as where another process mends the index
         except (apsw.InterruptError, apsw.BusyError):
             allowed = self._deadline if seconds is None else seconds
             return await self._apart(query, allowed, together=together)
-        except apsw.Error as error:
+        except RAISED as error:
             raise as_canonry(error) from error
 
     async def consistent(self, query: Query[T], *, seconds: float | None = None) -> T:
@@ -113,18 +127,38 @@ class Readers:
 
         def run() -> T:
             with translated():
+                self._anchor.look()
+                mended = self._anchor.mended
                 db, watch = self._borrow()
                 watch.asker, watch.until = asker, time.monotonic() + seconds
                 try:
-                    return _ask(db, watch, query, together=together)
+                    found = _ask(db, watch, query, together=together)
                 finally:
                     self._idle.put((db, watch))
+                if self._anchor.mended != mended:
+                    raise apsw.BusyError  # whoever asks again reads what is there
+                return found
 
         try:
             return await asyncio.get_running_loop().run_in_executor(self._pool, run)
         except asyncio.CancelledError:
             asker.gone = True
             raise
+
+    def _look_now_and_then(self) -> int:
+        """Look at the files before the event loop's connection reads them; how often one healed.
+
+        A question to the system may cost as much as the lookup that it protects: those of one
+        moment share it.
+        """
+        now = time.monotonic()
+        if now - self._looked > _MOMENT:
+            self._looked = now
+            if self._anchor.look():
+                # What is mapped past the end of a file is death to touch: map what is left of it.
+                self._inline.execute("PRAGMA mmap_size = 0")
+                self._inline.execute(f"PRAGMA mmap_size = {MAPPED_BYTES}")
+        return self._anchor.mended
 
     def _borrow(self) -> tuple[apsw.Connection, _Watch]:
         if self._idle.empty():
@@ -135,9 +169,10 @@ class Readers:
             return db, watch
         return self._idle.get()
 
-    def _open(self, watch: _Watch, *, mapped: bool = False) -> apsw.Connection:
-        db = connect(self._path, vfs=self._vfs, mapped=mapped, sealed=self._sealed)
-        db.set_progress_handler(watch, _STEPS if mapped else _STEPS_APART)
+    def _open(self, watch: _Watch, *, inline: bool = False) -> apsw.Connection:
+        mapped = inline and self._mapped
+        db = connect(self._path, vfs=self._vfs, mapped=mapped, way=self._way)
+        db.set_progress_handler(watch, _STEPS if inline else _STEPS_APART)
         return db
 
     async def close(self) -> None:

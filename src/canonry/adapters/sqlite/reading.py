@@ -5,8 +5,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from canonry.adapters.sqlite.anchor import Anchor
 from canonry.adapters.sqlite.catalog.catalog import SqliteCatalog
-from canonry.adapters.sqlite.connections import connect
+from canonry.adapters.sqlite.connections import Way, connect
 from canonry.adapters.sqlite.documents import SqliteDocuments
 from canonry.adapters.sqlite.ledger.ledger import SqliteLedger
 from canonry.adapters.sqlite.places import SqlitePlaces
@@ -15,8 +16,13 @@ from canonry.adapters.sqlite.schema import is_current
 from canonry.adapters.sqlite.state.state import SqliteState
 from canonry.adapters.sqlite.store import FILE
 from canonry.adapters.sqlite.text.text import SqliteText
-from canonry.domain.errors import BrokenInvariant, NotFound
+from canonry.domain.errors import BrokenInvariant, NotFound, Unavailable
 from canonry.ports.records.blobs import Blobs
+
+UNWRITABLE: Final = frozenset(
+    {"store.unreachable", "store.read-only", "store.io", "ledger.full", "file.signing-failed"}
+)
+"""What opening says of a disk that is full or cannot be written."""
 
 _DEADLINE: Final = 10.0
 
@@ -32,6 +38,8 @@ class SealedStore:
     catalog: SqliteCatalog
     places: SqlitePlaces
     readers: Readers
+    path: Path
+    way: Way
 
     async def close(self) -> None:
         """Let running queries end, and let go of the folder."""
@@ -44,14 +52,19 @@ async def open_sealed(folder: Path, *, blobs: Blobs) -> SealedStore:
     Raises:
         NotFound: `store.absent`.
         BrokenInvariant: `store.not-canonry`, `store.newer`, `store.older` or `store.corrupt`.
-        Unavailable: `store.unreachable`, `store.io`.
+        Unavailable: `store.unreachable`, `store.io`, or `store.unclosed`, a server died and left
+            commits in a write-ahead log that cannot be read where nothing can be written.
     """
     path = folder / FILE
     if not path.is_file():
         message = f"there is no store in {folder}; name its folder with --data"
         raise NotFound("store.absent", message, path=str(folder))
-    await asyncio.to_thread(_require_current, path)
-    readers = Readers(path, deadline=_DEADLINE, sealed=True)
+    way = await asyncio.to_thread(_way_to, path)
+    anchor = Anchor(path)
+    if way is Way.FROZEN:
+        anchor.freeze()
+    readers = Readers(path, deadline=_DEADLINE, anchor=anchor, way=way)
+    anchor.hold()
     return SealedStore(
         ledger=SqliteLedger(readers, None, blobs),
         state=SqliteState(readers),
@@ -60,11 +73,43 @@ async def open_sealed(folder: Path, *, blobs: Blobs) -> SealedStore:
         catalog=SqliteCatalog(readers),
         places=SqlitePlaces(readers),
         readers=readers,
+        path=path,
+        way=way,
     )
 
 
-def _require_current(path: Path) -> None:
-    db = connect(path, sealed=True)
+def _way_to(path: Path) -> Way:
+    """The first way that leads there; a disk that is full or cannot be written leaves fewer."""
+    try:
+        _require_current(path, Way.SEALED)
+    except Unavailable as error:
+        if error.code not in UNWRITABLE:
+            raise
+    else:
+        return Way.SEALED
+    way = Way.APART if _size(f"{path}-wal") else Way.FROZEN
+    try:
+        _require_current(path, way)
+    except Unavailable as error:
+        if way is Way.FROZEN or error.code not in UNWRITABLE:
+            raise
+        message = (
+            "a server died and left commits in the write-ahead log, which cannot be read here: "
+            "open the store once where its disk can be written, or copy its folder there"
+        )
+        raise Unavailable("store.unclosed", message) from error
+    return way
+
+
+def _size(path: str) -> int:
+    try:
+        return Path(path).stat().st_size
+    except FileNotFoundError:
+        return 0
+
+
+def _require_current(path: Path, way: Way) -> None:
+    db = connect(path, way=way)
     try:
         if not is_current(db):
             message = "an earlier Canonry wrote this store: open it once for writing"

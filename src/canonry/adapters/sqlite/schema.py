@@ -13,7 +13,7 @@ from canonry.adapters.sqlite.text.waiting import index_waiting
 from canonry.domain.log.upcasters import ENCODING_VERSION, MIN_READER
 
 APPLICATION_ID: Final = 0x43414E4F
-VIEWS_VERSION: Final = 6
+VIEWS_VERSION: Final = 7
 """Grows when a view changes its shape or what it holds; older views are then folded again."""
 
 _FOLDER: Final = files("canonry.adapters.sqlite")

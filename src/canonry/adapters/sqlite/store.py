@@ -8,8 +8,9 @@ from typing import Final
 
 import apsw
 
+from canonry.adapters.sqlite.anchor import Anchor
 from canonry.adapters.sqlite.catalog.catalog import SqliteCatalog
-from canonry.adapters.sqlite.checkpoints import Checkpoints
+from canonry.adapters.sqlite.checkpoints import PATIENCE_MS, Checkpoints
 from canonry.adapters.sqlite.connections import Durability, connect
 from canonry.adapters.sqlite.documents import SqliteDocuments
 from canonry.adapters.sqlite.faults import translated
@@ -24,11 +25,13 @@ from canonry.adapters.sqlite.text.passages import BATCH
 from canonry.adapters.sqlite.text.text import SqliteText
 from canonry.adapters.sqlite.text.waiting import how_many_wait, index_waiting
 from canonry.adapters.sqlite.turnstile import Turnstile
-from canonry.domain.errors import Unavailable
+from canonry.domain.errors import BrokenInvariant, Unavailable
+from canonry.domain.log.dating import Dating
 from canonry.ports.records.blobs import Blobs
 from canonry.ports.world import Clock, Identities
 
 FILE: Final = "canon.db"
+_RECORDS_BESIDE: Final = (f"{FILE}-wal", "blobs", "files")
 _DEADLINE: Final = 10.0
 
 
@@ -81,7 +84,7 @@ async def open_store(
     """Open the store in `folder`, making or upgrading it where needed.
 
     Raises:
-        BrokenInvariant: `store.not-canonry`, `store.newer` or `store.corrupt`.
+        BrokenInvariant: `store.not-canonry`, `store.newer`, `store.emptied` or `store.corrupt`.
         Unavailable: `store.unreachable`, `store.read-only`, `store.busy`, `store.io`.
     """
     turnstile = await asyncio.to_thread(_claimed, folder)
@@ -96,17 +99,16 @@ async def open_store(
     except BaseException:
         turnstile.close()
         raise
-    readers = Readers(path, deadline=deadline, vfs=vfs)
-    checkpointer = connect(path, writes=True, durability=durability, patience_ms=1000, vfs=vfs)
-    checkpoints = Checkpoints(writer, checkpointer)
-    pump = Pump(
-        writer,
-        turnstile,
-        syncs=durability is Durability.FULL,
-        guard=lambda: require_reader(writer),
-        chore=_indexing(writer),
+    anchor = Anchor(path)
+    readers = Readers(path, deadline=deadline, anchor=anchor, vfs=vfs)
+    checkpointer = connect(
+        path, writes=True, durability=durability, patience_ms=PATIENCE_MS, vfs=vfs
     )
-    writing = (pump, Pen(db=writer, clock=clock, identities=identities))
+    checkpoints = Checkpoints(writer, checkpointer, anchor)
+    anchor.hold()
+    pump = _pump(writer, turnstile, anchor, durability)
+    dating = Dating(clock.now(), clock.monotonic())
+    writing = (pump, Pen(db=writer, clock=clock, identities=identities, dating=dating))
     return SqliteStore(
         folder=folder,
         ledger=SqliteLedger(readers, writing, blobs),
@@ -128,15 +130,26 @@ async def open_store(
 def _claimed(folder: Path) -> Turnstile:
     """The turnstile of the folder, which is made if it is missing."""
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         return Turnstile(folder)
     except OSError as error:
         message = "the data folder cannot be used: check that it is a folder you may write to"
         raise Unavailable("store.unreachable", message) from error
 
 
-def _indexing(writer: apsw.Connection) -> Chore:
-    return Chore(is_due=lambda: how_many_wait(writer) >= BATCH, work=lambda: index_waiting(writer))
+def _pump(
+    writer: apsw.Connection, turnstile: Turnstile, anchor: Anchor, durability: Durability
+) -> Pump:
+    return Pump(
+        writer,
+        turnstile,
+        syncs=durability is Durability.FULL,
+        anchor=anchor,
+        guard=lambda: require_reader(writer),
+        chore=Chore(
+            is_due=lambda: how_many_wait(writer) >= BATCH, work=lambda: index_waiting(writer)
+        ),
+    )
 
 
 def _prepared(
@@ -149,6 +162,7 @@ def _prepared(
     """A connection that may write into a store of this version."""
     turnstile.enter(PATIENCE_SECONDS)
     try:
+        _require_not_emptied(path)
         db = connect(path, writes=True, durability=durability, vfs=vfs)
         try:
             with translated():
@@ -161,6 +175,31 @@ def _prepared(
         return db
     finally:
         turnstile.leave()
+
+
+def _require_not_emptied(path: Path) -> None:
+    """Refuse to begin anew where records lie beside a database that is empty or gone.
+
+    SQLite would even remove a write-ahead log that belongs to an empty file.
+    """
+    if _size(path) > 0 or not any(_has_content(path.parent / each) for each in _RECORDS_BESIDE):
+        return
+    message = (
+        f"{FILE} is missing or empty, but records lie beside it: put a backup in place with "
+        "`canonry restore` into another folder, or move this folder away to begin anew"
+    )
+    raise BrokenInvariant("store.emptied", message)
+
+
+def _has_content(path: Path) -> bool:
+    return any(path.iterdir()) if path.is_dir() else _size(path) > 0
+
+
+def _size(path: Path) -> int:
+    try:
+        return path.stat().st_size
+    except FileNotFoundError:
+        return 0
 
 
 def _is_ours(db: apsw.Connection) -> bool:

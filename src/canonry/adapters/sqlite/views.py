@@ -7,6 +7,7 @@ from typing import Any, Final
 
 import apsw
 
+from canonry.adapters.sqlite.bodies import body_of, thing_under
 from canonry.adapters.sqlite.catalog import views as catalog_views
 from canonry.adapters.sqlite.listing import CountKey, difference, rows_of
 from canonry.adapters.sqlite.lookups import look_up
@@ -21,7 +22,6 @@ from canonry.adapters.sqlite.text.passages import (
     passage_of,
     unindex,
 )
-from canonry.domain.log.encoding import decode_thing, encode_thing
 from canonry.domain.log.entries import THING_KINDS, Thing, Tombstone
 from canonry.domain.recall.passages import Passage, is_searched
 from canonry.domain.spaces import Space
@@ -33,17 +33,6 @@ from canonry.domain.things.sources import Source
 from canonry.domain.views.listing import UNCOUNTED
 
 VERSIONED: Final = (Entity, Relation, Fact, Event, Axiom, Source, Story, Space)
-VIEW_TABLES: Final = (
-    "things",
-    "versions",
-    "listing",
-    "counts",
-    "identifiers",
-    "timeline",
-    "unindexed",
-    "shown",
-    *catalog_views.TABLES,
-)
 
 _LAST: Final = "SELECT coalesce(max(n), 0) FROM things"
 _INSERT: Final = "INSERT INTO things (n, id, kind, body) VALUES (?, ?, ?, ?)"
@@ -82,7 +71,7 @@ def load(db: apsw.Connection, ids: Iterable[str]) -> dict[str, Loaded]:
     """Those of `ids` that the view has."""
     asked = {pack(thing_id): thing_id for thing_id in ids}
     return {
-        asked[packed]: Loaded(n, kind, body, decode_thing(kind, body))
+        asked[packed]: Loaded(n, kind, body, thing_under(packed, kind, body))
         for packed, (n, kind, body) in look_up(db, asked)
     }
 
@@ -126,7 +115,8 @@ def _write(
     rows: list[tuple[Any, ...]] = []
     for thing in things:
         old = before.get(thing.id)
-        kind, body = THING_KINDS[type(thing)], encode_thing(thing)
+        kind = THING_KINDS[type(thing)]
+        body = body_of(kind, thing)
         if old is None:
             last += 1
             rows.append((last, pack(thing.id), kind, body))

@@ -14,6 +14,9 @@ _VERSION_7: Final = 0x7000
 _VARIANT: Final = 0x8000000000000000
 _RANDOM_62: Final = 0x3FFFFFFFFFFFFFFF
 _RANDOM_12: Final = 0x0FFF
+_STAMP_MAX: Final = 0xFFFFFFFFFFFF
+_STEADY: Final[int | None] = getattr(time, "CLOCK_BOOTTIME", None)
+"""Goes on while the machine sleeps, as the time of day does; only Linux has it."""
 
 
 class SystemClock(Clock):
@@ -25,7 +28,7 @@ class SystemClock(Clock):
 
     @override
     def monotonic(self) -> float:
-        return time.monotonic()
+        return time.clock_gettime(_STEADY) if _STEADY is not None else time.monotonic()
 
 
 class SystemIdentities(Identities):
@@ -35,7 +38,7 @@ class SystemIdentities(Identities):
     def fresh(self) -> str:
         high = int.from_bytes(os.urandom(2)) & _RANDOM_12 | _VERSION_7
         low = int.from_bytes(os.urandom(8)) & _RANDOM_62 | _VARIANT
-        stamp = f"{time.time_ns() // 1_000_000:012x}"
+        stamp = f"{min(max(time.time_ns() // 1_000_000, 0), _STAMP_MAX):012x}"
         tail = f"{low:016x}"
         return f"{stamp[:8]}-{stamp[8:]}-{high:04x}-{tail[:4]}-{tail[4:]}"
 

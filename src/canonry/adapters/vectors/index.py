@@ -51,6 +51,10 @@ class _Opened:
     tail: Tail
     lock: Lock = field(default_factory=Lock)
 
+    def stands(self, newest: Path | None) -> bool:
+        """Whether this is the newest version still, and whole."""
+        return self.path == newest and (self.published is None or self.published.is_whole)
+
 
 class FolderVectors(Vectors):
     """Vectors in a folder that several processes may share."""
@@ -243,7 +247,7 @@ class FolderVectors(Vectors):
         with self._lock:
             paths = [path for _, path in sorted(self._versions(m), reverse=True)]
             opened = self._opened.get(m)
-            if opened is not None and opened.path == (paths[0] if paths else None):
+            if opened is not None and opened.stands(paths[0] if paths else None):
                 return opened
             published = None
             for path in paths[:1]:

@@ -60,6 +60,7 @@ class Published:
             if size < TRAILER:
                 raise corrupt()
             self._mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+        self._size = size
         header = _header(memoryview(self._mapped), size)
         arrays = {name: self._array(entry) for name, entry in header["arrays"].items()}
         self.model: Mapping[str, Any] = header["model"]
@@ -74,6 +75,11 @@ class Published:
         self._values_at = int(header["arrays"]["values"]["offset"])
         self._spaces: Mapping[str, Mapping[str, Sequence[int]]] = header["spaces"]
         self._runs: Mapping[str, Sequence[Sequence[int]]] = header["runs"]
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether nobody has cut the file since: to touch what is mapped past its end is death."""
+        return self._mapped.size() >= self._size
 
     def __len__(self) -> int:
         return len(self._codes)

@@ -3,8 +3,9 @@
 The numbers of rows only grow: whoever has read the rows up to a number goes on after it.
 """
 
+import os
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from threading import Lock
@@ -72,6 +73,8 @@ class Rows:
     def __init__(self, path: Path) -> None:
         """Use the file at `path`, which is made when something is written."""
         self._path = path
+        self._shared = path.with_name(f"{path.name}-shm")
+        self._shared_bytes = 0
         self._idle: list[_Connected] = []
         self._lock = Lock()
 
@@ -101,6 +104,7 @@ class Rows:
 
     @contextmanager
     def _transaction(self, begin: str) -> Iterator[apsw.Connection]:
+        self._mend_shared_memory()
         connected = self._idle_connection() or self._connect()
         db = connected.db
         try:
@@ -112,6 +116,19 @@ class Rows:
             raise
         with self._lock:
             self._idle.append(connected)
+
+    def _mend_shared_memory(self) -> None:
+        """Give what SQLite shares in memory (`-shm`) its length again, if somebody has cut it.
+
+        To touch what is mapped past the end of a file is death; SQLite makes zeros anew.
+        """
+        with suppress(OSError):  # there is none yet, or the index was dropped
+            size = self._shared.stat().st_size
+            if self._idle and size < self._shared_bytes:
+                os.truncate(self._shared, 0)
+                os.truncate(self._shared, self._shared_bytes)
+            else:
+                self._shared_bytes = size
 
     def _idle_connection(self) -> _Connected | None:
         """A free connection to the file of that name now; another process may have replaced it."""
@@ -155,8 +172,11 @@ def _prepare(db: apsw.Connection) -> None:
                 db.pragma("application_id", APPLICATION)
                 db.pragma("user_version", VERSION)
             _upgrade(db)
-        finally:
-            db.execute("COMMIT")
+        except BaseException:
+            if db.in_transaction:  # a full disk ends the whole transaction
+                db.execute("ROLLBACK")
+            raise
+        db.execute("COMMIT")
     marks = _number(db, "PRAGMA user_version"), _number(db, "PRAGMA application_id")
     if marks != (VERSION, APPLICATION):
         raise corrupt()

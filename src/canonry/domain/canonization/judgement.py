@@ -20,7 +20,7 @@ from canonry.domain.judging.slices import (
     View,
 )
 from canonry.domain.judging.statements import opposites_of
-from canonry.domain.log.canon import fold, needs
+from canonry.domain.log.canon import beside, fold, needs
 from canonry.domain.log.commits import Commit, Draft, Position
 from canonry.domain.log.entries import Entry, ProposalDecided
 from canonry.domain.policy import Policy
@@ -117,6 +117,8 @@ def foretold(draft: Draft, known: Slice, position: Position, now: Instant) -> Sl
         hash="",
     )
     loaded = {one: known.things[one] for one in needs(draft.entries) if one in known.things}
+    more = beside(draft.entries, loaded)
+    loaded |= {one: known.things[one] for one in more if one in known.things}
     return known.after(fold(commit, loaded))
 
 

@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from hashlib import sha256
+from math import fsum
 from typing import Final
 
 from canonry.domain.extraction.labels import plain
@@ -130,6 +131,9 @@ SIDES: Final[Mapping[str, int]] = {
 _CURRENCY: Final = re.compile(r"(?:^|_)(usd|eur|gbp|chf|cad|aud|jpy|mxn)(?:_|$)")
 
 
+_HUMP: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Mapped:
     """What the names of a table or of records mean: a type, and a field of it for each name."""
@@ -142,7 +146,7 @@ class Mapped:
 @lru_cache(maxsize=4_096)
 def snake(name: str) -> str:
     """A name as fields are written; empty where nothing of it is left."""
-    spread = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", " ", name)
+    spread = _HUMP.sub(" ", name)
     return plain(spread.replace("_", " ")).replace("#", "number").replace(" ", "_")
 
 
@@ -154,7 +158,8 @@ def mapped(
     stem = _stem(file_name)
     for schema in schemas:
         fields = fields_of(names, schema)
-        weight = sum(_WEAK_WEIGHT if target in _WEAK else 1.0 for target in set(fields.values()))
+        # The sum of these must not depend on the order in which a table has its columns.
+        weight = fsum(_WEAK_WEIGHT if target in _WEAK else 1.0 for target in fields.values())
         sides = [name for name in names if snake(name) in SIDES and name not in fields]
         if sides and schema.field("amount") is not None:
             weight += 1
@@ -162,7 +167,7 @@ def mapped(
         else:
             fields_covered = len(fields)
         # A name that maps by its own word says more than one that needs a synonym.
-        exact = sum(0.01 for name, target in fields.items() if snake(name) == target)
+        exact = 0.01 * sum(1 for name, target in fields.items() if snake(name) == target)
         covered = fields_covered / max(1, sum(1 for name in names if snake(name)))
         named = stem in {schema.entity_type, *schema.type_aliases}
         required = sum(

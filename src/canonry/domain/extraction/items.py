@@ -17,7 +17,7 @@ _COLUMNS: Final = {
 }
 _COLUMN_OF: Final = {word: name for name, words in _COLUMNS.items() for word in words.split()}
 _SUMS: Final = frozenset({"tax", "total", "subtotal", "amount_due"})
-_LISTED: Final = re.compile(r"(?:[-*+\u2022]|\d{1,3}[.)])\s+(.+?)\s*[:\u2013\t]\s*(.*\d.*)")
+_LISTED: Final = re.compile(r"(?:[-*+\u2022]|\d{1,3}[.)])\s++(.[^:\u2013\t]*+)[:\u2013\t](.*)")
 _ITEMS_MAX: Final = 1_000
 
 
@@ -41,7 +41,7 @@ def _of_list(block: Sequence[str], context: Context) -> list[dict[str, Any]]:
         match = _LISTED.fullmatch(text)
         if match is None or NOTIONS.get(plain(match[1]), ("", ""))[0] in _SUMS:
             continue
-        seen = context.number(match[2])
+        seen = context.number(match[2].strip())
         if seen is not None and seen.value is not None:
             found.append({"description": match[1].strip(), "amount": seen.plain})
     return found

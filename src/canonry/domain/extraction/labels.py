@@ -195,7 +195,8 @@ NOTIONS: Final = _table()
 _MARKUP: Final = re.compile(r"^\s*(?:[-*+\u2022]\s+|#{1,6}\s+|>\s?|\|\s*)*")
 _EMPHASIS: Final = re.compile(r"(\*\*|__|`|\*|_)(?=\S)(?![*_`])(.{1,300}?)(?<=\S)\1(?![\w*_`])")
 _PAIR: Final = re.compile(
-    r"([^:\uff1a|\t]{1,60}?)\s*(?:[:\uff1a](?!//)|\t|\s\|\s|\s{3,}|\.{4,})\s*(.*)"
+    r"([^:\uff1a|\t]{1,60}?)\s*(?:[:\uff1a](?!//)|\t|\s\|\s|\s{3,}|\.{4,})\s*(.*)",
+    re.DOTALL,
 )
 _NOT_PLAIN: Final = re.compile(r"[^a-z0-9#]+")
 _RATE: Final = re.compile(r"[(\[]?\d{1,2}(?:[.,]\d+)?\s?%[)\]]?")
@@ -339,7 +340,7 @@ def _block(following: Sequence[str]) -> Iterator[str]:
     """The lines under a label, up to the next one."""
     for raw in following:
         text = _EMPHASIS.sub(r"\2", raw).strip()
-        listed = re.match(r"(?:[-*+\u2022]|\d{1,2}[.)])\s", text)
+        listed = _LISTED.match(text)
         pair = None if listed else _PAIR.fullmatch(text)
         if raw.lstrip().startswith("#") or (pair is not None and pair[1]):
             return

@@ -15,7 +15,7 @@ from canonry.domain.truth.interpretations import Found
 from canonry.domain.vocabularies.schemas import EntitySchema, FieldType
 
 _NAMED: Final = frozenset({"parties", "companies"})
-_APART: Final = re.compile(r"\s*[,;\n]\s*")
+_APART: Final = re.compile(r"[,;\n]")
 _WORDS: Final = frozenset({"tags", "files", *_NAMED})
 """Fields whose items are names or words, so that a comma divides them."""
 
@@ -53,5 +53,6 @@ def items_in(name: str, text: str) -> list[Any]:
     if name in _NAMED:
         return list(parties_in(text)) or [text]
     if name in _WORDS:
-        return list(dict.fromkeys(part for part in _APART.split(text) if part)) or [text]
+        parts = map(str.strip, _APART.split(text))
+        return list(dict.fromkeys(part for part in parts if part)) or [text]
     return [text]

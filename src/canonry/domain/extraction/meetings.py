@@ -9,11 +9,13 @@ from canonry.domain.extraction.labels import Line
 from canonry.domain.extraction.parties import parties_in, party_type
 from canonry.domain.truth.interpretations import Found, Unread
 
-_ITEM: Final = re.compile(r"(?:[-*+\u2022]|\d{1,2}[.)])\s+(?:\[(?P<done>[ xX])\]\s+)?(?P<text>.+)")
-_WHO: Final = re.compile(r"(?P<who>[^\W\d_][\w'. -]{0,40}?)\s*:\s+(?P<what>.+)")
+_ITEM: Final = re.compile(
+    r"(?:[-*+\u2022]|\d{1,2}[.)])\s++(?:\[(?P<done>[ xX])\]\s++)?(?P<text>.+)"
+)
+_WHO: Final = re.compile(r"(?P<who>[^\W\d_][\w'. -]{0,40}?)\s*+:\s++(?P<what>.+)")
 _DUE: Final = re.compile(
-    r"\s*[(\[,;-]*\s*\b(?:due|by|until|deadline|bis|f\xe4llig|vence|para el)\b\s*:?\s*"
-    r"(?P<date>[^)\]]{3,30}?)\s*[)\]]?\s*\.?$",
+    r"\b(?:due|by|until|deadline|bis|f\xe4llig|vence|para el)\b\s*+:?\s*+"
+    r"(?P<date>[^)\]]{3,30}?)(?:\s*+[)\]])?\s*+\.?$",
     re.IGNORECASE,
 )
 
@@ -71,7 +73,7 @@ def _task(item: re.Match[str], context: Context, names: Sequence[str]) -> Found:
     unread: dict[str, Unread] = {}
     text = item["text"]
     if (due := _DUE.search(text)) and (seen := context.date(due["date"])):
-        text = text[: due.start()]
+        text = text[: due.start()].rstrip().rstrip("([,;-").rstrip()
         if seen.value is None:
             unread["due_date"] = Unread(value=due["date"], reason=seen.reason)
         else:

@@ -45,6 +45,7 @@ _DIGITS: Final = re.compile(
     r"(?P<after>-)?(?P<close>\s?\))?"
 )
 _GROUP: Final = 3
+_BLANKS: Final = str.maketrans("", "", " \xa0\u202f'\u2019")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -129,7 +130,7 @@ def mark_in(text: str) -> str | None:
 
 def _digits(written: str, mark: str | None, group: str | None) -> str | None:
     """The number in Python's notation; None where it is unclear."""
-    plain = re.sub(r"[ \xa0\u202f'\u2019]", "", written)
+    plain = written.translate(_BLANKS)
     marks = [char for char in plain if char in ".,"]
     if not marks:
         return plain

@@ -18,12 +18,12 @@ _PERSON: Final = re.compile(
     re.IGNORECASE,
 )
 _APART: Final = re.compile(
-    r"\s*(?:;|\n|\s\|\s|,(?!\s*(?:inc|llc|ltd|l\.?p|corp|co|s\.?a|gmbh|jr|sr)\b)"
-    r"|\s(?:and|und|y|et|&)\s(?!co\b))\s*",
+    r"\s?(?:;|\s(?:and|und|y|et|&)\s(?!co\b)|\n|\s\|\s"
+    r"|,(?!\s?(?:inc|llc|ltd|l\.?p|corp|co|s\.?a|gmbh|jr|sr)\b))\s?",
     re.IGNORECASE,
 )
 _ROLE: Final = re.compile(
-    r"\s*[(\u201c\"]+(?:the\s|hereinafter|der\s|die\s|el\s|la\s)?[^)\"\u201d]{0,60}[)\"\u201d]+\s*"
+    r"(?<![(\u201c\"])[(\u201c\"]++(?:the\s|hereinafter|der\s|die\s|el\s|la\s)?[^)\"\u201d]{0,60}+[)\"\u201d]++"
 )
 _NAME_MAX: Final = 120
 
@@ -41,7 +41,8 @@ def party_type(name: str) -> str:
 
 def parties_in(text: str) -> tuple[str, ...]:
     """The names in a list of parties, in order, without the roles in brackets behind them."""
-    bare = _ROLE.sub(" ", text)
+    lines = (" ".join(line.split()) for line in _ROLE.sub(" ", text).split("\n"))
+    bare = "\n".join(line for line in lines if line)
     names = (" ".join(name.split()).strip(" .,:-*") for name in _APART.split(bare))
     return tuple(dict.fromkeys(name for name in names if 1 < len(name) <= _NAME_MAX))
 

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Any, Final
 
 from canonry.domain.extraction.context import Context, context_of, shortened, tidy
@@ -73,24 +74,37 @@ _EXTRA_LABEL: Final = re.compile(r"[a-z][a-z0-9]*(?: [a-z0-9]+){0,3}")
 _REFERENCE: Final = (
     r"[ -]?(?:no|number|nr|num|n[\xba\xb0o]|#)\b\.?:?\s*([A-Z0-9][\w/-]*\d[\w/-]*|\d[\w/-]*)"
 )
-_NUMBERED: Final[Mapping[str, tuple[str, str]]] = {
-    "invoice": ("invoice_number", r"\b(?:invoice|rechnungs?|factura|facture)"),
-    "receipt": ("receipt_number", r"\b(?:receipt|quittungs?|recibo)"),
-    "contract": ("contract_number", r"\b(?:contract|agreement|vertrags?|contrato|contrat)"),
+_NUMBERED: Final = {
+    kind: re.compile(rf"\b(?:{words}){_REFERENCE}", re.IGNORECASE)
+    for kind, words in {
+        "invoice": "invoice|rechnungs?|factura|facture",
+        "receipt": "receipt|quittungs?|recibo",
+        "contract": "contract|agreement|vertrags?|contrato|contrat",
+    }.items()
 }
-_BETWEEN: Final = re.compile(
-    r"\b(?:between|zwischen|entre)\s+(.{3,160}?\s(?:and|und|y|et)\s.{3,120}?)"
+_RATE: Final = re.compile(r"(?<!\d)\d++(?:[.,]\d+)?\s?%")
+_WORD: Final = re.compile(r"[\w-]{2,}")
+_WHOLE: Final = re.compile(r"[1-9]\d{0,14}")
+_OPENING: Final = re.compile(r"\b(?:between|zwischen|entre)\s++", re.IGNORECASE)
+_OPENINGS_MAX: Final = 50
+"""So many sentences that may name the parties of a contract are looked at."""
+
+_PARTIES_MAX: Final = 400
+_PARTIES: Final = re.compile(
+    r"(.{3,160}?\s(?:and|und|y|et)\s.{3,120}?)"
     r"(?=(?<!\b[A-Z])\.(?:\s|$)|[;\n]|,\s(?:effective|dated|with|geschlossen)|\s(?:effective|dated|wird|se\scelebra)|$)",
     re.IGNORECASE | re.DOTALL,
 )
-_PHRASES: Final = (
-    (
-        "effective_date",
-        r"\b(?:effective|commenc\w+|with effect|begin\w*|g\xfcltig ab|a partir del?)",
-    ),
-    ("expiration_date", r"\b(?:expir\w+|terminat\w+|valid until|ends?|g\xfcltig bis|hasta el)"),
-    ("signed_date", r"\b(?:signed|entered into|unterzeichnet|firmado)"),
-)
+_PHRASES: Final = {
+    name: re.compile(
+        rf"\b(?:{words})[^.;\n]{{0,40}}?(?=[\d]|\b[A-Z][a-z]{{1,20}} \d)", re.IGNORECASE
+    )
+    for name, words in {
+        "effective_date": r"effective|commenc\w++|with effect|begin\w*+|g\xfcltig ab|a partir del?",
+        "expiration_date": r"expir\w++|terminat\w++|valid until|ends?|g\xfcltig bis|hasta el",
+        "signed_date": "signed|entered into|unterzeichnet|firmado",
+    }.items()
+}
 
 
 @dataclass(slots=True)
@@ -134,9 +148,9 @@ def document_of(
 
 def _numbered(draft: _Draft, entity_type: str, text: str) -> None:
     """The document's number where it stands within a sentence."""
-    name, phrase = _NUMBERED.get(entity_type, ("", ""))
-    if name and name not in draft.fields:
-        found = re.search(phrase + _REFERENCE, text, re.IGNORECASE)
+    pattern, name = _NUMBERED.get(entity_type), f"{entity_type}_number"
+    if pattern is not None and name not in draft.fields:
+        found = pattern.search(text)
         if found is not None:
             draft.fields[name] = found[1]
 
@@ -194,7 +208,7 @@ def _take_date(draft: _Draft, name: str, text: str, context: Context) -> bool:
 def _take_money(draft: _Draft, name: str, line: Line, context: Context) -> bool:
     text, label = line.value, line.label
     # A rate may stand before the amount: "VAT 19 %: 190.00".
-    bare = re.sub(r"\d+(?:[.,]\d+)?\s?%", "", text)
+    bare = _RATE.sub("", text)
     seen = context.number(bare)
     if seen is None:
         return False
@@ -202,7 +216,7 @@ def _take_money(draft: _Draft, name: str, line: Line, context: Context) -> bool:
         draft.unread[name] = Unread(value=text, reason=seen.reason)
         return False
     draft.fields[name] = seen.plain
-    if name == "tax_amount" and (rate := re.search(r"\d+(?:[.,]\d+)?\s?%", f"{label} {text}")):
+    if name == "tax_amount" and (rate := _RATE.search(f"{label} {text}")):
         draft.fields.setdefault("tax_rate", rate[0].replace(" ", ""))
     currency = currency_in(text, context.dollar) or line.currency or context.currency
     if currency and name in {"amount_due", "amount_total", "amount"}:
@@ -248,19 +262,26 @@ def _contract(
         heading = next((line.text for line in lines if not line.value), "")
         if 0 < len(heading) <= _TITLE_MAX:
             draft.fields["name"] = tidy(heading.title() if heading.isupper() else heading)
-    if "parties" not in draft.fields and (found := _BETWEEN.search(text)):
-        draft.fields["parties"] = ", ".join(parties_in(found[1]))
+    if "parties" not in draft.fields and (found := _between(text)):
+        draft.fields["parties"] = ", ".join(parties_in(found))
     companies = [name for name in parties_in(draft.fields.get("parties", "")) if is_company(name)]
     if companies:
         draft.fields.setdefault("companies", ", ".join(companies))
-    for name, phrase in _PHRASES:
+    for name, pattern in _PHRASES.items():
         if name in draft.fields or name in draft.unread:
             continue
-        found = re.search(
-            rf"{phrase}[^.;\n]{{0,40}}?(?=[\d]|\b[A-Z][a-z]+ \d)", text, re.IGNORECASE
-        )
+        dated = pattern.search(text)
+        if dated is not None:
+            _take_date(draft, name, text[dated.end() : dated.end() + 40], context)
+
+
+def _between(text: str) -> str:
+    """The parties that a sentence stands between; a few hundred characters are looked at each."""
+    for opening in islice(_OPENING.finditer(text), _OPENINGS_MAX):
+        found = _PARTIES.match(text, opening.end(), opening.end() + _PARTIES_MAX)
         if found is not None:
-            _take_date(draft, name, text[found.end() : found.end() + 40], context)
+            return found[1]
+    return ""
 
 
 def _note(
@@ -281,7 +302,7 @@ def _note(
 
 def _words_of(title: str) -> Iterator[str]:
     """The words of a meeting's title that say what it was about."""
-    for word in re.findall(r"[\w-]{2,}", title):
+    for word in _WORD.findall(title):
         if word.lower() not in {
             "the",
             "and",
@@ -328,7 +349,7 @@ def _extras(draft: _Draft, lines: Sequence[Line], used: set[Line]) -> None:
         name = label.replace(" ", "_")
         if name not in draft.fields and name not in draft.unread and line.notion not in _MONEY:
             value = line.value.lower() if line.notion == "status" else tidy(line.value)
-            draft.fields[name] = int(value) if re.fullmatch(r"[1-9]\d{0,14}", value) else value
+            draft.fields[name] = int(value) if _WHOLE.fullmatch(value) else value
 
 
 _Finish = Callable[[_Draft, Sequence[Line], Sequence[Table], Context, str], None]

@@ -17,17 +17,26 @@ from canonry.domain.extraction.headers import (
     type_of_layout,
 )
 from canonry.domain.extraction.numbers import currency_in, mark_in, number_in
+from canonry.domain.json_values import encode_json
 from canonry.domain.truth.files import Cell, Record, Table
 from canonry.domain.truth.interpretations import Found, Unread
 from canonry.domain.vocabularies.schemas import EntitySchema, FieldType
 
 _HEADER_WITHIN: Final = 12
 _TYPE_KEY: Final = "entity_type"
-_TELLING: Final = (
-    *("date", "posting_date", "amount", "amount_original", "currency", "merchant_name"),
-    *("account_id", "description"),
-)
-"""The fields of a payment that tell one from another."""
+_TELLING: Final[Mapping[str, tuple[str, ...]]] = {
+    "transaction": (
+        *("date", "posting_date", "amount", "amount_original", "currency", "merchant_name"),
+        *("account_id", "description"),
+    ),
+    "receipt": (
+        *("merchant_name", "merchant", "date_purchased", "transaction_date"),
+        *("amount_total", "amount"),
+    ),
+}
+"""The fields of a payment that tell one from another, by its type."""
+
+_NUMBERED: Final = {"transaction": "transaction_id", "receipt": "receipt_number"}
 
 ROWS_MAX: Final = 10_000
 """The most rows or records of one file: they become canon in one commit, or none does."""
@@ -55,7 +64,7 @@ def of_table(
         columns={name: _Column.of(_cells(rows, place)) for place, name in enumerate(names)},
         untyped=untyped or type_of_layout(names),
     )
-    seen: Counter[tuple[Any, ...]] = Counter()
+    seen: Counter[Any] = Counter()
     for number, row in enumerate(rows, 1):
         values = {
             name: cell
@@ -72,18 +81,24 @@ def _require_few(rows: int) -> None:
         raise InvalidInput("document.too-large", message, unit="records", limit=ROWS_MAX)
 
 
-def _counted(found: Found, seen: Counter[tuple[Any, ...]]) -> Found:
-    """Of payments that a statement lists alike, each after the first with its number.
+def _counted(found: Found, seen: Counter[Any]) -> Found:
+    """Of rows that say the same, each after the first with its number.
 
     Two coffees of one day are two payments; the same statement read again has the same two.
     """
-    if found.entity_type != "transaction" or "transaction_id" in found.fields:
+    kind, said = found.entity_type, found.fields
+    telling = _TELLING.get(kind)
+    if telling is None:
+        alike = (kind, encode_json({**said, **{n: u.value for n, u in found.unread.items()}}))
+        seen[alike] += 1
+        return found if seen[alike] == 1 else replace(found, occurrence=seen[alike])
+    if _NUMBERED[kind] in said:
         return found
-    alike = tuple(found.fields.get(name) for name in _TELLING)
-    seen[alike] += 1
-    if seen[alike] == 1:
+    paid = (kind, *(said.get(name, found.unread.get(name)) for name in telling))
+    seen[paid] += 1
+    if seen[paid] == 1:
         return found
-    return replace(found, fields={**found.fields, "occurrence": seen[alike]})
+    return replace(found, fields={**said, "occurrence": seen[paid]}, occurrence=seen[paid])
 
 
 def of_records(
@@ -105,6 +120,7 @@ def of_records(
         columns={name: _Column.of([each.fields.get(name) for each in records]) for name in names},
         untyped=untyped or type_of_layout(names),
     )
+    seen: Counter[Any] = Counter()
     for number, record in enumerate(records, 1):
         values = {
             name: value
@@ -112,7 +128,7 @@ def of_records(
             if value is not None and value != "" and name
         }
         if values.keys() - _OWN:
-            yield sheet.found(values, number)
+            yield _counted(sheet.found(values, number), seen)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

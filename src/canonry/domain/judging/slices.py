@@ -1,8 +1,8 @@
 """Slices: the part of the canon that verdicts look at, loaded on demand and extended by folding.
 
-A gate asks a `View`, which remembers two things: the keys that were asked for, because the verdict
-rests on them, and the lookups that the slice could not answer, which the use case then loads before
-it judges again. So a gate cannot read anything that its verdict does not declare.
+A gate asks a `View`, which remembers two things: the keys that were asked for, because the
+verdict rests on them, and the lookups that the slice could not answer, which the use case then
+loads before it judges again. So a gate cannot read anything that its verdict does not declare.
 """
 
 from collections.abc import Iterable, Mapping, Sequence

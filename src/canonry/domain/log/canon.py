@@ -1,7 +1,7 @@
 """The fold: what a commit does to the things of its space; every view is this and nothing else.
 
-`fold` is pure. An adapter loads the things that `needs` names, folds, and stores what changed; so
-that views rebuilt from the log equal views kept up to date.
+`fold` is pure. An adapter loads the things that `needs` and then `beside` name, folds, and stores
+what changed; so that views rebuilt from the log equal views kept up to date.
 """
 
 from collections.abc import Iterable, Mapping
@@ -40,19 +40,20 @@ from canonry.domain.log.entries import (
     Tombstone,
 )
 from canonry.domain.log.folding import Folding
-from canonry.domain.log.sighting import sighting_of
-from canonry.domain.merge import accumulate, join, join_all
+from canonry.domain.log.merging import merge, unmerge
+from canonry.domain.log.observing import beside, observe
 from canonry.domain.observations import Observation
 from canonry.domain.provenance import CanonLevel
 from canonry.domain.revising import revised
 from canonry.domain.spaces import Space
-from canonry.domain.things.entities import NEVER_SEEN, Entity
+from canonry.domain.things.entities import Entity
 from canonry.domain.things.facts import Axiom, Event, Fact
 from canonry.domain.things.proposals import Proposal
 from canonry.domain.things.relations import Relation
 from canonry.domain.things.scenes import Scene, SceneStatus, Story, StoryStatus, Turn
 from canonry.domain.things.sources import Source
-from canonry.domain.vocabularies.narrative_fields import policy_of
+
+__all__ = ["Changes", "beside", "fold", "ids_of", "needs"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -119,7 +120,9 @@ def _context(thing: Thing) -> tuple[str, ...]:
 
 
 def fold(commit: Commit, loaded: Mapping[str, Thing]) -> Changes:
-    """What `commit` does, given the things that `needs(commit.entries)` names, where they exist.
+    """What `commit` does, given the things that it looks at, where they exist.
+
+    They are those that `needs(commit.entries)` names, and those that `beside` names then.
 
     Raises:
         BrokenInvariant: `canon.dangling-entry`, an entry changes a thing that does not exist.
@@ -139,9 +142,9 @@ def _apply(folding: Folding, entry: Entry) -> None:  # noqa: C901, PLR0912 - one
         case EntityRetconned() | RelationRetconned() | FactRetconned() | EventRetconned():
             _retcon(folding, entry)
         case EntitiesMerged():
-            _merge(folding, entry)
+            merge(folding, entry)
         case EntitiesUnmerged():
-            _unmerge(folding, entry)
+            unmerge(folding, entry)
         case RelationEnded(relation_id=relation_id, until=until):
             folding.change(relation_id, Relation, ended=True, until=until)
         case RelationDetailed():
@@ -186,7 +189,7 @@ def _make(folding: Folding, thing: Thing) -> None:
     stamps: dict[str, Any] = {"position": commit.position, "changed_at": commit.position}
     match thing:
         case Observation():
-            _observe(folding, revised(thing, recorded_at=commit.recorded_at, **stamps))
+            observe(folding, revised(thing, recorded_at=commit.recorded_at, **stamps))
             return
         case Turn():
             index = _count(folding, thing.scene_id, "turn_count")
@@ -227,20 +230,6 @@ def _enter_story(folding: Folding, scene: Scene) -> None:
         folding.put(grown, counted=not began)
 
 
-def _observe(folding: Folding, observation: Observation) -> None:
-    folding.put(observation)
-    said = accumulate(observation, policy_of)
-
-    def learn(entity: Entity) -> Mapping[str, Any]:
-        return {
-            "own": join(entity.own, said, policy_of),
-            "sightings": entity.sightings + sighting_of(observation),
-            "updated_at": folding.commit.recorded_at,
-        }
-
-    folding.develop(observation.entity_id, Entity, learn)
-
-
 def _retcon(
     folding: Folding,
     entry: EntityRetconned | RelationRetconned | FactRetconned | EventRetconned,
@@ -265,43 +254,6 @@ def _revise_space(folding: Folding, entry: SpaceRevised) -> None:
         description=entry.description,
         properties=entry.properties,
     )
-
-
-def _merge(folding: Folding, entry: EntitiesMerged) -> None:
-    joined = (entry.merged, *entry.members)
-
-    def absorb(root: Entity) -> Mapping[str, Any]:
-        members = tuple(sorted({*root.members, *joined}))
-        return {"members": members, **_absorbed(folding, joined, root)}
-
-    folding.develop(entry.kept, Entity, absorb)
-    for member in joined:
-        folding.change(
-            member,
-            Entity,
-            merged_into=entry.kept,
-            members=(),
-            absorbed={},
-            absorbed_sightings=NEVER_SEEN,
-        )
-
-
-def _unmerge(folding: Folding, entry: EntitiesUnmerged) -> None:
-    absorbed = _absorbed(folding, entry.remaining)
-    folding.change(entry.kept, Entity, members=entry.remaining, **absorbed)
-    folding.change(entry.separated, Entity, merged_into=None)
-
-
-def _absorbed(
-    folding: Folding, members: Iterable[str], root: Entity | None = None
-) -> dict[str, Any]:
-    """What `members` bring to a root, beside what it has absorbed already."""
-    found = [e for e in map(folding.get, members) if isinstance(e, Entity)]
-    before = (None, NEVER_SEEN) if root is None else (root.absorbed, root.absorbed_sightings)
-    return {
-        "absorbed": join_all((before[0] or {}, *(e.own for e in found)), policy_of),
-        "absorbed_sightings": sum((e.sightings for e in found), before[1]),
-    }
 
 
 def _detail(folding: Folding, entry: RelationDetailed) -> None:
@@ -345,7 +297,7 @@ def _redacted(folding: Folding, entry: Redacted) -> None:
             _apply(folding, CausesLinked(cause=EventId(cause), effect=EventId(effect)))
         case "entity.merged", (kept, merged, *members):
             others = tuple(map(EntityId, members))
-            _merge(
+            merge(
                 folding,
                 EntitiesMerged(
                     kept=EntityId(kept), merged=EntityId(merged), members=others, reason=""
@@ -353,7 +305,7 @@ def _redacted(folding: Folding, entry: Redacted) -> None:
             )
         case "entity.unmerged", (kept, separated, *remaining):
             others = tuple(map(EntityId, remaining))
-            _unmerge(
+            unmerge(
                 folding,
                 EntitiesUnmerged(
                     kept=EntityId(kept), separated=EntityId(separated), remaining=others, reason=""

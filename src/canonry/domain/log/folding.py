@@ -9,6 +9,7 @@ from canonry.domain.log.commits import Commit
 from canonry.domain.log.entries import Thing, Tombstone
 from canonry.domain.log.keys import keys_of
 from canonry.domain.revising import revised
+from canonry.domain.truth.identity_keys import KeyReader
 
 
 @dataclass(slots=True)
@@ -19,6 +20,9 @@ class Folding:
     loaded: Mapping[str, Thing]
     changed: dict[str, Thing] = field(default_factory=dict)
     touched: set[str] = field(default_factory=set)
+    readers: dict[str, KeyReader | None] = field(default_factory=dict)
+    """How the schemas that were met read identity keys."""
+
     _told: set[str] = field(default_factory=set)
     """The ids of those whose keys, as they are by now, are touched already."""
 

@@ -36,6 +36,11 @@ def name_key(entity_type: str, name: str) -> str:
     return f"name:{entity_type}:{normalised_name(name)}"
 
 
+def bearer_key(entity_type: str, text: str) -> str:
+    """Which entities of a type were ever named by a text."""
+    return f"bearer:{entity_type}:{text}"
+
+
 def relations_key(entity_id: str) -> str:
     """The relations from or to an entity."""
     return f"relations:{entity_id}"

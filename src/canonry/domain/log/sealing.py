@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any, Final
 
+from canonry.domain.errors import BrokenInvariant
 from canonry.domain.ids import CommitId, SpaceId
 from canonry.domain.json_values import decode_json, encode_json
 from canonry.domain.log.canon import ids_of
@@ -129,27 +130,56 @@ def commitment(part: Part) -> str:
     return sha256(part.salt + part.payload).hexdigest()
 
 
-def fault_in(  # noqa: PLR0911 - one way out for each kind of damage
-    sealed: Sealed, *, position: Position, previous: str
-) -> str | None:
+def fault_in(sealed: Sealed, *, position: Position, previous: str) -> str | None:
     """What is wrong with `sealed` at its place in the chain, or None.
 
     This shows alteration of any stored byte, and gaps. It cannot show that a whole tail was cut
     off: for that, compare the head with one recorded elsewhere.
     """
+    if fault := _fault_in_header(sealed):
+        return fault
+    if sealed.position != position:
+        return f"position {position} is missing"
+    if decode_json(sealed.body)["previous"] != previous:
+        return "the previous hash is not that of the commit before"
+    return _fault_in_parts(sealed)
+
+
+def require_unaltered(sealed: Sealed) -> Sealed:
+    """The same commit, if it is what was sealed; how it stands in the chain is not looked at.
+
+    Raises:
+        BrokenInvariant: `ledger.altered`.
+    """
+    if _fault_in_header(sealed) or _fault_in_parts(sealed):
+        raise altered()
+    return sealed
+
+
+def altered() -> BrokenInvariant:
+    """The error for a commit that is not what was written."""
+    message = (
+        "a stored commit is not what was written, so the disk may be failing: "
+        "`canonry verify` names every one, and `canonry restore` puts a backup in place"
+    )
+    return BrokenInvariant("ledger.altered", message)
+
+
+def _fault_in_header(sealed: Sealed) -> str | None:
     if sha256(sealed.body).hexdigest() != sealed.hash:
         return "the sealed bytes do not have the stored hash"
     body: dict[str, Any] = decode_json(sealed.body)
     said = (body["space"], body["position"], body["id"], body["recorded_at"])
     if said != (sealed.space, sealed.position, sealed.id, sealed.recorded_at):
         return "the stored columns differ from the sealed bytes"
-    if sealed.position != position:
-        return f"position {position} is missing"
-    if body["previous"] != previous:
-        return "the previous hash is not that of the commit before"
-    if len(sealed.parts) != len(body["entries"]):
+    return None
+
+
+def _fault_in_parts(sealed: Sealed) -> str | None:
+    entries = decode_json(sealed.body)["entries"]
+    if len(sealed.parts) != len(entries):
         return "the number of payloads is not that of the entries"
-    for header, part in zip(body["entries"], sealed.parts, strict=True):
+    for header, part in zip(entries, sealed.parts, strict=True):
         if part is not None and commitment(part) != header[3]:
             return f"the payload of a {header[0]} does not match its commitment"
     return None

@@ -21,9 +21,12 @@ _LONG_ENOUGH: Final = 4
 _LONG: Final = 7
 """Letters from which on one slip, and two, are forgiven."""
 
+_LONGEST: Final = 64
+"""A word of more letters has no forms and no slips: cutting and comparing such take long."""
+
 _PREFIX_LENGTH: Final = 3
 _QUOTED: Final = re.compile(r'"([^"]+)"')
-_BEGUN: Final = re.compile(r"(\w+)\*")
+_BEGUN: Final = re.compile(r"(?<!\w)(\w++)\*")
 
 _STOP_WORDS: Final = {
     "english": (
@@ -127,6 +130,8 @@ def is_near(one: str, other: str) -> bool:
     A slip is a letter too many, too few, wrong, or two letters swapped. Short words are never
     near: too many of them differ by one letter.
     """
+    if max(len(one), len(other)) > _LONGEST:
+        return one == other
     slips = slips_forgiven(min(len(one), len(other)))
     if abs(len(one) - len(other)) > slips:
         return False
@@ -145,8 +150,12 @@ def lengths_near(letters: int) -> tuple[int, int]:
     return letters - max(less, default=0), letters + most
 
 
-@lru_cache(maxsize=65_536)
 def _stem(language: str, term: str) -> str:
+    return term if len(term) > _LONGEST else _known_stem(language, term)
+
+
+@lru_cache(maxsize=65_536)
+def _known_stem(language: str, term: str) -> str:
     return str(_stemmer(language).stemWord(term))
 
 

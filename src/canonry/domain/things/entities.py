@@ -1,6 +1,6 @@
 """Entities: the nouns of a world; an archetype is timeless, an instance has state."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, Final
@@ -9,6 +9,7 @@ from canonry.domain.ids import EntityId, ObservationId, SpaceId
 from canonry.domain.merge import join
 from canonry.domain.normal_forms import folded
 from canonry.domain.provenance import Authority, CanonLevel, Evidence
+from canonry.domain.revising import revised
 from canonry.domain.snapshots import Accumulator
 from canonry.domain.time import Instant
 from canonry.domain.vocabularies.narrative_fields import (
@@ -19,6 +20,10 @@ from canonry.domain.vocabularies.narrative_fields import (
     STATE_TAGS,
     policy_of,
 )
+from canonry.domain.winners import PRIORITY, pick
+
+LABEL_MAX: Final = 200
+_PLAIN: Final = (str, int, float)
 
 
 class EntityClass(StrEnum):
@@ -52,12 +57,40 @@ NEVER_SEEN: Final = Sightings()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Naming:
+    """Which fields make a display name: the first group of which something is said.
+
+    `otherwise` is the name of whoever says nothing of the kind.
+    """
+
+    groups: tuple[tuple[str, ...], ...]
+    otherwise: str
+
+    def label(self, *sides: Callable[[str], Any]) -> str:
+        """The name by the values of the fields; of one group the first side that says it."""
+        for group in self.groups:
+            for said in sides:
+                words = [str(value) for name in group if says(value := said(name))]
+                if words:
+                    return " ".join(words)[:LABEL_MAX]
+        return self.otherwise[:LABEL_MAX]
+
+
+def says(value: Any) -> bool:
+    """Whether a value can be part of a name."""
+    return isinstance(value, _PLAIN) and not isinstance(value, bool) and str(value) != ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Entity:
     """An entity with its current snapshot.
 
     `own` folds this entity's observations, `absorbed` those of `members`, the entities merged into
     it; `sightings` and `absorbed_sightings` count them likewise. `merged_into` names the root
-    where this one was merged away: readers follow it.
+    where this one was merged away: readers follow it. `brought` are those whom it answered for
+    then, so that they go along when the merge is taken back.
+    `borne` is everything under which its own observations have ever named it, see
+    `canonry.domain.truth.identifiers`. `naming` is there where its name follows from its fields.
     `entity_type` never changes; which types there are is for each vocabulary to say.
     """
 
@@ -76,6 +109,9 @@ class Entity:
     absorbed_sightings: Sightings = NEVER_SEEN
     members: tuple[EntityId, ...] = ()
     merged_into: EntityId | None = None
+    brought: tuple[EntityId, ...] = ()
+    borne: tuple[str, ...] = ()
+    naming: Naming | None = None
     replaced_by: EntityId | None = None
     created_at: Instant
     updated_at: Instant
@@ -94,8 +130,14 @@ class Entity:
 
     @property
     def name(self) -> str:
-        """The current name."""
-        return str(self._shown(NAME, ""))
+        """The current name.
+
+        Where it follows from fields it is the entity's own, whoever was merged into it, and the
+        same in whatever order things were told.
+        """
+        if self.naming is None:
+            return str(self._shown(NAME, ""))
+        return self.naming.label(said_in(self.own), said_in(self.absorbed))
 
     @property
     def description(self) -> str:
@@ -133,6 +175,24 @@ class Entity:
         own, absorbed = self.own.get(name), self.absorbed.get(name)
         elements = policy_of(name).join(own, absorbed) if own and absorbed else own or absorbed
         return policy_of(name).show(elements) if elements else default
+
+
+def said_in(fields: Accumulator) -> Callable[[str], Any]:
+    """Gives the values that names go by: those of the highest priority, as people set them."""
+
+    def said(name: str) -> Any:
+        elements = fields.get(PROPERTY_PREFIX + name)
+        return None if elements is None else pick(elements, PRIORITY).value
+
+    return said
+
+
+def alone(entity: Entity) -> Entity:
+    """The entity without those that were merged into it."""
+    if not entity.members:
+        return entity
+    nothing: Accumulator = {}
+    return revised(entity, members=(), absorbed=nothing, absorbed_sightings=NEVER_SEEN)
 
 
 def family_of(entity: Entity) -> frozenset[EntityId]:

@@ -4,21 +4,21 @@ Reading a record needs nothing but the record and the schema, so that it is done
 the canon has to be looked at.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
 from canonry.domain.ids import EntityId
 from canonry.domain.observations import Dated, Fragment
+from canonry.domain.things.entities import Naming
 from canonry.domain.truth.accounts import entity_id_of
-from canonry.domain.truth.identity_keys import CONTENT, Identity, content_identity
+from canonry.domain.truth.identity_keys import BETWEEN, CONTENT, Identity, bounded, content_identity
 from canonry.domain.truth.typed_records import RecordReader, TypedRecord
 from canonry.domain.vocabularies.schemas import EntitySchema
 
 TOLD_TWO_APART: Final = "same_key_other_details"
 SEVERAL_FIT: Final = "several_fit"
-_LABEL_MAX: Final = 200
-_PLAIN: Final = (str, int, float)
+LOOK_ALIKE: Final = "look_alike_name"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,6 +59,12 @@ class Assertion:
         if not first.apart:
             return None
         return entity_id_of(self.user_id, self.schema.entity_type, first.full_key)
+
+    @property
+    def unclear_id(self) -> EntityId:
+        """The id where several bear the strongest key: then a record is its whole content."""
+        key = f"{self.identities[0].full_key}{BETWEEN}{content_identity(self.typed.everything).key}"
+        return entity_id_of(self.user_id, self.schema.entity_type, key)
 
     @property
     def fields(self) -> Mapping[str, Any]:
@@ -105,7 +111,7 @@ def assertion_of(
         typed=typed,
         identities=found,
         ids=tuple(entity_id_of(user_id, schema.entity_type, each.key) for each in found),
-        label=label_of(schema, everything),
+        label=naming_of(schema).label(everything.get),
         path=path,
         sure=sure,
         refers_to=refers_to,
@@ -129,39 +135,29 @@ def _warnings(typed: TypedRecord, path: str) -> list[Warned]:
     return missing + kept
 
 
-def label_of(schema: EntitySchema, fields: Mapping[str, Any]) -> str:
-    """The display name that the fields give, or the type's own label."""
-    for group in schema.names:
-        words = [str(fields[name]) for name in group if _says(fields.get(name))]
-        if words:
-            return " ".join(words)[:_LABEL_MAX]
-    return schema.label[:_LABEL_MAX]
+def naming_of(schema: EntitySchema) -> Naming:
+    """How the entities of a type are called."""
+    return Naming(groups=schema.names, otherwise=schema.label)
 
 
-def labelled(schema: EntitySchema, fields: Mapping[str, Any]) -> bool:
-    """Whether the fields themselves give a display name."""
-    return any(_says(fields.get(name)) for group in schema.names for name in group)
-
-
-def told_apart(assertion: Assertion, index: int, known: Mapping[str, Identity]) -> bool:
+def told_apart(
+    assertion: Assertion,
+    index: int,
+    keys: Mapping[str, Collection[str]],
+    today: Callable[[], Iterable[Identity]],
+) -> bool:
     """Whether an entity with the same key is another one all the same.
 
-    `known` are the entity's identities by rule. It is another one if a stronger rule says so, or
-    if the rule itself names details that differ.
+    `keys` are all that the entity ever bore by their rules, `today` gives its identities as they
+    are now. It is another one if it bears other keys of a stronger rule, or if the rule itself
+    names details that differ.
     """
     for stronger in assertion.identities[:index]:
-        theirs = known.get(stronger.rule)
-        if theirs is not None and theirs.key != stronger.key:
+        theirs = keys.get(stronger.rule)
+        if theirs and bounded(stronger.key) not in theirs:
             return True
     ours = assertion.identities[index]
-    same = known.get(ours.rule)
-    return same is not None and ours.differs_from(same)
-
-
-def identifiers_in(identity: Identity) -> tuple[str, ...]:
-    """The normal form by which others may be found that say the same: of rules of one field."""
-    return () if "+" in identity.rule else (identity.key.partition(":")[2],)
-
-
-def _says(value: Any) -> bool:
-    return isinstance(value, _PLAIN) and not isinstance(value, bool) and str(value) != ""
+    if not ours.apart:
+        return False
+    same = (each for each in today() if each.rule == ours.rule)
+    return any(map(ours.differs_from, same))

@@ -10,24 +10,29 @@ from decimal import Decimal
 from typing import Any, Final, TypeAlias
 
 from canonry.domain.calendar_dates import read_date
-from canonry.domain.normal_forms import folded
+from canonry.domain.normal_forms import could_be_two_numbers, folded
 from canonry.domain.time import Instant
 from canonry.domain.vocabularies.schemas import FieldSpec, FieldType
 
 _TRUE: Final = frozenset({"true", "yes", "y", "1"})
 _FALSE: Final = frozenset({"false", "no", "n", "0"})
 _CURRENCY: Final = re.compile(
-    r"^(?:{0})\s*|\s*(?:{0})$".format(
+    r"^(?:{0})\s*+|(?<!\s)\s*+(?:{0})$".format(
         "usd|eur|gbp|chf|jpy|cny|inr|cad|aud|nzd|sek|nok|dkk|pln|czk|huf|ron|brl|mxn|zar|krw|sgd|hkd"
         "|try|ils|us\\$|ca\\$|a\\$|r\\$|k\u010d|z\u0142|fr\\.|kr\\.?"
         "|[$\u00a3\u00a5\u20ac\u20a3-\u20bf]"
     )
 )
 _PLAIN: Final = re.compile(r"\d+(?:\.\d+)?(?:e[+-]?\d{1,3})?", re.ASCII)
-_GROUPED: Final = re.compile(r"\d{1,3}(?:([,' \u2019])\d{3})(?:\1\d{3})*(?:\.\d+)?", re.ASCII)
+_GROUPED: Final = re.compile(r"[1-9]\d{0,2}(?:([,' \u2019])\d{3})(?:\1\d{3})*(?:\.\d+)?", re.ASCII)
 _GROUPED_BY_DOTS: Final = re.compile(
-    r"\d{1,3}(?:\.\d{3})+,\d+|\d{1,3}(?:\.\d{3}){2,}|\d+,\d{1,2}", re.ASCII
+    r"[1-9]\d{0,2}(?:\.\d{3})+,\d+|[1-9]\d{0,2}(?:\.\d{3}){2,}|\d+,(?:\d{1,2}|\d{4,})"
+    r"|(?:0|\d{4,}),\d+",
+    re.ASCII,
 )
+_BETWEEN: Final = str.maketrans("", "", ",' \u2019")
+"""What separates thousands."""
+
 _DIGITS_MAX: Final = 200
 
 
@@ -80,7 +85,10 @@ def _number(value: Any) -> Conversion:
         case int() | float():
             return Converted(value=value)
         case str():
-            number = parse_number(value)
+            sign, plain = _bare(value)
+            if could_be_two_numbers(plain):
+                return Unconvertible(reason="unclear_number")
+            number = _unsigned(plain, sign)
             return Unconvertible(reason="not_a_number") if number is None else _exactly(number)
         case _:
             return Unconvertible(reason="not_a_number")
@@ -97,14 +105,11 @@ def _exactly(number: Decimal) -> Conversion:
     return Converted(value=near)
 
 
-def parse_number(text: str) -> Decimal | None:
-    """The number that a text says, with a currency, a sign or separators of thousands around it.
-
-    A single comma with three digits after it separates thousands, a single dot decimals.
-    """
+def _bare(text: str) -> tuple[int, str]:
+    """The sign of a number, and its text without that and without a currency around it."""
     plain = folded(text)
     if len(plain) > _DIGITS_MAX:
-        return None
+        return 1, ""
     plain = plain.replace("\u2212", "-")
     sign = 1
     if plain.startswith("(") and plain.endswith(")"):
@@ -114,14 +119,14 @@ def parse_number(text: str) -> Decimal | None:
             sign = -sign if "-" in (plain[:1], plain[-1:]) else sign
             plain = plain.strip("-+").strip()
         plain = _CURRENCY.sub("", plain, count=1).strip()
-    return _unsigned(plain, sign)
+    return sign, plain
 
 
 def _unsigned(plain: str, sign: int) -> Decimal | None:
     if _PLAIN.fullmatch(plain):
         number = Decimal(plain)
     elif _GROUPED.fullmatch(plain):
-        number = Decimal(re.sub("[,' \u2019]", "", plain))
+        number = Decimal(plain.translate(_BETWEEN))
     elif _GROUPED_BY_DOTS.fullmatch(plain):
         number = Decimal(plain.replace(".", "").replace(",", "."))
     else:

@@ -6,7 +6,7 @@ different records stay two entities.
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from hashlib import sha256
+from hashlib import blake2b, sha256
 from typing import Any, Final, TypeAlias
 
 from canonry.domain.calendar_dates import read_date
@@ -20,6 +20,7 @@ from canonry.domain.normal_forms import (
     phone_number,
     plain_text,
     web_domain,
+    words_only,
 )
 from canonry.domain.vocabularies.schemas import EntitySchema, FieldType, IdentityRule
 
@@ -36,7 +37,7 @@ _FIELD_FORMS: Final[Mapping[str, Callable[[str], str | None]]] = {
         company_name,
     ),
 }
-_NAME_FORMS: Final[Mapping[str, Callable[[str], str | None]]] = {
+_NAME_FORMS: Final[Mapping[str, Callable[[str], str]]] = {
     "company": company_name,
     "organization": company_name,
     "person": person_name,
@@ -44,7 +45,9 @@ _NAME_FORMS: Final[Mapping[str, Callable[[str], str | None]]] = {
 }
 _TYPED: Final = frozenset({FieldType.NUMBER, FieldType.DATE})
 _PLAIN: Final = (int, float, str)
-_BETWEEN: Final = "\x1f"
+KEY_MAX: Final = 200
+_HASH_BYTES: Final = 12
+BETWEEN: Final = "\x1f"
 _Form: TypeAlias = Callable[[Any], str | None]
 
 
@@ -62,7 +65,7 @@ class Identity:
     @property
     def full_key(self) -> str:
         """The key of a second entity under the same key."""
-        return f"{self.key}{_BETWEEN}{_joined(self.apart)}" if self.apart else self.key
+        return f"{self.key}{BETWEEN}{_joined(self.apart)}" if self.apart else self.key
 
     def differs_from(self, other: "Identity") -> bool:
         """Whether both say something of a detail, and not the same; what one leaves out is none."""
@@ -147,8 +150,27 @@ def _by(rule: IdentityRule, normal: Callable[[str], tuple[str, str] | None]) -> 
     )
 
 
+def bounded(key: str) -> str:
+    """The key as entities bear it: what a very long one says is hashed, part by part."""
+    if len(key) <= KEY_MAX:
+        return key
+    parts = (part.partition(":") for part in key.split(BETWEEN))
+    return BETWEEN.join(f"{name}:{_hashed(value)}" for name, _, value in parts)
+
+
+def _hashed(text: str) -> str:
+    return blake2b(text.encode(), digest_size=_HASH_BYTES).hexdigest()
+
+
+def rule_of(key: str) -> str:
+    """The rule that gave a key."""
+    if BETWEEN not in key:
+        return key.partition(":")[0]
+    return "+".join(part.partition(":")[0] for part in key.split(BETWEEN))
+
+
 def _joined(parts: Iterable[tuple[str, str]]) -> str:
-    return _BETWEEN.join(f"{name}:{value}" for name, value in parts)
+    return BETWEEN.join(f"{name}:{value}" for name, value in parts)
 
 
 def normal_value(
@@ -169,6 +191,11 @@ def normal_value(
     if form is None:
         return plain_text(value)
     return form(str(value)) if isinstance(value, _PLAIN) and str(value).strip() else None
+
+
+def name_form(entity_type: str, text: str) -> str:
+    """The normal form of a name of somebody or something of a type."""
+    return _NAME_FORMS.get(entity_type, words_only)(text)
 
 
 def _form_of(entity_type: str, name: str) -> Callable[[str], str | None] | None:

@@ -22,7 +22,8 @@ class Found:
     """An entity that a document speaks of.
 
     `row` is its place in a table or list, where it comes from one: two rows are two entities unless
-    their identity says otherwise. `refers_to` are the places of other entities in the same
+    their identity says otherwise. `occurrence` counts rows that say the same, so that those without
+    a key of their own stay two as well. `refers_to` are the places of other entities in the same
     interpretation; `reasons` say what made it this type.
     """
 
@@ -30,6 +31,7 @@ class Found:
     fields: Mapping[str, Any]
     unread: Mapping[str, Unread] = field(default_factory=dict[str, Unread])
     row: int | None = None
+    occurrence: int = 1
     refers_to: tuple[int, ...] = ()
     reasons: tuple[str, ...] = ()
 

@@ -58,7 +58,8 @@ class Ledger(Protocol):
         writes nothing. `recorded_at` grows strictly within a space.
 
         Raises:
-            Unavailable: `ledger.busy`, `ledger.closed` or `ledger.full`; nothing was written.
+            Unavailable: `ledger.busy`, `ledger.closed` or `ledger.full`, or what
+                `canonry.domain.log.dating` says of a clock that is off; nothing was written.
         """
 
     @abstractmethod

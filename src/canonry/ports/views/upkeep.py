@@ -38,6 +38,14 @@ class Upkeep(Protocol):
         """Check every chain, and every view against a fresh fold of the records."""
 
     @abstractmethod
+    async def glance(self) -> Sequence[Finding]:
+        """What a quick look finds wrong with the views; it reads no payload and folds nothing.
+
+        It compares how many rows the views have with how many they are said to have, so that a
+        view that was lost is seen after every backup. Only `verify` sees what a row says.
+        """
+
+    @abstractmethod
     async def rebuild(self, told: Told) -> int:
         """Fold all views from the records again; the number of commits folded."""
 

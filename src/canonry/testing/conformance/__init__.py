@@ -11,7 +11,7 @@ from canonry.testing.conformance.requirements import REQUIREMENTS, proved_by, re
 from canonry.testing.conformance.state import StateContract
 from canonry.testing.conformance.text import TextContract
 from canonry.testing.conformance.upkeep import UpkeepContract
-from canonry.testing.conformance.upkeep_shared import SharedUpkeepContract
+from canonry.testing.conformance.upkeep_shared import SharedUpkeepContract, SizesContract
 from canonry.testing.conformance.vectors import VectorsContract
 from canonry.testing.conformance.view import ViewContract
 
@@ -29,6 +29,7 @@ __all__ = [
     "LedgerContract",
     "PlacesContract",
     "SharedUpkeepContract",
+    "SizesContract",
     "StateContract",
     "TextContract",
     "UpkeepContract",

@@ -19,7 +19,7 @@ from canonry.domain.things.relations import Relation
 from canonry.domain.things.scenes import Scene, SceneStatus, Story
 from canonry.domain.things.sources import Source
 from canonry.domain.time import DAY, Instant
-from canonry.domain.truth.identifiers import identifiers_of
+from canonry.domain.truth.identifiers import rows_of
 from canonry.domain.vocabularies.narrative_types import EntityType
 from canonry.ports.views.documents import MemoryQuery, ProposalQuery, SceneQuery
 from canonry.ports.views.state import (
@@ -145,7 +145,7 @@ async def _seen(state: State, entity: Entity) -> dict[str, Any]:
     told["newer"] = await state.observations_newest(ids, limit=2, offset=1)
     for instant in {o.seen_at for o in page.items} | {Instant(entity.created_at - 1)}:
         told[f"until {instant}"] = await state.entities_seen_until(ids, instant)
-    keys = tuple(sorted(identifiers_of(entity)))[:5]
+    keys = tuple(row.key for row in rows_of(entity))[:5]
     for begins, kind in product((False, True), (None, f"{entity.entity_type}")):
         asked = IdentifierQuery(
             spaces=frozenset((entity.space,)), keys=keys, begins=begins, entity_type=kind

@@ -5,13 +5,14 @@ from dataclasses import replace
 
 import pytest
 
-from canonry.domain.errors import BrokenInvariant
+from canonry.domain.errors import BrokenInvariant, Unavailable
 from canonry.domain.ids import FactId, SpaceId
 from canonry.domain.log.canon import fold
 from canonry.domain.log.commits import ORIGIN, Appended, Position, Stale
 from canonry.domain.log.entries import Erased, EvidenceLinked, FactRetconned, Made
 from canonry.domain.log.keys import ANY, facts_key, name_key, thing_key
 from canonry.domain.provenance import Evidence, EvidenceKind
+from canonry.domain.time import DAY, SECOND, Instant
 from canonry.testing.conformance.chronicle import write_chronicle
 from canonry.testing.conformance.hostile import PROPERTIES, TEXTS
 from canonry.testing.conformance.kit import Backend, Contract
@@ -246,6 +247,27 @@ class AppendContract(Contract):
         start = commits[0].recorded_at
         steps = [c.recorded_at - start for c in commits]
         assert steps == [0, 1, 2, 3, 4_000_000]
+
+    @requirement("ledger:append:no-date-by-a-wrong-clock")
+    async def test_r13_a_wrong_clock_dates_nothing(self, backend: Backend) -> None:
+        """Before 1970, in two thousand years, and 400 days behind what it said before."""
+        scribe, clock = Scribe(backend.canon), backend.clock
+        right = clock.now()
+        await scribe.make(a_fact("before"))
+        far = (Instant(-SECOND), Instant(right + 730_000 * DAY), Instant(right - 400 * DAY))
+        for n, wrong in enumerate(far):
+            clock.move(wrong - clock.now())
+            with pytest.raises(Unavailable) as refused:
+                await scribe.make(a_fact(f"refused {n}"))
+            assert refused.value.code in {"clock.implausible", "clock.behind"}
+        clock.move(right - clock.now() - DAY + SECOND)
+        await scribe.make(a_fact("nearly a day off"))
+        clock.move(right - clock.now() + SECOND)
+        await scribe.make(a_fact("after"))
+
+        commits = await backend.canon.ledger.read(MIDDLE_EARTH, after=ORIGIN, limit=10)
+
+        assert [c.recorded_at - right for c in commits] == [0, 1, SECOND]
 
     @requirement("ledger:append:whole-or-nothing")
     async def test_draft_that_cannot_be_folded_leaves_no_trace(self, backend: Backend) -> None:

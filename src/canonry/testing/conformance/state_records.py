@@ -85,6 +85,7 @@ class RecordsContract(Contract):
             EntityRetconned(entity_id=ids("ann  lee")[0], replaced_by=None, reason="")
         )
         assert await bearing(backend, "ann@lee.org", "new@lee.org", "ann lee", spaces=HERE) == {
+            "ann@lee.org": ["Ann Lee"],
             "new@lee.org": ["Ann Lee"],
             "ann lee": ["Ann Lee"],
         }

@@ -8,7 +8,9 @@ from canonry.domain.errors import Conflict, InvalidInput
 from canonry.domain.ids import EntityId
 from canonry.domain.judging.making import Backing, make_entity
 from canonry.domain.log.keys import thing_key
-from canonry.domain.things.entities import Entity, EntityClass
+from canonry.domain.things.entities import Entity, EntityClass, normalised_name
+from canonry.domain.truth.identifiers import look_of, look_text
+from canonry.ports.views.queries import IdentifierQuery
 from canonry.usecases.kernel.caller import Caller
 from canonry.usecases.kernel.canon import Canon
 from canonry.usecases.kernel.commit_change import Change, NewId, Receipt, commit_change
@@ -54,6 +56,7 @@ async def create_entity(canon: Canon, caller: Caller, backing: Backing, new: New
             reads |= {thing_key(new.derives_from), thing_key(archetype.id)}
         # A namesake only earns a warning, so the verdict does not rest on its name's key.
         namesakes = await canon.state.entities_named(backing.space, new.entity_type, new.name)
+        twins = await _look_alikes(canon, backing, new)
         _, entries = make_entity(
             new_id,
             backing,
@@ -65,7 +68,7 @@ async def create_entity(canon: Canon, caller: Caller, backing: Backing, new: New
             state_tags=new.state_tags,
             derives_from=derives_from,
         )
-        return Change(entries=entries, reads=reads, warnings=_told(namesakes))
+        return Change(entries=entries, reads=reads, warnings=_told(namesakes, twins))
 
     return await commit_change(canon, caller, backing.space, prepare)
 
@@ -96,8 +99,23 @@ async def _require_archetype(
     return archetype
 
 
-def _told(namesakes: Sequence[Entity]) -> tuple[str, ...]:
-    if not namesakes:
-        return ()
-    ids = ", ".join(entity.id for entity in namesakes)
-    return (f"entities of this type and name exist already: {ids}",)
+async def _look_alikes(canon: Canon, backing: Backing, new: NewEntity) -> Sequence[Entity]:
+    """Those whose name is another one that cannot be told from this by the eye."""
+    look = look_text(look_of(new.entity_type, new.name))
+    query = IdentifierQuery(
+        spaces=frozenset((backing.space,)), keys=(look,), entity_type=new.entity_type
+    )
+    found = (await canon.state.entities_identified(query)).get(look)
+    name = normalised_name(new.name)
+    return [] if found is None else [e for e in found.items if normalised_name(e.name) != name]
+
+
+def _told(namesakes: Sequence[Entity], twins: Sequence[Entity]) -> tuple[str, ...]:
+    told = []
+    if namesakes:
+        ids = ", ".join(entity.id for entity in namesakes)
+        told.append(f"entities of this type and name exist already: {ids}")
+    if twins:
+        ids = ", ".join(entity.id for entity in twins)
+        told.append(f"names that look the same, in other characters, exist already: {ids}")
+    return tuple(told)

@@ -71,7 +71,7 @@ async def unmerge_entities(
             message = "this entity was not merged into another; name the one that was"
             raise Conflict("entity.not-merged", message, conflicts=[separated_id])
         kept = await require(canon, caller, Entity, found.merged_into)
-        return await separated(canon, found, kept, reason)
+        return separated(found, kept, reason)
 
     receipt = await commit_change(canon, caller, root.space, prepare)
     kept = [e.kept for e in receipt.entries if isinstance(e, EntitiesUnmerged)]

@@ -14,14 +14,14 @@ from typing_extensions import override
 
 from canonry.domain.errors import BrokenInvariant, Unavailable
 from canonry.domain.ids import CommitId, SpaceId
-from canonry.domain.log.canon import fold, needs
+from canonry.domain.log.canon import beside, fold, needs
 from canonry.domain.log.commits import Append, Appended, Commit, Foreseen, Outcome, Position, Stale
 from canonry.domain.log.entries import Thing
 from canonry.domain.log.keys import ANY, thing_key
 from canonry.domain.log.sealing import GENESIS, Sealed, unseal
 from canonry.domain.time import Instant
 from canonry.ports.records.ledger import Head, Ledger, Touched
-from canonry.usecases.projection.projector import Projector
+from canonry.usecases.projection.projector import Projector, looked_at
 
 ATTEMPTS_MAX: Final = 5
 """So often a draft is foreseen anew while others change what it changes."""
@@ -73,8 +73,8 @@ class JoinedLedger(Ledger):
         for item in sealed:
             commit = unseal(item)
             await self.head(item.space)
-            things = await self._projector.state.things(needs(commit.entries))
-            await self._log.restore([item], [_touched(commit, dict(things))])
+            things = await looked_at(self._projector.state, commit.entries)
+            await self._log.restore([item], [_touched(commit, things)])
             self._owe(item.space, item.position)
         await self.settle()
 
@@ -86,8 +86,8 @@ class JoinedLedger(Ledger):
         """Each with what it touches, which holds while nobody else changes what it changes."""
         heads = {item.draft.space: await self.head(item.draft.space) for item in batch}
         spaces = dict(heads)
-        wanted = needs(entry for item in batch for entry in item.draft.entries)
-        things = dict(await self._projector.state.things(wanted))
+        entries = [entry for item in batch for entry in item.draft.entries]
+        things = await looked_at(self._projector.state, entries)
         told: list[Append] = []
         for item in batch:
             draft = item.draft
@@ -103,9 +103,10 @@ class JoinedLedger(Ledger):
                 previous=GENESIS,
                 hash=GENESIS,
             )
+            over = needs(draft.entries) | beside(draft.entries, things)
             foreseen = Foreseen(
                 touched=await self._touched_by(commit, things),
-                over=frozenset(map(thing_key, needs(draft.entries))),
+                over=frozenset(map(thing_key, over)),
                 at=heads[draft.space],
             )
             told.append(replace(item, foreseen=foreseen))

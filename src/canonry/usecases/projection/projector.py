@@ -12,9 +12,9 @@ from typing import Final
 
 from canonry.domain.errors import CanonryError, Unavailable
 from canonry.domain.ids import SpaceId
-from canonry.domain.log.canon import fold, needs
+from canonry.domain.log.canon import beside, fold, needs
 from canonry.domain.log.commits import Commit, Position
-from canonry.domain.log.entries import Thing
+from canonry.domain.log.entries import Entry, Thing
 from canonry.ports.records.ledger import Ledger
 from canonry.ports.views.state import State
 from canonry.ports.views.view import Folded, View
@@ -83,13 +83,13 @@ class Projector:
         if view is not self.state:
             await view.apply(await self._as_they_are(commits))
             return
-        loaded = await self.state.things(needs(e for commit in commits for e in commit.entries))
+        loaded = await looked_at(self.state, [e for commit in commits for e in commit.entries])
         if await self.state.cursor(space) == cursor:  # else what was loaded may be newer than that
             await self.state.apply(folded(commits, loaded))
 
     async def _as_they_are(self, commits: Sequence[Commit]) -> Sequence[Folded]:
-        named = {commit.position: needs(commit.entries) for commit in commits}
-        things = await self.state.things(frozenset().union(*named.values()))
+        things = await looked_at(self.state, [e for commit in commits for e in commit.entries])
+        named = {c.position: needs(c.entries) | beside(c.entries, things) for c in commits}
         return [
             Folded(
                 space=commit.space,
@@ -98,6 +98,13 @@ class Projector:
             )
             for commit in commits
         ]
+
+
+async def looked_at(state: State, entries: Sequence[Entry]) -> dict[str, Thing]:
+    """All things that folding these entries looks at, as they are shown."""
+    loaded = dict(await state.things(needs(entries)))
+    more = beside(entries, loaded).difference(loaded)
+    return loaded | dict(await state.things(more)) if more else loaded
 
 
 def folded(commits: Sequence[Commit], loaded: Mapping[str, Thing]) -> Sequence[Folded]:

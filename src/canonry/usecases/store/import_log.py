@@ -23,15 +23,20 @@ Lines = Callable[[], Iterable[bytes]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ImportedLog:
-    """What an import did: `known` commits were there already."""
+    """What an import did: `known` commits were there already, `late` ones were left out."""
 
     spaces: int
     commits: int
     known: int
+    late: int = 0
 
 
-async def import_log(ledger: Ledger, lines: Lines, told: Told) -> ImportedLog:
+async def import_log(
+    ledger: Ledger, lines: Lines, told: Told, *, before: Instant | None = None
+) -> ImportedLog:
     """Append everything that is not there yet, each commit exactly as it was exported.
+
+    Of each space only what was recorded `before` that instant; its log ends there.
 
     Raises:
         InvalidInput: `import.damaged`, with the number of the line; nothing was written.
@@ -40,12 +45,15 @@ async def import_log(ledger: Ledger, lines: Lines, told: Told) -> ImportedLog:
     chain = _Chain()
     heads = await _check(ledger, lines(), chain)
     total = sum(position for position, _ in chain.heads.values())
-    known = done = 0
+    known = done = late = 0
     batch: list[Sealed] = []
     for sealed in _verified(lines(), _Chain()):
         done += 1
         if sealed.position <= heads[sealed.space]:
             known += 1
+            continue
+        if before is not None and sealed.recorded_at >= before:
+            late += 1
             continue
         if batch and (len(batch) == BATCH or batch[0].space != sealed.space):
             await ledger.restore(batch)
@@ -55,7 +63,7 @@ async def import_log(ledger: Ledger, lines: Lines, told: Told) -> ImportedLog:
     if batch:
         await ledger.restore(batch)
     told(total, total)
-    return ImportedLog(spaces=len(chain.heads), commits=total, known=known)
+    return ImportedLog(spaces=len(chain.heads), commits=total, known=known, late=late)
 
 
 async def _check(

@@ -7,7 +7,7 @@ same again is the same correction; a return to an earlier word is a new one.
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from hashlib import sha256
-from typing import Any, Final
+from typing import Any
 
 from canonry.domain.errors import InvalidInput
 from canonry.domain.ids import EntityId, ObservationId
@@ -23,15 +23,13 @@ from canonry.domain.observations import (
 )
 from canonry.domain.provenance import Authority, CanonLevel, Evidence, EvidenceKind
 from canonry.domain.snapshots import Held
-from canonry.domain.things.entities import Entity
+from canonry.domain.things.entities import Entity, alone
 from canonry.domain.things.sources import Source, SourceType
 from canonry.domain.truth.accounts import correction_id_of, source_id_of
-from canonry.domain.truth.assertions import label_of
 from canonry.domain.truth.converting import Unconvertible, convert
-from canonry.domain.truth.shown import shown_by
-from canonry.domain.vocabularies.narrative_fields import NAME, PROPERTY_PREFIX
+from canonry.domain.vocabularies.narrative_fields import PROPERTY_PREFIX
 from canonry.domain.vocabularies.schemas import EntitySchema, FieldSpec
-from canonry.domain.vocabularies.truth_types import type_named
+from canonry.domain.vocabularies.truth_types import type_named, types_alike
 from canonry.domain.winners import LAST
 from canonry.usecases.kernel.account import Account, require_account, within_account
 from canonry.usecases.kernel.caller import Caller
@@ -86,29 +84,36 @@ async def correct_field(
     async def prepare(new_id: NewId) -> Change:
         del new_id  # the id follows from what is said
         done.clear()
-        entity = await require(canon, inner, Entity, correction.entity_id)
+        root = await require(canon, inner, Entity, correction.entity_id)
+        entity = await _addressed(canon, root, correction.entity_id)
         schema = await _schema(canon, account, entity, correction)
         right = _right(schema, correction)
-        before = _standing(entity, right.spec.name)
+        before, own = _standing(root, right.spec.name), _standing(alone(entity), right.spec.name)
         reads = frozenset(
             (
                 thing_key(correction.entity_id),
-                thing_key(entity.id),
+                thing_key(root.id),
                 schemas_key(account.space, entity.entity_type),
             )
         )
-        if before is not None and before.value == right.value:
-            done.append(_corrected(before.observation, entity, right, existing=True))
+        if before is not None and own is not None and before.value == own.value == right.value:
+            done.append(_corrected(own.observation, root, right, existing=True))
             return Change(entries=(), reads=reads)
         follows = "" if before is None else before.observation
         said = correction_id_of(entity.id, right.spec.name, right.value, follows)
         source = _source(account, entity, right, follows)
         seen = _observation(entity, schema, right, said, source)
-        done.append(_corrected(said, entity, right, existing=False))
+        done.append(_corrected(said, root, right, existing=False))
         return Change(entries=(Made(thing=source), Made(thing=seen)), reads=reads)
 
     await commit_change(canon, replace(inner, idempotency_key=None), account.space, prepare)
     return done[0]
+
+
+async def _addressed(canon: Canon, root: Entity, entity_id: str) -> Entity:
+    """The entity that was named, even if it was merged: the correction stays with it."""
+    found = (await canon.state.things((entity_id,))).get(entity_id)
+    return found if isinstance(found, Entity) else root
 
 
 def _corrected(said: ObservationId, entity: Entity, right: _Right, *, existing: bool) -> Corrected:
@@ -121,14 +126,11 @@ def _corrected(said: ObservationId, entity: Entity, right: _Right, *, existing: 
     )
 
 
-_ALIKE: Final = frozenset({"person", "contact"})
-
-
 async def _schema(
     canon: Canon, account: Account, entity: Entity, correction: Correction
 ) -> EntitySchema:
     asked = type_named(correction.entity_type)
-    if asked != entity.entity_type and not {asked, entity.entity_type} <= _ALIKE:
+    if asked not in types_alike(entity.entity_type):
         message = "the entity is of another type; look at its snapshot"
         raise InvalidInput("correction.type", message, path="/entity_type")
     schemas = await schemas_in_force(canon, account, (entity.entity_type,))
@@ -197,15 +199,11 @@ def _observation(
     said: ObservationId,
     source: Source,
 ) -> Observation:
-    fields = {PROPERTY_PREFIX + right.spec.name: right.value}
-    if any(right.spec.name in group for group in schema.names):
-        known = {**shown_by(entity, schema).fields, right.spec.name: right.value}
-        fields[NAME] = label_of(schema, known)
     return Observation(
         id=said,
         space=entity.space,
         entity_id=entity.id,
-        fields=dict(sorted(fields.items())),
+        fields={PROPERTY_PREFIX + right.spec.name: right.value},
         authority=Authority.SOURCE,
         confidence=1.0,
         evidence=(Evidence(kind=EvidenceKind.SOURCE, ref=source.id),),

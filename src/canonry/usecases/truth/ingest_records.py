@@ -19,6 +19,7 @@ from canonry.domain.time import Instant
 from canonry.domain.truth.accounts import source_id_of
 from canonry.domain.truth.interpretations import Found
 from canonry.usecases.kernel.account import require_account, within_account
+from canonry.usecases.kernel.aside import OF_RECORD, aside
 from canonry.usecases.kernel.caller import Caller
 from canonry.usecases.kernel.canon import Canon
 from canonry.usecases.truth.tell_source import Tale, Told, tell_source
@@ -53,7 +54,8 @@ async def ingest_records(
     if not 0 <= given.priority < PRIORITY_CORRECTION:
         message = f"source_priority lies between 0 and {PRIORITY_CORRECTION - 1}; correct goes over"
         raise InvalidInput("records.priority", message, path="/source_priority")
-    content = canonical_json(given.entities)
+    weight = len(given.entities) * OF_RECORD
+    content, records = await aside(weight, lambda: _taken(given.entities))
     digest = sha256(content).hexdigest()
     source = Source(
         id=source_id_of(account.user_id, digest),
@@ -77,7 +79,7 @@ async def ingest_records(
         account=account,
         source=source,
         config=_CONFIG,
-        records=[_found(each) for each in given.entities],
+        records=records,
         priority=given.priority,
         specificity=SPECIFICITY_STATED,
         observed_at=given.observed_at,
@@ -85,6 +87,11 @@ async def ingest_records(
         started_at=canon.clock.now(),
     )
     return await tell_source(canon, within_account(caller), tale)
+
+
+def _taken(entities: Sequence[Mapping[str, Any]]) -> tuple[bytes, Sequence[Found]]:
+    """The records as they are kept, and as they are told."""
+    return canonical_json(entities), [_found(each) for each in entities]
 
 
 def _found(record: Mapping[str, Any]) -> Found:

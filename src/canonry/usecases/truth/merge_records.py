@@ -1,7 +1,6 @@
 """Merge records: one of a user's entities answers for another, and that can be taken back."""
 
 from dataclasses import dataclass
-from typing import Final
 
 from canonry.domain.errors import Conflict, InvalidInput
 from canonry.domain.ids import EntityId
@@ -9,14 +8,13 @@ from canonry.domain.log.entries import EntitiesMerged, EntitiesUnmerged
 from canonry.domain.log.keys import thing_key
 from canonry.domain.things.entities import Entity
 from canonry.domain.time import Instant
+from canonry.domain.vocabularies.truth_types import types_alike
 from canonry.usecases.kernel.account import require_account, within_account
 from canonry.usecases.kernel.caller import Caller, unknown
 from canonry.usecases.kernel.canon import Canon
 from canonry.usecases.kernel.commit_change import Change, NewId, commit_change
 from canonry.usecases.kernel.lookup import require
 from canonry.usecases.kernel.separating import separated
-
-_ALIKE: Final = frozenset({"person", "contact"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,7 +79,7 @@ async def unmerge_records(
             message = "this entity was not merged into another; name the one that was"
             raise Conflict("entity.not-merged", message, conflicts=[gone.id])
         kept = await require(canon, inner, Entity, gone.merged_into)
-        return await separated(canon, gone, kept, reason)
+        return separated(gone, kept, reason)
 
     receipt = await commit_change(canon, inner, account.space, prepare)
     entry = next(e for e in receipt.entries if isinstance(e, EntitiesUnmerged))
@@ -109,7 +107,6 @@ def _require_mergeable(from_: Entity, to: Entity) -> None:
     if from_.id == to.id:
         message = "an entity cannot be merged into itself"
         raise InvalidInput("merge.itself", message, path="/to_entity_id")
-    types = {from_.entity_type, to.entity_type}
-    if len(types) > 1 and not types <= _ALIKE:
+    if from_.entity_type not in types_alike(to.entity_type):
         message = "only entities of one type can be one, or a person and a contact"
         raise InvalidInput("merge.types", message, path="/to_entity_id")

@@ -1,22 +1,27 @@
-"""Possible duplicates: entities of one type that share a key and are two all the same."""
+"""Possible duplicates: entities of one kind that ever bore one key, or look alike, and are two."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations, islice
 from typing import Final
 
 from canonry.domain.things.entities import Entity
-from canonry.domain.truth.assertions import identifiers_in
-from canonry.domain.truth.identity_keys import identities_of
-from canonry.domain.vocabularies.schemas import EntitySchema
-from canonry.domain.vocabularies.truth_types import type_named
+from canonry.domain.truth.assertions import LOOK_ALIKE
+from canonry.domain.truth.identifiers import key_text, keys_of, look_text, looks_of
+from canonry.domain.truth.identity_keys import bounded, identities_of
+from canonry.domain.truth.resolving import reason_of
+from canonry.domain.vocabularies.truth_types import type_named, types_alike
 from canonry.ports.views.pages import PAGE_MAX
 from canonry.ports.views.queries import EntityQuery, IdentifierQuery
 from canonry.usecases.kernel.account import Account, account_of, require_readable
+from canonry.usecases.kernel.aside import OF_RECORD, aside
 from canonry.usecases.kernel.caller import Caller
 from canonry.usecases.kernel.canon import Canon
 from canonry.usecases.truth.record_entities import Duplicate
 from canonry.usecases.truth.schemas_in_force import schemas_for
+
+_LOOK: Final = ""
+"""In the place of a rule: what a name looks like."""
 
 LOOKED_AT_MAX: Final = 5_000
 """So many entities of the account are compared."""
@@ -55,75 +60,109 @@ async def possible_duplicates(canon: Canon, caller: Caller, query: DuplicateQuer
         NotFound: `entity.unknown`.
     """
     account, about = account_of(caller), None
-    entity_type = None if query.entity_type is None else type_named(query.entity_type)
+    wanted = None if query.entity_type is None else type_named(query.entity_type)
     if query.entity_id is not None:
         (about,) = await require_readable(canon, caller, Entity, (query.entity_id,))
-        entity_type = about.entity_type
-    entities, more = await _compared(canon, account, entity_type, query.looked_at)
+        wanted = about.entity_type
+    types: Iterable[str | None] = (None,) if wanted is None else sorted(types_alike(wanted))
+    entities, more = await _compared(canon, account, types, query.looked_at)
     if about is not None:
         near = await _near(canon, account, about)
         entities = list({each.id: each for each in (*entities, about, *near)}.values())
-    schemas = await schemas_for(canon, account, entities)
+    signs = await _signs_of(canon, account, entities)
+    weight = len(entities) * OF_RECORD
+    pairs, cut = await aside(weight, lambda: _first_pairs(_pairs(signs, wanted, about)))
+    shown = pairs[query.offset : query.offset + query.limit]
+    return Duplicates(pairs=shown, total=len(pairs), truncated=more or cut)
+
+
+def _first_pairs(pairs: Iterator[Duplicate]) -> tuple[list[Duplicate], bool]:
+    """The pairs in order, each once, as far as they are shown; and whether there are more."""
     found: dict[tuple[str, str], Duplicate] = {}
-    for pair in _pairs(entities, schemas, about):
+    for pair in pairs:
         if len(found) == PAIRS_MAX:
-            more = True
             break
         found.setdefault((pair.entity_id, pair.candidate_id), pair)
-    pairs = [found[key] for key in sorted(found)]
-    shown = pairs[query.offset : query.offset + query.limit]
-    return Duplicates(pairs=shown, total=len(pairs), truncated=more)
+    else:
+        return [found[key] for key in sorted(found)], False
+    return [found[key] for key in sorted(found)], True
 
 
 async def _compared(
-    canon: Canon, account: Account, entity_type: str | None, most: int
+    canon: Canon, account: Account, types: Iterable[str | None], most: int
 ) -> tuple[list[Entity], bool]:
     """The first entities of the account, and whether there are more."""
     found: list[Entity] = []
-    while len(found) <= most:
-        page = await canon.state.entities(
-            EntityQuery(
-                spaces=frozenset((account.space,)),
-                entity_type=entity_type,
-                limit=PAGE_MAX,
-                offset=len(found),
+    for entity_type in types:
+        offset = 0
+        while len(found) <= most:
+            page = await canon.state.entities(
+                EntityQuery(
+                    spaces=frozenset((account.space,)),
+                    entity_type=entity_type,
+                    limit=PAGE_MAX,
+                    offset=offset,
+                )
             )
-        )
-        found += page.items
-        if len(page.items) < PAGE_MAX:
-            break
+            found += page.items
+            offset += PAGE_MAX
+            if len(page.items) < PAGE_MAX:
+                break
     return found[:most], len(found) > most
 
 
 async def _near(canon: Canon, account: Account, about: Entity) -> Sequence[Entity]:
-    """Those who bear a key of the entity, wherever they stand in the account."""
-    schema = (await schemas_for(canon, account, (about,))).get(about.entity_type)
-    identities = () if schema is None else identities_of(schema, about.properties)
-    keys = tuple(sorted({text for each in identities for text in identifiers_in(each)}))
-    if not keys:
-        return ()
-    query = IdentifierQuery(
-        spaces=frozenset((account.space,)),
-        keys=keys,
-        entity_type=about.entity_type,
-        limit=PAGE_MAX,
-    )
-    pages = await canon.state.entities_identified(query)
-    return [each for page in pages.values() for each in page.items]
+    """Those who bear a key of the entity or look like it, wherever they stand in the account."""
+    ((_, signs),) = await _signs_of(canon, account, (about,))
+    texts = {look_text(s) if rule == _LOOK else key_text(s) for rule, s in signs}
+    found: dict[str, Entity] = {}
+    for entity_type in types_alike(about.entity_type) if texts else ():
+        query = IdentifierQuery(
+            spaces=frozenset((account.space,)),
+            keys=tuple(sorted(texts)),
+            entity_type=entity_type,
+            limit=PAGE_MAX,
+        )
+        pages = await canon.state.entities_identified(query)
+        found |= {each.id: each for page in pages.values() for each in page.items}
+    return list(found.values())
+
+
+async def _signs_of(
+    canon: Canon, account: Account, entities: Sequence[Entity]
+) -> Sequence[tuple[Entity, Collection[tuple[str, str]]]]:
+    """Each entity with the keys that it or anybody merged into it ever bore, and their looks."""
+    schemas = await schemas_for(canon, account, entities)
+    members = await canon.state.things({m for each in entities for m in each.members})
+    found: list[tuple[Entity, Collection[tuple[str, str]]]] = []
+    for entity in entities:
+        schema = schemas.get(entity.entity_type)
+        now = () if schema is None else identities_of(schema, entity.properties)
+        signs = {(each.rule, bounded(each.key)) for each in now}
+        for one in (entity, *(members.get(member) for member in entity.members)):
+            if isinstance(one, Entity):
+                signs |= {(rule, key) for rule, keys in keys_of(one).items() for key in keys}
+                signs |= {(_LOOK, look) for look in looks_of(one)}
+        found.append((entity, sorted(signs)))
+    return found
 
 
 def _pairs(
-    entities: Iterable[Entity], schemas: Mapping[str, EntitySchema], about: Entity | None
+    known: Iterable[tuple[Entity, Collection[tuple[str, str]]]],
+    entity_type: str | None,
+    about: Entity | None,
 ) -> Iterator[Duplicate]:
-    """Every pair, once for each key that it shares; all of them, or those of one entity."""
-    by_key: dict[tuple[str, str, str], list[Entity]] = {}
-    for entity in entities:
-        schema = schemas.get(entity.entity_type)
-        for identity in () if schema is None else identities_of(schema, entity.properties):
-            key = (entity.entity_type, identity.rule, identity.key)
-            by_key.setdefault(key, []).append(entity)
-    for (entity_type, rule, _), sharing in by_key.items():
-        ordered = sorted(sharing, key=lambda each: each.id)
+    """Every pair, once for each sign that it shares; all of them, or those of one entity.
+
+    Of those that look alike the ones with one name are told before.
+    """
+    by_sign: dict[tuple[bool, frozenset[str], str, str], list[Entity]] = {}
+    for entity, signs in known:
+        kinds = types_alike(entity.entity_type)
+        for rule, sign in signs:
+            by_sign.setdefault((rule == _LOOK, kinds, rule, sign), []).append(entity)
+    for (look, _, rule, _), sharing in sorted(by_sign.items(), key=lambda each: each[0][0]):
+        ordered = sorted(sharing, key=_id)
         several: Iterable[tuple[Entity, Entity]] = combinations(ordered, 2)
         if about is not None:
             own = [each for each in ordered if each.id == about.id]
@@ -134,11 +173,13 @@ def _pairs(
                 if other.id != one.id
             )
         for one, other in islice(several, PAIRS_MAX + 1):
+            if entity_type not in {None, one.entity_type, other.entity_type}:
+                continue
             yield Duplicate(
                 entity_id=one.id,
                 candidate_id=other.id,
-                entity_type=entity_type,
-                reason=f"same_{rule.replace('+', '_')}",
+                entity_type=one.entity_type,
+                reason=LOOK_ALIKE if look else reason_of(rule),
             )
 
 

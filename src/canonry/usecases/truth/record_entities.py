@@ -12,20 +12,26 @@ from canonry.domain.ids import EntityId, ObservationId, RelationId, RunId, Sourc
 from canonry.domain.judging.making import UNSET
 from canonry.domain.log.entries import Entry, Made
 from canonry.domain.log.keys import name_key, thing_key
+from canonry.domain.merge import accumulate, join, join_all
 from canonry.domain.observations import Observation
 from canonry.domain.provenance import Authority, CanonLevel, Evidence, EvidenceKind
-from canonry.domain.things.entities import Entity, EntityClass
+from canonry.domain.revising import revised
+from canonry.domain.snapshots import Accumulator
+from canonry.domain.things.entities import Entity, EntityClass, said_in
 from canonry.domain.things.relations import Relation
 from canonry.domain.time import Instant
 from canonry.domain.truth.accounts import relation_id_of
-from canonry.domain.truth.assertions import SEVERAL_FIT, TOLD_TWO_APART, Assertion, told_apart
-from canonry.domain.truth.identity_keys import Identity, identities_of
-from canonry.domain.vocabularies.narrative_fields import NAME, PROPERTY_PREFIX
+from canonry.domain.truth.assertions import Assertion, naming_of
+from canonry.domain.truth.resolving import Known, Target, known_among, resolve, tied
+from canonry.domain.vocabularies.narrative_fields import PROPERTY_PREFIX, policy_of
 from canonry.domain.vocabularies.truth_relations import TruthRelation
 from canonry.usecases.kernel.account import Account
+from canonry.usecases.kernel.aside import aside
 from canonry.usecases.kernel.canon import Canon
 from canonry.usecases.kernel.commit_change import NewId
-from canonry.usecases.truth.said_before import LastSaid, is_news, said_beside_corrections
+from canonry.usecases.kernel.pacing import Pace
+from canonry.usecases.truth.relate_entities import edge
+from canonry.usecases.truth.said_before import is_news, last_said_of, spoken_of, statement_of
 from canonry.usecases.truth.similar_entities import Similar, find_similar
 
 
@@ -82,66 +88,66 @@ class Recorded:
     fragments: int = 0
 
 
-@dataclass(slots=True)
-class _Target:
-    """An entity that records are about: known, or made by this telling."""
-
-    id: EntityId
-    entity_type: str
-    name: str
-    entity: Entity | None
-    fields: dict[str, Any]
-    identities: dict[str, Identity] = field(default_factory=dict)
-
-
 @dataclass(slots=True, kw_only=True)
 class _Telling:
-    """A telling on its way; `targets` are found by every id that leads to them."""
+    """A telling on its way; `before`: of whom the source has said something, and what."""
 
     telling: Telling
     evidence: tuple[Evidence, ...]
     observation_ids: Iterator[str]
     similar: Similar
+    known: Known
     recorded: Recorded
-    targets: dict[str, _Target] = field(default_factory=dict)
-    by_key: dict[tuple[str, str], dict[EntityId, _Target]] = field(default_factory=dict)
+    before: Mapping[bytes, EntityId] = field(default_factory=dict)
+    duplicates: dict[tuple[EntityId, EntityId], Duplicate] = field(default_factory=dict)
     observed: list[Observation] = field(default_factory=list)
     edges: dict[RelationId, Relation] = field(default_factory=dict)
-    last_said: LastSaid = field(default_factory=dict)
 
 
-async def record_entities(canon: Canon, telling: Telling, new_id: NewId) -> Recorded:
+async def record_entities(canon: Canon, telling: Telling, new_id: NewId, pace: Pace) -> Recorded:
     """The entries for all that is told; nothing is written."""
     everybody = [*telling.assertions, *(a for p in telling.companions.values() for _, a in p)]
     similar = await find_similar(canon, telling.account, everybody)
-    recorded = Recorded(reads={thing_key(each) for each in similar.asked})
-    ids = _in_order(new_id, len({id(each): None for each in everybody}))
     work = _Telling(
         telling=telling,
         evidence=(Evidence(kind=EvidenceKind.SOURCE, ref=telling.source_id),),
-        observation_ids=ids,
+        observation_ids=_in_order(new_id, len({id(each): None for each in everybody})),
         similar=similar,
-        recorded=recorded,
+        known=Known(),
+        recorded=Recorded(reads=set(similar.reads)),
     )
-    _know(work)
-    if telling.again:
-        work.last_said = await said_beside_corrections(canon, similar.by_id.values())
-    about: list[_Target] = []
-    named: dict[int, _Target] = {}  # a companion whom many records name is one assertion
-    for index, assertion in enumerate(telling.assertions):
+    if telling.again and similar.contested:
+        work.before = await spoken_of(canon, telling.account.space, telling.source_id)
+    await aside(pace.weight, lambda: _know(work))
+    await _tell_all(work, pace)
+    await _keep_observed(canon, work)
+    await _add_edges(canon, work)
+    work.recorded.duplicates = list(work.duplicates.values())
+    return work.recorded
+
+
+def _know(work: _Telling) -> None:
+    """Take in what the store has, by ids and by keys."""
+    work.known = known_among(work.similar.entities.values())
+
+
+async def _tell_all(work: _Telling, pace: Pace) -> None:
+    """Find or make whom each assertion is about, keep what it says, and relate those it names."""
+    telling = work.telling
+    about: list[Target] = []
+    named: dict[int, Target | None] = {}  # whom many records name is one assertion
+    async for index, assertion in pace.over(enumerate(telling.assertions), "records matched"):
         target = _tell(work, assertion)
         about.append(target)
         for name, companion in telling.companions.get(index, ()):
-            other = named.get(id(companion))
-            if other is None:
-                other = named[id(companion)] = _tell(work, companion)
-            _relate(work, target, other, {"field": name})
+            if id(companion) not in named:
+                named[id(companion)] = _name(work, companion)
+            other = named[id(companion)]
+            if other is not None:
+                _relate(work, target, other, {"field": name})
     for target, assertion in zip(about, telling.assertions, strict=True):
         for place in assertion.refers_to:
             _relate(work, target, about[place], {})
-    _keep_observed(work)
-    await _add_edges(canon, work)
-    return recorded
 
 
 def _in_order(new_id: NewId, count: int) -> Iterator[str]:
@@ -152,51 +158,24 @@ def _in_order(new_id: NewId, count: int) -> Iterator[str]:
     return iter(sorted(new_id(f"observation:{number}") for number in range(1, count + 1)))
 
 
-def _know(work: _Telling) -> None:
-    """Take in what the store has, by ids and by keys."""
-    similar = work.similar
-    for given, entity in similar.by_id.items():
-        work.targets[given] = _known(work, entity)
-        work.recorded.reads.add(thing_key(given))
-    for entity in similar.by_identifier:
-        _known(work, entity)
-
-
-def _known(work: _Telling, entity: Entity) -> _Target:
-    target = work.targets.get(entity.id)
-    if target is None:
-        fields = dict(entity.properties)
-        target = _Target(entity.id, entity.entity_type, entity.name, entity, fields)
-        work.targets[entity.id] = target
-        work.recorded.reads.add(thing_key(entity.id))
-        _index(work, target, _identities(work, target))
-    return target
-
-
-def _identities(work: _Telling, target: _Target) -> Iterable[Identity]:
-    schema = work.similar.schema_of.get(target.entity_type)
-    return () if schema is None else identities_of(schema, target.fields)
-
-
-def _index(work: _Telling, target: _Target, identities: Iterable[Identity]) -> None:
-    """Let the keys that are known of a target lead to it."""
-    target.identities = {each.rule: each for each in identities}
-    for identity in target.identities.values():
-        work.by_key.setdefault((target.entity_type, identity.key), {})[target.id] = target
-
-
-def _tell(work: _Telling, assertion: Assertion) -> _Target:
+def _tell(work: _Telling, assertion: Assertion) -> Target:
     """Find or make whom the assertion is about, and keep what it says of it."""
-    target, index, fresh = _resolve(work, assertion)
-    said = _observe(work, target, assertion, fresh=fresh)
+    found = resolve(work.known, assertion)
+    if found.unclear and found.target is None:
+        statement = statement_of(assertion.schema.entity_type, assertion.fields)
+        before = work.known.targets.get(work.before.get(statement, ""))
+        found = found if before is None else replace(found, target=before)
+    target = found.target or _make(work, assertion, found.entity_id)
+    _doubt(work, target, assertion, found.doubts)
+    said = _observe(work, target, assertion, fresh=found.target is None)
     if assertion.sure:
         work.recorded.records.append(
             RecordedAs(
-                entity_id=target.id,
-                entity_type=target.entity_type,
-                name=target.name,
-                rule=assertion.identities[index].rule,
-                created=fresh,
+                entity_id=target.root_id,
+                entity_type=work.known.targets[target.root_id].entity_type,
+                name=assertion.label,
+                rule=assertion.identities[found.index].rule,
+                created=found.target is None,
                 observation_id=said,
             )
         )
@@ -204,37 +183,15 @@ def _tell(work: _Telling, assertion: Assertion) -> _Target:
     return target
 
 
-def _resolve(work: _Telling, assertion: Assertion) -> tuple[_Target, int, bool]:
-    """Whom the assertion is about, by which of its identities, and whether that is somebody new."""
-    doubts: dict[EntityId, str] = {}
-    for index, identity in enumerate(assertion.identities):
-        held = work.targets.get(assertion.ids[index])
-        by_key = work.by_key.get((assertion.schema.entity_type, identity.key), {})
-        if held is None and not by_key:
-            continue
-        fitting: dict[EntityId, _Target] = {}
-        for each in ([held] if held is not None else []) + list(by_key.values()):
-            if told_apart(assertion, index, each.identities):
-                doubts[each.id] = TOLD_TWO_APART
-            else:
-                fitting[each.id] = each
-        if held is not None and held.id in fitting:
-            return held, index, False
-        if len(fitting) == 1:
-            return next(iter(fitting.values())), index, False
-        doubts |= dict.fromkeys(fitting, SEVERAL_FIT)
-    if assertion.ids[0] in work.similar.taken:
-        apart = work.targets.get(assertion.apart_id or "")
-        if apart is not None:
-            return apart, 0, False
-    return _make(work, assertion, doubts), 0, True
+def _name(work: _Telling, companion: Assertion) -> Target | None:
+    """Whom a record names; nobody where a document is told again and it is open who is meant."""
+    if work.telling.again and resolve(work.known, companion).unclear:
+        return None
+    return _tell(work, companion)
 
 
-def _make(work: _Telling, assertion: Assertion, doubts: Mapping[EntityId, str]) -> _Target:
+def _make(work: _Telling, assertion: Assertion, entity_id: EntityId) -> Target:
     telling, entity_type = work.telling, assertion.schema.entity_type
-    entity_id = assertion.ids[0]
-    if entity_id in work.targets:  # its key is taken by somebody whose details differ
-        entity_id = assertion.apart_id or entity_id
     entity = Entity(
         id=entity_id,
         space=telling.account.space,
@@ -253,62 +210,64 @@ def _make(work: _Telling, assertion: Assertion, doubts: Mapping[EntityId, str]) 
     work.recorded.entries.append(Made(thing=entity))
     work.recorded.entities += 1
     work.recorded.reads |= {thing_key(entity_id), name_key(entity_type, assertion.label)}
-    target = _Target(entity_id, entity_type, assertion.label, None, {})
-    work.targets[entity_id] = target
-    for other, reason in sorted(doubts.items()):
-        work.recorded.duplicates.append(
-            Duplicate(
-                entity_id=entity_id, candidate_id=other, entity_type=entity_type, reason=reason
-            )
-        )
+    target = Target(id=entity_id, root_id=entity_id, entity_type=entity_type, entity=None, own={})
+    work.known.add(target)
     return target
 
 
+def _doubt(
+    work: _Telling, target: Target, assertion: Assertion, doubts: Mapping[EntityId, str]
+) -> None:
+    """Tell who may be the same: who fits as well, and who bears what the record brings."""
+    others = {**tied(work.known, assertion, target.root_id), **doubts}
+    for other, reason in sorted(others.items()):
+        work.duplicates.setdefault(
+            (target.root_id, other),
+            Duplicate(
+                entity_id=target.root_id,
+                candidate_id=other,
+                entity_type=assertion.schema.entity_type,
+                reason=reason,
+            ),
+        )
+
+
 def _observe(
-    work: _Telling, target: _Target, assertion: Assertion, *, fresh: bool
+    work: _Telling, target: Target, assertion: Assertion, *, fresh: bool
 ) -> ObservationId | None:
     """Keep what is said, unless somebody only named is known."""
     telling = work.telling
-    nameless = not target.name  # all that was said of it has been erased
-    if not assertion.sure and not fresh and not nameless:
+    erased = target.entity is not None and not target.entity.own
+    if not assertion.sure and not fresh and not erased:
         return None
-    target.fields |= assertion.fields
-    _index(work, target, assertion.identities if fresh else _identities(work, target))
-    fields = {PROPERTY_PREFIX + name: value for name, value in assertion.fields.items()}
-    if fresh or nameless or (assertion.sure and telling.priority > 0 and _names(assertion)):
-        fields[NAME] = target.name = assertion.label
-    observation_id = ObservationId(next(work.observation_ids))
-    work.observed.append(
-        Observation(
-            id=observation_id,
-            space=telling.account.space,
-            entity_id=target.id,
-            fields=fields,
-            authority=Authority.SOURCE,
-            confidence=1.0,
-            evidence=work.evidence,
-            observed_at=telling.observed_at,
-            recorded_at=UNSET,
-            priority=telling.priority,
-            specificity=telling.specificity if assertion.sure else _NAMED_ONLY,
-            schema_version=assertion.schema.version,
-            run_id=telling.run_id,
-            fragments=assertion.fragments,
-            dates=assertion.dates,
-            position=0,
-        )
+    work.known.learn(target, assertion)
+    observation = Observation(
+        id=ObservationId(next(work.observation_ids)),
+        space=telling.account.space,
+        entity_id=target.id,
+        fields={PROPERTY_PREFIX + name: value for name, value in assertion.fields.items()},
+        authority=Authority.SOURCE,
+        confidence=1.0,
+        evidence=work.evidence,
+        observed_at=telling.observed_at,
+        recorded_at=UNSET,
+        priority=telling.priority,
+        specificity=telling.specificity if assertion.sure else _NAMED_ONLY,
+        schema_version=assertion.schema.version,
+        run_id=telling.run_id,
+        fragments=assertion.fragments,
+        dates=assertion.dates,
+        position=0,
     )
-    return observation_id
+    work.observed.append(observation)
+    return observation.id
 
 
 _NAMED_ONLY: Final = 0.5
+_LAST_OF_ALL: Final = 2**62
 
 
-def _names(assertion: Assertion) -> bool:
-    return any(name in assertion.fields for group in assertion.schema.names for name in group)
-
-
-def _keep_observed(work: _Telling) -> None:
+async def _keep_observed(canon: Canon, work: _Telling) -> None:
     """Write what was observed, but for what a source says again and nobody has contradicted since.
 
     What counts is its last word on each field, as a source may contradict itself on the way.
@@ -316,46 +275,72 @@ def _keep_observed(work: _Telling) -> None:
     said: dict[EntityId, dict[str, Any]] = {}
     for each in work.observed if work.telling.again else ():
         said.setdefault(each.entity_id, {}).update(each.fields)
-    stale = {
-        entity_id
-        for entity_id, fields in said.items()
-        if (entity := work.targets[entity_id].entity) is not None
-        and not is_news(entity, fields, work.last_said, work.telling.observed_at)
-    }
-    kept = [each for each in work.observed if each.entity_id not in stale]
+    known = {i: e for i in said if (e := work.known.targets[i].entity) is not None}
+    roots = {i: work.similar.root_of(entity) for i, entity in known.items()}
+    last = await last_said_of(canon, known.values(), roots.values())
+    at = work.telling.observed_at
+    stale = {i for i, e in known.items() if not is_news(e, roots[i], said[i], last, at)}
+    kept = {each.id: each for each in work.observed if each.entity_id not in stale}
     recorded = work.recorded
-    recorded.entries += [Made(thing=each) for each in kept]
+    recorded.entries += [Made(thing=each) for each in kept.values()]
     recorded.observations = len(kept)
-    if stale:
-        recorded.records = [
-            replace(each, observation_id=None) if each.entity_id in stale else each
-            for each in recorded.records
-        ]
+    names = _names(work, kept.values())
+    recorded.records = [
+        replace(
+            each,
+            name=names[each.entity_id],
+            observation_id=each.observation_id if each.observation_id in kept else None,
+        )
+        if each.entity_id in names
+        else each
+        for each in recorded.records
+    ]
 
 
-def _relate(work: _Telling, from_: _Target, to: _Target, metadata: Mapping[str, Any]) -> None:
-    if from_.id == to.id:
+def _names(work: _Telling, kept: Iterable[Observation]) -> Mapping[EntityId, str]:
+    """How those are called, when all this is told, of whom it is more than their first record."""
+    told: dict[EntityId, list[Observation]] = {}
+    for each in kept:
+        told.setdefault(each.entity_id, []).append(each)
+    found: dict[EntityId, str] = {}
+    for root_id in {each.entity_id for each in work.recorded.records}:
+        root = work.known.targets[root_id]
+        family = {each.id: each for each in work.known.families[root_id]}
+        heard = [each for member in family for each in told.get(member, ())]
+        if root.entity is not None and not heard:
+            found[root_id] = root.entity.name
+        elif root.entity is not None or len(heard) > 1:
+            naming = None if root.entity is None else root.entity.naming
+            schema = work.similar.schema_of.get(root.entity_type)
+            if naming is None and schema is not None:
+                naming = naming_of(schema)
+            own = _with_names(root.own, told.get(root_id, ()))
+            others = (
+                _with_names(e.own, told.get(i, ())) for i, e in family.items() if i != root_id
+            )
+            sides = map(said_in, (own, join_all(others, policy_of)))
+            found[root_id] = "" if naming is None else naming.label(*sides)
+    return found
+
+
+def _with_names(own: Accumulator, heard: Iterable[Observation]) -> Accumulator:
+    """What is known of a target after observations, which are the last as yet."""
+    at = Instant(_LAST_OF_ALL)
+    for each in heard:
+        told = revised(each, recorded_at=at, position=_LAST_OF_ALL, fragments={}, dates={})
+        own = join(own, accumulate(told, policy_of), policy_of)
+    return own
+
+
+def _relate(work: _Telling, from_: Target, to: Target, metadata: Mapping[str, Any]) -> None:
+    if from_.root_id == to.root_id:
         return
     account, rel_type = work.telling.account, TruthRelation.REFERS_TO
     wanted = relation_id_of(account.user_id, rel_type, from_.id, to.id)
     if wanted in work.edges:
         return
-    work.edges[wanted] = Relation(
-        id=wanted,
-        space=account.space,
-        rel_type=rel_type,
-        from_id=from_.id,
-        to_id=to.id,
-        properties=dict(metadata),
-        since=None,
-        confidence=1.0,
-        authority=Authority.SOURCE,
-        evidence=work.evidence,
-        level=CanonLevel.CANON,
-        created_at=UNSET,
-        position=0,
-        changed_at=0,
-    )
+    made = edge(account, rel_type, from_.id, to.id, metadata=metadata, authority=Authority.SOURCE)
+    work.edges[wanted] = replace(made, evidence=work.evidence)
 
 
 async def _add_edges(canon: Canon, work: _Telling) -> None:

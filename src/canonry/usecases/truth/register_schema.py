@@ -51,11 +51,15 @@ async def register_schema(
     """The schema in force now, and whether it is new; the same again registers nothing.
 
     Raises:
-        InvalidInput: `user.mismatch`, `schema.type`, `schema.fields` or `schema.identity`.
+        InvalidInput: `user.mismatch`, `schema.type`, `schema.fields`, `schema.identity` or
+            `schema.built-in`.
     """
     account = require_account(caller, user_id)
     entity_type = type_named(new.entity_type)
     _require_sound(entity_type, new)
+    built_in = TRUTH_TYPES.get(entity_type)
+    if built_in is not None:
+        new = _extending(built_in, new)
     done: list[tuple[EntitySchema, bool]] = []
 
     async def prepare(new_id: NewId) -> Change:
@@ -123,6 +127,33 @@ def _require_sound(entity_type: str, new: NewSchema) -> None:
             raise InvalidInput("schema.identity", message, path=f"/identity/{index}")
 
 
+def _extending(built_in: EntitySchema, new: NewSchema) -> NewSchema:
+    """The schema with all that comes with Canonry: fields may be added, and nothing else changes.
+
+    What is stored is read by the fields of a type, and met by its rules: without them it is gone.
+    """
+    given = {spec.name: spec for spec in new.fields}
+    fields = []
+    for spec in built_in.fields:
+        said = given.pop(spec.name, spec)
+        same = (said.type, said.policy) == (spec.type, spec.policy)
+        if not same or said.event_type not in {None, spec.event_type}:
+            message = f"{spec.name} is built in as a {spec.type} with {spec.policy}; leave it out"
+            raise InvalidInput("schema.built-in", message, path=f"/fields/{spec.name}")
+        names = dict.fromkeys((*spec.aliases, *said.aliases))
+        fields.append(replace(spec, aliases=tuple(names), required=said.required))
+    taken = {name for spec in fields for name in (spec.name, *spec.aliases)}
+    for spec in given.values():
+        if not taken.isdisjoint((spec.name, *spec.aliases)):
+            message = f"{spec.name}, or an alias of it, is a name that is built in; choose another"
+            raise InvalidInput("schema.built-in", message, path=f"/fields/{spec.name}")
+    rules = [list(rule.fields) for rule in built_in.identity]
+    if new.identity and list(map(list, new.identity)) != rules:
+        message = f"{built_in.entity_type} is built in with its identity; leave it out"
+        raise InvalidInput("schema.built-in", message, path="/identity")
+    return replace(new, fields=(*fields, *given.values()), identity=())
+
+
 def _made(
     account: Account, entity_type: str, new: NewSchema, current: EntitySchema | None
 ) -> EntitySchema:
@@ -130,6 +161,9 @@ def _made(
     names = {spec.name for spec in fields}
     rules = tuple(IdentityRule(fields=tuple(rule)) for rule in new.identity)
     if current is not None:
+        built_in = TRUTH_TYPES.get(entity_type)
+        if built_in is not None:  # also where a former version had lost them
+            current = replace(current, names=built_in.names, identity=built_in.identity)
         kept = tuple(r for r in current.identity if names >= set("|".join(r.fields).split("|")))
         return next_version(
             current,

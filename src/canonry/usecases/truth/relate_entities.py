@@ -14,6 +14,7 @@ from canonry.domain.judging.making import UNSET
 from canonry.domain.log.entries import Entry, Made, RelationDetailed
 from canonry.domain.log.keys import relations_key, thing_key
 from canonry.domain.provenance import Authority, CanonLevel
+from canonry.domain.revising import revised
 from canonry.domain.things.entities import Entity, family_of
 from canonry.domain.things.relations import Relation
 from canonry.domain.truth.accounts import relation_id_of
@@ -69,7 +70,7 @@ async def relate_entities(canon: Canon, caller: Caller, new: NewRelationship) ->
         existed.clear()
         from_, to = await require_all(canon, inner, Entity, (new.from_id, new.to_id))
         _require_two(from_, to)
-        relation = _made(account, new, from_, to)
+        relation = _made(account, new)
         ends = (new.from_id, new.to_id, from_.id, to.id)
         reads = {thing_key(each) for each in (*ends, relation.id)}
         found = (await canon.state.things((relation.id,))).get(relation.id)
@@ -81,10 +82,11 @@ async def relate_entities(canon: Canon, caller: Caller, new: NewRelationship) ->
         return Change(entries=(Made(thing=relation),), reads=frozenset(reads))
 
     await commit_change(canon, inner, account.space, prepare)
-    from_, to = await require_all(canon, inner, Entity, (new.from_id, new.to_id))
-    wanted = relation_id_of(account.user_id, new.rel_type, from_.id, to.id)
+    wanted = relation_id_of(account.user_id, new.rel_type, new.from_id, new.to_id)
     relation = await require(canon, inner, Relation, wanted)
-    return RelationshipStands(relation=relation, existing=bool(existed))
+    from_, to = await require_all(canon, inner, Entity, (new.from_id, new.to_id))
+    shown = revised(relation, from_id=from_.id, to_id=to.id)
+    return RelationshipStands(relation=shown, existing=bool(existed))
 
 
 def _require_two(from_: Entity, to: Entity) -> None:
@@ -93,10 +95,10 @@ def _require_two(from_: Entity, to: Entity) -> None:
         raise InvalidInput("relationship.to-itself", message, path="/target_entity_id")
 
 
-def _made(account: Account, new: NewRelationship, from_: Entity, to: Entity) -> Relation:
-    return edge(
-        account, new.rel_type, from_.id, to.id, metadata=new.metadata, authority=Authority.PLAYER
-    )
+def _made(account: Account, new: NewRelationship) -> Relation:
+    """The edge between those who were named: taking a merge back gives it back to them."""
+    ends = (EntityId(new.from_id), EntityId(new.to_id))
+    return edge(account, new.rel_type, *ends, metadata=new.metadata, authority=Authority.PLAYER)
 
 
 def edge(

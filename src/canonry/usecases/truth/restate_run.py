@@ -22,7 +22,7 @@ from canonry.usecases.kernel.account import Account, within_account
 from canonry.usecases.kernel.caller import Caller
 from canonry.usecases.kernel.canon import Canon
 from canonry.usecases.kernel.commit_change import Change, NewId, commit_change
-from canonry.usecases.truth.said_before import is_news, said_beside_corrections
+from canonry.usecases.truth.said_before import is_news, last_said_of
 
 _NAMES: Final = frozenset((NAME, f"{PROPERTY_PREFIX}name"))
 _NONE: Final = Change(entries=(), reads=frozenset())
@@ -41,18 +41,18 @@ async def restate_run(
         nonlocal added
         added = 0
         said = [each async for each in _said(canon, account, run)]
-        roots = await _roots(canon, [each.entity_id for each in said])
+        entities, roots = await _known(canon, [each.entity_id for each in said])
         fields: dict[EntityId, dict[str, Any]] = {}
         for each in said:
-            if each.entity_id in roots:
-                fields.setdefault(roots[each.entity_id].id, {}).update(each.fields)
-        entities = {each.id: each for each in roots.values()}
-        last = await said_beside_corrections(canon, entities.values())
-        news = {i for i, told in fields.items() if is_news(entities[i], told, last, None)}
-        again = [o for o in said if o.entity_id in roots and roots[o.entity_id].id in news]
+            if each.entity_id in entities:
+                fields.setdefault(each.entity_id, {}).update(each.fields)
+        last = await last_said_of(canon, entities.values(), roots.values())
+        news = {i for i, told in fields.items() if is_news(entities[i], roots[i], told, last, None)}
+        again = [each for each in said if each.entity_id in news]
         if not again:
             return _NONE
         added = len(again)
+        reads = {*entities, *(each.id for each in roots.values())}
         # Of several that are seen at one instant the one with the greatest id came last.
         ids = sorted(new_id(f"observation:{number}") for number in range(1, added + 1))
         made = (
@@ -60,7 +60,6 @@ async def restate_run(
                 thing=replace(
                     each,
                     id=ObservationId(fresh),
-                    entity_id=roots[each.entity_id].id,
                     observed_at=None,
                     recorded_at=UNSET,
                     position=0,
@@ -69,7 +68,7 @@ async def restate_run(
             )
             for each, fresh in zip(again, ids, strict=True)
         )
-        return Change(entries=tuple(made), reads=frozenset(map(thing_key, (*roots, *entities))))
+        return Change(entries=tuple(made), reads=frozenset(map(thing_key, reads)))
 
     inner = replace(within_account(caller), idempotency_key=None)
     await commit_change(canon, inner, account.space, prepare)
@@ -96,14 +95,17 @@ async def _said(
         offset, total = offset + PAGE_MAX, page.total
 
 
-async def _roots(canon: Canon, ids: list[EntityId]) -> Mapping[str, Entity]:
-    """The entities that answer for these ids today; those that were erased are left out."""
+async def _known(
+    canon: Canon, ids: list[EntityId]
+) -> tuple[Mapping[str, Entity], Mapping[str, Entity]]:
+    """The entities with these ids and who answers for each today, without those erased."""
     found = await canon.state.things(dict.fromkeys(ids))
     entities = {given: e for given, e in found.items() if isinstance(e, Entity)}
     moved = {e.merged_into for e in entities.values() if e.merged_into is not None}
     survivors = await canon.state.things(moved) if moved else {}
+    roots = dict(entities)
     for given, entity in entities.items():
         survivor = survivors.get(entity.merged_into or "")
         if isinstance(survivor, Entity):
-            entities[given] = survivor
-    return entities
+            roots[given] = survivor
+    return entities, roots

@@ -1,14 +1,22 @@
-"""Similar entities: what a user's canon has already of those that records may be about."""
+"""Similar entities: what a user's canon has already of those that records may be about.
+
+They are taken one by one, whoever answers for them today: a record is about the one that bears its
+key, so that a merge that is taken back gives everything back.
+"""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Final
 
+from canonry.domain.log.keys import bearer_key, thing_key
 from canonry.domain.things.entities import Entity
-from canonry.domain.truth.assertions import Assertion, identifiers_in
+from canonry.domain.truth.assertions import Assertion
+from canonry.domain.truth.identifiers import key_text, look_text, looks_in
 from canonry.domain.truth.identity_keys import CONTENT
 from canonry.domain.vocabularies.schemas import EntitySchema
+from canonry.domain.vocabularies.truth_types import types_alike
+from canonry.ports.views.pages import Page
 from canonry.ports.views.queries import IdentifierQuery
 from canonry.usecases.kernel.account import Account
 from canonry.usecases.kernel.canon import Canon
@@ -19,68 +27,78 @@ _FOUND_MAX: Final = 20
 
 @dataclass(slots=True, kw_only=True)
 class Similar:
-    """`by_id` leads from each id asked for to the survivor; `by_identifier` share an identifier.
+    """`entities` are all that may be meant, one by one; `roots` those that answer for them.
 
-    `taken` are the ids that somebody has or had, so that another entity may stand apart from them.
+    `contested` are the texts under which several are found, `reads` the keys that all this rests
+    on.
     """
 
-    asked: frozenset[str]
-    taken: frozenset[str]
-    by_id: Mapping[str, Entity]
-    by_identifier: Sequence[Entity] = ()
-    schema_of: Mapping[str, EntitySchema] = field(default_factory=dict)
+    entities: Mapping[str, Entity]
+    roots: Mapping[str, Entity]
+    contested: frozenset[str]
+    reads: frozenset[str]
+    schema_of: Mapping[str, EntitySchema]
+
+    def root_of(self, entity: Entity) -> Entity:
+        """Who answers for an entity today."""
+        return self.roots.get(entity.merged_into or "", entity)
 
 
 async def find_similar(canon: Canon, account: Account, said: Sequence[Assertion]) -> Similar:
     """Everything that an assertion's keys lead to, in a few reads."""
-    ids = {each for assertion in said for each in assertion.ids}
+    first = Counter(each.ids[0] for each in said)
+    ids: set[str] = {each for assertion in said for each in assertion.ids}
     found = dict(await canon.state.things(ids))
-    taken = found.keys() | {each for each, n in Counter(a.ids[0] for a in said).items() if n > 1}
-    apart = {i for a in said if a.ids[0] in taken and (i := a.apart_id) is not None}
-    if apart:
-        found |= await canon.state.things(apart)
-    asked = frozenset(ids | apart)
-    by_id = await _survivors(canon, account, found)
-    unknown = [a for a in said if a.ids[0] not in by_id and a.identities[0].rule != CONTENT]
+    borne = await _bearers(canon, account, said)
+    found |= {each.id: each for page in borne.pages.values() for each in page.items}
+    contested = frozenset(text for (_, text), page in borne.pages.items() if page.total > 1)
+    taken = [a for a in said if a.ids[0] in found or first[a.ids[0]] > 1]
+    more: set[str] = {i for a in taken if (i := a.apart_id) is not None}
+    more |= {a.unclear_id for a in taken if key_text(a.identities[0].key) in contested}
+    if more:
+        found |= await canon.state.things(more)
+    entities = await _with_families(canon, account, found)
+    asked = {bearer_key(entity_type, text) for entity_type, text in borne.asked}
     return Similar(
-        asked=asked,
-        taken=frozenset(taken),
-        by_id=by_id,
-        by_identifier=await _identified(canon, account, unknown),
+        entities=entities,
+        roots={i: each for i, each in entities.items() if each.merged_into is None},
+        contested=contested,
+        reads=frozenset(map(thing_key, {*ids, *more, *entities})) | asked,
         schema_of={a.schema.entity_type: a.schema for a in said},
     )
 
 
-async def _survivors(
+async def _with_families(
     canon: Canon, account: Account, found: Mapping[str, Any]
 ) -> Mapping[str, Entity]:
-    entities = {
-        given: thing
-        for given, thing in found.items()
-        if isinstance(thing, Entity) and thing.space == account.space
-    }
-    moved = {e.merged_into for e in entities.values() if e.merged_into is not None}
-    roots = await canon.state.things(moved) if moved else {}
-    for given, entity in entities.items():
-        root = roots.get(entity.merged_into or "")
-        if isinstance(root, Entity):
-            entities[given] = root
-    return entities
+    """The entities of the account among those found, with their roots and all their members."""
+    own = {i: e for i, e in found.items() if isinstance(e, Entity) and e.space == account.space}
+    missing = {e.merged_into for e in own.values() if e.merged_into is not None} - own.keys()
+    for _ in range(2):  # the roots first, and then whoever else was merged into them
+        if missing:
+            more = await canon.state.things(missing)
+            own |= {i: e for i, e in more.items() if isinstance(e, Entity)}
+        missing = {m for e in own.values() for m in e.members} - own.keys()
+    return own
 
 
-async def _identified(
-    canon: Canon, account: Account, said: Sequence[Assertion]
-) -> Sequence[Entity]:
-    """The entities that share an identifier with the assertions.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Borne:
+    """Who bears the texts that were asked for, by type and text."""
 
-    Where a type has but one rule, they are those whose key was corrected: their ids never change.
-    """
+    asked: frozenset[tuple[str, str]]
+    pages: Mapping[tuple[str, str], Page[Entity]]
+
+
+async def _bearers(canon: Canon, account: Account, said: Sequence[Assertion]) -> _Borne:
+    """Those that ever bore a key of the assertions, or look so."""
     wanted: dict[str, set[str]] = {}
     for assertion in said:
-        own = {text for each in assertion.identities for text in identifiers_in(each)}
-        if own:
-            wanted.setdefault(assertion.schema.entity_type, set()).update(own)
-    found: dict[str, Entity] = {}
+        texts = {key_text(i.key) for i in assertion.identities if i.rule != CONTENT}
+        texts |= set(map(look_text, looks_in(assertion.schema.entity_type, assertion.fields)))
+        for entity_type in types_alike(assertion.schema.entity_type) if texts else ():
+            wanted.setdefault(entity_type, set()).update(texts)
+    found: dict[tuple[str, str], Page[Entity]] = {}
     for entity_type, texts in wanted.items():
         query = IdentifierQuery(
             spaces=frozenset((account.space,)),
@@ -89,5 +107,6 @@ async def _identified(
             limit=_FOUND_MAX,
         )
         pages = await canon.state.entities_identified(query)
-        found |= {each.id: each for page in pages.values() for each in page.items}
-    return tuple(found.values())
+        found |= {(entity_type, text): page for text, page in pages.items()}
+    asked = frozenset((each, text) for each, texts in wanted.items() for text in texts)
+    return _Borne(asked=asked, pages=found)

@@ -21,15 +21,18 @@ from canonry.domain.time import Instant
 from canonry.domain.truth.accounts import run_id_of
 from canonry.domain.truth.assertions import Assertion, Warned, assertion_of
 from canonry.domain.truth.derived_schemas import derive_schema, identity_by, schema_id_of
+from canonry.domain.truth.identity_keys import KeyReader
 from canonry.domain.truth.interpretations import Found
 from canonry.domain.truth.runs import InterpretationRun, RunStatus
 from canonry.domain.truth.typed_records import RecordReader
 from canonry.domain.vocabularies.schemas import EntitySchema
 from canonry.domain.vocabularies.truth_types import type_named
 from canonry.usecases.kernel.account import Account, opened
+from canonry.usecases.kernel.aside import OF_RECORD, aside
 from canonry.usecases.kernel.caller import Caller
 from canonry.usecases.kernel.canon import Canon
 from canonry.usecases.kernel.commit_change import Change, NewId, commit_change
+from canonry.usecases.kernel.pacing import Pace, in_turns
 from canonry.usecases.truth.record_entities import Recorded, Telling, record_entities
 from canonry.usecases.truth.schemas_in_force import schemas_in_force
 
@@ -39,6 +42,12 @@ CHARACTERS_MAX: Final = 1_000_000
 """So much text one record holds, so that a list of entities can be answered; files hold more."""
 
 NAME_MAX: Final = 200
+_PHASES: Final = 3
+"""Each record is read, matched with what is known, and kept."""
+
+OCCURRENCE: Final = "occurrence"
+"""The field that numbers records of one source that say the same."""
+
 NOTED: Final = "interpretation.noted"
 """The code of what an interpreter says of its reading as a whole."""
 
@@ -91,28 +100,25 @@ async def tell_source(canon: Canon, caller: Caller, tale: Tale) -> Told:
         InvalidInput: as `require_bounds` says.
         CanonryError: as commits say.
     """
-    require_bounds(tale.records)
+    weight = len(tale.records) * OF_RECORD
+    weight += await aside(weight, lambda: require_bounds(tale.records))
     account, run_id = tale.account, RunId(run_id_of(tale.source.id, tale.config))
     told: list[Told] = []
+    pace = Pace(
+        progress=caller.progress,
+        total=_PHASES * len(tale.records),
+        weight=weight,
+    )
 
     async def prepare(new_id: NewId) -> Change:
         told.clear()
+        pace.done = 0
         known = await canon.state.things((account.space, tale.source.id, run_id))
         source = known.get(tale.source.id)
         before = source if isinstance(source, Source) else None
-        reading = await _read(canon, tale)
-        telling = Telling(
-            account=account,
-            source_id=tale.source.id,
-            run_id=run_id,
-            assertions=reading.assertions,
-            companions=reading.companions,
-            priority=tale.priority,
-            specificity=tale.specificity,
-            observed_at=tale.observed_at,
-            again=run_id in known,
-        )
-        recorded = await record_entities(canon, telling, new_id)
+        reading = await _read(canon, tale, pace)
+        telling = _telling(tale, run_id, reading, again=run_id in known)
+        recorded = await record_entities(canon, telling, new_id, pace)
         noted = (Warned(code=NOTED, message=note, path="") for note in tale.notes)
         warnings = (*noted, *(w for a in reading.assertions for w in a.warnings))
         run = known.get(run_id)
@@ -140,7 +146,23 @@ async def tell_source(canon: Canon, caller: Caller, tale: Tale) -> Told:
         return Change(entries=tuple(entries), reads=frozenset(reads))
 
     await commit_change(canon, replace(caller, idempotency_key=None), account.space, prepare)
+    pace.done = pace.total
+    await pace.tell("records kept")
     return told[0]
+
+
+def _telling(tale: Tale, run_id: RunId, reading: _Reading, *, again: bool) -> Telling:
+    return Telling(
+        account=tale.account,
+        source_id=tale.source.id,
+        run_id=run_id,
+        assertions=reading.assertions,
+        companions=reading.companions,
+        priority=tale.priority,
+        specificity=tale.specificity,
+        observed_at=tale.observed_at,
+        again=again,
+    )
 
 
 def _registered(schema: EntitySchema) -> Entry:
@@ -168,8 +190,8 @@ def _run(
     )
 
 
-def require_bounds(records: Sequence[Found], at: str = "/entities") -> None:
-    """See that there are not too many records, and that each can be kept.
+def require_bounds(records: Sequence[Found], at: str = "/entities") -> int:
+    """See that there are not too many records, and that each can be kept; how much they weigh.
 
     Raises:
         InvalidInput: `records.too-many`, or as `require_record` says.
@@ -177,12 +199,11 @@ def require_bounds(records: Sequence[Found], at: str = "/entities") -> None:
     if len(records) > RECORDS_MAX:
         message = f"one source tells of at most {RECORDS_MAX} entities; split it"
         raise InvalidInput("records.too-many", message, path=at, limit=RECORDS_MAX)
-    for index, record in enumerate(records):
-        require_record(record, f"{at}/{index}")
+    return sum(require_record(record, f"{at}/{index}") for index, record in enumerate(records))
 
 
-def require_record(record: Found, path: str) -> None:
-    """See that a record can be kept.
+def require_record(record: Found, path: str) -> int:
+    """See that a record can be kept; how much text it holds.
 
     Raises:
         InvalidInput: `record.type`, `record.fields`, `record.field-name`, `record.too-long` or
@@ -198,12 +219,14 @@ def require_record(record: Found, path: str) -> None:
     if any(not name or len(name) > NAME_MAX for name in record.fields):
         message = f"the name of a field has 1 to {NAME_MAX} characters"
         raise InvalidInput("record.field-name", message, path=path)
-    if sum(map(_characters, record.fields.values())) > CHARACTERS_MAX:
+    size = sum(map(_characters, record.fields.values()))
+    if size > CHARACTERS_MAX:
         message = f"a record holds at most {CHARACTERS_MAX} characters; bring more as a file"
         raise InvalidInput("record.too-long", message, path=path, limit=CHARACTERS_MAX)
     if not any(value is not None for value in record.fields.values()) and not record.unread:
         message = "the record says nothing; give at least one field beside entity_type"
         raise InvalidInput("record.empty", message, path=path)
+    return size
 
 
 def _characters(value: Any) -> int:
@@ -219,46 +242,83 @@ def _characters(value: Any) -> int:
             return 0
 
 
-async def _read(canon: Canon, tale: Tale) -> _Reading:
+async def _read(canon: Canon, tale: Tale, pace: Pace) -> _Reading:
     """Read all records by the schemas in force; unknown types get one that fits them."""
     account = tale.account
+    types = dict.fromkeys(type_named(each.entity_type) for each in tale.records)
+    schemas = dict(await schemas_in_force(canon, account, (*types, "company", "person")))
+    told = await aside(pace.weight, lambda: _told_apart(account, schemas, tale.records))
     by_type: dict[str, list[Found]] = {}
-    for record in tale.records:
+    for record in told:
         by_type.setdefault(type_named(record.entity_type), []).append(record)
-    schemas = dict(await schemas_in_force(canon, account, (*by_type, "company", "person")))
     registered = []
-    for entity_type, records in by_type.items():
-        schema = _fitting(account, entity_type, schemas.get(entity_type), records)
+    fitting = await aside(
+        pace.weight,
+        lambda: {
+            name: _fitting(account, name, schemas.get(name), records)
+            for name, records in by_type.items()
+        },
+    )
+    for entity_type, schema in fitting.items():
         if schema is not schemas.get(entity_type):
             registered.append(schema)
             schemas[entity_type] = schema
     readers = {name: RecordReader(schema) for name, schema in schemas.items()}
     assertions = tuple(
-        assertion_of(
-            account.user_id,
-            readers[type_named(record.entity_type)],
-            record.fields,
-            f"/entities/{index}",
-            unread={n: Fragment(value=u.value, reason=u.reason) for n, u in record.unread.items()},
-            refers_to=tuple(place for place in record.refers_to if place < len(tale.records)),
-        )
-        for index, record in enumerate(tale.records)
+        [
+            assertion_of(
+                account.user_id,
+                readers[type_named(record.entity_type)],
+                record.fields,
+                f"/entities/{index}",
+                unread={
+                    n: Fragment(value=u.value, reason=u.reason) for n, u in record.unread.items()
+                },
+                refers_to=tuple(place for place in record.refers_to if place < len(told)),
+            )
+            async for index, record in pace.over(enumerate(told), "records read")
+        ]
     )
     return _Reading(
         assertions=assertions,
-        companions=_companions(account, readers, assertions),
+        companions=await _companions(account, readers, assertions, pace),
         registered=tuple(registered),
         reads=frozenset(schemas_key(account.space, name) for name in by_type),
     )
 
 
-def _companions(
-    account: Account, readers: Mapping[str, RecordReader], assertions: Sequence[Assertion]
+def _told_apart(
+    account: Account, schemas: Mapping[str, EntitySchema], records: Sequence[Found]
+) -> Sequence[Found]:
+    """The records, with their number where nothing else tells them from an equal one before."""
+    readers: dict[str, KeyReader] = {}
+    told: list[Found] = []
+    for record in records:
+        kind = type_named(record.entity_type)
+        if record.occurrence == 1 or OCCURRENCE in record.fields:
+            told.append(record)
+            continue
+        if kind not in readers:
+            schema = schemas.get(kind) or derive_schema(account.space, kind, [record.fields])
+            readers[kind] = KeyReader(schema)
+        if readers[kind].identities(record.fields):
+            told.append(record)
+        else:
+            fields = {**record.fields, OCCURRENCE: record.occurrence}
+            told.append(replace(record, fields=fields))
+    return told
+
+
+async def _companions(
+    account: Account,
+    readers: Mapping[str, RecordReader],
+    assertions: Sequence[Assertion],
+    pace: Pace,
 ) -> Mapping[int, tuple[tuple[str, Assertion], ...]]:
     """Whom the records name, for each record; the same name is read once."""
     read: dict[tuple[str, str], Assertion] = {}
     found: dict[int, tuple[tuple[str, Assertion], ...]] = {}
-    for index, assertion in enumerate(assertions):
+    async for index, assertion in in_turns(enumerate(assertions), pace.every):
         named = []
         for field, kind, name in companions_of(assertion.schema.entity_type, assertion.fields):
             said = unicodedata.normalize("NFC", name)

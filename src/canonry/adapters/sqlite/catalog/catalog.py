@@ -6,6 +6,7 @@ from typing import Any, Final, TypeVar
 import apsw
 from typing_extensions import override
 
+from canonry.adapters.sqlite.bodies import thing_in, thing_under
 from canonry.adapters.sqlite.catalog.graph import graph_around
 from canonry.adapters.sqlite.catalog.search import search_texts
 from canonry.adapters.sqlite.keeping import SqliteView
@@ -15,7 +16,6 @@ from canonry.adapters.sqlite.readers import Query
 from canonry.domain.catalog.catalog import is_project, item_id, item_of, projects_in_order
 from canonry.domain.errors import NotFound
 from canonry.domain.ids import SpaceId
-from canonry.domain.log.encoding import decode_thing
 from canonry.domain.spaces import Space
 from canonry.domain.things.entities import Entity
 from canonry.domain.things.relations import Relation
@@ -144,7 +144,7 @@ def _listed(db: apsw.Connection, sql: str, values: tuple[Any, ...]) -> Sequence[
 
 def _thing(db: apsw.Connection, thing_id: Packed) -> Any:
     row = _row(db, _THING, (thing_id,))
-    return None if row is None else decode_thing(*row)
+    return None if row is None else thing_under(thing_id, *row)
 
 
 def _require_project(db: apsw.Connection, project: SpaceId) -> None:
@@ -163,7 +163,7 @@ def _search(db: apsw.Connection, query: CatalogQuery) -> CatalogFound:
     _require_project(db, query.project)
     numbers, total = search_texts(db, query)
     rows = (_row(db, _NUMBERED, (n,)) for n in numbers)
-    return CatalogFound(entities=[decode_thing(*row) for row in rows], total=total)
+    return CatalogFound(entities=[thing_in(*row) for row in rows], total=total)
 
 
 def _entry(db: apsw.Connection, project: SpaceId, entity_id: str) -> CatalogEntry:

@@ -29,7 +29,6 @@ _NO_GRAMS: Final = (
     "INSERT INTO catalog_grams (catalog_grams, rowid, title, slug, summary)"
     " VALUES ('delete', ?, ?, ?, ?)"
 )
-_REINDEX: Final = "INSERT INTO catalog_grams (catalog_grams) VALUES ('rebuild')"
 
 _HELD: Final = (
     "SELECT count(*) FROM (SELECT 1 FROM catalog_grams WHERE catalog_grams MATCH ? LIMIT ?)"
@@ -60,11 +59,6 @@ def take(db: apsw.Connection, n: int, item: CatalogItem) -> None:
     """Make the entity of the thing `n` no longer findable."""
     db.execute(_NO_GRAMS, (n, *_folded(item)))
     db.execute(_NO_TEXT, (n,))
-
-
-def reindex(db: apsw.Connection) -> None:
-    """Make the trigram index anew from the texts beside it."""
-    db.execute(_REINDEX)
 
 
 def search_texts(db: apsw.Connection, query: CatalogQuery) -> tuple[Sequence[int], int]:

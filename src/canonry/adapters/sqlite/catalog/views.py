@@ -9,6 +9,7 @@ from typing import Any, Final, TypeAlias
 
 import apsw
 
+from canonry.adapters.sqlite.bodies import thing_in
 from canonry.adapters.sqlite.catalog import search
 from canonry.adapters.sqlite.packing import Packed, in_order, pack
 from canonry.domain.catalog.catalog import (
@@ -19,7 +20,6 @@ from canonry.domain.catalog.catalog import (
     item_of,
     place_of,
 )
-from canonry.domain.log.encoding import decode_thing
 from canonry.domain.log.entries import Thing
 from canonry.domain.spaces import Space
 from canonry.domain.things.entities import Entity
@@ -37,7 +37,7 @@ TABLES: Final = (
     "catalog_neighbours",
     "catalog_edges",
 )
-"""The tables that are copied as they are; the trigram index is made from the texts."""
+"""The tables of catalogs; their trigram index leans on the texts."""
 
 _PROJECT: Final = "INSERT INTO catalog_projects VALUES (?, ?, ?)"
 _NO_PROJECT: Final = "DELETE FROM catalog_projects WHERE place = ? AND id = ?"
@@ -178,7 +178,7 @@ def _join(db: apsw.Connection, come: Sequence[CatalogEdge]) -> None:
 def _edges_at(db: apsw.Connection, item: CatalogItem) -> list[CatalogEdge]:
     """The edges of an item that was gone and is back, as after a merger that was undone."""
     rows: list[Any] = db.execute(_RELATIONS, (int(List.RELATIONS_OF), pack(item.thing))).fetchall()
-    relations = (decode_thing(*row) for row in rows)
+    relations = (thing_in(*row) for row in rows)
     return [edge for edge in map(edge_of, relations) if edge is not None]
 
 

@@ -1,5 +1,6 @@
 """The log in SQLite: appends go through the pump, reads through the readers."""
 
+import asyncio
 from array import array
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
@@ -18,16 +19,20 @@ from canonry.domain.errors import NotSupported
 from canonry.domain.ids import CommitId, SpaceId
 from canonry.domain.log.commits import Append, Commit, Outcome, Position
 from canonry.domain.log.encoding import encode_entry
-from canonry.domain.log.sealing import Sealed, unseal
+from canonry.domain.log.entries import Entry
+from canonry.domain.log.sealing import Sealed, require_unaltered, unseal
 from canonry.domain.time import Instant
 from canonry.ports.records.blobs import Blobs
 from canonry.ports.records.ledger import Head, Ledger, Touched
 
 PAYLOAD_MAX: Final = 64_000
-"""Longer payloads are kept as blobs."""
+"""Longer payloads are kept as blobs, each in a file; so many shorter ones are rows like any."""
 
-COMMIT_MAX: Final = 4_000_000
-"""Of a longer commit the longest payloads are kept as blobs until the rest is not."""
+_TOGETHER: Final = 250
+"""So many entries are encoded before others have a turn."""
+
+_PER_WEIGHT: Final = 4_000
+"""So many bytes weigh as much as an entry: a long text is folded and indexed as well."""
 
 _NEWEST: Final = "SELECT coalesce(max(seq), 0) FROM commits"
 _TOUCHED: Final = "SELECT touched FROM commits WHERE seq >= ?"
@@ -57,9 +62,9 @@ class SqliteLedger(Ledger):
     @override
     async def append(self, batch: Sequence[Append]) -> Sequence[Outcome]:
         pump, pen = self._writer()
-        payloads = [[encode_entry(entry) for entry in item.draft.entries] for item in batch]
+        payloads = [await _encoded(item.draft.entries) for item in batch]
         kept = [await self._keep(mine) for mine in payloads]
-        weight = sum(map(len, payloads))
+        weight = sum(map(_weight, payloads))
         outcomes = await pump.submit(lambda: pen.append(batch, payloads, kept), weight)
         await self._keep_again(payloads, kept)
         return outcomes
@@ -127,14 +132,11 @@ class SqliteLedger(Ledger):
 
     async def _keep(self, payloads: Sequence[bytes]) -> Mapping[int, str]:
         """Store the payloads that are too long for a row; their digests by entry."""
-        outside = {i for i, payload in enumerate(payloads) if len(payload) > PAYLOAD_MAX}
-        rest = sum(len(payload) for i, payload in enumerate(payloads) if i not in outside)
-        if rest > COMMIT_MAX:
-            for entry in sorted(range(len(payloads)), key=lambda i: -len(payloads[i])):
-                if rest > COMMIT_MAX and entry not in outside:
-                    outside.add(entry)
-                    rest -= len(payloads[entry])
-        return {entry: await self._blobs.put(payloads[entry]) for entry in sorted(outside)}
+        return {
+            entry: await self._blobs.put(payload)
+            for entry, payload in enumerate(payloads)
+            if len(payload) > PAYLOAD_MAX
+        }
 
     async def _keep_again(
         self, payloads: Sequence[Sequence[bytes]], kept: Sequence[Mapping[int, str]]
@@ -145,11 +147,21 @@ class SqliteLedger(Ledger):
                 await self._blobs.put(mine[entry])
 
     async def _complete(self, stored: Stored) -> Sealed:
-        if not stored.blobs:
-            return stored.sealed
-        return stored.filled(
-            {entry: await self._blobs.get(digest) for entry, digest in stored.blobs.items()}
-        )
+        blobs = {entry: await self._blobs.get(digest) for entry, digest in stored.blobs.items()}
+        return require_unaltered(stored.filled(blobs))
+
+
+def _weight(payloads: Sequence[bytes]) -> int:
+    return len(payloads) + sum(map(len, payloads)) // _PER_WEIGHT
+
+
+async def _encoded(entries: Sequence[Entry]) -> Sequence[bytes]:
+    """The entries as they are stored; of very many others have a turn in between."""
+    encoded = [encode_entry(entry) for entry in entries[:_TOGETHER]]
+    for start in range(_TOGETHER, len(entries), _TOGETHER):
+        await asyncio.sleep(0)
+        encoded += [encode_entry(entry) for entry in entries[start : start + _TOGETHER]]
+    return encoded
 
 
 def heads_of(db: apsw.Connection, after: SpaceId | None, limit: int) -> Sequence[Head]:

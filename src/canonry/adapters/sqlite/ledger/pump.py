@@ -16,6 +16,7 @@ from typing import Any, Final, TypeVar
 
 import apsw
 
+from canonry.adapters.sqlite.anchor import Anchor
 from canonry.adapters.sqlite.faults import as_canonry, closed
 from canonry.adapters.sqlite.turnstile import Turnstile
 from canonry.domain.errors import Unavailable
@@ -55,6 +56,7 @@ class Pump:
         turnstile: Turnstile,
         *,
         syncs: bool,
+        anchor: Anchor,
         guard: Callable[[], None],
         chore: Chore,
     ) -> None:
@@ -65,6 +67,7 @@ class Pump:
         self._db = db
         self._turnstile = turnstile
         self._syncs = syncs
+        self._anchor = anchor
         self._guard = guard
         self._chore = chore
         self._queue: deque[_Job] = deque()
@@ -80,6 +83,8 @@ class Pump:
     async def submit(self, work: Callable[[], T], weight: int) -> T:
         """Run `work` in a transaction; its result once that is committed.
 
+        Whoever is cancelled before the commit begins has written nothing.
+
         Raises:
             Unavailable: `ledger.busy`, `ledger.closed` or `ledger.full`; nothing was written.
         """
@@ -90,7 +95,7 @@ class Pump:
         if self._owner is not None and self._owner is asyncio.current_task():
             self._direct = asyncio.create_task(self._transact([job], entered=True))
             await asyncio.shield(self._direct)
-        elif self._syncs or self._turn.locked() or not self._rests():
+        elif self._syncs or weight > WEIGHT_INLINE or self._turn.locked() or not self._rests():
             self._queue.append(job)
             self._start()
         else:
@@ -131,6 +136,7 @@ class Pump:
             await self._enter()
             self._owner = asyncio.current_task()
             try:
+                self._require_in_place()
                 yield
             finally:
                 self._owner = None
@@ -212,6 +218,7 @@ class Pump:
             if not entered:
                 await self._enter()
                 mine = True
+            self._require_in_place()
             await self._begin()
             self._guard()
             if sum(job.weight for job in group) > WEIGHT_INLINE:
@@ -221,6 +228,7 @@ class Pump:
                 await self.in_thread(lambda: self._db.execute("COMMIT"))
             else:
                 answers = self._written_out(group)
+            self._anchor.require_file()  # what is in no folder any more is kept by nobody
         except Exception as error:  # noqa: BLE001 - whatever it is, those who wait must hear of it
             self._give_up()
             _refuse(group, _told(error))
@@ -234,6 +242,10 @@ class Pump:
         finally:
             if mine:
                 self._turnstile.leave()
+
+    def _require_in_place(self) -> None:
+        self._anchor.look()
+        self._anchor.require_in_place()
 
     async def _begin(self) -> None:
         try:
@@ -250,12 +262,12 @@ class Pump:
 
     def _write(self, group: Sequence[_Job]) -> Sequence[Any]:
         if len(group) == 1:
-            return [group[0].work()]
+            return [_done(group[0])]
         answers: list[Any] = []
         for job in group:
             self._db.execute("SAVEPOINT job")
             try:
-                answers.append(job.work())
+                answers.append(_done(job))
             except Exception as error:
                 if not self._db.in_transaction:  # a full disk ends the whole transaction
                     raise
@@ -274,6 +286,15 @@ class Pump:
             # Where even this fails, the next BEGIN tells; those who wait must be answered now.
             with suppress(apsw.Error):
                 self._db.execute("ROLLBACK")
+
+
+def _done(job: _Job) -> Any:
+    """What the work gives; an error, which takes it back, where nobody waits for it any more."""
+    if not job.answer.done():
+        said = job.work()
+        if not job.answer.done():
+            return said
+    raise Unavailable("ledger.abandoned", "whoever asked for this has gone; nothing was written")
 
 
 def _told(error: Exception) -> Exception:

@@ -2,7 +2,8 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Final
+from hashlib import sha256
+from typing import Any, Final, TypeVar
 
 import apsw
 
@@ -10,14 +11,17 @@ from canonry.adapters.sqlite.packing import Packed, pack, pack_keys, unpack, unp
 from canonry.domain.ids import CommitId, SpaceId
 from canonry.domain.log.commits import ORIGIN, Position
 from canonry.domain.log.keys import ANY, key_hash
-from canonry.domain.log.sealing import GENESIS, Part, Sealed
+from canonry.domain.log.sealing import GENESIS, Part, Sealed, altered
 from canonry.domain.time import Instant
+
+T = TypeVar("T")
 
 TOUCHED_MAX: Final = 1000
 """After more commits than this a verdict is stale without a look at what they touched."""
 
 _HEAD: Final = (
-    "SELECT position, recorded_at, hash FROM commits WHERE space = ? ORDER BY position DESC LIMIT 1"
+    "SELECT position, recorded_at, hash, body FROM commits WHERE space = ?"
+    " ORDER BY position DESC LIMIT 1"
 )
 _KNOWN: Final = "SELECT position, recorded_at FROM commits WHERE id = ?"
 _TOUCHED: Final = "SELECT touched FROM commits WHERE space = ? AND position > ? LIMIT ?"
@@ -71,7 +75,9 @@ def tip_of(db: apsw.Connection, space: SpaceId) -> Tip:
     row = db.execute(_HEAD, (pack(space),)).fetchone()
     if row is None:
         return Tip()
-    position, recorded_at, digest = row
+    position, recorded_at, digest, body = row
+    if sha256(body).digest() != digest:  # the next commit would be chained to it
+        raise altered()
     return Tip(position=position, recorded_at=recorded_at, hash=digest.hex())
 
 
@@ -144,26 +150,41 @@ def by_seq(db: apsw.Connection, *, after: int, limit: int) -> Sequence[Stored]:
 
 
 def _stored(db: apsw.Connection, rows: Sequence[tuple[Any, ...]]) -> Sequence[Stored]:
-    found: list[Stored] = []
-    for seq, space, position, commit_id, recorded_at, digest, body in rows:
-        blobs: dict[int, str] = {}
-        parts: list[Part | None] = []
-        rows_of_parts: list[tuple[Any, ...]] = db.execute(_PARTS, (seq,)).fetchall()
-        for entry, (salt, payload, blob) in enumerate(rows_of_parts):
-            if blob is not None and salt is not None:
-                blobs[entry] = blob
-            parts.append(None if salt is None else Part(salt=salt, payload=payload or b""))
-        sealed = Sealed(
-            space=SpaceId(unpack(space)),
-            position=Position(position),
-            id=CommitId(unpack(commit_id)),
-            recorded_at=Instant(recorded_at),
-            body=body,
-            hash=digest.hex(),
-            parts=tuple(parts),
-        )
-        found.append(Stored(seq=seq, sealed=sealed, blobs=blobs))
-    return found
+    try:
+        return [_one(row, db.execute(_PARTS, (row[0],)).fetchall()) for row in rows]
+    except (TypeError, ValueError, AttributeError) as error:  # not even of the columns' types
+        raise altered() from error
+
+
+def _one(row: tuple[Any, ...], rows_of_parts: Sequence[tuple[Any, ...]]) -> Stored:
+    seq, space, position, commit_id, recorded_at, digest, body = row
+    blobs: dict[int, str] = {}
+    parts: list[Part | None] = []
+    for entry, (salt, payload, blob) in enumerate(rows_of_parts):
+        if blob is not None and salt is not None:
+            blobs[entry] = _required(blob, str)
+        parts.append(None if salt is None else _part(salt, payload))
+    sealed = Sealed(
+        space=SpaceId(unpack(space)),
+        position=Position(position),
+        id=CommitId(unpack(commit_id)),
+        recorded_at=Instant(recorded_at),
+        body=_required(body, bytes),
+        hash=digest.hex(),
+        parts=tuple(parts),
+    )
+    return Stored(seq=seq, sealed=sealed, blobs=blobs)
+
+
+def _part(salt: Any, payload: Any) -> Part:
+    return Part(salt=_required(salt, bytes), payload=_required(payload or b"", bytes))
+
+
+def _required(value: Any, kind: type[T]) -> T:
+    """The value of a column: a bit that flips in a row's head changes what the others are."""
+    if not isinstance(value, kind):
+        raise TypeError(kind)
+    return value
 
 
 def spaces_after(db: apsw.Connection, after: Packed | None, limit: int) -> Sequence[Packed]:

@@ -10,8 +10,8 @@ from canonry.adapters.sqlite.ledger import records
 from canonry.adapters.sqlite.ledger.records import Tip
 from canonry.domain.errors import Conflict
 from canonry.domain.log.commits import Append, Appended, Outcome, Position, Stale
+from canonry.domain.log.dating import Dating
 from canonry.domain.log.sealing import Sealed, commit_of, fault_in, seal, unseal
-from canonry.domain.time import Instant
 from canonry.ports.world import Clock, Identities
 
 Payloads = Sequence[bytes]
@@ -28,6 +28,7 @@ class Pen:
     db: apsw.Connection
     clock: Clock
     identities: Identities
+    dating: Dating
 
     def append(
         self, batch: Sequence[Append], payloads: Sequence[Payloads], blobs: Sequence[Blobs]
@@ -82,11 +83,11 @@ class Pen:
 
     def _write(self, item: Append, payloads: Payloads, blobs: Blobs, tip: Tip) -> Tip:
         draft = item.draft
-        earliest = tip.recorded_at + 1 if tip.position else 0
+        newest = tip.recorded_at if tip.position else None
         sealed = seal(
             draft,
             position=Position(tip.position + 1),
-            recorded_at=Instant(max(self.clock.now(), earliest)),
+            recorded_at=self.dating.next(self.clock.now(), self.clock.monotonic(), newest),
             previous=tip.hash,
             salts=[self.identities.salt() for _ in draft.entries],
             payloads=payloads,

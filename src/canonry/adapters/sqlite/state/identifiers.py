@@ -10,7 +10,7 @@ from canonry.adapters.sqlite.packing import Packed, pack, unpack
 from canonry.adapters.sqlite.pages import counted, things_of
 from canonry.domain.log.entries import Thing
 from canonry.domain.things.entities import Entity
-from canonry.domain.truth.identifiers import identifiers_of
+from canonry.domain.truth.identifiers import rows_of
 from canonry.domain.views.listing import MERGED, NOBODY, List
 from canonry.ports.views.pages import Page
 from canonry.ports.views.queries import IdentifierQuery, Spaces
@@ -36,18 +36,18 @@ _Placed: TypeAlias = tuple[Any, Packed]
 """By what it is ordered, and the root."""
 
 
-def rows_of(thing: Thing) -> Iterator[Row]:
-    """The rows of an entity; others have none."""
+def packed_rows(thing: Thing) -> Iterator[Row]:
+    """The rows of an entity as they are stored; others have none."""
     if isinstance(thing, Entity):
         space, own = pack(thing.space), pack(thing.id)
-        root = own if thing.merged_into is None else pack(thing.merged_into)
-        for key in identifiers_of(thing):
-            yield space, key, own, thing.entity_type, thing.created_at, root
+        for row in rows_of(thing):
+            root = own if row.root == row.id else pack(row.root)
+            yield space, row.key, own, row.entity_type, row.born, root
 
 
 def reidentify(db: apsw.Connection, gone: Sequence[Thing], come: Sequence[Thing]) -> None:
     """Let things be found under the texts that they bear now."""
-    dropped, put = difference(rows_of, gone, come)
+    dropped, put = difference(packed_rows, gone, come)
     if dropped:
         db.executemany(_DROP, [row[:_KEY] for row in dropped])
     if put:

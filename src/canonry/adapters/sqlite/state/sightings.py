@@ -12,10 +12,10 @@ from typing import Any, Final
 
 import apsw
 
+from canonry.adapters.sqlite.bodies import thing_under
 from canonry.adapters.sqlite.packing import Packed, pack, unpack
 from canonry.adapters.sqlite.pages import things_of
 from canonry.domain.ids import EntityId
-from canonry.domain.log.encoding import decode_thing
 from canonry.domain.log.sighting import seen_also
 from canonry.domain.observations import Observation
 from canonry.domain.things.entities import NEVER_SEEN, Entity, Sightings
@@ -118,4 +118,4 @@ def _sightings(rows: Sequence[Any]) -> Sightings:
 
 def _read(db: apsw.Connection, sql: str, values: tuple[Any, ...]) -> Any:
     row: Any = db.execute(sql, values).fetchone()
-    return None if row is None else decode_thing(*row)
+    return None if row is None else thing_under(values[0], *row)

@@ -6,6 +6,7 @@ from typing import Any, Final
 import apsw
 from typing_extensions import override
 
+from canonry.adapters.sqlite.bodies import thing_under
 from canonry.adapters.sqlite.keeping import SqliteView
 from canonry.adapters.sqlite.listing import Owner
 from canonry.adapters.sqlite.lookups import look_up
@@ -17,7 +18,6 @@ from canonry.adapters.sqlite.state.sightings import Long, newest, seen_until
 from canonry.adapters.sqlite.state.timeline import select_timeline
 from canonry.domain.ids import EntityId, EventId, SourceId, SpaceId
 from canonry.domain.log.commits import Position
-from canonry.domain.log.encoding import decode_thing
 from canonry.domain.log.entries import Thing
 from canonry.domain.log.keys import key_hash, name_key, statement_key
 from canonry.domain.observations import Observation
@@ -299,9 +299,8 @@ def _owners(entities: frozenset[EntityId]) -> tuple[Owner, ...]:
 
 def _things(db: apsw.Connection, ids: Sequence[str]) -> Mapping[str, Thing]:
     asked = {pack(thing_id): thing_id for thing_id in ids}
-    return {
-        asked[packed]: decode_thing(kind, body) for packed, (_, kind, body) in look_up(db, asked)
-    }
+    found = look_up(db, asked)
+    return {asked[packed]: thing_under(packed, kind, body) for packed, (_, kind, body) in found}
 
 
 def _past(db: apsw.Connection, ids: Sequence[str], position: Position) -> Mapping[str, Thing]:
@@ -312,5 +311,5 @@ def _past(db: apsw.Connection, ids: Sequence[str], position: Position) -> Mappin
             continue
         row = db.execute(_VERSION, (pack(thing_id), position)).fetchone()
         if row is not None:
-            found[thing_id] = decode_thing(*row)
+            found[thing_id] = thing_under(pack(thing_id), *row)
     return found

@@ -10,11 +10,11 @@ from typing import Any, Final
 
 import apsw
 
+from canonry.adapters.sqlite.bodies import thing_in
 from canonry.adapters.sqlite.packing import pack, unpack
 from canonry.adapters.sqlite.pages import counted
 from canonry.adapters.sqlite.text.passages import mark_of, passage_of
 from canonry.domain.json_values import decode_json
-from canonry.domain.log.encoding import decode_thing
 from canonry.domain.views.listing import List
 from canonry.ports.views.text import Hit, TextQuery
 
@@ -71,7 +71,7 @@ def _rows(db: apsw.Connection, ids: Sequence[str]) -> Sequence[Any]:
 
 def _waiting(db: apsw.Connection, identity: str, query: TextQuery) -> Iterator[Hit]:
     for row in db.execute(_WAITS, (pack(identity),)):
-        passage = passage_of(decode_thing(*row))
+        passage = passage_of(thing_in(*row))
         if passage is not None and query.allows(passage):
             scene, place, about = passage.scene_id, passage.place, passage.entities
             yield Hit(passage.id, 0.0, _NO_SHARES, scene, place, about)

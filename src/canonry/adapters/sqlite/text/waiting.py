@@ -11,10 +11,10 @@ from typing import Any, Final
 
 import apsw
 
+from canonry.adapters.sqlite.bodies import thing_in
 from canonry.adapters.sqlite.listing import CountKey
 from canonry.adapters.sqlite.text.passages import BATCH, StemKey, count_stems, index, passage_of
 from canonry.adapters.sqlite.views import count
-from canonry.domain.log.encoding import decode_thing
 from canonry.domain.recall.passages import Passage
 
 _PAGE: Final = 500
@@ -60,7 +60,7 @@ def _pages(db: apsw.Connection) -> Iterator[Sequence[tuple[int, Passage]]]:
 @lru_cache(maxsize=_KNOWN)
 def _passage(kind: str, body: bytes) -> Passage | None:
     """The passage of a thing that waits; kept, because each search reads it until it is indexed."""
-    return passage_of(decode_thing(kind, body))
+    return passage_of(thing_in(kind, body))
 
 
 def how_many_wait(db: apsw.Connection) -> int:

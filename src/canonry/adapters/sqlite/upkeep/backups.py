@@ -9,7 +9,7 @@ from typing import Final
 
 import apsw
 
-from canonry.adapters.sqlite.connections import connect
+from canonry.adapters.sqlite.connections import Way, connect
 from canonry.adapters.sqlite.faults import translated
 from canonry.adapters.sqlite.ledger.ledger import heads_of
 from canonry.domain.errors import Conflict
@@ -35,16 +35,16 @@ def claim(target: Path) -> None:
     Raises:
         Conflict: `backup.exists`.
     """
-    target.mkdir(parents=True, exist_ok=True)
+    target.mkdir(mode=0o700, parents=True, exist_ok=True)
     if any(target.iterdir()):
         message = "the folder is not empty: name a new one for the backup"
         raise Conflict("backup.exists", message)
 
 
-def copy_database(store: Path, target: Path, told: Told, vfs: str | None = None) -> Copied:
+def copy_database(store: Path, target: Path, told: Told, way: Way = Way.SERVED) -> Copied:
     """Copy the database file; a thread of its own runs this."""
     with translated():
-        source = connect(store, patience_ms=10_000, vfs=vfs)
+        source = connect(store, patience_ms=10_000, way=way)
         copy = apsw.Connection(str(target))
         try:
             source.execute("BEGIN")

@@ -11,6 +11,7 @@ from typing import Any, Final
 import apsw
 
 from canonry.adapters.sqlite import views
+from canonry.adapters.sqlite.bodies import thing_in
 from canonry.adapters.sqlite.faults import translated
 from canonry.adapters.sqlite.folding import PAGE, Fetch, complete, fold_into
 from canonry.adapters.sqlite.ledger import records
@@ -21,8 +22,7 @@ from canonry.adapters.sqlite.upkeep.scratch import number
 from canonry.domain.ids import SpaceId
 from canonry.domain.json_values import decode_json
 from canonry.domain.log.commits import ORIGIN, Position
-from canonry.domain.log.encoding import decode_thing
-from canonry.domain.log.sealing import unseal
+from canonry.domain.log.sealing import require_unaltered, unseal
 
 _ERASED: Final = "space.erased"
 _CHUNK: Final = 500
@@ -96,7 +96,7 @@ class Erasure:
                 if about:
                     self.dropped[stored.seq] = about
                     self.digests.update(d for e, d in stored.blobs.items() if e in about)
-                fold_into(self.db, unseal(complete(stored, self.fetch, about)))
+                fold_into(self.db, unseal(require_unaltered(complete(stored, self.fetch, about))))
                 self.folded = stored.sealed.position
 
     def _about(self, stored: Stored) -> frozenset[int]:
@@ -156,5 +156,5 @@ def _fresh(writer: apsw.Connection, ids: Sequence[Packed]) -> list[Any]:
     for packed in ids:
         sql = "SELECT kind, body FROM fresh.things WHERE id = ?"
         kind, body = list[Any](writer.execute(sql, (packed,)))[0]
-        found.append(decode_thing(kind, body))
+        found.append(thing_in(kind, body))
     return found

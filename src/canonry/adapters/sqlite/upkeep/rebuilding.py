@@ -4,18 +4,22 @@ Until that one transaction is committed the old views stand; so a process that i
 or others that read, never see half of it.
 """
 
-from typing import Final
+from typing import Any, Final
 
 import apsw
 
-from canonry.adapters.sqlite import schema, views
-from canonry.adapters.sqlite.catalog.search import reindex
+from canonry.adapters.sqlite import schema
 from canonry.adapters.sqlite.folding import Fetch, fold_all
 from canonry.adapters.sqlite.text.waiting import index_waiting
 from canonry.adapters.sqlite.upkeep.scratch import number
 from canonry.ports.views.upkeep import Told
 
 _TELL_EVERY: Final = 200
+_TABLES: Final = (
+    "SELECT name FROM fresh.sqlite_schema WHERE type = 'table'"
+    " AND sql NOT LIKE 'CREATE VIRTUAL%' AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\'"
+)
+"""Every table that holds rows: an index of words keeps its own in tables beside its name."""
 
 
 def fold_aside(
@@ -35,6 +39,7 @@ def fold_aside(
     db.execute("BEGIN")
     try:
         last = fold_all(db, fetch, after=after, seen=seen)
+        index_waiting(db)
     except BaseException:
         db.execute("ROLLBACK")
         raise
@@ -44,16 +49,20 @@ def fold_aside(
 
 
 def put_in_place(writer: apsw.Connection, fresh: str) -> None:
-    """Replace the views by those in the file `fresh`; the caller holds the turn."""
+    """Replace the views by those in the file `fresh`; the caller holds the turn.
+
+    The connection is to be closed afterwards: it remembers what the index of words looked like
+    before its tables were filled, and every other one looks anew.
+    """
     writer.execute("ATTACH ? AS fresh", (fresh,))
     try:
         writer.execute("BEGIN IMMEDIATE")
         try:
             schema.make_views(writer)
-            for table in views.VIEW_TABLES:
+            # Whatever has rows is copied, so that no view can be forgotten here.
+            for (table,) in list[Any](writer.execute(_TABLES)):
+                writer.execute(f"DELETE FROM main.{table}")  # noqa: S608 - as the next
                 writer.execute(f"INSERT INTO main.{table} SELECT * FROM fresh.{table}")  # noqa: S608
-            index_waiting(writer)
-            reindex(writer)
         except BaseException:
             if writer.in_transaction:
                 writer.execute("ROLLBACK")

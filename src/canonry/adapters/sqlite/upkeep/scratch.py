@@ -15,11 +15,12 @@ from typing import Any, Final
 import apsw
 
 from canonry.adapters.sqlite import schema
-from canonry.adapters.sqlite.connections import CACHE_KB
+from canonry.adapters.sqlite.connections import CACHE_KB, Way, address
 from canonry.adapters.sqlite.faults import translated
 from canonry.adapters.sqlite.turnstile import try_lock
 from canonry.domain.errors import Unavailable
 
+IN_MEMORY: Final = ":memory:"
 FOLDER: Final = "scratch"
 LOCK: Final = "in-use.lock"
 _CLAIMS_MAX: Final = 10
@@ -28,15 +29,28 @@ _CLAIMS_MAX: Final = 10
 @contextmanager
 def scratch_beside(store: Path, vfs: str | None = None) -> Iterator[apsw.Connection]:
     """A connection with empty views in a scratch file, and the store attached as `live`."""
-    with _claimed(store.parent / FOLDER) as folder, translated():
-        db = apsw.Connection(str(folder / "views.db"), vfs=vfs)
+    with (
+        _claimed(store.parent / FOLDER) as folder,
+        scratch_in(str(folder / "views.db"), store, vfs=vfs) as db,
+    ):
+        yield db
+
+
+@contextmanager
+def scratch_in(
+    file: str, store: Path, *, way: Way = Way.SERVED, vfs: str | None = None
+) -> Iterator[apsw.Connection]:
+    """The same in a file of that name; in memory where the name says so."""
+    flags = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE | apsw.SQLITE_OPEN_URI
+    with translated():
+        db = apsw.Connection(file, flags=flags, vfs=vfs)
         try:
             db.execute("PRAGMA journal_mode = OFF")
             db.execute("PRAGMA synchronous = OFF")
             db.execute(f"PRAGMA cache_size = -{CACHE_KB}")
             db.set_busy_timeout(10_000)
             schema.make_views(db)
-            db.execute("ATTACH ? AS live", (str(store),))
+            db.execute("ATTACH ? AS live", (address(store, way),))
             yield db
         finally:
             db.close()
@@ -71,7 +85,7 @@ def _claimed(parent: Path) -> Iterator[Path]:
 def _claim(parent: Path) -> tuple[Path, int]:
     for _ in range(_CLAIMS_MAX):
         with suppress(OSError):  # another process took it for abandoned before it was locked
-            parent.mkdir(exist_ok=True)
+            parent.mkdir(mode=0o700, exist_ok=True)
             folder = Path(tempfile.mkdtemp(dir=parent))
             lock = os.open(folder / LOCK, os.O_RDWR | os.O_CREAT, 0o600)
             if try_lock(lock) and (folder / LOCK).exists():

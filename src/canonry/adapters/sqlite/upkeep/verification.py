@@ -9,13 +9,15 @@ from pathlib import Path
 
 import apsw
 
+from canonry.adapters.sqlite.connections import Way
 from canonry.adapters.sqlite.faults import as_canonry
 from canonry.adapters.sqlite.folding import Fetch, complete, fold_into, stored_commits
 from canonry.adapters.sqlite.packing import pack, pack_keys
+from canonry.adapters.sqlite.reading import UNWRITABLE
 from canonry.adapters.sqlite.text.waiting import index_waiting
 from canonry.adapters.sqlite.upkeep import comparison
-from canonry.adapters.sqlite.upkeep.scratch import number, scratch_beside
-from canonry.domain.errors import BrokenInvariant, CanonryError
+from canonry.adapters.sqlite.upkeep.scratch import IN_MEMORY, number, scratch_beside, scratch_in
+from canonry.domain.errors import BrokenInvariant, CanonryError, Unavailable
 from canonry.domain.ids import SpaceId
 from canonry.domain.log.commits import Position
 from canonry.domain.log.keys import key_hash
@@ -117,20 +119,42 @@ class _Check:
 
 
 def verify_store(
-    store: Path, fetch: Fetch, told: Callable[[int, int | None], None], vfs: str | None = None
+    store: Path,
+    fetch: Fetch,
+    told: Callable[[int, int | None], None],
+    *,
+    way: Way = Way.SERVED,
 ) -> Verification:
-    """Check the store at `store`; a thread of its own runs this."""
-    with scratch_beside(store, vfs) as db:
-        db.execute("BEGIN")
-        check = _Check(db=db, fetch=fetch, told=told)
+    """Check the store at `store`; a thread of its own runs this.
+
+    Where no scratch file can be written, because the disk is full or read-only, the views are
+    folded in memory.
+    """
+    if way is Way.SERVED:
         try:
-            check.run()
-        except apsw.CorruptError as error:
-            check.find("file", as_canonry(error).message)
-        things = number(db, "SELECT count(*) FROM main.things")
+            with scratch_beside(store) as db:
+                return _checked(db, fetch, told)
+        except Unavailable as error:
+            if error.code not in UNWRITABLE:
+                raise
+    with scratch_in(IN_MEMORY, store, way=way) as db:
+        return _checked(db, fetch, told)
+
+
+def _checked(
+    db: apsw.Connection, fetch: Fetch, told: Callable[[int, int | None], None]
+) -> Verification:
+    db.execute("BEGIN")
+    check = _Check(db=db, fetch=fetch, told=told)
+    try:
+        check.run()
+    except apsw.CorruptError as error:
+        check.find("file", as_canonry(error).message)
+    except BrokenInvariant as error:  # a row of which not even the columns can be read
+        check.find("records", error.message)
     return Verification(
         commits=check.commits,
-        things=things,
+        things=number(db, "SELECT count(*) FROM main.things"),
         heads=check.heads,
         findings=tuple(check.findings[:_FINDINGS_MAX]),
     )

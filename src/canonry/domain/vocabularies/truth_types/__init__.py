@@ -49,6 +49,7 @@ TRUTH_TYPES: Final[Mapping[str, EntitySchema]] = {
 _ALIASES: Final = {
     alias: schema.entity_type for schema in TRUTH_TYPES.values() for alias in schema.type_aliases
 }
+_ALIKE: Final = frozenset({"person", "contact"})
 _KNOWN: Final = {**{name: name for name in TRUTH_TYPES}, **_ALIASES}
 _PLURALS: Final = (("ies", "y"), ("es", ""), ("s", ""))
 _BETWEEN: Final = re.compile(r"[\s\-]+")
@@ -71,3 +72,8 @@ def _singulars(plain: str) -> Iterator[str]:
     for ending, instead in _PLURALS:
         if plain.endswith(ending):
             yield plain.removesuffix(ending) + instead
+
+
+def types_alike(entity_type: str) -> frozenset[str]:
+    """The types that describe the same kind of thing, so that two of them may be one."""
+    return _ALIKE if entity_type in _ALIKE else frozenset((entity_type,))

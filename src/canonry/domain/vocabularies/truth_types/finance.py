@@ -92,11 +92,15 @@ RECEIPT: Final = built_in(
         date("transaction_date", event="TransactionDate"),
         date("posting_date"),
         *texts("description notes category account status transaction_id"),
+        number("occurrence"),
         *_IMPORT,
     ),
     identity=(
         key("receipt_number", apart="merchant_name|merchant"),
-        key("merchant_name|merchant date_purchased|transaction_date amount_total|amount"),
+        key(
+            "merchant_name|merchant date_purchased|transaction_date amount_total|amount",
+            optional="occurrence",
+        ),
     ),
     names=("merchant_name date_purchased", "merchant transaction_date", "receipt_number"),
 )

@@ -62,6 +62,11 @@ LEDGER: Final[Mapping[str, Requirement]] = {
         promise="recorded_at grows strictly within a space, also when the clock does not.",
         because="What was known at an instant must be a prefix of the log.",
     ),
+    "ledger:append:no-date-by-a-wrong-clock": Requirement(
+        promise="A clock that cannot be right, or lies more than a day behind the newest commit, "
+        "dates nothing: the append is refused, and the log goes on when the clock is right.",
+        because="A wrong date cannot be taken back, and falsifies all that follow.",
+    ),
     "ledger:append:whole-or-nothing": Requirement(
         promise="A draft that cannot be folded raises, leaves no trace, and the log goes on.",
         because="Half a commit is a canon that nobody decided on.",

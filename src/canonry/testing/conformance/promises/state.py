@@ -115,8 +115,24 @@ STATE: Final[Mapping[str, Requirement]] = {
         because="An agent reads what it has just written.",
     ),
     "state:identified:exact": Requirement(
-        promise="entities_identified finds canon entities by texts they bear now, oldest first.",
+        promise="entities_identified finds canon entities by texts they bear, oldest first.",
         because="A name, an address or a number is how people ask.",
+    ),
+    "state:identified:ever": Requirement(
+        promise="Every text and every key that an entity ever bore leads to it, also after others.",
+        because="Who knows it by a former name means it, and documents are not rewritten.",
+    ),
+    "state:identified:keys": Requirement(
+        promise="The keys by the rules of the schema that read an observation lead to its entity.",
+        because="What makes two records one entity is for their schema to say.",
+    ),
+    "state:merged:addressed": Requirement(
+        promise="What is observed of a merged entity shows in its root, and goes when they part.",
+        because="A merge that is taken back leaves what would be without it.",
+    ),
+    "state:entities:named-by-fields": Requirement(
+        promise="What a schema has read is called by its fields, in whatever order it was told.",
+        because="A display name must not depend on which document came first.",
     ),
     "state:identified:begins": Requirement(
         promise="With begins, longer texts follow the exact one; nothing is a wildcard.",

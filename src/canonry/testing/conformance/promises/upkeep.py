@@ -30,6 +30,16 @@ UPKEEP: Final[Mapping[str, Requirement]] = {
         promise="Rebuilt views answer every query as the views kept up to date did.",
         because="Views are nothing but a fold of the records.",
     ),
+    "upkeep:rebuild:commits-of-any-size": Requirement(
+        promise="Rebuilt views find every passage of commits of 1, 127, 128 and 5,000 passages,"
+        " after further commits as well.",
+        because="What is brought in at once takes another way into an index than what trickles.",
+    ),
+    "upkeep:glance:agrees": Requirement(
+        promise="glance finds nothing in good views, also while passages wait, after a rebuild,"
+        " after a purge and while others write.",
+        because="It is looked at after every backup, and must not cry wolf.",
+    ),
     "upkeep:rebuild:repairs": Requirement(
         promise="After rebuild a store with altered views verifies and answers as before.",
         because="A view may be lost at any time.",

@@ -1,0 +1,171 @@
+"""What upkeep does to a store that it only looks at: it needs no place to write but a backup's."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+import apsw
+from typing_extensions import override
+
+from canonry.adapters.sqlite.connections import Way
+from canonry.adapters.sqlite.ledger import records
+from canonry.adapters.sqlite.packing import unpack
+from canonry.adapters.sqlite.readers import Readers
+from canonry.adapters.sqlite.schema import APPLICATION_ID, SCHEMA_VERSION, VIEWS_VERSION
+from canonry.adapters.sqlite.store import FILE
+from canonry.adapters.sqlite.upkeep.backups import claim, copy_database, write_manifest
+from canonry.adapters.sqlite.upkeep.glance import glance_at
+from canonry.adapters.sqlite.upkeep.scratch import number
+from canonry.adapters.sqlite.upkeep.verification import verify_store
+from canonry.domain.errors import NotSupported, Unavailable
+from canonry.domain.ids import SpaceId
+from canonry.domain.time import Instant, render_instant
+from canonry.domain.views.listing import NOBODY, List
+from canonry.ports.records.blobs import Blobs
+from canonry.ports.views.upkeep import Finding, Told, Upkeep, Verification
+
+_SPACES: Final = 1000
+_WHOLE_LISTS: Final = (
+    List.SPACES,
+    List.ENTITIES,
+    List.FACTS,
+    List.EVENTS,
+    List.RELATIONS,
+    List.STORIES,
+    List.SCENES,
+    List.PROPOSALS,
+)
+
+
+class LookingUpkeep(Upkeep):
+    """Reads the store at `path` by a way that changes nothing."""
+
+    def __init__(
+        self,
+        path: Path,
+        readers: Readers,
+        *,
+        blobs: Blobs,
+        blobs_in: Callable[[Path], Blobs],
+        copy_files: Callable[[Path], Awaitable[None]] | None = None,
+        way: Way = Way.SERVED,
+    ) -> None:
+        """`blobs_in` gives the blobs of a folder that a backup is written into.
+
+        `copy_files` copies what else lies beside the store, and no commit refers to by a payload.
+        """
+        self._path = path
+        self._readers = readers
+        self._blobs = blobs
+        self._blobs_in = blobs_in
+        self._copy_files = copy_files
+        self._way = way
+
+    @override
+    async def verify(self, told: Told) -> Verification:
+        fetch, tell, way = self._fetch(), on_loop(told), self._way
+        return await asyncio.to_thread(lambda: verify_store(self._path, fetch, tell, way=way))
+
+    @override
+    async def glance(self) -> Sequence[Finding]:
+        return await self._readers.whole(glance_at)
+
+    @override
+    async def backup(self, target: Path, told: Told) -> Mapping[SpaceId, tuple[int, str]]:
+        tell = on_loop(told)
+        await asyncio.to_thread(claim, target)
+        copied = await asyncio.to_thread(
+            lambda: copy_database(self._path, target / FILE, tell, self._way)
+        )
+        blobs = self._blobs_in(target)
+        for digest in copied.digests:
+            await blobs.put(await self._blobs.get(digest))
+        if self._copy_files is not None:
+            await self._copy_files(target)
+        await asyncio.to_thread(write_manifest, target, copied.heads)
+        return copied.heads
+
+    @override
+    async def rebuild(self, told: Told) -> int:
+        raise _unwritable()
+
+    @override
+    async def purge(self, space: SpaceId, targets: Sequence[str]) -> int:
+        raise _unwritable()
+
+    @override
+    async def collect_orphans(self) -> int:
+        raise _unwritable()
+
+    @override
+    async def facts_about_store(self) -> Mapping[str, str | int]:
+        told: dict[str, str | int] = await self._readers.whole(_facts)
+        log = self._path.with_name(f"{self._path.name}-wal")
+        told["file_bytes"] = self._path.stat().st_size
+        told["log_bytes"] = log.stat().st_size if log.exists() else 0
+        told["integrity"] = await self._integrity()
+        return told
+
+    async def _integrity(self) -> str:
+        try:
+            return await self._readers.long(_quick_check)
+        except Unavailable:
+            return "not known: the file is large, ask `canonry verify`"
+
+    def _fetch(self) -> Callable[[str], bytes]:
+        """Reads a blob from a thread, while the event loop goes on."""
+        loop = asyncio.get_running_loop()
+
+        def fetch(digest: str) -> bytes:
+            return asyncio.run_coroutine_threadsafe(self._blobs.get(digest), loop).result()
+
+        return fetch
+
+
+def on_loop(told: Told) -> Told:
+    """Tells a listener of the event loop from a thread."""
+    loop = asyncio.get_running_loop()
+
+    def tell(done: int, total: int | None) -> None:
+        loop.call_soon_threadsafe(told, done, total)
+
+    return tell
+
+
+def _unwritable() -> NotSupported:
+    message = "this store is open for reading only: make its disk writable, or make room on it"
+    return NotSupported("store.reading-only", message)
+
+
+def _quick_check(db: apsw.Connection) -> str:
+    """What SQLite finds wrong with the file, or `ok`."""
+    rows: Any = db.execute("PRAGMA quick_check(1)")
+    return str(next(iter(rows))[0])
+
+
+def _facts(db: apsw.Connection) -> dict[str, str | int]:
+    sql = "SELECT coalesce(sum(n), 0) FROM counts WHERE list = ? AND owner = ?"
+    return {
+        "sqlite": apsw.sqlite_lib_version(),
+        "apsw": apsw.apsw_version(),
+        "application_id": f"{APPLICATION_ID:#x}",
+        "schema": SCHEMA_VERSION,
+        "views": VIEWS_VERSION,
+        "page_bytes": number(db, "PRAGMA page_size"),
+        "newest_commit": _newest(db),
+        "commits": number(db, "SELECT max(seq) FROM commits"),
+        "things": number(db, "SELECT max(n) FROM things"),
+        "blobs_named": number(db, "SELECT count(DISTINCT blob) FROM parts WHERE blob IS NOT NULL"),
+        **{listed.name.lower(): number(db, sql, (int(listed), NOBODY)) for listed in _WHOLE_LISTS},
+    }
+
+
+def _newest(db: apsw.Connection) -> str:
+    """When the newest commit of any space was recorded; nothing where there is none."""
+    newest, after = 0, None
+    while spaces := records.spaces_after(db, after, _SPACES):
+        after = spaces[-1]
+        tips = (records.tip_of(db, SpaceId(unpack(each))) for each in spaces)
+        newest = max(newest, *(tip.recorded_at for tip in tips))
+    return render_instant(Instant(newest)) if newest else ""

@@ -1,0 +1,58 @@
+"""Merging: who answers for whom; each keeps what was said of it, so that it can be taken back."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from canonry.domain.log.entries import EntitiesMerged, EntitiesUnmerged
+from canonry.domain.log.folding import Folding
+from canonry.domain.merge import join_all
+from canonry.domain.things.entities import NEVER_SEEN, Entity
+from canonry.domain.vocabularies.narrative_fields import policy_of
+
+
+def merge(folding: Folding, entry: EntitiesMerged) -> None:
+    """Let `kept` answer for `merged` and for its members."""
+    joined = (entry.merged, *entry.members)
+
+    def absorb(root: Entity) -> Mapping[str, Any]:
+        members = tuple(sorted({*root.members, *joined}))
+        return {"members": members, **_absorbed(folding, joined, root)}
+
+    def leave(entity: Entity) -> Mapping[str, Any]:
+        # Who goes along with somebody else keeps those whom it brought itself.
+        own = entity.id == entry.merged and entity.merged_into is None
+        return {
+            "merged_into": entry.kept,
+            "brought": entry.members if own else entity.brought,
+            "members": (),
+            "absorbed": {},
+            "absorbed_sightings": NEVER_SEEN,
+        }
+
+    folding.develop(entry.kept, Entity, absorb)
+    for member in joined:
+        folding.develop(member, Entity, leave)
+
+
+def unmerge(folding: Folding, entry: EntitiesUnmerged) -> None:
+    """Let `separated` be its own again; nobody who remains brings it along any more."""
+    absorbed = _absorbed(folding, entry.remaining)
+    folding.change(entry.kept, Entity, members=entry.remaining, **absorbed)
+    folding.change(entry.separated, Entity, merged_into=None, brought=())
+    for member in entry.remaining:
+        entity = folding.get(member)
+        if isinstance(entity, Entity) and entry.separated in entity.brought:
+            left = tuple(each for each in entity.brought if each != entry.separated)
+            folding.change(member, Entity, brought=left)
+
+
+def _absorbed(
+    folding: Folding, members: Iterable[str], root: Entity | None = None
+) -> dict[str, Any]:
+    """What `members` bring to a root, beside what it has absorbed already."""
+    found = [e for e in map(folding.get, members) if isinstance(e, Entity)]
+    before = (None, NEVER_SEEN) if root is None else (root.absorbed, root.absorbed_sightings)
+    return {
+        "absorbed": join_all((before[0] or {}, *(e.own for e in found)), policy_of),
+        "absorbed_sightings": sum((e.sightings for e in found), before[1]),
+    }

@@ -1,0 +1,169 @@
+"""Sessions, shared fairly: a caller who has too many loses the one that was idle the longest.
+
+The SDK counts the sessions of everybody together, and refuses new ones when there are too many:
+one client could lock out all others for as long as sessions live.
+"""
+
+import asyncio
+from collections.abc import Hashable
+from http import HTTPStatus
+from typing import Final
+
+from starlette.responses import PlainTextResponse
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from canonry.server.callers import SESSION, account_of, ask_oneself, header
+from canonry.server.options import HttpLimits
+from canonry.server.seats import KEPT, Full, Seats
+
+_IDLE: Final = 0
+_LISTENING: Final = 1
+_RANKS: Final = 2
+_BAD: Final = 400
+_LOOKS: Final = 20
+_BETWEEN_LOOKS: Final = 0.05
+_OF_A_CALLER: Final = (
+    *("type", "asgi", "http_version", "scheme", "path", "raw_path", "root_path", "query_string"),
+    *("server", "client", "user", "auth", "state"),
+)
+_TOO_MANY: Final = PlainTextResponse(
+    "all your sessions are busy: end one, or wait for an answer\n",
+    HTTPStatus.TOO_MANY_REQUESTS,
+    headers={"Retry-After": "1"},
+)
+
+
+class Session:
+    """One session: whose it is, how it is reached, and what of it is in flight."""
+
+    __slots__ = ("app", "calls", "key", "owner", "scope", "streams")
+
+    def __init__(self, app: ASGIApp, key: bytes, scope: Scope) -> None:
+        """`app` serves it, and `scope` is that of the request that opened it."""
+        self.app = app
+        self.key = key
+        self.owner = account_of(scope)
+        self.scope: Scope = {name: scope[name] for name in _OF_A_CALLER if name in scope}
+        self.calls = 0
+        self.streams = 0
+
+    @property
+    def rank(self) -> int:
+        """How readily it is given up: one that answers something never is."""
+        if self.calls:
+            return KEPT
+        return _LISTENING if self.streams else _IDLE
+
+
+class Sessions:
+    """All sessions of a server, on every path."""
+
+    def __init__(self, limits: HttpLimits) -> None:
+        """None yet."""
+        self._seats: Seats[Hashable, Session] = Seats(
+            total=limits.sessions, each=limits.each_principal, ranks=_RANKS
+        )
+        self._known: dict[bytes, Session] = {}
+
+    def around(self, app: ASGIApp) -> ASGIApp:
+        """`app`, which keeps sessions, with a bound on them."""
+
+        async def bounded(scope: Scope, receive: Receive, send: Send) -> None:
+            key = header(scope["headers"], SESSION)
+            if key is None:
+                await self._open(app, scope, receive, send)
+            else:
+                await self._use(app, key, scope, receive, send)
+
+        return bounded
+
+    async def _open(self, app: ASGIApp, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve a request without a session; if it opens one, another may have to go."""
+        opened: list[Session] = []
+        refused = False
+
+        async def watch(message: Message) -> None:
+            nonlocal refused
+            if message["type"] == "http.response.start" and message["status"] < _BAD:
+                key = header(message.get("headers", ()), SESSION)
+                if key is not None:
+                    opened.append(Session(app, key, scope))
+                    refused = not await self._seat(opened[0])
+                    if refused:
+                        await _TOO_MANY(scope, receive, send)
+            if not refused:
+                await send(message)
+
+        try:
+            await app(scope, receive, watch)
+        finally:
+            for session in opened:
+                session.calls = 0
+                if refused:
+                    await self._end(session)
+                else:
+                    self._rest(session)
+
+    async def _use(
+        self, app: ASGIApp, key: bytes, scope: Scope, receive: Receive, send: Send
+    ) -> None:
+        """Serve a request of a session, which moves behind all that are idle longer."""
+        session = self._known.get(key)
+        if session is None or ("user" in scope and account_of(scope) != session.owner):
+            await app(scope, receive, send)  # the SDK knows whose it is, and tells nothing
+            return
+        gone = False
+
+        async def watch(message: Message) -> None:
+            nonlocal gone
+            if message["type"] == "http.response.start":
+                status = message["status"]
+                gone = status == HTTPStatus.NOT_FOUND or (
+                    scope["method"] == "DELETE" and status < _BAD
+                )
+            await send(message)
+
+        listens = scope["method"] == "GET"
+        session.streams += listens
+        session.calls += not listens
+        self._seats.place(session.owner, session, session.rank)
+        try:
+            await app(scope, receive, watch)
+        finally:
+            session.streams -= listens
+            session.calls -= not listens
+            if gone:
+                self._forget(session)
+            else:
+                self._rest(session)
+
+    async def _seat(self, session: Session) -> bool:
+        """Give a new session its place, and whatever stands in its way an end."""
+        for _ in range(_LOOKS):
+            try:
+                found = self._seats.must_go(session.owner)
+                break
+            except Full:  # an answer reaches its client before the request is put away
+                await asyncio.sleep(_BETWEEN_LOOKS)
+        else:
+            return False
+        session.calls = 1
+        self._known[session.key] = session
+        self._seats.place(session.owner, session, KEPT)
+        if found is not None:
+            await self._end(found[1])
+        return True
+
+    def _rest(self, session: Session) -> None:
+        """Put it behind all that were idle before it, unless it has ended meanwhile."""
+        if session.key in self._known:
+            self._seats.place(session.owner, session, session.rank)
+
+    async def _end(self, session: Session) -> None:
+        """End it as its client would; what it knows and its streams go with it."""
+        self._forget(session)
+        await ask_oneself(session.app, session.scope, "DELETE", session.key)
+
+    def _forget(self, session: Session) -> None:
+        self._known.pop(session.key, None)
+        self._seats.leave(session.owner, session)

@@ -1,0 +1,154 @@
+"""A bit that flips in the file is an error with its remedy, and never another value."""
+
+import random
+from collections.abc import Awaitable, Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import apsw
+import pytest
+
+from canonry.adapters.sqlite import SqliteStore
+from canonry.domain.errors import BrokenInvariant, CanonryError
+from canonry.domain.ids import EntityId
+from canonry.domain.log.commits import ORIGIN
+from canonry.ports.views.documents import MemoryQuery
+from canonry.ports.views.state import FactQuery
+from canonry.testing.scribe import an_append, made
+from canonry.testing.things import MIDDLE_EARTH, a_fact, a_memory, a_space, a_turn, ident
+from tests.adapters.sqlite.opened import a_store, rows
+
+pytestmark = pytest.mark.anyio
+
+NAMES = [f"memory {n}" for n in range(40)]
+FLIPS = 100
+VERIFY = "canonry verify"
+
+
+async def write(folder: Path) -> None:
+    async with a_store(folder) as store:
+        await store.ledger.append([an_append("space", made(a_space()))])
+        for n, name in enumerate(NAMES):
+            said = made(a_memory(name), a_fact(f"fact {n}", "Frodo"), a_turn(f"turn {n}"))
+            await store.ledger.append([an_append(name, said)])
+
+
+async def things(store: SqliteStore) -> Any:
+    return await store.state.things([ident(name) for name in NAMES])
+
+
+async def log(store: SqliteStore) -> Any:
+    return await store.ledger.read(MIDDLE_EARTH, after=ORIGIN, limit=500)
+
+
+async def facts(store: SqliteStore) -> Any:
+    return (await store.state.facts(FactQuery(limit=500))).items
+
+
+async def memories(store: SqliteStore) -> Any:
+    query = MemoryQuery(entity_id=EntityId(ident("frodo")))
+    return (await store.documents.memories(query)).items
+
+
+async def heads(store: SqliteStore) -> Any:
+    return await store.ledger.heads(limit=10)
+
+
+READS: dict[str, Callable[[SqliteStore], Awaitable[Any]]] = {
+    "things": things,
+    "the log": log,
+    "facts": facts,
+    "memories": memories,
+    "heads": heads,
+}
+
+
+def flip(folder: Path, table: str, column: str, key: str, where: int) -> None:
+    """Flip one bit of one value, behind the store's back and past every index."""
+    db = apsw.Connection(str(folder / "canon.db"))
+    sql = f"SELECT {key}, {column} FROM {table} WHERE {column} IS NOT NULL ORDER BY {key}"
+    found: Sequence[Any] = db.execute(sql).fetchall()
+    n, data = found[where % len(found)]
+    spot = where // len(found) % len(data)
+    data = data[:spot] + bytes([data[spot] ^ (1 << where % 8)]) + data[spot + 1 :]
+    db.execute(f"UPDATE {table} SET {column} = ? WHERE {key} = ?", (data, n))
+    db.close()
+
+
+@pytest.mark.parametrize(
+    ("read", "table", "column", "code"),
+    [
+        ("things", "things", "body", "store.altered"),
+        ("the log", "parts", "payload", "ledger.altered"),
+        ("the log", "parts", "salt", "ledger.altered"),
+        ("the log", "commits", "body", "ledger.altered"),
+        ("the log", "commits", "hash", "ledger.altered"),
+    ],
+)
+async def test_r10_an_altered_value_is_never_served(
+    tmp_path: Path, read: str, table: str, column: str, code: str
+) -> None:
+    await write(tmp_path)
+    if table == "things":
+        rows(tmp_path, "DELETE FROM things WHERE kind <> 'memory'")
+    flip(tmp_path, table, column, "rowid", 7919)
+
+    async with a_store(tmp_path) as store:
+        with pytest.raises(BrokenInvariant) as caught:
+            await READS[read](store)
+
+    assert caught.value.code == code
+    assert VERIFY in caught.value.message
+
+
+async def test_r10_a_thing_of_another_kind_is_not_served(tmp_path: Path) -> None:
+    await write(tmp_path)
+    rows(tmp_path, "UPDATE things SET kind = 'memorx' WHERE kind = 'memory'")
+
+    async with a_store(tmp_path) as store:
+        with pytest.raises(BrokenInvariant) as caught:
+            await things(store)
+
+    assert caught.value.code == "store.altered"
+
+
+async def test_r10_views_are_not_made_of_altered_records(tmp_path: Path) -> None:
+    await write(tmp_path)
+    flip(tmp_path, "parts", "payload", "rowid", 11)
+    rows(tmp_path, "UPDATE meta SET value = 1 WHERE name = 'views'")
+
+    with pytest.raises(BrokenInvariant) as caught:
+        async with a_store(tmp_path):
+            pass
+
+    assert caught.value.code == "ledger.altered"
+
+
+async def test_r10_no_flipped_bit_of_the_file_changes_an_answer(tmp_path: Path) -> None:
+    await write(tmp_path)
+    path, chance = tmp_path / "canon.db", random.Random(10)
+    whole = path.read_bytes()
+    async with a_store(tmp_path) as store:
+        right = [each for read in READS.values() for each in _told(await read(store))]
+
+    refused: list[str] = []
+    for _ in range(FLIPS):
+        at = chance.randrange(100, len(whole))
+        path.write_bytes(
+            whole[:at] + bytes([whole[at] ^ (1 << chance.randrange(8))]) + whole[at + 1 :]
+        )
+        try:
+            async with a_store(tmp_path) as store:
+                for read in READS.values():
+                    # What an index leads past, or to, is still what was written.
+                    assert [each for each in _told(await read(store)) if each not in right] == []
+        except CanonryError as error:
+            refused.append(error.message)
+        for beside in ("canon.db-wal", "canon.db-shm"):
+            (tmp_path / beside).unlink(missing_ok=True)
+    assert len(refused) > FLIPS // 20
+    assert [message for message in refused if "`canonry " not in message] == []
+
+
+def _told(answer: Any) -> list[Any]:
+    return list(answer.values() if isinstance(answer, dict) else answer)

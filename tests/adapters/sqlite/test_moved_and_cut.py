@@ -1,0 +1,140 @@
+"""Files that are moved, emptied or cut beneath an open store: told, healed or refused, not lost."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from canonry.adapters.sqlite import Durability
+from canonry.domain.errors import BrokenInvariant, Unavailable
+from canonry.domain.log.commits import ORIGIN
+from canonry.testing.scribe import an_append, made
+from canonry.testing.things import MIDDLE_EARTH, a_fact, a_space, a_turn
+from tests.adapters.sqlite.opened import a_store
+
+pytestmark = [
+    pytest.mark.anyio,
+    pytest.mark.skipif(os.name != "posix", reason="elsewhere an open file can be neither"),
+]
+
+CUT = """
+import asyncio, os, sys
+from pathlib import Path
+from canonry.ports.views.state import FactQuery
+from canonry.testing.scribe import an_append, made
+from canonry.testing.things import a_fact
+from tests.adapters.sqlite.opened import a_store
+
+async def main():
+    folder, name, size = Path(sys.argv[1]), sys.argv[2], int(sys.argv[3])
+    async with a_store(folder) as store:
+        for n in range(300):
+            await store.ledger.append([an_append(f"{n}", made(a_fact(f"fact {n}")))])
+        if name == "canon.db":
+            store.checkpoints.empty()
+        os.truncate(folder / name, size)
+        for n in range(3):
+            try:
+                await store.ledger.append([an_append(f"later {n}", made(a_fact(f"later {n}")))])
+                print((await store.state.facts(FactQuery(limit=500))).total)
+            except Exception as error:
+                print(type(error).__name__, error.code)
+
+asyncio.run(main())
+"""
+
+
+def cut(folder: Path, name: str, size: int) -> tuple[int, list[str]]:
+    """How a process ends whose open file is cut, and what it was told meanwhile."""
+    known = {**os.environ, "PYTHONPATH": os.pathsep.join(["src", *sys.path])}
+    done = subprocess.run(
+        [sys.executable, "-c", CUT, str(folder), name, str(size)],
+        env=known,
+        capture_output=True,
+        text=True,
+        timeout=90,
+        check=False,
+    )
+    return done.returncode, done.stdout.splitlines()
+
+
+@pytest.mark.parametrize("size", [0, 4096])
+async def test_r8_a_shared_index_that_is_cut_is_made_anew(tmp_path: Path, size: int) -> None:
+    ended, told = cut(tmp_path, "canon.db-shm", size)
+
+    assert (ended, told) == (0, ["301", "302", "303"])
+    async with a_store(tmp_path) as store:
+        assert await store.ledger.head(MIDDLE_EARTH) == 303
+
+
+@pytest.mark.parametrize("size", [0, 4096, 20480])
+def test_r8_a_database_that_is_cut_is_an_error_and_no_death(tmp_path: Path, size: int) -> None:
+    ended, told = cut(tmp_path, "canon.db", size)
+
+    assert ended >= 0, told
+    assert len(told) >= 3
+
+
+@pytest.mark.parametrize("durability", Durability)
+@pytest.mark.parametrize("how", ["deleted", "moved", "replaced", "log deleted"])
+async def test_r8_what_is_written_into_no_folder_is_not_acknowledged(
+    tmp_path: Path, durability: Durability, how: str
+) -> None:
+    folder = tmp_path / "data"
+    async with a_store(folder, durability=durability) as store:
+        await store.ledger.append([an_append("space", made(a_space()))])
+        match how:
+            case "deleted":
+                shutil.rmtree(folder)
+            case "moved":
+                folder.rename(tmp_path / "elsewhere")
+            case "replaced":
+                folder.rename(tmp_path / "elsewhere")
+                async with a_store(folder, prefix=7):
+                    pass
+            case _:
+                (folder / "canon.db-wal").unlink()
+
+        for n in range(2):
+            with pytest.raises(Unavailable) as caught:
+                await store.ledger.append([an_append(f"{n}", made(a_fact(f"fact {n}")))])
+            assert caught.value.code == "store.moved"
+        with pytest.raises(Unavailable):
+            async with store.ledger.exclusive():
+                pass
+
+    if how == "moved":
+        async with a_store(tmp_path / "elsewhere") as store:
+            assert await store.ledger.head(MIDDLE_EARTH) == 1
+
+
+@pytest.mark.parametrize("left", ["empty", "missing"])
+@pytest.mark.parametrize("beside", ["files/u/0a/0a", "blobs/0a/0a", "canon.db-wal"])
+async def test_r8_a_database_that_was_emptied_is_no_new_store(
+    tmp_path: Path, beside: str, left: str
+) -> None:
+    record = tmp_path / beside
+    record.parent.mkdir(parents=True, exist_ok=True)
+    record.write_bytes(b"kept")
+    if left == "empty":
+        (tmp_path / "canon.db").touch()
+
+    with pytest.raises(BrokenInvariant) as caught:
+        async with a_store(tmp_path):
+            pass
+
+    assert caught.value.code == "store.emptied"
+    assert "canonry restore" in caught.value.message
+    assert record.read_bytes() == b"kept"
+
+
+async def test_r8_an_empty_database_alone_is_a_new_store(tmp_path: Path) -> None:
+    (tmp_path / "canon.db").touch()
+    (tmp_path / "blobs").mkdir()
+
+    async with a_store(tmp_path) as store:
+        await store.ledger.append([an_append("one", made(a_turn()))])
+        assert len(await store.ledger.read(MIDDLE_EARTH, after=ORIGIN, limit=5)) == 1

@@ -1,0 +1,81 @@
+"""A store that was written while the clock was ahead: it is told, and there is a way back."""
+
+import asyncio
+import json
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from canonry.bootstrap.embedded import open_embedded
+from canonry.domain.errors import Unavailable
+from canonry.domain.time import DAY, SECOND, Instant, render_instant
+from canonry.testing.scribe import Scribe
+from canonry.testing.things import a_fact, a_space
+from canonry.testing.worlds import HandClock
+from tests.cli.run import canonry
+
+
+def now() -> Instant:
+    return Instant(time.time_ns() // 1000)
+
+
+async def write(data: Path, clock: HandClock, jump: int) -> None:
+    """A fact by the right time, one while the clock is ahead by `jump`, and none after."""
+    store = await open_embedded(data, clock=clock)
+    try:
+        scribe = Scribe(store.canon)
+        await scribe.make(a_space(), a_fact("before"))
+        clock.move(jump)
+        await scribe.make(a_fact("meanwhile"))
+        clock.move(-jump)
+        if jump > DAY:
+            with pytest.raises(Unavailable, match="Mend a wrong clock"):
+                await scribe.make(a_fact("after"))
+    finally:
+        await store.close()
+
+
+def doctor(data: Path) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(canonry("doctor", "--json", "--data", str(data)).stdout)
+    return found
+
+
+def test_r13_what_was_written_before_a_jump_goes_on_in_a_sound_store(tmp_path: Path) -> None:
+    clock, data, sound = HandClock(now()), tmp_path / "data", tmp_path / "sound"
+    asyncio.run(write(data, clock, 400 * DAY))
+    (told,) = (each for each in doctor(data)["wrong"] if "newest commit" in each["what"])
+    assert "--before" in told["help"]
+
+    log = str(tmp_path / "all.jsonl")
+    assert canonry("export", log, "--data", str(data)).returncode == 0
+    until = render_instant(Instant(clock.now() + DAY))
+    done = canonry("import", "log", log, "--before", until, "--data", str(sound))
+    assert done.returncode == 0, done.stderr
+    assert "left out 1 commits" in done.stdout
+
+    assert canonry("verify", "--data", str(sound)).returncode == 0
+    assert not [each for each in doctor(sound)["wrong"] if "newest commit" in each["what"]]
+    clock.move(SECOND)
+    asyncio.run(goes_on(sound, clock))
+
+
+async def goes_on(data: Path, clock: HandClock) -> None:
+    store = await open_embedded(data, clock=clock)
+    try:
+        await Scribe(store.canon, "later").make(a_fact("after"))
+        (space,) = await store.canon.ledger.heads(limit=9)
+        assert space.position == 2
+        (last,) = await store.canon.ledger.read(space.space, after=space.position - 1, limit=1)  # type: ignore[arg-type]
+        assert last.recorded_at == clock.now()
+    finally:
+        await store.close()
+
+
+def test_r13_a_small_lead_is_a_hint(tmp_path: Path) -> None:
+    asyncio.run(write(tmp_path, HandClock(now()), 3600 * SECOND))
+    found = doctor(tmp_path)
+
+    assert not [each for each in found["wrong"] if "newest commit" in each["what"]]
+    assert [each for each in found["hints"] if "a microsecond apart" in each["what"]]

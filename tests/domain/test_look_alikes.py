@@ -1,0 +1,39 @@
+"""Look-alikes: twins in other letters have one skeleton, and what differs to the eye has not."""
+
+import importlib
+
+import pytest
+
+from canonry.domain.texts.look_alikes import skeleton, without_sightless
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("\u0410nna", "Anna"),
+        ("\u0440\u0430\u0443\u0440\u0430l", "paypal"),
+        ("An\u200bna", "Anna"),
+        ("\u202eAnna", "Anna"),
+        ("An\u00adna", "Anna"),
+        ("An\ufe0fna", "Anna"),
+        ("rnary", "mary"),
+        ("\U0001d5a0nna", "Anna"),
+    ],
+)
+def test_r15_twins_have_one_skeleton(one: str, other: str) -> None:
+    assert skeleton(one) == skeleton(other)
+
+
+@pytest.mark.parametrize(("one", "other"), [("Anna", "Anne"), ("café", "cafe"), ("李", "王")])
+def test_r15_what_differs_to_the_eye_has_another_skeleton(one: str, other: str) -> None:
+    assert skeleton(one) != skeleton(other)
+
+
+def test_r15_ascii_is_written_down_as_the_table_has_it() -> None:
+    table = importlib.import_module("canonry.domain.texts.look_alikes")._table()
+    for code in range(128):
+        assert skeleton(chr(code)) == table.get(code, chr(code))
+
+
+def test_r15_nothing_visible_is_taken_away() -> None:
+    assert without_sightless("na\u00efve \u0646\u0627\u0645") == "na\u00efve \u0646\u0627\u0645"

@@ -1,0 +1,103 @@
+"""No pattern takes more than linear time, however a stranger writes what it reads.
+
+The interpreter holds its lock while a pattern runs, so that a slow one stops the whole server and
+no deadline can end it.
+"""
+
+import re
+from itertools import product
+from typing import Any
+
+import pytest
+
+from tests.meta.patterns import (
+    Found,
+    cpu_seconds,
+    hard_texts,
+    patterns_in,
+    repeats_repetitions,
+    strays_in,
+    text_of,
+)
+from tests.meta.tree import PACKAGE, python_files, relative
+
+SHORT = (24, 120, 500)
+CLOSE = (12, 18, 24, 32, 40, 50, 60, 72, 86, 100, 120, 145, 170, 200, 240, 290, 350, 420, 500)
+"""Lengths for what repeats repetitions, whose time may double with every few characters."""
+
+LENGTH = 2_000
+SUSPECT = 0.003
+"""Seconds for so many characters from which on it is looked how the time grows: a hundred times
+what a linear pattern takes, a tenth of what a quadratic one does. No short text takes as long."""
+
+DEAR = 0.03
+"""So many seconds for so few characters are too many, however they grow."""
+
+FACTOR = 4
+GROWTH_MAX = 8.0
+"""Over a text four times as long a linear pattern takes four times as long, a quadratic sixteen."""
+
+FILES = python_files("src/canonry")
+PATTERNS = [found for path in FILES for found in patterns_in(path)]
+
+
+def superlinear(pattern: re.Pattern[Any], uses: tuple[str, ...]) -> str | None:
+    """A use and a text by which a pattern takes more than linear time, if there is one."""
+    short = CLOSE if repeats_repetitions(pattern) else SHORT
+    for use, parts in product(uses, hard_texts(pattern)):
+        for length in (*short, LENGTH):
+            text = text_of(parts, length, pattern.pattern)
+            if cpu_seconds(use, pattern, text) > SUSPECT:
+                break
+        else:
+            continue
+        seconds = cpu_seconds(use, pattern, text, tries=3)
+        if seconds > SUSPECT and (
+            length < LENGTH or seconds > DEAR or grown(use, pattern, parts) > GROWTH_MAX * seconds
+        ):
+            return f"{use} over {parts!r}: {seconds * 1000:.0f} ms for {length} characters"
+    return None
+
+
+def grown(use: str, pattern: re.Pattern[Any], parts: tuple[str, str, str]) -> float:
+    """How long a text takes that is four times as long."""
+    return cpu_seconds(use, pattern, text_of(parts, FACTOR * LENGTH, pattern.pattern))
+
+
+@pytest.mark.parametrize("found", PATTERNS, ids=lambda found: found.where)
+def test_r2_a_pattern_takes_linear_time(found: Found) -> None:
+    assert superlinear(found.pattern, found.uses) is None
+
+
+@pytest.mark.parametrize("path", FILES, ids=relative)
+def test_r2_patterns_are_compiled_at_the_top_of_a_module(path: Any) -> None:
+    assert not list(strays_in(path)), "compile it once under a name, so that it is proven linear"
+
+
+def test_r2_every_module_that_matches_patterns_is_looked_at() -> None:
+    text = {path for path in FILES if "re.compile(" in path.read_text(encoding="utf-8")}
+    looked_at = {path for path in FILES if any(patterns_in(path))}
+
+    assert looked_at == text
+    assert PACKAGE in next(iter(text)).parents
+    assert len(PATTERNS) >= len(text)
+
+
+@pytest.mark.parametrize(
+    ("expression", "use"),
+    [
+        (r"[^\s@<>,;:\"()]+@[^\s@<>,;:\"()]+\.[^\s@<>,;:\"().]+", "findall"),
+        (r"\s*[,;\n]\s*", "split"),
+        (r"(?:(?:a|b)+,?)+!", "fullmatch"),
+        (r"(.+?)\s*[:\t]\s*(.*\d.*)", "match"),
+        (r"```(?:json)?\s*(.*?)\s*```\s*", "search"),
+        (r"(?s)\s*(?:<!--.*?-->\s*)*<html\b", "match"),
+    ],
+)
+def test_r2_what_is_not_linear_is_found(expression: str, use: str) -> None:
+    assert superlinear(re.compile(expression), (use,)) is not None
+
+
+@pytest.mark.parametrize("expression", [r"\s+", r"[^.!?\n]+[.!?]*", r"(?<!\d)\d+x", r"a{1,64}@"])
+def test_r2_what_is_linear_is_not_accused(expression: str) -> None:
+    assert superlinear(re.compile(expression), ("findall", "search", "fullmatch")) is None

@@ -1,0 +1,123 @@
+"""Whatever legal arguments one caller sends, nobody else waits long: the event loop stays free."""
+
+import asyncio
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from canonry.gateway.tool import Tool
+from tests.toolsets.onslaught import (
+    UNITS,
+    Arguments,
+    Heartbeat,
+    House,
+    as_file,
+    hard_files,
+    hard_records,
+    houses,
+    long_text,
+    many_values,
+    placed,
+    spots,
+)
+
+STALL_MAX = 0.25
+"""Seconds that somebody else's ping may wait."""
+
+TOOLSETS = {"narrative", "truth", "world", "catalog", "operator"}
+ROWS = 600
+TRIES = 3
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Iterator[Path]:
+    yield tmp_path
+    shutil.rmtree(tmp_path, ignore_errors=True)
+
+
+async def stall(house: House, tool: Tool, arguments: Arguments) -> float:
+    """How long others wait; of several tries the least, as a collection of garbage may come in."""
+    worst = float("inf")
+    for _ in range(TRIES):
+        worst = min(worst, await Heartbeat().during(house.call(tool, arguments)))
+        if worst <= STALL_MAX:
+            break
+    return worst
+
+
+def hard_calls(house: House, turn: int) -> Iterator[tuple[str, Tool, Arguments]]:
+    """One call for each text that a tool takes, by turns with other texts."""
+    for tool in house.toolset.tools:
+        for path, longest in spots(tool.input_schema):
+            turn += 1
+            unit = UNITS[turn % len(UNITS)]
+            value = long_text(unit, longest)
+            what = f"{tool.name} {'/'.join(path)} {unit!r}"
+            yield what, tool, placed(house.fitting(tool), path, value)
+
+
+def large_calls(house: House) -> Iterator[tuple[str, Tool, Arguments]]:
+    """Calls with many values, where a tool takes any."""
+    for tool in house.toolset.tools:
+        for path, _ in spots(tool.input_schema):
+            if path[-1] == "*":
+                for number, value in enumerate(many_values()):
+                    what = f"{tool.name} {'/'.join(path)} large {number}"
+                    yield what, tool, placed(house.fitting(tool), path, value)
+
+
+def brought(house: House) -> Iterator[tuple[str, Tool, Arguments]]:
+    """Records and files as a stranger might write them."""
+    tool = next(each for each in house.toolset.tools if each.name == "ingest")
+    user = house.fitting(tool)["user_id"]
+    for what, records in hard_records():
+        yield what, tool, {"user_id": user, "entities": records}
+    for what, text, media in hard_files(ROWS):
+        yield what, tool, as_file(house, text, media)
+
+
+async def test_r2_no_text_that_a_tool_takes_keeps_others_waiting(folder: Path) -> None:
+    async with houses(folder) as built:
+        assert {house.toolset.name for house in built} == TOOLSETS
+        slow = {
+            what: seconds
+            for turn, house in enumerate(built)
+            for what, tool, arguments in hard_calls(house, turn)
+            if (seconds := await stall(house, tool, arguments)) > STALL_MAX
+        }
+    assert not slow
+
+
+async def test_r2_no_number_of_values_keeps_others_waiting(folder: Path) -> None:
+    async with houses(folder) as built:
+        slow = {
+            what: seconds
+            for house in built
+            for what, tool, arguments in large_calls(house)
+            if (seconds := await stall(house, tool, arguments)) > STALL_MAX
+        }
+    assert not slow
+
+
+async def test_r2_no_record_and_no_file_keeps_others_waiting(folder: Path) -> None:
+    async with houses(folder) as built:
+        (house,) = (house for house in built if house.toolset.name == "truth")
+        slow = {
+            what: seconds
+            for what, tool, arguments in brought(house)
+            if (seconds := await stall(house, tool, arguments)) > STALL_MAX
+        }
+    assert not slow
+
+
+async def test_r2_what_stops_everybody_is_noticed() -> None:
+    async def busy() -> None:
+        sum(range(30_000_000))
+
+    assert await Heartbeat().during(busy()) > STALL_MAX
+    assert await Heartbeat().during(asyncio.sleep(0.5)) < STALL_MAX
+
+
+pytestmark = pytest.mark.anyio
