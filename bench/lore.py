@@ -19,7 +19,7 @@ from canonry.bootstrap.settings import Settings
 from canonry.cli.world.files import demo_atlas
 from canonry.testing.worlds import a_caller
 from canonry.usecases.kernel.canon import Canon
-from canonry.usecases.world.bound_world import World, find_world
+from canonry.usecases.world.bound_world import BoundWorld, find_world
 from canonry.usecases.world.import_world import import_world
 from canonry.usecases.world.search_lore import search_lore
 
@@ -118,7 +118,7 @@ async def _run(folder: Path) -> list[Row]:
     ]
 
 
-async def _measured(canon: Canon, world: World) -> tuple[float, float]:
+async def _measured(canon: Canon, world: BoundWorld) -> tuple[float, float]:
     """Recall among the first five, and the mean reciprocal rank."""
     recalled, ranks = 0.0, 0.0
     for question, answers in LABELLED.items():

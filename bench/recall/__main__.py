@@ -23,7 +23,7 @@ from bench.recall.meaning import vectors_of
 from bench.recall.measures import FIRST, Measures, mean, measured
 from bench.recall.stored import stored_orders
 from canonry.domain.policy import RankingWeights
-from canonry.domain.recall.ranking import Candidate, naming, pool_for, rank_passages
+from canonry.domain.recall.ranking import PassageCandidate, naming, pool_for, rank_passages
 from canonry.domain.texts.words import terms_of
 from canonry.ports.embedder import Purpose
 
@@ -128,7 +128,7 @@ def _final(
     found = frozenset(islice(similar, size))
     pool = dict.fromkeys((*in_order(hits)[:size], *sorted(found)))
     candidates = [
-        Candidate(
+        PassageCandidate(
             id=f"{number:06}",
             thread=conversation.turns[number].thread,
             place=conversation.turns[number].place,

@@ -14,14 +14,14 @@ import apsw
 import pytest
 
 from canonry.bootstrap.embedded import open_embedded
-from canonry.domain.ids import SceneId, StoryId
+from canonry.domain.ids import NewId, SceneId, StoryId
 from canonry.domain.log.entries import Made, SceneMoved
 from canonry.domain.spaces import Space, SpaceKind
 from canonry.domain.things.scenes import Scene, SceneStatus
 from canonry.domain.time import Instant
 from canonry.testing.worlds import HandClock, a_caller
 from canonry.usecases.graph.create_universe import create_universe
-from canonry.usecases.kernel.commit_change import Change, NewId, commit_change
+from canonry.usecases.kernel.commit_change import Change, commit_change
 from canonry.usecases.kernel.receipts import the_made
 from tests.cli.run import SOURCE, Done, canonry
 

@@ -15,7 +15,7 @@ from canonry.domain.things.facts import Fact
 from canonry.ports.records.ledger import Touched
 from canonry.ports.views.pages import Page
 from canonry.ports.views.state import EntityQuery, FactQuery
-from canonry.ports.views.text import Found, TextQuery
+from canonry.ports.views.text import TextFound, TextQuery
 from canonry.testing.conformance import (
     Backend,
     BlobsContract,
@@ -88,7 +88,7 @@ class GossipingText(MemoryText):
     """Ignores spaces."""
 
     @override
-    async def search(self, query: TextQuery) -> Found:
+    async def search(self, query: TextQuery) -> TextFound:
         return await super().search(replace(query, spaces=None))
 
 

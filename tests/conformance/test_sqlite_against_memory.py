@@ -14,7 +14,7 @@ from canonry.testing.conformance.answers import answers
 from canonry.testing.conformance.kit import present
 from canonry.testing.conformance.log import whole_log
 from canonry.testing.conformance.upkeep import quiet
-from canonry.testing.histories import Step, contended_histories, histories
+from canonry.testing.histories import HistoryStep, contended_histories, histories
 from canonry.testing.scribe import an_append
 from canonry.testing.things import MIDDLE_EARTH
 from tests.conformance.sqlite_store import Folders
@@ -27,7 +27,7 @@ unhurried = settings(
 )
 
 
-async def tell(backend: Backend, steps: list[Step]) -> list[Outcome]:
+async def tell(backend: Backend, steps: list[HistoryStep]) -> list[Outcome]:
     outcomes: list[Outcome] = []
     for number, step in enumerate(steps):
         head = await backend.canon.ledger.head(MIDDLE_EARTH)
@@ -39,7 +39,7 @@ async def tell(backend: Backend, steps: list[Step]) -> list[Outcome]:
     return outcomes
 
 
-async def agree(steps: list[Step], root: Path) -> None:
+async def agree(steps: list[HistoryStep], root: Path) -> None:
     async with AsyncExitStack() as closing:
         real, model = await Folders(root=root, closing=closing).fresh(), await open_memory()
 
@@ -58,21 +58,21 @@ async def agree(steps: list[Step], root: Path) -> None:
 
 @unhurried
 @given(steps=histories())
-def test_every_history_is_told_alike(steps: list[Step]) -> None:
+def test_every_history_is_told_alike(steps: list[HistoryStep]) -> None:
     with tempfile.TemporaryDirectory() as root:
         asyncio.run(agree(steps, Path(root)))
 
 
 @unhurried
 @given(steps=contended_histories())
-def test_every_contention_is_decided_alike(steps: list[Step]) -> None:
+def test_every_contention_is_decided_alike(steps: list[HistoryStep]) -> None:
     with tempfile.TemporaryDirectory() as root:
         asyncio.run(agree(steps, Path(root)))
 
 
 @unhurried
 @given(steps=histories())
-def test_every_history_verifies_and_is_rebuilt_alike(steps: list[Step]) -> None:
+def test_every_history_verifies_and_is_rebuilt_alike(steps: list[HistoryStep]) -> None:
     async def check(root: Path) -> None:
         async with AsyncExitStack() as closing:
             backend = await Folders(root=root, closing=closing).fresh()
@@ -95,7 +95,7 @@ def test_every_history_verifies_and_is_rebuilt_alike(steps: list[Step]) -> None:
 
 @unhurried
 @given(steps=histories())
-def test_a_reopened_history_is_the_same(steps: list[Step]) -> None:
+def test_a_reopened_history_is_the_same(steps: list[HistoryStep]) -> None:
     async def check(root: Path) -> None:
         async with AsyncExitStack() as closing:
             backend = await Folders(root=root, closing=closing).fresh()

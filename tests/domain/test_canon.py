@@ -23,12 +23,12 @@ from canonry.domain.log.entries import (
     Thing,
     Tombstone,
 )
-from canonry.domain.log.sealing import GENESIS, Part, Sealed, seal, unseal
+from canonry.domain.log.sealing import GENESIS, ErasablePart, Sealed, seal, unseal
 from canonry.domain.things.entities import Entity
 from canonry.domain.things.scenes import Scene, SceneStatus, Turn
 from canonry.domain.time import Instant
 from canonry.testing.conformance.chronicle import chronicle
-from canonry.testing.histories import Step, histories
+from canonry.testing.histories import HistoryStep, histories
 from canonry.testing.scribe import ACTOR, a_draft, made
 from canonry.testing.things import (
     MIDDLE_EARTH,
@@ -67,7 +67,7 @@ def folded(*commits: Commit) -> dict[str, Thing]:
     return things
 
 
-def a_log(steps: list[Step]) -> list[Sealed]:
+def a_log(steps: list[HistoryStep]) -> list[Sealed]:
     """The steps as a store seals them."""
     log: list[Sealed] = []
     for number, step in enumerate(steps, start=1):
@@ -88,7 +88,7 @@ def without(log: list[Sealed], targets: set[str]) -> list[Sealed]:
     """The log after a purge: entries about any target have lost their payload."""
     purged: list[Sealed] = []
     for sealed in log:
-        parts: list[Part | None] = [
+        parts: list[ErasablePart | None] = [
             None if targets.intersection(ids_of(entry)) and not isinstance(entry, Erased) else part
             for entry, part in zip(unseal(sealed).entries, sealed.parts, strict=True)
         ]
@@ -98,7 +98,7 @@ def without(log: list[Sealed], targets: set[str]) -> list[Sealed]:
 
 @settings(max_examples=40)
 @given(steps=histories())
-def test_folding_changes_nothing_that_it_was_given(steps: list[Step]) -> None:
+def test_folding_changes_nothing_that_it_was_given(steps: list[HistoryStep]) -> None:
     things: dict[str, Thing] = {}
     for position, step in enumerate(steps, start=1):
         commit, before = a_commit(position, *step.entries), deepcopy(things)
@@ -110,7 +110,7 @@ def test_folding_changes_nothing_that_it_was_given(steps: list[Step]) -> None:
 
 @settings(max_examples=40)
 @given(steps=histories())
-def test_only_needed_things_are_looked_at(steps: list[Step]) -> None:
+def test_only_needed_things_are_looked_at(steps: list[HistoryStep]) -> None:
     things: dict[str, Thing] = {}
     for position, step in enumerate(steps, start=1):
         commit = a_commit(position, *step.entries)
@@ -122,7 +122,7 @@ def test_only_needed_things_are_looked_at(steps: list[Step]) -> None:
 
 @settings(max_examples=40)
 @given(steps=histories())
-def test_every_change_is_stamped_with_its_commit(steps: list[Step]) -> None:
+def test_every_change_is_stamped_with_its_commit(steps: list[HistoryStep]) -> None:
     things: dict[str, Thing] = {}
     for position, step in enumerate(steps, start=1):
         changes = fold(a_commit(position, *step.entries), things)
@@ -135,7 +135,7 @@ def test_every_change_is_stamped_with_its_commit(steps: list[Step]) -> None:
 
 @settings(max_examples=40)
 @given(steps=histories())
-def test_a_purged_log_folds_to_the_same_things(steps: list[Step]) -> None:
+def test_a_purged_log_folds_to_the_same_things(steps: list[HistoryStep]) -> None:
     """What `Erased` buried stays buried, and everything else is as it was."""
     log = a_log(steps)
     targets = {t for s in steps for e in s.entries if isinstance(e, Erased) for t in e.targets}
@@ -145,7 +145,7 @@ def test_a_purged_log_folds_to_the_same_things(steps: list[Step]) -> None:
 
 
 def test_the_whole_chronicle_folds_alike_after_a_purge() -> None:
-    log = a_log([Step(entries=d.entries) for d in chronicle()[MIDDLE_EARTH]])
+    log = a_log([HistoryStep(entries=d.entries) for d in chronicle()[MIDDLE_EARTH]])
     targets = {ident(n) for n in ("gossip", "slip", "dream", "turn 1", "at home", "secret")}
     erasing = a_commit(len(log) + 1, Erased(targets=tuple(sorted(targets)), reason=""))
 
@@ -164,7 +164,7 @@ def test_erasing_one_who_was_merged_once_leaves_the_others_merged() -> None:
         (EntitiesUnmerged(kept=elessar, separated=strider, remaining=(aragorn,), reason=""),),
         (Erased(targets=(strider, ident("Strider/born")), reason=""),),
     ]
-    log = a_log([Step(entries=some) for some in entries])
+    log = a_log([HistoryStep(entries=some) for some in entries])
 
     purged = folded(*map(unseal, without(log, {strider, ident("Strider/born")})))
 

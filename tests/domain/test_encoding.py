@@ -21,7 +21,7 @@ from canonry.domain.log.encoding import (
 )
 from canonry.domain.log.entries import THING_KINDS, Entry, Redacted, Thing
 from canonry.domain.log.upcasters import ENCODING_VERSION, MIN_READER, UPCASTERS, upcast
-from canonry.testing.histories import Step, histories
+from canonry.testing.histories import HistoryStep, histories
 from canonry.testing.strategies import json_values
 from tests.domain.golden_entries import golden_entries
 from tests.domain.test_canon import a_commit, folded
@@ -63,7 +63,7 @@ def test_every_entry_of_the_union_has_a_kind() -> None:
 
 @settings(max_examples=40)
 @given(steps=histories())
-def test_entries_and_things_are_read_back_equal(steps: list[Step]) -> None:
+def test_entries_and_things_are_read_back_equal(steps: list[HistoryStep]) -> None:
     for step in steps:
         for entry in step.entries:
             kind = kind_of(entry)

@@ -27,7 +27,7 @@ from canonry.domain.log.keys import (
 )
 from canonry.domain.things.facts import Fact
 from canonry.domain.time import Instant
-from canonry.testing.histories import Step, histories
+from canonry.testing.histories import HistoryStep, histories
 from canonry.testing.scribe import ACTOR, made
 from canonry.testing.strategies import texts
 from canonry.testing.things import (
@@ -46,7 +46,7 @@ from canonry.testing.things import (
 )
 
 
-def a_commit(step: Step, position: int) -> Commit:
+def a_commit(step: HistoryStep, position: int) -> Commit:
     return Commit(
         id=CommitId(ident(f"commit {position}")),
         space=MIDDLE_EARTH,
@@ -62,7 +62,7 @@ def a_commit(step: Step, position: int) -> Commit:
 
 @settings(max_examples=40)
 @given(steps=histories())
-def test_a_change_touches_the_keys_before_and_after(steps: list[Step]) -> None:
+def test_a_change_touches_the_keys_before_and_after(steps: list[HistoryStep]) -> None:
     things: dict[str, Thing] = {}
     for position, step in enumerate(steps, start=1):
         loaded = {i: things[i] for i in needs(step.entries) if i in things}
@@ -96,9 +96,9 @@ def test_a_thing_is_read_under_these_keys(thing: Thing, keys: set[str]) -> None:
 
 
 def test_a_new_name_touches_the_old_and_the_new() -> None:
-    born = fold(a_commit(Step(entries=a_named("Frodo")), 1), {})
+    born = fold(a_commit(HistoryStep(entries=a_named("Frodo")), 1), {})
     renaming = made(an_observation("Frodo", "renamed", fields={"name": "Underhill"}))
-    renamed = fold(a_commit(Step(entries=renaming), 2), dict(born.things))
+    renamed = fold(a_commit(HistoryStep(entries=renaming), 2), dict(born.things))
 
     assert name_key("character", "frodo") in born.touched
     assert {name_key("character", "FRODO"), name_key("character", "underhill")} <= renamed.touched
@@ -106,10 +106,10 @@ def test_a_new_name_touches_the_old_and_the_new() -> None:
 
 
 def test_merging_touches_both_and_their_names() -> None:
-    born = fold(a_commit(Step(entries=(*a_named("Strider"), *a_named("Aragorn"))), 1), {})
+    born = fold(a_commit(HistoryStep(entries=(*a_named("Strider"), *a_named("Aragorn"))), 1), {})
     strider, aragorn = EntityId(ident("Strider")), EntityId(ident("Aragorn"))
     merging = EntitiesMerged(kept=aragorn, merged=strider, members=(), reason="")
-    merged = fold(a_commit(Step(entries=(merging,)), 2), dict(born.things))
+    merged = fold(a_commit(HistoryStep(entries=(merging,)), 2), dict(born.things))
 
     assert {thing_key(strider), thing_key(aragorn)} <= merged.touched
     assert {name_key("character", n) for n in ("Strider", "Aragorn")} <= merged.touched

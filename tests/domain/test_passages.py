@@ -12,7 +12,7 @@ from canonry.domain.recall.passages import Collection, is_silenced, passages_of
 from canonry.domain.things.entities import Entity
 from canonry.domain.things.scenes import SceneStatus
 from canonry.domain.time import Instant
-from canonry.testing.histories import Step, histories
+from canonry.testing.histories import HistoryStep, histories
 from canonry.testing.things import (
     MIDDLE_EARTH,
     a_fact,
@@ -113,7 +113,7 @@ def test_a_merged_entity_is_still_found_by_its_old_name() -> None:
 
 @settings(max_examples=30)
 @given(steps=histories())
-def test_a_passage_is_that_of_its_thing(steps: list[Step]) -> None:
+def test_a_passage_is_that_of_its_thing(steps: list[HistoryStep]) -> None:
     commits = [a_commit(n, *step.entries) for n, step in enumerate(steps, start=1)]
     for thing in folded(*commits).values():
         for passage in passages_of(thing):

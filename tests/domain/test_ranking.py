@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from canonry.domain.policy import RankingWeights
-from canonry.domain.recall.ranking import Asked, Candidate, breadth, naming, rank_passages
+from canonry.domain.recall.ranking import Asked, PassageCandidate, breadth, naming, rank_passages
 
 WEIGHTS = RankingWeights()
 TERMS = ("tower", "mine", "bear", "ale")
@@ -13,10 +13,10 @@ shares = st.floats(0, 1)
 
 
 @st.composite
-def candidates_(draw: st.DrawFn) -> list[Candidate]:
+def candidates_(draw: st.DrawFn) -> list[PassageCandidate]:
     names = draw(st.lists(st.sampled_from("abcdefghijkl"), max_size=8, unique=True))
     return [
-        Candidate(
+        PassageCandidate(
             id=name,
             thread=draw(st.sampled_from((None, "one", "two"))),
             place=draw(st.integers(0, 9)),
@@ -33,13 +33,13 @@ questions = st.integers(1, 30).map(
 )
 
 
-def scores(asked: Asked, candidates: list[Candidate]) -> dict[str, float]:
+def scores(asked: Asked, candidates: list[PassageCandidate]) -> dict[str, float]:
     return {each.id: each.score for each in rank_passages(asked, candidates, WEIGHTS)}
 
 
 @given(questions, candidates_())
 def test_each_passage_comes_once_strongest_first_and_ties_are_broken_by_id(
-    asked: Asked, candidates: list[Candidate]
+    asked: Asked, candidates: list[PassageCandidate]
 ) -> None:
     ranked = rank_passages(asked, candidates + candidates, WEIGHTS)
     order = [(-each.score, each.id) for each in ranked]
@@ -49,20 +49,22 @@ def test_each_passage_comes_once_strongest_first_and_ties_are_broken_by_id(
 
 @given(questions, candidates_())
 def test_the_order_does_not_depend_on_the_order_of_arrival(
-    asked: Asked, candidates: list[Candidate]
+    asked: Asked, candidates: list[PassageCandidate]
 ) -> None:
     ranked = rank_passages(asked, candidates, WEIGHTS)
     assert rank_passages(asked, candidates[::-1], WEIGHTS) == ranked
 
 
 @given(questions, candidates_(), st.integers(0, 9))
-def test_a_limit_takes_a_prefix(asked: Asked, candidates: list[Candidate], limit: int) -> None:
+def test_a_limit_takes_a_prefix(
+    asked: Asked, candidates: list[PassageCandidate], limit: int
+) -> None:
     everything = rank_passages(asked, candidates, WEIGHTS)
     assert rank_passages(asked, candidates, WEIGHTS, limit=limit) == everything[:limit]
 
 
 @given(questions, candidates_())
-def test_threads_do_not_touch_each_other(asked: Asked, candidates: list[Candidate]) -> None:
+def test_threads_do_not_touch_each_other(asked: Asked, candidates: list[PassageCandidate]) -> None:
     candidates = [each._replace(similarity=each.similarity or 0.0) for each in candidates]
     together = scores(asked, candidates)
     for thread in {candidate.thread for candidate in candidates}:
@@ -72,7 +74,7 @@ def test_threads_do_not_touch_each_other(asked: Asked, candidates: list[Candidat
 
 @given(questions, candidates_(), st.data())
 def test_no_signal_lowers_any_score_by_growing(
-    asked: Asked, candidates: list[Candidate], data: st.DataObject
+    asked: Asked, candidates: list[PassageCandidate], data: st.DataObject
 ) -> None:
     if not candidates:
         return
@@ -94,7 +96,7 @@ def test_no_signal_lowers_any_score_by_growing(
 
 @given(questions, candidates_())
 def test_the_parts_of_the_reason_sum_up_to_the_strength(
-    asked: Asked, candidates: list[Candidate]
+    asked: Asked, candidates: list[PassageCandidate]
 ) -> None:
     for each in rank_passages(asked, candidates, WEIGHTS):
         why = each.why
@@ -105,15 +107,17 @@ def test_the_parts_of_the_reason_sum_up_to_the_strength(
 
 
 def test_a_passage_that_nothing_speaks_for_scores_zero() -> None:
-    assert scores(Asked(terms={}, strongest=0.0), [Candidate(id="a", thread="one")]) == {"a": 0.0}
+    assert scores(Asked(terms={}, strongest=0.0), [PassageCandidate(id="a", thread="one")]) == {
+        "a": 0.0
+    }
 
 
 def test_a_turn_between_two_that_match_comes_before_a_distant_one() -> None:
     asked = Asked(terms={"tower": 6.0}, strongest=4.0)
-    before = Candidate(id="a", thread="one", place=1, terms={"tower": 3.0})
-    between = Candidate(id="b", thread="one", place=2)
-    after = Candidate(id="c", thread="one", place=3, terms={"tower": 3.0})
-    distant = Candidate(id="d", thread="one", place=40)
+    before = PassageCandidate(id="a", thread="one", place=1, terms={"tower": 3.0})
+    between = PassageCandidate(id="b", thread="one", place=2)
+    after = PassageCandidate(id="c", thread="one", place=3, terms={"tower": 3.0})
+    distant = PassageCandidate(id="d", thread="one", place=40)
     ranked = rank_passages(asked, (before, between, after, distant), WEIGHTS)
     assert [each.id for each in ranked] == ["a", "c", "b", "d"]
 
@@ -121,12 +125,12 @@ def test_a_turn_between_two_that_match_comes_before_a_distant_one() -> None:
 def test_a_word_that_neighbours_repeat_counts_once() -> None:
     asked = Asked(terms={"bear": 6.0, "ale": 6.0}, strongest=4.0)
     same = [
-        Candidate(id="a", thread="one", place=1, terms={"bear": 3.0}),
-        Candidate(id="b", thread="one", place=2, terms={"bear": 3.0}),
+        PassageCandidate(id="a", thread="one", place=1, terms={"bear": 3.0}),
+        PassageCandidate(id="b", thread="one", place=2, terms={"bear": 3.0}),
     ]
     other = [
-        Candidate(id="c", thread="two", place=1, terms={"bear": 3.0}),
-        Candidate(id="d", thread="two", place=2, terms={"ale": 3.0}),
+        PassageCandidate(id="c", thread="two", place=1, terms={"bear": 3.0}),
+        PassageCandidate(id="d", thread="two", place=2, terms={"ale": 3.0}),
     ]
     ranked = scores(asked, same + other)
     assert ranked["c"] == ranked["d"] > ranked["a"] == ranked["b"]
@@ -134,8 +138,8 @@ def test_a_word_that_neighbours_repeat_counts_once() -> None:
 
 def test_a_question_whose_words_hardly_occur_is_ordered_by_meaning() -> None:
     asked = Asked(terms={"wich": 20.0, "animl": 20.0, "the": 1.0}, strongest=0.5)
-    by_word = Candidate(id="a", terms={"the": 0.5}, similarity=0.25)
-    by_meaning = Candidate(id="b", similarity=0.5)
+    by_word = PassageCandidate(id="a", terms={"the": 0.5}, similarity=0.25)
+    by_meaning = PassageCandidate(id="b", similarity=0.5)
     assert [each.id for each in rank_passages(asked, (by_word, by_meaning), WEIGHTS)] == ["b", "a"]
 
 
@@ -148,9 +152,9 @@ def test_more_terms_make_a_query_broader(one: int, other: int) -> None:
 def test_a_similarity_that_is_not_known_counts_as_the_mean_of_those_that_are() -> None:
     asked = Asked(terms={"ale": 4.0}, strongest=4.0)
     unknown, near, far = (
-        Candidate(id="unknown", terms={"ale": 4.0}, similarity=None),
-        Candidate(id="near", similarity=0.9),
-        Candidate(id="far", similarity=0.3),
+        PassageCandidate(id="unknown", terms={"ale": 4.0}, similarity=None),
+        PassageCandidate(id="near", similarity=0.9),
+        PassageCandidate(id="far", similarity=0.3),
     )
 
     found = scores(asked, [unknown, near, far])

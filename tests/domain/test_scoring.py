@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from canonry.domain.judging.scoring import score_of, standing_of
-from canonry.domain.judging.slices import Slice, View
+from canonry.domain.judging.slices import Slice, SliceView
 from canonry.domain.policy import Policy, Scoring
 from canonry.domain.provenance import Authority
 from canonry.testing.things import MIDDLE_EARTH, a_proposal, evidence
@@ -43,7 +43,7 @@ def test_the_game_master_passes_every_threshold(confidence: float, threshold: fl
 
 
 def test_a_claimed_source_without_one_stands_like_the_system() -> None:
-    view = View(Slice(space=MIDDLE_EARTH), Policy())
+    view = SliceView(Slice(space=MIDDLE_EARTH), Policy())
     claimed = a_proposal(authority=Authority.SOURCE, evidence=evidence())
 
     assert standing_of(claimed, view) is Authority.SYSTEM

@@ -10,9 +10,17 @@ from canonry.domain.log.canon import ids_of
 from canonry.domain.log.commits import Position
 from canonry.domain.log.encoding import kind_of
 from canonry.domain.log.entries import Redacted
-from canonry.domain.log.sealing import GENESIS, Part, Sealed, commit_of, fault_in, seal, unseal
+from canonry.domain.log.sealing import (
+    GENESIS,
+    ErasablePart,
+    Sealed,
+    commit_of,
+    fault_in,
+    seal,
+    unseal,
+)
 from canonry.domain.time import Instant
-from canonry.testing.histories import Step, histories
+from canonry.testing.histories import HistoryStep, histories
 from canonry.testing.scribe import a_draft, made
 from canonry.testing.things import a_fact, a_memory, a_turn, ident
 from tests.domain.golden_entries import golden_entries
@@ -38,7 +46,7 @@ def fault(sealed: Sealed) -> str | None:
 
 @settings(max_examples=40)
 @given(steps=histories())
-def test_a_log_is_a_chain_that_unseals_to_what_was_said(steps: list[Step]) -> None:
+def test_a_log_is_a_chain_that_unseals_to_what_was_said(steps: list[HistoryStep]) -> None:
     previous = GENESIS
     for number, (sealed, step) in enumerate(zip(a_log(steps), steps, strict=True), start=1):
         assert fault_in(sealed, position=Position(number), previous=previous) is None
@@ -79,7 +87,7 @@ def test_columns_that_differ_from_the_sealed_bytes_are_seen() -> None:
         replace(sealed, space=ident("other")),  # type: ignore[arg-type]
         replace(sealed, hash=GENESIS),
         replace(sealed, parts=sealed.parts[:2]),
-        replace(sealed, parts=(*sealed.parts, Part(salt=b"", payload=b""))),
+        replace(sealed, parts=(*sealed.parts, ErasablePart(salt=b"", payload=b""))),
         replace(sealed, parts=tuple(reversed(sealed.parts))),
     ):
         assert fault(other) is not None

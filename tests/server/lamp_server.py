@@ -9,7 +9,7 @@ from dataclasses import replace
 from canonry.adapters.system import SystemClock
 from canonry.domain.errors import Unavailable
 from canonry.gateway.principal import Principal
-from canonry.server.opening import Opened
+from canonry.server.opening import OpenGateway
 from canonry.server.options import BearerOptions, HttpLimits, ServerOptions
 from tests.gateway.sample import KEEPER, TRUSTED, a_canon, a_gateway
 
@@ -49,10 +49,10 @@ async def main(words: list[str]) -> None:
     if "stdio" in words:
         from canonry.server.stdio import serve_stdio  # noqa: PLC0415 - either, as the command does
 
-        async def opened() -> Opened:
+        async def opened() -> OpenGateway:
             if "unopened" in words:
                 raise Unavailable("store.busy", "the lamps are in use")
-            return Opened(gateway=gateway, principal=principal, close=close)
+            return OpenGateway(gateway=gateway, principal=principal, close=close)
 
         await serve_stdio(gateway.catalogue.toolsets, opened, server_options=options)
         return

@@ -7,7 +7,7 @@ import pytest
 
 from canonry.bootstrap.compose import compose_memory
 from canonry.domain.errors import Conflict, Unavailable
-from canonry.domain.ids import EntityId, FactId
+from canonry.domain.ids import EntityId, FactId, NewId
 from canonry.domain.log.commits import ORIGIN
 from canonry.domain.log.entries import Made
 from canonry.domain.log.keys import facts_key, name_key
@@ -20,13 +20,7 @@ from canonry.testing.things import MIDDLE_EARTH, a_fact, an_entity, an_observati
 from canonry.testing.worlds import CountingIdentities, HandClock, a_caller
 from canonry.usecases.kernel.caller import Caller
 from canonry.usecases.kernel.canon import Canon
-from canonry.usecases.kernel.commit_change import (
-    ATTEMPTS_MAX,
-    Change,
-    NewId,
-    Receipt,
-    commit_change,
-)
+from canonry.usecases.kernel.commit_change import ATTEMPTS_MAX, Change, Receipt, commit_change
 
 SEEDS = range(120)
 CALLERS = 6

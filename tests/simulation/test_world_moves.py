@@ -35,7 +35,7 @@ from canonry.testing.worlds import CountingIdentities, HandClock, a_caller
 from canonry.usecases.kernel.caller import Caller
 from canonry.usecases.kernel.canon import Canon
 from canonry.usecases.world.advance_clock import advance_clock
-from canonry.usecases.world.bound_world import World, find_world
+from canonry.usecases.world.bound_world import BoundWorld, find_world
 from canonry.usecases.world.build_world import (
     create_exit,
     create_route,
@@ -54,7 +54,9 @@ BAD_LINE = Faults(refused=0.05, lost=0.1, twice=0.1, stale=0.1)
 RETRIES_MAX = 40
 
 
-async def until_answered(canon: Canon, world: World, name: str, step: str, drawn: float) -> None:
+async def until_answered(
+    canon: Canon, world: BoundWorld, name: str, step: str, drawn: float
+) -> None:
     """Send the same request again until there is an answer; a conflict is one."""
     caller = replace(a_caller("WorldBuilder"), idempotency_key=name)
     for _ in range(RETRIES_MAX):
@@ -69,7 +71,7 @@ async def until_answered(canon: Canon, world: World, name: str, step: str, drawn
     raise AssertionError(f"no answer in {RETRIES_MAX} tries")
 
 
-async def take(canon: Canon, caller: Caller, world: World, step: str, drawn: float) -> None:
+async def take(canon: Canon, caller: Caller, world: BoundWorld, step: str, drawn: float) -> None:
     """One step of an agent, with everything else about it drawn from one number."""
     place = f"place-{int(drawn * PLACES)}"
     direction = list(Direction)[int(drawn * 4)]
@@ -130,7 +132,7 @@ async def race(simulation: Simulation) -> None:
     await assert_sound(truth, world)
 
 
-async def assert_sound(canon: Canon, world: World) -> None:
+async def assert_sound(canon: Canon, world: BoundWorld) -> None:
     """At every tick at which anything changed each mover is at one place, each item with one."""
     spaces = frozenset((world.space,))
     page = await canon.state.relations(RelationQuery(spaces=spaces, limit=500))

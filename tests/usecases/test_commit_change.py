@@ -6,7 +6,7 @@ import pytest
 
 from canonry.bootstrap.compose import compose_memory
 from canonry.domain.errors import Conflict, InvalidInput, Unavailable
-from canonry.domain.ids import FactId, SpaceId, is_uuid
+from canonry.domain.ids import FactId, NewId, SpaceId, is_uuid
 from canonry.domain.log.commits import ORIGIN
 from canonry.domain.log.entries import Made
 from canonry.domain.log.keys import ANY
@@ -15,7 +15,7 @@ from canonry.testing.scribe import Scribe
 from canonry.testing.things import MIDDLE_EARTH, a_fact, ident
 from canonry.testing.worlds import CountingIdentities, HandClock, a_caller
 from canonry.usecases.kernel.canon import Canon
-from canonry.usecases.kernel.commit_change import ATTEMPTS_MAX, Change, NewId, commit_change
+from canonry.usecases.kernel.commit_change import ATTEMPTS_MAX, Change, commit_change
 
 pytestmark = pytest.mark.anyio
 

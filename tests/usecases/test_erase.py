@@ -22,7 +22,7 @@ from canonry.usecases.narrative.import_transcript import (
     import_transcripts,
 )
 from canonry.usecases.narrative.keep_memory import Recollection, keep_memory
-from canonry.usecases.narrative.transcripts import Line, Summary, Transcript
+from canonry.usecases.narrative.transcripts import Summary, Transcript, TranscriptLine
 from canonry.usecases.store.erase import erase, plan_erasure
 from canonry.usecases.store.verify_store import verify_store
 
@@ -44,10 +44,10 @@ async def store(tmp_path: Path) -> AsyncIterator[Embedded]:
 
 async def a_played_world(canon: Canon) -> ImportReport:
     lines = (
-        Line(speakers=("GM",), text="The hall is empty."),
-        Line(speakers=(SECRET,), text="I open the chest and take the letter."),
-        Line(speakers=("Ben",), text="I watch the door."),
-        Line(speakers=("Ben",), text=f"Hurry, {SECRET}!"),
+        TranscriptLine(speakers=("GM",), text="The hall is empty."),
+        TranscriptLine(speakers=(SECRET,), text="I open the chest and take the letter."),
+        TranscriptLine(speakers=("Ben",), text="I watch the door."),
+        TranscriptLine(speakers=("Ben",), text=f"Hurry, {SECRET}!"),
     )
     transcript = Transcript(
         title="Session 1",

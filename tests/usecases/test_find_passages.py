@@ -16,7 +16,7 @@ from canonry.domain.log.entries import Erased
 from canonry.domain.recall.passages import Collection
 from canonry.domain.things.scenes import Speaker
 from canonry.ports.embedder import Embedder, EmbeddingModel, Purpose, Vector
-from canonry.ports.views.text import Found, Hit, TextQuery
+from canonry.ports.views.text import Hit, TextFound, TextQuery
 from canonry.testing.scribe import Scribe
 from canonry.testing.things import MIDDLE_EARTH, a_memory, a_turn, ident
 from canonry.testing.worlds import HandClock
@@ -50,7 +50,7 @@ class Silent(MemoryText):
     """A text view that does not answer."""
 
     @override
-    async def search(self, query: TextQuery) -> Found:
+    async def search(self, query: TextQuery) -> TextFound:
         raise Unavailable("text.unavailable", "the text view does not answer")
 
     @override

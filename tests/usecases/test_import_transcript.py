@@ -20,18 +20,18 @@ from canonry.usecases.narrative.import_transcript import (
     TranscriptReport,
     import_transcripts,
 )
-from canonry.usecases.narrative.transcripts import Line, Summary, Transcript
+from canonry.usecases.narrative.transcripts import Summary, Transcript, TranscriptLine
 
 pytestmark = pytest.mark.anyio
 
 SESSION = Transcript(
     title="Session 1",
     lines=(
-        Line(speakers=("GM",), text="A dragon sleeps on the bridge."),
-        Line(speakers=("ANN",), text="I sneak past the dragon."),
-        Line(speakers=("BEN", "ANN"), text="Cheers!"),
-        Line(speakers=("ALL",), text="Hooray!"),
-        Line(speakers=("BEN",), text="I ring the bell."),
+        TranscriptLine(speakers=("GM",), text="A dragon sleeps on the bridge."),
+        TranscriptLine(speakers=("ANN",), text="I sneak past the dragon."),
+        TranscriptLine(speakers=("BEN", "ANN"), text="Cheers!"),
+        TranscriptLine(speakers=("ALL",), text="Hooray!"),
+        TranscriptLine(speakers=("BEN",), text="I ring the bell."),
     ),
     summaries=(
         Summary(start=0, end=1, text="Ann sneaks past a dragon on the bridge. It is dark."),
@@ -144,7 +144,9 @@ async def test_a_second_session_joins_the_campaign_and_knows_its_speakers() -> N
 
 async def test_a_turn_that_is_too_long_is_cut_between_sentences() -> None:
     canon = compose_memory(policy=Policy(limits=TextLimits(turn=40)))
-    long = Line(speakers=("GM",), text="The gate falls with a crash. Everyone runs for the hills.")
+    long = TranscriptLine(
+        speakers=("GM",), text="The gate falls with a crash. Everyone runs for the hills."
+    )
     request = replace(REQUEST, transcripts=(Transcript(title="Long", lines=(long,)),))
     turns = await turns_of(canon, await run(canon, request))
 

@@ -20,7 +20,7 @@ from canonry.testing.atlases import an_atlas
 from canonry.testing.worlds import CountingIdentities, HandClock, a_caller
 from canonry.usecases.kernel.canon import Canon
 from canonry.usecases.store.erase import erase, plan_erasure
-from canonry.usecases.world.bound_world import World, find_world
+from canonry.usecases.world.bound_world import BoundWorld, find_world
 from canonry.usecases.world.export_world import export_world
 from canonry.usecases.world.get_canonical_fact import get_canonical_fact
 from canonry.usecases.world.get_location_context import get_location_context
@@ -49,7 +49,7 @@ async def brought_in(canon: Canon, atlas: Atlas, *, dry_run: bool = False) -> Im
     )
 
 
-async def the_world(canon: Canon, done: ImportedWorld) -> World:
+async def the_world(canon: Canon, done: ImportedWorld) -> BoundWorld:
     world = await find_world(canon, done.world_id)
     assert world is not None
     return world

@@ -10,7 +10,7 @@ import pytest
 from canonry.bootstrap.compose import compose_memory
 from canonry.bootstrap.embedded import open_embedded
 from canonry.domain.errors import InvalidInput, NotFound, Unavailable
-from canonry.domain.ids import SpaceId
+from canonry.domain.ids import NewId, SpaceId
 from canonry.domain.log.entries import Erased, Tombstone
 from canonry.domain.provenance import CanonLevel
 from canonry.domain.spaces import Space, SpaceKind
@@ -26,7 +26,7 @@ from canonry.usecases.graph.ingest_source import (
     ingest_source,
 )
 from canonry.usecases.kernel.canon import Canon
-from canonry.usecases.kernel.commit_change import Change, NewId, commit_change
+from canonry.usecases.kernel.commit_change import Change, commit_change
 from canonry.usecases.kernel.receipts import the_made
 from canonry.usecases.queries.query_snippets import query_snippets
 

@@ -7,9 +7,9 @@ from canonry.usecases.narrative.transcripts import (
     PLAIN_SCENE_TURNS,
     SCENE_TURNS,
     SCENE_TURNS_MAX,
-    Line,
     Summary,
     Transcript,
+    TranscriptLine,
     headline,
     pieces_of,
     stretches_of,
@@ -20,7 +20,7 @@ from canonry.usecases.narrative.transcripts import (
 def a_transcript(lines: int, *summaries: tuple[int, int]) -> Transcript:
     return Transcript(
         title="Session 1",
-        lines=tuple(Line(speakers=("GM",), text=f"Line {n}.") for n in range(lines)),
+        lines=tuple(TranscriptLine(speakers=("GM",), text=f"Line {n}.") for n in range(lines)),
         summaries=tuple(Summary(start=a, end=b, text=f"From {a} to {b}.") for a, b in summaries),
     )
 
@@ -86,7 +86,7 @@ def test_a_summary_is_supported_by_the_lines_that_share_its_words() -> None:
     lines = ("The dragon wakes.", "Pass the crisps.", "Its fire burns the bridge.")
     transcript = Transcript(
         title="Session 1",
-        lines=tuple(Line(speakers=("GM",), text=text) for text in lines),
+        lines=tuple(TranscriptLine(speakers=("GM",), text=text) for text in lines),
         summaries=(Summary(start=0, end=2, text="A dragon burns the bridge."),),
     )
 

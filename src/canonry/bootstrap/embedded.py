@@ -26,7 +26,7 @@ BLOBS = "blobs"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Sealed:
+class ReadOnlyStore:
     """A store that is open for reading; whoever opened it awaits `close`."""
 
     canon: Canon
@@ -99,7 +99,7 @@ async def open_embedded(
     return Embedded(canon=canon, blobs=blobs, upkeep=upkeep, close=store.close)
 
 
-async def open_embedded_sealed(folder: Path, *, policy: Policy | None = None) -> Sealed:
+async def open_embedded_sealed(folder: Path, *, policy: Policy | None = None) -> ReadOnlyStore:
     """Open the store in `folder`, which must be there and of this version, without a trace.
 
     Raises:
@@ -131,4 +131,4 @@ async def open_embedded_sealed(folder: Path, *, policy: Policy | None = None) ->
         copy_files=partial(copy_files, folder),
         way=store.way,
     )
-    return Sealed(canon=canon, upkeep=upkeep, close=store.close)
+    return ReadOnlyStore(canon=canon, upkeep=upkeep, close=store.close)

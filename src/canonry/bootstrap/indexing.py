@@ -12,7 +12,7 @@ from typing import Final, TypeAlias
 
 from canonry.bootstrap.recalling import RECALL_FILE
 from canonry.domain.errors import CanonryError, Unavailable
-from canonry.ports.views.upkeep import Told
+from canonry.ports.views.upkeep import UpkeepProgress
 from canonry.usecases.kernel.canon import Canon
 from canonry.usecases.kernel.recall import Recall
 from canonry.usecases.recall.index_passages import PassageIndexer, drop_index
@@ -168,7 +168,7 @@ def _reason(error: Exception) -> str:
             return f"an unexpected {type(error).__name__}"
 
 
-async def rebuild_index(recall: Recall, folder: Path, told: Told) -> int:
+async def rebuild_index(recall: Recall, folder: Path, told: UpkeepProgress) -> int:
     """Forget all vectors and make them anew; the number of vectors made.
 
     Raises:

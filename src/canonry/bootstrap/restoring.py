@@ -11,13 +11,13 @@ from typing import Final
 from canonry.bootstrap.settings import Settings
 from canonry.bootstrap.stores import STORE_FILE, open_kept_store
 from canonry.domain.errors import Conflict, InvalidInput, Unavailable
-from canonry.ports.views.upkeep import Told, Verification
+from canonry.ports.views.upkeep import UpkeepProgress, Verification
 from canonry.usecases.store.verify_store import heads_from, verify_store
 
 MANIFEST: Final = "manifest.json"
 
 
-async def restore_backup(settings: Settings, source: Path, told: Told) -> Verification:
+async def restore_backup(settings: Settings, source: Path, told: UpkeepProgress) -> Verification:
     """Copy the backup in `source` to the data folder, which must be missing or empty.
 
     Raises:

@@ -94,10 +94,10 @@ def load_settings(
     return settings
 
 
-Layer = dict[str, tuple[Any, str]]
+SettingsLayer = dict[str, tuple[Any, str]]
 
 
-def _from_file(path: Path, *, required: bool) -> Layer:
+def _from_file(path: Path, *, required: bool) -> SettingsLayer:
     try:
         content = tomllib.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
@@ -110,7 +110,7 @@ def _from_file(path: Path, *, required: bool) -> Layer:
         raise InvalidInput("settings.unreadable", message, path=str(path)) from error
     where = f"settings file {path}"
     policy = content.pop(POLICY, None)
-    layer: Layer = {}
+    layer: SettingsLayer = {}
     if policy is not None:
         layer[POLICY] = (policy_from(policy, where), where)
     rows = {row.key: row for row in SETTINGS}
@@ -132,9 +132,9 @@ def _flat(content: Mapping[str, Any], tables: set[str]) -> Iterator[tuple[str, A
             yield key, value
 
 
-def _from_environment(variables: Mapping[str, str]) -> Layer:
+def _from_environment(variables: Mapping[str, str]) -> SettingsLayer:
     rows = {row.variable: row for row in SETTINGS}
-    layer: Layer = {}
+    layer: SettingsLayer = {}
     for name in sorted(name for name in variables if name.startswith("CANONRY_")):
         row = rows.get(name)
         if row is None:
@@ -147,8 +147,8 @@ def _from_environment(variables: Mapping[str, str]) -> Layer:
     return layer
 
 
-def _from_options(options: Mapping[str, Any]) -> Layer:
-    layer: Layer = {}
+def _from_options(options: Mapping[str, Any]) -> SettingsLayer:
+    layer: SettingsLayer = {}
     for row in SETTINGS:
         given = options.get(row.field)
         if given is None:

@@ -11,7 +11,7 @@ import click
 from canonry.bootstrap.settings import Settings
 from canonry.bootstrap.stores import open_kept_store
 from canonry.cli.catalog_files import CatalogFiles, read_files
-from canonry.cli.catalog_output import Rows, whole, write_csv, write_json
+from canonry.cli.catalog_output import TableRows, whole, write_csv, write_json
 from canonry.cli.entry import complain
 from canonry.cli.operator import operator
 from canonry.cli.options import settings_from, store_options
@@ -135,7 +135,7 @@ async def _import(settings: Settings, request: CatalogImportRequest) -> CatalogI
 async def _export(
     settings: Settings,
     spaces: frozenset[SpaceId] | None,
-    write: Callable[[Rows], Awaitable[None]],
+    write: Callable[[TableRows], Awaitable[None]],
 ) -> None:
     store = await open_kept_store(settings, existing=True)
     try:

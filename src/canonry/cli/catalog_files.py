@@ -17,7 +17,7 @@ from canonry.cli.csv_cells import unsheltered
 from canonry.domain.catalog.catalog import ID
 from canonry.domain.errors import InvalidInput
 from canonry.domain.ids import is_uuid
-from canonry.domain.vocabularies.catalog_tables import TABLES, Column, Form, Table
+from canonry.domain.vocabularies.catalog_tables import TABLES, CatalogTable, Column, Form
 
 LIST_MARK: Final = ";"
 """Between the ids of a list in a cell."""
@@ -138,7 +138,9 @@ def _csv_arrays(file: Path) -> Mapping[str, Any]:
             raise _unreadable(file, f"is no CSV: line {lines.line_num}: {error}") from error
 
 
-def _csv_rows(table: Table, lines: Iterator[list[str]], file: Path) -> Iterator[dict[str, Any]]:
+def _csv_rows(
+    table: CatalogTable, lines: Iterator[list[str]], file: Path
+) -> Iterator[dict[str, Any]]:
     header = next(lines, [])
     columns = [_column(table, name, file) for name in header]
     if len({column.name for column in columns}) < len(columns):
@@ -156,7 +158,7 @@ def _csv_rows(table: Table, lines: Iterator[list[str]], file: Path) -> Iterator[
         yield row
 
 
-def _column(table: Table, name: str, file: Path) -> Column:
+def _column(table: CatalogTable, name: str, file: Path) -> Column:
     for column in table.columns:
         if column.name == name:
             return column

@@ -16,11 +16,11 @@ from canonry.cli.csv_cells import sheltered
 from canonry.domain.texts.visible import visible
 from canonry.domain.vocabularies.catalog_tables import TABLES
 
-Rows: TypeAlias = AsyncIterator[tuple[str, Mapping[str, Any]]]
+TableRows: TypeAlias = AsyncIterator[tuple[str, Mapping[str, Any]]]
 """(array, row), array by array in the order of the tables."""
 
 
-async def write_json(rows: Rows, out: TextIO) -> None:
+async def write_json(rows: TableRows, out: TextIO) -> None:
     """All arrays as one object, a row a line, so that two exports can be compared line by line."""
     names = list(TABLES)
     current, between = names.pop(0), "\n"
@@ -42,7 +42,7 @@ def _next_array(out: TextIO, names: list[str], between: str) -> tuple[str, str]:
     return name, "\n"
 
 
-async def write_csv(rows: Rows, folder: Path) -> None:
+async def write_csv(rows: TableRows, folder: Path) -> None:
     """Each array as a file of its own in `folder`, which is there."""
     with ExitStack() as files:
         writers = {}

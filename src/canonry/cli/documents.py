@@ -103,7 +103,7 @@ def documents(
             settings_from(given),
             agent_type,
             [(path, _kind_of(path)) for path in files],
-            _Reading(charset=charset, doc_id=None if doc_id is None else plain(doc_id)),
+            _FilesReading(charset=charset, doc_id=None if doc_id is None else plain(doc_id)),
             universe=plain(universe),
             source_type=SourceType(source_type),
             level=CanonLevel(level),
@@ -129,14 +129,14 @@ def _kind_of(path: Path) -> DocumentType:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Reading:
+class _FilesReading:
     """What is said about the files."""
 
     charset: str | None
     doc_id: str | None
 
 
-def _read(path: Path, kind: DocumentType, reading: _Reading) -> GivenDocument:
+def _read(path: Path, kind: DocumentType, reading: _FilesReading) -> GivenDocument:
     limit = DocumentLimits().bytes
     try:
         with path.open("rb") as file:
@@ -165,7 +165,7 @@ async def _import(
     settings: Settings,
     agent_type: str,
     files: Sequence[tuple[Path, DocumentType]],
-    reading: _Reading,
+    reading: _FilesReading,
     **source: Any,
 ) -> list[ImportedDocument]:
     store = await open_kept_store(settings)

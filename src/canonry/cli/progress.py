@@ -9,14 +9,14 @@ from typing import Final
 import click
 
 from canonry.cli.screen import wipe_line
-from canonry.ports.views.upkeep import Told
+from canonry.ports.views.upkeep import UpkeepProgress
 
 _LINE_SECONDS: Final = 5.0
 _BAR_SECONDS: Final = 0.1
 
 
 @contextmanager
-def progress(what: str) -> Iterator[Told]:
+def progress(what: str) -> Iterator[UpkeepProgress]:
     """Tell how far `what` has come; the listener takes (done, total or None)."""
     listener = _Bar(what) if sys.stderr.isatty() else _Lines(what)
     try:

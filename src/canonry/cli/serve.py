@@ -16,7 +16,7 @@ from canonry.domain.errors import InvalidInput
 from canonry.server.options import BearerOptions, ErrorMode, HttpLimits, ServerOptions
 
 if TYPE_CHECKING:
-    from canonry.server.opening import Opened
+    from canonry.server.opening import OpenGateway
 
 _MIB: Final = 1024 * 1024
 
@@ -83,7 +83,7 @@ async def _http(settings: Settings, options: ServerOptions, host: str, port: int
     )
 
 
-async def _open(settings: Settings) -> "Opened":
+async def _open(settings: Settings) -> "OpenGateway":
     """The tools and the store; importing both takes longer than greeting a client."""
     with importing():
         from canonry.bootstrap.indexing import BackgroundIndexing  # noqa: PLC0415 - as below
@@ -97,7 +97,7 @@ async def _open(settings: Settings) -> "Opened":
             open_sealed_store,
             open_store,
         )
-        from canonry.server.opening import Opened  # noqa: PLC0415 - loads the SDK
+        from canonry.server.opening import OpenGateway  # noqa: PLC0415 - loads the SDK
 
         toolsets = load_toolsets(settings.toolsets)
     principal = principal_for(settings)
@@ -116,7 +116,7 @@ async def _open(settings: Settings) -> "Opened":
 
         close = stop
     gateway = gateway_for(settings, store.canon, toolsets)
-    return Opened(gateway=gateway, principal=principal, close=close)
+    return OpenGateway(gateway=gateway, principal=principal, close=close)
 
 
 def notice(message: str) -> None:

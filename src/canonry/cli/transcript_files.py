@@ -14,7 +14,7 @@ from typing import Any, Final
 from canonry.domain.errors import InvalidInput
 from canonry.domain.json_values import decode_json
 from canonry.domain.policy import NAME_MAX
-from canonry.usecases.narrative.transcripts import Line, Summary, Transcript, plain
+from canonry.usecases.narrative.transcripts import Summary, Transcript, TranscriptLine, plain
 
 GM_NAMES: Final = frozenset({"dm", "gm", "game master", "dungeon master", "narrator"})
 """Who leads the game, if nobody says."""
@@ -68,14 +68,18 @@ def _read(path: Path, aligned: Iterable[Path]) -> Transcript:
 def _transcript(stem: str, data: Any) -> Transcript:
     if isinstance(data, Mapping) and "TURNS" in data:
         lines = tuple(
-            Line(speakers=_speakers(turn["NAMES"]), text=plain(" ".join(turn["UTTERANCES"])))
+            TranscriptLine(
+                speakers=_speakers(turn["NAMES"]), text=plain(" ".join(turn["UTTERANCES"]))
+            )
             for turn in data["TURNS"]
         )
         return Transcript(title=stem, lines=lines)
     turns = data["turns"] if isinstance(data, Mapping) else data
     title = data.get("title", stem) if isinstance(data, Mapping) else stem
     summaries = data.get("summaries", ()) if isinstance(data, Mapping) else ()
-    lines = tuple(Line(speakers=_speakers(turn["speaker"]), text=_text(turn)) for turn in turns)
+    lines = tuple(
+        TranscriptLine(speakers=_speakers(turn["speaker"]), text=_text(turn)) for turn in turns
+    )
     told = tuple(
         Summary(start=int(each["start"]), end=int(each["end"]), text=_text(each))
         for each in summaries

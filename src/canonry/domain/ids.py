@@ -1,8 +1,9 @@
 """Identities: lower-case hyphenated UUIDs, one type a noun, so that they cannot be mixed up."""
 
 import re
+from collections.abc import Callable
 from hashlib import sha256
-from typing import Final, NewType
+from typing import Final, NewType, TypeAlias
 
 SpaceId = NewType("SpaceId", str)
 CommitId = NewType("CommitId", str)
@@ -21,6 +22,9 @@ ProposalId = NewType("ProposalId", str)
 MemoryId = NewType("MemoryId", str)
 SchemaId = NewType("SchemaId", str)
 RunId = NewType("RunId", str)
+
+NewId: TypeAlias = Callable[[str], str]
+"""Gives the id of the thing that a commit makes under a label: the same one in every attempt."""
 
 _UUID: Final = re.compile(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
 _TIME_PREFIX = 13  # the first 48 bits of a version 7 UUID and its hyphen

@@ -9,7 +9,7 @@ from typing import Any
 
 
 @dataclass(frozen=True, slots=True)
-class Contract:
+class ContractFile:
     """A JSON file in the package of a toolset; its `tools` are a list of objects with a `name`."""
 
     package: str
@@ -31,5 +31,5 @@ def _read(package: str, file: str) -> Mapping[str, Any]:
 
 
 @cache
-def _entries(contract: Contract) -> Mapping[str, Mapping[str, Any]]:
+def _entries(contract: ContractFile) -> Mapping[str, Mapping[str, Any]]:
     return {tool["name"]: tool for tool in contract.published()["tools"]}

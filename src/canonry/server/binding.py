@@ -14,7 +14,7 @@ from canonry.gateway.principal import Principal
 from canonry.gateway.replies import INTERNAL_ERROR, INVALID_PARAMS, Result
 from canonry.gateway.tool import ErrorBody, Prompt, Resource, Tool
 from canonry.server.client_model import Exchange, SessionModel, calling
-from canonry.server.greeting import Context, Handlers, greet
+from canonry.server.greeting import Handlers, RequestContext, greet
 from canonry.server.malformed import NO_OBJECT
 from canonry.server.options import ServerOptions
 
@@ -101,7 +101,7 @@ class Binding(Handlers):
         return self._prompts
 
     @override
-    async def call_tool(self, ctx: Context, params: types.CallToolRequestParams) -> Any:
+    async def call_tool(self, ctx: RequestContext, params: types.CallToolRequestParams) -> Any:
         exchange = Exchange(context=ctx, answers=params.input_responses or {})
         with calling(exchange):
             outcome = await self._gateway.call(
@@ -130,7 +130,9 @@ class Binding(Handlers):
         return result
 
     @override
-    async def read_resource(self, ctx: Context, params: types.ReadResourceRequestParams) -> Any:
+    async def read_resource(
+        self, ctx: RequestContext, params: types.ReadResourceRequestParams
+    ) -> Any:
         uri = params.uri
         resource, outcome = await self._gateway.read_resource(uri, self._principal(), ctx.meta)
         if resource is None or outcome.error is not None:
@@ -139,7 +141,7 @@ class Binding(Handlers):
         return {"contents": [content], **_READ_HINTS}
 
     @override
-    async def get_prompt(self, ctx: Context, params: types.GetPromptRequestParams) -> Any:
+    async def get_prompt(self, ctx: RequestContext, params: types.GetPromptRequestParams) -> Any:
         prompt, outcome = await self._gateway.get_prompt(
             params.name, params.arguments, self._principal(), ctx.meta
         )

@@ -20,7 +20,7 @@ from typing_extensions import override
 
 from canonry.domain.errors import NotSupported, Unavailable
 from canonry.ports.client_model import ASKED, ClientAnswer, ClientModel
-from canonry.server.greeting import Context
+from canonry.server.greeting import RequestContext
 
 _SAMPLING: Final = types.ClientCapabilities(sampling=types.SamplingCapability())
 
@@ -33,7 +33,7 @@ class Exchange:
     an answer finds it in whichever process the call is made again.
     """
 
-    context: Context
+    context: RequestContext
     answers: Mapping[str, types.InputResponse] = field(default_factory=dict)
     asked: dict[str, types.InputRequest] = field(default_factory=dict)
 

@@ -15,7 +15,7 @@ from canonry.server.malformed import let_tools_answer
 from canonry.server.options import ServerOptions
 from canonry.server.spent import drop_what_was_said
 
-Context = ServerRequestContext[Any, Any]
+RequestContext = ServerRequestContext[Any, Any]
 HeaderSchema = Callable[[str], Mapping[str, Any] | None]
 
 
@@ -34,13 +34,15 @@ class Handlers(Protocol):
     async def list_prompts(self) -> Any:
         """Every prompt."""
 
-    async def call_tool(self, ctx: Context, params: types.CallToolRequestParams) -> Any:
+    async def call_tool(self, ctx: RequestContext, params: types.CallToolRequestParams) -> Any:
         """The outcome of a call."""
 
-    async def read_resource(self, ctx: Context, params: types.ReadResourceRequestParams) -> Any:
+    async def read_resource(
+        self, ctx: RequestContext, params: types.ReadResourceRequestParams
+    ) -> Any:
         """The content of a resource."""
 
-    async def get_prompt(self, ctx: Context, params: types.GetPromptRequestParams) -> Any:
+    async def get_prompt(self, ctx: RequestContext, params: types.GetPromptRequestParams) -> Any:
         """The text of a prompt."""
 
 
@@ -96,10 +98,10 @@ def _instructions(faces: Sequence[Face]) -> str:
 
 def _fenced(
     ready: Ready, handler: Callable[..., Awaitable[Any]]
-) -> Callable[[Context, Any], Awaitable[Any]]:
+) -> Callable[[RequestContext, Any], Awaitable[Any]]:
     """Let nothing out but protocol errors: the SDK would send the text of any other exception."""
 
-    async def fenced(ctx: Context, params: Any) -> Any:
+    async def fenced(ctx: RequestContext, params: Any) -> Any:
         try:
             return await handler(await ready(), ctx, params)
         except MCPError:

@@ -3,7 +3,7 @@
 import asyncio
 import contextlib
 import gc
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
+from collections.abc import AsyncIterator, Callable, Coroutine
 from types import FrameType
 from typing import TYPE_CHECKING, Any, Final
 
@@ -22,6 +22,7 @@ from canonry.server.file_hosts import host_files
 from canonry.server.hosts import HostGuard
 from canonry.server.listening import bounded_config, listen
 from canonry.server.logs import LineLog, capture_library_logs
+from canonry.server.opening import Close
 from canonry.server.options import ServerOptions
 from canonry.server.pages import Pages, is_loopback
 from canonry.server.worlds import PATH, about, narrowed, world_in
@@ -30,8 +31,6 @@ if TYPE_CHECKING:
     from canonry.server.identity import BearerVerifier
 
 _LOCAL_NAMES: Final = ("127.0.0.1", "localhost", "[::1]")
-
-Close = Callable[[], Awaitable[None]]
 
 
 async def serve_http(

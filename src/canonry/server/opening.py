@@ -16,7 +16,7 @@ Close = Callable[[], Awaitable[None]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Opened:
+class OpenGateway:
     """A gateway over an open canon, who calls it, and how the canon is closed."""
 
     gateway: "Gateway"

@@ -20,7 +20,7 @@ from canonry.gateway.face import Face
 from canonry.server.greeting import greet
 from canonry.server.lines import decode, encode
 from canonry.server.logs import LineLog, capture_library_logs
-from canonry.server.opening import Bound, Opened, Opening
+from canonry.server.opening import Bound, OpenGateway, Opening
 from canonry.server.options import ServerOptions
 
 _CHUNK: Final = 1 << 18
@@ -31,7 +31,7 @@ _OUTPUT_BYTES: Final = 32 * 1024 * 1024
 
 async def serve_stdio(
     faces: Sequence[Face],
-    open_canon: Callable[[], Awaitable[Opened]],
+    open_canon: Callable[[], Awaitable[OpenGateway]],
     *,
     server_options: ServerOptions,
 ) -> None:
@@ -72,7 +72,7 @@ async def serve_stdio(
 
 
 async def _bound(
-    open_canon: Callable[[], Awaitable[Opened]], log: LineLog, options: ServerOptions
+    open_canon: Callable[[], Awaitable[OpenGateway]], log: LineLog, options: ServerOptions
 ) -> Bound:
     opened = await open_canon()
     from canonry.server.binding import Binding  # noqa: PLC0415 - it imports the gateway

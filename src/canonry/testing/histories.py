@@ -53,7 +53,7 @@ SCENES: Final = (ident("scene"), ident("later"))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Step:
+class HistoryStep:
     """A commit to append: it was judged `lag` commits ago on `reads`; `again` repeats the last."""
 
     entries: tuple[Entry, ...]
@@ -249,13 +249,15 @@ _BEGINNING: Final[tuple[Born, ...]] = (
 
 
 @st.composite
-def histories(draw: Callable[..., Any], max_steps: int = 8, *, erasing: bool = True) -> list[Step]:
+def histories(
+    draw: Callable[..., Any], max_steps: int = 8, *, erasing: bool = True
+) -> list[HistoryStep]:
     """Steps in one space; the first one opens it, with a story, two scenes and a hero."""
     teller = _Teller(draw=draw)
     hero = teller.fresh("entity")
     teller.groups[hero] = ()
     opening = [Made(thing=thing) for thing in (*_BEGINNING, draw(some.entities(hero)))]
-    steps = [Step(entries=tuple(opening))]
+    steps = [HistoryStep(entries=tuple(opening))]
     ways = [teller.birth, teller.birth, teller.birth, teller.change, teller.change, teller.merge]
     if erasing:
         ways.append(teller.erasure)
@@ -263,17 +265,17 @@ def histories(draw: Callable[..., Any], max_steps: int = 8, *, erasing: bool = T
         chosen = draw(st.lists(st.sampled_from(ways), min_size=1, max_size=4))
         entries = tuple(entry for way in chosen for entry in way())
         if entries:
-            steps.append(Step(entries=entries))
+            steps.append(HistoryStep(entries=entries))
     return steps
 
 
 @st.composite
-def contended_histories(draw: Callable[..., Any], max_steps: int = 8) -> list[Step]:
+def contended_histories(draw: Callable[..., Any], max_steps: int = 8) -> list[HistoryStep]:
     """The same, where verdicts may be old and requests sent again; some steps may be stale.
 
     Only the entries of the first step are relied on by later ones, so that refusals are harmless.
     """
-    steps: list[Step] = draw(histories(max_steps=0))
+    steps: list[HistoryStep] = draw(histories(max_steps=0))
     hero = ident("entity 1")
     for number in range(draw(st.integers(1, max_steps))):
         thing_id = ident(f"step {number}")
@@ -287,7 +289,7 @@ def contended_histories(draw: Callable[..., Any], max_steps: int = 8) -> list[St
         )
         keys = (ANY, thing_key(hero), facts_key(hero), relations_key(hero), thing_key(thing_id))
         steps.append(
-            Step(
+            HistoryStep(
                 entries=(entry,),
                 reads=draw(st.frozensets(st.sampled_from(keys), max_size=2)),
                 lag=draw(st.integers(0, 3)),

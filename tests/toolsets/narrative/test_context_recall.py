@@ -16,7 +16,7 @@ from canonry.domain.ids import FactId, SourceId, SpaceId
 from canonry.domain.log.entries import FactSuperseded, Made
 from canonry.domain.policy import ContextLimits, Policy
 from canonry.gateway.call import Gateway
-from canonry.ports.views.text import Found, Hit, TextQuery
+from canonry.ports.views.text import Hit, TextFound, TextQuery
 from canonry.testing.things import a_snippet, ident
 from canonry.toolsets.narrative import NARRATIVE
 from canonry.usecases.kernel.recall import Engines, Recall
@@ -37,7 +37,7 @@ class SilentText(MemoryText):
     """A text view that does not answer."""
 
     @override
-    async def search(self, query: TextQuery) -> Found:
+    async def search(self, query: TextQuery) -> TextFound:
         raise Unavailable("text.unavailable", "the text view does not answer")
 
     @override

@@ -48,7 +48,7 @@ class Endpoint:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Answer:
+class _EmbeddingAnswer:
     status: int
     content: bytes
     wait: str | None
@@ -111,7 +111,7 @@ class OpenAICompatibleEmbedder(Embedder):
             await asyncio.sleep(self._pause(attempt, answer.wait))
         raise self._fault("was not asked: allow at least one attempt")
 
-    async def _asked(self, body: Mapping[str, Any]) -> _Answer:
+    async def _asked(self, body: Mapping[str, Any]) -> _EmbeddingAnswer:
         async with self._connection().stream("POST", self._url, json=body) as answer:
             content = bytearray()
             async for piece in answer.aiter_bytes():
@@ -119,7 +119,7 @@ class OpenAICompatibleEmbedder(Embedder):
                 if len(content) > self._endpoint.most_bytes:
                     raise self._fault("answers more than vectors")
             wait = answer.headers.get("retry-after")
-            return _Answer(status=answer.status_code, content=bytes(content), wait=wait)
+            return _EmbeddingAnswer(status=answer.status_code, content=bytes(content), wait=wait)
 
     def _connection(self) -> httpx2.AsyncClient:
         if self._client is None:

@@ -25,7 +25,7 @@ _IDEOGRAPHS: Final = (
 )
 
 
-class _Table:
+class _CharacterTable:
     """What `str.translate` asks for every character; few are asked for often."""
 
     def __init__(self, replacement: Callable[[int], str]) -> None:
@@ -92,5 +92,5 @@ def _folded(code: int) -> str:
     return f" {character} " if marks else character.lower()
 
 
-_CLEAN: Final = _Table(_cleaned)
-_FOLD: Final = _Table(_folded)
+_CLEAN: Final = _CharacterTable(_cleaned)
+_FOLD: Final = _CharacterTable(_folded)

@@ -19,14 +19,14 @@ from canonry.domain.recall.keywords import (
 )
 from canonry.domain.recall.passages import Passage, passages_of
 from canonry.domain.texts.stems import stems_of
-from canonry.ports.views.text import Found, Hit, Text, TextQuery
+from canonry.ports.views.text import Hit, Text, TextFound, TextQuery
 
 
 class MemoryText(MemoryView, Text):
     """Reads what was folded."""
 
     @override
-    async def search(self, query: TextQuery) -> Found:
+    async def search(self, query: TextQuery) -> TextFound:
         everything = [
             (passage, stems_of(passage.text))
             for thing in self._things()
@@ -42,7 +42,7 @@ class MemoryText(MemoryView, Text):
         ]
         hits.sort(key=lambda hit: (-hit.score, hit.id))
         asked = measure.asked(hits[0].shares if hits else {})
-        return Found(hits=hits[: query.limit], asked=asked)
+        return TextFound(hits=hits[: query.limit], asked=asked)
 
     @override
     async def placed(self, ids: Iterable[str], query: TextQuery) -> Sequence[Hit]:

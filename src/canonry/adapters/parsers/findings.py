@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-Cell = str | int | float | bool | None
+ParsedCell = str | int | float | bool | None
 _NUL: Final = str.maketrans({"\0": None, "\r": "\n"})
 
 
@@ -36,7 +36,7 @@ class Findings:
         self._characters = bounds.characters
         self._cells = bounds.cells
         self._parts: list[tuple[int | None, str | None, str]] = []
-        self._tables: list[tuple[str | None, list[list[Cell]]]] = []
+        self._tables: list[tuple[str | None, list[list[ParsedCell]]]] = []
         self._records: list[tuple[str, Mapping[str, Any]]] = []
         self._notes: list[str] = []
         self._attached: list[tuple[str, str, str]] = []
@@ -49,9 +49,9 @@ class Findings:
         if clean.strip():
             self._parts.append((page, section, clean))
 
-    def table(self, rows: Sequence[Sequence[Cell]], *, name: str | None = None) -> None:
+    def table(self, rows: Sequence[Sequence[ParsedCell]], *, name: str | None = None) -> None:
         """A table, without rows at its edges that are blank."""
-        kept: list[list[Cell]] = []
+        kept: list[list[ParsedCell]] = []
         for row in rows:
             self._cells -= max(1, len(row))
             if self._cells < 0:

@@ -8,7 +8,7 @@ from typing import Any, Final
 import mammoth  # type: ignore[import-untyped]
 import python_calamine
 
-from canonry.adapters.parsers.findings import Cell, Fault, Findings
+from canonry.adapters.parsers.findings import Fault, Findings, ParsedCell
 from canonry.adapters.parsers.markup import read_html
 
 _ENTRIES_MAX: Final = 10_000
@@ -64,8 +64,8 @@ def _read_workbook(data: bytes, found: Findings) -> None:
         found.text("\n".join(line for line in lines if line.strip(" |")), section=name)
 
 
-def _cell(value: Any) -> Cell:
-    found: Cell = str(value)
+def _cell(value: Any) -> ParsedCell:
+    found: ParsedCell = str(value)
     match value:
         case datetime():
             whole = value.time() == time()

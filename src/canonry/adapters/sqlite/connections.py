@@ -22,7 +22,7 @@ class Durability(StrEnum):
     NORMAL = "normal"
 
 
-class Way(StrEnum):
+class OpenMode(StrEnum):
     """How a store is opened, as the rest of a SQLite address.
 
     `APART` shares the index of the write-ahead log without writing into it, or reads the log into
@@ -35,7 +35,7 @@ class Way(StrEnum):
     FROZEN = "?mode=ro&immutable=1"
 
 
-def address(path: Path, way: Way) -> str:
+def address(path: Path, way: OpenMode) -> str:
     """The store at `path` as a statement or a connection names it."""
     return f"{path.absolute().as_uri()}{way}"
 
@@ -49,7 +49,7 @@ def connect(
     vfs: str | None = None,
     cache_kb: int = CACHE_KB,
     mapped: bool = False,
-    way: Way = Way.SERVED,
+    way: OpenMode = OpenMode.SERVED,
 ) -> apsw.Connection:
     """A connection to the store at `path`, which exists unless the connection writes.
 
@@ -58,7 +58,7 @@ def connect(
     is not `SERVED` cannot even empty the write-ahead log when it is closed.
     """
     flags = apsw.SQLITE_OPEN_READWRITE | (apsw.SQLITE_OPEN_CREATE if writes else 0)
-    if way is not Way.SERVED:
+    if way is not OpenMode.SERVED:
         flags = apsw.SQLITE_OPEN_READONLY
     name = address(path, way)
     flags |= apsw.SQLITE_OPEN_URI

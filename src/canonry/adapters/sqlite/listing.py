@@ -7,10 +7,10 @@ from canonry.adapters.sqlite.packing import Packed, pack
 from canonry.domain.log.entries import Thing
 from canonry.domain.views import listing
 
-Owner: TypeAlias = bytes | str | int
-CountKey: TypeAlias = tuple[int, Owner, Packed, str]
+PackedOwner: TypeAlias = bytes | str | int
+CountKey: TypeAlias = tuple[int, PackedOwner, Packed, str]
 PackedRow: TypeAlias = tuple[
-    int, Owner, Packed, str, int | float, int, Packed, int | None, int | None, str | None
+    int, PackedOwner, Packed, str, int | float, int, Packed, int | None, int | None, str | None
 ]
 
 

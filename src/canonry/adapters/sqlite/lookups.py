@@ -7,7 +7,7 @@ import apsw
 
 from canonry.adapters.sqlite.packing import Packed
 
-Row: TypeAlias = tuple[int, str, bytes]
+LookupRow: TypeAlias = tuple[int, str, bytes]
 """(n, kind, body) of a thing."""
 
 _TOGETHER: Final = 64
@@ -18,7 +18,7 @@ _ONE: Final = "SELECT n, kind, body FROM things WHERE id = ?"
 _MANY: Final = f"SELECT id, n, kind, body FROM things WHERE id IN ({', '.join('?' * _TOGETHER)})"  # noqa: S608
 
 
-def look_up(db: apsw.Connection, ids: Iterable[Packed]) -> Iterator[tuple[Packed, Row]]:
+def look_up(db: apsw.Connection, ids: Iterable[Packed]) -> Iterator[tuple[Packed, LookupRow]]:
     """Those of `ids` that there are, in the order in which they are asked for, each once."""
     wanted = list(dict.fromkeys(ids))
     for start in range(0, len(wanted), _TOGETHER):
@@ -26,14 +26,14 @@ def look_up(db: apsw.Connection, ids: Iterable[Packed]) -> Iterator[tuple[Packed
         yield from _one_by_one(db, some) if len(some) < _FEW else _together(db, some)
 
 
-def _one_by_one(db: apsw.Connection, ids: Sequence[Packed]) -> Iterator[tuple[Packed, Row]]:
+def _one_by_one(db: apsw.Connection, ids: Sequence[Packed]) -> Iterator[tuple[Packed, LookupRow]]:
     for packed in ids:
         row: Any = db.execute(_ONE, (packed,)).fetchone()
         if row is not None:
             yield packed, row
 
 
-def _together(db: apsw.Connection, ids: Sequence[Packed]) -> Iterator[tuple[Packed, Row]]:
+def _together(db: apsw.Connection, ids: Sequence[Packed]) -> Iterator[tuple[Packed, LookupRow]]:
     # One length of the list for all, so that the statement is compiled once.
     filled = [*ids, *[ids[-1]] * (_TOGETHER - len(ids))]
     rows: Any = db.execute(_MANY, filled)

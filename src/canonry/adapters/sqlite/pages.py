@@ -11,7 +11,7 @@ from typing import Any, Final
 import apsw
 
 from canonry.adapters.sqlite.bodies import thing_under
-from canonry.adapters.sqlite.listing import Owner
+from canonry.adapters.sqlite.listing import PackedOwner
 from canonry.adapters.sqlite.lookups import look_up
 from canonry.adapters.sqlite.packing import Packed, pack, unpack
 from canonry.domain.views.listing import NOBODY, List
@@ -38,7 +38,7 @@ class Selection:
     """
 
     listed: List
-    owners: Sequence[Owner] = (NOBODY,)
+    owners: Sequence[PackedOwner] = (NOBODY,)
     spaces: Spaces = None
     facet: Callable[[str], bool] | None = None
     where: str = ""
@@ -48,8 +48,8 @@ class Selection:
 
 
 @dataclass(frozen=True, slots=True)
-class _Run:
-    owner: Owner
+class _PageRun:
+    owner: PackedOwner
     space: Packed
     facet: str
     n: int
@@ -64,7 +64,7 @@ def page_of(db: apsw.Connection, selection: Selection, limit: int, offset: int) 
 
 
 def counted(
-    db: apsw.Connection, listed: List, owner: Owner, spaces: Spaces
+    db: apsw.Connection, listed: List, owner: PackedOwner, spaces: Spaces
 ) -> Sequence[tuple[Packed, str, int]]:
     """(space, facet, rows) of an owner's list."""
     if spaces is None:
@@ -84,7 +84,7 @@ def things_of(db: apsw.Connection, ids: Sequence[Packed]) -> list[Any]:
 
 
 def first_ids(
-    db: apsw.Connection, listed: List, owner: Owner, limit: int, space: str = NOBODY
+    db: apsw.Connection, listed: List, owner: PackedOwner, limit: int, space: str = NOBODY
 ) -> Sequence[Packed]:
     """The first ids of an uncounted list, in the order of its ranks."""
     sql = f"SELECT l.id FROM listing l WHERE {_RUN} {_ORDER} LIMIT ?"  # noqa: S608 - our SQL
@@ -92,16 +92,16 @@ def first_ids(
     return [row[0] for row in rows]
 
 
-def _runs(db: apsw.Connection, selection: Selection) -> Sequence[_Run]:
+def _runs(db: apsw.Connection, selection: Selection) -> Sequence[_PageRun]:
     return [
-        _Run(owner, space, facet, n)
+        _PageRun(owner, space, facet, n)
         for owner in selection.owners
         for space, facet, n in counted(db, selection.listed, owner, selection.spaces)
         if selection.facet is None or selection.facet(facet)
     ]
 
 
-def _total(db: apsw.Connection, selection: Selection, runs: Sequence[_Run]) -> int:
+def _total(db: apsw.Connection, selection: Selection, runs: Sequence[_PageRun]) -> int:
     if len(selection.owners) > 1 and not selection.disjoint:
         sql = f"SELECT l.id FROM listing l WHERE {_RUN} {selection.where}"  # noqa: S608 - our SQL
         seen: set[Packed] = set()
@@ -116,7 +116,7 @@ def _total(db: apsw.Connection, selection: Selection, runs: Sequence[_Run]) -> i
 
 
 def _ids(
-    db: apsw.Connection, selection: Selection, runs: Sequence[_Run], limit: int, offset: int
+    db: apsw.Connection, selection: Selection, runs: Sequence[_PageRun], limit: int, offset: int
 ) -> Sequence[Packed]:
     order = _NEWEST if selection.newest_first else _ORDER
     turn = -1 if selection.newest_first else 1
@@ -141,5 +141,5 @@ def compounded(bare: str, order: str, runs: int) -> str:
     return f"{' UNION '.join([bare] * runs)} {order.replace('l.', '')} LIMIT ? OFFSET ?"
 
 
-def _values(selection: Selection, run: _Run) -> tuple[Any, ...]:
+def _values(selection: Selection, run: _PageRun) -> tuple[Any, ...]:
     return (int(selection.listed), run.owner, run.space, run.facet, *selection.values)

@@ -17,7 +17,7 @@ from typing import Final, TypeVar
 import apsw
 
 from canonry.adapters.sqlite.anchor import Anchor
-from canonry.adapters.sqlite.connections import CACHE_KB, MAPPED_BYTES, Way, connect
+from canonry.adapters.sqlite.connections import CACHE_KB, MAPPED_BYTES, OpenMode, connect
 from canonry.adapters.sqlite.faults import RAISED, as_canonry, closed, translated
 
 T = TypeVar("T")
@@ -63,7 +63,7 @@ class Readers:
         deadline: float,
         anchor: Anchor,
         vfs: str | None = None,
-        way: Way = Way.SERVED,
+        way: OpenMode = OpenMode.SERVED,
     ) -> None:
         """Open the connection of the event loop; those of the threads follow as needed."""
         self._path = path

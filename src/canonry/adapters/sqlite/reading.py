@@ -7,7 +7,7 @@ from typing import Final
 
 from canonry.adapters.sqlite.anchor import Anchor
 from canonry.adapters.sqlite.catalog.catalog import SqliteCatalog
-from canonry.adapters.sqlite.connections import Way, connect
+from canonry.adapters.sqlite.connections import OpenMode, connect
 from canonry.adapters.sqlite.documents import SqliteDocuments
 from canonry.adapters.sqlite.ledger.ledger import SqliteLedger
 from canonry.adapters.sqlite.places import SqlitePlaces
@@ -39,7 +39,7 @@ class SealedStore:
     places: SqlitePlaces
     readers: Readers
     path: Path
-    way: Way
+    way: OpenMode
 
     async def close(self) -> None:
         """Let running queries end, and let go of the folder."""
@@ -61,7 +61,7 @@ async def open_sealed(folder: Path, *, blobs: Blobs) -> SealedStore:
         raise NotFound("store.absent", message, path=str(folder))
     way = await asyncio.to_thread(_way_to, path)
     anchor = Anchor(path)
-    if way is Way.FROZEN:
+    if way is OpenMode.FROZEN:
         anchor.freeze()
     readers = Readers(path, deadline=_DEADLINE, anchor=anchor, way=way)
     anchor.hold()
@@ -78,20 +78,20 @@ async def open_sealed(folder: Path, *, blobs: Blobs) -> SealedStore:
     )
 
 
-def _way_to(path: Path) -> Way:
+def _way_to(path: Path) -> OpenMode:
     """The first way that leads there; a disk that is full or cannot be written leaves fewer."""
     try:
-        _require_current(path, Way.SEALED)
+        _require_current(path, OpenMode.SEALED)
     except Unavailable as error:
         if error.code not in UNWRITABLE:
             raise
     else:
-        return Way.SEALED
-    way = Way.APART if _size(f"{path}-wal") else Way.FROZEN
+        return OpenMode.SEALED
+    way = OpenMode.APART if _size(f"{path}-wal") else OpenMode.FROZEN
     try:
         _require_current(path, way)
     except Unavailable as error:
-        if way is Way.FROZEN or error.code not in UNWRITABLE:
+        if way is OpenMode.FROZEN or error.code not in UNWRITABLE:
             raise
         message = (
             "a server died and left commits in the write-ahead log, which cannot be read here: "
@@ -108,7 +108,7 @@ def _size(path: str) -> int:
         return 0
 
 
-def _require_current(path: Path, way: Way) -> None:
+def _require_current(path: Path, way: OpenMode) -> None:
     db = connect(path, way=way)
     try:
         if not is_current(db):

@@ -69,7 +69,7 @@ class FolderVectors(Vectors):
         self._folder = folder
         self._waiting = waiting
         self._scanned_whole = scanned_whole
-        self._rows = rows.Rows(folder / FILE)
+        self._rows = rows.VectorRows(folder / FILE)
         self._lock = Lock()
         self._opened: dict[int, _Opened] = {}
 

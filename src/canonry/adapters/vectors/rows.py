@@ -49,7 +49,7 @@ _UPGRADES: Final = {1: "ALTER TABLE vectors ADD COLUMN digest BLOB NOT NULL DEFA
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Row:
+class VectorRow:
     """A vector with its number, and what tells whether a query may find it."""
 
     n: int
@@ -67,7 +67,7 @@ class _Connected:
     file: tuple[int, int] | None
 
 
-class Rows:
+class VectorRows:
     """Reads and writes through connections of its own, each used by one thread at a time."""
 
     def __init__(self, path: Path) -> None:
@@ -300,7 +300,7 @@ def newest(db: apsw.Connection) -> int:
     return _number(db, "SELECT max(n) FROM vectors")
 
 
-def after(db: apsw.Connection, m: int, n: int) -> Iterator[Row]:
+def after(db: apsw.Connection, m: int, n: int) -> Iterator[VectorRow]:
     """The rows of a model with a higher number, in order."""
     sql = f"{_ROW} WHERE n > ? AND +m = ? ORDER BY n"
     return (_row(row) for row in db.execute(sql, (n, m)))
@@ -368,6 +368,8 @@ def _bound(model: EmbeddingModel) -> tuple[str, str, int, str]:
     return model.name, model.version, model.dimensions, model.digest or ""
 
 
-def _row(row: Any) -> Row:
+def _row(row: Any) -> VectorRow:
     n, i, part, collection, space, scene, vector = row
-    return Row(n=n, id=i, part=part, collection=collection, space=space, scene=scene, vector=vector)
+    return VectorRow(
+        n=n, id=i, part=part, collection=collection, space=space, scene=scene, vector=vector
+    )

@@ -12,7 +12,7 @@ Ids = dict[str, str]
 async def play(agents: Troupe) -> None:
     """Play it from the first universe to the last question."""
     teller = Teller()
-    world = World(agents, teller)
+    world = DemoWorld(agents, teller)
     await world.open()
     await world.try_to_cheat()
     await world.night_at_the_lighthouse()
@@ -25,7 +25,7 @@ async def play(agents: Troupe) -> None:
     teller.note("and for each of them the log says who, when, by which rule, on what evidence.")
 
 
-class World:
+class DemoWorld:
     """What the agents have made so far, by the names that the play uses."""
 
     def __init__(self, agents: Troupe, teller: Teller) -> None:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from canonry.domain.errors import BrokenInvariant
 from canonry.domain.fields import Reference
 from canonry.domain.gates.kit import Rival, Verdict
-from canonry.domain.ids import EntityId, EventId, FactId, RelationId
+from canonry.domain.ids import EntityId, EventId, FactId, NewId, RelationId
 from canonry.domain.judging.candidates import Candidate, Unreadable
 from canonry.domain.judging.contents import (
     EntityContent,
@@ -20,7 +20,6 @@ from canonry.domain.judging.contents import (
 )
 from canonry.domain.judging.making import (
     Backing,
-    NewId,
     change_state,
     make_entity,
     make_event,
@@ -28,7 +27,7 @@ from canonry.domain.judging.making import (
     make_observation,
     make_relation,
 )
-from canonry.domain.judging.slices import View
+from canonry.domain.judging.slices import SliceView
 from canonry.domain.judging.standing_tags import (
     TagHeld,
     still_stands,
@@ -80,7 +79,7 @@ class _Desk:
 
     candidate: Candidate
     verdict: Verdict
-    view: View
+    view: SliceView
     new_id: NewId
     backing: Backing
 
@@ -100,7 +99,7 @@ class _Desk:
         return tuple(e.id for e in found if isinstance(e, Event) and e.id not in fallen)
 
 
-def accept(candidate: Candidate, verdict: Verdict, view: View, new_id: NewId) -> Acceptance:
+def accept(candidate: Candidate, verdict: Verdict, view: SliceView, new_id: NewId) -> Acceptance:
     """What `candidate` writes under `verdict`; the ids of what it makes come from `new_id`.
 
     Raises:

@@ -15,9 +15,9 @@ from canonry.domain.judging.slices import (
     Lookup,
     NameLookup,
     Slice,
+    SliceView,
     StatementLookup,
     ThingLookup,
-    View,
 )
 from canonry.domain.judging.statements import opposites_of
 from canonry.domain.log.canon import beside, fold, needs
@@ -82,7 +82,7 @@ def decide(
     proposal_id = candidate.proposal.id
     commit_id = commit_of_proposal(proposal_id)
     verdict = judge(candidate, known, policy, gates)
-    view = View(known, policy)
+    view = SliceView(known, policy)
     entries: tuple[Entry, ...] = ()
     if not verdict.wanted and verdict.status is not ProposalStatus.PENDING:
         acceptance = None

@@ -27,11 +27,11 @@ from canonry.domain.vocabularies.catalog_tables import (
     SOURCE_ITEMS,
     UPDATED_AT,
     VIDEOS,
-    Table,
+    CatalogTable,
 )
 
 ID: Final = "id"
-TABLE_OF: Final[Mapping[str, Table]] = {
+TABLE_OF: Final[Mapping[str, CatalogTable]] = {
     **dict.fromkeys(CONTENT_KINDS, ENTITIES),
     **{str(table.kind): table for table in (SOURCE_ITEMS, DISTRIBUTION_EVENTS, VIDEOS)},
 }
@@ -201,7 +201,7 @@ def item_row(entity: Entity) -> dict[str, Any]:
     return row
 
 
-def item_fields(table: Table, row: Mapping[str, Any]) -> tuple[str, str, dict[str, Any]]:
+def item_fields(table: CatalogTable, row: Mapping[str, Any]) -> tuple[str, str, dict[str, Any]]:
     """(name, description, properties) of a row, as an entity keeps them; what is null is not."""
     left_out = {"projectId"} | ({"entityType", "title"} if table.kind is None else set())
     properties = {

@@ -11,7 +11,7 @@ from canonry.domain.errors import InvalidInput
 from canonry.domain.ids import is_uuid
 from canonry.domain.time import parse_instant
 from canonry.domain.vocabularies.catalog_kinds import RELATIONS
-from canonry.domain.vocabularies.catalog_tables import NAME_MAX, Column, Form, Table
+from canonry.domain.vocabularies.catalog_tables import NAME_MAX, CatalogTable, Column, Form
 
 IDS_MAX: Final = 1_000
 _COUNT_MAX: Final = 2**53
@@ -43,7 +43,7 @@ class RowProblem:
 class CatalogRow:
     """A row whose fields are right by themselves; what it did not give has its default."""
 
-    table: Table
+    table: CatalogTable
     number: int
     values: Mapping[str, Any]
 
@@ -74,7 +74,9 @@ class CatalogRow:
         )
 
 
-def read_row(table: Table, number: int, raw: object) -> tuple[CatalogRow | None, list[RowProblem]]:
+def read_row(
+    table: CatalogTable, number: int, raw: object
+) -> tuple[CatalogRow | None, list[RowProblem]]:
     """The row, or everything that is wrong with it."""
 
     def problem(field: str, code: str, reason: str) -> RowProblem:

@@ -5,7 +5,7 @@ from datetime import date
 from typing import Any, Final
 
 from canonry.domain.extraction.dates import DayOrder, SeenDate, date_in, order_in
-from canonry.domain.extraction.labels import Line
+from canonry.domain.extraction.labels import LabelledLine
 from canonry.domain.extraction.numbers import (
     SeenNumber,
     currency_in,
@@ -26,7 +26,7 @@ _DATED: Final = ("issued", "date", "signed", "effective")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Context:
+class DocumentContext:
     """Evidence of the whole document, for what a single value leaves open."""
 
     order: DayOrder | None = None
@@ -49,7 +49,7 @@ class Context:
         return currency_in(text, self.dollar) or self.currency
 
 
-def context_of(lines: list[Line]) -> Context:
+def context_of(lines: list[LabelledLine]) -> DocumentContext:
     """What the lines say together.
 
     Where the numbers themselves are unclear, the language of the labels says what divides
@@ -64,7 +64,7 @@ def context_of(lines: list[Line]) -> Context:
     currencies = {
         found for line in lines if (found := currency_in(line.text, dollar) or line.currency)
     }
-    return Context(
+    return DocumentContext(
         order=order,
         mark=mark,
         group=None if mark else _GROUPS.get(language),
@@ -74,7 +74,7 @@ def context_of(lines: list[Line]) -> Context:
     )
 
 
-def _dated(lines: list[Line], order: DayOrder | None) -> date | None:
+def _dated(lines: list[LabelledLine], order: DayOrder | None) -> date | None:
     for notion in _DATED:
         for line in lines:
             if line.notion == notion and (seen := date_in(line.value, order)) and seen.value:

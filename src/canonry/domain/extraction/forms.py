@@ -8,7 +8,7 @@ from dataclasses import replace
 from itertools import groupby
 from typing import Final
 
-from canonry.domain.extraction.labels import Line
+from canonry.domain.extraction.labels import LabelledLine
 
 _SUMS: Final = frozenset({"", "tax", "subtotal", "total", "amount_due"})
 """What a line of a list of goods may be that is none; `""` is no known label."""
@@ -17,7 +17,7 @@ _GOODS: Final = frozenset({"items", "actions", "agenda", "points", "attendees"})
 _KNOWN_IN_A_FORM: Final = 2
 
 
-def forms_in(lines: Sequence[Line]) -> frozenset[int]:
+def forms_in(lines: Sequence[LabelledLine]) -> frozenset[int]:
     """The places of the lines that stand in lists of labels and values, one below the other.
 
     A list is such a form where most of its lines are pairs and several of their labels are known,
@@ -34,7 +34,7 @@ def forms_in(lines: Sequence[Line]) -> frozenset[int]:
     return frozenset(found)
 
 
-def with_goods_unlabelled(lines: Sequence[Line]) -> Sequence[Line]:
+def with_goods_unlabelled(lines: Sequence[LabelledLine]) -> Sequence[LabelledLine]:
     """The lines, where those of a list of goods say nothing of the document but its sums."""
     goods = {place for places, above in _lists(lines) if above in _GOODS for place in places}
     return [
@@ -43,7 +43,7 @@ def with_goods_unlabelled(lines: Sequence[Line]) -> Sequence[Line]:
     ]
 
 
-def _lists(lines: Sequence[Line]) -> Iterator[tuple[Sequence[int], str]]:
+def _lists(lines: Sequence[LabelledLine]) -> Iterator[tuple[Sequence[int], str]]:
     """The places of the lines of each list, and the notion of the line above it."""
     for listed, group in groupby(range(len(lines)), lambda place: lines[place].listed):
         if listed:

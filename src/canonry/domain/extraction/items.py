@@ -4,8 +4,8 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from canonry.domain.extraction.context import Context
-from canonry.domain.extraction.labels import NOTIONS, Line, plain
+from canonry.domain.extraction.context import DocumentContext
+from canonry.domain.extraction.labels import NOTIONS, LabelledLine, plain
 from canonry.domain.truth.files import Table
 
 _COLUMNS: Final = {
@@ -22,7 +22,7 @@ _ITEMS_MAX: Final = 1_000
 
 
 def items_of(
-    lines: Sequence[Line], tables: Sequence[Table], context: Context
+    lines: Sequence[LabelledLine], tables: Sequence[Table], context: DocumentContext
 ) -> list[dict[str, Any]]:
     """The items in order; sums and taxes among them are none."""
     for table in tables:
@@ -35,7 +35,7 @@ def items_of(
     return []
 
 
-def _of_list(block: Sequence[str], context: Context) -> list[dict[str, Any]]:
+def _of_list(block: Sequence[str], context: DocumentContext) -> list[dict[str, Any]]:
     found: list[dict[str, Any]] = []
     for text in block[:_ITEMS_MAX]:
         match = _LISTED.fullmatch(text)
@@ -47,7 +47,7 @@ def _of_list(block: Sequence[str], context: Context) -> list[dict[str, Any]]:
     return found
 
 
-def _of_table(table: Table, context: Context) -> list[dict[str, Any]]:
+def _of_table(table: Table, context: DocumentContext) -> list[dict[str, Any]]:
     if len(table.rows) < 2:  # noqa: PLR2004 - a header and a row
         return []
     columns = [_column(cell) for cell in table.rows[0]]
@@ -61,7 +61,7 @@ def _of_table(table: Table, context: Context) -> list[dict[str, Any]]:
     return found
 
 
-def _item(cells: Mapping[str, Any], context: Context) -> dict[str, Any]:
+def _item(cells: Mapping[str, Any], context: DocumentContext) -> dict[str, Any]:
     item: dict[str, Any] = {}
     for name, cell in cells.items():
         if not name or cell is None or cell == "":

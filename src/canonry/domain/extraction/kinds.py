@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from canonry.domain.extraction.labels import Line, plain
+from canonry.domain.extraction.labels import LabelledLine, plain
 
 _HEADINGS: Final = {
     "invoice": "invoice bill rechnung factura facture fattura fatura credit-note gutschrift",
@@ -68,7 +68,7 @@ class Kind:
     weight: int
 
 
-def kind_of_text(lines: Sequence[Line]) -> Kind | None:
+def kind_of_text(lines: Sequence[LabelledLine]) -> Kind | None:
     """The type with the most evidence, None where no type has enough or two have the same."""
     weights: Counter[str] = Counter()
     reasons: dict[str, list[str]] = {}
@@ -89,7 +89,7 @@ def kind_of_text(lines: Sequence[Line]) -> Kind | None:
     return Kind(entity_type=kind, reasons=tuple(reasons[kind]), weight=weight)
 
 
-def _headed(lines: Sequence[Line]) -> set[str]:
+def _headed(lines: Sequence[LabelledLine]) -> set[str]:
     """The types that the first short line with such a word names."""
     for line in lines[:_HEADING_LINES]:
         words = plain(line.text if not line.value else line.label).split()

@@ -210,7 +210,7 @@ _BLOCK_MAX: Final = 40
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Line:
+class LabelledLine:
     """One line of a document: `label` and `value` where it says so, `notion` where that is known.
 
     `block` holds the lines that follow a label which has no value of its own; `currency` is what
@@ -234,7 +234,7 @@ def plain(label: str) -> str:
     return _NOT_PLAIN.sub(" ", bare.replace("\xba", "").replace("#", " # ")).strip()
 
 
-def lines_of(text: str) -> Sequence[Line]:
+def lines_of(text: str) -> Sequence[LabelledLine]:
     """The lines that say something, read as labels and values where they are such."""
     raw = [line[:_LINE_MAX] for line in text.split("\n") if line.strip()]
     return [_line(line, _Following(raw, place)) for place, line in enumerate(raw)]
@@ -252,18 +252,18 @@ class _Following:
         return tuple(_block(self.lines[self.place + 1 : self.place + 1 + _BLOCK_MAX]))
 
 
-def _line(raw: str, following: _Following) -> Line:
+def _line(raw: str, following: _Following) -> LabelledLine:
     listed = bool(_LISTED.match(raw))
     text = _EMPHASIS.sub(r"\2", _MARKUP.sub("", raw)).strip().strip("|").strip()
     cells = [cell.strip() for cell in text.split("|") if cell.strip()]
     if len(cells) > 2:  # noqa: PLR2004 - a row of a table, not a label and its value
-        return Line(text=text, listed=listed)
+        return LabelledLine(text=text, listed=listed)
     found = _PAIR.fullmatch(" | ".join(cells) if len(cells) > 1 else text)
     if found is not None and len(found[1].split()) <= _LABEL_WORDS + 2:
         label, value = _ORDINAL.sub("", found[1].strip()), _unquoted(found[2].strip())
         notion, language, currency = _meaning(label)
         block = () if value else following.block()
-        return Line(
+        return LabelledLine(
             text=text,
             label=label,
             value=value,
@@ -290,12 +290,12 @@ def _unquoted(value: str) -> str:
     return value[1:-1] if quoted else value
 
 
-def _unmarked(text: str, following: _Following, *, listed: bool) -> Line:
+def _unmarked(text: str, following: _Following, *, listed: bool) -> LabelledLine:
     """A line that begins with a known label and goes on with a value, or is a label alone."""
     words = text.split()
     alone = NOTIONS.get(plain(text))
     if alone is not None and len(words) <= _LABEL_WORDS and alone[0] in _HEADS:
-        return Line(
+        return LabelledLine(
             text=text,
             label=text,
             notion=alone[0],
@@ -307,10 +307,10 @@ def _unmarked(text: str, following: _Following, *, listed: bool) -> Line:
         label, value = " ".join(words[:count]), " ".join(words[count:])
         notion, language = NOTIONS.get(plain(label), ("", ""))
         if notion in _VALUED and _begins_as_value(value):
-            return Line(
+            return LabelledLine(
                 text=text, label=label, value=value, notion=notion, language=language, listed=listed
             )
-    return Line(text=text, listed=listed)
+    return LabelledLine(text=text, listed=listed)
 
 
 _HEADS: Final = frozenset(

@@ -4,8 +4,8 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
-from canonry.domain.extraction.context import Context
-from canonry.domain.extraction.labels import Line
+from canonry.domain.extraction.context import DocumentContext
+from canonry.domain.extraction.labels import LabelledLine
 from canonry.domain.extraction.parties import parties_in, party_type
 from canonry.domain.truth.interpretations import Found, Unread
 
@@ -24,14 +24,18 @@ NEXT: Final = "next_meeting"
 """The notion of a meeting that is announced."""
 
 
-def mentioned(lines: Sequence[Line], context: Context, title: str) -> tuple[Found, ...]:
+def mentioned(
+    lines: Sequence[LabelledLine], context: DocumentContext, title: str
+) -> tuple[Found, ...]:
     """The people and tasks that a note of this title lists, and the meeting that it announces."""
     people = tuple(_people(lines))
     names = [str(person.fields["name"]) for person in people]
     return (*people, *_tasks(lines, context, names), *_announced(lines, context, title))
 
 
-def _announced(lines: Sequence[Line], context: Context, title: str) -> Iterator[Found]:
+def _announced(
+    lines: Sequence[LabelledLine], context: DocumentContext, title: str
+) -> Iterator[Found]:
     """The next meeting, if the note says when it is; it has the note's title, as many have one."""
     for line in lines:
         seen = context.date(line.value) if line.notion == NEXT else None
@@ -45,7 +49,7 @@ def _announced(lines: Sequence[Line], context: Context, title: str) -> Iterator[
         yield Found(entity_type="event", fields=fields, reasons=(f"label:{NEXT}",))
 
 
-def _people(lines: Sequence[Line]) -> Iterator[Found]:
+def _people(lines: Sequence[LabelledLine]) -> Iterator[Found]:
     for line in lines:
         if line.notion == "attendees":
             listed = (
@@ -58,7 +62,9 @@ def _people(lines: Sequence[Line]) -> Iterator[Found]:
                     )
 
 
-def _tasks(lines: Sequence[Line], context: Context, names: Sequence[str]) -> Iterator[Found]:
+def _tasks(
+    lines: Sequence[LabelledLine], context: DocumentContext, names: Sequence[str]
+) -> Iterator[Found]:
     for line in lines:
         if line.notion != "actions":
             continue
@@ -68,7 +74,7 @@ def _tasks(lines: Sequence[Line], context: Context, names: Sequence[str]) -> Ite
                 yield _task(item, context, names)
 
 
-def _task(item: re.Match[str], context: Context, names: Sequence[str]) -> Found:
+def _task(item: re.Match[str], context: DocumentContext, names: Sequence[str]) -> Found:
     fields: dict[str, Any] = {}
     unread: dict[str, Unread] = {}
     text = item["text"]

@@ -6,12 +6,12 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any, Final
 
-from canonry.domain.extraction.context import Context, context_of, shortened, tidy
+from canonry.domain.extraction.context import DocumentContext, context_of, shortened, tidy
 from canonry.domain.extraction.forms import forms_in, with_goods_unlabelled
 from canonry.domain.extraction.identifiers import ibans_in, mails_in, phones_in, tax_ids_in
 from canonry.domain.extraction.items import items_of
 from canonry.domain.extraction.kinds import Kind
-from canonry.domain.extraction.labels import Line, plain
+from canonry.domain.extraction.labels import LabelledLine, plain
 from canonry.domain.extraction.meetings import NEXT, mentioned
 from canonry.domain.extraction.numbers import currency_in
 from canonry.domain.extraction.parties import is_company, parties_in
@@ -116,7 +116,7 @@ class _Draft:
 
 
 def document_of(
-    kind: Kind, lines: Sequence[Line], tables: Sequence[Table], text: str
+    kind: Kind, lines: Sequence[LabelledLine], tables: Sequence[Table], text: str
 ) -> tuple[Found, ...]:
     """The document as an entity, and the entities that it plainly lists."""
     lines = with_goods_unlabelled(lines)
@@ -155,7 +155,7 @@ def _numbered(draft: _Draft, entity_type: str, text: str) -> None:
             draft.fields[name] = found[1]
 
 
-def _best(lines: Sequence[Line], notion: str) -> Line | None:
+def _best(lines: Sequence[LabelledLine], notion: str) -> LabelledLine | None:
     """The line with the notion: the last total, as sums stand below what they sum; else the first.
 
     A number must have a digit: the word alone is a heading.
@@ -170,7 +170,7 @@ def _best(lines: Sequence[Line], notion: str) -> Line | None:
     return found[-1] if notion in {"total", "amount_due"} else found[0]
 
 
-def _take(draft: _Draft, name: str, line: Line, context: Context) -> bool:
+def _take(draft: _Draft, name: str, line: LabelledLine, context: DocumentContext) -> bool:
     """Read a line's value as its notion wants it; whether it says anything of the field."""
     if line.notion in _DATES:
         return _take_date(draft, name, line.value, context)
@@ -194,7 +194,7 @@ def _take(draft: _Draft, name: str, line: Line, context: Context) -> bool:
     return True
 
 
-def _take_date(draft: _Draft, name: str, text: str, context: Context) -> bool:
+def _take_date(draft: _Draft, name: str, text: str, context: DocumentContext) -> bool:
     seen = context.date(text)
     if seen is None:
         return False
@@ -205,7 +205,7 @@ def _take_date(draft: _Draft, name: str, text: str, context: Context) -> bool:
     return True
 
 
-def _take_money(draft: _Draft, name: str, line: Line, context: Context) -> bool:
+def _take_money(draft: _Draft, name: str, line: LabelledLine, context: DocumentContext) -> bool:
     text, label = line.value, line.label
     # A rate may stand before the amount: "VAT 19 %: 190.00".
     bare = _RATE.sub("", text)
@@ -225,7 +225,11 @@ def _take_money(draft: _Draft, name: str, line: Line, context: Context) -> bool:
 
 
 def _invoice(
-    draft: _Draft, lines: Sequence[Line], tables: Sequence[Table], context: Context, text: str
+    draft: _Draft,
+    lines: Sequence[LabelledLine],
+    tables: Sequence[Table],
+    context: DocumentContext,
+    text: str,
 ) -> None:
     if context.currency:
         draft.fields.setdefault("currency", context.currency)
@@ -244,7 +248,11 @@ def _invoice(
 
 
 def _receipt(
-    draft: _Draft, lines: Sequence[Line], tables: Sequence[Table], context: Context, text: str
+    draft: _Draft,
+    lines: Sequence[LabelledLine],
+    tables: Sequence[Table],
+    context: DocumentContext,
+    text: str,
 ) -> None:
     del text
     if context.currency:
@@ -255,7 +263,11 @@ def _receipt(
 
 
 def _contract(
-    draft: _Draft, lines: Sequence[Line], tables: Sequence[Table], context: Context, text: str
+    draft: _Draft,
+    lines: Sequence[LabelledLine],
+    tables: Sequence[Table],
+    context: DocumentContext,
+    text: str,
 ) -> None:
     del tables
     if "name" not in draft.fields:
@@ -285,7 +297,11 @@ def _between(text: str) -> str:
 
 
 def _note(
-    draft: _Draft, lines: Sequence[Line], tables: Sequence[Table], context: Context, text: str
+    draft: _Draft,
+    lines: Sequence[LabelledLine],
+    tables: Sequence[Table],
+    context: DocumentContext,
+    text: str,
 ) -> None:
     del tables
     draft.fields["content"] = shortened(text)
@@ -319,13 +335,15 @@ def _words_of(title: str) -> Iterator[str]:
             yield word if any(char.isdigit() for char in word) or word.isupper() else word.lower()
 
 
-def _items(draft: _Draft, lines: Sequence[Line], tables: Sequence[Table], context: Context) -> None:
+def _items(
+    draft: _Draft, lines: Sequence[LabelledLine], tables: Sequence[Table], context: DocumentContext
+) -> None:
     items = items_of(lines, tables, context)
     if items:
         draft.fields["items"] = items
 
 
-def _letterhead(lines: Sequence[Line], fields: Mapping[str, Any]) -> str | None:
+def _letterhead(lines: Sequence[LabelledLine], fields: Mapping[str, Any]) -> str | None:
     """A company's name among the first lines, where sender and shop print their own."""
     taken = {fields.get("customer_name")}
     for line in lines[:5]:
@@ -337,7 +355,7 @@ def _letterhead(lines: Sequence[Line], fields: Mapping[str, Any]) -> str | None:
     return None
 
 
-def _extras(draft: _Draft, lines: Sequence[Line], used: set[Line]) -> None:
+def _extras(draft: _Draft, lines: Sequence[LabelledLine], used: set[LabelledLine]) -> None:
     """What else the document labels, under the label as a field's name; a schema may know it."""
     forms = forms_in(lines)
     for place, line in enumerate(lines):
@@ -352,7 +370,7 @@ def _extras(draft: _Draft, lines: Sequence[Line], used: set[Line]) -> None:
             draft.fields[name] = int(value) if _WHOLE.fullmatch(value) else value
 
 
-_Finish = Callable[[_Draft, Sequence[Line], Sequence[Table], Context, str], None]
+_Finish = Callable[[_Draft, Sequence[LabelledLine], Sequence[Table], DocumentContext, str], None]
 _FINISH: Final[Mapping[str, _Finish]] = {
     "invoice": _invoice,
     "receipt": _receipt,

@@ -8,7 +8,7 @@ from canonry.domain.extraction.cards import KINDS, of_cards, of_message
 from canonry.domain.extraction.context import CONTENT_MAX, LOOKED_AT
 from canonry.domain.extraction.headers import type_of_list
 from canonry.domain.extraction.kinds import Kind, kind_of_text
-from canonry.domain.extraction.labels import Line, lines_of, plain
+from canonry.domain.extraction.labels import LabelledLine, lines_of, plain
 from canonry.domain.extraction.lists import with_lists
 from canonry.domain.extraction.prose import document_of
 from canonry.domain.extraction.rows import of_records, of_table
@@ -91,7 +91,7 @@ def _entities(
 def _text(
     reading: Reading,
     schemas: Sequence[EntitySchema],
-    lines: Sequence[Line],
+    lines: Sequence[LabelledLine],
     kind: Kind | None,
 ) -> Sequence[Found]:
     if not any(line.text for line in lines):
@@ -108,7 +108,7 @@ def _text(
 
 
 def _labelled(
-    reading: Reading, schemas: Sequence[EntitySchema], lines: Sequence[Line]
+    reading: Reading, schemas: Sequence[EntitySchema], lines: Sequence[LabelledLine]
 ) -> Sequence[Found]:
     """A text that is nearly all labels and values is a record of them."""
     pairs = {plain(line.label).replace(" ", "_"): line.value for line in lines if line.value}

@@ -6,14 +6,14 @@ from typing import Final
 from canonry.domain.gates.kit import Gate, Objection, Weight
 from canonry.domain.judging.candidates import Candidate
 from canonry.domain.judging.contents import EventContent, FactContent
-from canonry.domain.judging.slices import View
+from canonry.domain.judging.slices import SliceView
 from canonry.domain.judging.standing_tags import conflicts_of, origin_of, tag_held
 from canonry.domain.things.entities import Entity
 from canonry.domain.things.moments import comes_after, same_scene
 from canonry.domain.vocabularies.state_tags import DEAD
 
 
-def _examine(candidate: Candidate, view: View) -> Iterator[Objection]:
+def _examine(candidate: Candidate, view: SliceView) -> Iterator[Objection]:
     content = candidate.content
     if not isinstance(content, EventContent | FactContent):
         return
@@ -24,7 +24,9 @@ def _examine(candidate: Candidate, view: View) -> Iterator[Objection]:
             yield from _of(candidate, entity, view, acts=acts)
 
 
-def _of(candidate: Candidate, entity: Entity, view: View, *, acts: bool) -> Iterator[Objection]:
+def _of(
+    candidate: Candidate, entity: Entity, view: SliceView, *, acts: bool
+) -> Iterator[Objection]:
     for tag in entity.state_tags:
         if tag.casefold() not in DEAD:
             continue

@@ -11,7 +11,7 @@ from canonry.domain.gates.kit import Gate, Objection, Weight
 from canonry.domain.ids import EntityId
 from canonry.domain.judging.candidates import Candidate
 from canonry.domain.judging.contents import EventContent
-from canonry.domain.judging.slices import View
+from canonry.domain.judging.slices import SliceView
 from canonry.domain.things.entities import Entity
 from canonry.domain.things.moments import Moment, comes_after, moment_of, same_scene
 from canonry.domain.things.relations import Relation
@@ -20,7 +20,7 @@ PLACE: Final = "LOCATED_IN"
 DEPTH_MAX: Final = 8
 
 
-def _examine(candidate: Candidate, view: View) -> Iterator[Objection]:
+def _examine(candidate: Candidate, view: SliceView) -> Iterator[Objection]:
     content = candidate.content
     if not isinstance(content, EventContent) or content.location is None:
         return
@@ -38,7 +38,7 @@ def _plays_there(candidate: Candidate, actor: Entity, place: Entity) -> bool:
     return scene is not None and scene.location_ref == place.id and actor.id in scene.participants
 
 
-def _elsewhere(now: Moment, actor: Entity, place: Entity, view: View) -> Iterator[Objection]:
+def _elsewhere(now: Moment, actor: Entity, place: Entity, view: SliceView) -> Iterator[Objection]:
     for relation in view.relations(actor, PLACE, "out"):
         began = moment_of(relation.since, view.scene(relation.scene_id))
         if same_scene(now, began) or not _holds(relation, began, now):
@@ -65,7 +65,7 @@ def _holds(relation: Relation, began: Moment, now: Moment) -> bool:
     return at_once or comes_after(now, began)
 
 
-def _within(inner: EntityId, outer: EntityId, view: View) -> bool:
+def _within(inner: EntityId, outer: EntityId, view: SliceView) -> bool:
     """Whether `inner` is `outer` or lies in it by a chain of places."""
     here = view.entity(Reference(inner))
     for _step in range(DEPTH_MAX):

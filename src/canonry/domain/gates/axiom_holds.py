@@ -9,12 +9,12 @@ from typing import Final
 from canonry.domain.gates.kit import Gate, Objection, Weight
 from canonry.domain.judging.candidates import Candidate
 from canonry.domain.judging.contents import EntityContent, RelationshipContent, StateChangeContent
-from canonry.domain.judging.slices import View
+from canonry.domain.judging.slices import SliceView
 from canonry.domain.things.entities import Entity
 from canonry.domain.things.facts import Axiom, Constraint
 
 
-def _examine(candidate: Candidate, view: View) -> Iterator[Objection]:
+def _examine(candidate: Candidate, view: SliceView) -> Iterator[Objection]:
     if not isinstance(candidate.content, EntityContent | StateChangeContent | RelationshipContent):
         return
     for axiom in view.axioms():
@@ -22,7 +22,7 @@ def _examine(candidate: Candidate, view: View) -> Iterator[Objection]:
             yield _objection(axiom)
 
 
-def _breaks(candidate: Candidate, law: Constraint, view: View) -> bool:
+def _breaks(candidate: Candidate, law: Constraint, view: SliceView) -> bool:
     match candidate.content:
         case EntityContent() as content:
             new = frozenset(content.state_tags)

@@ -7,11 +7,11 @@ from canonry.domain.fields import Reference
 from canonry.domain.gates.kit import Gate, Objection, Weight
 from canonry.domain.judging.candidates import Candidate
 from canonry.domain.judging.contents import EventContent
-from canonry.domain.judging.slices import View
+from canonry.domain.judging.slices import SliceView
 from canonry.domain.things.facts import Event
 
 
-def _examine(candidate: Candidate, view: View) -> Iterator[Objection]:
+def _examine(candidate: Candidate, view: SliceView) -> Iterator[Objection]:
     content, at = candidate.content, candidate.at
     if not isinstance(content, EventContent) or at is None:
         return
@@ -23,7 +23,7 @@ def _examine(candidate: Candidate, view: View) -> Iterator[Objection]:
             yield _objection(candidate, cause, "is dated after it, which it causes")
 
 
-def _events(references: tuple[Reference, ...], view: View) -> Iterator[Event]:
+def _events(references: tuple[Reference, ...], view: SliceView) -> Iterator[Event]:
     for reference in references:
         event = view.referred(reference)
         if isinstance(event, Event):

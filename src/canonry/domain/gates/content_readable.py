@@ -5,10 +5,10 @@ from typing import Final
 
 from canonry.domain.gates.kit import Gate, Objection, Weight
 from canonry.domain.judging.candidates import Candidate, Unreadable
-from canonry.domain.judging.slices import View
+from canonry.domain.judging.slices import SliceView
 
 
-def _examine(candidate: Candidate, view: View) -> Iterator[Objection]:
+def _examine(candidate: Candidate, view: SliceView) -> Iterator[Objection]:
     del view
     if isinstance(candidate.content, Unreadable):
         yield Objection(weight=Weight.REFUSES, rationale=candidate.content.reason)

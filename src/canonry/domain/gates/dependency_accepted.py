@@ -6,11 +6,11 @@ from typing import Final
 from canonry.domain.gates.kit import Gate, Objection, Weight
 from canonry.domain.judging.candidates import Candidate
 from canonry.domain.judging.ordering import dependencies_of
-from canonry.domain.judging.slices import View
+from canonry.domain.judging.slices import SliceView
 from canonry.domain.things.proposals import Proposal, ProposalStatus
 
 
-def _examine(candidate: Candidate, view: View) -> Iterator[Objection]:
+def _examine(candidate: Candidate, view: SliceView) -> Iterator[Objection]:
     for needed in sorted(dependencies_of(candidate)):
         proposal = view.thing(needed)
         if not isinstance(proposal, Proposal):

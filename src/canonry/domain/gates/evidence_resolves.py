@@ -5,7 +5,7 @@ from typing import Final
 
 from canonry.domain.gates.kit import Gate, Objection, Weight
 from canonry.domain.judging.candidates import Candidate
-from canonry.domain.judging.slices import View
+from canonry.domain.judging.slices import SliceView
 from canonry.domain.log.entries import THING_KINDS
 from canonry.domain.provenance import EvidenceKind
 
@@ -18,7 +18,7 @@ _KINDS: Final = {
 }
 
 
-def _examine(candidate: Candidate, view: View) -> Iterator[Objection]:
+def _examine(candidate: Candidate, view: SliceView) -> Iterator[Objection]:
     for evidence in candidate.evidence:
         thing = view.thing(evidence.ref)
         if thing is None or THING_KINDS[type(thing)] != _KINDS[evidence.kind]:

@@ -10,14 +10,14 @@ from typing import Final
 from canonry.domain.gates.kit import Gate, Objection, Weight
 from canonry.domain.judging.candidates import Candidate
 from canonry.domain.judging.contents import RelationshipContent
-from canonry.domain.judging.slices import View
+from canonry.domain.judging.slices import SliceView
 from canonry.domain.things.entities import Entity, family_of
 from canonry.domain.things.moments import comes_after, moment_of, overlaps
 from canonry.domain.things.relations import Relation
 from canonry.domain.vocabularies.narrative_relations import relation_type
 
 
-def _examine(candidate: Candidate, view: View) -> Iterator[Objection]:
+def _examine(candidate: Candidate, view: SliceView) -> Iterator[Objection]:
     content = candidate.content
     if not isinstance(content, RelationshipContent):
         return
@@ -36,7 +36,7 @@ def _examine(candidate: Candidate, view: View) -> Iterator[Objection]:
 
 
 def _against(
-    candidate: Candidate, relation: Relation, whose: Entity, view: View
+    candidate: Candidate, relation: Relation, whose: Entity, view: SliceView
 ) -> Iterator[Objection]:
     if relation.ended and not overlaps(candidate.at, None, relation.since, relation.until):
         return

@@ -1,6 +1,6 @@
 """What a gate is: a rule with an id that may object to a proposal, and how objections are weighed.
 
-A gate is pure: it asks a `View` and yields objections. `judge` weighs the objections of all
+A gate is pure: it asks a `SliceView` and yields objections. `judge` weighs the objections of all
 gates into a verdict that names the rule, the ids in conflict, and the keys that it rests on.
 """
 
@@ -11,7 +11,7 @@ from typing import Final, TypeAlias, TypeVar
 
 from canonry.domain.judging.candidates import Candidate
 from canonry.domain.judging.scoring import Score, score_of, standing_of
-from canonry.domain.judging.slices import Lookup, Slice, View
+from canonry.domain.judging.slices import Lookup, Slice, SliceView
 from canonry.domain.judging.standing_tags import TagHeld
 from canonry.domain.policy import Policy
 from canonry.domain.provenance import AUTHORITY_RANK, Authority
@@ -53,7 +53,7 @@ class Objection:
     rule: str = ""
 
 
-Examine: TypeAlias = Callable[[Candidate, View], Iterator[Objection]]
+Examine: TypeAlias = Callable[[Candidate, SliceView], Iterator[Objection]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,7 +65,7 @@ class Gate:
 
     def reads(self, candidate: Candidate, known: Slice, policy: Policy) -> frozenset[str]:
         """The keys that this rule's word on `candidate` rests on."""
-        view = View(known, policy)
+        view = SliceView(known, policy)
         for _objection in self.examine(candidate, view):
             pass
         return frozenset(view.read)
@@ -93,7 +93,7 @@ class Verdict:
 
 def judge(candidate: Candidate, known: Slice, policy: Policy, gates: Iterable[Gate]) -> Verdict:
     """Weigh what the gates say, in their order; the first refusal decides."""
-    view = View(known, policy)
+    view = SliceView(known, policy)
     view.thing(candidate.proposal.id)
     score = score_of(candidate.proposal, standing_of(candidate.proposal, view), policy.scoring)
     found: list[Objection] = []
@@ -117,7 +117,7 @@ def _named(objection: Objection, rule: str) -> Objection:
     )
 
 
-def _turned_away(objection: Objection, score: Score, view: View) -> Verdict:
+def _turned_away(objection: Objection, score: Score, view: SliceView) -> Verdict:
     refused = objection.weight is Weight.REFUSES
     return Verdict(
         status=ProposalStatus.REJECTED if refused else ProposalStatus.PENDING,
@@ -130,7 +130,7 @@ def _turned_away(objection: Objection, score: Score, view: View) -> Verdict:
     )
 
 
-def _weighed(found: list[Objection], score: Score, view: View) -> Verdict:
+def _weighed(found: list[Objection], score: Score, view: SliceView) -> Verdict:
     against = [one for one in found if one.weight is Weight.CONTRADICTS]
     lost = [one for one in against if not outranks(score.authority, one.authority)]
     warnings = tuple(one.rationale for one in found if one.weight is Weight.WARNS)

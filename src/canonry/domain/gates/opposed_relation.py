@@ -6,14 +6,14 @@ from typing import Final
 from canonry.domain.gates.kit import Gate, Objection, Weight
 from canonry.domain.judging.candidates import Candidate
 from canonry.domain.judging.contents import RelationshipContent
-from canonry.domain.judging.slices import View
+from canonry.domain.judging.slices import SliceView
 from canonry.domain.things.entities import family_of
 from canonry.domain.things.moments import is_dated_after, moment_of, overlaps, same_scene
 from canonry.domain.time import Instant
 from canonry.domain.vocabularies.narrative_relations import relation_type
 
 
-def _examine(candidate: Candidate, view: View) -> Iterator[Objection]:
+def _examine(candidate: Candidate, view: SliceView) -> Iterator[Objection]:
     content = candidate.content
     if not isinstance(content, RelationshipContent):
         return

@@ -13,13 +13,13 @@ from canonry.domain.judging.contents import (
     RelationshipContent,
     StateChangeContent,
 )
-from canonry.domain.judging.slices import View
+from canonry.domain.judging.slices import SliceView
 from canonry.domain.things.entities import Entity, EntityClass
 from canonry.domain.things.facts import Event, Fact
 from canonry.domain.vocabularies.narrative_types import EntityType
 
 
-def _examine(candidate: Candidate, view: View) -> Iterator[Objection]:
+def _examine(candidate: Candidate, view: SliceView) -> Iterator[Objection]:
     match candidate.content:
         case EntityContent(derives_from=archetype) as content if archetype is not None:
             yield from _archetype(content, archetype, view)
@@ -43,7 +43,7 @@ def _examine(candidate: Candidate, view: View) -> Iterator[Objection]:
 
 
 def _all_are(
-    references: tuple[Reference, ...], kind: type, what: str, view: View
+    references: tuple[Reference, ...], kind: type, what: str, view: SliceView
 ) -> Iterator[Objection]:
     for reference in references:
         thing = view.referred(reference)
@@ -51,7 +51,9 @@ def _all_are(
             yield _misfit(f"{reference} must be {what}", thing.id)
 
 
-def _archetype(content: EntityContent, archetype: Reference, view: View) -> Iterator[Objection]:
+def _archetype(
+    content: EntityContent, archetype: Reference, view: SliceView
+) -> Iterator[Objection]:
     thing = view.entity(archetype)
     if thing is None or thing.entity_class is not EntityClass.ARCHETYPE:
         yield _misfit(f"{archetype} must be an archetype to derive from")
@@ -60,19 +62,19 @@ def _archetype(content: EntityContent, archetype: Reference, view: View) -> Iter
         yield _misfit(rationale, thing.id)
 
 
-def _two_ends(content: RelationshipContent, view: View) -> Iterator[Objection]:
+def _two_ends(content: RelationshipContent, view: SliceView) -> Iterator[Objection]:
     start, end = view.entity(content.from_entity), view.entity(content.to_entity)
     if start is not None and end is not None and start.id == end.id:
         yield _misfit("both ends of the relation are the same entity", start.id)
 
 
-def _instance(reference: Reference, view: View) -> Iterator[Objection]:
+def _instance(reference: Reference, view: SliceView) -> Iterator[Objection]:
     entity = view.entity(reference)
     if entity is not None and entity.entity_class is EntityClass.ARCHETYPE:
         yield _misfit(f"{reference} is an archetype, which has no state", entity.id)
 
 
-def _place(reference: Reference | None, view: View) -> Iterator[Objection]:
+def _place(reference: Reference | None, view: SliceView) -> Iterator[Objection]:
     entity = None if reference is None else view.entity(reference)
     if entity is not None and entity.entity_type != EntityType.LOCATION:
         yield _misfit(f"{reference} must be a location to happen at", entity.id)

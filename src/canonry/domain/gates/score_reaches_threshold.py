@@ -6,10 +6,10 @@ from typing import Final
 from canonry.domain.gates.kit import Gate, Objection, Weight
 from canonry.domain.judging.candidates import Candidate
 from canonry.domain.judging.scoring import score_of, standing_of
-from canonry.domain.judging.slices import View
+from canonry.domain.judging.slices import SliceView
 
 
-def _examine(candidate: Candidate, view: View) -> Iterator[Objection]:
+def _examine(candidate: Candidate, view: SliceView) -> Iterator[Objection]:
     proposal, scoring = candidate.proposal, view.policy.scoring
     score = score_of(proposal, standing_of(proposal, view), scoring)
     if score.passes:

@@ -10,13 +10,13 @@ from typing import Final
 from canonry.domain.gates.kit import Gate, Objection, Weight
 from canonry.domain.judging.candidates import Candidate
 from canonry.domain.judging.contents import EntityContent, StateChangeContent
-from canonry.domain.judging.slices import View
+from canonry.domain.judging.slices import SliceView
 from canonry.domain.judging.standing_tags import conflicts_of, origin_of, tag_held
 from canonry.domain.things.moments import comes_after
 from canonry.domain.vocabularies.state_tags import excluded_by
 
 
-def _examine(candidate: Candidate, view: View) -> Iterator[Objection]:
+def _examine(candidate: Candidate, view: SliceView) -> Iterator[Objection]:
     match candidate.content:
         case EntityContent(state_tags=tags):
             yield from _among_themselves(tags, view)
@@ -27,7 +27,7 @@ def _examine(candidate: Candidate, view: View) -> Iterator[Objection]:
             return
 
 
-def _among_themselves(tags: tuple[str, ...], view: View) -> Iterator[Objection]:
+def _among_themselves(tags: tuple[str, ...], view: SliceView) -> Iterator[Objection]:
     for tag in tags if len(tags) > 1 else ():
         others = excluded_by(tag, view.policy.exclusive_tags, tags)
         if others:
@@ -37,7 +37,7 @@ def _among_themselves(tags: tuple[str, ...], view: View) -> Iterator[Objection]:
 
 
 def _against_held(
-    candidate: Candidate, content: StateChangeContent, view: View
+    candidate: Candidate, content: StateChangeContent, view: SliceView
 ) -> Iterator[Objection]:
     entity = view.entity(content.entity)
     if entity is None:

@@ -9,7 +9,7 @@ from typing import Final
 from canonry.domain.gates.kit import Gate, Objection, Weight
 from canonry.domain.judging.candidates import Candidate
 from canonry.domain.judging.contents import FactContent
-from canonry.domain.judging.slices import View
+from canonry.domain.judging.slices import SliceView
 from canonry.domain.judging.standing_tags import still_stands
 from canonry.domain.judging.statements import contraries_of, opposites_of
 from canonry.domain.things.facts import Fact
@@ -17,7 +17,7 @@ from canonry.domain.things.moments import is_dated_after, moment_of, overlaps, s
 from canonry.domain.time import SECOND, Instant
 
 
-def _examine(candidate: Candidate, view: View) -> Iterator[Objection]:
+def _examine(candidate: Candidate, view: SliceView) -> Iterator[Objection]:
     content = candidate.content
     if not isinstance(content, FactContent):
         return
@@ -39,7 +39,7 @@ def _at_once(candidate: Candidate, content: FactContent, fact: Fact) -> bool:
     return overlaps(start, end, fact.time_ref, fact.ends_at)
 
 
-def _objection(candidate: Candidate, fact: Fact, view: View) -> Objection:
+def _objection(candidate: Candidate, fact: Fact, view: SliceView) -> Objection:
     said = moment_of(fact.time_ref, view.scene(fact.scene_id))
     now = candidate.moment
     later = is_dated_after(now, said)

@@ -6,13 +6,13 @@ from typing import Final
 from canonry.domain.gates.kit import Gate, Objection, Weight
 from canonry.domain.judging.candidates import Candidate, Unreadable
 from canonry.domain.judging.contents import references_of
-from canonry.domain.judging.slices import View
+from canonry.domain.judging.slices import SliceView
 from canonry.domain.provenance import CanonLevel
 from canonry.domain.things.entities import Entity
 from canonry.domain.things.facts import Event, Fact
 
 
-def _examine(candidate: Candidate, view: View) -> Iterator[Objection]:
+def _examine(candidate: Candidate, view: SliceView) -> Iterator[Objection]:
     if isinstance(candidate.content, Unreadable):
         return
     for reference in references_of(candidate.content):

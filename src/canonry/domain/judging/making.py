@@ -1,6 +1,6 @@
 """Making: the entries that bring things of canon into being, by direct writes or canonization."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -8,6 +8,7 @@ from canonry.domain.ids import (
     EntityId,
     EventId,
     FactId,
+    NewId,
     ObservationId,
     ProposalId,
     RelationId,
@@ -28,7 +29,6 @@ from canonry.domain.vocabularies.narrative_fields import (
     STATE_TAGS,
 )
 
-NewId = Callable[[str], str]
 UNSET: Final = Instant(0)
 
 

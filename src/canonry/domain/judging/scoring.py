@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Final
 
-from canonry.domain.judging.slices import View
+from canonry.domain.judging.slices import SliceView
 from canonry.domain.policy import Scoring
 from canonry.domain.provenance import Authority, CanonLevel, EvidenceKind
 from canonry.domain.things.proposals import Proposal
@@ -29,7 +29,7 @@ def score_of(proposal: Proposal, authority: Authority, scoring: Scoring) -> Scor
     return Score(value=value, authority=authority, passes=passes)
 
 
-def standing_of(proposal: Proposal, view: View) -> Authority:
+def standing_of(proposal: Proposal, view: SliceView) -> Authority:
     """The authority that counts: that of a source only where the proposal cites a canon source."""
     if proposal.authority is not Authority.SOURCE:
         return proposal.authority
@@ -39,7 +39,7 @@ def standing_of(proposal: Proposal, view: View) -> Authority:
     return Authority.SOURCE if cited else Authority.SYSTEM
 
 
-def _is_canon_source(kind: EvidenceKind, ref: str, view: View) -> bool:
+def _is_canon_source(kind: EvidenceKind, ref: str, view: SliceView) -> bool:
     if kind not in {EvidenceKind.SOURCE, EvidenceKind.SNIPPET}:
         return False
     thing = view.thing(ref)

@@ -1,6 +1,6 @@
 """Slices: the part of the canon that verdicts look at, loaded on demand and extended by folding.
 
-A gate asks a `View`, which remembers two things: the keys that were asked for, because the
+A gate asks a `SliceView`, which remembers two things: the keys that were asked for, because the
 verdict rests on them, and the lookups that the slice could not answer, which the use case then
 loads before it judges again. So a gate cannot read anything that its verdict does not declare.
 """
@@ -124,7 +124,7 @@ class Slice:
         return revised(self, things={**self.things, **changed}, by_key=by_key, **more)
 
 
-class View:
+class SliceView:
     """A slice as one verdict looks at it; `read` and `wanted` grow with every question."""
 
     __slots__ = ("_referred", "_slice", "policy", "read", "wanted")

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from canonry.domain.fields import Reference
 from canonry.domain.ids import EntityId, FactId, SceneId
 from canonry.domain.judging.making import tag_statement
-from canonry.domain.judging.slices import View
+from canonry.domain.judging.slices import SliceView
 from canonry.domain.log.entries import FactSuperseded
 from canonry.domain.observations import Observation
 from canonry.domain.provenance import Authority, EvidenceKind
@@ -27,13 +27,13 @@ class TagHeld:
     facts: tuple[FactId, ...]
 
 
-def tag_held(view: View, entity: Entity, tag: str) -> TagHeld:
+def tag_held(view: SliceView, entity: Entity, tag: str) -> TagHeld:
     """The tag with the facts that document it under the present name of the entity."""
     told = told_of(view, entity, tag, holds=True)
     return TagHeld(entity_id=entity.id, tag=tag, facts=tuple(fact.id for fact in told))
 
 
-def told_of(view: View, entity: Entity, tag: str, *, holds: bool) -> list[Fact]:
+def told_of(view: SliceView, entity: Entity, tag: str, *, holds: bool) -> list[Fact]:
     """The facts, oldest first, which state that the tag holds, or that it does not.
 
     Of a tag that no observation of the entity mentions, no fact denies anything.
@@ -44,7 +44,7 @@ def told_of(view: View, entity: Entity, tag: str, *, holds: bool) -> list[Fact]:
     return [fact for fact in facts if documents(fact, entity, tag, holds=holds)]
 
 
-def origin_of(view: View, entity: Entity, tag: str) -> tuple[Moment, Authority]:
+def origin_of(view: SliceView, entity: Entity, tag: str) -> tuple[Moment, Authority]:
     """When the tag began to hold, and by whose authority."""
     observation_id = entity.provenance.get(f"{STATE_TAGS}.{tag}")
     seen = None if observation_id is None else view.thing(observation_id)
@@ -59,7 +59,7 @@ def conflicts_of(held: TagHeld) -> tuple[str, ...]:
     return held.facts or (held.entity_id,)
 
 
-def still_stands(view: View, fact: Fact, at: Instant | None) -> bool:
+def still_stands(view: SliceView, fact: Fact, at: Instant | None) -> bool:
     """Whether no later change of the state, and no other fact, has ended what a fact states.
 
     Where the fact was superseded at a known time, its interval says whether it holds `at` a time.

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from canonry.domain.judging.making import tag_statement
-from canonry.domain.judging.slices import View
+from canonry.domain.judging.slices import SliceView
 from canonry.domain.judging.standing_tags import TagHeld
 from canonry.domain.log.entries import Entry, FactResumed, FactRetconned
 from canonry.domain.observations import Observation
@@ -36,7 +36,7 @@ def displaced(
     return excluded_by(tag, groups, gone)
 
 
-def undone(view: View, entity: Entity, held: TagHeld, *, reason: str) -> UndoneTag:
+def undone(view: SliceView, entity: Entity, held: TagHeld, *, reason: str) -> UndoneTag:
     """What retconning the tag, and the facts that document it, changes besides."""
     origin = entity.provenance.get(f"{STATE_TAGS}.{held.tag}")
     seen = None if origin is None else view.thing(origin)

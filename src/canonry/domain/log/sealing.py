@@ -27,7 +27,7 @@ SALT_BYTES: Final = 16
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Part:
+class ErasablePart:
     """What can be erased of one entry."""
 
     salt: bytes
@@ -44,7 +44,7 @@ class Sealed:
     recorded_at: Instant
     body: bytes
     hash: str
-    parts: tuple[Part | None, ...]
+    parts: tuple[ErasablePart | None, ...]
 
 
 def seal(
@@ -63,7 +63,8 @@ def seal(
     if payloads is None:
         payloads = [encode_entry(entry) for entry in draft.entries]
     parts = tuple(
-        Part(salt=salt, payload=payload) for salt, payload in zip(salts, payloads, strict=True)
+        ErasablePart(salt=salt, payload=payload)
+        for salt, payload in zip(salts, payloads, strict=True)
     )
     body = encode_json(
         {
@@ -125,7 +126,7 @@ def commit_of(draft: Draft, sealed: Sealed, previous: str) -> Commit:
     )
 
 
-def commitment(part: Part) -> str:
+def commitment(part: ErasablePart) -> str:
     """What the sealed bytes say of a payload without revealing it; lower-case hex."""
     return sha256(part.salt + part.payload).hexdigest()
 
@@ -185,7 +186,7 @@ def _fault_in_parts(sealed: Sealed) -> str | None:
     return None
 
 
-def _entry(header: list[Any], part: Part | None) -> Entry:
+def _entry(header: list[Any], part: ErasablePart | None) -> Entry:
     kind, version, ids, _ = header
     if part is None:
         return Redacted(kind=kind, ids=tuple(ids))

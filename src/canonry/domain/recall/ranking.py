@@ -35,7 +35,7 @@ from canonry.domain.texts.words import terms_of
 Signals: TypeAlias = list[float]
 """A figure for each candidate of one thread, in the order of their places."""
 
-_Placed: TypeAlias = "tuple[float, str, Candidate, float, float, float, float]"
+_Placed: TypeAlias = "tuple[float, str, PassageCandidate, float, float, float, float]"
 """A candidate behind what orders it, the negative of its score and its id, which no other has;
 then what keywords, meaning, neighbours and names add to its strength."""
 
@@ -59,7 +59,7 @@ class Asked:
     strongest: float
 
 
-class Candidate(NamedTuple):
+class PassageCandidate(NamedTuple):
     """A passage to rank: what each term adds to its score, and how near its meaning is.
 
     `thread` and `place` say where it is, such as turn 7 of a scene. `similarity` is None where it
@@ -134,7 +134,7 @@ def pool_for(terms: int, weights: RankingWeights) -> int:
 
 def rank_passages(
     asked: Asked,
-    candidates: Iterable[Candidate],
+    candidates: Iterable[PassageCandidate],
     weights: RankingWeights,
     *,
     limit: int | None = None,
@@ -157,7 +157,7 @@ def rank_passages(
 
 
 def _placed(
-    stretch: Sequence[Candidate],
+    stretch: Sequence[PassageCandidate],
     typical: float,
     scale: float,
     strengths: Strengths,
@@ -182,20 +182,20 @@ def _placed(
         yield -strength / (1 + strength), each.id, each, keywords, meaning, nearby, named
 
 
-def _typical(candidates: Iterable[Candidate]) -> float:
+def _typical(candidates: Iterable[PassageCandidate]) -> float:
     """The mean of the similarities that are known."""
     measured = [each.similarity for each in candidates if each.similarity is not None]
     return fsum(measured) / len(measured) if measured else 0.0
 
 
-def _likeness(stretch: Sequence[Candidate], typical: float, unrelated: float) -> Signals:
+def _likeness(stretch: Sequence[PassageCandidate], typical: float, unrelated: float) -> Signals:
     """By how much each candidate is more similar than a passage that has nothing to do with it."""
     told = [each.similarity for each in stretch]
     known = [typical if similarity is None else similarity for similarity in told]
     return [similarity - unrelated if similarity > unrelated else 0.0 for similarity in known]
 
 
-def _why(candidate: Candidate, parts: Sequence[float], scale: float) -> Why:
+def _why(candidate: PassageCandidate, parts: Sequence[float], scale: float) -> Why:
     keywords, meaning, nearby, named = parts
     terms = sorted(candidate.terms.items(), key=lambda pair: (-pair[1], pair[0]))
     return Why(
@@ -208,9 +208,9 @@ def _why(candidate: Candidate, parts: Sequence[float], scale: float) -> Why:
     )
 
 
-def _stretches(candidates: Iterable[Candidate]) -> Iterable[Sequence[Candidate]]:
+def _stretches(candidates: Iterable[PassageCandidate]) -> Iterable[Sequence[PassageCandidate]]:
     """The candidates of each thread in the order of their places; one without a thread is alone."""
-    threads: dict[str, list[Candidate]] = defaultdict(list)
+    threads: dict[str, list[PassageCandidate]] = defaultdict(list)
     for candidate in candidates:
         if candidate.thread is None:
             yield (candidate,)
@@ -221,13 +221,13 @@ def _stretches(candidates: Iterable[Candidate]) -> Iterable[Sequence[Candidate]]
         yield members
 
 
-def _fading(stretch: Sequence[Candidate], reach: float) -> Signals:
+def _fading(stretch: Sequence[PassageCandidate], reach: float) -> Signals:
     """The share of a signal that one candidate passes on to the next."""
     places = [each.place for each in stretch]
     return [float(reach ** (after - before)) for before, after in pairwise(places)]
 
 
-def _words_nearby(stretch: Sequence[Candidate], fading: Signals) -> Signals:
+def _words_nearby(stretch: Sequence[PassageCandidate], fading: Signals) -> Signals:
     """For each candidate the sum over all terms of the best that a place around it adds."""
     nothing = [0.0] * len(stretch)
     signals: dict[str, Signals] = {}

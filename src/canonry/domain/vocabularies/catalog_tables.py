@@ -62,7 +62,7 @@ class Column:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Table:
+class CatalogTable:
     """The rows of one array of a catalog file.
 
     `title` is the field that names an item, `told` the one that describes it, and `unique` the
@@ -107,7 +107,7 @@ def _instants(*names: str) -> tuple[Column, ...]:
     return tuple(Column(name=name, form=Form.INSTANT) for name in names)
 
 
-PROJECTS: Final = Table(
+PROJECTS: Final = CatalogTable(
     array="projects",
     noun="project",
     unique="slug",
@@ -120,7 +120,7 @@ PROJECTS: Final = Table(
         *_instants(CREATED_AT, UPDATED_AT),
     ),
 )
-ENTITIES: Final = Table(
+ENTITIES: Final = CatalogTable(
     array="entities",
     noun="entity",
     title="title",
@@ -145,7 +145,7 @@ ENTITIES: Final = Table(
         *_instants("publishedAt", "archivedAt", "lastVerifiedAt", CREATED_AT, UPDATED_AT),
     ),
 )
-SOURCE_ITEMS: Final = Table(
+SOURCE_ITEMS: Final = CatalogTable(
     array="sourceItems",
     noun="source item",
     kind=SOURCE_ITEM,
@@ -174,9 +174,9 @@ SOURCE_ITEMS: Final = Table(
 )
 
 
-def _outlet(array: str, noun: str, kind: str) -> Table:
+def _outlet(array: str, noun: str, kind: str) -> CatalogTable:
     """A table of what was published elsewhere about one entity."""
-    return Table(
+    return CatalogTable(
         array=array,
         noun=noun,
         kind=kind,
@@ -197,7 +197,7 @@ def _outlet(array: str, noun: str, kind: str) -> Table:
 
 DISTRIBUTION_EVENTS: Final = _outlet("distributionEvents", "distribution event", DISTRIBUTION_EVENT)
 VIDEOS: Final = _outlet("videos", "video", VIDEO)
-RELATION_ROWS: Final = Table(
+RELATION_ROWS: Final = CatalogTable(
     array="relations",
     noun="relation",
     columns=(
@@ -213,7 +213,7 @@ RELATION_ROWS: Final = Table(
     ),
 )
 
-TABLES: Final[Mapping[str, Table]] = {
+TABLES: Final[Mapping[str, CatalogTable]] = {
     table.array: table
     for table in (PROJECTS, ENTITIES, SOURCE_ITEMS, DISTRIBUTION_EVENTS, VIDEOS, RELATION_ROWS)
 }

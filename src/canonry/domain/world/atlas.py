@@ -165,7 +165,7 @@ class Happening:
     actor_kind: ActorKind = ActorKind.SYSTEM
 
 
-Part: TypeAlias = Place | Realm | Layer | Mover | Item | Happening
+AtlasPart: TypeAlias = Place | Realm | Layer | Mover | Item | Happening
 """What a world is made of and a builder makes at once; lore grows version by version."""
 
 

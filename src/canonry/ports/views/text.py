@@ -54,7 +54,7 @@ class Hit(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Found:
+class TextFound:
     """The passages that share words with a query, and what was asked by it."""
 
     hits: Sequence[Hit]
@@ -65,7 +65,7 @@ class Text(View, Protocol):
     """The behaviour is stated in `canonry.testing.conformance` under `text:*`."""
 
     @abstractmethod
-    async def search(self, query: TextQuery) -> Found:
+    async def search(self, query: TextQuery) -> TextFound:
         """The best passages, best first, ties by id.
 
         Raises:

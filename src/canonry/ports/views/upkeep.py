@@ -8,7 +8,7 @@ from typing import Protocol
 
 from canonry.domain.ids import SpaceId
 
-Told = Callable[[int, int | None], None]
+UpkeepProgress = Callable[[int, int | None], None]
 """Told (done, total or None) now and then."""
 
 
@@ -34,7 +34,7 @@ class Upkeep(Protocol):
     """The behaviour is stated in `canonry.testing.conformance` under `upkeep:*`."""
 
     @abstractmethod
-    async def verify(self, told: Told) -> Verification:
+    async def verify(self, told: UpkeepProgress) -> Verification:
         """Check every chain, and every view against a fresh fold of the records."""
 
     @abstractmethod
@@ -46,11 +46,11 @@ class Upkeep(Protocol):
         """
 
     @abstractmethod
-    async def rebuild(self, told: Told) -> int:
+    async def rebuild(self, told: UpkeepProgress) -> int:
         """Fold all views from the records again; the number of commits folded."""
 
     @abstractmethod
-    async def backup(self, target: Path, told: Told) -> Mapping[SpaceId, tuple[int, str]]:
+    async def backup(self, target: Path, told: UpkeepProgress) -> Mapping[SpaceId, tuple[int, str]]:
         """Copy the store into the new folder `target` while it serves; the heads that it holds.
 
         Raises:

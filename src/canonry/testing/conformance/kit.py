@@ -16,7 +16,7 @@ from canonry.usecases.kernel.canon import Canon
 
 T = TypeVar("T")
 
-Opening: TypeAlias = Callable[[], Awaitable["Backend"]]
+OpenBackend: TypeAlias = Callable[[], Awaitable["Backend"]]
 Damage: TypeAlias = Callable[[], Awaitable[None]]
 
 
@@ -46,11 +46,11 @@ class Backend:
     canon: Canon
     blobs: Blobs
     clock: HandClock
-    another: Opening
+    another: OpenBackend
     upkeep: Upkeep | None = None
     close: Callable[[], Awaitable[None]] | None = None
-    reopen: Opening | None = None
-    second: Opening | None = None
+    reopen: OpenBackend | None = None
+    second: OpenBackend | None = None
     open_backup: Callable[[Path], Awaitable["Backend"]] | None = None
     files: Callable[[], Iterable[Path]] | None = None
     damages: Damages | None = None

@@ -9,7 +9,7 @@ from canonry.domain.errors import Conflict
 from canonry.domain.ids import CommitId, SpaceId
 from canonry.domain.log.commits import ORIGIN, Appended, Position
 from canonry.domain.log.keys import facts_key, key_hash, thing_key
-from canonry.domain.log.sealing import GENESIS, Part, Sealed, fault_in
+from canonry.domain.log.sealing import GENESIS, ErasablePart, Sealed, fault_in
 from canonry.domain.time import Instant
 from canonry.testing.conformance.answers import answers
 from canonry.testing.conformance.chronicle import write_chronicle
@@ -32,7 +32,7 @@ def altered(sealed: Sealed) -> Sealed:
     """The same commit with other words in its first payload."""
     part = sealed.parts[0]
     assert part is not None
-    other = Part(salt=part.salt, payload=part.payload.replace(b"2", b"3"))
+    other = ErasablePart(salt=part.salt, payload=part.payload.replace(b"2", b"3"))
     return replace(sealed, parts=(other, *sealed.parts[1:]))
 
 

@@ -8,7 +8,7 @@ from canonry.domain.things.proposals import ProposalStatus
 from canonry.domain.things.relations import Relation
 from canonry.gateway.tool import Arguments, Reply, Tool
 from canonry.toolsets.narrative.contract import contract_tool
-from canonry.toolsets.narrative.replies.present import Shown
+from canonry.toolsets.narrative.replies.present import Presented
 from canonry.toolsets.narrative.replies.present_documents import PROPOSAL_STATUS, PROPOSAL_TYPE
 from canonry.toolsets.narrative.replies.schemas import NUMBER, TEXT, UUID, array, nullable, obj
 from canonry.toolsets.narrative.requests.arguments import uuid_of, uuids_of
@@ -56,7 +56,7 @@ async def _canonize_proposals(canon: Canon, caller: Caller, arguments: Arguments
     return _judged(await canonize_proposals(canon, caller, uuids_of(arguments, "proposal_ids")))
 
 
-def _judged(report: Judged) -> Shown:
+def _judged(report: Judged) -> Presented:
     return {
         "accepted_proposals": list(report.with_status(ProposalStatus.ACCEPTED)),
         "rejected_proposals": list(report.with_status(ProposalStatus.REJECTED)),
@@ -69,7 +69,7 @@ def _judged(report: Judged) -> Shown:
     }
 
 
-def _verdict(verdict: ProposalVerdict) -> Shown:
+def _verdict(verdict: ProposalVerdict) -> Presented:
     return {
         "proposal_id": verdict.proposal_id,
         "type": verdict.type.value,

@@ -10,7 +10,7 @@ from canonry.domain.time import render_instant
 from canonry.domain.vocabularies.narrative_types import narrative_type
 from canonry.gateway.tool import Arguments, Reply, Tool
 from canonry.toolsets.narrative.contract import contract_tool
-from canonry.toolsets.narrative.replies.present import Shown, shown_instant
+from canonry.toolsets.narrative.replies.present import Presented, shown_instant
 from canonry.toolsets.narrative.replies.present_documents import (
     MEMORY_FIELDS,
     NAMED_TURN,
@@ -34,7 +34,11 @@ from canonry.toolsets.narrative.replies.schemas import (
 from canonry.toolsets.narrative.requests.arguments import optional_text, uuid_of
 from canonry.usecases.kernel.caller import Caller
 from canonry.usecases.kernel.canon import Canon
-from canonry.usecases.narrative.assemble_context import Context, ContextRequest, assemble_context
+from canonry.usecases.narrative.assemble_context import (
+    ContextRequest,
+    SceneContext,
+    assemble_context,
+)
 from canonry.usecases.narrative.gather_narrative import ThreadKind
 
 _ENTITY: Final = obj(
@@ -132,7 +136,7 @@ CONTEXT: Final = obj(
 )
 
 
-def present_context(context: Context, *, narrative: bool) -> Shown:
+def present_context(context: SceneContext, *, narrative: bool) -> Presented:
     """The three sections and what they were made from; keys stand also where nothing does."""
     scene = context.scene
     return {
@@ -168,7 +172,7 @@ def present_context(context: Context, *, narrative: bool) -> Shown:
     }
 
 
-def _canonical(context: Context) -> Shown:
+def _canonical(context: SceneContext) -> Presented:
     present = {entity.id: "participant" for entity in context.cast.participants}
     if context.cast.location is not None:
         present.setdefault(context.cast.location.id, "location")
@@ -186,7 +190,7 @@ def _canonical(context: Context) -> Shown:
     }
 
 
-def _entity(entity: Entity, role: str) -> Shown:
+def _entity(entity: Entity, role: str) -> Presented:
     return {
         "entity_id": entity.id,
         "name": entity.name,
@@ -199,7 +203,7 @@ def _entity(entity: Entity, role: str) -> Shown:
     }
 
 
-def _fact(fact: Fact) -> Shown:
+def _fact(fact: Fact) -> Presented:
     return {
         "fact_id": fact.id,
         "statement": fact.statement,
@@ -210,7 +214,7 @@ def _fact(fact: Fact) -> Shown:
     }
 
 
-def _relation(edge: Relation, from_entity: Entity, to_entity: Entity) -> Shown:
+def _relation(edge: Relation, from_entity: Entity, to_entity: Entity) -> Presented:
     return {
         "relationship_id": edge.id,
         "rel_type": edge.rel_type,
@@ -221,7 +225,7 @@ def _relation(edge: Relation, from_entity: Entity, to_entity: Entity) -> Shown:
     }
 
 
-def _previous(scene: Scene) -> Shown:
+def _previous(scene: Scene) -> Presented:
     return {
         "scene_id": scene.id,
         "title": scene.title,
@@ -231,7 +235,7 @@ def _previous(scene: Scene) -> Shown:
     }
 
 
-def _recalled(context: Context) -> dict[str, Any]:
+def _recalled(context: SceneContext) -> dict[str, Any]:
     recalled = context.recalled
     return {
         "similar_scenes": [present_hit(hit, recalled.things) for hit in recalled.scenes],

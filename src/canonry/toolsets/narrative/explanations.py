@@ -23,7 +23,7 @@ from canonry.toolsets.narrative.replies.present import (
     ENTITY,
     EVENT,
     FACT,
-    Shown,
+    Presented,
     present_entity,
     present_event,
     present_fact,
@@ -120,7 +120,7 @@ _EXPLANATION: Final = obj(
 async def _explain(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
     found = await explain(canon, caller, uuid_of(arguments, "id"))
     thing = found.thing
-    shown: Shown = {
+    shown: Presented = {
         "id": thing.id,
         "universe_id": thing.space,
         "kind": THING_KINDS[type(thing)],
@@ -134,9 +134,9 @@ async def _explain(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
     return {**shown, **_standing(found)}
 
 
-def _standing(found: Explanation) -> Shown:
+def _standing(found: Explanation) -> Presented:
     thing = found.thing
-    shown: Shown = {}
+    shown: Presented = {}
     if not isinstance(thing, Proposal | Observation):
         shown["canon_level"] = thing.level.value
     if isinstance(thing, Fact):
@@ -166,7 +166,7 @@ def _says(thing: Explained) -> str:
             return ", ".join(thing.fields)
 
 
-def _commit(commit: Commit) -> Shown:
+def _commit(commit: Commit) -> Presented:
     return {
         "position": commit.position,
         "recorded_at": render_instant(commit.recorded_at),
@@ -176,8 +176,12 @@ def _commit(commit: Commit) -> Shown:
     }
 
 
-def _traced(traced: Traced) -> Shown:
-    shown: Shown = {"ref": str(traced.evidence), "kind": traced.evidence.kind.value, "text": None}
+def _traced(traced: Traced) -> Presented:
+    shown: Presented = {
+        "ref": str(traced.evidence),
+        "kind": traced.evidence.kind.value,
+        "text": None,
+    }
     match traced.thing:
         case Turn() as turn:
             shown |= {"text": turn.text, "speaker": turn.speaker.value, "scene_id": turn.scene_id}
@@ -203,7 +207,7 @@ def _traced(traced: Traced) -> Shown:
     return shown
 
 
-def _observation(seen: Observation) -> Shown:
+def _observation(seen: Observation) -> Presented:
     return {
         "observation_id": seen.id,
         "entity_id": seen.entity_id,
@@ -216,7 +220,7 @@ def _observation(seen: Observation) -> Shown:
     }
 
 
-def _fall(fall: Fall) -> Shown:
+def _fall(fall: Fall) -> Presented:
     commit = _commit(fall.commit)
     match fall.entry:
         case FactSuperseded() as entry:
@@ -253,7 +257,7 @@ async def _timeline(canon: Canon, caller: Caller, arguments: Arguments) -> Reply
     }
 
 
-def _item(item: Event | Fact) -> Shown:
+def _item(item: Event | Fact) -> Presented:
     at = shown_instant(item.time_ref)
     if isinstance(item, Event):
         return {"kind": "event", "time_ref": at, "event": present_event(item)}

@@ -40,7 +40,7 @@ from canonry.usecases.canonization.create_proposal import (
     create_loose_proposal,
     create_proposal,
 )
-from canonry.usecases.canonization.evaluate_proposal import Verdict, evaluate_proposal
+from canonry.usecases.canonization.evaluate_proposal import KeeperVerdict, evaluate_proposal
 from canonry.usecases.canonization.list_proposals import list_proposals
 from canonry.usecases.kernel.caller import Caller
 from canonry.usecases.kernel.canon import Canon
@@ -95,7 +95,7 @@ def _staged(receipt: Receipt) -> Reply:
 
 async def _evaluate(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
     proposal_id = uuid_of(arguments, "proposal_id")
-    verdict = Verdict(
+    verdict = KeeperVerdict(
         status=ProposalStatus(arguments["decision"]),
         rationale=optional_text(arguments, "rationale", canon.policy.limits.description) or "",
         canonical_id=_canonical_id_of(arguments),

@@ -13,11 +13,11 @@ from canonry.domain.vocabularies.catalog_tables import (
     SOURCE_ITEMS,
     TEXT_MAX,
     VIDEOS,
-    Table,
+    CatalogTable,
 )
 from canonry.gateway.tool import Arguments, Tool
 from canonry.toolsets.operator.catalog_schemas import SAVED, UUID, row_schema
-from canonry.usecases.catalog.move_catalog_entity import Move, move_catalog_entity
+from canonry.usecases.catalog.move_catalog_entity import StatusMove, move_catalog_entity
 from canonry.usecases.catalog.save_catalog_row import save_catalog_row
 from canonry.usecases.catalog.withdraw_catalog_relation import withdraw_catalog_relation
 from canonry.usecases.kernel.caller import Caller
@@ -28,7 +28,7 @@ _OWN_STATUS: Final = ("status", "publishedAt", "archivedAt")
 _REASON: Final = {"type": "string", "maxLength": TEXT_MAX}
 
 
-def _saving(table: Table) -> Callable[[Canon, Caller, Arguments], Awaitable[Any]]:
+def _saving(table: CatalogTable) -> Callable[[Canon, Caller, Arguments], Awaitable[Any]]:
     async def save(canon: Canon, caller: Caller, arguments: Arguments) -> Any:
         saved = await save_catalog_row(canon, caller, table, arguments)
         outcome = "unchanged" if saved.same else "created" if saved.made else "changed"
@@ -37,7 +37,9 @@ def _saving(table: Table) -> Callable[[Canon, Caller, Arguments], Awaitable[Any]
     return save
 
 
-def _save_tool(name: str, table: Table, description: str, *, without: tuple[str, ...] = ()) -> Tool:
+def _save_tool(
+    name: str, table: CatalogTable, description: str, *, without: tuple[str, ...] = ()
+) -> Tool:
     return Tool(
         name=name,
         title=f"Save {'an' if table is ENTITIES else 'a'} {table.noun}",
@@ -54,7 +56,7 @@ def _save_tool(name: str, table: Table, description: str, *, without: tuple[str,
 
 async def _move(canon: Canon, caller: Caller, arguments: Arguments) -> Any:
     project, entity_id = SpaceId(arguments["projectId"].lower()), arguments["entityId"].lower()
-    action, reason = Move(arguments["action"]), arguments.get("reason", "")
+    action, reason = StatusMove(arguments["action"]), arguments.get("reason", "")
     moved = await move_catalog_entity(canon, caller, project, entity_id, move=action, reason=reason)
     return {"id": entity_id, "status": moved.after}
 
@@ -79,7 +81,7 @@ MOVE: Final = Tool(
         "properties": {
             "projectId": UUID,
             "entityId": UUID,
-            "action": {"type": "string", "enum": [each.value for each in Move]},
+            "action": {"type": "string", "enum": [each.value for each in StatusMove]},
             "reason": _REASON,
         },
         "required": ["projectId", "entityId", "action"],

@@ -4,7 +4,13 @@ from collections.abc import Iterable, Mapping
 from typing import Final
 
 from canonry.domain.catalog.rows import IDS_MAX
-from canonry.domain.vocabularies.catalog_tables import CREATED_AT, UPDATED_AT, Column, Form, Table
+from canonry.domain.vocabularies.catalog_tables import (
+    CREATED_AT,
+    UPDATED_AT,
+    CatalogTable,
+    Column,
+    Form,
+)
 from canonry.gateway.tool import Schema
 
 UUID: Final[Schema] = {"type": "string", "format": "uuid"}
@@ -26,7 +32,7 @@ SAVED: Final[Schema] = {
 }
 
 
-def row_schema(table: Table, *, without: Iterable[str] = ()) -> Schema:
+def row_schema(table: CatalogTable, *, without: Iterable[str] = ()) -> Schema:
     """The arguments that make or change a row: only what names it must be given.
 
     A field that is left out stays as it is; null clears one that may be empty.

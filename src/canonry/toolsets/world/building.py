@@ -11,7 +11,7 @@ from canonry.domain.vocabularies.world_types import (
     TerrainType,
     Tie,
 )
-from canonry.domain.world.atlas import Exit, Happening, Item, Layer, Mover, Part, Place, Realm
+from canonry.domain.world.atlas import AtlasPart, Exit, Happening, Item, Layer, Mover, Place, Realm
 from canonry.domain.world.directions import Direction
 from canonry.gateway.tool import Arguments, Reply, Schema, Tool
 from canonry.toolsets.world.builders import DONE, builders_tool
@@ -68,7 +68,7 @@ def _way(told: Arguments) -> Exit:
 
 
 async def _create(
-    canon: Canon, caller: Caller, part: Part, *, player: bool = False
+    canon: Canon, caller: Caller, part: AtlasPart, *, player: bool = False
 ) -> dict[str, Any]:
     world = await bound_world(canon, caller)
     return {"id": await create_part(canon, caller, world, part, player=player)}

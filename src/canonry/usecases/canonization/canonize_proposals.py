@@ -10,7 +10,7 @@ from canonry.domain.ids import SpaceId
 from canonry.domain.judging.candidates import read_candidate
 from canonry.domain.judging.ordering import declared_names, in_order
 from canonry.domain.things.proposals import Proposal, ProposalStatus
-from canonry.usecases.canonization.complete_scene import Outcome, outcomes_among
+from canonry.usecases.canonization.complete_scene import SceneOutcome, outcomes_among
 from canonry.usecases.canonization.decide_proposals import Undecided, decide_proposals
 from canonry.usecases.canonization.proposal_verdicts import Judged, partial, verdict_on
 from canonry.usecases.kernel.caller import Caller
@@ -63,8 +63,8 @@ async def _decide(
     return await decide_proposals(canon, caller, space, candidates)
 
 
-async def _outcomes(canon: Canon, proposals: Sequence[Proposal]) -> list[Outcome]:
-    found: list[Outcome] = []
+async def _outcomes(canon: Canon, proposals: Sequence[Proposal]) -> list[SceneOutcome]:
+    found: list[SceneOutcome] = []
     for space in dict.fromkeys(each.space for each in proposals):
         decisions = [each.decision for each in proposals if each.space == space and each.decision]
         ids = [one for each in decisions for one in (each.canonical_id, *each.made)]

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 from canonry.domain.errors import Conflict
-from canonry.domain.ids import SceneId, SpaceId, keyed_commit_id
+from canonry.domain.ids import NewId, SceneId, SpaceId, keyed_commit_id
 from canonry.domain.judging.candidates import read_candidate
 from canonry.domain.judging.ordering import declared_names, in_order
 from canonry.domain.log.entries import SceneCompleted, SceneMoved
@@ -25,7 +25,7 @@ from canonry.usecases.canonization.decide_proposals import Undecided, decide_pro
 from canonry.usecases.canonization.proposal_verdicts import Judged, partial, verdict_on
 from canonry.usecases.kernel.caller import Caller
 from canonry.usecases.kernel.canon import Canon
-from canonry.usecases.kernel.commit_change import Change, NewId, commit_change
+from canonry.usecases.kernel.commit_change import Change, commit_change
 from canonry.usecases.kernel.lookup import require
 from canonry.usecases.kernel.staging import require_unfinished
 

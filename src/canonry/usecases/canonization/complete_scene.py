@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from canonry.domain.ids import SceneId, SpaceId
+from canonry.domain.ids import NewId, SceneId, SpaceId
 from canonry.domain.log.entries import SceneCompleted
 from canonry.domain.log.keys import proposals_key, thing_key
 from canonry.domain.provenance import CanonLevel
@@ -19,10 +19,10 @@ from canonry.ports.views.pages import PAGE_MAX
 from canonry.ports.views.state import EventQuery
 from canonry.usecases.kernel.caller import Caller
 from canonry.usecases.kernel.canon import Canon
-from canonry.usecases.kernel.commit_change import Change, NewId, commit_change
+from canonry.usecases.kernel.commit_change import Change, commit_change
 from canonry.usecases.kernel.lookup import require
 
-Outcome = Entity | Relation | Event | Fact
+SceneOutcome = Entity | Relation | Event | Fact
 PAGES_MAX: Final = 40
 """The most pages of proposals that a scene is read for: 20,000 proposals."""
 
@@ -32,7 +32,7 @@ class Completion:
     """What a scene was closed with: its proposals as they were decided, and what is canon."""
 
     proposals: Sequence[Proposal]
-    outcomes: Sequence[Outcome]
+    outcomes: Sequence[SceneOutcome]
     summary: str
 
 
@@ -80,18 +80,20 @@ async def proposals_of(canon: Canon, space: SpaceId, scene_id: SceneId) -> Seque
     return found
 
 
-async def outcomes_among(canon: Canon, space: SpaceId, ids: Iterable[str]) -> list[Outcome]:
+async def outcomes_among(canon: Canon, space: SpaceId, ids: Iterable[str]) -> list[SceneOutcome]:
     """The facts, events, entities and relations of `space` among `ids`, in their order."""
     wanted = tuple(dict.fromkeys(ids))
     found = await canon.state.things(wanted)
     return [
         thing
         for one in wanted
-        if isinstance(thing := found.get(one), Outcome) and thing.space == space
+        if isinstance(thing := found.get(one), SceneOutcome) and thing.space == space
     ]
 
 
-async def _outcomes(canon: Canon, scene: Scene, proposals: Iterable[Proposal]) -> list[Outcome]:
+async def _outcomes(
+    canon: Canon, scene: Scene, proposals: Iterable[Proposal]
+) -> list[SceneOutcome]:
     """What the scene named itself, what its proposals became, and the events told in it."""
     ids = list(scene.outcomes)
     for proposal in proposals:
@@ -109,7 +111,7 @@ async def _outcomes(canon: Canon, scene: Scene, proposals: Iterable[Proposal]) -
     return await outcomes_among(canon, scene.space, ids)
 
 
-async def _summary(canon: Canon, scene: Scene, outcomes: Iterable[Outcome]) -> str:
+async def _summary(canon: Canon, scene: Scene, outcomes: Iterable[SceneOutcome]) -> str:
     """The most telling sentences of the scene; without turns of what became canon."""
     limit = canon.policy.limits.summary
     turns = await canon.documents.turns(scene.id, limit=PAGE_MAX)

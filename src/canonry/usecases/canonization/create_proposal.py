@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from canonry.domain.errors import Conflict
-from canonry.domain.ids import ProposalId, SceneId, SpaceId, TurnId
+from canonry.domain.ids import NewId, ProposalId, SceneId, SpaceId, TurnId
 from canonry.domain.judging.contents import normalise
 from canonry.domain.judging.making import UNSET
 from canonry.domain.log.entries import Made
@@ -15,7 +15,7 @@ from canonry.domain.things.proposals import Proposal, ProposalStatus, ProposalTy
 from canonry.domain.things.scenes import Scene, Turn
 from canonry.usecases.kernel.caller import Caller
 from canonry.usecases.kernel.canon import Canon
-from canonry.usecases.kernel.commit_change import Change, NewId, Receipt, commit_change
+from canonry.usecases.kernel.commit_change import Change, Receipt, commit_change
 from canonry.usecases.kernel.lookup import require, require_evidence, require_universe
 from canonry.usecases.kernel.staging import require_active
 
@@ -32,7 +32,7 @@ class Suggestion:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Place:
+class _Origin:
     """Where a proposal comes from: a universe, perhaps a scene of it, perhaps one of its turns."""
 
     space: SpaceId
@@ -86,20 +86,22 @@ async def create_loose_proposal(
     universe = await require_universe(canon, caller, universe_id)
 
     async def prepare(new_id: NewId) -> Change:
-        return await _stage(canon, caller, _Place(space=universe.id), staged, new_id)
+        return await _stage(canon, caller, _Origin(space=universe.id), staged, new_id)
 
     return await commit_change(canon, caller, universe.id, prepare)
 
 
-async def _place(canon: Canon, caller: Caller, scene: Scene, turn_id: str | None) -> _Place:
+async def _place(canon: Canon, caller: Caller, scene: Scene, turn_id: str | None) -> _Origin:
     if turn_id is None:
-        return _Place(space=scene.space, scene_id=scene.id, reads=frozenset((thing_key(scene.id),)))
+        return _Origin(
+            space=scene.space, scene_id=scene.id, reads=frozenset((thing_key(scene.id),))
+        )
     turn = await require(canon, caller, Turn, turn_id)
     if turn.scene_id != scene.id:
         message = "/turn_id names a turn of another scene; name one of this scene or none"
         raise Conflict("turn.foreign", message, path="/turn_id", conflicts=[turn.id])
     reads = frozenset((thing_key(scene.id), thing_key(turn.id)))
-    return _Place(
+    return _Origin(
         space=scene.space,
         scene_id=scene.id,
         turn_id=turn.id,
@@ -114,7 +116,7 @@ def _normalised(canon: Canon, suggestion: Suggestion) -> _Staged:
 
 
 async def _stage(
-    canon: Canon, caller: Caller, place: _Place, staged: _Staged, new_id: NewId
+    canon: Canon, caller: Caller, place: _Origin, staged: _Staged, new_id: NewId
 ) -> Change:
     asked = staged.suggestion
     cited = await require_evidence(canon, caller, place.space, asked.evidence, path="/evidence")

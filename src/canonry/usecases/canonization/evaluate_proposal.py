@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from canonry.domain.errors import Conflict
+from canonry.domain.ids import NewId
 from canonry.domain.judging.making import UNSET
 from canonry.domain.log.entries import ProposalDecided
 from canonry.domain.log.keys import thing_key
@@ -13,7 +14,7 @@ from canonry.domain.time import Instant
 from canonry.usecases.canonization.finalize_scene import require_canonical
 from canonry.usecases.kernel.caller import Caller
 from canonry.usecases.kernel.canon import Canon
-from canonry.usecases.kernel.commit_change import Change, NewId, commit_change
+from canonry.usecases.kernel.commit_change import Change, commit_change
 from canonry.usecases.kernel.lookup import require
 
 RULE: Final = "keeper:evaluation"
@@ -21,7 +22,7 @@ RULE: Final = "keeper:evaluation"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Verdict:
+class KeeperVerdict:
     """What the canon keeper decides; an acceptance names the thing that the proposal became."""
 
     status: ProposalStatus
@@ -39,7 +40,7 @@ class Evaluation:
 
 
 async def evaluate_proposal(
-    canon: Canon, caller: Caller, proposal_id: str, verdict: Verdict
+    canon: Canon, caller: Caller, proposal_id: str, verdict: KeeperVerdict
 ) -> Evaluation:
     """Decide a pending proposal; the same decision again changes nothing.
 
@@ -79,7 +80,7 @@ async def evaluate_proposal(
     return Evaluation(proposal=known, status=known.status, evaluated_at=at)
 
 
-def _require_same(decision: Decision, verdict: Verdict) -> None:
+def _require_same(decision: Decision, verdict: KeeperVerdict) -> None:
     same_thing = decision.canonical_id == verdict.canonical_id
     if decision.status is verdict.status and same_thing:
         return
@@ -93,7 +94,7 @@ def _require_same(decision: Decision, verdict: Verdict) -> None:
     )
 
 
-def _decision(verdict: Verdict, caller: Caller) -> Decision:
+def _decision(verdict: KeeperVerdict, caller: Caller) -> Decision:
     return Decision(
         status=verdict.status,
         rule=RULE,

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from canonry.domain.ids import SceneId, SpaceId
+from canonry.domain.ids import NewId, SceneId, SpaceId
 from canonry.domain.log.entries import SceneCompleted
 from canonry.domain.log.keys import thing_key
 from canonry.domain.things.entities import Entity
@@ -14,7 +14,7 @@ from canonry.domain.things.scenes import Scene
 from canonry.ports.views.documents import ProposalQuery
 from canonry.usecases.kernel.caller import Caller, unknown
 from canonry.usecases.kernel.canon import Canon
-from canonry.usecases.kernel.commit_change import Change, NewId, Receipt, commit_change
+from canonry.usecases.kernel.commit_change import Change, Receipt, commit_change
 from canonry.usecases.kernel.lookup import require, require_same_space
 from canonry.usecases.kernel.sight import may_see
 from canonry.usecases.kernel.staging import require_unfinished

@@ -7,7 +7,7 @@ from canonry.domain.errors import Unavailable
 from canonry.domain.gates.kit import Verdict
 from canonry.domain.ids import ProposalId
 from canonry.domain.things.proposals import Proposal, ProposalStatus, ProposalType
-from canonry.usecases.canonization.complete_scene import Outcome
+from canonry.usecases.canonization.complete_scene import SceneOutcome
 from canonry.usecases.canonization.decide_proposals import Undecided
 
 
@@ -31,13 +31,13 @@ class Judged:
     """A verdict for each proposal, and the things that are canon by them."""
 
     verdicts: tuple[ProposalVerdict, ...]
-    outcomes: tuple[Outcome, ...]
+    outcomes: tuple[SceneOutcome, ...]
 
     def with_status(self, status: ProposalStatus) -> tuple[ProposalId, ...]:
         """The proposals that were decided so, in the order of the verdicts."""
         return tuple(one.proposal_id for one in self.verdicts if one.status is status)
 
-    def ids(self, kind: type[Outcome]) -> tuple[str, ...]:
+    def ids(self, kind: type[SceneOutcome]) -> tuple[str, ...]:
         """The ids of the outcomes of a kind."""
         return tuple(each.id for each in self.outcomes if isinstance(each, kind))
 

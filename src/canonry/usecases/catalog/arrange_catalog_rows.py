@@ -13,7 +13,7 @@ from canonry.domain.catalog.rows import CatalogRow
 from canonry.domain.things.relations import Relation
 from canonry.domain.vocabularies.catalog_tables import RELATION_ROWS
 from canonry.usecases.catalog.judge_catalog_relations import triple_of
-from canonry.usecases.catalog.judge_catalog_rows import Place, bearers_of
+from canonry.usecases.catalog.judge_catalog_rows import RowPlace, bearers_of
 from canonry.usecases.kernel.canon import Canon
 
 CHUNK: Final = 500
@@ -22,13 +22,13 @@ CHUNK: Final = 500
 
 async def arrange_catalog_rows(
     canon: Canon, rows: Sequence[CatalogRow]
-) -> tuple[Sequence[Sequence[CatalogRow]], Mapping[Place, str]]:
+) -> tuple[Sequence[Sequence[CatalogRow]], Mapping[RowPlace, str]]:
     """Rows of one table and project in chunks, in their order but for those that swap places.
 
     With them comes who has a place that any of them wants.
     """
     bearers: dict[str, str] = {}
-    borne: dict[Place, str] = {}
+    borne: dict[RowPlace, str] = {}
     for start in range(0, len(rows), CHUNK):
         some = rows[start : start + CHUNK]
         if rows[0].table is RELATION_ROWS:
@@ -68,7 +68,7 @@ def projects_in_turn(
 
 
 async def _bearing(
-    canon: Canon, rows: Sequence[CatalogRow], borne: dict[Place, str]
+    canon: Canon, rows: Sequence[CatalogRow], borne: dict[RowPlace, str]
 ) -> Mapping[str, str]:
     """Row -> the other row that bears its slug or address so far."""
     held = await bearers_of(canon, rows)
@@ -78,7 +78,7 @@ async def _bearing(
 
 
 async def _joining(
-    canon: Canon, rows: Sequence[CatalogRow], borne: dict[Place, str]
+    canon: Canon, rows: Sequence[CatalogRow], borne: dict[RowPlace, str]
 ) -> Mapping[str, str]:
     """Row -> the other row whose relation joins the same two by the same type so far."""
     triples = {row.id: triple_of(row.values) for row in rows}

@@ -28,12 +28,12 @@ from canonry.domain.vocabularies.catalog_tables import (
 from canonry.ports.views.catalog import PLACE_BEFORE_ALL
 from canonry.ports.views.pages import PAGE_MAX
 from canonry.ports.views.state import Spaces
-from canonry.ports.views.upkeep import Told
+from canonry.ports.views.upkeep import UpkeepProgress
 from canonry.usecases.catalog.judge_catalog_relations import relation_row
 from canonry.usecases.kernel.caller import unknown
 from canonry.usecases.kernel.canon import Canon
 
-Row: TypeAlias = tuple[str, Mapping[str, Any]]
+TableRow: TypeAlias = tuple[str, Mapping[str, Any]]
 """The array that a row belongs to, and the row."""
 
 _ARRAYS: Final = {
@@ -44,7 +44,9 @@ _ARRAYS: Final = {
 }
 
 
-async def export_catalog(canon: Canon, spaces: Spaces, told: Told) -> AsyncIterator[Row]:
+async def export_catalog(
+    canon: Canon, spaces: Spaces, told: UpkeepProgress
+) -> AsyncIterator[TableRow]:
     """(array, row) for every row of these projects, array by array; None: all projects.
 
     All rows are of one state, or the last of them is followed by an error.
@@ -74,14 +76,14 @@ async def export_catalog(canon: Canon, spaces: Spaces, told: Told) -> AsyncItera
             raise Unavailable("catalog.moved", message)
 
 
-async def _item_rows(canon: Canon, projects: Sequence[Space]) -> AsyncIterator[Row]:
+async def _item_rows(canon: Canon, projects: Sequence[Space]) -> AsyncIterator[TableRow]:
     for array, kinds in _ARRAYS.items():
         for space, kind in product(projects, kinds):
             async for entity in _items(canon, space.id, kind):
                 yield array, item_row(entity)
 
 
-async def _relation_rows(canon: Canon, projects: Sequence[Space]) -> AsyncIterator[Row]:
+async def _relation_rows(canon: Canon, projects: Sequence[Space]) -> AsyncIterator[TableRow]:
     for space, kind in product(projects, ITEM_KINDS):
         async for entity in _items(canon, space.id, kind):
             async for row in _relations(canon, entity):

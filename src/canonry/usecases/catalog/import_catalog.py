@@ -13,10 +13,10 @@ from typing import Any, Final
 from canonry.domain.catalog.catalog import stamp
 from canonry.domain.catalog.rows import CatalogRow, RowProblem
 from canonry.domain.errors import InvalidInput
-from canonry.domain.ids import SpaceId
+from canonry.domain.ids import NewId, SpaceId
 from canonry.domain.log.commits import Position
 from canonry.domain.vocabularies.catalog_tables import PROJECTS, RELATION_ROWS, TABLES
-from canonry.ports.views.upkeep import Told
+from canonry.ports.views.upkeep import UpkeepProgress
 from canonry.usecases.catalog.arrange_catalog_rows import (
     CHUNK,
     arrange_catalog_rows,
@@ -26,8 +26,8 @@ from canonry.usecases.catalog.judge_catalog_relations import judge_relations
 from canonry.usecases.catalog.judge_catalog_rows import (
     Ahead,
     JudgedRow,
-    Place,
-    Verdict,
+    RowPlace,
+    RowVerdict,
     judge_items,
     judge_projects,
     of_one_project,
@@ -35,7 +35,7 @@ from canonry.usecases.catalog.judge_catalog_rows import (
 from canonry.usecases.catalog.read_catalog_arrays import read_catalog_arrays
 from canonry.usecases.kernel.caller import Caller
 from canonry.usecases.kernel.canon import Canon
-from canonry.usecases.kernel.commit_change import Change, NewId, Receipt, commit_change
+from canonry.usecases.kernel.commit_change import Change, Receipt, commit_change
 
 NAMED_MAX: Final = 50
 """So many problems are named in an error."""
@@ -43,7 +43,7 @@ NAMED_MAX: Final = 50
 KEPT_MAX: Final = 200_000
 """Of so many rows the verdict is kept until they are written; it takes as much room as the rows."""
 
-Judge = Callable[[Ahead], Awaitable[Verdict]]
+Judge = Callable[[Ahead], Awaitable[RowVerdict]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,15 +72,15 @@ class CatalogImported:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Chunk:
+class _RowChunk:
     """Rows of one table and, unless they are projects, of one project.
 
     `verdict` is how they were judged, and `borne` who has their places, where that is known.
     """
 
     rows: Sequence[CatalogRow]
-    borne: Mapping[Place, str] | None = None
-    verdict: Verdict | None = None
+    borne: Mapping[RowPlace, str] | None = None
+    verdict: RowVerdict | None = None
 
     @property
     def space(self) -> SpaceId:
@@ -136,7 +136,7 @@ class _Work:
 
 
 async def import_catalog(
-    canon: Canon, caller: Caller, request: CatalogImportRequest, told: Told
+    canon: Canon, caller: Caller, request: CatalogImportRequest, told: UpkeepProgress
 ) -> CatalogImported:
     """Store the rows, each under its id: what is there is brought up to the row.
 
@@ -149,7 +149,7 @@ async def import_catalog(
     now = stamp(canon.clock.now())
     report = CatalogImported(dry_run=request.dry_run, problems=list(read.problems))
     steps = read.total if request.dry_run else 2 * read.total
-    ahead, heads, done, chunks = Ahead(), _Heads(canon), 0, list[_Chunk]()
+    ahead, heads, done, chunks = Ahead(), _Heads(canon), 0, list[_RowChunk]()
     for table in TABLES:
         async for chunk in _chunks(canon, read.rows[table], heads):
             verdict = await chunk.judge(canon, now)(ahead)
@@ -187,11 +187,11 @@ async def store_row(
         CanonryError: what `read` objects.
         InvalidInput: `catalog.invalid`.
     """
-    verdict = Verdict()
+    verdict = RowVerdict()
 
     async def prepare(new_id: NewId) -> Change:
         nonlocal verdict
-        verdict = await _Chunk(rows=(await read(),)).judge(canon, now)(Ahead())
+        verdict = await _RowChunk(rows=(await read(),)).judge(canon, now)(Ahead())
         if verdict.problems:
             raise _invalid(verdict.problems)
         return Change(entries=verdict.entries(new_id), reads=frozenset(verdict.reads))
@@ -200,25 +200,25 @@ async def store_row(
     return verdict.rows[0] if verdict.rows else None
 
 
-async def _store(work: _Work, chunk: _Chunk) -> Verdict:
+async def _store(work: _Work, chunk: _RowChunk) -> RowVerdict:
     """One commit, or one a project.
 
     While a project is stored nobody else writes, since no space guards another's slug.
     """
     if chunk.rows[0].table is not PROJECTS:
         return await _commit(work, chunk)
-    stored = Verdict()
+    stored = RowVerdict()
     bearers = await work.canon.catalog.projects_called(row.word for row in chunk.rows)
     for row, aside in projects_in_turn(chunk.rows, bearers):
         async with work.canon.ledger.exclusive():
-            verdict = await _commit(work, _Chunk(rows=(row,)))
+            verdict = await _commit(work, _RowChunk(rows=(row,)))
         stored.rows += () if aside else verdict.rows
     return stored
 
 
-async def _commit(work: _Work, chunk: _Chunk) -> Verdict:
+async def _commit(work: _Work, chunk: _RowChunk) -> RowVerdict:
     space, judge = chunk.space, chunk.judge(work.canon, work.now)
-    verdict = Verdict()
+    verdict = RowVerdict()
 
     async def prepare(new_id: NewId) -> Change:
         nonlocal verdict
@@ -234,27 +234,29 @@ async def _commit(work: _Work, chunk: _Chunk) -> Verdict:
     return verdict
 
 
-async def _chunks(canon: Canon, rows: Sequence[CatalogRow], heads: _Heads) -> AsyncIterator[_Chunk]:
+async def _chunks(
+    canon: Canon, rows: Sequence[CatalogRow], heads: _Heads
+) -> AsyncIterator[_RowChunk]:
     if rows and rows[0].table is PROJECTS:
         for row in rows:
             await heads.learn(SpaceId(row.project))
         for start in range(0, len(rows), CHUNK):
-            yield _Chunk(rows=rows[start : start + CHUNK])
+            yield _RowChunk(rows=rows[start : start + CHUNK])
         return
     for project, group in of_one_project(rows).items():
         await heads.learn(SpaceId(project))
         arranged, borne = await arrange_catalog_rows(canon, group)
         for some in arranged:
-            yield _Chunk(rows=some, borne=borne)
+            yield _RowChunk(rows=some, borne=borne)
 
 
-def _judged(verdict: Verdict, *, keep: bool) -> _Chunk:
+def _judged(verdict: RowVerdict, *, keep: bool) -> _RowChunk:
     """The right rows of a chunk as they are to be stored."""
-    right = Verdict(rows=verdict.rows, reads=verdict.reads)
-    return _Chunk(rows=[each.row for each in verdict.rows], verdict=right if keep else None)
+    right = RowVerdict(rows=verdict.rows, reads=verdict.reads)
+    return _RowChunk(rows=[each.row for each in verdict.rows], verdict=right if keep else None)
 
 
-def _count(report: CatalogImported, verdict: Verdict) -> None:
+def _count(report: CatalogImported, verdict: RowVerdict) -> None:
     for judged in verdict.rows:
         array = judged.row.table.array
         if judged.make is None:

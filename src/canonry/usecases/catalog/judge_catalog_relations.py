@@ -10,7 +10,7 @@ from typing import Any, Final, TypeAlias
 
 from canonry.domain.catalog.catalog import ID, is_project, item_id, relation_id
 from canonry.domain.catalog.rows import CatalogRow, RowProblem
-from canonry.domain.ids import EntityId, RelationId
+from canonry.domain.ids import EntityId, NewId, RelationId
 from canonry.domain.judging.making import make_relation
 from canonry.domain.log.entries import Entry, RelationEnded
 from canonry.domain.log.keys import relations_key, thing_key
@@ -21,8 +21,8 @@ from canonry.usecases.catalog.judge_catalog_rows import (
     Ahead,
     JudgedRow,
     Make,
+    RowVerdict,
     Taken,
-    Verdict,
     backing_of,
     kind_of,
     settle,
@@ -30,14 +30,13 @@ from canonry.usecases.catalog.judge_catalog_rows import (
     stands,
 )
 from canonry.usecases.kernel.canon import Canon
-from canonry.usecases.kernel.commit_change import NewId
 
 REVISED: Final = "told otherwise"
 NOTES: Final = "notes"
 KEPT: Final = (ID, NOTES, CREATED_AT)
 """What a relation keeps of its row, beside its ends."""
 
-Held: TypeAlias = tuple[Relation | None, RelationId]
+HeldRelation: TypeAlias = tuple[Relation | None, RelationId]
 """The relation that holds under an id, and the thing that the next one will be."""
 
 
@@ -47,9 +46,9 @@ async def judge_relations(
     ahead: Ahead,
     now: str,
     joined: Mapping[Triple, str] | None = None,
-) -> Verdict:
+) -> RowVerdict:
     """Judge rows of one project that are relations; `joined` says which of them are there."""
-    verdict, project = Verdict(), rows[0].project
+    verdict, project = RowVerdict(), rows[0].project
     triples = {row.id: triple_of(row.values) for row in rows}
     ends = {end for source, _, target in triples.values() for end in (source, target)}
     there = await _look_at(canon, project, ends, ahead)
@@ -98,7 +97,7 @@ async def _look_at(canon: Canon, project: str, ends: AbstractSet[str], ahead: Ah
     return project in ahead.projects or is_project(things.get(project))
 
 
-def _judged(row: CatalogRow, triple: Triple, held: Held, now: str) -> JudgedRow:
+def _judged(row: CatalogRow, triple: Triple, held: HeldRelation, now: str) -> JudgedRow:
     current, _ = held
     before = None if current is None else relation_row(current)
     values = stamped(row, before, now)
@@ -108,9 +107,11 @@ def _judged(row: CatalogRow, triple: Triple, held: Held, now: str) -> JudgedRow:
     return JudgedRow(row=row, make=make, fresh=before is None)
 
 
-async def standing_relations(canon: Canon, project: str, ids: Sequence[str]) -> Mapping[str, Held]:
+async def standing_relations(
+    canon: Canon, project: str, ids: Sequence[str]
+) -> Mapping[str, HeldRelation]:
     """For each id: the relation that holds under it, and the thing that the next one will be."""
-    found: dict[str, Held] = {}
+    found: dict[str, HeldRelation] = {}
     generation, waiting = 0, list(dict.fromkeys(ids))
     while waiting:
         things = {each: relation_id(project, each, generation) for each in waiting}
@@ -168,7 +169,7 @@ def _twice(row: CatalogRow) -> RowProblem:
 
 
 def _entries(
-    row: CatalogRow, triple: Triple, held: Held, values: Mapping[str, Any], _: NewId
+    row: CatalogRow, triple: Triple, held: HeldRelation, values: Mapping[str, Any], _: NewId
 ) -> tuple[Entry, ...]:
     """What stores a relation."""
     current, next_id = held

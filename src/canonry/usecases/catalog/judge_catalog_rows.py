@@ -20,7 +20,7 @@ from canonry.domain.catalog.catalog import (
     project_row,
 )
 from canonry.domain.catalog.rows import CatalogRow, RowProblem
-from canonry.domain.ids import SpaceId
+from canonry.domain.ids import NewId, SpaceId
 from canonry.domain.judging.making import UNSET, Backing, make_entity, make_observation
 from canonry.domain.log.entries import Entry, Made, RelationEnded, SpaceRevised, Thing
 from canonry.domain.log.keys import listing_key, thing_key
@@ -30,17 +30,16 @@ from canonry.domain.things.entities import Entity, EntityClass
 from canonry.domain.vocabularies.catalog_tables import CREATED_AT, UPDATED_AT
 from canonry.domain.vocabularies.narrative_fields import DESCRIPTION, NAME, PROPERTY_PREFIX
 from canonry.usecases.kernel.canon import Canon
-from canonry.usecases.kernel.commit_change import NewId
 
 STAMPS: Final = (CREATED_AT, UPDATED_AT)
 CAPTURED_AT: Final = "capturedAt"
 INSTANTS: Final = (CREATED_AT, CAPTURED_AT, UPDATED_AT)
 """What a row may leave out, the one that depends on all others last."""
 
-Place: TypeAlias = tuple[str, str, str]
+RowPlace: TypeAlias = tuple[str, str, str]
 """What no two rows of a catalog may have: a slug or address in a kind and project, or a triple."""
 
-Taken: TypeAlias = Mapping[Place, str]
+Taken: TypeAlias = Mapping[RowPlace, str]
 """Which row of those that are judged together has a place."""
 
 Make = Callable[[NewId], tuple[Entry, ...]]
@@ -73,7 +72,7 @@ class JudgedRow:
 
 
 @dataclass(slots=True, kw_only=True)
-class Verdict:
+class RowVerdict:
     """What became of some rows, and the keys that it rests on."""
 
     rows: list[JudgedRow] = field(default_factory=list)
@@ -88,9 +87,9 @@ class Verdict:
 
 async def judge_projects(
     canon: Canon, rows: Sequence[CatalogRow], ahead: Ahead, now: str
-) -> Verdict:
+) -> RowVerdict:
     """Judge rows that are projects; each is a space of its own."""
-    verdict = Verdict()
+    verdict = RowVerdict()
     things = await canon.state.things(row.id for row in rows)
     called = await canon.catalog.projects_called(row.word for row in rows)
     before = {row.id: _project_row_of(things.get(row.id)) for row in rows}
@@ -118,7 +117,7 @@ async def judge_projects(
     return verdict
 
 
-async def bearers_of(canon: Canon, rows: Sequence[CatalogRow]) -> Mapping[Place, str]:
+async def bearers_of(canon: Canon, rows: Sequence[CatalogRow]) -> Mapping[RowPlace, str]:
     """The places of these rows of one project -> the items that have them."""
     project = rows[0].project
     words = ((row.kind, row.word) for row in rows)
@@ -131,10 +130,10 @@ async def judge_items(
     rows: Sequence[CatalogRow],
     ahead: Ahead,
     now: str,
-    borne: Mapping[Place, str] | None = None,
-) -> Verdict:
+    borne: Mapping[RowPlace, str] | None = None,
+) -> RowVerdict:
     """Judge rows of one project and one table that are items; `borne` as `bearers_of` them."""
-    verdict, project = Verdict(), rows[0].project
+    verdict, project = RowVerdict(), rows[0].project
     thing_of = {row.id: item_id(project, row.kind, row.id) for row in rows}
     about_of = {row.id: _primary(row) for row in rows}
     ids, primary = thing_of.values(), [each for each in about_of.values() if each]
@@ -177,9 +176,9 @@ async def judge_items(
 def settle(
     rows: Sequence[CatalogRow],
     leaving: AbstractSet[str],
-    place_of: Callable[[CatalogRow], Place],
+    place_of: Callable[[CatalogRow], RowPlace],
     problem_of: Callable[[CatalogRow, Taken, AbstractSet[str]], RowProblem | None],
-) -> tuple[list[CatalogRow], list[RowProblem], dict[Place, str]]:
+) -> tuple[list[CatalogRow], list[RowProblem], dict[RowPlace, str]]:
     """The rows that are right, what is wrong with the others, and the places that are taken.
 
     A place that one of `leaving` leaves may be taken by another; a refused row leaves nothing.
@@ -187,7 +186,7 @@ def settle(
     while True:
         right: list[CatalogRow] = []
         problems: list[RowProblem] = []
-        taken: dict[Place, str] = {}
+        taken: dict[RowPlace, str] = {}
         stuck: set[str] = set()
         for row in rows:
             problem = problem_of(row, taken, leaving)
@@ -244,11 +243,11 @@ def _misfit(row: CatalogRow, held: Thing | None) -> RowProblem | None:
     return None
 
 
-def _place_of(row: CatalogRow) -> Place:
+def _place_of(row: CatalogRow) -> RowPlace:
     return (row.project, row.kind, row.word)
 
 
-def _slug_of(row: CatalogRow) -> Place:
+def _slug_of(row: CatalogRow) -> RowPlace:
     return ("", "", row.word)
 
 

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from canonry.domain.catalog.catalog import edge_of, item_id, item_of, item_row, stamp
 from canonry.domain.errors import Conflict, NotFound
-from canonry.domain.ids import EntityId, SpaceId
+from canonry.domain.ids import EntityId, NewId, SpaceId
 from canonry.domain.judging.making import Backing, make_observation
 from canonry.domain.log.keys import relations_key, thing_key
 from canonry.domain.provenance import Authority
@@ -24,7 +24,7 @@ from canonry.domain.vocabularies.narrative_fields import PROPERTY_PREFIX
 from canonry.ports.views.catalog import PLACE_BEFORE_ALL
 from canonry.usecases.kernel.caller import Caller
 from canonry.usecases.kernel.canon import Canon
-from canonry.usecases.kernel.commit_change import Change, NewId, commit_change
+from canonry.usecases.kernel.commit_change import Change, commit_change
 
 _RELATIONS_MAX: Final = 500
 _FOLDERS: Final = {
@@ -35,7 +35,7 @@ _FOLDERS: Final = {
 }
 
 
-class Move(StrEnum):
+class StatusMove(StrEnum):
     """What can be done to an entity."""
 
     REQUEST_PUBLISH = "request_publish"
@@ -50,16 +50,18 @@ class _Step:
     after: str
 
 
-_STEPS: Final[Mapping[Move, _Step]] = {
-    Move.REQUEST_PUBLISH: _Step(before=frozenset((DRAFT,)), after=PUBLISH_REQUESTED),
-    Move.PUBLISH: _Step(before=frozenset((PUBLISH_REQUESTED,)), after=PUBLISHED),
-    Move.REJECT: _Step(before=frozenset((PUBLISH_REQUESTED,)), after=DRAFT),
-    Move.ARCHIVE: _Step(before=frozenset((DRAFT, PUBLISH_REQUESTED, PUBLISHED)), after=ARCHIVED),
+_STEPS: Final[Mapping[StatusMove, _Step]] = {
+    StatusMove.REQUEST_PUBLISH: _Step(before=frozenset((DRAFT,)), after=PUBLISH_REQUESTED),
+    StatusMove.PUBLISH: _Step(before=frozenset((PUBLISH_REQUESTED,)), after=PUBLISHED),
+    StatusMove.REJECT: _Step(before=frozenset((PUBLISH_REQUESTED,)), after=DRAFT),
+    StatusMove.ARCHIVE: _Step(
+        before=frozenset((DRAFT, PUBLISH_REQUESTED, PUBLISHED)), after=ARCHIVED
+    ),
 }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Moved:
+class StatusMoved:
     """The status that an entity had, and the one that it has."""
 
     before: str
@@ -72,9 +74,9 @@ async def move_catalog_entity(
     project: SpaceId,
     entity_id: str,
     *,
-    move: Move,
+    move: StatusMove,
     reason: str = "",
-) -> Moved:
+) -> StatusMoved:
     """Give the entity the status that follows, with what belongs to it; the log keeps `reason`.
 
     Raises:
@@ -82,7 +84,7 @@ async def move_catalog_entity(
         Conflict: `entity.wrong-status`, or `entity.unfinished` with what is missing.
     """
     thing_id = item_id(project, CONTENT_KINDS[0], entity_id)
-    step, moved = _STEPS[move], list[Moved]()
+    step, moved = _STEPS[move], list[StatusMoved]()
 
     async def prepare(new_id: NewId) -> Change:
         entity = await _require(canon, caller, project, thing_id)
@@ -96,13 +98,13 @@ async def move_catalog_entity(
         told = {PROPERTY_PREFIX + name: value for name, value in fields.items()}
         if reason:
             told[f"{PROPERTY_PREFIX}moveReason"] = reason
-        moved[:] = [Moved(before=row["status"], after=step.after)]
+        moved[:] = [StatusMoved(before=row["status"], after=step.after)]
         seen = make_observation(new_id, backing, thing_id, told)
         reads = frozenset((thing_key(thing_id), relations_key(thing_id)))
         return Change(entries=(seen,), reads=reads)
 
     await commit_change(canon, caller, project, prepare)
-    return moved[0] if moved else Moved(before="", after=step.after)
+    return moved[0] if moved else StatusMoved(before="", after=step.after)
 
 
 async def _require(canon: Canon, caller: Caller, project: SpaceId, thing_id: EntityId) -> Entity:
@@ -114,13 +116,13 @@ async def _require(canon: Canon, caller: Caller, project: SpaceId, thing_id: Ent
 
 
 async def _require_finished(
-    canon: Canon, entity: Entity, row: Mapping[str, Any], move: Move
+    canon: Canon, entity: Entity, row: Mapping[str, Any], move: StatusMove
 ) -> None:
     """Whoever asks for publication must have everything; at publication an address is left."""
     needed = _NEEDED.get(move, ())
     missing = [name for name in needed if _LACKS[name](entity.entity_type, row)]
     if (
-        move is Move.REQUEST_PUBLISH
+        move is StatusMove.REQUEST_PUBLISH
         and entity.entity_type == "guide"
         and not await _explains(canon, entity)
     ):
@@ -151,17 +153,19 @@ _LACKS: Final[Mapping[str, Callable[[str, Mapping[str, Any]], bool]]] = {
     "repoUrl": _lacks_address,
     "contentRef": lambda kind, row: kind in {"guide", "news"} and not row["contentRef"],
 }
-_NEEDED: Final[Mapping[Move, tuple[str, ...]]] = {
-    Move.REQUEST_PUBLISH: tuple(_LACKS),
-    Move.PUBLISH: ("slug",),
+_NEEDED: Final[Mapping[StatusMove, tuple[str, ...]]] = {
+    StatusMove.REQUEST_PUBLISH: tuple(_LACKS),
+    StatusMove.PUBLISH: ("slug",),
 }
 
 
-def _fields(move: Move, status: str, kind: str, row: Mapping[str, Any], now: str) -> dict[str, Any]:
+def _fields(
+    move: StatusMove, status: str, kind: str, row: Mapping[str, Any], now: str
+) -> dict[str, Any]:
     fields: dict[str, Any] = {"status": status, "updatedAt": now}
-    if move is Move.PUBLISH:
+    if move is StatusMove.PUBLISH:
         fields["publishedAt"] = now
         fields["canonicalUrl"] = row["canonicalUrl"] or f"/{_FOLDERS[kind]}/{row['slug']}"
-    if move is Move.ARCHIVE:
+    if move is StatusMove.ARCHIVE:
         fields["archivedAt"] = now
     return fields

@@ -6,7 +6,7 @@ from typing import Any, Final, TypeAlias
 
 from canonry.domain.catalog.rows import CatalogRow, RowProblem, read_row
 from canonry.domain.errors import InvalidInput
-from canonry.domain.vocabularies.catalog_tables import TABLES, Table
+from canonry.domain.vocabularies.catalog_tables import TABLES, CatalogTable
 from canonry.usecases.catalog.judge_catalog_relations import triple_of
 
 Same: TypeAlias = tuple[str, str, Callable[[CatalogRow], Any]]
@@ -47,7 +47,9 @@ def read_catalog_arrays(arrays: Mapping[str, Sequence[Any]]) -> CatalogRows:
     return found
 
 
-def _read_table(table: Table, raw: Sequence[Any], problems: list[RowProblem]) -> list[CatalogRow]:
+def _read_table(
+    table: CatalogTable, raw: Sequence[Any], problems: list[RowProblem]
+) -> list[CatalogRow]:
     rules = _rules(table)
     seen: list[dict[Any, int]] = [{} for _ in rules]
     rows = []
@@ -61,7 +63,7 @@ def _read_table(table: Table, raw: Sequence[Any], problems: list[RowProblem]) ->
     return rows
 
 
-def _rules(table: Table) -> Sequence[Same]:
+def _rules(table: CatalogTable) -> Sequence[Same]:
     if table.array == "projects":
         return (_SAME_ID, ("slug", "slug.repeated", lambda row: row.word))
     if table.array == "relations":

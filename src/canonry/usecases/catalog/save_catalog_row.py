@@ -25,7 +25,7 @@ from canonry.domain.vocabularies.catalog_tables import (
     PROJECTS,
     RELATION_ROWS,
     UPDATED_AT,
-    Table,
+    CatalogTable,
 )
 from canonry.usecases.catalog.import_catalog import store_row
 from canonry.usecases.catalog.judge_catalog_relations import relation_row, standing_relations
@@ -53,7 +53,7 @@ class SavedRow:
 
 
 async def save_catalog_row(
-    canon: Canon, caller: Caller, table: Table, given: Mapping[str, Any]
+    canon: Canon, caller: Caller, table: CatalogTable, given: Mapping[str, Any]
 ) -> SavedRow:
     """Store the row under its id, or under a new one where it has none.
 
@@ -89,7 +89,7 @@ async def _stored(
     caller: Caller,
     project: SpaceId,
     *,
-    table: Table,
+    table: CatalogTable,
     read: Callable[[], Awaitable[CatalogRow]],
     now: str,
 ) -> JudgedRow | None:
@@ -110,7 +110,7 @@ def _require_sight(caller: Caller, project: str) -> None:
 
 
 async def _held(
-    canon: Canon, table: Table, project: str, contract_id: str, given: Mapping[str, Any]
+    canon: Canon, table: CatalogTable, project: str, contract_id: str, given: Mapping[str, Any]
 ) -> dict[str, Any]:
     """The row as it is stored; nothing where there is none."""
     if table is RELATION_ROWS:
@@ -139,7 +139,7 @@ async def _held_relation(canon: Canon, project: str, contract_id: str) -> dict[s
 
 
 def _implied(
-    table: Table, given: Mapping[str, Any], held: Mapping[str, Any], now: str
+    table: CatalogTable, given: Mapping[str, Any], held: Mapping[str, Any], now: str
 ) -> dict[str, Any]:
     """What follows from what is given: a plain concept, and when a status was reached."""
     status = given.get(STATUS)
@@ -153,7 +153,7 @@ def _implied(
     return found
 
 
-def _read(table: Table, values: Mapping[str, Any]) -> CatalogRow:
+def _read(table: CatalogTable, values: Mapping[str, Any]) -> CatalogRow:
     row, problems = read_row(table, 0, values)
     if row is None:
         first = problems[0]

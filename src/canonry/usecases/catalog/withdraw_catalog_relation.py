@@ -1,12 +1,12 @@
 """Withdraw a relation of a catalog: it holds no longer, and the log keeps that it did."""
 
 from canonry.domain.errors import NotFound
-from canonry.domain.ids import SpaceId
+from canonry.domain.ids import NewId, SpaceId
 from canonry.domain.log.keys import thing_key
 from canonry.usecases.catalog.judge_catalog_relations import ended, standing_relations
 from canonry.usecases.kernel.caller import Caller
 from canonry.usecases.kernel.canon import Canon
-from canonry.usecases.kernel.commit_change import Change, NewId, commit_change
+from canonry.usecases.kernel.commit_change import Change, commit_change
 
 
 async def withdraw_catalog_relation(

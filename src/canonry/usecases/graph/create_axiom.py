@@ -3,14 +3,14 @@
 from dataclasses import dataclass
 
 from canonry.domain.errors import InvalidInput
-from canonry.domain.ids import AxiomId
+from canonry.domain.ids import AxiomId, NewId
 from canonry.domain.judging.making import UNSET, Backing
 from canonry.domain.log.entries import Made
 from canonry.domain.provenance import Authority
 from canonry.domain.things.facts import Axiom, AxiomDomain, Constraint
 from canonry.usecases.kernel.caller import Caller
 from canonry.usecases.kernel.canon import Canon
-from canonry.usecases.kernel.commit_change import Change, NewId, Receipt, commit_change
+from canonry.usecases.kernel.commit_change import Change, Receipt, commit_change
 from canonry.usecases.kernel.lookup import require_evidence, require_universe
 
 

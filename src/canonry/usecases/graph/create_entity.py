@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from canonry.domain.errors import Conflict, InvalidInput
-from canonry.domain.ids import EntityId
+from canonry.domain.ids import EntityId, NewId
 from canonry.domain.judging.making import Backing, make_entity
 from canonry.domain.log.keys import thing_key
 from canonry.domain.things.entities import Entity, EntityClass, normalised_name
@@ -13,7 +13,7 @@ from canonry.domain.truth.identifiers import look_of, look_text
 from canonry.ports.views.queries import IdentifierQuery
 from canonry.usecases.kernel.caller import Caller
 from canonry.usecases.kernel.canon import Canon
-from canonry.usecases.kernel.commit_change import Change, NewId, Receipt, commit_change
+from canonry.usecases.kernel.commit_change import Change, Receipt, commit_change
 from canonry.usecases.kernel.involved import require_standing
 from canonry.usecases.kernel.lookup import (
     require,

@@ -6,7 +6,7 @@ The scene may be completed: the event refers to it and does not change it.
 from dataclasses import dataclass
 
 from canonry.domain.errors import Conflict
-from canonry.domain.ids import EventId
+from canonry.domain.ids import EventId, NewId
 from canonry.domain.judging.making import Backing, make_event
 from canonry.domain.log.keys import thing_key
 from canonry.domain.things.facts import Event
@@ -14,7 +14,7 @@ from canonry.domain.things.scenes import Scene
 from canonry.domain.time import Instant
 from canonry.usecases.kernel.caller import Caller
 from canonry.usecases.kernel.canon import Canon
-from canonry.usecases.kernel.commit_change import Change, NewId, Receipt, commit_change
+from canonry.usecases.kernel.commit_change import Change, Receipt, commit_change
 from canonry.usecases.kernel.involved import require_involved, require_standing
 from canonry.usecases.kernel.lookup import (
     require,

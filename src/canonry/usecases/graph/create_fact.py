@@ -2,14 +2,14 @@
 
 from dataclasses import dataclass
 
-from canonry.domain.ids import EntityId
+from canonry.domain.ids import EntityId, NewId
 from canonry.domain.judging.making import Backing, make_fact
 from canonry.domain.provenance import CanonLevel
 from canonry.domain.things.facts import Fact
 from canonry.domain.time import Instant
 from canonry.usecases.kernel.caller import Caller
 from canonry.usecases.kernel.canon import Canon
-from canonry.usecases.kernel.commit_change import Change, NewId, Receipt, commit_change
+from canonry.usecases.kernel.commit_change import Change, Receipt, commit_change
 from canonry.usecases.kernel.involved import require_involved
 from canonry.usecases.kernel.lookup import require_evidence, require_universe
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from canonry.domain.errors import Conflict
-from canonry.domain.ids import RelationId
+from canonry.domain.ids import NewId, RelationId
 from canonry.domain.judging.making import Backing, make_relation
 from canonry.domain.log.entries import Entry, Made, RelationEnded
 from canonry.domain.log.keys import relations_key, thing_key
@@ -18,10 +18,10 @@ from canonry.domain.things.entities import Entity, EntityClass
 from canonry.domain.things.relations import Relation
 from canonry.domain.time import Instant
 from canonry.domain.vocabularies.narrative_relations import RelationType
-from canonry.usecases.graph.standing_relations import Standing, standing_relations
+from canonry.usecases.graph.standing_relations import StandingRelations, standing_relations
 from canonry.usecases.kernel.caller import Caller
 from canonry.usecases.kernel.canon import Canon
-from canonry.usecases.kernel.commit_change import Change, NewId, commit_change
+from canonry.usecases.kernel.commit_change import Change, commit_change
 from canonry.usecases.kernel.involved import require_standing
 from canonry.usecases.kernel.lookup import (
     require,
@@ -107,7 +107,7 @@ def _require_pair(new: NewRelation, from_: Entity, to: Entity) -> None:
         raise Conflict("relation.no-archetype", message, conflicts=[to.id])
 
 
-def _require_unopposed(around: Standing) -> None:
+def _require_unopposed(around: StandingRelations) -> None:
     if around.opposed:
         conflicts = [relation.id for relation in around.opposed]
         message = "an opposed relation holds between the two; end it first"
@@ -142,7 +142,7 @@ def _began_after(relation: Relation, since: Instant | None) -> bool:
     return since is not None and relation.since is not None and relation.since > since
 
 
-def _ended(new: NewRelation, around: Standing, successor: RelationId) -> tuple[Entry, ...]:
+def _ended(new: NewRelation, around: StandingRelations, successor: RelationId) -> tuple[Entry, ...]:
     gone = (*around.same, *around.rivals)
     later = [r.id for r in gone if _began_after(r, new.since)]
     if later:

@@ -2,14 +2,14 @@
 
 from dataclasses import dataclass
 
-from canonry.domain.ids import SourceId, SpaceId
+from canonry.domain.ids import NewId, SourceId, SpaceId
 from canonry.domain.judging.making import UNSET
 from canonry.domain.log.entries import Made
 from canonry.domain.provenance import CanonLevel
 from canonry.domain.things.sources import Source, SourceType
 from canonry.usecases.kernel.caller import Caller
 from canonry.usecases.kernel.canon import Canon
-from canonry.usecases.kernel.commit_change import Change, NewId, Receipt, commit_change
+from canonry.usecases.kernel.commit_change import Change, Receipt, commit_change
 from canonry.usecases.kernel.lookup import require_universe
 
 

@@ -3,13 +3,13 @@
 from collections.abc import Mapping
 
 from canonry.domain.errors import NotAllowed
-from canonry.domain.ids import SpaceId, keyed_commit_id
+from canonry.domain.ids import NewId, SpaceId, keyed_commit_id
 from canonry.domain.judging.making import UNSET
 from canonry.domain.log.entries import Made
 from canonry.domain.spaces import Space, SpaceKind
 from canonry.usecases.kernel.caller import Caller, unknown
 from canonry.usecases.kernel.canon import Canon
-from canonry.usecases.kernel.commit_change import Change, NewId, Receipt, commit_change
+from canonry.usecases.kernel.commit_change import Change, Receipt, commit_change
 
 
 async def create_universe(

@@ -1,13 +1,14 @@
 """End a relation: it held until now, or until an instant of the world's own time."""
 
 from canonry.domain.errors import Conflict
+from canonry.domain.ids import NewId
 from canonry.domain.log.entries import RelationEnded
 from canonry.domain.log.keys import thing_key
 from canonry.domain.things.relations import Relation
 from canonry.domain.time import Instant
 from canonry.usecases.kernel.caller import Caller
 from canonry.usecases.kernel.canon import Canon
-from canonry.usecases.kernel.commit_change import Change, NewId, commit_change
+from canonry.usecases.kernel.commit_change import Change, commit_change
 from canonry.usecases.kernel.involved import require_standing
 from canonry.usecases.kernel.lookup import require
 

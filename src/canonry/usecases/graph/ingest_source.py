@@ -11,7 +11,7 @@ from hashlib import sha256
 from typing import Final
 
 from canonry.domain.errors import InvalidInput
-from canonry.domain.ids import CommitId, SnippetId, derived_id, keyed_commit_id
+from canonry.domain.ids import CommitId, NewId, SnippetId, derived_id, keyed_commit_id
 from canonry.domain.json_values import encode_json
 from canonry.domain.judging.making import UNSET
 from canonry.domain.log.entries import Made, Thing
@@ -20,7 +20,7 @@ from canonry.domain.texts.excerpts import Cut, DocumentType, Excerpt, Part, cut
 from canonry.domain.things.sources import Snippet, Source
 from canonry.usecases.kernel.caller import Caller
 from canonry.usecases.kernel.canon import Canon
-from canonry.usecases.kernel.commit_change import Change, NewId, commit_change
+from canonry.usecases.kernel.commit_change import Change, commit_change
 from canonry.usecases.kernel.lookup import require
 
 SNIPPETS_PER_COMMIT: Final = 250

@@ -3,14 +3,14 @@
 from typing import Final
 
 from canonry.domain.errors import Conflict
-from canonry.domain.ids import EventId
+from canonry.domain.ids import EventId, NewId
 from canonry.domain.log.entries import CausesLinked
 from canonry.domain.log.keys import causes_key, thing_key
 from canonry.domain.things.facts import Event
 from canonry.usecases.graph.create_event import require_order
 from canonry.usecases.kernel.caller import Caller
 from canonry.usecases.kernel.canon import Canon
-from canonry.usecases.kernel.commit_change import Change, NewId, Receipt, commit_change
+from canonry.usecases.kernel.commit_change import Change, Receipt, commit_change
 from canonry.usecases.kernel.involved import require_standing
 from canonry.usecases.kernel.lookup import require, require_all, require_same_space
 

@@ -2,6 +2,7 @@
 
 from typing import TypeAlias
 
+from canonry.domain.ids import NewId
 from canonry.domain.log.entries import EvidenceLinked
 from canonry.domain.log.keys import thing_key
 from canonry.domain.provenance import Evidence
@@ -10,7 +11,7 @@ from canonry.domain.things.facts import Axiom, Event, Fact
 from canonry.domain.things.relations import Relation
 from canonry.usecases.kernel.caller import Caller, unknown
 from canonry.usecases.kernel.canon import Canon
-from canonry.usecases.kernel.commit_change import Change, NewId, commit_change
+from canonry.usecases.kernel.commit_change import Change, commit_change
 from canonry.usecases.kernel.lookup import require, require_evidence
 from canonry.usecases.kernel.sight import may_see
 

@@ -1,12 +1,13 @@
 """Merge entities into one, and take that back; the log keeps both, so nothing is lost."""
 
 from canonry.domain.errors import Conflict
+from canonry.domain.ids import NewId
 from canonry.domain.log.entries import EntitiesMerged, EntitiesUnmerged
 from canonry.domain.log.keys import thing_key
 from canonry.domain.things.entities import Entity
 from canonry.usecases.kernel.caller import Caller, unknown
 from canonry.usecases.kernel.canon import Canon
-from canonry.usecases.kernel.commit_change import Change, NewId, commit_change
+from canonry.usecases.kernel.commit_change import Change, commit_change
 from canonry.usecases.kernel.involved import require_standing
 from canonry.usecases.kernel.lookup import require, require_all, require_same_space
 from canonry.usecases.kernel.separating import separated

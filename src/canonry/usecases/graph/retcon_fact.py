@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from canonry.domain.ids import FactId
+from canonry.domain.ids import FactId, NewId
 from canonry.domain.judging.making import Backing, make_fact, make_observation, tag_statement
 from canonry.domain.judging.undone_tags import displaced
 from canonry.domain.log.entries import Entry, FactRetconned, Made
@@ -18,7 +18,7 @@ from canonry.domain.vocabularies.state_tags import excluded_by
 from canonry.usecases.graph.give_back import give_back, said_again, taken_over_by
 from canonry.usecases.kernel.caller import Caller
 from canonry.usecases.kernel.canon import Canon
-from canonry.usecases.kernel.commit_change import Change, NewId, Receipt, commit_change
+from canonry.usecases.kernel.commit_change import Change, Receipt, commit_change
 from canonry.usecases.kernel.involved import require_standing
 from canonry.usecases.kernel.lookup import require, require_evidence
 

@@ -17,7 +17,7 @@ _PAGES: Final = 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Standing:
+class StandingRelations:
     """`same` have its type and pair, `rivals` hold its one place, `opposed` exclude it."""
 
     same: tuple[Relation, ...]
@@ -27,7 +27,7 @@ class Standing:
 
 async def standing_relations(
     canon: Canon, kind: RelationType, from_: Entity, to: Entity
-) -> Standing:
+) -> StandingRelations:
     """What currently holds around a new relation of this kind between these two."""
     same = await _between(canon, kind.name, from_, to, both_ways=kind.symmetric)
     opposed: list[Relation] = []
@@ -39,7 +39,7 @@ async def standing_relations(
     if kind.one_origin:
         rivals += await _current(canon, kind.name, to, "in")
     repeated = {relation.id for relation in same}
-    return Standing(
+    return StandingRelations(
         same=tuple(same),
         rivals=tuple(relation for relation in rivals if relation.id not in repeated),
         opposed=tuple(opposed),

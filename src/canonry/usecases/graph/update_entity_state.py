@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from canonry.domain.errors import InvalidInput
-from canonry.domain.ids import FactId
+from canonry.domain.ids import FactId, NewId
 from canonry.domain.judging.making import Backing, change_state, tag_statement
 from canonry.domain.judging.standing_tags import documents, take_over
 from canonry.domain.log.entries import Entry, FactSuperseded, Made
@@ -17,7 +17,7 @@ from canonry.ports.views.pages import PAGE_MAX
 from canonry.ports.views.state import FactQuery
 from canonry.usecases.kernel.caller import Caller
 from canonry.usecases.kernel.canon import Canon
-from canonry.usecases.kernel.commit_change import Change, NewId, commit_change
+from canonry.usecases.kernel.commit_change import Change, commit_change
 from canonry.usecases.kernel.find_newest import find_newest
 from canonry.usecases.kernel.involved import require_standing
 from canonry.usecases.kernel.lookup import require, require_evidence

@@ -7,7 +7,7 @@ from typing import Final, Generic, TypeAlias
 from typing_extensions import TypeVar
 
 from canonry.domain.errors import BrokenInvariant, Conflict, Unavailable
-from canonry.domain.ids import CommitId, SpaceId, derived_id
+from canonry.domain.ids import CommitId, NewId, SpaceId, derived_id
 from canonry.domain.log.commits import Append, Appended, Commit, Draft, Position
 from canonry.domain.log.entries import Entry, Made, Thing
 from canonry.domain.time import Instant
@@ -66,9 +66,6 @@ class Receipt(Generic[T]):
         """The things of these kinds that the commit brought into being, in order."""
         return [e.thing for e in self.entries if isinstance(e, Made) and isinstance(e.thing, kinds)]
 
-
-NewId = Callable[[str], str]
-"""Gives the id of the thing that a commit makes under a label: the same one in every attempt."""
 
 Prepare: TypeAlias = Callable[[NewId], Awaitable[Change[T]]]
 """Reads what it needs, judges, and says what to write; called again when that went stale."""

@@ -29,7 +29,7 @@ FRESH: Final = 256
 InTime: TypeAlias = Callable[[], bool]
 """Whether there is time for more."""
 
-Known: TypeAlias = Callable[[Sequence[str]], Awaitable[Mapping[str, Sequence[bytes]]]]
+KnownDigests: TypeAlias = Callable[[Sequence[str]], Awaitable[Mapping[str, Sequence[bytes]]]]
 """The digests of what the index has of passages."""
 
 _AT_ONCE: Final = 16
@@ -75,7 +75,7 @@ class FreshPassages:
         spaces: Spaces,
         embedder: Embedder,
         *,
-        known: Known,
+        known: KnownDigests,
         in_time: InTime,
     ) -> None:
         """Embed what was written past `cursor`, newest first, while it is `in_time`.
@@ -132,7 +132,7 @@ class FreshPassages:
         head: Position,
         embedder: Embedder,
         *,
-        known: Known,
+        known: KnownDigests,
         in_time: InTime,
     ) -> None:
         stretch = self._stretches.get(space)
@@ -172,7 +172,7 @@ class _News:
 
 
 async def _news(
-    changes: PassageChanges, remembered: Mapping[str, Sequence[VectorEntry]], known: Known
+    changes: PassageChanges, remembered: Mapping[str, Sequence[VectorEntry]], known: KnownDigests
 ) -> _News:
     digests = {i: tuple(entry.digest for entry in each) for i, each in remembered.items()}
     otherwise = changed_parts(changes.parts, digests)

@@ -48,7 +48,7 @@ class Engines:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Opened:
+class RecallEngines:
     """The engines, open: the embedder is the one that the settings name."""
 
     embedder: Embedder
@@ -88,7 +88,7 @@ class Recall:
         self._clock = clock
         self.patience = patience
         self._opening = asyncio.Lock()
-        self._opened: Opened | None = None
+        self._opened: RecallEngines | None = None
         self._others: dict[EmbeddingModel, Embedder | None] = {}
         self._looking = asyncio.Lock()
         self._serving: _Serving | None = None
@@ -100,7 +100,7 @@ class Recall:
         """The commits, at the last search, that neither the index nor the search could cover."""
         return self._serving.fresh.missing if self._serving is not None else 0
 
-    async def opened(self) -> Opened:
+    async def opened(self) -> RecallEngines:
         """The engines.
 
         Raises:
@@ -194,13 +194,13 @@ class Recall:
                 await embedder.close()
         await opened.vectors.close()
 
-    def _open(self) -> Opened:
+    def _open(self) -> RecallEngines:
         embedder = self._engines.embedder(None)
         if embedder is None:
             raise Unavailable("embedder.unavailable", "no embedder is set: set recall.embedder")
-        return Opened(embedder=embedder, vectors=self._engines.vectors())
+        return RecallEngines(embedder=embedder, vectors=self._engines.vectors())
 
-    async def _served(self, opened: Opened) -> _Serving:
+    async def _served(self, opened: RecallEngines) -> _Serving:
         now = self._clock.monotonic()
         serving = self._serving
         if serving is not None and now - serving.since < _STATUS_SECONDS:
@@ -215,7 +215,7 @@ class Recall:
         return self._serving
 
     async def _choose(
-        self, opened: Opened, kept: Mapping[EmbeddingModel, str]
+        self, opened: RecallEngines, kept: Mapping[EmbeddingModel, str]
     ) -> tuple[Embedder, LogCursor]:
         """The model of the settings once it has seen everything; an older one until then."""
         wanted = opened.embedder.model

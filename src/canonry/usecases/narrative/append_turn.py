@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from canonry.domain.ids import EntityId, TurnId
+from canonry.domain.ids import EntityId, NewId, TurnId
 from canonry.domain.judging.making import UNSET
 from canonry.domain.log.entries import Made
 from canonry.domain.log.keys import thing_key
@@ -10,7 +10,7 @@ from canonry.domain.things.entities import Entity
 from canonry.domain.things.scenes import Scene, Speaker, Turn
 from canonry.usecases.kernel.caller import Caller, unknown
 from canonry.usecases.kernel.canon import Canon
-from canonry.usecases.kernel.commit_change import Change, NewId, Receipt, commit_change
+from canonry.usecases.kernel.commit_change import Change, Receipt, commit_change
 from canonry.usecases.kernel.lookup import require
 from canonry.usecases.kernel.sight import may_see
 from canonry.usecases.kernel.staging import require_active, require_instances

@@ -44,7 +44,7 @@ class ContextRequest:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Context:
+class SceneContext:
     """What a model is told about a scene; sections that were not wanted are empty."""
 
     scene: Scene
@@ -60,7 +60,7 @@ class Context:
     degraded: tuple[str, ...]
 
 
-async def assemble_context(canon: Canon, caller: Caller, request: ContextRequest) -> Context:
+async def assemble_context(canon: Canon, caller: Caller, request: ContextRequest) -> SceneContext:
     """The context of a scene, the same for the same canon; what cannot be had is named instead.
 
     Raises:
@@ -81,7 +81,7 @@ async def assemble_context(canon: Canon, caller: Caller, request: ContextRequest
     budget = canon.policy.context.tokens
     fitted = fit(_sections(canonical, narrative, recalled), max(0, budget - notes))
     return _kept(
-        Context(
+        SceneContext(
             scene=scene,
             cast=cast,
             canonical=canonical,
@@ -188,7 +188,7 @@ def _hit_cost(hit: FoundPassage) -> int:
     return cost_of(passage.text, *hit.terms, ids=5 + len(passage.entities), fields=23)
 
 
-def _kept(context: Context, fitted: Fitted) -> Context:
+def _kept(context: SceneContext, fitted: Fitted) -> SceneContext:
     kept = fitted.kept
     return replace(
         context,

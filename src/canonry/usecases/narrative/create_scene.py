@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from canonry.domain.errors import Conflict
-from canonry.domain.ids import EntityId, SceneId, SpaceId, StoryId
+from canonry.domain.ids import EntityId, NewId, SceneId, SpaceId, StoryId
 from canonry.domain.judging.making import UNSET
 from canonry.domain.log.entries import Made
 from canonry.domain.log.keys import scenes_key, thing_key
@@ -13,7 +13,7 @@ from canonry.domain.things.scenes import Scene, SceneStatus, Story, StoryStatus
 from canonry.domain.vocabularies.narrative_types import EntityType
 from canonry.usecases.kernel.caller import Caller
 from canonry.usecases.kernel.canon import Canon
-from canonry.usecases.kernel.commit_change import Change, NewId, Receipt, commit_change
+from canonry.usecases.kernel.commit_change import Change, Receipt, commit_change
 from canonry.usecases.kernel.lookup import (
     require,
     require_all,

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from canonry.domain.errors import Conflict
-from canonry.domain.ids import SpaceId, StoryId
+from canonry.domain.ids import NewId, SpaceId, StoryId
 from canonry.domain.judging.making import UNSET
 from canonry.domain.log.entries import Made
 from canonry.domain.log.keys import thing_key
@@ -12,7 +12,7 @@ from canonry.domain.things.scenes import Story, StoryStatus, StoryType
 from canonry.domain.time import Instant
 from canonry.usecases.kernel.caller import Caller
 from canonry.usecases.kernel.canon import Canon
-from canonry.usecases.kernel.commit_change import Change, NewId, Receipt, commit_change
+from canonry.usecases.kernel.commit_change import Change, Receipt, commit_change
 from canonry.usecases.kernel.lookup import require, require_same_space, require_universe
 
 PARENTS: Final = {

@@ -12,7 +12,7 @@ from hashlib import sha256
 from typing import Final
 
 from canonry.domain.errors import Unavailable
-from canonry.domain.ids import EntityId, SpaceId, StoryId
+from canonry.domain.ids import EntityId, NewId, SpaceId, StoryId
 from canonry.domain.json_values import encode_json
 from canonry.domain.judging.making import UNSET, Backing, make_entity
 from canonry.domain.log.entries import Entry, Made
@@ -24,14 +24,14 @@ from canonry.domain.things.scenes import Scene, SceneStatus, Story, StoryStatus,
 from canonry.domain.vocabularies.narrative_types import EntityType
 from canonry.ports.views.documents import ProposalQuery
 from canonry.ports.views.pages import PAGE_MAX
-from canonry.ports.views.upkeep import Told
+from canonry.ports.views.upkeep import UpkeepProgress
 from canonry.usecases.canonization.canonize_scene import canonize_scene
 from canonry.usecases.graph.universe_named import universe_named
 from canonry.usecases.kernel.caller import Caller
 from canonry.usecases.kernel.canon import Canon
-from canonry.usecases.kernel.commit_change import Change, NewId, commit_change
+from canonry.usecases.kernel.commit_change import Change, commit_change
 from canonry.usecases.kernel.receipts import the_made
-from canonry.usecases.narrative.transcript_entries import Cast, PlannedScene, TranscriptEntries
+from canonry.usecases.narrative.transcript_entries import PlannedScene, Speakers, TranscriptEntries
 from canonry.usecases.narrative.transcripts import Transcript, plain
 
 ENTRIES_PER_COMMIT: Final = 250
@@ -80,7 +80,7 @@ class ImportReport:
 
 
 async def import_transcripts(
-    canon: Canon, caller: Caller, request: ImportRequest, told: Told
+    canon: Canon, caller: Caller, request: ImportRequest, told: UpkeepProgress
 ) -> ImportReport:
     """Import everything that is not there yet, then canonize the scenes that are still open.
 
@@ -90,7 +90,7 @@ async def import_transcripts(
     description = f"The world of {request.universe}, as it was told at the table."
     space = await universe_named(canon, caller, request.universe, description=description)
     campaign = await _campaign(canon, caller, space, request.story)
-    cast = Cast(gm_names=request.gm_names, casting=request.casting)
+    cast = Speakers(gm_names=request.gm_names, casting=request.casting)
     plans = [
         _plan(canon, caller, space, request, each, campaign=campaign)
         for each in request.transcripts
@@ -117,7 +117,7 @@ class _Plan:
 
 @dataclass(slots=True, kw_only=True)
 class _Progress:
-    told: Told
+    told: UpkeepProgress
     total: int
     done: int = 0
 
@@ -207,7 +207,7 @@ async def _story(canon: Canon, space: SpaceId, title: str) -> Story | None:
 
 
 async def _characters(
-    canon: Canon, caller: Caller, space: SpaceId, cast: Cast, plans: Sequence[_Plan]
+    canon: Canon, caller: Caller, space: SpaceId, cast: Speakers, plans: Sequence[_Plan]
 ) -> Mapping[str, EntityId]:
     """The entity of every character by normalised name; those that are missing are made."""
     speakers = cast.speakers(plan.transcript for plan in plans)
@@ -252,13 +252,13 @@ def _backing(space: SpaceId, present: Sequence[_Plan]) -> Backing:
     )
 
 
-def _description(cast: Cast, speaker: str, present: Sequence[_Plan]) -> str:
+def _description(cast: Speakers, speaker: str, present: Sequence[_Plan]) -> str:
     titles = ", ".join(plan.transcript.title for plan in present)
     return f"{'Leads the game' if cast.is_gm(speaker) else 'Speaks'} in {titles}."
 
 
 async def _import_one(
-    canon: Canon, caller: Caller, plan: _Plan, cast: Cast, progress: _Progress
+    canon: Canon, caller: Caller, plan: _Plan, cast: Speakers, progress: _Progress
 ) -> TranscriptReport:
     entries, space = plan.entries, plan.entries.space
     report = TranscriptReport(title=plan.transcript.title, story_id=entries.story)

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from canonry.domain.ids import FactId, MemoryId, SceneId
+from canonry.domain.ids import FactId, MemoryId, NewId, SceneId
 from canonry.domain.judging.making import UNSET
 from canonry.domain.log.entries import Made
 from canonry.domain.log.keys import thing_key
@@ -12,7 +12,7 @@ from canonry.domain.things.memories import Memory
 from canonry.domain.things.scenes import Scene
 from canonry.usecases.kernel.caller import Caller
 from canonry.usecases.kernel.canon import Canon
-from canonry.usecases.kernel.commit_change import Change, NewId, Receipt, commit_change
+from canonry.usecases.kernel.commit_change import Change, Receipt, commit_change
 from canonry.usecases.kernel.lookup import require, require_same_space
 from canonry.usecases.kernel.staging import require_instances
 

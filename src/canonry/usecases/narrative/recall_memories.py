@@ -29,7 +29,7 @@ class Recalled:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Ranked:
+class RankedMemories:
     """All memories considered, strongest first, with the words that each shares with the query."""
 
     memories: Sequence[tuple[Memory, float]]
@@ -81,7 +81,7 @@ async def rank_for(
     *,
     known: Sequence[Memory] | None = None,
     min_importance: float = 0.0,
-) -> Ranked:
+) -> RankedMemories:
     """The memories of these minds by meaning, importance and recency, strongest first.
 
     `known` are memories to consider beside those that resemble the query; by default the
@@ -113,7 +113,7 @@ async def rank_for(
         weights=canon.policy.recall,
     )
     terms = {hit.passage.id: hit.terms for hit in found.hits}
-    return Ranked(memories=ranked, terms=terms, degraded=found.degraded)
+    return RankedMemories(memories=ranked, terms=terms, degraded=found.degraded)
 
 
 def _meaning(hit: FoundPassage, degraded: Sequence[str]) -> float:

@@ -36,9 +36,9 @@ from canonry.domain.things.scenes import (
 )
 from canonry.domain.things.sources import Snippet, Source, SourceType
 from canonry.usecases.narrative.transcripts import (
-    Line,
     Stretch,
     Transcript,
+    TranscriptLine,
     clipped,
     headline,
     pieces_of,
@@ -55,7 +55,7 @@ _TOGETHER: Final = re.compile(r"(?i)^(all|everyone|everybody|group|crowd|audienc
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Cast:
+class Speakers:
     """Who speaks, and as whom; `ids` has the entity of each character by normalised name."""
 
     gm_names: frozenset[str]
@@ -87,12 +87,12 @@ class Cast:
                         found.setdefault(character, speaker)
         return found
 
-    def entities(self, line: Line) -> tuple[EntityId, ...]:
+    def entities(self, line: TranscriptLine) -> tuple[EntityId, ...]:
         """The entities that speak in the line, the game master's too."""
         names = filter(None, map(self.character, line.speakers))
         return tuple(dict.fromkeys(self.ids[normalised_name(name)] for name in names))
 
-    def voice(self, line: Line) -> tuple[Speaker, EntityId | None, str]:
+    def voice(self, line: TranscriptLine) -> tuple[Speaker, EntityId | None, str]:
         """Who speaks the line, and the text: many at once are named in it, as in a play."""
         if len(line.speakers) == 1 and self.is_gm(line.speakers[0]):
             return Speaker.GM, None, plain(line.text)
@@ -166,12 +166,12 @@ class TranscriptEntries:
         )
         return (Made(thing=source), Made(thing=story), *self._snippets())
 
-    def scenes(self, cast: Cast) -> Iterator[PlannedScene]:
+    def scenes(self, cast: Speakers) -> Iterator[PlannedScene]:
         """The scenes in order, each with its turns and then its proposals."""
         for order, stretch in enumerate(stretches_of(self.transcript), 1):
             yield self._scene(order, stretch, cast)
 
-    def _scene(self, order: int, stretch: Stretch, cast: Cast) -> PlannedScene:
+    def _scene(self, order: int, stretch: Stretch, cast: Speakers) -> PlannedScene:
         scene_id = self._scene_id(order)
         lines = self.transcript.lines[stretch.start : stretch.end + 1]
         speaking = dict.fromkeys(entity for line in lines for entity in cast.entities(line))
@@ -207,7 +207,7 @@ class TranscriptEntries:
             summary=clipped(told, self.limits.summary) or None,
         )
 
-    def _turns(self, scene_id: SceneId, stretch: Stretch, cast: Cast) -> Iterator[Turn]:
+    def _turns(self, scene_id: SceneId, stretch: Stretch, cast: Speakers) -> Iterator[Turn]:
         for number in range(stretch.start, stretch.end + 1):
             speaker, entity_id, text = cast.voice(self.transcript.lines[number])
             for piece_number, piece in enumerate(pieces_of(text, self.limits.turn)):
@@ -226,7 +226,7 @@ class TranscriptEntries:
                 )
 
     def _proposals(
-        self, scene_id: SceneId, stretch: Stretch, cast: Cast, turns: list[Turn]
+        self, scene_id: SceneId, stretch: Stretch, cast: Speakers, turns: list[Turn]
     ) -> Iterator[Proposal]:
         places = {turn.id: index for index, turn in enumerate(turns)}
         for number in stretch.summaries:

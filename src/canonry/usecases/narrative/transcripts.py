@@ -30,7 +30,7 @@ _SPACE: Final = re.compile(r"\s+")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Line:
+class TranscriptLine:
     """One utterance, by one or several speakers."""
 
     speakers: tuple[str, ...]
@@ -51,7 +51,7 @@ class Transcript:
     """What was said in one session, in order, and summaries of stretches of it."""
 
     title: str
-    lines: tuple[Line, ...]
+    lines: tuple[TranscriptLine, ...]
     summaries: tuple[Summary, ...] = ()
 
 

@@ -5,13 +5,14 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from canonry.domain.errors import InvalidInput
+from canonry.domain.ids import NewId
 from canonry.domain.log.entries import Entry, SceneDated, SceneNoted
 from canonry.domain.log.keys import thing_key
 from canonry.domain.things.scenes import Scene
 from canonry.domain.time import Instant
 from canonry.usecases.kernel.caller import Caller
 from canonry.usecases.kernel.canon import Canon
-from canonry.usecases.kernel.commit_change import Change, NewId, Receipt, commit_change
+from canonry.usecases.kernel.commit_change import Change, Receipt, commit_change
 from canonry.usecases.kernel.lookup import require
 from canonry.usecases.kernel.staging import require_active, require_unfinished
 

@@ -12,7 +12,7 @@ from canonry.domain.recall.passages import Passage, passages_of
 from canonry.domain.recall.portraits import names_of
 from canonry.domain.recall.ranking import (
     Asked,
-    Candidate,
+    PassageCandidate,
     Ranked,
     Why,
     naming,
@@ -21,7 +21,7 @@ from canonry.domain.recall.ranking import (
 )
 from canonry.domain.texts.words import terms_of
 from canonry.domain.things.entities import Entity
-from canonry.ports.views.text import Found, Hit, TextQuery
+from canonry.ports.views.text import Hit, TextFound, TextQuery
 from canonry.usecases.kernel.canon import Canon
 
 MEANING_MISSING: Final = "vectors"
@@ -31,7 +31,7 @@ MEANING_BEHIND: Final = "vectors-behind"
 WORDS_MISSING: Final = "text"
 """The same where they were not searched by words."""
 
-_NOTHING: Final = Found(hits=(), asked=Asked(terms={}, strongest=0.0))
+_NOTHING: Final = TextFound(hits=(), asked=Asked(terms={}, strongest=0.0))
 _Similar: TypeAlias = Mapping[str, float]
 _Missing: TypeAlias = tuple[str, ...]
 
@@ -102,7 +102,7 @@ async def find_passages(canon: Canon, query: TextQuery) -> FoundPassages:
     )
 
 
-async def _by_words(canon: Canon, query: TextQuery) -> tuple[Found, _Missing]:
+async def _by_words(canon: Canon, query: TextQuery) -> tuple[TextFound, _Missing]:
     try:
         return await canon.text.search(query), ()
     except Unavailable:
@@ -180,10 +180,10 @@ def _names(entity_id: str, known: Mapping[str, Thing]) -> Sequence[str]:
 
 def _candidates(
     hits: Iterable[Hit], similar: _Similar, elsewhere: float | None, named: frozenset[str]
-) -> Sequence[Candidate]:
+) -> Sequence[PassageCandidate]:
     """What ranking weighs; the passages that are not among the `similar` are so `elsewhere`."""
     return [
-        Candidate(
+        PassageCandidate(
             identity,
             None if place is None else scene,
             place or 0,

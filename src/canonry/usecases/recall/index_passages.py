@@ -51,7 +51,7 @@ class Indexed:
 
 
 @dataclass(slots=True, kw_only=True)
-class _Place:
+class _IndexPlace:
     """How far the index of a model is, and the cursor as it is kept there.
 
     What was embedded since the position in `fresh` has the names of then.
@@ -76,7 +76,7 @@ class PassageIndexer:
         self._recall = recall
         self._things = things
         self._looks_every = looks_every
-        self._places: dict[EmbeddingModel, _Place] = {}
+        self._places: dict[EmbeddingModel, _IndexPlace] = {}
 
     async def step(self) -> Indexed:
         """Index what comes next; the index tells where that is, also after a crash.
@@ -142,17 +142,17 @@ class PassageIndexer:
         recall.indexed(model, reached)
         return Indexed(commits=followed.commits, vectors=made, waiting=followed.waiting)
 
-    async def _place(self, vectors: Vectors, model: EmbeddingModel) -> _Place:
+    async def _place(self, vectors: Vectors, model: EmbeddingModel) -> _IndexPlace:
         kept = (await vectors.cursors()).get(model, "")
         cursor = LogCursor.read(kept)
         fresh = {} if cursor.positions else await heads_of(self._recall.ledger)
-        return _Place(kept=kept, cursor=cursor, fresh=fresh)
+        return _IndexPlace(kept=kept, cursor=cursor, fresh=fresh)
 
     async def _keep(
         self,
         vectors: Vectors,
         embedder: Embedder,
-        place: _Place,
+        place: _IndexPlace,
         changes: PassageChanges,
         reached: LogCursor,
     ) -> int:
@@ -169,11 +169,11 @@ class PassageIndexer:
                 follows=place.kept,
             )
         )
-        self._places[embedder.model] = _Place(kept=written, cursor=reached, fresh=place.fresh)
+        self._places[embedder.model] = _IndexPlace(kept=written, cursor=reached, fresh=place.fresh)
         return len(entries)
 
     async def _read_again(
-        self, vectors: Vectors, embedder: Embedder, place: _Place, followed: Followed
+        self, vectors: Vectors, embedder: Embedder, place: _IndexPlace, followed: Followed
     ) -> Indexed:
         """Embed the next passages of an entity that has another name now."""
         recall, again = self._recall, dict(place.cursor.again)

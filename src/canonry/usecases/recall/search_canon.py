@@ -23,7 +23,7 @@ from canonry.usecases.recall.find_passages import (
     FoundPassage,
     find_passages,
 )
-from canonry.usecases.recall.search_passages import Findings
+from canonry.usecases.recall.search_passages import PassagesFound
 
 
 class CanonKind(StrEnum):
@@ -55,7 +55,7 @@ class CanonRequest:
     limit: int = 10
 
 
-async def search_canon(canon: Canon, caller: Caller, request: CanonRequest) -> Findings:
+async def search_canon(canon: Canon, caller: Caller, request: CanonRequest) -> PassagesFound:
     """The best of all kinds together; an entity that was merged is shown as what it became.
 
     A smaller limit gives a prefix of a larger one's.
@@ -69,7 +69,7 @@ async def search_canon(canon: Canon, caller: Caller, request: CanonRequest) -> F
 
 async def find_canon(
     canon: Canon, spaces: Spaces, text: str, kinds: frozenset[CanonKind], *, limit: int
-) -> Findings:
+) -> PassagesFound:
     """The same within spaces that the caller is known to see."""
     found = await asyncio.gather(
         *(
@@ -78,14 +78,14 @@ async def find_canon(
         )
     )
     hits = [hit for each in found for hit in each.hits]
-    return Findings(
+    return PassagesFound(
         hits=sorted(hits, key=lambda hit: (-hit.score, hit.passage.id))[:limit],
         things={i: thing for each in found for i, thing in each.things.items()},
         degraded=degraded_of(*(each.degraded for each in found)),
     )
 
 
-async def _best(canon: Canon, query: TextQuery, limit: int) -> Findings:
+async def _best(canon: Canon, query: TextQuery, limit: int) -> PassagesFound:
     """The first `limit` of one collection; more are looked at where merged ones fall together."""
     hits: Sequence[FoundPassage] = ()
     for wide in (limit * times for times in _WIDER):
@@ -95,7 +95,7 @@ async def _best(canon: Canon, query: TextQuery, limit: int) -> Findings:
         hits = without_repeats(shown, attrgetter("passage.id"))[:limit]
         if len(hits) == limit or len(found.hits) < wide:
             break
-    return Findings(hits=hits, things=things, degraded=found.degraded)
+    return PassagesFound(hits=hits, things=things, degraded=found.degraded)
 
 
 async def _became(canon: Canon, things: Mapping[str, Thing]) -> Mapping[str, Thing]:

@@ -40,7 +40,7 @@ class SearchRequest:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Findings:
+class PassagesFound:
     """The passages found, best first, with the things that they come from and lie in, by id."""
 
     hits: Sequence[FoundPassage]
@@ -48,7 +48,7 @@ class Findings:
     degraded: tuple[str, ...]
 
 
-async def search_passages(canon: Canon, caller: Caller, request: SearchRequest) -> Findings:
+async def search_passages(canon: Canon, caller: Caller, request: SearchRequest) -> PassagesFound:
     """The best passages that the caller may read; what could not be searched is named.
 
     Raises:
@@ -72,7 +72,7 @@ async def search_passages(canon: Canon, caller: Caller, request: SearchRequest) 
     around = {i for p in passages for i in (p.scene_id, p.source_id) if i is not None}
     missing = around - found.things.keys()
     things = {**found.things, **(await canon.state.things(missing) if missing else {})}
-    return Findings(hits=hits, things=things, degraded=found.degraded)
+    return PassagesFound(hits=hits, things=things, degraded=found.degraded)
 
 
 def _require_readable(canon: Canon, caller: Caller, collection: Collection) -> None:

@@ -10,7 +10,7 @@ from typing import Final
 from canonry.domain.errors import BrokenInvariant, InvalidInput, NotFound
 from canonry.domain.truth.file_links import StorageKey
 from canonry.ports.records.blobs import Blobs
-from canonry.ports.views.upkeep import Told
+from canonry.ports.views.upkeep import UpkeepProgress
 from canonry.usecases.kernel.canon import Canon
 from canonry.usecases.store.check_files import named_files
 from canonry.usecases.truth.store_file import filing_of
@@ -36,7 +36,7 @@ class CarriedFiles:
     unnamed: int = 0
 
 
-async def export_files(canon: Canon, beside: FilesBeside, told: Told) -> CarriedFiles:
+async def export_files(canon: Canon, beside: FilesBeside, told: UpkeepProgress) -> CarriedFiles:
     """Copy every file that a source names.
 
     Raises:
@@ -75,7 +75,7 @@ async def require_whole(beside: FilesBeside) -> None:
             raise InvalidInput("import.damaged", message, path="--files", digest=digest) from error
 
 
-async def import_files(canon: Canon, beside: FilesBeside, told: Told) -> CarriedFiles:
+async def import_files(canon: Canon, beside: FilesBeside, told: UpkeepProgress) -> CarriedFiles:
     """Take every file that a source of the store names and whose bytes are not there.
 
     Raises:

@@ -14,7 +14,7 @@ from canonry.domain.time import DAY, SECOND
 from canonry.domain.truth.accounts import source_id_of
 from canonry.domain.truth.file_links import StorageKey, storage_key
 from canonry.ports.views.pages import PAGE_MAX
-from canonry.ports.views.upkeep import Finding, Told
+from canonry.ports.views.upkeep import Finding, UpkeepProgress
 from canonry.usecases.kernel.canon import Canon
 from canonry.usecases.kernel.filing import Filing
 
@@ -31,7 +31,9 @@ class FileCheck:
     orphans: int
 
 
-async def check_files(canon: Canon, told: Told | None = None, *, whole: bool) -> FileCheck:
+async def check_files(
+    canon: Canon, told: UpkeepProgress | None = None, *, whole: bool
+) -> FileCheck:
     """Look for each file that a source names; with `whole` also read it and compare its hash."""
     if canon.filing is None:
         return FileCheck(files=0, findings=(), orphans=0)

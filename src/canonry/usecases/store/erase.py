@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from canonry.domain.errors import InvalidInput
-from canonry.domain.ids import EntityId, SpaceId
+from canonry.domain.ids import EntityId, NewId, SpaceId
 from canonry.domain.log.commits import Position
 from canonry.domain.log.entries import Erased, Tombstone
 from canonry.domain.log.keys import thing_key
@@ -26,7 +26,7 @@ from canonry.domain.vocabularies.schemas import EntitySchema
 from canonry.ports.views.upkeep import Upkeep
 from canonry.usecases.kernel.caller import Caller, unknown
 from canonry.usecases.kernel.canon import Canon
-from canonry.usecases.kernel.commit_change import Change, NewId, commit_change
+from canonry.usecases.kernel.commit_change import Change, commit_change
 from canonry.usecases.store.find_mentions import Mention, find_mentions
 from canonry.usecases.store.forget_files import forget_files
 from canonry.usecases.store.leave_behind import leave_behind

@@ -13,7 +13,7 @@ from canonry.domain.log.commits import ORIGIN, Position
 from canonry.domain.log.sealing import Sealed
 from canonry.domain.texts.visible import visible
 from canonry.ports.records.ledger import Head, Ledger
-from canonry.ports.views.upkeep import Told
+from canonry.ports.views.upkeep import UpkeepProgress
 
 FORMAT: Final = "canonry-log"
 FORMAT_VERSION: Final = 1
@@ -34,7 +34,7 @@ async def heads_of(ledger: Ledger) -> list[Head]:
     return found
 
 
-async def export_log(ledger: Ledger, told: Told) -> AsyncIterator[bytes]:
+async def export_log(ledger: Ledger, told: UpkeepProgress) -> AsyncIterator[bytes]:
     """The lines of the export, each with its line feed.
 
     It shows one moment: what is committed while it runs is left out.

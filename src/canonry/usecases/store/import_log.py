@@ -8,10 +8,10 @@ from canonry.domain.errors import BrokenInvariant, CanonryError, Conflict, Inval
 from canonry.domain.ids import CommitId, SpaceId
 from canonry.domain.json_values import decode_json
 from canonry.domain.log.commits import Position
-from canonry.domain.log.sealing import GENESIS, Part, Sealed, fault_in
+from canonry.domain.log.sealing import GENESIS, ErasablePart, Sealed, fault_in
 from canonry.domain.time import Instant
 from canonry.ports.records.ledger import Ledger
-from canonry.ports.views.upkeep import Told
+from canonry.ports.views.upkeep import UpkeepProgress
 from canonry.usecases.store.export_log import FORMAT, FORMAT_VERSION
 
 BATCH: Final = 200
@@ -32,7 +32,7 @@ class ImportedLog:
 
 
 async def import_log(
-    ledger: Ledger, lines: Lines, told: Told, *, before: Instant | None = None
+    ledger: Ledger, lines: Lines, told: UpkeepProgress, *, before: Instant | None = None
 ) -> ImportedLog:
     """Append everything that is not there yet, each commit exactly as it was exported.
 
@@ -166,7 +166,7 @@ def _sealed(data: dict[str, Any]) -> Sealed:
         parts=tuple(
             None
             if part is None
-            else Part(salt=bytes.fromhex(part["salt"]), payload=part["payload"].encode())
+            else ErasablePart(salt=bytes.fromhex(part["salt"]), payload=part["payload"].encode())
             for part in data["parts"]
         ),
     )

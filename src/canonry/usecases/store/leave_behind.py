@@ -6,7 +6,7 @@ A person's items lie where the person was; who and what was at a place is at the
 from collections.abc import Sequence
 
 from canonry.domain.errors import NotFound
-from canonry.domain.ids import EntityId, SpaceId
+from canonry.domain.ids import EntityId, NewId, SpaceId
 from canonry.domain.log.entries import Entry
 from canonry.domain.things.entities import Entity
 from canonry.domain.things.relations import Relation
@@ -21,8 +21,7 @@ from canonry.domain.world.edges import kind_of
 from canonry.domain.world.identity import thing_id_of
 from canonry.ports.views.places import EdgeQuery
 from canonry.usecases.kernel.canon import Canon
-from canonry.usecases.kernel.commit_change import NewId
-from canonry.usecases.world.bound_world import World, find_world
+from canonry.usecases.world.bound_world import BoundWorld, find_world
 from canonry.usecases.world.world_draft import WorldDraft
 
 LEFT_MAX = 100_000
@@ -47,7 +46,7 @@ async def leave_behind(
     return draft.entries, frozenset(draft.reads)
 
 
-async def _leave(draft: WorldDraft, world: World, left: Entity, gone: frozenset[str]) -> None:
+async def _leave(draft: WorldDraft, world: BoundWorld, left: Entity, gone: frozenset[str]) -> None:
     """Put what was with somebody, or at a place, where it is found."""
     for rel_type in (HELD_BY, LOCATED_IN):
         ends = await _ending_at(draft, rel_type, left.id)
@@ -75,7 +74,7 @@ async def _ending_at(draft: WorldDraft, rel_type: str, left: EntityId) -> Sequen
 
 
 async def _place_for(
-    draft: WorldDraft, world: World, left: EntityId, gone: frozenset[str]
+    draft: WorldDraft, world: BoundWorld, left: EntityId, gone: frozenset[str]
 ) -> EntityId | None:
     """Where a mover was, else the starter; None: that goes as well."""
     starter = thing_id_of(world.space, world.starter)

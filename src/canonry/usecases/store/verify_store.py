@@ -12,12 +12,12 @@ from canonry.domain.ids import SpaceId
 from canonry.domain.json_values import decode_json
 from canonry.domain.log.commits import Position
 from canonry.ports.records.ledger import Ledger
-from canonry.ports.views.upkeep import Finding, Told, Upkeep, Verification
+from canonry.ports.views.upkeep import Finding, Upkeep, UpkeepProgress, Verification
 from canonry.usecases.store.export_log import Heads
 
 
 async def verify_store(
-    ledger: Ledger, upkeep: Upkeep, told: Told, *, against: Heads | None = None
+    ledger: Ledger, upkeep: Upkeep, told: UpkeepProgress, *, against: Heads | None = None
 ) -> Verification:
     """What is wrong with the store; `against` are heads that it must still hold or have passed."""
     verification = await upkeep.verify(told)

@@ -10,7 +10,7 @@ from hashlib import sha256
 from typing import Any
 
 from canonry.domain.errors import InvalidInput
-from canonry.domain.ids import EntityId, ObservationId
+from canonry.domain.ids import EntityId, NewId, ObservationId
 from canonry.domain.json_values import canonical_json
 from canonry.domain.judging.making import UNSET
 from canonry.domain.log.entries import Made
@@ -34,7 +34,7 @@ from canonry.domain.winners import LAST
 from canonry.usecases.kernel.account import Account, require_account, within_account
 from canonry.usecases.kernel.caller import Caller
 from canonry.usecases.kernel.canon import Canon
-from canonry.usecases.kernel.commit_change import Change, NewId, commit_change
+from canonry.usecases.kernel.commit_change import Change, commit_change
 from canonry.usecases.kernel.lookup import require
 from canonry.usecases.truth.schemas_in_force import schemas_in_force
 

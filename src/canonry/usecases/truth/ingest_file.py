@@ -10,7 +10,7 @@ from hashlib import sha256
 from typing import Any, Final
 
 from canonry.domain.errors import CanonryError, InvalidInput, Unavailable
-from canonry.domain.ids import EntityId, RunId, SourceId
+from canonry.domain.ids import EntityId, NewId, RunId, SourceId
 from canonry.domain.json_values import canonical_json
 from canonry.domain.judging.making import UNSET
 from canonry.domain.log.entries import FileAttached, Made
@@ -33,7 +33,7 @@ from canonry.ports.views.pages import PAGE_MAX
 from canonry.usecases.kernel.account import Account, opened, within_account
 from canonry.usecases.kernel.caller import Caller
 from canonry.usecases.kernel.canon import Canon
-from canonry.usecases.kernel.commit_change import Change, NewId, commit_change
+from canonry.usecases.kernel.commit_change import Change, commit_change
 from canonry.usecases.kernel.lookup import require
 from canonry.usecases.truth.interpret_source import PlannedRun, interpret_file, plan_run
 from canonry.usecases.truth.interpretation_quota import require_quota

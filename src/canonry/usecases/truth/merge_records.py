@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from canonry.domain.errors import Conflict, InvalidInput
-from canonry.domain.ids import EntityId
+from canonry.domain.ids import EntityId, NewId
 from canonry.domain.log.entries import EntitiesMerged, EntitiesUnmerged
 from canonry.domain.log.keys import thing_key
 from canonry.domain.things.entities import Entity
@@ -12,7 +12,7 @@ from canonry.domain.vocabularies.truth_types import types_alike
 from canonry.usecases.kernel.account import require_account, within_account
 from canonry.usecases.kernel.caller import Caller, unknown
 from canonry.usecases.kernel.canon import Canon
-from canonry.usecases.kernel.commit_change import Change, NewId, commit_change
+from canonry.usecases.kernel.commit_change import Change, commit_change
 from canonry.usecases.kernel.lookup import require
 from canonry.usecases.kernel.separating import separated
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
-from canonry.domain.ids import EntityId, ObservationId, RelationId, RunId, SourceId
+from canonry.domain.ids import EntityId, NewId, ObservationId, RelationId, RunId, SourceId
 from canonry.domain.judging.making import UNSET
 from canonry.domain.log.entries import Entry, Made
 from canonry.domain.log.keys import name_key, thing_key
@@ -28,7 +28,6 @@ from canonry.domain.vocabularies.truth_relations import TruthRelation
 from canonry.usecases.kernel.account import Account
 from canonry.usecases.kernel.aside import aside
 from canonry.usecases.kernel.canon import Canon
-from canonry.usecases.kernel.commit_change import NewId
 from canonry.usecases.kernel.pacing import Pace
 from canonry.usecases.truth.relate_entities import edge
 from canonry.usecases.truth.said_before import is_news, last_said_of, spoken_of, statement_of

@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from canonry.domain.errors import InvalidInput
+from canonry.domain.ids import NewId
 from canonry.domain.judging.making import UNSET
 from canonry.domain.log.entries import Made
 from canonry.domain.log.keys import schemas_key, thing_key
@@ -28,7 +29,7 @@ from canonry.usecases.kernel.account import (
 from canonry.usecases.kernel.account import within_account as within
 from canonry.usecases.kernel.caller import Caller
 from canonry.usecases.kernel.canon import Canon
-from canonry.usecases.kernel.commit_change import Change, NewId, commit_change
+from canonry.usecases.kernel.commit_change import Change, commit_change
 from canonry.usecases.truth.schemas_in_force import versions_of
 from canonry.usecases.truth.tell_source import FIELDS_MAX, NAME_MAX, next_version
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from canonry.domain.errors import Conflict, InvalidInput, Unavailable
-from canonry.domain.ids import EntityId, RelationId, content_id
+from canonry.domain.ids import EntityId, NewId, RelationId, content_id
 from canonry.domain.json_values import encode_json
 from canonry.domain.judging.making import UNSET
 from canonry.domain.log.entries import Entry, Made, RelationDetailed
@@ -24,7 +24,7 @@ from canonry.ports.views.state import RelationQuery
 from canonry.usecases.kernel.account import Account, account_of, within_account
 from canonry.usecases.kernel.caller import Caller
 from canonry.usecases.kernel.canon import Canon
-from canonry.usecases.kernel.commit_change import Change, NewId, commit_change
+from canonry.usecases.kernel.commit_change import Change, commit_change
 from canonry.usecases.kernel.lookup import require, require_all
 
 _WALKED_MAX: Final = 20_000

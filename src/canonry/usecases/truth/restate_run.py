@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Mapping
 from dataclasses import replace
 from typing import Any, Final
 
-from canonry.domain.ids import EntityId, ObservationId
+from canonry.domain.ids import EntityId, NewId, ObservationId
 from canonry.domain.json_values import encode_json
 from canonry.domain.judging.making import UNSET
 from canonry.domain.log.entries import Made
@@ -21,7 +21,7 @@ from canonry.ports.views.pages import PAGE_MAX
 from canonry.usecases.kernel.account import Account, within_account
 from canonry.usecases.kernel.caller import Caller
 from canonry.usecases.kernel.canon import Canon
-from canonry.usecases.kernel.commit_change import Change, NewId, commit_change
+from canonry.usecases.kernel.commit_change import Change, commit_change
 from canonry.usecases.truth.said_before import is_news, last_said_of
 
 _NAMES: Final = frozenset((NAME, f"{PROPERTY_PREFIX}name"))

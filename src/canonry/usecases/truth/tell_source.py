@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from canonry.domain.errors import InvalidInput
 from canonry.domain.extraction.companions import companions_of
-from canonry.domain.ids import RunId
+from canonry.domain.ids import NewId, RunId
 from canonry.domain.judging.making import UNSET
 from canonry.domain.log.entries import Entry, Made
 from canonry.domain.log.keys import schemas_key, thing_key
@@ -31,7 +31,7 @@ from canonry.usecases.kernel.account import Account, opened
 from canonry.usecases.kernel.aside import OF_RECORD, aside
 from canonry.usecases.kernel.caller import Caller
 from canonry.usecases.kernel.canon import Canon
-from canonry.usecases.kernel.commit_change import Change, NewId, commit_change
+from canonry.usecases.kernel.commit_change import Change, commit_change
 from canonry.usecases.kernel.pacing import Pace, in_turns
 from canonry.usecases.truth.record_entities import Recorded, Telling, record_entities
 from canonry.usecases.truth.schemas_in_force import schemas_in_force

@@ -10,7 +10,7 @@ from canonry.domain.world.ticks import Tick, checked_tick, instant_of
 from canonry.usecases.kernel.caller import Caller
 from canonry.usecases.kernel.canon import Canon
 from canonry.usecases.kernel.receipts import the_made
-from canonry.usecases.world.bound_world import World
+from canonry.usecases.world.bound_world import BoundWorld
 from canonry.usecases.world.changing_world import change_world
 from canonry.usecases.world.move_mover import CLOCK, own_clock
 from canonry.usecases.world.world_draft import WorldDraft
@@ -19,7 +19,13 @@ _TICK: Final = "properties.tick"
 
 
 async def advance_clock(
-    canon: Canon, caller: Caller, world: World, *, duration: int, reason: str = "", player: str = ""
+    canon: Canon,
+    caller: Caller,
+    world: BoundWorld,
+    *,
+    duration: int,
+    reason: str = "",
+    player: str = "",
 ) -> Tick:
     """Let `duration` milliseconds pass, for the world or for one player; the time afterwards.
 

@@ -17,7 +17,7 @@ _SETTING = "--world / CANONRY_WORLD"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class World:
+class BoundWorld:
     """A world as it is now; `tick` None: nobody has set its clock yet."""
 
     space: SpaceId
@@ -39,7 +39,7 @@ class World:
         return instant_of(self.now)
 
 
-async def bound_world(canon: Canon, caller: Caller) -> World:
+async def bound_world(canon: Canon, caller: Caller) -> BoundWorld:
     """The one world that the caller is bound to.
 
     Raises:
@@ -59,7 +59,7 @@ async def bound_world(canon: Canon, caller: Caller) -> World:
     return await require_world(canon, caller, bound[0].id)
 
 
-async def require_world(canon: Canon, caller: Caller, space: str) -> World:
+async def require_world(canon: Canon, caller: Caller, space: str) -> BoundWorld:
     """The world with this id.
 
     Raises:
@@ -72,7 +72,7 @@ async def require_world(canon: Canon, caller: Caller, space: str) -> World:
     return found
 
 
-async def find_world(canon: Canon, space: SpaceId) -> World | None:
+async def find_world(canon: Canon, space: SpaceId) -> BoundWorld | None:
     """The world in a space, if there is one."""
     heart_id = thing_id_of(space, WORLD_KEY)
     found = await canon.state.things((space, heart_id))
@@ -83,7 +83,7 @@ async def find_world(canon: Canon, space: SpaceId) -> World | None:
         message = "this world has no clock yet; its import was cut off, so run it again"
         raise NotFound("world.incomplete", message, kind="world", id=space)
     told = heart.properties
-    return World(
+    return BoundWorld(
         space=space,
         name=opened.name,
         heart=heart,

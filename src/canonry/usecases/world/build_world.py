@@ -7,12 +7,12 @@ from canonry.domain.things.entities import Entity
 from canonry.domain.things.facts import Event
 from canonry.domain.vocabularies.world_types import EXIT, WorldType
 from canonry.domain.world.atlas import (
+    AtlasPart,
     Exit,
     Happening,
     Item,
     Layer,
     Mover,
-    Part,
     Place,
     Realm,
     Route,
@@ -22,7 +22,7 @@ from canonry.domain.world.identity import checked_key, thing_id_of
 from canonry.usecases.kernel.caller import Caller
 from canonry.usecases.kernel.canon import Canon
 from canonry.usecases.kernel.receipts import the_made
-from canonry.usecases.world.bound_world import World
+from canonry.usecases.world.bound_world import BoundWorld
 from canonry.usecases.world.changing_world import change_world
 from canonry.usecases.world.world_draft import WorldDraft
 from canonry.usecases.world.world_parts import (
@@ -48,7 +48,7 @@ from canonry.usecases.world.world_ties import (
 
 
 async def create_part(
-    canon: Canon, caller: Caller, world: World, part: Part, *, player: bool = False
+    canon: Canon, caller: Caller, world: BoundWorld, part: AtlasPart, *, player: bool = False
 ) -> str:
     """Create a part under a key that nothing has; without a key its id is its key. The id.
 
@@ -71,7 +71,7 @@ async def create_part(
     return the_made(receipt, Event if isinstance(part, Happening) else Entity).id
 
 
-async def _create(draft: WorldDraft, part: Part, *, player: bool) -> None:
+async def _create(draft: WorldDraft, part: AtlasPart, *, player: bool) -> None:
     part_id = id_of(draft, part)
     await draft.require_new(part_id)
     match part:
@@ -96,7 +96,7 @@ async def _create(draft: WorldDraft, part: Part, *, player: bool) -> None:
             await declare_happening(draft, part)
 
 
-async def create_exit(canon: Canon, caller: Caller, world: World, key: str, way: Exit) -> None:
+async def create_exit(canon: Canon, caller: Caller, world: BoundWorld, key: str, way: Exit) -> None:
     """Make an exit of the location `key`, with the way back unless it leads one way only.
 
     Raises:
@@ -113,7 +113,7 @@ async def create_exit(canon: Canon, caller: Caller, world: World, key: str, way:
 
 
 async def remove_exit(
-    canon: Canon, caller: Caller, world: World, key: str, direction: Direction
+    canon: Canon, caller: Caller, world: BoundWorld, key: str, direction: Direction
 ) -> None:
     """End an exit, and the way back that belongs to it.
 
@@ -136,7 +136,7 @@ async def remove_exit(
     await change_world(canon, caller, world, write)
 
 
-async def create_tie(canon: Canon, caller: Caller, world: World, new: TieBetween) -> None:
+async def create_tie(canon: Canon, caller: Caller, world: BoundWorld, new: TieBetween) -> None:
     """Tie a realm or location to a realm; a border holds for both.
 
     Raises:
@@ -151,7 +151,7 @@ async def create_tie(canon: Canon, caller: Caller, world: World, new: TieBetween
     await change_world(canon, caller, world, write)
 
 
-async def remove_tie(canon: Canon, caller: Caller, world: World, old: TieBetween) -> None:
+async def remove_tie(canon: Canon, caller: Caller, world: BoundWorld, old: TieBetween) -> None:
     """End the tie of a realm or location to a realm.
 
     Raises:
@@ -165,7 +165,7 @@ async def remove_tie(canon: Canon, caller: Caller, world: World, old: TieBetween
     await change_world(canon, caller, world, write)
 
 
-async def create_route(canon: Canon, caller: Caller, world: World, route: Route) -> None:
+async def create_route(canon: Canon, caller: Caller, world: BoundWorld, route: Route) -> None:
     """Let a route lead from stop to stop, beside what there is of it already.
 
     Raises:
@@ -180,7 +180,7 @@ async def create_route(canon: Canon, caller: Caller, world: World, route: Route)
     await change_world(canon, caller, world, write)
 
 
-async def end_route(canon: Canon, caller: Caller, world: World, route: Route) -> None:
+async def end_route(canon: Canon, caller: Caller, world: BoundWorld, route: Route) -> None:
     """End a route from stop to stop.
 
     Raises:

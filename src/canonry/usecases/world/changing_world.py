@@ -3,20 +3,21 @@
 from collections.abc import Awaitable, Callable
 
 from canonry.domain.errors import Conflict
+from canonry.domain.ids import NewId
 from canonry.domain.log.keys import thing_key
 from canonry.domain.world.ticks import Tick, instant_of
 from canonry.usecases.kernel.caller import Caller
 from canonry.usecases.kernel.canon import Canon
-from canonry.usecases.kernel.commit_change import Change, NewId, Receipt, commit_change
-from canonry.usecases.world.bound_world import World, require_world
+from canonry.usecases.kernel.commit_change import Change, Receipt, commit_change
+from canonry.usecases.world.bound_world import BoundWorld, require_world
 from canonry.usecases.world.world_draft import WorldDraft
 
-Write = Callable[[WorldDraft], Awaitable[None]]
+WorldWrite = Callable[[WorldDraft], Awaitable[None]]
 """Writes into a draft; called again for another one when the first went stale."""
 
 
 async def change_world(
-    canon: Canon, caller: Caller, world: World, write: Write, *, tick: Tick | None = None
+    canon: Canon, caller: Caller, world: BoundWorld, write: WorldWrite, *, tick: Tick | None = None
 ) -> Receipt:
     """Commit what `write` drafts, dated at `tick`, or else at the world's tick of each attempt.
 

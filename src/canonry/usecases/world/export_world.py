@@ -45,7 +45,7 @@ from canonry.domain.world.routes import Leg, routes_of
 from canonry.domain.world.ticks import tick_of
 from canonry.ports.views.pages import PAGE_MAX
 from canonry.usecases.kernel.canon import Canon
-from canonry.usecases.world.bound_world import World
+from canonry.usecases.world.bound_world import BoundWorld
 from canonry.usecases.world.get_canonical_fact import versions_of
 from canonry.usecases.world.world_at import WorldAt, world_at
 
@@ -54,7 +54,7 @@ _EDGES_MAX: Final = 1_000
 """More edges of one relation than a draft lets an entity have."""
 
 
-async def export_world(canon: Canon, world: World) -> Atlas:
+async def export_world(canon: Canon, world: BoundWorld) -> Atlas:
     """The world as a file would hold it; importing it adds nothing."""
     now = world_at(canon, world)
     names = _Names(now)

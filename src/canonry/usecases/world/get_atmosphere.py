@@ -8,7 +8,7 @@ from canonry.domain.ids import EntityId
 from canonry.domain.vocabularies.world_types import LayerType, WorldType
 from canonry.domain.world.ticks import Tick, time_of_day
 from canonry.usecases.kernel.canon import Canon
-from canonry.usecases.world.bound_world import World
+from canonry.usecases.world.bound_world import BoundWorld
 from canonry.usecases.world.layers_upon import Upon, layers_upon
 from canonry.usecases.world.world_at import world_at
 
@@ -30,7 +30,7 @@ class Atmosphere:
 
 
 async def get_atmosphere(
-    canon: Canon, world: World, name: str | None, tick: Tick | None
+    canon: Canon, world: BoundWorld, name: str | None, tick: Tick | None
 ) -> Atmosphere:
     """The atmosphere of the location with this id or key, or of the starter.
 

@@ -12,7 +12,7 @@ from canonry.domain.vocabularies.world_types import WorldType
 from canonry.domain.world.identity import lore_id_of
 from canonry.ports.views.pages import PAGE_MAX
 from canonry.usecases.kernel.canon import Canon
-from canonry.usecases.world.bound_world import World
+from canonry.usecases.world.bound_world import BoundWorld
 
 _VERSION: Final = "properties.version"
 
@@ -33,7 +33,7 @@ class CanonicalFact:
 
 
 async def get_canonical_fact(
-    canon: Canon, world: World, key: str, version: int | None = None
+    canon: Canon, world: BoundWorld, key: str, version: int | None = None
 ) -> CanonicalFact | None:
     """The fact with this key; None: there is none, or it is archived and no version was named."""
     entity = await find_lore(canon, world, key)
@@ -49,7 +49,7 @@ async def get_canonical_fact(
     return None
 
 
-async def find_lore(canon: Canon, world: World, key: str) -> Entity | None:
+async def find_lore(canon: Canon, world: BoundWorld, key: str) -> Entity | None:
     """The entity that holds all versions of a fact, archived or not."""
     lore_id = lore_id_of(world.space, key)
     found = (await canon.state.things((lore_id,))).get(lore_id)

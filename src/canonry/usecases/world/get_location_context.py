@@ -13,7 +13,7 @@ from canonry.domain.world.directions import PLACE_IN_ORDER, Direction
 from canonry.domain.world.edges import kind_of
 from canonry.domain.world.ticks import Tick
 from canonry.usecases.kernel.canon import Canon
-from canonry.usecases.world.bound_world import World
+from canonry.usecases.world.bound_world import BoundWorld
 from canonry.usecases.world.layers_upon import Upon, layers_upon
 from canonry.usecases.world.ties_of import RouteOn, Tied, routes_on, ties_of
 from canonry.usecases.world.world_at import NEARBY_MAX, WorldAt, world_at
@@ -43,7 +43,7 @@ class LocationContext:
 
 
 async def get_location_context(
-    canon: Canon, world: World, name: str | None, tick: Tick | None
+    canon: Canon, world: BoundWorld, name: str | None, tick: Tick | None
 ) -> LocationContext | None:
     """The context of the location with this id or key, or of the starter; None: there is none."""
     then = world_at(canon, world, tick)

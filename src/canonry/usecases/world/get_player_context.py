@@ -8,7 +8,7 @@ from canonry.domain.things.facts import Event
 from canonry.domain.vocabularies.world_types import HELD_BY, LOCATED_IN, WorldType
 from canonry.domain.world.ticks import Tick
 from canonry.usecases.kernel.canon import Canon
-from canonry.usecases.world.bound_world import World
+from canonry.usecases.world.bound_world import BoundWorld
 from canonry.usecases.world.world_at import NEARBY_MAX, WorldAt, world_at
 
 INVENTORY_MAX = 200
@@ -27,7 +27,7 @@ class PlayerContext:
 
 
 async def get_player_context(
-    canon: Canon, world: World, name: str, tick: Tick | None
+    canon: Canon, world: BoundWorld, name: str, tick: Tick | None
 ) -> PlayerContext | None:
     """The context of the player with this id or key; None: there is no such player."""
     then = world_at(canon, world, tick)

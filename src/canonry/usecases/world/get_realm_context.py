@@ -9,7 +9,7 @@ from canonry.domain.things.entities import Entity
 from canonry.domain.vocabularies.world_types import BELONGS_TO, WITHIN, Tie, WorldType
 from canonry.domain.world.ticks import Tick
 from canonry.usecases.kernel.canon import Canon
-from canonry.usecases.world.bound_world import World
+from canonry.usecases.world.bound_world import BoundWorld
 from canonry.usecases.world.ties_of import Tied, ties_of
 from canonry.usecases.world.world_at import WorldAt, world_at
 
@@ -34,7 +34,7 @@ class RealmContext:
 
 
 async def get_realm_context(
-    canon: Canon, world: World, name: str, tick: Tick | None
+    canon: Canon, world: BoundWorld, name: str, tick: Tick | None
 ) -> RealmContext | None:
     """The context of the realm with this id or key; None: there is no such realm."""
     then = world_at(canon, world, tick)

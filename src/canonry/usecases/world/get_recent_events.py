@@ -5,12 +5,12 @@ from collections.abc import Sequence
 from canonry.domain.things.facts import Event
 from canonry.domain.vocabularies.world_types import WorldType
 from canonry.usecases.kernel.canon import Canon
-from canonry.usecases.world.bound_world import World
+from canonry.usecases.world.bound_world import BoundWorld
 from canonry.usecases.world.world_at import world_at
 
 
 async def get_recent_events(
-    canon: Canon, world: World, scope: WorldType, name: str, limit: int
+    canon: Canon, world: BoundWorld, scope: WorldType, name: str, limit: int
 ) -> Sequence[Event]:
     """At most `limit` events of the thing of type `scope` with this id or key, the newest first."""
     now = world_at(canon, world)

@@ -10,7 +10,7 @@ from canonry.domain.vocabularies.world_types import WorldType
 from canonry.domain.world.directions import Direction
 from canonry.domain.world.paths import Reached, Way, reached_from
 from canonry.usecases.kernel.canon import Canon
-from canonry.usecases.world.bound_world import World
+from canonry.usecases.world.bound_world import BoundWorld
 from canonry.usecases.world.world_at import WorldAt, world_at
 
 PLACES_MAX: Final = 2_000
@@ -38,7 +38,7 @@ class SpatialContext:
 
 
 async def get_spatial_context(
-    canon: Canon, world: World, name: str | None, depth: int
+    canon: Canon, world: BoundWorld, name: str | None, depth: int
 ) -> SpatialContext | None:
     """What lies within `depth` exits of a location, or of the starter; None: there is no such one.
 

@@ -12,7 +12,7 @@ from itertools import count
 from typing import Final, TypeAlias
 
 from canonry.domain.errors import Conflict, InvalidInput, NotAllowed
-from canonry.domain.ids import EntityId, SourceId, SpaceId
+from canonry.domain.ids import EntityId, NewId, SourceId, SpaceId
 from canonry.domain.judging.making import UNSET
 from canonry.domain.log.entries import Made, Tombstone
 from canonry.domain.provenance import CanonLevel, Evidence, EvidenceKind
@@ -34,10 +34,10 @@ from canonry.domain.world.omitting import omitted
 from canonry.domain.world.routes import Leg, legs_of
 from canonry.domain.world.ticks import Tick, checked_tick, instant_of
 from canonry.ports.views.pages import PAGE_MAX
-from canonry.ports.views.upkeep import Told
+from canonry.ports.views.upkeep import UpkeepProgress
 from canonry.usecases.kernel.caller import Caller
 from canonry.usecases.kernel.canon import Canon
-from canonry.usecases.kernel.commit_change import Change, NewId, commit_change
+from canonry.usecases.kernel.commit_change import Change, commit_change
 from canonry.usecases.world.record_lore import declare_version
 from canonry.usecases.world.world_draft import WorldDraft
 from canonry.usecases.world.world_parts import (
@@ -55,10 +55,10 @@ from canonry.usecases.world.world_ties import join_legs, tie_up
 PARTS_A_COMMIT: Final = 100
 _SHOWN: Final = 20
 
-Standing: TypeAlias = Realm | Place | Layer | Item | Happening
+WholePart: TypeAlias = Realm | Place | Layer | Item | Happening
 """Parts that one step says all of."""
 
-Step: TypeAlias = tuple[str, Callable[[WorldDraft], Awaitable[bool]]]
+ImportStep: TypeAlias = tuple[str, Callable[[WorldDraft], Awaitable[bool]]]
 """What a step is about, and the step, which tells whether it changed anything."""
 
 
@@ -90,7 +90,7 @@ async def import_world(
     atlas: Atlas,
     *,
     origin: str,
-    told: Told,
+    told: UpkeepProgress,
     dry_run: bool = False,
 ) -> ImportedWorld:
     """Bring the world to what the atlas says; what it does not speak of stays.
@@ -155,7 +155,7 @@ async def _erased(canon: Canon, space: SpaceId, atlas: Atlas) -> frozenset[str]:
     return frozenset(found)
 
 
-def _rounds(atlas: Atlas, space: SpaceId) -> Iterator[Sequence[Step]]:
+def _rounds(atlas: Atlas, space: SpaceId) -> Iterator[Sequence[ImportStep]]:
     """What others rest on comes first; the steps of a round do not follow on each other."""
     yield [(_noun(each), partial(_declare, part=each)) for each in atlas.realms]
     yield [(_noun(each), partial(_declare, part=each)) for each in atlas.locations]
@@ -169,14 +169,14 @@ def _rounds(atlas: Atlas, space: SpaceId) -> Iterator[Sequence[Step]]:
     yield list(_routes(atlas, space))
 
 
-def _movers(atlas: Atlas) -> Iterator[Step]:
+def _movers(atlas: Atlas) -> Iterator[ImportStep]:
     for who in atlas.characters:
         yield "characters", partial(declare_mover, mover=who, kind=WorldType.CHARACTER)
     for who in atlas.players:
         yield "players", partial(declare_mover, mover=who, kind=WorldType.PLAYER)
 
 
-def _joins(parts: Sequence[Realm | Place], space: SpaceId) -> Iterator[Step]:
+def _joins(parts: Sequence[Realm | Place], space: SpaceId) -> Iterator[ImportStep]:
     for part in parts:
         start = thing_id_of(space, part.key)
         match part:
@@ -190,7 +190,7 @@ def _joins(parts: Sequence[Realm | Place], space: SpaceId) -> Iterator[Step]:
                     yield "exits", partial(join_way, start=start, way=way, creating=False)
 
 
-def _routes(atlas: Atlas, space: SpaceId) -> Iterator[Step]:
+def _routes(atlas: Atlas, space: SpaceId) -> Iterator[ImportStep]:
     """The routes of the file, at every place: one that is no stop any longer has no leg of them."""
     names = tuple(dict.fromkeys(route.name for route in atlas.routes))
     onward: dict[str, list[Leg]] = {place.key: [] for place in atlas.locations if names}
@@ -201,7 +201,7 @@ def _routes(atlas: Atlas, space: SpaceId) -> Iterator[Step]:
         yield "stops", partial(join_legs, start=start, legs=legs, names=names)
 
 
-def _noun(part: Standing) -> str:
+def _noun(part: WholePart) -> str:
     match part:
         case Realm():
             return "realms"
@@ -215,7 +215,7 @@ def _noun(part: Standing) -> str:
             return "events"
 
 
-async def _declare(draft: WorldDraft, part: Standing) -> bool:
+async def _declare(draft: WorldDraft, part: WholePart) -> bool:
     match part:
         case Realm():
             return await declare_realm(draft, part)
@@ -229,7 +229,7 @@ async def _declare(draft: WorldDraft, part: Standing) -> bool:
             return await declare_happening(draft, part)
 
 
-async def _try(work: _Import, rounds: Sequence[Sequence[Step]]) -> None:
+async def _try(work: _Import, rounds: Sequence[Sequence[ImportStep]]) -> None:
     """Draft everything at once and throw it away."""
     numbers = count()
     draft = WorldDraft(
@@ -243,7 +243,9 @@ async def _try(work: _Import, rounds: Sequence[Sequence[Step]]) -> None:
         await _draft(work, draft, steps)
 
 
-async def _write(work: _Import, rounds: Sequence[Sequence[Step]], told: Told) -> None:
+async def _write(
+    work: _Import, rounds: Sequence[Sequence[ImportStep]], told: UpkeepProgress
+) -> None:
     await _commit(work, [("world", partial(_found, work))])
     total, done = sum(map(len, rounds)), 0
     for steps in rounds:
@@ -256,7 +258,7 @@ async def _write(work: _Import, rounds: Sequence[Sequence[Step]], told: Told) ->
     del work.seen["world"], work.changed["world"]
 
 
-async def _commit(work: _Import, steps: Sequence[Step]) -> None:
+async def _commit(work: _Import, steps: Sequence[ImportStep]) -> None:
     before = (work.changed.copy(), work.seen.copy())
 
     async def prepare(new_id: NewId) -> Change:
@@ -281,7 +283,7 @@ async def _drafted(work: _Import, new_id: NewId) -> WorldDraft:
     )
 
 
-async def _draft(work: _Import, draft: WorldDraft, steps: Sequence[Step]) -> None:
+async def _draft(work: _Import, draft: WorldDraft, steps: Sequence[ImportStep]) -> None:
     for noun, step in steps:
         changed = await step(draft)
         work.seen[noun] += 1

@@ -26,7 +26,7 @@ from canonry.usecases.kernel.caller import Caller
 from canonry.usecases.kernel.canon import Canon
 from canonry.usecases.kernel.commit_change import Receipt
 from canonry.usecases.kernel.receipts import the_made
-from canonry.usecases.world.bound_world import World
+from canonry.usecases.world.bound_world import BoundWorld
 from canonry.usecases.world.changing_world import change_world
 from canonry.usecases.world.world_draft import WorldDraft
 
@@ -56,7 +56,7 @@ class Moved:
     clock: int | None
 
 
-async def move_mover(canon: Canon, caller: Caller, world: World, move: Move) -> Moved:
+async def move_mover(canon: Canon, caller: Caller, world: BoundWorld, move: Move) -> Moved:
     """Move the mover at `tick`, or now; a player's own clock advances by what the way takes.
 
     Raises:

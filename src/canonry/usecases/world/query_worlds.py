@@ -9,7 +9,7 @@ from canonry.domain.things.entities import normalised_name
 from canonry.ports.views.pages import PAGE_MAX
 from canonry.usecases.kernel.caller import unknown
 from canonry.usecases.kernel.canon import Canon
-from canonry.usecases.world.bound_world import World, find_world
+from canonry.usecases.world.bound_world import BoundWorld, find_world
 
 
 async def query_worlds(canon: Canon) -> Sequence[Space]:
@@ -18,7 +18,7 @@ async def query_worlds(canon: Canon) -> Sequence[Space]:
     return page.items
 
 
-async def world_named(canon: Canon, name: str) -> World:
+async def world_named(canon: Canon, name: str) -> BoundWorld:
     """The world with this id, or the only one with this name.
 
     Raises:

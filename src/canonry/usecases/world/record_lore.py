@@ -17,7 +17,7 @@ from canonry.domain.world.ticks import checked_tick, instant_of
 from canonry.usecases.kernel.caller import Caller
 from canonry.usecases.kernel.canon import Canon
 from canonry.usecases.kernel.receipts import the_made
-from canonry.usecases.world.bound_world import World
+from canonry.usecases.world.bound_world import BoundWorld
 from canonry.usecases.world.changing_world import change_world
 from canonry.usecases.world.get_canonical_fact import versions_of
 from canonry.usecases.world.world_draft import WorldDraft
@@ -36,7 +36,7 @@ class NewLore:
     archived: bool = False
 
 
-async def record_lore(canon: Canon, caller: Caller, world: World, new: NewLore) -> int:
+async def record_lore(canon: Canon, caller: Caller, world: BoundWorld, new: NewLore) -> int:
     """Write the next version; its number.
 
     Raises:

@@ -10,7 +10,7 @@ from canonry.domain.vocabularies.world_types import WorldType
 from canonry.ports.views.text import TextQuery
 from canonry.usecases.kernel.canon import Canon
 from canonry.usecases.recall.find_passages import FoundPassage, find_passages
-from canonry.usecases.world.bound_world import World
+from canonry.usecases.world.bound_world import BoundWorld
 
 _SPARES: Final = (20, 200, 2_000)
 """Laws and archived facts stand among the lore as well: so many more are looked at, if need be."""
@@ -24,7 +24,9 @@ class FoundLore:
     found: FoundPassage
 
 
-async def search_lore(canon: Canon, world: World, query: str, limit: int) -> Sequence[FoundLore]:
+async def search_lore(
+    canon: Canon, world: BoundWorld, query: str, limit: int
+) -> Sequence[FoundLore]:
     """The best `limit` facts, best first."""
     if not query.strip():
         return ()
@@ -37,7 +39,7 @@ async def search_lore(canon: Canon, world: World, query: str, limit: int) -> Seq
 
 
 async def _search(
-    canon: Canon, world: World, query: str, limit: int
+    canon: Canon, world: BoundWorld, query: str, limit: int
 ) -> tuple[Sequence[FoundLore], bool]:
     """The facts among the best `limit` passages, and whether there are no more passages."""
     asked = TextQuery(

@@ -18,7 +18,7 @@ from canonry.domain.world.ticks import Tick
 from canonry.usecases.kernel.caller import Caller
 from canonry.usecases.kernel.canon import Canon
 from canonry.usecases.kernel.receipts import the_made
-from canonry.usecases.world.bound_world import World
+from canonry.usecases.world.bound_world import BoundWorld
 from canonry.usecases.world.changing_world import change_world
 from canonry.usecases.world.world_draft import WorldDraft
 
@@ -46,7 +46,9 @@ class Transferred:
     to_id: EntityId
 
 
-async def transfer_item(canon: Canon, caller: Caller, world: World, new: Transfer) -> Transferred:
+async def transfer_item(
+    canon: Canon, caller: Caller, world: BoundWorld, new: Transfer
+) -> Transferred:
     """Give the item to its new holder: a mover, or the location where it is left.
 
     Raises:

@@ -18,7 +18,7 @@ from canonry.domain.world.ticks import Tick, instant_of
 from canonry.ports.views.places import EdgeQuery
 from canonry.usecases.kernel.canon import Canon
 from canonry.usecases.kernel.get_entity_as_of import entity_at
-from canonry.usecases.world.bound_world import World
+from canonry.usecases.world.bound_world import BoundWorld
 
 NEARBY_MAX: Final = 20
 _REALM_DEPTH: Final = 12
@@ -30,7 +30,7 @@ class WorldAt:
     """`tick` is what was asked for, else the world's current one."""
 
     canon: Canon
-    world: World
+    world: BoundWorld
     tick: Tick
 
     @property
@@ -109,6 +109,6 @@ class WorldAt:
         return tuple(found.values())
 
 
-def world_at(canon: Canon, world: World, tick: Tick | None = None) -> WorldAt:
+def world_at(canon: Canon, world: BoundWorld, tick: Tick | None = None) -> WorldAt:
     """The world at a tick, by default the current one."""
     return WorldAt(canon=canon, world=world, tick=world.now if tick is None else tick)

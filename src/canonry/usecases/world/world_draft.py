@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from canonry.domain.errors import Conflict, NotFound
-from canonry.domain.ids import EntityId, RelationId, SpaceId
+from canonry.domain.ids import EntityId, NewId, RelationId, SpaceId
 from canonry.domain.judging.making import Backing, make_entity, make_observation, make_relation
 from canonry.domain.log.entries import Entry, Made, RelationEnded, Tombstone
 from canonry.domain.log.keys import edge_key, thing_key
@@ -21,7 +21,7 @@ from canonry.domain.vocabularies.world_types import KIND, WorldType
 from canonry.domain.world.edges import FOREVER, kind_of
 from canonry.ports.views.places import EdgeQuery
 from canonry.usecases.kernel.canon import Canon
-from canonry.usecases.kernel.commit_change import Change, NewId
+from canonry.usecases.kernel.commit_change import Change
 from canonry.usecases.kernel.get_entity_as_of import entity_at
 
 _EDGES_MAX = 500

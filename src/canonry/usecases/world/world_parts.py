@@ -19,7 +19,7 @@ from canonry.domain.vocabularies.world_types import (
     WITHIN,
     WorldType,
 )
-from canonry.domain.world.atlas import Exit, Happening, Item, Layer, Mover, Part, Place, Realm
+from canonry.domain.world.atlas import AtlasPart, Exit, Happening, Item, Layer, Mover, Place, Realm
 from canonry.domain.world.directions import OPPOSITE
 from canonry.domain.world.identity import event_id_of, layer_id_of, thing_id_of
 from canonry.domain.world.ticks import Tick, checked_tick, instant_of
@@ -28,7 +28,7 @@ from canonry.usecases.world.world_draft import WorldDraft
 _ANCESTORS_MAX: Final = 1_000
 
 
-def id_of(draft: WorldDraft, part: Part) -> EntityId:
+def id_of(draft: WorldDraft, part: AtlasPart) -> EntityId:
     """The id that follows from the key of a part."""
     match part:
         case Layer():

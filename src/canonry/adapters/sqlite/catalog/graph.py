@@ -50,7 +50,7 @@ class Around:
 
 
 @dataclass(slots=True)
-class _Kept:
+class _KeptNodes:
     """The nodes so far, in order, with their depth; `looked_at` are those whose edges count."""
 
     types: Sequence[str]
@@ -66,7 +66,7 @@ def graph_around(db: apsw.Connection, root: Node, query: GraphQuery) -> Around |
     if found is None:
         return None
     types = [name for name in LINKS if not query.rel_types or name in query.rel_types]
-    kept = _Kept(types, {root: 0}, {root: found[1]}, set())
+    kept = _KeptNodes(types, {root: 0}, {root: found[1]}, set())
     level = [root]
     for depth in range(1, query.depth + 1):
         level = _step(db, level, kept, depth, query.nodes_max)
@@ -80,7 +80,7 @@ def graph_around(db: apsw.Connection, root: Node, query: GraphQuery) -> Around |
 
 
 def _step(
-    db: apsw.Connection, level: Sequence[Node], kept: _Kept, depth: int, most: int
+    db: apsw.Connection, level: Sequence[Node], kept: _KeptNodes, depth: int, most: int
 ) -> list[Node]:
     """The nodes one step further that have room; they are kept."""
     kept.looked_at.update(level)
@@ -113,7 +113,7 @@ def _neighbours(db: apsw.Connection, node: Node, rel_type: str) -> Iterator[tupl
 
 
 def _edges(
-    db: apsw.Connection, kept: _Kept, query: GraphQuery
+    db: apsw.Connection, kept: _KeptNodes, query: GraphQuery
 ) -> tuple[Sequence[tuple[Packed, str, str]], bool]:
     """The first edges between kept nodes of which one was looked at."""
     told = {node: unpack(contract_id) for node, contract_id in kept.ids.items()}

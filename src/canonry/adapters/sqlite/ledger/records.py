@@ -11,7 +11,7 @@ from canonry.adapters.sqlite.packing import Packed, pack, pack_keys, unpack, unp
 from canonry.domain.ids import CommitId, SpaceId
 from canonry.domain.log.commits import ORIGIN, Position
 from canonry.domain.log.keys import ANY, key_hash
-from canonry.domain.log.sealing import GENESIS, Part, Sealed, altered
+from canonry.domain.log.sealing import GENESIS, ErasablePart, Sealed, altered
 from canonry.domain.time import Instant
 
 T = TypeVar("T")
@@ -125,7 +125,7 @@ def insert(
     db.executemany(_PART, rows)
 
 
-def _columns(part: Part | None, digest: str | None) -> tuple[Any, ...]:
+def _columns(part: ErasablePart | None, digest: str | None) -> tuple[Any, ...]:
     if part is None:
         return (None, None, None)
     return (part.salt, None, digest) if digest is not None else (part.salt, part.payload, None)
@@ -159,7 +159,7 @@ def _stored(db: apsw.Connection, rows: Sequence[tuple[Any, ...]]) -> Sequence[St
 def _one(row: tuple[Any, ...], rows_of_parts: Sequence[tuple[Any, ...]]) -> Stored:
     seq, space, position, commit_id, recorded_at, digest, body = row
     blobs: dict[int, str] = {}
-    parts: list[Part | None] = []
+    parts: list[ErasablePart | None] = []
     for entry, (salt, payload, blob) in enumerate(rows_of_parts):
         if blob is not None and salt is not None:
             blobs[entry] = _required(blob, str)
@@ -176,8 +176,8 @@ def _one(row: tuple[Any, ...], rows_of_parts: Sequence[tuple[Any, ...]]) -> Stor
     return Stored(seq=seq, sealed=sealed, blobs=blobs)
 
 
-def _part(salt: Any, payload: Any) -> Part:
-    return Part(salt=_required(salt, bytes), payload=_required(payload or b"", bytes))
+def _part(salt: Any, payload: Any) -> ErasablePart:
+    return ErasablePart(salt=_required(salt, bytes), payload=_required(payload or b"", bytes))
 
 
 def _required(value: Any, kind: type[T]) -> T:

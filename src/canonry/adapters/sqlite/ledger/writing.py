@@ -17,7 +17,7 @@ from canonry.ports.world import Clock, Identities
 Payloads = Sequence[bytes]
 """The entries of a draft as they are stored."""
 
-Blobs = Mapping[int, str]
+BlobDigests = Mapping[int, str]
 """The digests of those parts of a commit that are kept as blobs."""
 
 
@@ -31,7 +31,7 @@ class Pen:
     dating: Dating
 
     def append(
-        self, batch: Sequence[Append], payloads: Sequence[Payloads], blobs: Sequence[Blobs]
+        self, batch: Sequence[Append], payloads: Sequence[Payloads], blobs: Sequence[BlobDigests]
     ) -> Sequence[Outcome]:
         """Append drafts as `Ledger.append` says; `payloads` and `blobs` for each draft."""
         spaces = {item.draft.space for item in batch}
@@ -57,7 +57,7 @@ class Pen:
     def restore(
         self,
         sealed: Sequence[Sealed],
-        blobs: Sequence[Blobs],
+        blobs: Sequence[BlobDigests],
         touched: Sequence[frozenset[str]] | None,
     ) -> None:
         """Append sealed commits as `Ledger.restore` says."""
@@ -81,7 +81,7 @@ class Pen:
             for at, keys in rests
         )
 
-    def _write(self, item: Append, payloads: Payloads, blobs: Blobs, tip: Tip) -> Tip:
+    def _write(self, item: Append, payloads: Payloads, blobs: BlobDigests, tip: Tip) -> Tip:
         draft = item.draft
         newest = tip.recorded_at if tip.position else None
         sealed = seal(

@@ -15,7 +15,7 @@ from canonry.domain.views.listing import MERGED, NOBODY, List
 from canonry.ports.views.pages import Page
 from canonry.ports.views.queries import IdentifierQuery, Spaces
 
-Row: TypeAlias = tuple[Packed, str, Packed, str, int, Packed]
+PackedIdentifier: TypeAlias = tuple[Packed, str, Packed, str, int, Packed]
 """(space, key, id, entity type, born at, root): the first three are the key of the table."""
 
 LAST: Final = "\U0010ffff"
@@ -32,11 +32,11 @@ EXACTLY: Final = f"{_EXACT} IN ({', '.join('?' * _TOGETHER)})"
 LONGER: Final = (
     "SELECT root, min(key) AS place FROM identifiers WHERE space = ? AND key > ? AND key < ?"
 )
-_Placed: TypeAlias = tuple[Any, Packed]
+_PlacedEntity: TypeAlias = tuple[Any, Packed]
 """By what it is ordered, and the root."""
 
 
-def packed_rows(thing: Thing) -> Iterator[Row]:
+def packed_rows(thing: Thing) -> Iterator[PackedIdentifier]:
     """The rows of an entity as they are stored; others have none."""
     if isinstance(thing, Entity):
         space, own = pack(thing.space), pack(thing.id)
@@ -72,11 +72,11 @@ def select_identified(db: apsw.Connection, query: IdentifierQuery) -> Mapping[st
 
 def _exact(
     db: apsw.Connection, spaces: Sequence[Packed], keys: Sequence[str], entity_type: str | None
-) -> Mapping[str, Sequence[_Placed]]:
+) -> Mapping[str, Sequence[_PlacedEntity]]:
     """Who bears each of the texts, with when they were born: many texts by one statement."""
     typed, more = _typed(entity_type)
     size, sql = (1, EXACT) if len(keys) < _FEW else (_TOGETHER, EXACTLY)
-    found: dict[str, list[_Placed]] = {}
+    found: dict[str, list[_PlacedEntity]] = {}
     for start in range(0, len(keys), size):
         some = keys[start : start + size]
         filled = [*some, *[some[-1]] * (size - len(some))]  # one length, compiled once
@@ -92,7 +92,7 @@ def _longer(
 ) -> Sequence[Packed]:
     """Who bears a text that begins with `key`, by the text."""
     typed, more = _typed(entity_type)
-    rows: list[_Placed] = []
+    rows: list[_PlacedEntity] = []
     for space in spaces:
         values = (space, key, key + LAST, *more)
         found: Any = db.execute(f"{LONGER}{typed} GROUP BY root", values)
@@ -104,7 +104,7 @@ def _typed(entity_type: str | None) -> tuple[str, tuple[str, ...]]:
     return ("", ()) if entity_type is None else (" AND entity_type = ?", (entity_type,))
 
 
-def _in_order(rows: Iterable[_Placed]) -> Sequence[Packed]:
+def _in_order(rows: Iterable[_PlacedEntity]) -> Sequence[Packed]:
     return [root for _, root in sorted(rows, key=lambda row: (row[0], unpack(row[1])))]
 
 

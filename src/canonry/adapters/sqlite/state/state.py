@@ -8,7 +8,7 @@ from typing_extensions import override
 
 from canonry.adapters.sqlite.bodies import thing_under
 from canonry.adapters.sqlite.keeping import SqliteView
-from canonry.adapters.sqlite.listing import Owner
+from canonry.adapters.sqlite.listing import PackedOwner
 from canonry.adapters.sqlite.lookups import look_up
 from canonry.adapters.sqlite.packing import pack
 from canonry.adapters.sqlite.pages import Selection, counted, first_ids, page_of, things_of
@@ -282,7 +282,9 @@ class SqliteState(SqliteView, State):
     async def _page(self, selection: Selection, limit: int, offset: int) -> Page[Any]:
         return await self._readers.consistent(lambda db: page_of(db, selection, limit, offset))
 
-    async def _first(self, listed: List, owner: Owner, limit: int, space: str) -> Sequence[Any]:
+    async def _first(
+        self, listed: List, owner: PackedOwner, limit: int, space: str
+    ) -> Sequence[Any]:
         return await self._readers.consistent(
             lambda db: things_of(db, first_ids(db, listed, owner, limit, space))
         )
@@ -293,7 +295,7 @@ def _all_of(listed: List, space: SpaceId) -> Selection:
     return Selection(listed=listed, spaces=spaces)
 
 
-def _owners(entities: frozenset[EntityId]) -> tuple[Owner, ...]:
+def _owners(entities: frozenset[EntityId]) -> tuple[PackedOwner, ...]:
     return tuple(map(pack, sorted(entities))) or (NOBODY,)
 
 

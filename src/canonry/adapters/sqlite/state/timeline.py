@@ -29,7 +29,7 @@ from canonry.domain.views.listing import List
 from canonry.ports.views.pages import PAGE_MAX, Page
 from canonry.ports.views.queries import TimelineQuery
 
-Row: TypeAlias = tuple[int, Packed, str, int, Packed, Packed, str, Packed, Packed]
+TimelineRow: TypeAlias = tuple[int, Packed, str, int, Packed, Packed, str, Packed, Packed]
 """(current, space, event type, -instant, event, entity, field, observation, source)."""
 
 SAID: Final = 0
@@ -62,7 +62,7 @@ _FAR: Final = 2**62
 _ALL: Final = -1
 
 
-def rows_of(thing: Thing) -> Iterator[Row]:
+def rows_of(thing: Thing) -> Iterator[TimelineRow]:
     """The rows of an observation or an entity; others have none."""
     match thing:
         case Observation():
@@ -161,7 +161,7 @@ def _event(db: apsw.Connection, row: Sequence[Any]) -> TimelineEvent:
     )
 
 
-def _row(current: int, entry: TimelineEntry) -> Row:
+def _row(current: int, entry: TimelineEntry) -> TimelineRow:
     return (
         current,
         pack(entry.space),

@@ -43,7 +43,7 @@ from canonry.domain.recall.passages import Passage
 from canonry.domain.recall.ranking import Asked
 from canonry.domain.texts.stems import stems_of
 from canonry.domain.views.listing import List
-from canonry.ports.views.text import Found, Hit, Text, TextQuery
+from canonry.ports.views.text import Hit, Text, TextFound, TextQuery
 
 POSTINGS_MIN: Final = 1_500
 POSTINGS_MAX: Final = 8_000
@@ -65,10 +65,10 @@ class SqliteText(SqliteView, Text):
     """Reads what the ledger folded in its own transactions."""
 
     @override
-    async def search(self, query: TextQuery) -> Found:
+    async def search(self, query: TextQuery) -> TextFound:
         sought = sought_in(query.text)
         if not (sought.stems or sought.begun) or query.limit < 1:
-            return Found(hits=(), asked=Asked(terms={}, strongest=0.0))
+            return TextFound(hits=(), asked=Asked(terms={}, strongest=0.0))
         try:
             return await self._readers.long(lambda db: _search(db, query, sought), together=True)
         except CanonryError as error:
@@ -135,7 +135,7 @@ class _Corpus:
         return most_frequent((beginning_with(self.db, self.marks, letters) + Counter(late)).items())
 
 
-def _search(db: apsw.Connection, query: TextQuery, sought: Sought) -> Found:
+def _search(db: apsw.Connection, query: TextQuery, sought: Sought) -> TextFound:
     corpus = _Corpus(db, query)
     found_in = corpus.counts((*sought.stems, *(stem for p in sought.phrases for stem in p)))
     corrected = {stem: corpus.resembling(stem) for stem in doubted(sought, found_in)}
@@ -152,7 +152,7 @@ def _search(db: apsw.Connection, query: TextQuery, sought: Sought) -> Found:
         hits += _indexed(db, match, query.limit, scores)
     hits.sort(key=lambda hit: (-hit.score, hit.id))
     asked = scores.asked(hits[0].shares if hits else {})
-    return Found(hits=hits[: query.limit], asked=asked)
+    return TextFound(hits=hits[: query.limit], asked=asked)
 
 
 def _indexed(db: apsw.Connection, match: str, limit: int, scores: Measure) -> Iterator[Hit]:

@@ -9,12 +9,12 @@ from typing import Final
 
 import apsw
 
-from canonry.adapters.sqlite.connections import Way, connect
+from canonry.adapters.sqlite.connections import OpenMode, connect
 from canonry.adapters.sqlite.faults import translated
 from canonry.adapters.sqlite.ledger.ledger import heads_of
 from canonry.domain.errors import Conflict
 from canonry.domain.ids import SpaceId
-from canonry.ports.views.upkeep import Told
+from canonry.ports.views.upkeep import UpkeepProgress
 
 MANIFEST: Final = "manifest.json"
 _PAGES_A_STEP: Final = 500
@@ -41,7 +41,9 @@ def claim(target: Path) -> None:
         raise Conflict("backup.exists", message)
 
 
-def copy_database(store: Path, target: Path, told: Told, way: Way = Way.SERVED) -> Copied:
+def copy_database(
+    store: Path, target: Path, told: UpkeepProgress, way: OpenMode = OpenMode.SERVED
+) -> Copied:
     """Copy the database file; a thread of its own runs this."""
     with translated():
         source = connect(store, patience_ms=10_000, way=way)

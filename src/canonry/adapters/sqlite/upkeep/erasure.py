@@ -44,7 +44,7 @@ _DROP: Final = (
 
 
 @dataclass(slots=True, kw_only=True)
-class Erasure:
+class StoreErasure:
     """The erasure of everything about `targets`; `db` has scratch views and the store as `live`."""
 
     db: apsw.Connection

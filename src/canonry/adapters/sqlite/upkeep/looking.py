@@ -8,7 +8,7 @@ from typing import Any, Final
 import apsw
 from typing_extensions import override
 
-from canonry.adapters.sqlite.connections import Way
+from canonry.adapters.sqlite.connections import OpenMode
 from canonry.adapters.sqlite.ledger import records
 from canonry.adapters.sqlite.packing import unpack
 from canonry.adapters.sqlite.readers import Readers
@@ -23,7 +23,7 @@ from canonry.domain.ids import SpaceId
 from canonry.domain.time import Instant, render_instant
 from canonry.domain.views.listing import NOBODY, List
 from canonry.ports.records.blobs import Blobs
-from canonry.ports.views.upkeep import Finding, Told, Upkeep, Verification
+from canonry.ports.views.upkeep import Finding, Upkeep, UpkeepProgress, Verification
 
 _SPACES: Final = 1000
 _WHOLE_LISTS: Final = (
@@ -49,7 +49,7 @@ class LookingUpkeep(Upkeep):
         blobs: Blobs,
         blobs_in: Callable[[Path], Blobs],
         copy_files: Callable[[Path], Awaitable[None]] | None = None,
-        way: Way = Way.SERVED,
+        way: OpenMode = OpenMode.SERVED,
     ) -> None:
         """`blobs_in` gives the blobs of a folder that a backup is written into.
 
@@ -63,7 +63,7 @@ class LookingUpkeep(Upkeep):
         self._way = way
 
     @override
-    async def verify(self, told: Told) -> Verification:
+    async def verify(self, told: UpkeepProgress) -> Verification:
         fetch, tell, way = self._fetch(), on_loop(told), self._way
         return await asyncio.to_thread(lambda: verify_store(self._path, fetch, tell, way=way))
 
@@ -72,7 +72,7 @@ class LookingUpkeep(Upkeep):
         return await self._readers.whole(glance_at)
 
     @override
-    async def backup(self, target: Path, told: Told) -> Mapping[SpaceId, tuple[int, str]]:
+    async def backup(self, target: Path, told: UpkeepProgress) -> Mapping[SpaceId, tuple[int, str]]:
         tell = on_loop(told)
         await asyncio.to_thread(claim, target)
         copied = await asyncio.to_thread(
@@ -87,7 +87,7 @@ class LookingUpkeep(Upkeep):
         return copied.heads
 
     @override
-    async def rebuild(self, told: Told) -> int:
+    async def rebuild(self, told: UpkeepProgress) -> int:
         raise _unwritable()
 
     @override
@@ -123,7 +123,7 @@ class LookingUpkeep(Upkeep):
         return fetch
 
 
-def on_loop(told: Told) -> Told:
+def on_loop(told: UpkeepProgress) -> UpkeepProgress:
     """Tells a listener of the event loop from a thread."""
     loop = asyncio.get_running_loop()
 

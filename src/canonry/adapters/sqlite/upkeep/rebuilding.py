@@ -12,7 +12,7 @@ from canonry.adapters.sqlite import schema
 from canonry.adapters.sqlite.folding import Fetch, fold_all
 from canonry.adapters.sqlite.text.waiting import index_waiting
 from canonry.adapters.sqlite.upkeep.scratch import number
-from canonry.ports.views.upkeep import Told
+from canonry.ports.views.upkeep import UpkeepProgress
 
 _TELL_EVERY: Final = 200
 _TABLES: Final = (
@@ -25,7 +25,7 @@ _TABLES: Final = (
 def fold_aside(
     db: apsw.Connection,
     fetch: Fetch,
-    told: Told,
+    told: UpkeepProgress,
     *,
     after: int = 0,
 ) -> int:

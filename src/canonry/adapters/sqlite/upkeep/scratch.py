@@ -15,7 +15,7 @@ from typing import Any, Final
 import apsw
 
 from canonry.adapters.sqlite import schema
-from canonry.adapters.sqlite.connections import CACHE_KB, Way, address
+from canonry.adapters.sqlite.connections import CACHE_KB, OpenMode, address
 from canonry.adapters.sqlite.faults import translated
 from canonry.adapters.sqlite.turnstile import try_lock
 from canonry.domain.errors import Unavailable
@@ -38,7 +38,7 @@ def scratch_beside(store: Path, vfs: str | None = None) -> Iterator[apsw.Connect
 
 @contextmanager
 def scratch_in(
-    file: str, store: Path, *, way: Way = Way.SERVED, vfs: str | None = None
+    file: str, store: Path, *, way: OpenMode = OpenMode.SERVED, vfs: str | None = None
 ) -> Iterator[apsw.Connection]:
     """The same in a file of that name; in memory where the name says so."""
     flags = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE | apsw.SQLITE_OPEN_URI

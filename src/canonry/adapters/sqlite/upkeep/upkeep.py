@@ -13,7 +13,7 @@ from canonry.adapters.sqlite.connections import connect
 from canonry.adapters.sqlite.faults import translated
 from canonry.adapters.sqlite.schema import make_views
 from canonry.adapters.sqlite.store import SqliteStore
-from canonry.adapters.sqlite.upkeep.erasure import Erasure, purges
+from canonry.adapters.sqlite.upkeep.erasure import StoreErasure, purges
 from canonry.adapters.sqlite.upkeep.looking import LookingUpkeep, on_loop
 from canonry.adapters.sqlite.upkeep.rebuilding import fold_aside, put_in_place
 from canonry.adapters.sqlite.upkeep.scratch import forget_others, number, scratch_beside
@@ -21,7 +21,7 @@ from canonry.domain.errors import Unavailable
 from canonry.domain.ids import SpaceId
 from canonry.domain.time import DAY, SECOND
 from canonry.ports.records.blobs import Blobs
-from canonry.ports.views.upkeep import Told
+from canonry.ports.views.upkeep import UpkeepProgress
 from canonry.ports.world import Clock
 
 _PAGE: Final = 500
@@ -52,7 +52,7 @@ class SqliteUpkeep(LookingUpkeep):
         self._clock = clock
 
     @override
-    async def rebuild(self, told: Told) -> int:
+    async def rebuild(self, told: UpkeepProgress) -> int:
         fetch, tell, store = self._fetch(), on_loop(told), self._store
         with scratch_beside(store.path) as db:
             purged = purges(db)
@@ -68,7 +68,7 @@ class SqliteUpkeep(LookingUpkeep):
         fetch, store = self._fetch(), self._store
         with scratch_beside(store.path) as db:
             wanted = frozenset(targets)
-            erasure = Erasure(db=db, space=space, targets=wanted, fetch=fetch)
+            erasure = StoreErasure(db=db, space=space, targets=wanted, fetch=fetch)
             await asyncio.to_thread(erasure.fold)
             async with store.pump.exclusive():
                 await store.pump.in_thread(lambda: erasure.finish(store.writer))
@@ -107,7 +107,7 @@ def _finish(
     store: SqliteStore,
     db: apsw.Connection,
     fetch: Callable[[str], bytes],
-    told: Told,
+    told: UpkeepProgress,
     *,
     after: int,
     purged: int,

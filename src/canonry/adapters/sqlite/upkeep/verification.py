@@ -9,7 +9,7 @@ from pathlib import Path
 
 import apsw
 
-from canonry.adapters.sqlite.connections import Way
+from canonry.adapters.sqlite.connections import OpenMode
 from canonry.adapters.sqlite.faults import as_canonry
 from canonry.adapters.sqlite.folding import Fetch, complete, fold_into, stored_commits
 from canonry.adapters.sqlite.packing import pack, pack_keys
@@ -22,7 +22,7 @@ from canonry.domain.ids import SpaceId
 from canonry.domain.log.commits import Position
 from canonry.domain.log.keys import key_hash
 from canonry.domain.log.sealing import GENESIS, Sealed, fault_in, unseal
-from canonry.ports.views.upkeep import Finding, Told, Verification
+from canonry.ports.views.upkeep import Finding, UpkeepProgress, Verification
 
 _FINDINGS_MAX = 20
 _TELL_EVERY = 200
@@ -34,7 +34,7 @@ class _Check:
 
     db: apsw.Connection
     fetch: Fetch
-    told: Told
+    told: UpkeepProgress
     heads: dict[SpaceId, tuple[int, str]] = field(default_factory=dict)
     findings: list[Finding] = field(default_factory=list)
     redacted: set[SpaceId] = field(default_factory=set)
@@ -123,14 +123,14 @@ def verify_store(
     fetch: Fetch,
     told: Callable[[int, int | None], None],
     *,
-    way: Way = Way.SERVED,
+    way: OpenMode = OpenMode.SERVED,
 ) -> Verification:
     """Check the store at `store`; a thread of its own runs this.
 
     Where no scratch file can be written, because the disk is full or read-only, the views are
     folded in memory.
     """
-    if way is Way.SERVED:
+    if way is OpenMode.SERVED:
         try:
             with scratch_beside(store) as db:
                 return _checked(db, fetch, told)

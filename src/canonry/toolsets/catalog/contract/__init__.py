@@ -2,11 +2,11 @@
 
 from typing import Final
 
-from canonry.gateway.contract import Contract
+from canonry.gateway.contract import ContractFile
 from canonry.gateway.limits import Limits
 from canonry.gateway.tool import ANYONE, Run, Tool
 
-CONTRACT: Final = Contract(__name__, "catalog.json")
+CONTRACT: Final = ContractFile(__name__, "catalog.json")
 published = CONTRACT.published
 entries = CONTRACT.entries
 

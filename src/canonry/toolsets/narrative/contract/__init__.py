@@ -3,10 +3,10 @@
 from collections.abc import Mapping
 from typing import Any, Final
 
-from canonry.gateway.contract import Contract
+from canonry.gateway.contract import ContractFile
 from canonry.gateway.tool import Cached, Run, Tool
 
-CONTRACT: Final = Contract(__name__, "monitor.json")
+CONTRACT: Final = ContractFile(__name__, "monitor.json")
 published = CONTRACT.published
 entries = CONTRACT.entries
 

@@ -29,7 +29,7 @@ from canonry.toolsets.narrative.replies.schemas import (
     obj,
 )
 
-Shown = dict[str, Any]
+Presented = dict[str, Any]
 
 
 def shown_instant(instant: Instant | None) -> str | None:
@@ -46,7 +46,7 @@ _BACKED: Final[Mapping[str, Schema]] = {
 }
 
 
-def _backed(thing: Entity | Relation | Fact | Event | Axiom) -> Shown:
+def _backed(thing: Entity | Relation | Fact | Event | Axiom) -> Presented:
     return {
         "canon_level": thing.level.value,
         "confidence": thing.confidence,
@@ -69,7 +69,7 @@ SPACE: Final = obj(
 )
 
 
-def present_space(space: Space) -> Shown:
+def present_space(space: Space) -> Presented:
     """A universe with the multiverse that contains it."""
     return {
         "universe_id": space.id,
@@ -99,7 +99,7 @@ _ENTITY_FIELDS: Final[Mapping[str, Schema]] = {
 ENTITY: Final = obj(_ENTITY_FIELDS)
 
 
-def present_entity(entity: Entity) -> Shown:
+def present_entity(entity: Entity) -> Presented:
     """An entity with its current snapshot; `merged_entity_ids` are those that it answers for."""
     return {
         "entity_id": entity.id,
@@ -137,7 +137,7 @@ _RELATION_FIELDS: Final[Mapping[str, Schema]] = {
 RELATION: Final = obj(_RELATION_FIELDS)
 
 
-def present_relation(relation: Relation) -> Shown:
+def present_relation(relation: Relation) -> Presented:
     """A relation; `current` while it is canon and nothing has ended it."""
     return {
         "relationship_id": relation.id,
@@ -179,7 +179,7 @@ FACT: Final = obj(
 )
 
 
-def present_fact(fact: Fact) -> Shown:
+def present_fact(fact: Fact) -> Presented:
     """A fact; where a later one superseded it, `until` tells when, if that is known."""
     return {
         "fact_id": fact.id,
@@ -220,7 +220,7 @@ EVENT: Final = obj(
 )
 
 
-def present_event(event: Event) -> Shown:
+def present_event(event: Event) -> Presented:
     """An event; `causes_event_ids` are the events that it brought about."""
     return {
         "event_id": event.id,
@@ -256,7 +256,7 @@ STORY: Final = obj(
 )
 
 
-def present_story(story: Story) -> Shown:
+def present_story(story: Story) -> Presented:
     """A story and how far it has come."""
     return {
         "story_id": story.id,
@@ -288,7 +288,7 @@ SOURCE: Final = obj(
 )
 
 
-def present_source(source: Source) -> Shown:
+def present_source(source: Source) -> Presented:
     """A document that canon rests on."""
     return {
         "source_id": source.id,
@@ -315,7 +315,7 @@ AXIOM: Final = obj(
 )
 
 
-def present_axiom(axiom: Axiom) -> Shown:
+def present_axiom(axiom: Axiom) -> Presented:
     """A law of a world, with the constraint that the gates enforce, if any."""
     return {
         "axiom_id": axiom.id,
@@ -327,8 +327,8 @@ def present_axiom(axiom: Axiom) -> Shown:
     }
 
 
-def _constraint(constraint: Constraint) -> Shown:
-    shown: Shown = {"kind": constraint.kind, "values": list(constraint.values)}
+def _constraint(constraint: Constraint) -> Presented:
+    shown: Presented = {"kind": constraint.kind, "values": list(constraint.values)}
     if constraint.entity_type is not None:
         shown["entity_type"] = constraint.entity_type
     return shown

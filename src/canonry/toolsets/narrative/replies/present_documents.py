@@ -12,7 +12,7 @@ from canonry.domain.things.proposals import Decision, Proposal
 from canonry.domain.things.scenes import Scene, Turn
 from canonry.domain.time import render_instant
 from canonry.gateway.tool import Schema
-from canonry.toolsets.narrative.replies.present import Shown, shown_instant
+from canonry.toolsets.narrative.replies.present import Presented, shown_instant
 from canonry.toolsets.narrative.replies.schemas import (
     AUTHORITY,
     COUNT,
@@ -53,7 +53,7 @@ SCENE_FIELDS: Final[Mapping[str, Schema]] = {
 SCENE: Final = obj(SCENE_FIELDS)
 
 
-def present_scene(scene: Scene) -> Shown:
+def present_scene(scene: Scene) -> Presented:
     """A scene without what was said in it."""
     return {
         "scene_id": scene.id,
@@ -88,7 +88,7 @@ TURN: Final = obj(_TURN_FIELDS)
 NAMED_TURN: Final = obj({**_TURN_FIELDS, "entity_name": nullable(TEXT)})
 
 
-def present_turn(turn: Turn) -> Shown:
+def present_turn(turn: Turn) -> Presented:
     """One utterance; `index` counts from 0 within its scene."""
     return {
         "turn_id": turn.id,
@@ -101,7 +101,7 @@ def present_turn(turn: Turn) -> Shown:
     }
 
 
-def present_named_turn(turn: Turn, names: Mapping[str, str]) -> Shown:
+def present_named_turn(turn: Turn, names: Mapping[str, str]) -> Presented:
     """The same with the name of the entity that speaks."""
     return {**present_turn(turn), "entity_name": names.get(turn.entity_id or "")}
 
@@ -138,7 +138,7 @@ PROPOSAL: Final = obj(
 )
 
 
-def present_proposal(proposal: Proposal) -> Shown:
+def present_proposal(proposal: Proposal) -> Presented:
     """A proposal with its verdict, if it has one."""
     decision = proposal.decision
     return {
@@ -162,11 +162,11 @@ def present_proposal(proposal: Proposal) -> Shown:
     }
 
 
-def _evidence(evidence: Evidence) -> Shown:
+def _evidence(evidence: Evidence) -> Presented:
     return {"type": evidence.kind.value, "ref_id": evidence.ref}
 
 
-def _decision(decision: Decision) -> Shown:
+def _decision(decision: Decision) -> Presented:
     return {
         "rule": decision.rule,
         "score": decision.score,

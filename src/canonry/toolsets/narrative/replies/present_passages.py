@@ -13,7 +13,7 @@ from canonry.domain.things.scenes import Scene
 from canonry.domain.things.sources import Snippet, Source
 from canonry.domain.time import render_instant
 from canonry.domain.vocabularies.narrative_types import narrative_type
-from canonry.toolsets.narrative.replies.present import Shown, shown_instant
+from canonry.toolsets.narrative.replies.present import Presented, shown_instant
 from canonry.toolsets.narrative.replies.schemas import (
     NUMBER,
     OBJECT,
@@ -55,7 +55,7 @@ HIT: Final = obj(
 )
 
 
-def present_hit(hit: FoundPassage, things: Mapping[str, Thing]) -> Shown:
+def present_hit(hit: FoundPassage, things: Mapping[str, Thing]) -> Presented:
     """A passage with what it can be cited by, and why it was found."""
     passage = hit.passage
     payload: dict[str, Any] = {
@@ -94,11 +94,11 @@ def present_hit(hit: FoundPassage, things: Mapping[str, Thing]) -> Shown:
     }
 
 
-def _canonical(thing: Thing | None) -> Shown:
+def _canonical(thing: Thing | None) -> Presented:
     """What tells of canon where it holds, and how far it can be trusted."""
     match thing:
         case Entity():
-            shown: Shown = {
+            shown: Presented = {
                 "entity_id": thing.id,
                 "name": thing.name,
                 "entity_class": thing.entity_class.value,
@@ -138,7 +138,7 @@ def evidence_ref(passage: Passage) -> str | None:
     return None if kind is None else str(Evidence(kind=kind, ref=passage.id))
 
 
-def present_why(why: Why) -> Shown:
+def present_why(why: Why) -> Presented:
     """The words and the likeness that a passage was found by, and what makes up its strength.
 
     The score is the sum of the parts s as s / (1 + s).

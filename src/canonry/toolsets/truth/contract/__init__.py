@@ -4,11 +4,11 @@ from collections.abc import Mapping
 from functools import cache
 from typing import Any, Final
 
-from canonry.gateway.contract import Contract
+from canonry.gateway.contract import ContractFile
 from canonry.gateway.limits import Limits
 from canonry.gateway.tool import ANYONE, Run, Tool
 
-CONTRACT: Final = Contract(__name__, "truth.json")
+CONTRACT: Final = ContractFile(__name__, "truth.json")
 published = CONTRACT.published
 entries = CONTRACT.entries
 _REF: Final = "#/$defs/"

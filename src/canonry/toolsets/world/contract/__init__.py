@@ -4,10 +4,10 @@ import json
 from collections.abc import Mapping
 from typing import Any, Final
 
-from canonry.gateway.contract import Contract
+from canonry.gateway.contract import ContractFile
 from canonry.gateway.tool import Run, Tool
 
-CONTRACT: Final = Contract(__name__, "world.json")
+CONTRACT: Final = ContractFile(__name__, "world.json")
 published = CONTRACT.published
 entries = CONTRACT.entries
 
