@@ -15,7 +15,7 @@ from canonry.domain.gates import GATES
 from canonry.domain.gates.kit import Gate
 from canonry.domain.policy import Policy
 from canonry.gateway.tool import ANYONE, Tool, Toolset
-from canonry.testing.conformance import REQUIREMENTS
+from canonry.testing.conformance import REQUIREMENTS, proved_by
 from canonry.testing.conformance.kit import Contract
 from tests.docs.api import api_page
 from tests.docs.errors import errors_page
@@ -167,10 +167,9 @@ def promises_of(contract: type[Contract]) -> dict[str, str]:
     """Each promise that a contract class proves, or the reason why it does not yet."""
     gaps = {gap.requirement: f"not yet: {gap.reason}" for gap in contract.known_gaps}
     return {
-        mark.args[0]: gaps.get(mark.args[0], "yes")
+        proved: gaps.get(proved, "yes")
         for _, test in inspect.getmembers(contract, inspect.isfunction)
-        for mark in getattr(test, "pytestmark", [])
-        if mark.name == "requirement"
+        for proved in proved_by(test)
     }
 
 

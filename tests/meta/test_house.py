@@ -4,11 +4,12 @@ import re
 import subprocess
 import sys
 import tomllib
+from collections import Counter
 from pathlib import Path
 
 import pytest
 
-from tests.meta.tree import ROOT, relative
+from tests.meta.tree import PACKAGE, ROOT, relative
 
 FRAGMENT = re.compile(r"(\+[a-z0-9-]+|\d+)\.([a-z]+)(\.\d+)?\.md")
 FRAGMENTS = [path for path in (ROOT / "changelog.d").glob("*.md") if path.name != "README.md"]
@@ -51,6 +52,17 @@ def test_ci_runs_what_the_readme_says() -> None:
 
     assert re.search(r"(?m)^make test\b", script)
     assert re.search(r"(?m)^make check\b", script)
+
+
+def test_the_glossary_explains_a_word_once_and_says_where() -> None:
+    text = (ROOT / "docs" / "glossary.md").read_text(encoding="utf-8")
+    rows = [line.strip("| ").split(" | ") for line in text.splitlines() if line.startswith("| ")]
+    words = [word for word, *_ in rows if word != "word"]
+    places = [place for row in rows for place in re.findall(r"`([a-z_/]+(?:/|\.py))`", row[-1])]
+
+    assert [word for word, times in Counter(words).items() if times > 1] == []
+    assert len(places) > 100
+    assert [place for place in places if not (PACKAGE / place).exists()] == []
 
 
 def test_every_decision_follows_the_template() -> None:

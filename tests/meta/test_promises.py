@@ -2,12 +2,20 @@
 
 import importlib
 import inspect
+import os
 import pkgutil
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
+import pytest
+
 from canonry.testing import conformance
-from canonry.testing.conformance import REQUIREMENTS
+from canonry.testing.conformance import REQUIREMENTS, proved_by
+
+ROOT = Path(__file__).parents[2]
 
 
 def contracts() -> set[type]:
@@ -21,13 +29,11 @@ def contracts() -> set[type]:
 
 
 def proofs() -> Iterator[tuple[str, Callable[..., Any], frozenset[str]]]:
-    """Each test of the kit, with the ids of the promises that it is marked to prove."""
+    """Each test of the kit, with the ids of the promises that it is said to prove."""
     for contract in contracts():
         for name, test in vars(contract).items():
             if name.startswith("test_"):
-                marks = getattr(test, "pytestmark", [])
-                ids = frozenset(mark.args[0] for mark in marks if mark.name == "requirement")
-                yield f"{contract.__name__}.{name}", test, ids
+                yield f"{contract.__name__}.{name}", test, frozenset(proved_by(test))
 
 
 def test_every_promise_has_a_proof() -> None:
@@ -48,3 +54,43 @@ def test_every_promise_says_why_it_is_made() -> None:
     for name, requirement in REQUIREMENTS.items():
         assert requirement.promise.endswith("."), name
         assert requirement.because.endswith("."), name
+
+
+GAP = """
+import pytest
+
+from canonry.testing.conformance import Backend, BlobsContract, KnownGap
+from tests.conformance.test_memory import open_memory
+
+
+class TestGap(BlobsContract):
+    known_gaps = (KnownGap(requirement={promise!r}, reason="not yet"),)
+
+    @pytest.fixture
+    async def backend(self) -> Backend:
+        return await open_memory()
+"""
+
+
+@pytest.mark.parametrize(
+    ("promise", "shown"),
+    [
+        ("blobs:put:round-trip", "[XPASS(strict)] not yet"),
+        ("blobs:put:nobody-makes-it", "gaps of promises that nobody makes"),
+    ],
+)
+def test_a_gap_that_is_none_fails(promise: str, shown: str, tmp_path: Path) -> None:
+    (tmp_path / "test_gap.py").write_text(GAP.format(promise=promise), encoding="utf-8")
+
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_gap.py"],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join((str(ROOT / "src"), str(ROOT)))},
+        capture_output=True,
+        text=True,
+        timeout=150,
+        check=False,
+    )
+
+    assert done.returncode == 1
+    assert shown in done.stdout

@@ -1,4 +1,4 @@
-"""The embedded vector index: vectors in a SQLite file, and a mapped file that makes them fast."""
+"""The embedded vector index: vectors in a SQLite file, and a mapped file that is fast to search."""
 
 from canonry.adapters.vectors.index import FolderVectors
 

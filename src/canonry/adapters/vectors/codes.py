@@ -1,4 +1,4 @@
-"""Codes: vectors in one byte a dimension, each with its own scale; what is scanned by thousands."""
+"""Codes: vectors in one byte a dimension with a scale each, small enough to scan by thousands."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -26,17 +26,17 @@ class Codes:
         return len(self.scales)
 
     def floats(self, rows: Any) -> Floats:
-        """The vectors of some rows, as far as codes know them."""
+        """The vectors of some rows, as exactly as their codes say."""
         scaled: Floats = self.values[rows].astype(np.float32) * self.scales[rows][:, None]
         return scaled
 
     def similarities(self, query: Floats, start: int, end: int) -> Floats:
-        """How like the query each row from `start` up to `end` is."""
+        """The similarity to the query of each row from `start` up to `end`."""
         parts = [_products(self.values[rows], query) for rows in _blocks(start, end)]
         return np.concatenate(parts) * self.scales[start:end] if parts else _NONE
 
     def similarities_at(self, query: Floats, rows: Numbers) -> Floats:
-        """How like the query each of these rows is."""
+        """The similarity to the query of each of these rows."""
         parts = [_products(self.values[rows[some]], query) for some in _blocks(0, len(rows))]
         return np.concatenate(parts) * self.scales[rows] if parts else _NONE
 
@@ -49,7 +49,7 @@ def encoded(vectors: Floats) -> Codes:
 
 
 def best(similarities: Floats, limit: int) -> Numbers:
-    """Where the `limit` highest similarities are, in no order."""
+    """The positions of the `limit` highest similarities, in no order."""
     if len(similarities) <= limit:
         return np.arange(len(similarities), dtype=np.int64)
     chosen: Numbers = np.argpartition(similarities, -limit)[-limit:]
@@ -57,7 +57,7 @@ def best(similarities: Floats, limit: int) -> Numbers:
 
 
 def _products(values: NDArray[np.int8], query: Floats) -> Floats:
-    """Inner products row by row: one for all rows would wait for every core of the machine."""
+    """Inner products row by row: one product of all rows would use every core of the machine."""
     products: Floats = np.vecdot(values.astype(np.float32), query)
     return products
 

@@ -1,7 +1,7 @@
-"""The embedded index: what is published is searched by clusters, what is not is searched exactly.
+"""The embedded index: published vectors are searched by clusters, newer ones one by one.
 
-Every candidate is looked up among the rows before it is returned, so that what another process
-has removed or replaced is never found, whichever version of the index is mapped.
+Every candidate is looked up among the rows before it is returned. So a vector that another process
+removed or replaced is never found, whichever version of the published file is mapped.
 """
 
 import asyncio
@@ -44,7 +44,7 @@ _SEARCHED_EXACTLY: Final = 200_000
 
 @dataclass(slots=True)
 class _Opened:
-    """What a process has of one model: the version it maps, if any, and the rows after it."""
+    """What a process holds of one model: the published version, if any, and the rows after it."""
 
     path: Path | None
     published: Published | None
@@ -189,7 +189,7 @@ class FolderVectors(Vectors):
         publish(db, m, model, target, scanned_whole=self._scanned_whole)
 
     def _remove_versions(self, m: int, *, kept: int = 1) -> None:
-        """Remove the published files of a model but so many of the newest."""
+        """Remove the published files of a model, but keep so many of the newest."""
         for _, path in sorted(self._versions(m), reverse=True)[kept:]:
             _remove(path)
 
@@ -206,14 +206,14 @@ class FolderVectors(Vectors):
                 raise unfinished()
 
     def _remove_leftovers(self, known: frozenset[int]) -> None:
-        """Remove what a process left behind that was killed while it published or dropped."""
+        """Remove the files of a process that was killed while it published or dropped a model."""
         for path in self._folder.glob("recall-*-*.*"):
             whole = path.suffix == ".index" and path.stem.split("-")[1] in map(str, known)
             if not whole:
                 _remove(path)
 
     def _renew(self, db: apsw.Connection, m: int, model: EmbeddingModel) -> None:
-        """Publish without what is gone, if any of it is published, and overwrite the old file."""
+        """If removed rows are published, publish without them and clear the old file of them."""
         opened = self._open(db, m, model)
         if opened.published is None or opened.path is None:
             self._remove_versions(m, kept=0)
@@ -243,7 +243,7 @@ class FolderVectors(Vectors):
         return opened
 
     def _open(self, db: apsw.Connection, m: int, model: EmbeddingModel) -> _Opened:
-        """The newest version that is whole; a damaged one is as good as none."""
+        """The newest version that is whole; a damaged one is passed over."""
         with self._lock:
             paths = [path for _, path in sorted(self._versions(m), reverse=True)]
             opened = self._opened.get(m)

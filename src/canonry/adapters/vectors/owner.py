@@ -1,4 +1,4 @@
-"""The owner's lock: of all processes on a folder one builds the index, and nobody waits for it."""
+"""The owner's lock: of all processes with a folder one builds the index, and none waits for it."""
 
 import sys
 from collections.abc import Iterator

@@ -1,7 +1,7 @@
-"""The published index: a file that is never changed, mapped by every process that searches.
+"""The published index: a file that is written once and mapped by every process that searches.
 
-Vectors lie together by collection and space; a large space is cut into clusters, a small one is
-scanned whole. What a space costs depends on that space alone.
+Its vectors are sorted by collection and space. A large space is divided into clusters, a small one
+is scanned whole; so the cost of a search depends on the size of that space alone.
 """
 
 import json
@@ -28,7 +28,7 @@ the nearer the nearest ones lie together."""
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Region:
-    """The rows of a space from `start` to `end`, and its clusters by their numbers; maybe none."""
+    """The rows of a space, from `start` to `end`, and the numbers of its clusters, if any."""
 
     start: int
     end: int
@@ -85,7 +85,7 @@ class Published:
         return len(self._codes)
 
     def gone(self, kept: Numbers) -> Numbers:
-        """Where the rows lie in the file whose numbers are not among `kept`, by their bytes."""
+        """The byte positions in the file of the rows whose numbers are not in `kept`."""
         rows = np.flatnonzero(~np.isin(self._numbers, kept))
         places: Numbers = self._values_at + rows * self.width
         return places
@@ -104,7 +104,7 @@ class Published:
         limit: int,
         effort: int,
     ) -> Nearest:
-        """About the `limit` nearest rows; with more effort, more clusters are scanned."""
+        """About the `limit` nearest rows; more `effort` scans more clusters."""
         rows: list[Numbers] = [np.empty(0, dtype=np.int64)]
         likeness: list[Floats] = [np.empty(0, dtype=np.float32)]
         complete = True
@@ -149,7 +149,7 @@ class Published:
         )
 
     def _probed(self, query: Floats, region: Region, probes: int) -> Numbers:
-        """The rows of the clusters whose centres are nearest, in the order of the file."""
+        """The rows of the clusters with the nearest centres, in the order of the file."""
         centres = self._centres[region.first : region.first + region.clusters]
         likely = np.sort(best(np.vecdot(centres, query), probes)) + region.first
         starts = self._starts[likely]

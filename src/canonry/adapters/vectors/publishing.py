@@ -1,6 +1,6 @@
 """Publishing: the owner writes a new version of the index beside the old one and renames it.
 
-A process that dies meanwhile leaves a file behind that nobody reads and the next owner removes.
+A process that dies before the rename leaves a file that nobody reads; the next owner removes it.
 """
 
 import json
@@ -65,7 +65,7 @@ class _Writer:
 
 
 class _Layout:
-    """Where each space came to lie, and the arrays that are small enough to wait in memory."""
+    """Where the rows of each space are in the file, and the arrays small enough for memory."""
 
     def __init__(self, dimensions: int, scanned_whole: int) -> None:
         self._scanned_whole = scanned_whole
@@ -79,7 +79,7 @@ class _Layout:
         self.clusters = 0
 
     def add(self, collection: str, space: str, numbers: Numbers, codes: Codes) -> Numbers:
-        """Place a space; the order in which its vectors are to be written."""
+        """Give a space its rows in the file; the order in which its vectors must be written."""
         start, first, order = self.rows, self.clusters, np.arange(len(codes), dtype=np.int64)
         self.rows += len(codes)
         if len(codes) > self._scanned_whole:

@@ -1,6 +1,6 @@
-"""Purging: what was removed leaves the files too, also those that other processes still map.
+"""Purging: removed vectors are overwritten in every file, also in those that others still map.
 
-A row that is gone is found by nobody, so that its bytes can be overwritten under a reader's eyes.
+No search returns a row that was removed, so its bytes may change while somebody reads the file.
 """
 
 import os
@@ -20,7 +20,7 @@ _PAUSE: Final = 0.05
 
 @contextmanager
 def owning_in_the_end(path: Path) -> Iterator[None]:
-    """Hold the lock at `path`, waiting for its holder a minute: publishing takes no longer.
+    """Hold the lock at `path`, after waiting up to a minute, which is longer than publishing takes.
 
     Raises:
         Unavailable: `vectors.unfinished`.
@@ -47,6 +47,6 @@ def overwrite(path: Path, places: Numbers, width: int) -> None:
 
 
 def unfinished() -> Unavailable:
-    """The error for traces that somebody else's use of a file keeps."""
+    """The error for bytes that stay because somebody else uses the file."""
     message = "removed, but another process keeps a file of the vector index: do it again"
     return Unavailable("vectors.unfinished", message)

@@ -1,6 +1,6 @@
 """Rows: the vectors in a SQLite file of their own, as half-precision floats.
 
-Numbers of rows only ever grow, so that whoever knows the rows up to a number reads the rest.
+The numbers of rows only grow: whoever has read the rows up to a number goes on after it.
 """
 
 import os
@@ -87,7 +87,7 @@ class VectorRows:
         return self._transaction("BEGIN IMMEDIATE")
 
     def scrub(self) -> bool:
-        """Leave nothing of what was removed in free pages or in the log; whether all let go."""
+        """Clear removed data from free pages and the log; False where a reader keeps the log."""
         connected = self._idle_connection() or self._connect()
         try:
             connected.db.execute("VACUUM")
@@ -131,7 +131,7 @@ class VectorRows:
                 self._shared_bytes = size
 
     def _idle_connection(self) -> _Connected | None:
-        """One that is open on the file that now has the name; another process may drop it."""
+        """A free connection to the file of that name now; another process may have replaced it."""
         with self._lock:
             while self._idle:
                 connected = self._idle.pop()
@@ -185,7 +185,7 @@ def _prepare(db: apsw.Connection) -> None:
 
 
 def _upgrade(db: apsw.Connection) -> None:
-    """Bring a file of ours that an older version made to this one, with its vectors."""
+    """Bring a file that an older version of this module made to this version, with its vectors."""
     version = _number(db, "PRAGMA user_version")
     while version in _UPGRADES and _number(db, "PRAGMA application_id") == APPLICATION:
         db.execute(_UPGRADES[version])
@@ -199,7 +199,7 @@ def _number(db: apsw.Connection, sql: str, *bound: Any) -> int:
 
 
 def identity(db: apsw.Connection) -> str:
-    """The name of this file and of no other, for files that are made from it."""
+    """What tells this file from every other one; files that are made from it repeat it."""
     row: Any = db.execute("SELECT id FROM identity").fetchone()
     return str(row[0])
 
@@ -212,7 +212,7 @@ def model_number(db: apsw.Connection, model: EmbeddingModel) -> int | None:
 
 
 def _cursor(db: apsw.Connection, model: EmbeddingModel) -> str:
-    """How far the log is read for a model; empty for an unknown one."""
+    """How far the log was read for a model; empty for an unknown one."""
     sql = "SELECT cursor FROM models WHERE name = ? AND version = ? AND dimensions = ?"
     row: Any = db.execute(f"{sql} AND digest = ?", _bound(model)).fetchone()
     return "" if row is None else str(row[0])

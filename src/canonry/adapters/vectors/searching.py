@@ -1,4 +1,4 @@
-"""A search: candidates from both halves of the index, looked up, scored again, and put in order."""
+"""A search: candidates from the published index and the tail, looked up, scored again, ordered."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final, TypeAlias
@@ -56,7 +56,7 @@ class Search:
         self._among = self._chosen(m)
 
     def hits(self) -> Sequence[VectorHit]:
-        """The nearest passages: further candidates are taken until enough of them may be found."""
+        """The nearest passages; more candidates are taken until enough of them are still rows."""
         limit, effort = self._query.limit, 1
         wanted = limit + max(_SPARE, limit // _SPARE_SHARE)
         while True:
@@ -67,10 +67,10 @@ class Search:
             wanted, effort = wanted * _FURTHER, effort * _FURTHER
 
     def _looked_up(self, numbers: list[int]) -> Iterator[_Found]:
-        """The rows that are still there, in no order.
+        """The rows among these that still exist, in no order.
 
-        They are asked for in blocks of two sizes, so that a prepared statement serves all of one
-        size; a number in the rest of the last block is that of no row.
+        They are asked for in blocks of two sizes, so that two prepared statements do; the last
+        block is filled up with a number that no row has.
         """
         without = self._query.without_scene
         # No scene has this name where none is left out: NULL would leave out rows of no scene.
@@ -95,7 +95,7 @@ class Search:
         return None if numbers is None else np.array(sorted(numbers), dtype=np.int64)
 
     def _candidates(self, wanted: int, effort: int) -> tuple[dict[int, float], bool]:
-        """The likeness of rows by their numbers, nearest first; whether there are no others."""
+        """Rows by number with their similarity, nearest first; and whether there are no others."""
         query, among = self._query, self._among
         collection = str(query.collection)
         spaces = None if query.spaces is None else frozenset(str(s) for s in query.spaces)
@@ -127,7 +127,7 @@ class Search:
         return [VectorHit(i, part, -nearness) for nearness, i, part in ordered[:limit]]
 
     def _exact(self, numbers: Sequence[int]) -> Mapping[int, float]:
-        """The likeness of rows by their vectors."""
+        """The similarity of rows by their stored vectors."""
         found: list[Any] = [self._db.execute(_VECTOR, (n,)).fetchone() for n in numbers]
         vectors = rows.floats([row[0] for row in found], len(self._vector))
         likeness = np.vecdot(vectors, self._vector).clip(-1.0, 1.0)

@@ -25,7 +25,7 @@ class _Chunk:
 
 
 class Tail:
-    """What was read of one model after a number; grows, and never forgets: callers check rows."""
+    """The vectors of one model after a number. It only grows: callers check that rows exist."""
 
     def __init__(self, m: int, after: int, dimensions: int) -> None:
         """Begin after the row with that number."""
@@ -40,7 +40,7 @@ class Tail:
         return sum(len(chunk.codes) for chunk in self._chunks)
 
     def read_on(self, db: apsw.Connection) -> None:
-        """Read what was written since; one thread at a time."""
+        """Read the vectors written since the last time; one thread at a time."""
         stream = rows.after(db, self._m, self._read)
         while block := list(islice(stream, _READ_AT_ONCE)):
             place = self._places
@@ -87,7 +87,7 @@ class Tail:
 
 
 def _joined(chunks: Sequence[_Chunk]) -> tuple[_Chunk, ...]:
-    """The same rows in fewer chunks, once there are many."""
+    """The same rows in fewer chunks, if there are many chunks."""
     if len(chunks) < _CHUNKS:
         return tuple(chunks)
     whole = _Chunk(

@@ -1,7 +1,7 @@
 """What a gate is: a rule with an id that may object to a proposal, and how objections are weighed.
 
-A gate is pure: it asks a `SliceView` and yields objections. `judge` weighs the objections of all gates
-into a verdict that names the rule, the ids in conflict, and the keys that it rests on.
+A gate is pure: it asks a `SliceView` and yields objections. `judge` weighs the objections of all
+gates into a verdict that names the rule, the ids in conflict, and the keys that it rests on.
 """
 
 from collections.abc import Callable, Iterable, Iterator

@@ -29,7 +29,7 @@ Declared: TypeAlias = Mapping[Reference, ProposalId]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Unreadable:
-    """A content that does not say anything of its type, and why."""
+    """A content that cannot be read as one of its type, and why."""
 
     reason: str
     path: str
@@ -45,7 +45,7 @@ class Candidate:
 
     @property
     def at(self) -> Instant | None:
-        """When it happens in the world: at its own time, else at its scene's."""
+        """The time in the world: that of the content, else that of its scene."""
         own = time_of(self.content)
         return own if own is not None or self.scene is None else self.scene.time_ref
 
@@ -56,7 +56,7 @@ class Candidate:
 
     @property
     def evidence(self) -> tuple[Evidence, ...]:
-        """What supports it: what it cites, its turn and its scene."""
+        """All evidence of the proposal: what it cites, its turn and its scene."""
         found = list(self.proposal.evidence)
         if self.proposal.turn_id is not None:
             found.append(Evidence(kind=EvidenceKind.TURN, ref=self.proposal.turn_id))
@@ -76,7 +76,7 @@ def read_candidate(proposal: Proposal, scene: Scene | None, declared: Declared) 
 
 
 def time_of(content: Content | Unreadable) -> Instant | None:
-    """The time that a content itself gives."""
+    """The time that the content states itself; None where it states none."""
     match content:
         case EventContent() | FactContent() | StateChangeContent():
             return content.time_ref
@@ -87,7 +87,7 @@ def time_of(content: Content | Unreadable) -> Instant | None:
 
 
 def linked(content: Content, declared: Declared) -> Content:
-    """The content with declared names replaced by the proposals that declare them."""
+    """The content, with names that proposals declare replaced by references to those proposals."""
 
     def one(reference: Reference) -> Reference:
         proposal = declared.get(reference)

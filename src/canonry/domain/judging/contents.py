@@ -112,7 +112,7 @@ Content: TypeAlias = (
 def normalise(
     kind: ProposalType, content: Mapping[str, Any], *, limits: TextLimits | None = None
 ) -> Mapping[str, Any]:
-    """The canonical JSON form of `content`; members that this type does not know are left out.
+    """The canonical JSON form of `content`; members that its type does not have are left out.
 
     Raises:
         InvalidInput: `content.*`, `text.*`, `list.*`, `time.malformed` or
@@ -150,7 +150,7 @@ def references_of(content: Content) -> tuple[Reference, ...]:
 
 
 def render_content(content: Content) -> Mapping[str, Any]:
-    """The canonical JSON form of a content; what is missing is left out."""
+    """The canonical JSON form of a content, without the members that it lacks."""
     form: Mapping[str, Any]
     match content:
         case EntityContent():

@@ -34,7 +34,7 @@ UNSET: Final = Instant(0)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Backing:
-    """What stands behind a new thing: whose word, how sure, on what evidence, from where."""
+    """What supports a new thing: authority, confidence, evidence, and the scene it comes from."""
 
     space: SpaceId
     authority: Authority
@@ -58,7 +58,7 @@ def make_entity(
     derives_from: EntityId | None = None,
     observed_at: Instant | None = None,
 ) -> tuple[EntityId, tuple[Entry, ...]]:
-    """An entity declared, and the first observation of it."""
+    """The entries that declare an entity and make its first observation."""
     entity_id = EntityId(new_id("entity"))
     fields: dict[str, Any] = {NAME: name, DESCRIPTION: description}
     fields |= {PROPERTY_PREFIX + key: value for key, value in properties.items()}
@@ -92,7 +92,7 @@ def make_observation(
     label: str = "observation",
     observed_at: Instant | None = None,
 ) -> Made:
-    """More that is seen of an entity."""
+    """The entry that adds an observation to an entity."""
     return Made(thing=_observation(new_id(label), backing, entity_id, fields, observed_at))
 
 
@@ -126,7 +126,10 @@ def change_state(
     remove: tuple[str, ...],
     time_ref: Instant | None = None,
 ) -> tuple[tuple[FactId, ...], tuple[Entry, ...]]:
-    """The effective changes of an entity's tags, each documented by a fact; none: nothing."""
+    """The tags of an entity that really change, each with a fact that documents it.
+
+    No entries where nothing changes.
+    """
     held = frozenset(entity.state_tags)
     effective = dict.fromkeys(sorted(set(add) - held), True)
     effective |= dict.fromkeys(sorted(set(remove) & held), False)
@@ -153,7 +156,7 @@ def change_state(
 
 
 def tag_statement(name: str, tag: str, *, holds: bool) -> str:
-    """How the fact that documents a tag says that it holds, or holds no longer."""
+    """The statement of a fact that says that a tag holds, or that it holds no longer."""
     return f"{name} {'is' if holds else 'is no longer'} {tag}"
 
 

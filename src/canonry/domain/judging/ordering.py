@@ -1,7 +1,7 @@
-"""Ordering: in which order the proposals of a scene are judged, so that each finds what it needs.
+"""Ordering: the order in which the proposals of a scene are judged, each after what it depends on.
 
-Entities come before relations, state changes, events and facts; a proposal that another one names
-comes before it; else the world's time, the turn, and the time of proposing decide.
+Entities come before relations, state changes, events and facts, and a proposal after those that it
+names. Among the rest the world's time decides, then the turn, then the time of proposing.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -25,7 +25,7 @@ _AFTER_ALL_TURNS: Final = 2**62
 
 
 def declared_names(proposals: Iterable[Proposal]) -> Declared:
-    """The names that entity proposals declare; of several with one name the oldest has it."""
+    """The names that proposals of entities declare; of two proposals the older one has it."""
     names: dict[Reference, ProposalId] = {}
     for proposal in sorted(proposals, key=lambda p: (p.created_at, p.id)):
         ref = proposal.content.get("ref")
@@ -46,7 +46,7 @@ def dependencies_of(candidate: Candidate) -> frozenset[ProposalId]:
 
 
 def in_order(candidates: Iterable[Candidate]) -> Sequence[Candidate]:
-    """The candidates as they are judged; those that name each other in a ring come last."""
+    """The candidates in the order of judging; those that name each other in a circle come last."""
     by_id = {candidate.proposal.id: candidate for candidate in candidates}
     waits = {one: set(dependencies_of(c) & by_id.keys()) for one, c in by_id.items()}
     needed_by: dict[ProposalId, list[ProposalId]] = {one: [] for one in by_id}

@@ -14,7 +14,7 @@ _DIGITS: Final = 6
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Score:
-    """The number, the standing that it was computed with, and whether it passes."""
+    """A score, the authority that it was computed with, and whether it reaches the threshold."""
 
     value: float
     authority: Authority
@@ -30,7 +30,7 @@ def score_of(proposal: Proposal, authority: Authority, scoring: Scoring) -> Scor
 
 
 def standing_of(proposal: Proposal, view: SliceView) -> Authority:
-    """The authority that a proposal really has: a source's only where a canon source is cited."""
+    """The authority that counts: that of a source only where the proposal cites a canon source."""
     if proposal.authority is not Authority.SOURCE:
         return proposal.authority
     cited = any(

@@ -1,8 +1,8 @@
 """Slices: the part of the canon that verdicts look at, loaded on demand and extended by folding.
 
-A gate asks a `SliceView`. The view remembers the keys that were asked for, which are what the verdict
-rests on, and the lookups that the slice cannot answer yet, which the use case loads before it
-judges again. So what a gate reads and what it declares can never differ.
+A gate asks a `SliceView`, which remembers two things: the keys that were asked for, because the
+verdict rests on them, and the lookups that the slice could not answer, which the use case then
+loads before it judges again. So a gate cannot read anything that its verdict does not declare.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -79,8 +79,8 @@ Lookup: TypeAlias = ThingLookup | RelationsLookup | StatementLookup | NameLookup
 class Slice:
     """The things known, the same by key, and the lookups that they answer completely.
 
-    `born` are the things that commits folded here brought into being: nothing in the store can
-    speak of them yet. `touched` are the keys that those commits touched.
+    `born` are things that commits made after the slice was loaded: the store cannot know of them
+    yet. `touched` are the keys that those commits touched.
     """
 
     space: SpaceId
@@ -91,13 +91,13 @@ class Slice:
     touched: frozenset[str] = frozenset()
 
     def extended(self, lookups: Iterable[Lookup], found: Iterable[Thing]) -> "Slice":
-        """With what was loaded for `lookups`; what is known already is newer and stays."""
+        """This slice with what was loaded for `lookups`; a thing that it has is newer and stays."""
         fresh = {thing.id: thing for thing in found if thing.id not in self.things}
         ids = {ThingLookup(thing_id) for thing_id in fresh}
         return self._with(fresh, loaded=self.loaded | frozenset(lookups) | ids)
 
     def after(self, changes: Changes) -> "Slice":
-        """With what a commit changed."""
+        """This slice with the changes of a commit."""
         born = changes.things.keys() - self.things.keys()
         ids = {ThingLookup(thing_id) for thing_id in born}
         return self._with(
@@ -108,7 +108,7 @@ class Slice:
         )
 
     def answers(self, lookup: Lookup) -> bool:
-        """Whether what is known answers `lookup` completely."""
+        """Whether the things known are all that `lookup` asks for."""
         if lookup in self.loaded:
             return True
         return isinstance(lookup, RelationsLookup) and lookup.entity_id in self.born
@@ -144,7 +144,7 @@ class SliceView:
         return self._slice.things.get(thing_id)
 
     def resolve(self, reference: Reference) -> str | None:
-        """The id behind a reference; None while its proposal is not accepted."""
+        """The id that a reference stands for; None while its proposal is not accepted."""
         if reference.startswith(PROPOSAL_PREFIX):
             proposal = self.proposal(reference)
             accepted = proposal is not None and proposal.status is ProposalStatus.ACCEPTED
@@ -154,7 +154,7 @@ class SliceView:
         return None if reference.startswith("$") else reference
 
     def referred(self, reference: Reference) -> Thing | None:
-        """The thing behind a reference; a merged entity's root."""
+        """The thing that a reference names; for a merged entity the one that it became."""
         if reference not in self._referred:
             thing_id = self.resolve(reference)
             thing = None if thing_id is None else self.thing(thing_id)
@@ -174,7 +174,7 @@ class SliceView:
         return found if isinstance(found, Proposal) else None
 
     def scene(self, scene_id: SceneId | None) -> Scene | None:
-        """The scene that something was told in."""
+        """The scene with this id."""
         found = None if scene_id is None else self.thing(scene_id)
         return found if isinstance(found, Scene) else None
 
@@ -207,7 +207,7 @@ class SliceView:
         ]
 
     def stating(self, statement: str) -> Sequence[Fact]:
-        """The canon facts that say this, oldest first."""
+        """The canon facts with this statement in normal form, oldest first."""
         words = normalised_name(statement)
         self.read.add(statement_key(words))
         self._need(StatementLookup(words))

@@ -1,4 +1,4 @@
-"""Standing tags: a state tag that holds now, with what documents it and when it began."""
+"""Standing tags: a state tag that holds now, its facts, and since when it holds."""
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
@@ -28,15 +28,15 @@ class TagHeld:
 
 
 def tag_held(view: SliceView, entity: Entity, tag: str) -> TagHeld:
-    """The tag with the facts that document it, under the name that the entity has now."""
+    """The tag with the facts that document it under the present name of the entity."""
     told = told_of(view, entity, tag, holds=True)
     return TagHeld(entity_id=entity.id, tag=tag, facts=tuple(fact.id for fact in told))
 
 
 def told_of(view: SliceView, entity: Entity, tag: str, *, holds: bool) -> list[Fact]:
-    """The facts, oldest first, that say that the tag holds, or that it holds no longer.
+    """The facts, oldest first, which state that the tag holds, or that it does not.
 
-    Of a tag that nobody has spoken of yet nobody says that it is gone.
+    Of a tag that no observation of the entity mentions, no fact denies anything.
     """
     if not holds and tag not in entity.snapshot.get(STATE_TAGS, {}):
         return []
@@ -45,7 +45,7 @@ def told_of(view: SliceView, entity: Entity, tag: str, *, holds: bool) -> list[F
 
 
 def origin_of(view: SliceView, entity: Entity, tag: str) -> tuple[Moment, Authority]:
-    """Since when the tag holds, and on whose word."""
+    """When the tag began to hold, and by whose authority."""
     observation_id = entity.provenance.get(f"{STATE_TAGS}.{tag}")
     seen = None if observation_id is None else view.thing(observation_id)
     if not isinstance(seen, Observation):
@@ -55,15 +55,15 @@ def origin_of(view: SliceView, entity: Entity, tag: str) -> tuple[Moment, Author
 
 
 def conflicts_of(held: TagHeld) -> tuple[str, ...]:
-    """The ids that a caller can look up: the facts, or the entity where no fact documents it."""
+    """The ids to name in a conflict: the facts that document the tag, or else its entity."""
     return held.facts or (held.entity_id,)
 
 
 def still_stands(view: SliceView, fact: Fact, at: Instant | None) -> bool:
-    """Whether a fact has not been overtaken, by a change of the state it tells or another fact.
+    """Whether no later change of the state, and no other fact, has ended what a fact states.
 
-    Of one that was superseded at a known time the interval tells whether it holds `at` a time;
-    without a time it is asked about now, when nothing superseded holds.
+    Where the fact was superseded at a known time, its interval says whether it holds `at` a time.
+    Without `at` the question is about now, when a superseded fact does not hold.
     """
     if fact.superseded and (fact.until is None or at is None):
         return False
@@ -81,7 +81,7 @@ def _scene_of(seen: Observation) -> SceneId | None:
 
 
 def documents(fact: Fact, entity: Entity, tag: str, *, holds: bool) -> bool:
-    """Whether a fact that nothing took over from says this, by its properties or just in words."""
+    """Whether a fact that was not superseded states this, by its properties or its words alone."""
     said, family = fact.properties, family_of(entity)
     if fact.superseded:
         return False
@@ -98,9 +98,9 @@ def take_over(
     standing: Callable[[str, bool], Iterable[Fact]],
     groups: Iterable[tuple[str, ...]],
 ) -> Iterator[FactSuperseded]:
-    """What facts about an entity's tags end: those that say the opposite of the same tags.
+    """The entries that end the facts which state the opposite of these tags.
 
-    `standing(tag, holds)` finds these. A tag that went because another one came ends with that.
+    `standing(tag, holds)` finds those facts. A tag that another one replaced ends as well.
     """
     changes = {str(fact.properties["tag"]): fact for fact in made}
     begun = [tag for tag, fact in changes.items() if fact.properties["holds"]]
@@ -114,6 +114,6 @@ def take_over(
 
 
 def superseded(fact: Fact, until: Instant | None, by: FactId) -> FactSuperseded:
-    """The end of a fact; it has no date where the date given lies before the fact began."""
+    """The entry that ends a fact; without a date where the one given is before the fact began."""
     backwards = until is not None and fact.time_ref is not None and until < fact.time_ref
     return FactSuperseded(fact_id=fact.id, until=None if backwards else until, superseded_by=by)

@@ -1,4 +1,4 @@
-"""Statements: which texts cannot hold beside a text; by its words alone, without guessing."""
+"""Statements: which other statements contradict one, by its words alone and without guessing."""
 
 import re
 from collections.abc import Iterable
@@ -18,9 +18,9 @@ _DENIED: Final = re.compile(rf"\b({'|'.join(_VERBS)}) ({'|'.join(_DENIALS)})\b")
 
 
 def opposites_of(statement: str) -> tuple[str, ...]:
-    """The normalised statements that deny this one: a denial beside its first verb, or without it.
+    """The normalised statement with its first verb denied; where it is denied, without the denial.
 
-    A statement without a verb of the list has none.
+    A statement without one of the known verbs has none.
     """
     words = normalised_name(statement)
     plain = _CONTRACTED.sub(r"\1 not", words)
@@ -36,9 +36,9 @@ def opposites_of(statement: str) -> tuple[str, ...]:
 
 
 def contraries_of(statement: str, groups: Iterable[tuple[str, ...]]) -> tuple[str, ...]:
-    """The normalised statements that give the same subject a tag that excludes the one given.
+    """The normalised statements by which the same subject has a tag that excludes the one stated.
 
-    Only a statement of the form `<subject> is <tag>` with a tag of `groups` has any.
+    Only a statement `<subject> is <tag>` with a tag of `groups` has any.
     """
     subject, verb, tag = normalised_name(statement).rpartition(" is ")
     if not verb:

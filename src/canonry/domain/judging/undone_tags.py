@@ -1,4 +1,4 @@
-"""Undone tags: a state tag that never began gives the tags back whose place it had taken."""
+"""Undone tags: when a tag is retconned, the tags that it had replaced hold again."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ from canonry.domain.vocabularies.state_tags import excluded_by
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UndoneTag:
-    """The tags that fall or hold again, and what becomes of the facts that tell of the latter."""
+    """The tags that cease and the tags that hold again, and the changed facts of the latter."""
 
     tags: Mapping[str, bool]
     entries: tuple[Entry, ...] = ()
@@ -24,9 +24,9 @@ class UndoneTag:
 def displaced(
     entity: Entity, seen: Observation, tag: str, groups: Iterable[tuple[str, ...]]
 ) -> list[str]:
-    """The tags that ended with the observation `seen`, in which `tag` began, and still have.
+    """The tags that the observation `seen` ended when `tag` began, and that none changed since.
 
-    Only those that `tag` excludes: they ended for no other reason.
+    Only tags that `tag` excludes: they ended for no other reason.
     """
     gone = [
         other
@@ -37,7 +37,7 @@ def displaced(
 
 
 def undone(view: SliceView, entity: Entity, held: TagHeld, *, reason: str) -> UndoneTag:
-    """What a retcon of the tag and of the facts that document it changes besides."""
+    """What retconning the tag, and the facts that document it, changes besides."""
     origin = entity.provenance.get(f"{STATE_TAGS}.{held.tag}")
     seen = None if origin is None else view.thing(origin)
     if not isinstance(seen, Observation):

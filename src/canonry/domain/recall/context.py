@@ -45,7 +45,7 @@ class Section(Generic[T]):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fitted:
-    """What fits: of each section the items that it keeps, and how many it leaves out."""
+    """The items of each section that fit, and the number of those left out."""
 
     kept: Mapping[str, Sequence[Any]]
     omitted: Mapping[str, int]
@@ -53,10 +53,10 @@ class Fitted:
 
 
 def fit(sections: Iterable[Section[Any]], budget: int) -> Fitted:
-    """Fill the budget from all sections in turn, the heavier ones more often.
+    """Fill the budget from all sections in turn, from the heavier ones more often.
 
-    Of each section a prefix is kept: where one of its items does not fit, the section ends, and
-    what it leaves goes to the others. Never more than `budget` is used.
+    Of each section a prefix is kept: at the first item that does not fit the section ends, and its
+    room goes to the others. Never more than `budget` is used.
     """
     ordered = tuple(sections)
     turns = sorted(
@@ -110,16 +110,16 @@ def holds_at(fact: Fact, instant: Instant | None) -> bool:
 
 
 def is_promised(fact: Fact, instant: Instant | None) -> bool:
-    """Whether the fact only begins after `instant`; where the time is unknown nothing does."""
+    """Whether the fact begins only after `instant`; a fact or instant without a time: no."""
     return instant is not None and fact.time_ref is not None and fact.time_ref > instant
 
 
 def rank_facts(
     facts: Iterable[Fact], participants: Collection[EntityId], recalled: Collection[str] = ()
 ) -> list[Fact]:
-    """First by how many participants a fact involves, then the newest, then the most entitled.
+    """By the number of participants that a fact involves, then the newest, then by authority.
 
-    A fact among `recalled`, because it resembles what is played, counts as if it involved one more.
+    A fact in `recalled`, which resembles what is played, counts as if it involved one more.
     """
     present = frozenset(participants)
 
@@ -144,7 +144,7 @@ def rank_relations(
 
 
 def ties_of(relations: Iterable[Relation], seeds: Collection[EntityId]) -> dict[EntityId, int]:
-    """How many relations tie each entity outside the seeds to them: the most first, then by id."""
+    """The number of relations between each other entity and the seeds: most first, then by id."""
     held = frozenset(seeds)
     ends = ((r.from_id, r.to_id) if r.from_id in held else (r.to_id, r.from_id) for r in relations)
     counts = Counter(far for near, far in ends if near in held and far not in held)
@@ -152,6 +152,6 @@ def ties_of(relations: Iterable[Relation], seeds: Collection[EntityId]) -> dict[
 
 
 def loose_ends(events: Iterable[Event]) -> list[Event]:
-    """Events without effects, newest first: nothing has come of them yet."""
+    """Events that have no effects yet, newest first."""
     loose = (event for event in events if not event.causes)
     return sorted(loose, key=lambda event: (-event.position, event.id))

@@ -1,9 +1,9 @@
 """Keywords: what a passage scores by the words of a query, the same formula in every backend.
 
-It is BM25 over stems. A word that nobody uses stands for those that it may be a misspelling of, a
-beginning ("kragh*") for all words that begin so. A phrase in double quotes counts as a term of its
-own where its words follow each other, and for as much as all of them can add apart: so passages
-that hold it come before those that only hold its words.
+It is BM25 over stems. A word of the query that occurs in no passage counts as the words that it may
+be a misspelling of, and a beginning ("kragh*") as all words that begin with it. A phrase in double
+quotes is a term of its own: where its words follow each other, it adds as much as all of them can
+add apart, so that passages with the phrase come before passages that have only its words.
 """
 
 import math
@@ -55,16 +55,17 @@ class Figures:
     found_in: Mapping[str, int]
 
     def worth(self, found_in: int) -> float:
-        """The most that a word can add which stands in so many passages."""
+        """The most that a word adds which occurs in so many passages."""
         left = max(self.passages - found_in, 0)
         return math.log(1 + (left + 0.5) / (found_in + 0.5)) * (K1 + 1)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Measure:
-    """What the words of a passage are worth to a query.
+    """What the words of a passage add to its score for one query.
 
-    `meant` leads from a stem to the terms that it stands for; `most` tells what a term can add.
+    `meant` leads from a stem to the terms of the query that it counts for; `most` has the most that
+    each term can add.
     """
 
     meant: Mapping[str, Sequence[tuple[str, float]]]
@@ -93,13 +94,13 @@ class Measure:
         return shares
 
     def asked(self, best: Mapping[str, float]) -> Asked:
-        """What ranking has to know of the query; `best` are the shares of the first passage."""
+        """What ranking needs to know of the query; `best` has the shares of the best passage."""
         return Asked(terms=self.most, strongest=sum(best.values()))
 
 
 @lru_cache(maxsize=_ASKED_MAX)
 def sought_in(text: str) -> Sought:
-    """What `text` looks for; one search asks several times, and one reply several searches."""
+    """What a query text looks for; cached, because one search asks several times."""
     begun = prefixes_in(text)
     covered = frozenset(asked_stems(" ".join(begun))) if begun else frozenset()
     stems = [stem for stem in asked_stems(text) if stem not in covered][:SOUGHT_MAX]
@@ -115,10 +116,10 @@ def doubted(sought: Sought, found_in: Mapping[str, int]) -> tuple[str, ...]:
 def alike(
     stem: str, vocabulary: Iterable[tuple[str, int]], *, at_start: bool = False
 ) -> Iterator[tuple[str, int]]:
-    """Those words, with their counts, that `stem` may be a misspelling of.
+    """The words, with their counts, that `stem` may be a misspelling of.
 
-    Their first letter is right; or, `at_start`, something is wrong there and the next letters are
-    right. Beginnings are rarely misspelled, so that is for stems that resemble nothing otherwise.
+    They have its first letter or, with `at_start`, begin as `begins_alike` says. A first letter is
+    rarely wrong, so callers ask for that only where no other word is alike.
     """
     if at_start and len(stem) < START_LENGTH:
         return
@@ -132,7 +133,7 @@ def alike(
 
 
 def begins_alike(stem: str, other: str) -> bool:
-    """Whether two words begin alike but for a first letter wrong, missing, too many or swapped."""
+    """Whether two words begin alike, but for a first letter wrong, missing, too many or swapped."""
     return (
         other[1:_START] == stem[1:_START]
         or other[1:_START] == stem[: _START - 1]
@@ -142,7 +143,10 @@ def begins_alike(stem: str, other: str) -> bool:
 
 
 def beginnings_alike(stem: str, letters: Iterable[str]) -> frozenset[str]:
-    """How all words begin that may begin alike, where words begin with one of these letters."""
+    """The beginnings to look up for words that may begin as `stem` does.
+
+    `letters` are those with which any word begins.
+    """
     if len(stem) < START_LENGTH:
         return frozenset()
     ends = (stem[1:_START], stem[: _START - 1])
@@ -151,7 +155,7 @@ def beginnings_alike(stem: str, letters: Iterable[str]) -> frozenset[str]:
 
 
 def most_frequent(words: Iterable[tuple[str, int]]) -> dict[str, int]:
-    """The few words that stand for another one."""
+    """Of the words that one of the query may mean, the few that occur most often."""
     ordered = sorted(words, key=lambda word: (-word[1], word[0]))
     return dict(ordered[:MEANT_MAX])
 
@@ -163,7 +167,7 @@ def measure(
     corrected: Mapping[str, Iterable[str]],
     begun: Mapping[str, Iterable[str]],
 ) -> Measure:
-    """What words are worth; `corrected` and `begun` name the words that a term stands for."""
+    """The measure of a query; `corrected` and `begun` have the words that its terms stand for."""
     found_in = figures.found_in
     meant: dict[str, list[tuple[str, float]]] = {}
     most: dict[str, float] = {}
@@ -188,7 +192,7 @@ def measure(
 
 
 def named(phrase: Sequence[str]) -> str:
-    """A phrase as a term is told."""
+    """How a phrase is written as a term."""
     return f'"{" ".join(phrase)}"'
 
 

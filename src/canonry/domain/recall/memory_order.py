@@ -1,4 +1,4 @@
-"""Recall: in which order memories come to mind, as a formula; ties are broken by id."""
+"""Memories in the order in which a character recalls them, as a formula; ties are broken by id."""
 
 from collections.abc import Iterable, Mapping, Sequence
 
@@ -9,13 +9,13 @@ from canonry.domain.time import Instant
 
 
 def recency(created_at: Instant, now: Instant, half_life: int) -> float:
-    """1 for what was just kept, halved every `half_life` microseconds; what lies ahead counts 1."""
+    """1 for a memory of now, halved every `half_life` microseconds; one of the future counts 1."""
     age = max(0, now - created_at)
     return float(2.0 ** -(age / half_life))
 
 
 def recall_score(memory: Memory, *, meaning: float, now: Instant, weights: RecallWeights) -> float:
-    """How strongly a memory comes to mind; grows with meaning, importance and recency."""
+    """How well a memory answers a question; grows with meaning, importance and recency."""
     return (
         weights.meaning * meaning
         + weights.importance * memory.importance

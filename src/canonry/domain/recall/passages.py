@@ -1,4 +1,4 @@
-"""Passages: the texts that recall searches, and what each of them tells about."""
+"""Passages: the texts that recall searches, and what each is filtered by."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -25,10 +25,10 @@ STANDING: Final = frozenset({CanonLevel.CANON, CanonLevel.AUTHORITATIVE})
 
 
 class Collection(StrEnum):
-    """Where a passage is found.
+    """The kinds of passages, each searched apart.
 
-    Scenes, memories and snippets hold what was said, believed and written; the others what is
-    canon: who there is, what is so and what happened, and the laws and lore of the world.
+    Scenes, memories and snippets hold what was said, believed and written. The others hold canon:
+    entities, facts, events, and the laws and lore of the world.
     """
 
     SCENES = "scene_chunks"
@@ -43,7 +43,7 @@ class Collection(StrEnum):
 class Passage:
     """A text with what it can be filtered by; `id` is the id of the thing that it comes from.
 
-    `place` is the index of a turn in its scene; other passages stand in no row.
+    `place` is the index of a turn in its scene; other passages have none.
     """
 
     id: str
@@ -60,10 +60,10 @@ class Passage:
 
 
 def passages_of(thing: Thing) -> Iterator[Passage]:
-    """The passage of a thing as it is now; none for what is not searched.
+    """The passage of a thing as it is now; none for a thing that is not searched.
 
-    An entity that was merged into another one keeps its own, so that its old names lead to it;
-    who shows it follows `merged_into`.
+    An entity that was merged into another keeps its own passage, so that its old names find it;
+    callers follow `merged_into` to the entity that they show.
     """
     match thing:
         case Turn() | Scene() | Memory() | Snippet():
@@ -82,7 +82,7 @@ def is_searched(thing: Thing) -> bool:
 
 
 def is_silenced(thing: Thing) -> bool:
-    """Whether an index may still hold a passage of the thing, although it has none any more."""
+    """Whether the thing has no passage any more, though an index may still hold an old one."""
     if isinstance(thing, Tombstone):
         return True
     if isinstance(thing, Entity | Fact | Event | Axiom):

@@ -1,9 +1,9 @@
-"""Portraits: what an entity's snapshot says as one text, by which recall finds it.
+"""Portraits: the snapshot of an entity as one text, by which recall finds the entity.
 
-One rule serves every kind of entity: its names, what is written about it, and every other field
-with its name. Which field is which stands in a table of the vocabulary. State tags are left out:
-they change in every scene, a query finds them exactly, and indexing an entity anew at each change
-would double what the change costs.
+One rule makes them for every kind of entity: its names, its descriptions, then every other field
+after its name. A table of the vocabulary says which field is which. State tags are left out: a
+query finds them exactly, they change in every scene, and indexing an entity at each change would
+double the cost of that change.
 """
 
 import re
@@ -33,14 +33,14 @@ def portrait(entity: Entity) -> str:
 
 
 def is_portrayed(entity: Entity) -> bool:
-    """Whether the text holds anything; far cheaper than the text."""
+    """Whether the portrait would hold any text; far cheaper than making it."""
     return any(line.strip() for line in _lines(entity))
 
 
 def names_of(entity: Entity) -> tuple[str, ...]:
-    """All that an entity is called, its name first.
+    """All names of an entity, the one that it has now first.
 
-    One that others were merged into may bear a name of theirs, and keeps its own beside it.
+    After a merger that may be a name of the other entity; its own is kept beside it.
     """
     return _names(entity, _fields(entity.snapshot))
 
@@ -79,7 +79,7 @@ def _headline(names: Sequence[str], kind: str) -> str:
 
 
 def _told(name: str, value: Any, depth: int = 0) -> str:
-    """A field with its name; one that only holds or not is its name, or nothing."""
+    """A field after its name; of a yes the name alone, of a no nothing."""
     if value is True:
         return _spoken(name)
     words = _word(value) if isinstance(value, _SINGLE) else ", ".join(_words(value, depth))

@@ -1,23 +1,22 @@
-"""Ranking: in which order found passages are shown, from keywords, meaning and their neighbours.
+"""Ranking: the order in which the passages found are shown, by keywords, meaning and neighbours.
 
-Keywords and meaning each see one passage at a time, and turns of a conversation are short: what a
-question is about often stands in the turn before, or is spread over twenty of them. So a passage
-also counts what stands near it, and less the farther away it stands. A word counts once however
-often the neighbours repeat it: by its best place, which keeps a name that everybody says from
-drowning the rest.
+Keywords and meaning each score one passage alone, and turns of a conversation are short: what a
+question is about is often said in the turn before, or in parts over twenty turns. So the passages
+around a passage add to its score, the nearer ones more. Each word counts once, at the place where
+it scores most, so that a name that everybody repeats does not outweigh all other words.
 
-Recency and importance have no part. Measured on the first episode of `crd3` with a half-life of a
-tenth of the conversation, a weight of 0.05 for recency takes hit@1 of single sentences from .597 to
-.580, one of 0.2 to .514, and on `tuning` hit@10 from .967 to .900: people ask about old turns as
-often as about new ones. Only memories carry an importance, which `memory_order` beside this weighs.
+Recency and importance are not part of it. Measured on the first episode of `crd3` with a half-life
+of a tenth of the conversation, a weight of 0.05 for recency takes hit@1 of single sentences from
+.597 to .580, one of 0.2 to .514, and on `tuning` hit@10 from .967 to .900: people ask about old
+turns as often as about new ones. Only memories have an importance, which `memory_order` weighs.
 
 Laws:
 - A limit is a prefix: taking the first n is what a limit of n means.
 - The order of arrival changes nothing, each passage comes once, and ties are broken by id.
-- No signal of a passage, nor of its neighbours, lowers its score by growing.
-- A passage whose signals are all zero, and which stands near none, scores zero.
-- A similarity that nobody has measured yet counts as the mean of those that were: for a passage
-  that an index does not hold, being unknown is neither a merit nor a fault.
+- A signal that grows, of the passage or of a neighbour, never lowers the passage's score.
+- A passage whose signals are all zero, and whose neighbours' are, scores zero.
+- A similarity that was not measured counts as the mean of those that were: it is neither a merit
+  nor a fault of a passage that the index does not hold it yet.
 """
 
 from collections import defaultdict
@@ -49,11 +48,11 @@ _NAME_LENGTH: Final = 3
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Asked:
-    """What is known of a query: its terms, each with the most that a passage can score by it.
+    """What is known of a query: its terms, each with the most that it can add to a passage's score.
 
-    Terms that occur nowhere belong to it. `strongest` is the best keyword score among all passages
-    searched; it is part of the query so that a passage's score does not depend on who else is
-    ranked with it.
+    Terms that occur in no passage are among them. `strongest` is the best keyword score of all
+    passages searched. It belongs to the query, so that the score of a passage does not depend on
+    which others are ranked with it.
     """
 
     terms: Mapping[str, float]
@@ -61,13 +60,12 @@ class Asked:
 
 
 class PassageCandidate(NamedTuple):
-    """A passage to rank: what it scores by each term, and how similar in meaning it is.
+    """A passage to rank: what each term adds to its score, and how near its meaning is.
 
-    `thread` and `place` say where it stands: turn 7 of a scene. A `similarity` of None is not
-    known. `named` is 1 where the query names
-    who speaks or whom it is about. A neighbour that nothing found may be a candidate as well.
-    A tuple, because hundreds are made for each query, and a frozen dataclass takes five times as
-    long to make.
+    `thread` and `place` say where it is, such as turn 7 of a scene. `similarity` is None where it
+    was not measured. `named` is 1 where the query names the speaker or somebody whom the passage is
+    about. A neighbour that no search found may be a candidate too. A tuple, because hundreds are
+    made for each query, and a frozen dataclass takes five times as long to make.
     """
 
     id: str
@@ -82,8 +80,8 @@ class PassageCandidate(NamedTuple):
 class Why:
     """Why a passage was found, in parts that sum up to `strength`.
 
-    `terms` are those of its own with what each adds, strongest first; `nearby` is what the turns
-    around it add.
+    `terms` are its own terms with what each adds, strongest first; `nearby` is what its neighbours
+    add.
     """
 
     terms: tuple[tuple[str, float], ...]
@@ -101,7 +99,7 @@ class Why:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ranked:
-    """A passage in its order; `score` in [0, 1) is its strength squeezed."""
+    """A passage in its place of the order; `score` is its strength, mapped to [0, 1)."""
 
     id: str
     score: float
@@ -114,7 +112,7 @@ def breadth(terms: int, weights: RankingWeights) -> float:
 
 
 def strengths_for(terms: int, weights: RankingWeights) -> Strengths:
-    """The strengths for a query of so many terms."""
+    """How strongly each signal counts for a query of so many terms."""
     share = breadth(terms, weights)
 
     def between(pointed: float, broad: float) -> float:
@@ -165,7 +163,7 @@ def _placed(
     strengths: Strengths,
     weights: RankingWeights,
 ) -> Iterator[_Placed]:
-    """The candidates of a stretch; written for speed, because it runs for hundreds a query."""
+    """The candidates of one stretch with their parts; fast code, run for hundreds a query."""
     own = [sum(each.terms.values()) if each.terms else 0.0 for each in stretch]
     sense = _likeness(stretch, typical, weights.unrelated)
     words, around = own, sense
@@ -191,7 +189,7 @@ def _typical(candidates: Iterable[PassageCandidate]) -> float:
 
 
 def _likeness(stretch: Sequence[PassageCandidate], typical: float, unrelated: float) -> Signals:
-    """How far each candidate is more alike than what says nothing."""
+    """By how much each candidate is more similar than a passage that has nothing to do with it."""
     told = [each.similarity for each in stretch]
     known = [typical if similarity is None else similarity for similarity in told]
     return [similarity - unrelated if similarity > unrelated else 0.0 for similarity in known]
@@ -211,7 +209,7 @@ def _why(candidate: PassageCandidate, parts: Sequence[float], scale: float) -> W
 
 
 def _stretches(candidates: Iterable[PassageCandidate]) -> Iterable[Sequence[PassageCandidate]]:
-    """The candidates of each thread by place; whoever stands in none stands alone."""
+    """The candidates of each thread in the order of their places; one without a thread is alone."""
     threads: dict[str, list[PassageCandidate]] = defaultdict(list)
     for candidate in candidates:
         if candidate.thread is None:
@@ -224,13 +222,13 @@ def _stretches(candidates: Iterable[PassageCandidate]) -> Iterable[Sequence[Pass
 
 
 def _fading(stretch: Sequence[PassageCandidate], reach: float) -> Signals:
-    """What remains of a signal from each candidate to the next."""
+    """The share of a signal that one candidate passes on to the next."""
     places = [each.place for each in stretch]
     return [float(reach ** (after - before)) for before, after in pairwise(places)]
 
 
 def _words_nearby(stretch: Sequence[PassageCandidate], fading: Signals) -> Signals:
-    """For each candidate, the sum of what each term counts at its best place around it."""
+    """For each candidate the sum over all terms of the best that a place around it adds."""
     nothing = [0.0] * len(stretch)
     signals: dict[str, Signals] = {}
     first: dict[str, int] = {}
@@ -249,9 +247,9 @@ def _words_nearby(stretch: Sequence[PassageCandidate], fading: Signals) -> Signa
 
 
 def _nearby(signal: Signals, fading: Signals, first: int, last: int) -> Signals:
-    """The strongest of each signal and its neighbours', each as far as it fades on the way.
+    """For each place the strongest signal of itself and its neighbours, weakened by their distance.
 
-    There is none before the `first` nor behind the `last`, and so nothing to carry from there.
+    Places before `first` and behind `last` have none, so nothing is passed on from there.
     """
     best = signal.copy()
     carried = best[first]
@@ -272,9 +270,9 @@ def _nearby(signal: Signals, fading: Signals, first: int, last: int) -> Signals:
 
 
 def naming(asked: frozenset[str], names: Iterable[str]) -> float:
-    """1 where the words asked hold a whole name, or any word of it that could be a name; else 0.
+    """1 where the query holds a whole name, or any word of it that can be a name; else 0.
 
-    Names and words are cut alike, by `canonry.domain.texts.words`.
+    Names and queries are cut into words by the same rule, that of `canonry.domain.texts.words`.
     """
     return float(
         any(

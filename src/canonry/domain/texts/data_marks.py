@@ -1,7 +1,7 @@
-"""Data marks: between them stands what others said, where a language model is told what to do.
+"""Data marks: they enclose what others wrote, in a text that tells a language model what to do.
 
-The mark follows from the text, as a digest, so that no text can hold the mark that closes it, in
-whatever case or spelling; and the same text always has the same mark.
+The mark is a digest of the enclosed text, so no text can contain the mark that closes it, in any
+case or spelling, and the same text always has the same mark.
 """
 
 import re
@@ -27,5 +27,5 @@ def marked(text: str) -> str:
 
 
 def as_word(text: str) -> str:
-    """An id or word as it is; what could be a sentence, between marks in lines of its own."""
+    """An id or word as it is; a text that could be a sentence, between marks on own lines."""
     return text if _PLAIN.fullmatch(text) else f"\n{marked(text)}\n"

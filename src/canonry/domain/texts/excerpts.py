@@ -30,7 +30,7 @@ class DocumentType(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Part:
-    """A stretch of a document on one page, under one heading, as far as it has such."""
+    """A stretch of a document on one page and under one heading, where it has pages or headings."""
 
     text: str
     page: int | None = None
@@ -39,7 +39,7 @@ class Part:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Excerpt:
-    """A piece of a document; `page` is where that begins which the piece before does not have."""
+    """A piece of a document; `page` is where the text begins that is not in the piece before."""
 
     text: str
     page: int | None
@@ -48,7 +48,7 @@ class Excerpt:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cut:
-    """How long an excerpt is at most, and how much of it the one before may share."""
+    """The most that an excerpt may hold, and the most that it may share with the one before."""
 
     tokens: int = 500
     overlap: int = 50
@@ -56,7 +56,7 @@ class Cut:
 
 
 def cut(parts: Sequence[Part], how: Cut) -> Iterator[Excerpt]:
-    """The excerpts of a document in reading order; parts that follow in a section flow together."""
+    """The excerpts of a document in reading order; parts of one section are read as one text."""
     for section, run in groupby(parts, key=lambda part: part.section):
         flow = _Flow.of([part for part in run if part.text.strip()])
         for begin, fresh, end in _spans(flow.text, how):
@@ -93,7 +93,7 @@ class _Flow:
 
 
 def _spans(text: str, how: Cut) -> Iterator[tuple[int, int, int]]:
-    """(begin, begin of what is new, end) of each excerpt; together they cover the text."""
+    """(begin, begin of what is new, end) of each excerpt; together they cover the whole text."""
     ruler, borders = _Ruler(text, how), _Borders(text)
     fresh = begin = 0
     while fresh < len(text):
@@ -107,7 +107,7 @@ def _spans(text: str, how: Cut) -> Iterator[tuple[int, int, int]]:
 
 
 class _Ruler:
-    """How far tokens, and at most so many characters, reach in a text."""
+    """Measures a text: where so many tokens, and at most so many characters, end."""
 
     def __init__(self, text: str, how: Cut) -> None:
         self._length = len(text)
@@ -115,12 +115,12 @@ class _Ruler:
         self._starts = token_starts(text)
 
     def farthest(self, begin: int) -> int:
-        """Where an excerpt ends at the latest."""
+        """The latest place where the excerpt may end."""
         reached = self._after(begin, self._how.tokens)
         return min(reached, begin + self._how.characters)
 
     def ideal(self, begin: int) -> int:
-        """Where an excerpt ends best: equal pieces rather than a short last one."""
+        """The place where the excerpt ends best, so that the last one is not much shorter."""
         tokens = len(self._starts) - bisect_left(self._starts, begin)
         own = self._how.tokens - min(self._how.overlap, self._how.tokens // 4)
         characters = max(1, self._how.characters * 3 // 4)
@@ -128,7 +128,7 @@ class _Ruler:
         return self._after(begin, tokens // pieces)
 
     def shared(self, end: int) -> int:
-        """How long before `end` the next excerpt begins best; an excerpt is mostly its own."""
+        """How much of the end is best repeated in the next excerpt; most of that is its own."""
         overlap = min(self._how.overlap, self._how.tokens // 4)
         place = max(0, bisect_left(self._starts, end) - overlap)
         begin = self._starts[place] if place < len(self._starts) else end
@@ -148,7 +148,7 @@ class _Borders:
         self._all = sorted(self._paragraphs.union(sentence_starts(text)))
 
     def end(self, begin: int, ideal: int, most: int) -> int:
-        """The best border past `begin`, `most` at the latest."""
+        """The best border after `begin` and not after `most`."""
         near = self._all[bisect_right(self._all, begin) : bisect_right(self._all, most)]
         if near:
             return min(near, key=lambda border: self._distance(border, ideal))
@@ -159,10 +159,10 @@ class _Borders:
         return abs(border - ideal) * (1 if border in self._paragraphs else _MID_PARAGRAPH)
 
     def begin(self, end: int, shared: int) -> int:
-        """Where the next excerpt begins: about `shared` before `end`, with a whole sentence.
+        """Where the next excerpt begins: about `shared` before `end`, at the start of a sentence.
 
-        Half a sentence may say the opposite of the whole one, so it is only shared where `end`
-        stands within a sentence itself.
+        Half a sentence may say the opposite of the whole one, so part of one is repeated only where
+        `end` itself is within a sentence.
         """
         near = self._all[bisect_left(self._all, end - 2 * shared) : bisect_left(self._all, end)]
         if near:

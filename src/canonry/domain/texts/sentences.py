@@ -45,17 +45,17 @@ def token_starts(text: str) -> Sequence[int]:
 
 
 def sentence_starts(text: str) -> Sequence[int]:
-    """Where a sentence begins after another one, in order; the last may be the end of the text."""
+    """Where each sentence but the first begins, in order; the last may be the end of the text."""
     return list(_starts(text))
 
 
 def paragraph_starts(text: str) -> Sequence[int]:
-    """The same of paragraphs; each is the start of a sentence as well."""
+    """Where each paragraph but the first begins, in order; a sentence begins there too."""
     return [found.end() for found in _PARAGRAPH.finditer(text)]
 
 
 def is_ended(text: str) -> bool:
-    """Whether the last sentence of the text is whole."""
+    """Whether the text ends with the end of a sentence."""
     return _ENDED.search(text.rstrip()[-_TAIL:]) is not None
 
 
@@ -65,7 +65,7 @@ def first_sentence(text: str) -> str:
 
 
 def last_between(places: Sequence[int], low: int, high: int) -> int | None:
-    """The last of these places, which are in order, from `low` to `high`; None if there is none."""
+    """The last of these sorted places from `low` to `high`; None where there is none."""
     found = bisect_right(places, high) - 1
     return places[found] if found >= bisect_left(places, low) else None
 

@@ -1,7 +1,7 @@
-"""Stems: words cut to what their forms share, so that "climbed" finds "climbing".
+"""Stems: words without their endings, so that "climbed" finds "climbing".
 
-A language is told by its stop words; without any the text counts as English. A query is stemmed by
-every language that its words may belong to, because a short one gives little evidence.
+The language of a text is told by its stop words; a text without any counts as English. A query is
+stemmed in every language that it may be in, because a short text gives little evidence.
 """
 
 import re
@@ -80,7 +80,7 @@ _STOPPED_IN: Final = {
 
 
 def languages_of(terms: Iterable[str]) -> tuple[str, ...]:
-    """The languages with the most stop words among `terms`: several where they draw."""
+    """The languages with the most stop words among `terms`; several where they are equal."""
     stops = [term for term in terms if term in _STOPPED_IN]
     if not stops:
         return (DEFAULT,)
@@ -111,14 +111,14 @@ def asked_stems(text: str) -> tuple[str, ...]:
 
 
 def phrases_in(text: str) -> tuple[tuple[str, ...], ...]:
-    """What stands in double quotes, as stems that must follow each other; single words are none."""
+    """The texts in double quotes, each as stems in a row; a single word is no phrase."""
     spoken = languages_of(terms_of(text))[0]
     cut = (tuple(_stem(spoken, t) for t in terms_of(quoted)) for quoted in _QUOTED.findall(text))
     return tuple(dict.fromkeys(phrase for phrase in cut if len(phrase) > 1))
 
 
 def prefixes_in(text: str) -> tuple[str, ...]:
-    """The beginnings of words that an asterisk asks for: "kragh*"; shorter than three are none."""
+    """The beginnings before an asterisk, as in "kragh*"; those of one or two letters are not."""
     cut = (terms_of(begun)[-1:] for begun in _BEGUN.findall(text))
     found = (term for terms in cut for term in terms if len(term) >= _PREFIX_LENGTH)
     return tuple(dict.fromkeys(found))
@@ -139,12 +139,12 @@ def is_near(one: str, other: str) -> bool:
 
 
 def slips_forgiven(letters: int) -> int:
-    """How many slips two words may have of which the shorter one has so many letters."""
+    """How many slips are allowed between two words; `letters` is the length of the shorter one."""
     return 0 if letters < _LONG_ENOUGH else 1 if letters < _LONG else 2
 
 
 def lengths_near(letters: int) -> tuple[int, int]:
-    """The fewest and the most letters of the words that one of so many letters may be near to."""
+    """The fewest and the most letters of a word that may be a misspelling of one of `letters`."""
     most = slips_forgiven(letters)
     less = (n for n in range(1, most + 1) if n <= slips_forgiven(letters - n))
     return letters - max(less, default=0), letters + most

@@ -14,7 +14,10 @@ from canonry.domain.time import Instant
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Touched:
-    """What was touched; `keys` are `key_hash` values, None: anything may have been."""
+    """What was touched, up to a cursor above 0.
+
+    `keys` are `key_hash` values; None: anything may have been touched.
+    """
 
     cursor: int
     keys: frozenset[int] | None
@@ -43,11 +46,11 @@ class Ledger(Protocol):
 
     @abstractmethod
     async def append(self, batch: Sequence[Append]) -> Sequence[Outcome]:
-        """Append drafts of one space in order; durable on return.
+        """Append drafts of one space, at least one, in order; durable on return.
 
-        What keeps its views in the same transaction shows it there on return, and folds each draft
-        itself. Where `foreseen` says what a draft touches, the views are kept elsewhere, and only
-        the record is written.
+        A ledger that keeps views in its own transaction folds each draft itself, and shows it there
+        on return. Where `foreseen` says what a draft touches, the views are kept elsewhere, and
+        only the record is written; a ledger without any views is joined to some, and always told.
 
         Each draft is one commit, whole or not at all. A draft is `Stale` where a commit after its
         `judged_at`, and not of this batch, touches one of its `reads`, or one after its
@@ -62,7 +65,7 @@ class Ledger(Protocol):
 
     @abstractmethod
     async def find(self, commit_id: CommitId) -> Commit | None:
-        """The commit of that id, of any space."""
+        """The commit of that id, of any space; any text may be asked for."""
 
     @abstractmethod
     async def position_at(self, space: SpaceId, instant: Instant) -> Position:
@@ -80,8 +83,9 @@ class Ledger(Protocol):
     async def restore(
         self, sealed: Sequence[Sealed], touched: Sequence[frozenset[str]] | None = None
     ) -> None:
-        """Append commits exactly as they were exported, and fold them into views of its own.
+        """Append commits exactly as they were exported, all or none, and fold them into own views.
 
+        They may be of several spaces, and each must pass `canonry.domain.log.sealing.fault_in`.
         `touched`, one set for each, says what they touch where the views are kept elsewhere.
 
         Raises:
@@ -90,14 +94,15 @@ class Ledger(Protocol):
 
     @abstractmethod
     async def touched_since(self, cursor: int, *, limit: int) -> Touched:
-        """The keys touched by any process since `cursor` (0: from now on), for caches.
+        """The keys touched by any process since `cursor`, for caches.
 
+        Whoever has no cursor yet asks with 0, and is told None with the cursor of now.
         Cheap where nothing happened. `keys` is None after more than `limit` commits.
         """
 
     @abstractmethod
     def exclusive(self) -> AbstractAsyncContextManager[None]:
-        """Nobody else appends, in any process, until the block ends; the block itself may.
+        """Nobody else appends, in any process, until the block ends; the block's own task may.
 
         For a caller whose verdicts were stale again and again; the block must be short.
         """

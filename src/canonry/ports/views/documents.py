@@ -74,7 +74,7 @@ class Documents(View, Protocol):
 
     @abstractmethod
     async def snippets(self, source_id: SourceId, *, limit: int, offset: int) -> Page[Snippet]:
-        """The snippets of a source by index."""
+        """The snippets of a source by (index, id)."""
 
     @abstractmethod
     async def open_scenes(self, space: SpaceId | None, *, limit: int) -> Sequence[Scene]:

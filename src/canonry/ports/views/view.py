@@ -18,6 +18,8 @@ from canonry.domain.log.entries import Thing
 class Folded:
     """What the commit at `position` made of the things that it is about.
 
+    They are of every kind: a view keeps those that it shows. Each replaces what was kept under its
+    id, as a `Tombstone` does for the thing that was erased; no thing is taken away without one.
     `State` is given each thing as that commit left it. The other views may be given one as a later
     commit left it: they show the present, so that what is newer is never wrong, only early.
     """

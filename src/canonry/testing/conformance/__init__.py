@@ -7,7 +7,7 @@ from canonry.testing.conformance.durability import DurabilityContract, WritersCo
 from canonry.testing.conformance.kit import Backend, Contract, Damages, KnownGap
 from canonry.testing.conformance.ledger import LedgerContract
 from canonry.testing.conformance.places import PlacesContract
-from canonry.testing.conformance.requirements import REQUIREMENTS, requirement
+from canonry.testing.conformance.requirements import REQUIREMENTS, proved_by, requirement
 from canonry.testing.conformance.state import StateContract
 from canonry.testing.conformance.text import TextContract
 from canonry.testing.conformance.upkeep import UpkeepContract
@@ -36,5 +36,6 @@ __all__ = [
     "VectorsContract",
     "ViewContract",
     "WritersContract",
+    "proved_by",
     "requirement",
 ]

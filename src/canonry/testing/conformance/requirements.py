@@ -6,8 +6,6 @@ A promise without a test, and a test without a promise, both fail `tests/meta`.
 from collections.abc import Callable, Mapping
 from typing import Any, Final, TypeVar
 
-import pytest
-
 from canonry.testing.conformance.promises import Requirement
 from canonry.testing.conformance.promises.blobs import BLOBS
 from canonry.testing.conformance.promises.catalog import CATALOG
@@ -36,13 +34,22 @@ REQUIREMENTS: Final[Mapping[str, Requirement]] = {
 }
 
 
+_PROVES: Final = "proves_requirements"
+
+
 def requirement(requirement_id: str) -> Callable[[_Test], _Test]:
-    """Mark a test as the proof of one promise; an unknown id fails at import."""
+    """Name a test as the proof of one promise; an unknown id fails at import."""
     if requirement_id not in REQUIREMENTS:
         raise KeyError(requirement_id)
 
     def apply(test: _Test) -> _Test:
-        marked: _Test = pytest.mark.requirement(requirement_id)(test)
-        return marked
+        setattr(test, _PROVES, (*proved_by(test), requirement_id))
+        return test
 
     return apply
+
+
+def proved_by(test: Callable[..., Any]) -> tuple[str, ...]:
+    """The ids of the promises that a test proves."""
+    proved: tuple[str, ...] = getattr(test, _PROVES, ())
+    return proved

@@ -1,7 +1,7 @@
-"""The graph around an entity of a catalog: step by step, in the order in which it is told.
+"""The graph around an entity of a catalog, found step by step in the order of the reply.
 
-Neighbours stand in that order in a table, so that a step reads little more than it keeps, however
-many there are; edges are looked up between the nodes that were kept.
+A table holds the neighbours of each entity in that order, so that a step reads little more than it
+keeps, however many neighbours there are. Edges are looked up between the nodes that were kept.
 """
 
 import heapq

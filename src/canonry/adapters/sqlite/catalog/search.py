@@ -1,7 +1,7 @@
 """Search in a catalog: exact substrings, all of them counted, the newest entities first.
 
-SQLite's trigram index finds what few texts hold. Where many do, or where fewer than three
-characters are sought, the texts of the project are read in the order in which they are told: some
+SQLite's trigram index finds texts that few entities have. A text that many have, or one of fewer
+than three characters, is sought by reading the texts of the project in the order of the reply: some
 40 ms for 10^5 of them, and the page is among the first.
 """
 
@@ -49,14 +49,14 @@ _PAGE: Final = (
 
 
 def put(db: apsw.Connection, n: int, item: CatalogItem) -> None:
-    """Let the entity of the thing `n` be found."""
+    """Make the entity of the thing `n` findable by its text."""
     texts = _folded(item)
     db.execute(_TEXT, (pack(item.project), item.updated, pack(item.id), item.kind, n, *texts))
     db.execute(_GRAMS, (n, *texts))
 
 
 def take(db: apsw.Connection, n: int, item: CatalogItem) -> None:
-    """Let it be found no more."""
+    """Make the entity of the thing `n` no longer findable."""
     db.execute(_NO_GRAMS, (n, *_folded(item)))
     db.execute(_NO_TEXT, (n,))
 
@@ -78,7 +78,7 @@ def search_texts(db: apsw.Connection, query: CatalogQuery) -> tuple[Sequence[int
 
 
 def _phrase(text: str) -> str | None:
-    """What the index is asked for, where it can tell."""
+    """The query for the trigram index; None where the index cannot answer."""
     if len(text) < _GRAM or not _CONFUSED.isdisjoint(text):
         return None
     return '"' + text.replace('"', '""') + '"'

@@ -1,7 +1,7 @@
-"""The rows of a catalog: what its projects, items and relations become in the tables of views.
+"""The rows of a catalog: its projects, items and relations in the tables that answer questions.
 
-All follow from things and nothing else. Items go before relations, because an edge stands under
-the titles of its ends.
+They follow from the things alone. Items are written before relations, because the rows of a
+relation hold the titles of its ends.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -132,7 +132,7 @@ def _node(db: apsw.Connection, was: CatalogItem | None, now: CatalogItem | None)
 def _move(
     db: apsw.Connection, thing: Any, before: tuple[str, str], after: tuple[str, str] | None
 ) -> None:
-    """Let its neighbours find an entity under another title, or find it no more."""
+    """List an entity under its new title at each neighbour; `after` None: at none of them."""
     place, contract_id = before
     beside: list[Any] = db.execute(_BESIDE, (thing,)).fetchall()
     for rel_type, outward, other in beside:
@@ -156,7 +156,7 @@ def _remove(db: apsw.Connection, edge: CatalogEdge) -> None:
 
 
 def _join(db: apsw.Connection, come: Sequence[CatalogEdge]) -> None:
-    """Put in edges in the order of the tables, so that those of one item are written together."""
+    """Insert edges in the order of the table, so that those of one item are written together."""
     if not come:
         return
     nodes = _nodes(db, {pack(end) for edge in come for end in (edge.source, edge.target)})
@@ -176,14 +176,14 @@ def _join(db: apsw.Connection, come: Sequence[CatalogEdge]) -> None:
 
 
 def _edges_at(db: apsw.Connection, item: CatalogItem) -> list[CatalogEdge]:
-    """The edges of an item that was away, as when it had been taken for another."""
+    """The edges of an item that was gone and is back, as after a merger that was undone."""
     rows: list[Any] = db.execute(_RELATIONS, (int(List.RELATIONS_OF), pack(item.thing))).fetchall()
     relations = (thing_in(*row) for row in rows)
     return [edge for edge in map(edge_of, relations) if edge is not None]
 
 
 def _nodes(db: apsw.Connection, things: Collection[Packed]) -> Mapping[Packed, tuple[Any, Any]]:
-    """(id, place) of those that are entities that are there."""
+    """(id, place) of those ids that are entities and exist."""
     wanted, found = list(things), dict[Packed, tuple[Any, Any]]()
     for start in range(0, len(wanted), _TOGETHER):
         some = wanted[start : start + _TOGETHER]

@@ -1,7 +1,7 @@
-"""Passages as indexed: each stem behind a mark of its space and collection.
+"""Passages as SQLite indexes them: each stem is written behind a mark of its space and collection.
 
-So a stem's list of passages, and how often it occurs, is that of one space alone: a small space in
-a large store is searched as fast as if it were alone, and learns nothing about the others.
+So the passages of a stem are listed, and counted, for each space apart: a small space in a large
+store is searched as fast as if it were alone, and its results show nothing of other spaces.
 """
 
 from collections import Counter
@@ -39,32 +39,32 @@ _UNCOUNT: Final = "DELETE FROM stem_counts WHERE mark = ? AND stem = ? AND n <= 
 
 @lru_cache(maxsize=4096)
 def mark_of(space: str, collection: Collection) -> str:
-    """What the words of a collection of a space begin with."""
+    """The mark that precedes the words of one collection of one space."""
     return blake2b(f"{space}/{collection}".encode(), digest_size=_MARK_BYTES).hexdigest()
 
 
 def word_in(mark: str, term: str) -> str:
-    """A term as indexed; terms never hold an underscore."""
+    """A term as it is indexed behind its mark; terms never hold an underscore."""
     return f"{mark}_{term}"
 
 
 def entity_in(mark: str, entity: str) -> str:
-    """The mark of passages that name an entity."""
+    """The word by which passages that name an entity are found."""
     return f"{mark}@e{_plain(entity)}"
 
 
 def source_in(mark: str, source: str) -> str:
-    """The mark of passages from a source."""
+    """The word by which passages from a source are found."""
     return f"{mark}@s{_plain(source)}"
 
 
 def scene_in(mark: str, scene: str) -> str:
-    """The mark of passages from a scene."""
+    """The word by which passages from a scene are found."""
     return f"{mark}@c{_plain(scene)}"
 
 
 def passage_of(thing: Thing | None) -> Passage | None:
-    """The passage of a thing, if it is searched."""
+    """The passage of a thing; None for a thing that is not searched."""
     return None if thing is None else next(passages_of(thing), None)
 
 
@@ -101,7 +101,7 @@ def unindex(db: apsw.Connection, n: int, passage: Passage, counted: Counter[Coun
 
 
 def count_stems(db: apsw.Connection, changes: Mapping[StemKey, int]) -> None:
-    """Add `changes` to the counts of stems; what none is left of has no row."""
+    """Add `changes` to the counts of stems; a count that falls to zero loses its row."""
     ordered = sorted(changes.items())
     db.executemany(_COUNT, [(*key, change) for key, change in ordered])
     db.executemany(_UNCOUNT, [key for key, change in ordered if change < 0])

@@ -1,6 +1,7 @@
-"""Placing: where passages stand that something else found, read from the index alone.
+"""Placing: the scene and place of passages that another index found, read from this index alone.
 
-Hundreds are placed for each search, so that no thing is decoded for it but those that still wait.
+Hundreds are placed for each search, so their things are not decoded; only those that wait to be
+indexed are.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -32,7 +33,7 @@ _WAITS: Final = (
 
 
 def placed(db: apsw.Connection, ids: Iterable[str], query: TextQuery) -> Sequence[Hit]:
-    """Those of `ids` that the filters of `query` allow, whatever their words, in no order."""
+    """Those of `ids` that the filters of `query` allow, whatever words they hold, in no order."""
     marks, wanted = _marks_asked(db, query), frozenset(ids)
     rows = _rows(db, tuple(wanted))
     source, without = query.source_id, query.without_scene
@@ -58,7 +59,7 @@ def _marks_asked(db: apsw.Connection, query: TextQuery) -> frozenset[str]:
 
 
 def _rows(db: apsw.Connection, ids: Sequence[str]) -> Sequence[Any]:
-    """In blocks of one size, so that one prepared statement serves them all; NULL is no id."""
+    """The rows of these ids, asked for in blocks of one size: one prepared statement does."""
     found: list[Any] = []
     for start in range(0, len(ids), _AT_ONCE):
         some = [pack(identity) for identity in ids[start : start + _AT_ONCE]]

@@ -173,7 +173,7 @@ def _waiting(passage: Passage, stems: Sequence[str], scores: Measure) -> Iterato
 
 
 def _pick(figures: Figures, scores: Measure) -> Sequence[str]:
-    """The rarest of the words that count, as far as their lists are short enough to be read."""
+    """The rarest of the words that count, as long as the lists of their passages are short."""
     present = sorted((n, stem) for stem in scores.meant if (n := figures.found_in.get(stem, 0)))
     room = min(POSTINGS_MAX, max(POSTINGS_MIN, figures.passages // POSTINGS_SHARE))
     picked: list[str] = []
@@ -186,7 +186,7 @@ def _pick(figures: Figures, scores: Measure) -> Sequence[str]:
 
 
 def _readable(sought: Sought, figures: Figures) -> Iterator[Sequence[str]]:
-    """The phrases that any passage may hold, and whose rarest word is rare enough."""
+    """The phrases that some passage may hold and whose rarest word is rare enough to look up."""
     for phrase in sought.phrases:
         if 0 < min(figures.found_in.get(stem, 0) for stem in phrase) <= POSTINGS_MAX:
             yield phrase
@@ -205,7 +205,7 @@ def _match(query: TextQuery, space: str, phrases: Iterable[Sequence[str]]) -> st
 
 
 def _narrow(query: TextQuery, mark: str) -> str:
-    """What a passage must be marked with."""
+    """The marks that the filters of a query ask for."""
     parts = []
     if query.entities:
         named = " OR ".join(_quoted(entity_in(mark, e)) for e in sorted(query.entities))
@@ -221,5 +221,5 @@ def _quoted(token: str) -> str:
 
 @lru_cache(maxsize=_KNOWN_TEXTS)
 def _stems(text: str) -> tuple[str, ...]:
-    """The stems of a text that waits, and is read again by every search until it is indexed."""
+    """The stems of a passage that waits; kept, because each search reads it until it is indexed."""
     return stems_of(text)

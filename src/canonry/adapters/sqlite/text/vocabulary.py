@@ -31,7 +31,7 @@ _LAST: Final = "\U0010ffff"
 
 
 def counts_of(db: apsw.Connection, marks: Sequence[str], stems: Collection[str]) -> Counter[str]:
-    """In how many passages of these marks each stem occurs; none has no entry."""
+    """The number of passages with each stem, in these marks; a stem in none has no entry."""
     found: Counter[str] = Counter()
     wanted = tuple(stems)
     for mark in marks:
@@ -46,9 +46,10 @@ def counts_of(db: apsw.Connection, marks: Sequence[str], stems: Collection[str])
 def resembling(
     db: apsw.Connection, marks: Sequence[str], stem: str, *, at_start: bool = False
 ) -> Counter[str]:
-    """The stems, with their counts, that `stem` may be a misspelling of; `alike` says which.
+    """The stems, with their counts, that `stem` may be a misspelling of; `alike` decides.
 
-    A wrong first letter takes a hundred looks for each mark, so it is only forgiven among few.
+    Looking for another first letter takes a hundred lookups a mark, so it is done for few marks
+    only.
     """
     around = lengths_near(len(stem))
     found: Counter[str] = Counter()
@@ -61,7 +62,7 @@ def resembling(
 
 
 def _first_letters(db: apsw.Connection, mark: str) -> Iterator[str]:
-    """The letters that the stems of a mark begin with."""
+    """The letters with which stems of this mark begin."""
     after = ""
     for _ in range(LETTERS_MAX):
         row: Any = db.execute(_NEXT, (mark, after)).fetchone()

@@ -1,7 +1,7 @@
-"""Passages that wait for the keyword index: a transaction of the index costs more than a write.
+"""Passages that wait to be indexed, because a transaction of the index costs more than a write.
 
-So a write of few only notes them; a batch enters the index later, in a transaction of its
-own. Searching reads the few that wait as well, and therefore misses none.
+A write of few passages only notes that they wait; later a transaction of its own indexes many at
+once. A search reads those that wait as well, so that it misses none.
 """
 
 from collections import Counter
@@ -59,12 +59,12 @@ def _pages(db: apsw.Connection) -> Iterator[Sequence[tuple[int, Passage]]]:
 
 @lru_cache(maxsize=_KNOWN)
 def _passage(kind: str, body: bytes) -> Passage | None:
-    """The passage of a thing that waits, and is read again by every search until it is indexed."""
+    """The passage of a thing that waits; kept, because each search reads it until it is indexed."""
     return passage_of(thing_in(kind, body))
 
 
 def how_many_wait(db: apsw.Connection) -> int:
-    """The number of passages that wait, counted no further than `BATCH`."""
+    """The number of passages that wait; the count stops at `BATCH`."""
     sql = "SELECT count(*) FROM (SELECT 1 FROM unindexed LIMIT ?)"
     row: Any = db.execute(sql, (BATCH,)).fetchone()
     return int(row[0])
