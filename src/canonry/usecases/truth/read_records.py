@@ -54,7 +54,7 @@ class Statement:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Reading:
+class RecordReading:
     """A statement as the schemas read it, and the schemas that have to be registered first.
 
     `again`: the statement was recorded before, so that only what has changed since is news.
@@ -71,7 +71,7 @@ class Reading:
 
 async def read_records(
     canon: Canon, statement: Statement, run_id: RunId, pace: Pace, *, again: bool
-) -> Reading:
+) -> RecordReading:
     """Read all records by the schemas in force; unknown types get one that fits them."""
     account = statement.account
     types = dict.fromkeys(type_named(each.entity_type) for each in statement.records)
@@ -108,7 +108,7 @@ async def read_records(
             async for index, record in pace.over(enumerate(records), "records read")
         ]
     )
-    return Reading(
+    return RecordReading(
         statement=statement,
         run_id=run_id,
         again=again,

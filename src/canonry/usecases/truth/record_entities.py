@@ -35,7 +35,7 @@ from canonry.usecases.truth.earlier_statements import (
     is_news,
     last_words_of,
 )
-from canonry.usecases.truth.read_records import Reading
+from canonry.usecases.truth.read_records import RecordReading
 from canonry.usecases.truth.relate_entities import edge
 from canonry.usecases.truth.similar_entities import Similar, find_similar
 
@@ -69,7 +69,7 @@ class Recording:
     `before`: of whom the source has said something when it was recorded before, and what.
     """
 
-    reading: Reading
+    reading: RecordReading
     similar: Similar
     known: Known
     reads: set[str]
@@ -86,7 +86,9 @@ class Recording:
     fragments: int = 0
 
 
-async def record_entities(canon: Canon, reading: Reading, new_id: NewId, pace: Pace) -> Recording:
+async def record_entities(
+    canon: Canon, reading: RecordReading, new_id: NewId, pace: Pace
+) -> Recording:
     """The entries for all that a source states; nothing is written."""
     statement = reading.statement
     everybody = [*reading.assertions, *(a for p in reading.companions.values() for _, a in p)]
