@@ -66,7 +66,10 @@ def grown(use: str, pattern: re.Pattern[Any], parts: tuple[str, str, str]) -> fl
 
 @pytest.mark.parametrize("found", PATTERNS, ids=lambda found: found.where)
 def test_r2_a_pattern_takes_linear_time(found: Found) -> None:
-    assert superlinear(found.pattern, found.uses) is None
+    """What is not linear is accused each time; a machine that is busy elsewhere accuses once."""
+    accused = next((None for _ in range(3) if superlinear(found.pattern, found.uses) is None), 1)
+
+    assert accused is None, superlinear(found.pattern, found.uses)
 
 
 @pytest.mark.parametrize("path", FILES, ids=relative)
