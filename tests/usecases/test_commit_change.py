@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from canonry.bootstrap.compose import compose_memory
-from canonry.domain.errors import Conflict, InvalidInput, Unavailable
+from canonry.domain.errors import BrokenInvariant, Conflict, InvalidInput, Unavailable
 from canonry.domain.ids import FactId, NewId, SpaceId, is_uuid
 from canonry.domain.log.commits import ORIGIN
 from canonry.domain.log.entries import Made
@@ -164,3 +164,14 @@ async def test_an_objection_in_an_exclusive_attempt_lets_others_go_on(canon: Can
 
     await commit_change(canon, a_caller(), MIDDLE_EARTH, Preparing(canon))
     assert (await statements(canon))[-1] == "mine"
+
+
+async def test_what_an_earlier_call_prepared_is_not_made_up(canon: Canon) -> None:
+    await commit_change(canon, KEYED, MIDDLE_EARTH, Preparing(canon))
+
+    again = await commit_change(canon, KEYED, MIDDLE_EARTH, Preparing(canon))
+
+    assert again.replayed
+    with pytest.raises(BrokenInvariant) as unknown:
+        again.prepared()
+    assert unknown.value.code == "commit.not-prepared"

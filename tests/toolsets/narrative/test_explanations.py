@@ -76,6 +76,23 @@ async def test_an_entity_is_explained_by_its_observations_and_its_source() -> No
     assert reply["proposal"] is None
 
 
+async def test_the_end_of_a_relation_and_a_merge_are_explained() -> None:
+    world = await a_world()
+    ann, ben, ann_too = [await world.entity(name) for name in ("Ann", "Ben", "Anne")]
+    tie = await world.relation(ann, "KNOWS", ben)
+    await world.call("neo4j_end_relationship", relationship_id=tie, reason="they parted")
+    await world.call(
+        "neo4j_merge_entities", kept_entity_id=ann, merged_entity_id=ann_too, reason="one person"
+    )
+
+    ended = await world.call("neo4j_explain", id=tie)
+    merged = await world.call("neo4j_explain", id=ann_too)
+
+    assert ended["fall"]["how"] == "superseded"
+    assert merged["fall"]["how"] == "merged"
+    assert merged["fall"]["by"] == ann
+
+
 async def test_a_rejected_proposal_is_explained_too() -> None:
     world = await a_world()
     scene = await a_scene(world)

@@ -1,0 +1,80 @@
+"""Joining engines: a view that is dead, stands still or is broken is told, and loses nothing."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import pytest
+from typing_extensions import override
+
+from canonry.adapters.memory import MemoryState, MemoryStore
+from canonry.bootstrap.compose import compose_memory
+from canonry.domain.errors import BrokenInvariant, CanonryError, Unavailable
+from canonry.ports.views.view import Folded
+from canonry.testing.scribe import Scribe
+from canonry.testing.things import MIDDLE_EARTH, a_fact, ident
+from canonry.usecases.kernel.canon import Canon
+from canonry.usecases.projection.join import join
+
+pytestmark = pytest.mark.anyio
+
+
+class Moody(MemoryState):
+    """A state that applies what it is given, unless it stands still or has something against it."""
+
+    against: CanonryError | None = None
+    still = False
+
+    @override
+    async def apply(self, folded: Sequence[Folded]) -> None:
+        if self.against is not None:
+            raise self.against
+        if not self.still:
+            await super().apply(folded)
+
+
+def joined() -> tuple[Canon, Moody]:
+    state = Moody(MemoryStore())
+    return join(replace(compose_memory(), state=state)).canon, state
+
+
+async def test_a_dead_view_stops_no_commit_and_tells_readers_until_it_is_back() -> None:
+    canon, state = joined()
+    state.against = Unavailable("state.gone", "the engine does not answer")
+
+    await Scribe(canon).make(a_fact("written all the same"))
+
+    (head,) = await canon.ledger.heads(limit=10)
+    assert head.position == 1
+    with pytest.raises(Unavailable) as behind:
+        await canon.state.things([ident("written all the same")])
+    assert behind.value.code == "view.behind"
+    with pytest.raises(Unavailable):
+        await canon.ledger.head(MIDDLE_EARTH)  # nobody judges by a state that lags
+
+    state.against = None
+
+    assert set(await canon.state.things([ident("written all the same")])) == {
+        ident("written all the same")
+    }
+
+
+async def test_a_view_that_takes_everything_and_shows_nothing_is_behind() -> None:
+    canon, state = joined()
+    state.still = True
+
+    await Scribe(canon).make(a_fact("unseen"))
+
+    with pytest.raises(Unavailable) as behind:
+        await canon.state.things([ident("unseen")])
+    assert behind.value.code == "view.behind"
+
+
+async def test_a_defect_of_a_view_is_told_as_it_is() -> None:
+    canon, state = joined()
+    state.against = BrokenInvariant("state.broken", "an entry leads nowhere")
+
+    with pytest.raises(BrokenInvariant) as broken:
+        await Scribe(canon).make(a_fact("told"))
+    assert broken.value.code == "state.broken"
+    (head,) = await canon.ledger.heads(limit=10)
+    assert head.position == 1
