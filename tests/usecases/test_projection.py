@@ -78,3 +78,10 @@ async def test_a_defect_of_a_view_is_told_as_it_is() -> None:
     assert broken.value.code == "state.broken"
     (head,) = await canon.ledger.heads(limit=10)
     assert head.position == 1
+
+
+async def test_nothing_to_append_is_nothing_appended() -> None:
+    canon, _ = joined()
+
+    assert await canon.ledger.append([]) == []
+    assert await canon.ledger.heads(limit=10) == []

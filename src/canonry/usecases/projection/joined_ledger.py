@@ -55,6 +55,8 @@ class JoinedLedger(Ledger):
 
     @override
     async def append(self, batch: Sequence[Append]) -> Sequence[Outcome]:
+        if not batch:
+            return []
         for _attempt in range(ATTEMPTS_MAX):
             outcomes = await self._log.append(await self._foreseen(batch))
             if not isinstance(outcomes[0], Stale) or await self._is_stale(batch[0]):
