@@ -6,8 +6,8 @@ from hypothesis import strategies as st
 
 from canonry.domain.ids import SceneId, StoryId
 from canonry.domain.judging.statements import opposites_of
+from canonry.domain.moments import Moment, comes_after, is_dated_after, overlaps
 from canonry.domain.texts.summaries import extract
-from canonry.domain.things.moments import Moment, comes_after, is_dated_after, overlaps
 from canonry.domain.time import Instant
 from canonry.domain.vocabularies.state_tags import EXCLUSIVE_GROUPS, excluded_by
 

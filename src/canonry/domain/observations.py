@@ -7,6 +7,7 @@ from hashlib import blake2b
 from typing import Any, Final
 
 from canonry.domain.ids import EntityId, ObservationId, RunId, SourceId, SpaceId
+from canonry.domain.moments import Moment, Place, moment_of
 from canonry.domain.provenance import Authority, Evidence, EvidenceKind
 from canonry.domain.time import Instant
 
@@ -51,7 +52,8 @@ class Observation:
 
     `fields` maps a field's name to its value: `name`, `description`, `properties.<key>`; the field
     `state_tags` maps each tag to whether it holds. `observed_at` is the instant in the world's own
-    time, where one was given; `recorded_at` the instant of the commit. A correction outranks every
+    time, where one was given, `place` its place in the stories; `recorded_at` the instant of the
+    commit. A correction outranks every
     observation that is none.
 
     One that was read by a schema names the schema's version. `priority` and `specificity` are what
@@ -67,6 +69,7 @@ class Observation:
     confidence: float
     evidence: tuple[Evidence, ...]
     observed_at: Instant | None
+    place: Place | None = None
     recorded_at: Instant
     correction: bool = False
     priority: int = PRIORITY_STRUCTURED
@@ -77,6 +80,11 @@ class Observation:
     dates: Mapping[str, Dated] = field(default_factory=dict)
     position: int
     changed_at: int = field(default=0)
+
+    @property
+    def moment(self) -> Moment:
+        """When what it says begins to hold."""
+        return moment_of(self.observed_at, self.place, self.position)
 
     @property
     def effective_at(self) -> Instant:

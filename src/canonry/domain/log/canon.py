@@ -199,7 +199,7 @@ def _make(folding: Folding, thing: Thing) -> None:
             stamps["updated_at"] = commit.recorded_at
         case Scene():
             stamps["updated_at"] = commit.recorded_at
-            _enter_story(folding, thing)
+            stamps["story_place"] = _enter_story(folding, thing)
         case Proposal(scene_id=scene_id) if scene_id is not None:
             _count(folding, scene_id, "proposal_count")
     born: Any = thing  # every kind left here has `created_at`, which no type says at once
@@ -216,7 +216,8 @@ def _count(folding: Folding, scene_id: str, counter: str) -> int:
     return before
 
 
-def _enter_story(folding: Folding, scene: Scene) -> None:
+def _enter_story(folding: Folding, scene: Scene) -> int:
+    """Let the story know of its scene; where the story began in the log."""
     story = folding.get(scene.story_id)
     if isinstance(story, Story):
         began = story.status is StoryStatus.PLANNED
@@ -228,6 +229,8 @@ def _enter_story(folding: Folding, scene: Scene) -> None:
             changed_at=folding.commit.position,
         )
         folding.put(grown, counted=not began)
+        return story.position
+    return 0
 
 
 def _retcon(

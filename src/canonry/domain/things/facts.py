@@ -6,6 +6,7 @@ from enum import StrEnum
 from typing import Any
 
 from canonry.domain.ids import AxiomId, EntityId, EventId, FactId, ProposalId, SceneId, SpaceId
+from canonry.domain.moments import Moment, Place, moment_of
 from canonry.domain.provenance import Authority, CanonLevel, Evidence
 from canonry.domain.time import SECOND, Instant
 
@@ -42,6 +43,7 @@ class Fact:
     evidence: tuple[Evidence, ...]
     level: CanonLevel
     scene_id: SceneId | None = None
+    place: Place | None = None
     proposal_id: ProposalId | None = None
     replaces: FactId | None = None
     replaced_by: FactId | None = None
@@ -50,6 +52,11 @@ class Fact:
     created_at: Instant
     position: int
     changed_at: int
+
+    @property
+    def moment(self) -> Moment:
+        """When it begins to hold."""
+        return moment_of(self.time_ref, self.place, self.position)
 
     @property
     def superseded(self) -> bool:
@@ -72,6 +79,7 @@ class Event:
     id: EventId
     space: SpaceId
     scene_id: SceneId | None
+    place: Place | None = None
     title: str
     description: str
     time_ref: Instant | None
@@ -89,6 +97,11 @@ class Event:
     created_at: Instant
     position: int
     changed_at: int
+
+    @property
+    def moment(self) -> Moment:
+        """When it happened."""
+        return moment_of(self.time_ref, self.place, self.position)
 
 
 class AxiomDomain(StrEnum):

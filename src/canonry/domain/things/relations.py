@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from canonry.domain.ids import EntityId, ProposalId, RelationId, SceneId, SpaceId
+from canonry.domain.moments import Moment, Place, moment_of
 from canonry.domain.provenance import Authority, CanonLevel, Evidence
 from canonry.domain.time import Instant
 
@@ -31,6 +32,7 @@ class Relation:
     evidence: tuple[Evidence, ...]
     level: CanonLevel
     scene_id: SceneId | None = None
+    place: Place | None = None
     proposal_id: ProposalId | None = None
     replaced_by: RelationId | None = None
     retcon_reason: str | None = None
@@ -40,6 +42,11 @@ class Relation:
     created_at: Instant
     position: int
     changed_at: int
+
+    @property
+    def moment(self) -> Moment:
+        """When it begins to hold."""
+        return moment_of(self.since, self.place, self.position)
 
     @property
     def current(self) -> bool:

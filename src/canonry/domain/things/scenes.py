@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from canonry.domain.ids import EntityId, SceneId, SpaceId, StoryId, TurnId
+from canonry.domain.moments import AFTER_ALL, Place
 from canonry.domain.time import Instant
 
 
@@ -55,7 +56,10 @@ class SceneStatus(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scene:
-    """A stretch of play with its participants; its turns and proposals are kept beside it."""
+    """A stretch of play with its participants; its turns and proposals are kept beside it.
+
+    `story_place` is the place in the log at which its story began; the fold fills it in.
+    """
 
     id: SceneId
     space: SpaceId
@@ -63,6 +67,7 @@ class Scene:
     title: str
     purpose: str | None
     order: int
+    story_place: int = 0
     location_ref: EntityId | None
     participants: tuple[EntityId, ...]
     time_ref: Instant | None = None
@@ -77,6 +82,20 @@ class Scene:
     completed_at: Instant | None = None
     position: int
     changed_at: int
+
+
+def place_in(scene: Scene | None, turn: int | None, told: int, *, dated: bool) -> Place:
+    """The place of what was proposed in `scene` at `turn`, or outside of all scenes."""
+    if scene is None:
+        return Place(told=told, dated=dated)
+    return Place(
+        story=scene.story_place,
+        order=scene.order,
+        scene=scene.position,
+        turn=AFTER_ALL if turn is None else turn,
+        told=told,
+        dated=dated,
+    )
 
 
 class Speaker(StrEnum):
