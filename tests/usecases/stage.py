@@ -20,7 +20,6 @@ from canonry.domain.things.relations import Relation
 from canonry.domain.time import DAY, Instant
 from canonry.domain.vocabularies.narrative_types import EntityType
 from canonry.testing.scribe import Scribe
-from canonry.usecases.kernel.extend_slice import judged_by
 from canonry.testing.things import (
     MIDDLE_EARTH,
     a_proposal,
@@ -36,8 +35,10 @@ from canonry.testing.worlds import CountingIdentities, HandClock, a_caller
 from canonry.usecases.canonization.canonize_scene import CanonizationReport, canonize_scene
 from canonry.usecases.canonization.proposal_verdicts import Judged, ProposalVerdict
 from canonry.usecases.kernel.canon import Canon
+from canonry.usecases.kernel.extend_slice import judged_by
 
 ACCEPTED, REJECTED = ProposalStatus.ACCEPTED, ProposalStatus.REJECTED
+PENDING = ProposalStatus.PENDING
 
 
 def day(number: int) -> Instant:

@@ -1,8 +1,8 @@
 """Moments: when something begins to hold, by its place in the stories and by the world's time.
 
 There is one order of everything that happens, whoever was canonized first. Its places are those of
-the stories (story, scene, turn); what was recorded outside of all scenes comes after the scenes
-that were there. The world's time, where it is known, goes before the place; what has none happens
+the stories (story, scene, turn); what was written outside of all scenes comes after whatever had
+been told by then. The world's time, where it is known, goes before the place; what has none happens
 in the present of its place, which is the latest time that was reached until there.
 """
 
@@ -74,7 +74,7 @@ def arranged(items: Iterable[T], when: Callable[[T], Moment]) -> list[T]:
 
 
 def _by_place(told: Sequence[tuple[Moment, T]]) -> Iterable[tuple[Moment, T]]:
-    """By the stories; what was recorded outside of them follows the scenes that it knew."""
+    """By the stories; what was written outside of them follows what had been told by then."""
     played = [each for each in told if each[0].place.scene]
     played.sort(key=lambda each: _in_stories(each[0]))
     beside = [each for each in told if not each[0].place.scene]
@@ -83,7 +83,7 @@ def _by_place(told: Sequence[tuple[Moment, T]]) -> Iterable[tuple[Moment, T]]:
     for each in beside:
         known = each[0].place.told
         reached = max(
-            (index + 1 for index, one in enumerate(played) if one[0].place.scene < known),
+            (index + 1 for index, one in enumerate(played) if one[0].place.told < known),
             default=0,
         )
         yield from played[done:reached]
