@@ -18,6 +18,12 @@ AFTER_ALL: Final = 2**62
 """The turn of what was proposed beside the turns, and the log's place of what is written now."""
 
 
+_UNDATED: Final = 2**61
+_ORDERS: Final = 2**24
+_TURNS: Final = 2**20
+_TELLINGS: Final = 2**42
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Place:
     """Where in the stories something was told.
@@ -52,6 +58,13 @@ NOW: Final = Moment(at=None, place=Place(told=AFTER_ALL))
 """The moment of what is written directly, without a time."""
 
 
+def rank_in_stories(place: Place) -> tuple[int, int]:
+    """Two numbers that a column holds, which sort places by story, scene and turn."""
+    scene = min(max(place.order, 0), _ORDERS - 1)
+    turn = min(place.turn, _TURNS - 1)
+    return _UNDATED + place.story * _ORDERS + scene, turn * _TELLINGS + place.told
+
+
 def moment_of(at: Instant | None, place: Place | None, recorded: int) -> Moment:
     """The moment of something; without a `place` of its own it was written directly."""
     return Moment(at=at, place=place or Place(told=recorded), recorded=recorded)
@@ -59,18 +72,20 @@ def moment_of(at: Instant | None, place: Place | None, recorded: int) -> Moment:
 
 def arranged(items: Iterable[T], when: Callable[[T], Moment]) -> list[T]:
     """The items in the one order of everything that happens."""
+    return [item for _at, item in dated(items, when)]
+
+
+def dated(items: Iterable[T], when: Callable[[T], Moment]) -> list[tuple[Instant | None, T]]:
+    """The items in order, each with its time in the world; None: before any time is known."""
     told = [(when(item), item) for item in items]
-    if len(told) < 2:  # noqa: PLR2004 - nothing to compare
-        return [item for _, item in told]
     present: Instant | None = None
-    found: list[tuple[bool, int, int, T]] = []
-    for index, (moment, item) in enumerate(_by_place(told)):
+    found: list[tuple[Instant | None, T]] = []
+    for moment, item in _by_place(told):
         if moment.at is not None:
             present = moment.at if present is None else max(present, moment.at)
-        at = present if moment.at is None else moment.at
-        found.append((at is not None, at or 0, index, item))
-    found.sort(key=lambda each: each[:3])
-    return [item for *_, item in found]
+        found.append((present if moment.at is None else moment.at, item))
+    found.sort(key=lambda each: (each[0] is not None, each[0] or 0))
+    return found
 
 
 def _by_place(told: Sequence[tuple[Moment, T]]) -> Iterable[tuple[Moment, T]]:

@@ -8,7 +8,7 @@ from canonry.domain.ids import EntityId, FactId
 from canonry.domain.judging.making import tag_statement
 from canonry.domain.judging.slices import SliceView
 from canonry.domain.merge.tag_set import TagChange, changes_in
-from canonry.domain.moments import Moment, split_at
+from canonry.domain.moments import Moment, arranged, split_at
 from canonry.domain.observations import Observation
 from canonry.domain.provenance import Authority
 from canonry.domain.things.entities import Entity, family_of, normalised_name
@@ -73,10 +73,15 @@ def told_of(view: SliceView, entity: Entity, tag: str, *, holds: bool) -> list[F
     """
     if not holds and all(change.tag != tag for change in changes_of(entity)):
         return []
-    facts = view.stating(tag_statement(entity.name, tag, holds=holds))
-    found = [fact for fact in facts if documents(fact, entity, tag, holds=holds)]
-    found.sort(key=lambda fact: fact.moment.recorded)
-    return found
+    others = [view.thing(member) for member in entity.members]
+    names = {entity.name, *(one.name for one in others if isinstance(one, Entity))}
+    found = [
+        fact
+        for name in sorted(names)
+        for fact in view.stating(tag_statement(name, tag, holds=holds))
+        if documents(fact, entity, tag, holds=holds)
+    ]
+    return arranged(found, lambda fact: fact.moment)
 
 
 def authority_of(view: SliceView, entity: Entity, change: TagChange) -> Authority:

@@ -50,14 +50,17 @@ class _Line:
     def fact(self, tag: str, *, holds: bool, label: str | None = None) -> Made:
         return _stated(self, tag, self.backing, self.moment.at, holds=holds, label=label)
 
-    def standing(self, tag: str, *, holds: bool) -> Fact | None:
-        """The newest fact before the moment which states this; what was retconned never was."""
-        found = None
-        for fact in told_of(self.view, self.entity, tag, holds=holds):
-            earlier, _later = split_at(self.moment, (fact.moment,), lambda one: one)
-            if earlier and fact.id not in self.fallen:
-                found = fact
-        return found
+    def standing(self, tag: str, *, holds: bool) -> list[Fact]:
+        """The facts that state this until the moment; what was retconned never was."""
+        told = told_of(self.view, self.entity, tag, holds=holds)
+        earlier, _later = split_at(self.moment, told, lambda fact: fact.moment)
+        found = [fact for fact in earlier if fact.id not in self.fallen]
+        return [fact for fact in found if self._reaches(fact) or fact is found[-1]]
+
+    def _reaches(self, fact: Fact) -> bool:
+        if fact.until is None or self.moment.at is None:
+            return not fact.superseded
+        return fact.until > self.moment.at
 
     def excluding(self, tag: str, others: Iterable[str]) -> list[str]:
         return excluded_by(tag, self.view.policy.exclusive_tags, others)
@@ -137,12 +140,12 @@ def superseded(fact: Fact, until: Instant | None, by: FactId) -> FactSuperseded:
 def _take_over(line: _Line, born: dict[str, Made], died: dict[str, Made]) -> Iterator[Entry]:
     """End the facts that held until now and state the opposite."""
     for tag, made in born.items():
-        if (old := line.standing(tag, holds=False)) is not None:
+        for old in line.standing(tag, holds=False):
             yield superseded(old, line.moment.at, FactId(made.thing.id))
     for tag, made in died.items():
         heirs = [born[other] for other in line.excluding(tag, born)]
         heir = heirs[0] if heirs else made
-        if (old := line.standing(tag, holds=True)) is not None:
+        for old in line.standing(tag, holds=True):
             yield superseded(old, line.moment.at, FactId(heir.thing.id))
 
 

@@ -14,6 +14,7 @@ MIN_READER: Final = 2
 Upcaster = Callable[[str, Mapping[str, Any]], Mapping[str, Any]]
 """(kind, payload of version n) -> payload of version n + 1."""
 
+
 def _without_places(_kind: str, payload: Mapping[str, Any]) -> Mapping[str, Any]:
     """Version 2 says where in the stories a thing was told; older ones are at no place."""
     return payload

@@ -6,7 +6,7 @@ from enum import StrEnum
 from typing import Any
 
 from canonry.domain.ids import AxiomId, EntityId, EventId, FactId, ProposalId, SceneId, SpaceId
-from canonry.domain.moments import Moment, Place, moment_of
+from canonry.domain.moments import Moment, Place, moment_of, rank_in_stories
 from canonry.domain.provenance import Authority, CanonLevel, Evidence
 from canonry.domain.time import SECOND, Instant
 
@@ -102,6 +102,13 @@ class Event:
     def moment(self) -> Moment:
         """When it happened."""
         return moment_of(self.time_ref, self.place, self.position)
+
+    @property
+    def rank(self) -> tuple[int, int]:
+        """Its place in lists: by its time; what was told without one follows in story order."""
+        if self.time_ref is not None:
+            return self.time_ref, 0
+        return (self.created_at, 0) if self.place is None else rank_in_stories(self.place)
 
 
 class AxiomDomain(StrEnum):
