@@ -3,27 +3,15 @@
 Only what a source names is carried, so that an erased file stays erased wherever its bytes remain.
 """
 
-from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass
-from typing import Final
 
 from canonry.domain.errors import BrokenInvariant, InvalidInput, NotFound
-from canonry.domain.truth.file_links import StorageKey
 from canonry.ports.records.blobs import Blobs
 from canonry.ports.views.upkeep import UpkeepProgress
 from canonry.usecases.kernel.canon import Canon
+from canonry.usecases.kernel.filing import UserFiles
 from canonry.usecases.store.check_files import named_files
 from canonry.usecases.truth.store_file import filing_of
-
-_PAGE: Final = 500
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FilesBeside:
-    """Files outside a store, each user's apart; `users` are those who have any."""
-
-    blobs_of: Callable[[str], Blobs]
-    users: Callable[[], Sequence[str]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,7 +24,7 @@ class CarriedFiles:
     unnamed: int = 0
 
 
-async def export_files(canon: Canon, beside: FilesBeside, told: UpkeepProgress) -> CarriedFiles:
+async def export_files(canon: Canon, beside: UserFiles, told: UpkeepProgress) -> CarriedFiles:
     """Copy every file that a source names.
 
     Raises:
@@ -44,9 +32,9 @@ async def export_files(canon: Canon, beside: FilesBeside, told: UpkeepProgress) 
         Unavailable: as the blobs say.
     """
     filing = filing_of(canon)
-    named = await _named(canon)
+    named = await named_files(canon)
     carried = missing = 0
-    for done, key in enumerate(named, 1):
+    for done, key in enumerate(named.values(), 1):
         try:
             await beside.blobs_of(key.user_id).put(
                 await filing.blobs_of(key.user_id).get(key.digest)
@@ -58,13 +46,13 @@ async def export_files(canon: Canon, beside: FilesBeside, told: UpkeepProgress) 
     return CarriedFiles(files=carried, missing=missing)
 
 
-async def require_whole(beside: FilesBeside) -> None:
+async def require_whole(beside: UserFiles) -> None:
     """See that every file is what its name says, before anything is written.
 
     Raises:
         InvalidInput: `import.damaged`, with the digest of the first that is not.
     """
-    async for user_id, digest in _offered(beside):
+    async for user_id, digest in beside.kept():
         try:
             await beside.blobs_of(user_id).get(digest)
         except BrokenInvariant as error:
@@ -75,7 +63,7 @@ async def require_whole(beside: FilesBeside) -> None:
             raise InvalidInput("import.damaged", message, path="--files", digest=digest) from error
 
 
-async def import_files(canon: Canon, beside: FilesBeside, told: UpkeepProgress) -> CarriedFiles:
+async def import_files(canon: Canon, beside: UserFiles, told: UpkeepProgress) -> CarriedFiles:
     """Take every file that a source of the store names and whose bytes are not there.
 
     Raises:
@@ -83,9 +71,9 @@ async def import_files(canon: Canon, beside: FilesBeside, told: UpkeepProgress) 
         Unavailable: as the blobs say.
     """
     filing = filing_of(canon)
-    named = await _named(canon)
+    named = await named_files(canon)
     carried = known = missing = 0
-    for done, key in enumerate(named, 1):
+    for done, key in enumerate(named.values(), 1):
         blobs = filing.blobs_of(key.user_id)
         if await _has(blobs, key.digest):
             known += 1
@@ -96,24 +84,8 @@ async def import_files(canon: Canon, beside: FilesBeside, told: UpkeepProgress) 
             except NotFound:
                 missing += 1
         told(done, len(named))
-    wanted = {(key.user_id, key.digest) for key in named}
-    unnamed = [each async for each in _offered(beside) if each not in wanted]
+    unnamed = [each async for each in beside.kept() if each not in named]
     return CarriedFiles(files=carried, known=known, missing=missing, unnamed=len(unnamed))
-
-
-async def _named(canon: Canon) -> Sequence[StorageKey]:
-    """Each file once, whatever it is called."""
-    named = {(key.user_id, key.digest): key async for key in named_files(canon)}
-    return [named[place] for place in sorted(named)]
-
-
-async def _offered(beside: FilesBeside) -> AsyncIterator[tuple[str, str]]:
-    for user_id in beside.users():
-        last = ""
-        while page := await beside.blobs_of(user_id).digests(after=last, limit=_PAGE):
-            last = page[-1]
-            for digest in page:
-                yield user_id, digest
 
 
 async def _has(blobs: Blobs, digest: str) -> bool:
