@@ -210,6 +210,7 @@ class WorldDraft:
         *,
         outward: bool = True,
         kinds: Iterable[str] | None = ("",),
+        limit: int = _EDGES_MAX,
     ) -> Sequence[Relation]:
         """The edges that will hold: those of the store, and those of this draft.
 
@@ -225,7 +226,7 @@ class WorldDraft:
             at=self.at,
             outward=outward,
             kinds=chosen,
-            limit=_EDGES_MAX,
+            limit=limit,
         )
         stored = [e for e in await self.canon.places.edges(query) if e.id not in self._ended]
         mine = [
