@@ -25,10 +25,9 @@ from canonry.testing.worlds import CountingIdentities, HandClock, a_caller
 from canonry.usecases.graph.create_universe import create_universe
 from canonry.usecases.kernel.canon import Canon
 from canonry.usecases.world.bound_world import find_world
-from canonry.usecases.world.build_world import create_route, create_tie
 from canonry.usecases.world.export_world import export_world
 from canonry.usecases.world.query_worlds import world_named
-from canonry.usecases.world.world_ties import TieBetween
+from canonry.usecases.world.world_ties import TieBetween, create_route, create_tie
 from tests.toolsets.world.kit import an_isle, brought_in
 
 pytestmark = pytest.mark.anyio

@@ -1,8 +1,9 @@
 """Export a world: what stands at its current tick as an atlas, with all of its lore and layers."""
 
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
+from canonry.domain.json_values import read_value
 from canonry.domain.things.entities import Entity
 from canonry.domain.things.facts import Event
 from canonry.domain.things.relations import Relation
@@ -18,13 +19,11 @@ from canonry.domain.vocabularies.world_types import (
     ActorKind,
     LayerType,
     LoreType,
-    RealmScope,
-    RealmType,
-    TerrainType,
     Tie,
     WorldType,
 )
 from canonry.domain.world.atlas import (
+    KEPT,
     Atlas,
     Exit,
     Happening,
@@ -49,6 +48,7 @@ from canonry.usecases.world.bound_world import BoundWorld
 from canonry.usecases.world.get_canonical_fact import versions_of
 from canonry.usecases.world.world_at import WorldAt, world_at
 
+T = TypeVar("T", Place, Realm, Mover, Item)
 _GROUP: Final = 100
 _EDGES_MAX: Final = 1_000
 """More edges of one relation than a draft lets an entity have."""
@@ -147,18 +147,21 @@ async def _places(now: WorldAt, places: Sequence[Entity], names: _Names) -> Asyn
     within = await _joined(now, WITHIN, places)
     members = await _joined(now, BELONGS_TO, places, (Tie.MEMBER_OF,))
     for place in places:
-        told = place.properties
-        terrain = told.get("terrain") or None
-        yield Place(
-            key=key_of(place),
-            name=place.name,
-            description=place.description,
-            terrain=None if terrain is None else TerrainType(terrain),
-            tags=tuple(told.get("tags", ())),
+        yield _part(
+            Place,
+            place,
             realms=names.realms(within.get(place.id, ())),
             exits=tuple(_exit(edge, names) for edge in exits.get(place.id, ())),
             member_of=names.realms(members.get(place.id, ())),
         )
+
+
+def _part(kind: type[T], thing: Entity, **joined: Any) -> T:
+    """A part of an atlas as its entity and what joins it to others say it is."""
+    own = {name: thing.properties.get(name) for name in KEPT[kind]}
+    kept = {name: value for name, value in own.items() if value is not None and value != ""}
+    called = {"key": key_of(thing), "name": thing.name, "description": thing.description}
+    return read_value({**called, **kept, **joined}, kind)
 
 
 def _exit(edge: Relation, names: _Names) -> Exit:
@@ -180,18 +183,8 @@ async def _realms(now: WorldAt, realms: Sequence[Entity], names: _Names) -> Asyn
     within = await _joined(now, WITHIN, realms)
     tied = await _tied(now, realms)
     for realm in realms:
-        told = realm.properties
         ties = {tie.value: names.keys(tied.get((realm.id, tie), ())) for tie in Tie}
-        yield Realm(
-            key=key_of(realm),
-            name=realm.name,
-            realm_type=RealmType(told["realm_type"]),
-            scope=RealmScope(told["scope"]),
-            description=realm.description,
-            narrative_tags=tuple(told.get("narrative_tags", ())),
-            within=names.realms(within.get(realm.id, ())),
-            **ties,
-        )
+        yield _part(Realm, realm, within=names.realms(within.get(realm.id, ())), **ties)
 
 
 async def _tied(now: WorldAt, realms: Sequence[Entity]) -> Mapping[tuple[str, Tie], Sequence[str]]:
@@ -235,15 +228,7 @@ def _layer(layer: Entity, names: _Names) -> Layer:
 async def _movers(now: WorldAt, movers: Sequence[Entity], names: _Names) -> tuple[Mover, ...]:
     located = await _joined(now, LOCATED_IN, movers, (*MOVERS, ""))
     return tuple(
-        Mover(
-            key=key_of(mover),
-            name=mover.name,
-            location=names.of(located[mover.id][0].to_id),
-            description=mover.description,
-            tags=tuple(mover.properties.get("tags", ())),
-            attributes=mover.properties.get("attributes", {}),
-            clock=mover.properties.get("clock"),
-        )
+        _part(Mover, mover, location=names.of(located[mover.id][0].to_id))
         for mover in movers
         if mover.id in located
     )
@@ -252,14 +237,7 @@ async def _movers(now: WorldAt, movers: Sequence[Entity], names: _Names) -> tupl
 async def _items(now: WorldAt, items: Sequence[Entity], names: _Names) -> tuple[Item, ...]:
     held = await _joined(now, HELD_BY, items)
     return tuple(
-        Item(
-            key=key_of(item),
-            name=item.name,
-            holder=names.of(held[item.id][0].to_id),
-            item_type=item.properties["item_type"],
-            quantity=item.properties["quantity"],
-            description=item.description,
-        )
+        _part(Item, item, holder=names.of(held[item.id][0].to_id))
         for item in items
         if item.id in held
     )

@@ -1,4 +1,4 @@
-"""Ties and routes as drafts write them: how realms stand to each other, and what joins places.
+"""Ties and routes: how realms stand to each other, and what joins places, as it is changed.
 
 A border is one edge, from the smaller id to the larger, so that both sides always agree on it.
 """
@@ -23,6 +23,7 @@ from canonry.domain.world.checks import TIES_MAX
 from canonry.domain.world.edges import kind_of
 from canonry.domain.world.identity import thing_id_of
 from canonry.domain.world.routes import Leg, legs_of
+from canonry.usecases.world.changing_world import changing
 from canonry.usecases.world.world_draft import WorldDraft
 
 
@@ -59,7 +60,8 @@ async def tie_up(draft: WorldDraft, start: EntityId, wanted: Mapping[Tie, Iterab
     return any(asked[tie].keys() != edges.keys() for tie, edges in standing.items())
 
 
-async def tie(draft: WorldDraft, new: TieBetween) -> None:
+@changing
+async def create_tie(draft: WorldDraft, new: TieBetween) -> None:
     """Tie a location or realm to one more realm.
 
     Raises:
@@ -74,7 +76,8 @@ async def tie(draft: WorldDraft, new: TieBetween) -> None:
     await _tie(draft, start, new.kind, realm)
 
 
-async def untie(draft: WorldDraft, old: TieBetween) -> None:
+@changing
+async def remove_tie(draft: WorldDraft, old: TieBetween) -> None:
     """End the tie of a location or realm to a realm.
 
     Raises:
@@ -144,7 +147,8 @@ async def join_legs(
     return wanted.keys() != standing.keys()
 
 
-async def add_route(draft: WorldDraft, route: Route) -> None:
+@changing
+async def create_route(draft: WorldDraft, route: Route) -> None:
     """Let a route lead from stop to stop; where it does already, it stays.
 
     Raises:
@@ -164,7 +168,8 @@ async def add_route(draft: WorldDraft, route: Route) -> None:
         raise Conflict("route.stands", message, path="/stopIds")
 
 
-async def remove_route(draft: WorldDraft, route: Route) -> None:
+@changing
+async def end_route(draft: WorldDraft, route: Route) -> None:
     """End a route from stop to stop.
 
     Raises:
