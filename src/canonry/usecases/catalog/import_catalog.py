@@ -6,32 +6,24 @@ has written there, rows are judged again.
 """
 
 from collections import Counter
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
 from canonry.domain.catalog.catalog import stamp
-from canonry.domain.catalog.rows import CatalogRow, RowProblem
+from canonry.domain.catalog.rows import CatalogRow, RowPlace, RowProblem
 from canonry.domain.errors import InvalidInput
 from canonry.domain.ids import NewId, SpaceId
 from canonry.domain.log.commits import Position
-from canonry.domain.vocabularies.catalog_tables import PROJECTS, RELATION_ROWS, TABLES
+from canonry.domain.vocabularies.catalog_tables import PROJECTS, TABLES
 from canonry.ports.views.upkeep import UpkeepProgress
 from canonry.usecases.catalog.arrange_catalog_rows import (
     CHUNK,
     arrange_catalog_rows,
     projects_in_turn,
 )
-from canonry.usecases.catalog.judge_catalog_relations import judge_relations
-from canonry.usecases.catalog.judge_catalog_rows import (
-    Ahead,
-    JudgedRow,
-    RowPlace,
-    RowVerdict,
-    judge_items,
-    judge_projects,
-    of_one_project,
-)
+from canonry.usecases.catalog.judge_catalog_relations import judge_rows
+from canonry.usecases.catalog.judge_catalog_rows import Ahead, RowVerdict, of_one_project
 from canonry.usecases.catalog.read_catalog_arrays import read_catalog_arrays
 from canonry.usecases.kernel.caller import Caller
 from canonry.usecases.kernel.canon import Canon
@@ -42,8 +34,6 @@ NAMED_MAX: Final = 50
 
 KEPT_MAX: Final = 200_000
 """Of so many rows the verdict is kept until they are written; it takes as much room as the rows."""
-
-Judge = Callable[[Ahead], Awaitable[RowVerdict]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,18 +71,6 @@ class _RowChunk:
     rows: Sequence[CatalogRow]
     borne: Mapping[RowPlace, str] | None = None
     verdict: RowVerdict | None = None
-
-    @property
-    def space(self) -> SpaceId:
-        return SpaceId(self.rows[0].project)
-
-    def judge(self, canon: Canon, now: str) -> Judge:
-        table = self.rows[0].table
-        if table is PROJECTS:
-            return lambda ahead: judge_projects(canon, self.rows, ahead, now)
-        if table is RELATION_ROWS:
-            return lambda ahead: judge_relations(canon, self.rows, ahead, now, self.borne)
-        return lambda ahead: judge_items(canon, self.rows, ahead, now, self.borne)
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,12 +130,14 @@ async def import_catalog(
     ahead, heads, done, chunks = Ahead(), _Heads(canon), 0, list[_RowChunk]()
     for table in TABLES:
         async for chunk in _chunks(canon, read.rows[table], heads):
-            verdict = await chunk.judge(canon, now)(ahead)
+            verdict = await judge_rows(canon, chunk.rows, ahead, now, chunk.borne)
             report.problems += verdict.problems
             if request.dry_run:
                 _count(report, verdict)
             elif verdict.rows:
-                chunks.append(_judged(verdict, keep=done < KEPT_MAX))
+                right = RowVerdict(rows=verdict.rows, reads=verdict.reads)
+                rows = [each.row for each in verdict.rows]
+                chunks.append(_RowChunk(rows=rows, verdict=right if done < KEPT_MAX else None))
             done += len(chunk.rows)
             told(done, steps)
     if report.problems and not request.lenient:
@@ -170,34 +150,6 @@ async def import_catalog(
     if not request.dry_run:
         told(steps, steps)
     return report
-
-
-async def store_row(
-    canon: Canon,
-    caller: Caller,
-    space: SpaceId,
-    read: Callable[[], Awaitable[CatalogRow]],
-    now: str,
-) -> JudgedRow | None:
-    """Judge the row that `read` gives and commit what it changes; None if a retry finds that it is.
-
-    It is read again when others have written meanwhile, so that it may rest on what is stored.
-
-    Raises:
-        CanonryError: what `read` objects.
-        InvalidInput: `catalog.invalid`.
-    """
-    verdict = RowVerdict()
-
-    async def prepare(new_id: NewId) -> Change:
-        nonlocal verdict
-        verdict = await _RowChunk(rows=(await read(),)).judge(canon, now)(Ahead())
-        if verdict.problems:
-            raise _invalid(verdict.problems)
-        return Change(entries=verdict.entries(new_id), reads=frozenset(verdict.reads))
-
-    await commit_change(canon, caller, space, prepare)
-    return verdict.rows[0] if verdict.rows else None
 
 
 async def _store(work: _Work, chunk: _RowChunk) -> RowVerdict:
@@ -217,16 +169,15 @@ async def _store(work: _Work, chunk: _RowChunk) -> RowVerdict:
 
 
 async def _commit(work: _Work, chunk: _RowChunk) -> RowVerdict:
-    space, judge = chunk.space, chunk.judge(work.canon, work.now)
-    verdict = RowVerdict()
+    space, verdict = SpaceId(chunk.rows[0].project), RowVerdict()
 
     async def prepare(new_id: NewId) -> Change:
         nonlocal verdict
         if chunk.verdict is not None and await work.heads.still(space):
             verdict = chunk.verdict
         else:
-            verdict = await judge(Ahead())
-        return Change(entries=verdict.entries(new_id), reads=frozenset(verdict.reads))
+            verdict = await judge_rows(work.canon, chunk.rows, Ahead(), work.now)
+        return verdict.change(new_id)
 
     receipt = await commit_change(work.canon, work.caller, space, prepare)
     work.heads.moved(space, receipt, as_judged=not verdict.problems)
@@ -248,12 +199,6 @@ async def _chunks(
         arranged, borne = await arrange_catalog_rows(canon, group)
         for some in arranged:
             yield _RowChunk(rows=some, borne=borne)
-
-
-def _judged(verdict: RowVerdict, *, keep: bool) -> _RowChunk:
-    """The right rows of a chunk as they are to be stored."""
-    right = RowVerdict(rows=verdict.rows, reads=verdict.reads)
-    return _RowChunk(rows=[each.row for each in verdict.rows], verdict=right if keep else None)
 
 
 def _count(report: CatalogImported, verdict: RowVerdict) -> None:

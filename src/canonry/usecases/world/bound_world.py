@@ -1,7 +1,6 @@
 """The bound world: which world a caller addresses, and what its clock and its defaults say."""
 
 from dataclasses import dataclass
-from typing import Any
 
 from canonry.domain.errors import InvalidInput, NotFound
 from canonry.domain.ids import SpaceId
@@ -87,12 +86,8 @@ async def find_world(canon: Canon, space: SpaceId) -> BoundWorld | None:
         space=space,
         name=opened.name,
         heart=heart,
-        tick=_tick(told.get("tick")),
+        tick=None if told.get("tick") is None else Tick(int(told["tick"])),
         starter=str(told.get("starter", "")),
         depth=int(told.get("depth", 2)),
         event_limit=int(told.get("event_limit", 20)),
     )
-
-
-def _tick(value: Any) -> Tick | None:
-    return None if value is None else Tick(int(value))

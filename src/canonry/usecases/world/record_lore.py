@@ -5,9 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from canonry.domain.errors import Conflict, InvalidInput
-from canonry.domain.ids import EntityId
 from canonry.domain.observations import Observation
-from canonry.domain.things.entities import Entity
 from canonry.domain.time import Instant
 from canonry.domain.vocabularies.narrative_fields import PROPERTY_PREFIX
 from canonry.domain.vocabularies.world_types import LoreType, WorldType
@@ -47,7 +45,7 @@ async def record_lore(canon: Canon, caller: Caller, world: BoundWorld, new: NewL
 
     async def write(draft: WorldDraft) -> None:
         old = await draft.find(lore_id_of(world.space, new.key))
-        latest = _latest(old)
+        latest = 0 if old is None else int(old.properties.get("version", 0))
         if new.expected is not None and new.expected != latest:
             message = f"version {latest} is the latest; read it, and say that you follow it"
             raise Conflict("lore.version-conflict", message, path="/expectedVersion", latest=latest)
@@ -87,10 +85,6 @@ async def declare_version(draft: WorldDraft, lore: Lore, number: int) -> bool:
     return True
 
 
-def _latest(entity: Entity | None) -> int:
-    return 0 if entity is None else int(entity.properties.get("version", 0))
-
-
 async def _say(
     draft: WorldDraft,
     key: str,
@@ -116,14 +110,10 @@ async def _say(
             lore_id, WorldType.LORE_FACT, name=name, description="", properties=first
         )
     else:
-        await _require_type(draft, lore_id, lore_type)
+        old = await draft.find(lore_id)
+        if old is not None and old.properties.get("lore_type") != lore_type:
+            message = "a fact of lore keeps its type; begin another one"
+            raise Conflict("lore.type-fixed", message, path="/type", conflicts=[lore_id])
         seen = {f"{PROPERTY_PREFIX}{field}": value for field, value in told.items()}
         draft.observe(lore_id, {"name": name, **seen}, label=f"/{version}")
     draft.at = moment
-
-
-async def _require_type(draft: WorldDraft, lore_id: EntityId, lore_type: LoreType) -> None:
-    old = await draft.find(lore_id)
-    if old is not None and old.properties.get("lore_type") != lore_type:
-        message = "a fact of lore keeps its type; begin another one"
-        raise Conflict("lore.type-fixed", message, path="/type", conflicts=[lore_id])
