@@ -3,7 +3,10 @@
 Only what a source names is carried, so that an erased file stays erased wherever its bytes remain.
 """
 
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
 
 from canonry.domain.errors import BrokenInvariant, InvalidInput, NotFound
 from canonry.ports.records.blobs import Blobs
@@ -31,19 +34,7 @@ async def export_files(canon: Canon, beside: UserFiles, told: UpkeepProgress) ->
         BrokenInvariant: `blobs.altered`, the store's own bytes are not what was kept.
         Unavailable: as the blobs say.
     """
-    filing = filing_of(canon)
-    named = await named_files(canon)
-    carried = missing = 0
-    for done, key in enumerate(named.values(), 1):
-        try:
-            await beside.blobs_of(key.user_id).put(
-                await filing.blobs_of(key.user_id).get(key.digest)
-            )
-            carried += 1
-        except NotFound:  # erased meanwhile, or lost: `canonry verify` tells which
-            missing += 1
-        told(done, len(named))
-    return CarriedFiles(files=carried, missing=missing)
+    return await _carry(filing_of(canon), beside, await named_files(canon), told)
 
 
 async def require_whole(beside: UserFiles) -> None:
@@ -70,22 +61,28 @@ async def import_files(canon: Canon, beside: UserFiles, told: UpkeepProgress) ->
         BrokenInvariant: `blobs.altered`.
         Unavailable: as the blobs say.
     """
-    filing = filing_of(canon)
     named = await named_files(canon)
-    carried = known = missing = 0
-    for done, key in enumerate(named.values(), 1):
-        blobs = filing.blobs_of(key.user_id)
-        if await _has(blobs, key.digest):
-            known += 1
+    carried = await _carry(beside, filing_of(canon), named, told)
+    unnamed = [each async for each in beside.kept() if each not in named]
+    return replace(carried, unnamed=len(unnamed))
+
+
+async def _carry(
+    source: UserFiles, target: UserFiles, named: Mapping[tuple[str, str], Any], told: UpkeepProgress
+) -> CarriedFiles:
+    counts = Counter[str]()
+    for done, (user_id, digest) in enumerate(named, 1):
+        blobs = target.blobs_of(user_id)
+        if await _has(blobs, digest):
+            counts["known"] += 1
         else:
             try:
-                await blobs.put(await beside.blobs_of(key.user_id).get(key.digest))
-                carried += 1
-            except NotFound:
-                missing += 1
+                await blobs.put(await source.blobs_of(user_id).get(digest))
+                counts["files"] += 1
+            except NotFound:  # erased meanwhile, or lost: `canonry verify` tells which
+                counts["missing"] += 1
         told(done, len(named))
-    unnamed = [each async for each in beside.kept() if each not in named]
-    return CarriedFiles(files=carried, known=known, missing=missing, unnamed=len(unnamed))
+    return CarriedFiles(files=counts["files"], known=counts["known"], missing=counts["missing"])
 
 
 async def _has(blobs: Blobs, digest: str) -> bool:

@@ -127,13 +127,12 @@ async def join_realms(draft: WorldDraft, start: EntityId, keys: Iterable[str]) -
     held = {edge.to_id: edge for edge in await draft.edges(WITHIN, start)}
     for realm in wanted:
         await draft.require(realm, WorldType.REALM)
-        if realm not in held:
-            await _require_no_cycle(draft, start, realm)
-            draft.join(WITHIN, start, realm)
-    for realm, edge in held.items():
-        if realm not in wanted:
-            draft.end(edge, reason="it lies there no longer")
-    return wanted.keys() != held.keys()
+
+    async def join(realm: EntityId) -> None:
+        await _require_no_cycle(draft, start, realm)
+        draft.join(WITHIN, start, realm)
+
+    return await draft.settle(wanted, held, join, reason="it lies there no longer")
 
 
 async def _require_no_cycle(draft: WorldDraft, start: EntityId, realm: EntityId) -> None:

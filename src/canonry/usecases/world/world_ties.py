@@ -44,20 +44,17 @@ async def tie_up(draft: WorldDraft, start: EntityId, wanted: Mapping[Tie, Iterab
         Conflict: `tie.to-itself` or `tie.opposed`.
         InvalidInput: `tie.too-many`.
     """
-    asked = {
-        tie: dict.fromkeys(thing_id_of(draft.space, key) for key in keys)
-        for tie, keys in wanted.items()
+    asked = [(tie, thing_id_of(draft.space, key)) for tie, keys in wanted.items() for key in keys]
+    standing = {
+        (tie, realm): edge
+        for tie in wanted
+        for realm, edge in (await _standing(draft, start, tie)).items()
     }
-    standing = {tie: await _standing(draft, start, tie) for tie in asked}
-    for tie, edges in standing.items():
-        for realm, edge in edges.items():
-            if realm not in asked[tie]:
-                draft.end(edge, reason="it stands so no longer")
-    for tie, realms in asked.items():
-        for realm in realms:
-            if realm not in standing[tie]:
-                await _tie(draft, start, tie, realm)
-    return any(asked[tie].keys() != edges.keys() for tie, edges in standing.items())
+
+    async def join(each: tuple[Tie, EntityId]) -> None:
+        await _tie(draft, start, *each)
+
+    return await draft.settle(asked, standing, join, reason="it stands so no longer")
 
 
 @changing
@@ -136,15 +133,13 @@ async def join_legs(
         Conflict: `route.to-itself`.
         InvalidInput: `route.too-many`.
     """
-    wanted = {(leg.route, thing_id_of(draft.space, leg.end)): leg for leg in legs}
+    wanted = [(leg.route, thing_id_of(draft.space, leg.end)) for leg in legs]
     standing = await _legs(draft, start, names)
-    for leg, edge in standing.items():
-        if leg not in wanted:
-            draft.end(edge, reason="the route leads there no longer")
-    for leg in wanted:
-        if leg not in standing:
-            await _join_leg(draft, start, *leg)
-    return wanted.keys() != standing.keys()
+
+    async def join(leg: tuple[str, EntityId]) -> None:
+        await _join_leg(draft, start, *leg)
+
+    return await draft.settle(wanted, standing, join, reason="the route leads there no longer")
 
 
 @changing
