@@ -73,44 +73,35 @@ class _RowChunk:
     verdict: RowVerdict | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class _Heads:
-    """Where the logs of projects stand as far as we know: nobody but us has written since."""
-
-    canon: Canon
-    known: dict[SpaceId, Position] = field(default_factory=dict)
-
-    async def learn(self, space: SpaceId) -> None:
-        """Before the first look at anything of the project."""
-        if space not in self.known:
-            self.known[space] = await self.canon.ledger.head(space)
-
-    async def still(self, space: SpaceId) -> bool:
-        """Whether nobody else has written."""
-        return self.known.get(space) == await self.canon.ledger.head(space)
-
-    def moved(self, space: SpaceId, receipt: Receipt, *, as_judged: bool) -> None:
-        """Our own commit moved the head, unless others moved it too or it says something else."""
-        expected = self.known.get(space)
-        if (
-            expected is None
-            or not as_judged
-            or receipt.position != expected + bool(receipt.entries)
-        ):
-            self.known.pop(space, None)
-        else:
-            self.known[space] = receipt.position
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Work:
-    """An import under way; its `report` takes what is wrong with rows when they are stored."""
+    """An import under way; its `report` takes what is wrong with rows when they are stored.
+
+    `heads` says where the logs of projects stand as far as nobody but us has written since.
+    """
 
     canon: Canon
     caller: Caller
     now: str
-    heads: _Heads
     report: CatalogImported
+    heads: dict[SpaceId, Position] = field(default_factory=dict)
+
+    async def learn(self, space: SpaceId) -> None:
+        """Note where a log stands, before the first look at anything of the project."""
+        if space not in self.heads:
+            self.heads[space] = await self.canon.ledger.head(space)
+
+    async def is_ours(self, space: SpaceId) -> bool:
+        """Whether nobody else has written."""
+        return self.heads.get(space) == await self.canon.ledger.head(space)
+
+    def moved(self, space: SpaceId, receipt: Receipt, *, as_judged: bool) -> None:
+        """Our own commit moved the head, unless others moved it too or it says something else."""
+        expected = self.heads.pop(space, None)
+        if expected is None or not as_judged:
+            return
+        if receipt.position == expected + bool(receipt.entries):
+            self.heads[space] = receipt.position
 
 
 async def import_catalog(
@@ -127,9 +118,10 @@ async def import_catalog(
     now = stamp(canon.clock.now())
     report = CatalogImported(dry_run=request.dry_run, problems=list(read.problems))
     steps = read.total if request.dry_run else 2 * read.total
-    ahead, heads, done, chunks = Ahead(), _Heads(canon), 0, list[_RowChunk]()
+    work = _Work(canon=canon, caller=caller, now=now, report=report)
+    ahead, done, chunks = Ahead(), 0, list[_RowChunk]()
     for table in TABLES:
-        async for chunk in _chunks(canon, read.rows[table], heads):
+        async for chunk in _chunks(work, read.rows[table]):
             verdict = await judge_rows(canon, chunk.rows, ahead, now, chunk.borne)
             report.problems += verdict.problems
             if request.dry_run:
@@ -142,7 +134,6 @@ async def import_catalog(
             told(done, steps)
     if report.problems and not request.lenient:
         raise _invalid(report.problems)
-    work = _Work(canon=canon, caller=caller, now=now, heads=heads, report=report)
     for chunk in chunks:
         _count(report, await _store(work, chunk))
         done += len(chunk.rows)
@@ -173,30 +164,28 @@ async def _commit(work: _Work, chunk: _RowChunk) -> RowVerdict:
 
     async def prepare(new_id: NewId) -> Change:
         nonlocal verdict
-        if chunk.verdict is not None and await work.heads.still(space):
+        if chunk.verdict is not None and await work.is_ours(space):
             verdict = chunk.verdict
         else:
             verdict = await judge_rows(work.canon, chunk.rows, Ahead(), work.now)
         return verdict.change(new_id)
 
     receipt = await commit_change(work.canon, work.caller, space, prepare)
-    work.heads.moved(space, receipt, as_judged=not verdict.problems)
+    work.moved(space, receipt, as_judged=not verdict.problems)
     work.report.problems += verdict.problems
     return verdict
 
 
-async def _chunks(
-    canon: Canon, rows: Sequence[CatalogRow], heads: _Heads
-) -> AsyncIterator[_RowChunk]:
+async def _chunks(work: _Work, rows: Sequence[CatalogRow]) -> AsyncIterator[_RowChunk]:
     if rows and rows[0].table is PROJECTS:
         for row in rows:
-            await heads.learn(SpaceId(row.project))
+            await work.learn(SpaceId(row.project))
         for start in range(0, len(rows), CHUNK):
             yield _RowChunk(rows=rows[start : start + CHUNK])
         return
     for project, group in of_one_project(rows).items():
-        await heads.learn(SpaceId(project))
-        arranged, borne = await arrange_catalog_rows(canon, group)
+        await work.learn(SpaceId(project))
+        arranged, borne = await arrange_catalog_rows(work.canon, group)
         for some in arranged:
             yield _RowChunk(rows=some, borne=borne)
 

@@ -1,7 +1,6 @@
 """Move an entity of a catalog through its life: draft, publish_requested, published, archived."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Final
 
@@ -48,14 +47,6 @@ _STEPS: Final[Mapping[StatusMove, tuple[frozenset[str], str]]] = {
 """For each move the statuses from which it leads, and the one to which."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StatusMoved:
-    """The status that an entity had, and the one that it has."""
-
-    before: str
-    after: str
-
-
 async def move_catalog_entity(
     canon: Canon,
     caller: Caller,
@@ -64,15 +55,17 @@ async def move_catalog_entity(
     *,
     move: StatusMove,
     reason: str = "",
-) -> StatusMoved:
-    """Give the entity the status that follows, with what belongs to it; the log keeps `reason`.
+) -> str:
+    """Give the entity the status that follows, with what belongs to it; that status.
+
+    The log keeps `reason`.
 
     Raises:
         NotFound: `entity.unknown`.
         Conflict: `entity.wrong-status`, or `entity.unfinished` with what is missing.
     """
     thing_id = item_id(project, CONTENT_KINDS[0], entity_id)
-    (before, after), moved = _STEPS[move], list[StatusMoved]()
+    before, after = _STEPS[move]
 
     async def prepare(new_id: NewId) -> Change:
         entity = await _require(canon, caller, thing_id)
@@ -85,13 +78,12 @@ async def move_catalog_entity(
         told = {PROPERTY_PREFIX + name: value for name, value in fields.items()}
         if reason:
             told[f"{PROPERTY_PREFIX}moveReason"] = reason
-        moved[:] = [StatusMoved(before=row["status"], after=after)]
         seen = make_observation(new_id, backing_of(project), thing_id, told)
         reads = frozenset((thing_key(thing_id), relations_key(thing_id)))
         return Change(entries=(seen,), reads=reads)
 
     await commit_change(canon, caller, project, prepare)
-    return moved[0] if moved else StatusMoved(before="", after=after)
+    return after
 
 
 async def _require(canon: Canon, caller: Caller, thing_id: EntityId) -> Entity:

@@ -1,4 +1,7 @@
-"""Save one row of a catalog: what is not given stays as it is, and a new entity is a draft."""
+"""Save one row of a catalog, or withdraw a relation.
+
+What is not given stays as it is, and a new entity is a draft.
+"""
 
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import nullcontext
@@ -16,6 +19,7 @@ from canonry.domain.catalog.catalog import (
 from canonry.domain.catalog.rows import CatalogRow, read_row
 from canonry.domain.errors import Conflict, InvalidInput, NotFound
 from canonry.domain.ids import NewId, SpaceId
+from canonry.domain.log.keys import thing_key
 from canonry.domain.spaces import Space
 from canonry.domain.things.entities import Entity
 from canonry.domain.vocabularies.catalog_kinds import ARCHIVED, CONCEPT_KINDS, PUBLISHED
@@ -29,6 +33,7 @@ from canonry.domain.vocabularies.catalog_tables import (
 )
 from canonry.usecases.catalog.browse_catalog import require_project
 from canonry.usecases.catalog.judge_catalog_relations import (
+    ended,
     judge_rows,
     relation_row,
     standing_relations,
@@ -169,3 +174,24 @@ def _read(table: CatalogTable, values: Mapping[str, Any]) -> CatalogRow:
         first = problems[0]
         raise InvalidInput(first.code, f"{first.field}: {first.reason}", path=f"/{first.field}")
     return row
+
+
+async def withdraw_catalog_relation(
+    canon: Canon, caller: Caller, project: SpaceId, contract_id: str, reason: str
+) -> None:
+    """End the relation that bears this id; the log keeps that it held.
+
+    Raises:
+        NotFound: `relation.unknown`.
+    """
+
+    async def prepare(new_id: NewId) -> Change:
+        del new_id
+        current, _ = (await standing_relations(canon, project, (contract_id,)))[contract_id]
+        if current is None or not await canon.seen_by(caller).sees(project):
+            message = "the project has no relation with this id"
+            raise NotFound("relation.unknown", message, path="/relationId")
+        entry = ended(current, reason=reason)
+        return Change(entries=(entry,), reads=frozenset((thing_key(current.id),)))
+
+    await commit_change(canon, caller, project, prepare)

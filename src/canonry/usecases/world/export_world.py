@@ -1,6 +1,7 @@
 """Export a world: what stands at its current tick as an atlas, with all of its lore and layers."""
 
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Final, TypeVar
 
 from canonry.domain.json_values import read_value
@@ -57,12 +58,11 @@ _EDGES_MAX: Final = 1_000
 async def export_world(canon: Canon, world: BoundWorld) -> Atlas:
     """The world as a file would hold it; importing it adds nothing."""
     now = world_at(canon, world)
-    names = _Names(now)
-    movers = {kind: [e async for e in _all(now, kind)] for kind in MOVERS}
-    places = [each async for each in _all(now, WorldType.LOCATION)]
-    realms = [each async for each in _all(now, WorldType.REALM)]
-    items = [each async for each in _all(now, WorldType.ITEM)]
-    names.learn((*realms, *places, *items, *(m for some in movers.values() for m in some)))
+    kinds = (WorldType.LOCATION, WorldType.REALM, *MOVERS, WorldType.ITEM)
+    found = {kind: [each async for each in _all(now, kind)] for kind in kinds}
+    things = {each.id: each for some in found.values() for each in some}
+    names = _Names(things, {each: key_of(thing) for each, thing in things.items()})
+    places, realms = found[WorldType.LOCATION], found[WorldType.REALM]
     return Atlas(
         id=world.space,
         name=world.name,
@@ -71,45 +71,39 @@ async def export_world(canon: Canon, world: BoundWorld) -> Atlas:
         tick=world.tick,
         depth=world.depth,
         event_limit=world.event_limit,
-        locations=tuple([each async for each in _places(now, places, names)]),
-        realms=tuple([each async for each in _realms(now, realms, names)]),
+        locations=await _places(now, places, names),
+        realms=await _realms(now, realms, names),
         routes=await _routes(now, places, names),
         layers=tuple([_layer(each, names) async for each in _all(now, WorldType.LAYER)]),
-        characters=await _movers(now, movers[WorldType.CHARACTER], names),
-        players=await _movers(now, movers[WorldType.PLAYER], names),
-        items=await _items(now, items, names),
+        characters=await _movers(now, found[WorldType.CHARACTER], names),
+        players=await _movers(now, found[WorldType.PLAYER], names),
+        items=await _items(now, found[WorldType.ITEM], names),
         lore=tuple([await _lore(canon, e) async for e in _all(now, WorldType.LORE_FACT)]),
-        events=tuple([each async for each in _events(now, names)]),
+        events=tuple([_happening(each, names) async for each in _events(now)]),
     )
 
 
+@dataclass(frozen=True, slots=True)
 class _Names:
     """The keys behind ids."""
 
-    def __init__(self, now: WorldAt) -> None:
-        self._space = now.world.space
-        self._keys: dict[str, str] = {}
-        self._things: dict[str, Entity] = {}
-
-    def learn(self, entities: Sequence[Entity]) -> None:
-        for entity in entities:
-            self._keys[entity.id] = key_of(entity)
-            self._things[entity.id] = entity
+    things: Mapping[str, Entity]
+    called: Mapping[str, str]
 
     def of(self, thing_id: str) -> str:
-        return self._keys.get(thing_id, thing_id)
+        return self.called.get(thing_id, thing_id)
 
     def is_place(self, thing_id: str) -> bool:
-        thing = self._things.get(thing_id)
+        thing = self.things.get(thing_id)
         return thing is not None and thing.entity_type == WorldType.LOCATION
 
     def keys(self, ids: Iterable[str]) -> tuple[str, ...]:
         """The keys of those that are known, in the order of their letters."""
-        return tuple(sorted(self._keys[each] for each in ids if each in self._keys))
+        return tuple(sorted(self.called[each] for each in ids if each in self.called))
 
     def realms(self, edges: Sequence[Relation]) -> tuple[str, ...]:
         """The realms that edges lead to, the narrowest first."""
-        around = (self._things[edge.to_id] for edge in edges if edge.to_id in self._things)
+        around = (self.things[edge.to_id] for edge in edges if edge.to_id in self.things)
         return tuple(key_of(realm) for realm in narrowest_first(around))
 
 
@@ -142,18 +136,20 @@ async def _joined(
     return found
 
 
-async def _places(now: WorldAt, places: Sequence[Entity], names: _Names) -> AsyncIterator[Place]:
+async def _places(now: WorldAt, places: Sequence[Entity], names: _Names) -> tuple[Place, ...]:
     exits = await _joined(now, EXIT, places, tuple(Direction))
     within = await _joined(now, WITHIN, places)
     members = await _joined(now, BELONGS_TO, places, (Tie.MEMBER_OF,))
-    for place in places:
-        yield _part(
+    return tuple(
+        _part(
             Place,
             place,
             realms=names.realms(within.get(place.id, ())),
             exits=tuple(_exit(edge, names) for edge in exits.get(place.id, ())),
             member_of=names.realms(members.get(place.id, ())),
         )
+        for place in places
+    )
 
 
 def _part(kind: type[T], thing: Entity, **joined: Any) -> T:
@@ -179,12 +175,17 @@ def _exit(edge: Relation, names: _Names) -> Exit:
     )
 
 
-async def _realms(now: WorldAt, realms: Sequence[Entity], names: _Names) -> AsyncIterator[Realm]:
+async def _realms(now: WorldAt, realms: Sequence[Entity], names: _Names) -> tuple[Realm, ...]:
     within = await _joined(now, WITHIN, realms)
     tied = await _tied(now, realms)
-    for realm in realms:
-        ties = {tie.value: names.keys(tied.get((realm.id, tie), ())) for tie in Tie}
-        yield _part(Realm, realm, within=names.realms(within.get(realm.id, ())), **ties)
+
+    def ties(realm: Entity) -> Mapping[str, Sequence[str]]:
+        return {tie.value: names.keys(tied.get((realm.id, tie), ())) for tie in Tie}
+
+    return tuple(
+        _part(Realm, each, within=names.realms(within.get(each.id, ())), **ties(each))
+        for each in realms
+    )
 
 
 async def _tied(now: WorldAt, realms: Sequence[Entity]) -> Mapping[tuple[str, Tie], Sequence[str]]:
@@ -259,11 +260,11 @@ async def _lore(canon: Canon, entity: Entity) -> Lore:
     )
 
 
-async def _events(now: WorldAt, names: _Names) -> AsyncIterator[Happening]:
+async def _events(now: WorldAt) -> AsyncIterator[Event]:
     last: Event | None = None
     while page := await now.canon.places.events_after(now.world.space, last, limit=PAGE_MAX):
         for event in page:
-            yield _happening(event, names)
+            yield event
         last = page[-1]
 
 
