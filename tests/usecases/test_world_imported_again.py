@@ -21,12 +21,14 @@ from canonry.domain.world.atlas import (
 from canonry.domain.world.checks import TIES_MAX, VERSIONS_MAX
 from canonry.domain.world.directions import Direction
 from canonry.domain.world.identity import event_id_of, world_id_of
+from canonry.testing.scribe import Scribe
+from canonry.testing.things import a_space
 from canonry.testing.worlds import CountingIdentities, HandClock, a_caller
 from canonry.usecases.graph.create_universe import create_universe
 from canonry.usecases.kernel.canon import Canon
 from canonry.usecases.world.bound_world import find_world
 from canonry.usecases.world.export_world import export_world
-from canonry.usecases.world.query_worlds import world_named
+from canonry.usecases.world.query_worlds import query_worlds, world_named
 from canonry.usecases.world.world_ties import TieBetween, create_route, create_tie
 from tests.toolsets.world.kit import an_isle, brought_in
 
@@ -289,3 +291,14 @@ async def test_so_many_legs_of_routes_lead_on_from_a_stop_and_no_more() -> None:
         await create_route(canon, a_caller(), world, more)
 
     assert refused.value.code == "route.too-many"
+
+
+async def test_a_world_is_found_by_its_name_among_any_number_of_worlds() -> None:
+    canon = a_canon()
+    for number in range(505):
+        space = a_space(f"isle {number:03}", kind=SpaceKind.WORLD)
+        await Scribe(canon, space.name, space.id).make(space)
+    last = await brought_in(canon, an_isle())
+
+    assert len(await query_worlds(canon)) == 506
+    assert (await world_named(canon, "the isle")).space == last.world_id

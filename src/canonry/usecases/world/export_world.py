@@ -60,7 +60,7 @@ async def export_world(canon: Canon, world: BoundWorld) -> Atlas:
     now = world_at(canon, world)
     kinds = (WorldType.LOCATION, WorldType.REALM, *MOVERS, WorldType.ITEM)
     found = {kind: [each async for each in _all(now, kind)] for kind in kinds}
-    things = {each.id: each for some in found.values() for each in some}
+    things: dict[str, Entity] = {each.id: each for some in found.values() for each in some}
     names = _Names(things, {each: key_of(thing) for each, thing in things.items()})
     places, realms = found[WorldType.LOCATION], found[WorldType.REALM]
     return Atlas(
