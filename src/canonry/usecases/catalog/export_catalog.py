@@ -127,9 +127,9 @@ async def _relations(canon: Canon, source: Entity) -> AsyncIterator[Mapping[str,
 def _relation_row(
     relation: Relation, source: Entity, kind: str, target_id: str
 ) -> Mapping[str, Any]:
-    said = relation_row(relation)
+    kept = relation_row(relation)
     values = {
-        **said,
+        **kept,
         "projectId": relation.space,
         "fromEntityType": source.entity_type,
         "fromEntityId": source.properties["id"],

@@ -75,10 +75,10 @@ async def move_catalog_entity(
             raise Conflict("entity.wrong-status", message, path="/action")
         await _require_finished(canon, entity, row, move)
         fields = _fields(move, after, entity.entity_type, row, stamp(canon.clock.now()))
-        told = {PROPERTY_PREFIX + name: value for name, value in fields.items()}
+        stated = {PROPERTY_PREFIX + name: value for name, value in fields.items()}
         if reason:
-            told[f"{PROPERTY_PREFIX}moveReason"] = reason
-        seen = make_observation(new_id, backing_of(project), thing_id, told)
+            stated[f"{PROPERTY_PREFIX}moveReason"] = reason
+        seen = make_observation(new_id, backing_of(project), thing_id, stated)
         reads = frozenset((thing_key(thing_id), relations_key(thing_id)))
         return Change(entries=(seen,), reads=reads)
 

@@ -54,5 +54,5 @@ async def _pass(draft: WorldDraft, duration: int, reason: str, player: str) -> N
     before = 0 if heart is None else int(heart.properties.get("tick") or 0)
     after = checked_tick(before + duration, path="/durationMs")
     draft.at = instant_of(after)
-    told = {_TICK: after, "properties.advanced_for": reason}
-    draft.observe(heart_id, told, label="/clock")
+    fields = {_TICK: after, "properties.advanced_for": reason}
+    draft.observe(heart_id, fields, label="/clock")

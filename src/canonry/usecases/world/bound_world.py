@@ -81,13 +81,13 @@ async def find_world(canon: Canon, space: SpaceId) -> BoundWorld | None:
     if not isinstance(heart, Entity):
         message = "this world has no clock yet; its import was cut off, so run it again"
         raise NotFound("world.incomplete", message, kind="world", id=space)
-    told = heart.properties
+    own = heart.properties
     return BoundWorld(
         space=space,
         name=opened.name,
         heart=heart,
-        tick=None if told.get("tick") is None else Tick(int(told["tick"])),
-        starter=str(told.get("starter", "")),
-        depth=int(told.get("depth", 2)),
-        event_limit=int(told.get("event_limit", 20)),
+        tick=None if own.get("tick") is None else Tick(int(own["tick"])),
+        starter=str(own.get("starter", "")),
+        depth=int(own.get("depth", 2)),
+        event_limit=int(own.get("event_limit", 20)),
     )

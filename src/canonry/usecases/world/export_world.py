@@ -161,16 +161,16 @@ def _part(kind: type[T], thing: Entity, **joined: Any) -> T:
 
 
 def _exit(edge: Relation, names: _Names) -> Exit:
-    told: Mapping[str, Any] = edge.properties
-    requires = told.get("requires")
+    own: Mapping[str, Any] = edge.properties
+    requires = own.get("requires")
     return Exit(
-        direction=Direction(told["kind"]),
+        direction=Direction(own["kind"]),
         to=names.of(edge.to_id),
-        description=told.get("description"),
-        travel_ms=told.get("travel_ms"),
-        one_way=bool(told.get("one_way")),
-        hidden=bool(told.get("hidden")),
-        blocked=told.get("blocked"),
+        description=own.get("description"),
+        travel_ms=own.get("travel_ms"),
+        one_way=bool(own.get("one_way")),
+        hidden=bool(own.get("hidden")),
+        blocked=own.get("blocked"),
         requires=None if requires is None else names.of(requires),
     )
 
@@ -215,14 +215,14 @@ async def _routes(now: WorldAt, places: Sequence[Entity], names: _Names) -> tupl
 
 
 def _layer(layer: Entity, names: _Names) -> Layer:
-    told = layer.properties
+    own = layer.properties
     return Layer(
         key=key_of(layer),
-        scope=names.of(told["scope"]),
-        layer_type=LayerType(told["layer_type"]),
-        value=told["value"],
-        from_tick=told["from"],
-        to_tick=told.get("to"),
+        scope=names.of(own["scope"]),
+        layer_type=LayerType(own["layer_type"]),
+        value=own["value"],
+        from_tick=own["from"],
+        to_tick=own.get("to"),
     )
 
 

@@ -148,7 +148,7 @@ class WorldDraft:
             raise Conflict("world.key-taken", message, path="/key", conflicts=[thing_id])
         fields: dict[str, Any] = {NAME: name, DESCRIPTION: description}
         fields |= {PROPERTY_PREFIX + key: value for key, value in given.items()}
-        news = {key: value for key, value in fields.items() if _said(old, key) != value}
+        news = {key: value for key, value in fields.items() if _value_of(old, key) != value}
         if news and entity_type is WorldType.LOCATION:
             news[f"{PROPERTY_PREFIX}version"] = int(old.properties.get("version", 1)) + 1
         self.observe(thing_id, news)
@@ -301,7 +301,7 @@ class WorldDraft:
         self.entries.append(made)
 
 
-def _said(entity: Entity, name: str) -> Any:
+def _value_of(entity: Entity, name: str) -> Any:
     if name == NAME:
         return entity.name
     if name == DESCRIPTION:

@@ -164,7 +164,7 @@ async def join_way(draft: WorldDraft, start: EntityId, way: Exit, *, creating: b
     properties = await _exit_properties(draft, way)
     standing = await draft.edges(EXIT, start, kinds=(way.direction,))
     for old in standing:
-        if old.to_id == target and _told(old) == properties:
+        if old.to_id == target and _own_properties(old) == properties:
             return False
         if creating:
             message = f"an exit leads {way.direction} already; remove it, or choose another way"
@@ -185,7 +185,7 @@ async def _exit_properties(draft: WorldDraft, way: Exit) -> dict[str, Any]:
     if way.travel_ms is not None and way.travel_ms < 0:
         message = "a way takes no less than no time; give a duration of 0 or more"
         raise InvalidInput("exit.negative-duration", message, path="/travelDurationMs")
-    told = {
+    given = {
         "description": way.description,
         "travel_ms": way.travel_ms,
         "one_way": way.one_way or None,
@@ -193,10 +193,10 @@ async def _exit_properties(draft: WorldDraft, way: Exit) -> dict[str, Any]:
         "blocked": way.blocked or None,
         "requires": requires,
     }
-    return {name: value for name, value in told.items() if value is not None}
+    return {name: value for name, value in given.items() if value is not None}
 
 
-def _told(edge: Relation) -> dict[str, Any]:
+def _own_properties(edge: Relation) -> dict[str, Any]:
     return {name: value for name, value in edge.properties.items() if name != "kind"}
 
 

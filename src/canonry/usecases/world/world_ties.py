@@ -89,9 +89,9 @@ async def remove_tie(draft: WorldDraft, old: TieBetween) -> None:
     draft.end(edge, reason="the tie was removed")
 
 
-async def _ends(draft: WorldDraft, told: TieBetween) -> tuple[EntityId, EntityId]:
-    start, realm = (thing_id_of(draft.space, key) for key in (told.start, told.realm))
-    places = (WorldType.LOCATION,) if told.kind is Tie.MEMBER_OF else ()
+async def _ends(draft: WorldDraft, between: TieBetween) -> tuple[EntityId, EntityId]:
+    start, realm = (thing_id_of(draft.space, key) for key in (between.start, between.realm))
+    places = (WorldType.LOCATION,) if between.kind is Tie.MEMBER_OF else ()
     await draft.require(start, WorldType.REALM, *places)
     await draft.require(realm, WorldType.REALM)
     return start, realm
