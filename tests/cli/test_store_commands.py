@@ -16,7 +16,7 @@ import pytest
 from canonry.bootstrap.embedded import open_embedded
 from canonry.domain.ids import NewId, SceneId, StoryId
 from canonry.domain.log.entries import Made, SceneMoved
-from canonry.domain.spaces import Space, SpaceKind
+from canonry.domain.spaces import SpaceDraft, SpaceKind
 from canonry.domain.things.scenes import Scene, SceneStatus
 from canonry.domain.time import Instant
 from canonry.testing.worlds import HandClock, a_caller
@@ -317,7 +317,7 @@ async def a_scene_in_canonization(data: Path) -> str:
             description="",
             properties={},
         )
-        space = the_made(receipt, Space).id
+        space = the_made(receipt, SpaceDraft).id
         scene_id = SceneId("01890a5d-ac96-774b-bcce-b302099a8057")
 
         async def prepare(new_id: NewId) -> Change:

@@ -29,7 +29,7 @@ from canonry.domain.things.scenes import Scene, SceneStatus, Turn
 from canonry.domain.time import Instant
 from canonry.testing.conformance.chronicle import chronicle
 from canonry.testing.histories import HistoryStep, histories
-from canonry.testing.scribe import ACTOR, a_draft, made
+from canonry.testing.scribe import ACTOR, a_draft
 from canonry.testing.things import (
     MIDDLE_EARTH,
     a_memory,
@@ -40,6 +40,7 @@ from canonry.testing.things import (
     an_event,
     an_observation,
     ident,
+    made,
 )
 
 

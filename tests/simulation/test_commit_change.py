@@ -12,7 +12,7 @@ from canonry.domain.log.commits import ORIGIN
 from canonry.domain.log.entries import Made
 from canonry.domain.log.keys import facts_key, name_key
 from canonry.domain.log.sealing import GENESIS, fault_in
-from canonry.domain.things.facts import Fact
+from canonry.domain.things.facts import Fact, FactDraft
 from canonry.domain.vocabularies.narrative_types import EntityType
 from canonry.ports.views.state import FactQuery
 from canonry.testing.simulation import Faults, FaultyLedger, Simulation, simulate
@@ -96,7 +96,7 @@ async def race(simulation: Simulation) -> None:
     assert {name for name, _ in world.acknowledged} <= set(statements), "nothing is lost"
     assert len(world.acknowledged) + refused == CALLERS * ROUNDS
     for name, receipt in world.acknowledged:
-        (thing,) = receipt.made(Fact)
+        (thing,) = receipt.made(FactDraft)
         assert isinstance(thing, Fact)
         assert thing.statement == name, "the answer is that of the request"
     await assert_sound(world)
@@ -193,7 +193,7 @@ async def twins(simulation: Simulation) -> None:
 
     (fact,) = (await world.truth.state.facts(FactQuery())).items
     for receipt in (first, second):
-        (told,) = receipt.made(Fact)
+        (told,) = receipt.made(FactDraft)
         assert isinstance(told, Fact)
         assert (told.id, told.statement) == (fact.id, fact.statement), "both hear what was written"
 

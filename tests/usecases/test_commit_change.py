@@ -10,7 +10,7 @@ from canonry.domain.ids import FactId, NewId, SpaceId, is_uuid
 from canonry.domain.log.commits import ORIGIN
 from canonry.domain.log.entries import Made
 from canonry.domain.log.keys import ANY
-from canonry.domain.things.facts import Fact
+from canonry.domain.things.facts import Fact, FactDraft
 from canonry.testing.scribe import Scribe
 from canonry.testing.things import MIDDLE_EARTH, a_fact, ident
 from canonry.testing.worlds import CountingIdentities, HandClock, a_caller
@@ -58,7 +58,7 @@ async def test_a_change_is_written_and_told(canon: Canon) -> None:
 
     receipt = await commit_change(canon, a_caller(), MIDDLE_EARTH, prepare)
 
-    (fact,) = receipt.made(Fact)
+    (fact,) = receipt.made(FactDraft)
     assert (receipt.position, receipt.warnings, receipt.replayed) == (1, ("mind",), False)
     assert is_uuid(receipt.commit_id)
     assert prepare.ids == {fact.id}
@@ -103,7 +103,7 @@ async def test_a_key_makes_a_request_happen_once(canon: Canon) -> None:
 
     assert again.attempts == 0
     assert replayed == replace(first, replayed=True, warnings=(), entries=replayed.entries)
-    (fact,) = replayed.made(Fact)
+    (fact,) = replayed.made(FactDraft)
     assert isinstance(fact, Fact)
     assert fact.statement == "first"
     assert await statements(canon) == ["first"]

@@ -25,7 +25,7 @@ from canonry.domain.log.commits import Commit, Draft, Position
 from canonry.domain.log.entries import Entry, ProposalDecided
 from canonry.domain.policy import Policy
 from canonry.domain.things.entities import normalised_name
-from canonry.domain.things.proposals import Decision, ProposalStatus
+from canonry.domain.things.proposals import DecisionDraft, ProposalStatus
 from canonry.domain.time import Instant
 
 
@@ -122,8 +122,8 @@ def foretold(draft: Draft, known: Slice, position: Position, now: Instant) -> Sl
     return known.after(fold(commit, loaded))
 
 
-def _decision(verdict: Verdict, acceptance: Acceptance | None, decided_by: str) -> Decision:
-    return Decision(
+def _decision(verdict: Verdict, acceptance: Acceptance | None, decided_by: str) -> DecisionDraft:
+    return DecisionDraft(
         status=verdict.status,
         rule=verdict.rule,
         rationale=verdict.rationale,
@@ -132,5 +132,4 @@ def _decision(verdict: Verdict, acceptance: Acceptance | None, decided_by: str) 
         canonical_id=None if acceptance is None else acceptance.canonical_id,
         made=() if acceptance is None else acceptance.made,
         decided_by=decided_by,
-        decided_at=Instant(0),
     )

@@ -57,7 +57,7 @@ from canonry.testing.catalogs import (
 )
 from canonry.testing.conformance.hostile import PROPERTIES, TEXTS
 from canonry.testing.conformance.kit import Backend
-from canonry.testing.scribe import a_draft, an_append, made
+from canonry.testing.scribe import a_draft, an_append
 from canonry.testing.things import (
     MIDDLE_EARTH,
     a_decision,
@@ -81,6 +81,7 @@ from canonry.testing.things import (
     an_observation,
     evidence,
     ident,
+    made,
 )
 
 ELSEWHERE: Final = SpaceId(ident("elsewhere"))

@@ -18,13 +18,14 @@ from canonry.testing.conformance.hostile import PROPERTIES, TEXTS
 from canonry.testing.conformance.kit import Backend, Contract
 from canonry.testing.conformance.log import LogContract
 from canonry.testing.conformance.requirements import requirement
-from canonry.testing.scribe import Scribe, a_draft, an_append, made
+from canonry.testing.scribe import Scribe, a_draft, an_append
 from canonry.testing.things import (
     MIDDLE_EARTH,
     a_fact,
     a_named,
     a_turn,
     ident,
+    made,
 )
 
 ELSEWHERE = SpaceId(ident("elsewhere"))

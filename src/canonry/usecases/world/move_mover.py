@@ -7,9 +7,9 @@ from canonry.domain.errors import Conflict, InvalidInput
 from canonry.domain.ids import EntityId
 from canonry.domain.judging.making import make_event
 from canonry.domain.log.keys import thing_key
-from canonry.domain.observations import Observation
+from canonry.domain.observations import Observation, ObservationDraft
 from canonry.domain.things.entities import Entity
-from canonry.domain.things.facts import Event
+from canonry.domain.things.facts import EventDraft
 from canonry.domain.things.relations import Relation
 from canonry.domain.time import Instant
 from canonry.domain.vocabularies.world_types import (
@@ -77,9 +77,9 @@ async def move_mover(canon: Canon, caller: Caller, world: BoundWorld, move: Move
 
 def _moved(receipt: Receipt) -> Moved:
     """What a commit says of a move, also one that an earlier call made."""
-    event = the_made(receipt, Event)
+    event = the_made(receipt, EventDraft)
     mover, from_id, to_id = event.involved
-    seen = receipt.made(Observation)
+    seen = receipt.made(ObservationDraft)
     clocks = [each.fields[CLOCK] for each in seen if isinstance(each, Observation)]
     return Moved(
         mover=mover,
