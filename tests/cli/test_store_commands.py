@@ -19,6 +19,7 @@ from canonry.domain.log.entries import Made, SceneMoved
 from canonry.domain.spaces import SpaceDraft, SpaceKind
 from canonry.domain.things.scenes import Scene, SceneStatus
 from canonry.domain.time import Instant
+from canonry.testing.things import drafted
 from canonry.testing.worlds import HandClock, a_caller
 from canonry.usecases.graph.create_universe import create_universe
 from canonry.usecases.kernel.commit_change import Change, commit_change
@@ -337,7 +338,7 @@ async def a_scene_in_canonization(data: Path) -> str:
                 changed_at=0,
             )
             moved = SceneMoved(scene_id=scene_id, status=SceneStatus.FINALIZING)
-            return Change(entries=(Made(thing=scene), moved), reads=frozenset())
+            return Change(entries=(Made(thing=drafted(scene)), moved), reads=frozenset())
 
         await commit_change(store.canon, caller, space, prepare)
         return scene_id

@@ -33,7 +33,7 @@ from canonry.domain.spaces import Space, SpaceKind
 from canonry.domain.things.entities import Entity, EntityClass
 from canonry.domain.things.facts import Axiom, AxiomDomain, Event, Fact, FactType
 from canonry.domain.things.memories import Memory
-from canonry.domain.things.proposals import Decision, Proposal, ProposalStatus, ProposalType
+from canonry.domain.things.proposals import DecisionDraft, Proposal, ProposalStatus, ProposalType
 from canonry.domain.things.relations import Relation
 from canonry.domain.things.scenes import (
     Scene,
@@ -367,15 +367,14 @@ def a_proposal(name: str = "proposal", scene: str | None = "scene", **changes: A
     return replace(proposal, **changes)
 
 
-def a_decision(**changes: Any) -> Decision:
+def a_decision(**changes: Any) -> DecisionDraft:
     """An acceptance."""
-    decision = Decision(
+    decision = DecisionDraft(
         status=ProposalStatus.ACCEPTED,
         rule="score",
         rationale="it is well supported",
         score=0.81,
         decided_by="canonkeeper-001",
-        decided_at=THEN,
     )
     return replace(decision, **changes)
 

@@ -8,7 +8,7 @@ from canonry.domain.log.commits import Append, Draft, Position
 from canonry.domain.log.entries import Entry, Made
 from canonry.domain.policy import Policy
 from canonry.testing.scribe import ACTOR
-from canonry.testing.things import an_axiom
+from canonry.testing.things import an_axiom, drafted
 from tests.toolsets.narrative.kit import World, a_world
 
 
@@ -78,7 +78,7 @@ class Stage:
         """A new law of this world, or of another one."""
         where = SpaceId(space or self.world.universe_id)
         axiom = an_axiom(f"{statement} in {where}", statement=statement, space=where)
-        await self.write(Made(thing=axiom), space=space)
+        await self.write(Made(thing=drafted(axiom)), space=space)
         return axiom.id
 
     async def complete(self, scene_id: str, summary: str = "They left.") -> None:

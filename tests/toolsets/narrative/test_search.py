@@ -12,7 +12,7 @@ from canonry.domain.ids import SourceId, SpaceId
 from canonry.domain.log.entries import Made
 from canonry.domain.policy import Policy
 from canonry.gateway.call import Gateway
-from canonry.testing.things import a_snippet, ident
+from canonry.testing.things import a_snippet, drafted, ident
 from canonry.toolsets.narrative import NARRATIVE
 from canonry.usecases.kernel.recall import Engines, Recall
 from tests.toolsets.narrative.kit import NOWHERE
@@ -40,7 +40,7 @@ async def a_rule(stage: Stage, text: str, name: str = "snippet") -> str:
         page=7,
         section="Combat",
     )
-    await stage.write(Made(thing=snippet))
+    await stage.write(Made(thing=drafted(snippet)))
     return ident(name)
 
 

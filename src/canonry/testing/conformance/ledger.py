@@ -24,6 +24,7 @@ from canonry.testing.things import (
     a_fact,
     a_named,
     a_turn,
+    drafted,
     ident,
     made,
 )
@@ -278,7 +279,7 @@ class AppendContract(Contract):
         dangling = FactRetconned(fact_id=FactId(ident("nobody")), replaced_by=None, reason="")
 
         with pytest.raises(BrokenInvariant) as caught:
-            await scribe.write(Made(thing=a_fact("good")), dangling)
+            await scribe.write(Made(thing=drafted(a_fact("good"))), dangling)
         after = await scribe.make(a_fact("two"))
 
         assert caught.value.code == "canon.dangling-entry"

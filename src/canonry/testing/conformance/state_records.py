@@ -28,6 +28,7 @@ from canonry.testing.things import (
     a_schema,
     an_entity,
     an_observation,
+    drafted,
     evidence,
     ident,
 )
@@ -66,7 +67,9 @@ class RecordsContract(Contract):
     async def test_texts_in_normal_form_lead_to_entities(self, backend: Backend) -> None:
         """By name, by address and by both; of one type, of some spaces, as they are now."""
         scribe = Scribe(backend.canon)
-        await scribe.write(*a_named("Ann Lee"), Made(thing=mailed("Ann Lee", "Ann@Lee.org")))
+        await scribe.write(
+            *a_named("Ann Lee"), Made(thing=drafted(mailed("Ann Lee", "Ann@Lee.org")))
+        )
         await scribe.write(*a_named("ann  lee", entity_type="person"))
         await Scribe(backend.canon, "there", ELSEWHERE).write(*a_named("ANN LEE", space=ELSEWHERE))
 
