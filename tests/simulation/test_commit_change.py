@@ -97,7 +97,7 @@ async def race(simulation: Simulation) -> None:
     assert len(world.acknowledged) + refused == CALLERS * ROUNDS
     for name, receipt in world.acknowledged:
         (thing,) = receipt.made(FactDraft)
-        assert isinstance(thing, Fact)
+        assert isinstance(thing, FactDraft)
         assert thing.statement == name, "the answer is that of the request"
     await assert_sound(world)
 

@@ -52,7 +52,7 @@ class Preparing:
 async def statements(canon: Canon) -> list[str]:
     log = await canon.ledger.read(MIDDLE_EARTH, after=ORIGIN, limit=100)
     things = [e.thing for c in log for e in c.entries if isinstance(e, Made)]
-    return [thing.statement for thing in things if isinstance(thing, Fact)]
+    return [thing.statement for thing in things if isinstance(thing, FactDraft)]
 
 
 async def test_a_change_is_written_and_told(canon: Canon) -> None:

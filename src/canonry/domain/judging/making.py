@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any
 
 from canonry.domain.ids import (
     EntityId,
@@ -28,8 +28,6 @@ from canonry.domain.vocabularies.narrative_fields import (
     PROPERTY_PREFIX,
     STATE_TAGS,
 )
-
-UNSET: Final = Instant(0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
