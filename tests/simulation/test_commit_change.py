@@ -12,7 +12,7 @@ from canonry.domain.log.commits import ORIGIN
 from canonry.domain.log.entries import Made
 from canonry.domain.log.keys import facts_key, name_key
 from canonry.domain.log.sealing import GENESIS, fault_in
-from canonry.domain.things.facts import Fact, FactDraft
+from canonry.domain.things.facts import FactDraft
 from canonry.domain.vocabularies.narrative_types import EntityType
 from canonry.ports.views.state import FactQuery
 from canonry.testing.simulation import Faults, FaultyLedger, Simulation, simulate
@@ -194,7 +194,7 @@ async def twins(simulation: Simulation) -> None:
     (fact,) = (await world.truth.state.facts(FactQuery())).items
     for receipt in (first, second):
         (told,) = receipt.made(FactDraft)
-        assert isinstance(told, Fact)
+        assert isinstance(told, FactDraft)
         assert (told.id, told.statement) == (fact.id, fact.statement), "both hear what was written"
 
 

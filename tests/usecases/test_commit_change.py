@@ -10,7 +10,7 @@ from canonry.domain.ids import FactId, NewId, SpaceId, is_uuid
 from canonry.domain.log.commits import ORIGIN
 from canonry.domain.log.entries import Made
 from canonry.domain.log.keys import ANY
-from canonry.domain.things.facts import Fact, FactDraft
+from canonry.domain.things.facts import FactDraft
 from canonry.testing.scribe import Scribe
 from canonry.testing.things import MIDDLE_EARTH, a_fact, drafted, ident
 from canonry.testing.worlds import CountingIdentities, HandClock, a_caller
@@ -106,7 +106,7 @@ async def test_a_key_makes_a_request_happen_once(canon: Canon) -> None:
     assert again.attempts == 0
     assert replayed == replace(first, replayed=True, warnings=(), entries=replayed.entries)
     (fact,) = replayed.made(FactDraft)
-    assert isinstance(fact, Fact)
+    assert isinstance(fact, FactDraft)
     assert fact.statement == "first"
     assert await statements(canon) == ["first"]
 

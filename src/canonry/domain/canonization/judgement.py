@@ -24,6 +24,7 @@ from canonry.domain.log.canon import beside, fold, needs
 from canonry.domain.log.commits import Commit, Draft, Position
 from canonry.domain.log.entries import Entry, ProposalDecided
 from canonry.domain.policy import Policy
+from canonry.domain.revising import spread
 from canonry.domain.things.entities import normalised_name
 from canonry.domain.things.proposals import DecisionDraft, ProposalStatus
 from canonry.domain.time import Instant
@@ -105,17 +106,7 @@ def decide(
 
 def foretold(draft: Draft, known: Slice, position: Position, now: Instant) -> Slice:
     """The slice as it will be once `draft` is in the log, for the proposals judged after it."""
-    commit = Commit(
-        id=draft.id,
-        space=draft.space,
-        position=position,
-        recorded_at=now,
-        actor=draft.actor,
-        tool=draft.tool,
-        entries=draft.entries,
-        previous="",
-        hash="",
-    )
+    commit = Commit(**spread(draft), position=position, recorded_at=now, previous="", hash="")
     loaded = {one: known.things[one] for one in needs(draft.entries) if one in known.things}
     more = beside(draft.entries, loaded)
     loaded |= {one: known.things[one] for one in more if one in known.things}

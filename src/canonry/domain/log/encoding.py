@@ -4,7 +4,7 @@ Stored bytes are never rewritten. When a value changes shape, `ENCODING_VERSION`
 upcaster in `canonry.domain.log.upcasters` lifts the old form as it is read.
 """
 
-from dataclasses import MISSING, fields
+from dataclasses import fields
 from functools import cache
 from typing import Any, Final
 
@@ -72,11 +72,14 @@ _MADE: Final = {f"{THING_KINDS[born]}.made": draft for draft, born in STAMPED.it
 _CHANGES: Final = {kind: change for change, kind in CHANGE_KINDS.items()}
 _KINDS: Final = {kind: born for born, kind in THING_KINDS.items()}
 
-_AFTER: Final[dict[type, tuple[str, str]]] = {
-    Observation: ("observed_at", "recorded_at"),
-    Turn: ("scene_id", "index"),
+_FIRST: Final[dict[type, tuple[str, ...]]] = {
+    Observation: (
+        *("id", "space", "entity_id", "fields", "authority", "confidence", "evidence"),
+        *("observed_at", "recorded_at"),
+    ),
+    Turn: ("id", "space", "scene_id", "index"),
 }
-"""Stamps whose place is not behind what the author knows, each after what it stands."""
+"""What is stored first of a thing that has a stamp amid what its author knows."""
 
 _encoder: Final = msgspec.json.Encoder()
 _decoders: Final[dict[type, msgspec.json.Decoder[Any]]] = {}
@@ -118,7 +121,7 @@ def decode_entry(kind: str, version: int, payload: bytes) -> Entry:
 def encode_thing(thing: Thing) -> bytes:
     """A thing as views store it."""
     kind: Any = type(thing)
-    return _encoder.encode(_room(kind) | spread(thing) if kind in _AFTER else thing)
+    return _encoder.encode(_room(kind) | spread(thing) if kind in _FIRST else thing)
 
 
 def decode_thing(kind: str, payload: bytes, version: int = ENCODING_VERSION) -> Any:
@@ -129,18 +132,8 @@ def decode_thing(kind: str, payload: bytes, version: int = ENCODING_VERSION) -> 
 @cache
 def _room(kind: type[Any]) -> dict[str, Any]:
     """The fields of `kind` in their stored order: zero where the log stamps, else as it begins."""
-    room: dict[str, Any] = {}
-    late = _AFTER.get(kind, ("", ""))
-    for each in fields(kind):
-        if each.name == late[1]:
-            continue
-        made = each.default_factory
-        room[each.name] = made() if made is not MISSING else each.default
-        if room[each.name] is MISSING:
-            room[each.name] = 0
-        if each.name == late[0]:
-            room[late[1]] = 0
-    return room
+    blank = kind(**{each.name: 0 for each in fields(kind) if each.default is each.default_factory})
+    return dict.fromkeys(_FIRST.get(kind, ()), 0) | spread(blank)
 
 
 def _decode(target: type, kind: str, version: int, payload: bytes) -> Any:
