@@ -36,12 +36,7 @@ from canonry.domain.vocabularies.world_types import (
     Tie,
     WorldType,
 )
-from canonry.domain.world.identity import (
-    WORLD_KEY,
-    layer_id_of,
-    lore_id_of,
-    thing_id_of,
-)
+from canonry.domain.world.identity import WORLD_KEY, layer_id_of, lore_id_of, thing_id_of
 from canonry.domain.world.ticks import Tick, instant_of
 from canonry.gateway.call import Gateway
 from canonry.gateway.principal import Principal

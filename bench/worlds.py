@@ -11,13 +11,7 @@ from canonry.domain.log.entries import Entry, Made
 from canonry.domain.provenance import Actor, Authority, Evidence, EvidenceKind
 from canonry.domain.spaces import SpaceDraft, SpaceKind
 from canonry.domain.things.entities import EntityClass
-from canonry.domain.things.scenes import (
-    SceneDraft,
-    SceneStatus,
-    StoryDraft,
-    StoryStatus,
-    StoryType,
-)
+from canonry.domain.things.scenes import SceneDraft, SceneStatus, StoryDraft, StoryStatus, StoryType
 from canonry.domain.vocabularies.narrative_types import EntityType
 from canonry.usecases.kernel.canon import Canon
 

@@ -17,7 +17,6 @@ from canonry.domain.log.entries import (
     Entry,
     Erased,
     FactRetconned,
-    Made,
     Redacted,
     SceneCompleted,
     Thing,
@@ -39,7 +38,6 @@ from canonry.testing.things import (
     a_turn,
     an_event,
     an_observation,
-    drafted,
     ident,
     made,
 )
@@ -251,7 +249,7 @@ def test_completing_a_scene_dates_it() -> None:
     [
         FactRetconned(fact_id=FactId(ident("memory")), replaced_by=None, reason=""),
         FactRetconned(fact_id=FactId(ident("nobody")), replaced_by=None, reason=""),
-        Made(thing=drafted(an_observation("nobody", "said"))),
+        *made(an_observation("nobody", "said")),
     ],
 )
 def test_an_entry_about_nothing_is_a_broken_invariant(entry: Entry) -> None:

@@ -12,7 +12,7 @@ from canonry.domain.log.entries import Made
 from canonry.domain.log.keys import ANY
 from canonry.domain.things.facts import FactDraft
 from canonry.testing.scribe import Scribe
-from canonry.testing.things import MIDDLE_EARTH, a_fact, drafted, ident
+from canonry.testing.things import MIDDLE_EARTH, a_fact, ident, made
 from canonry.testing.worlds import CountingIdentities, HandClock, a_caller
 from canonry.usecases.kernel.canon import Canon
 from canonry.usecases.kernel.commit_change import ATTEMPTS_MAX, Change, commit_change
@@ -44,9 +44,7 @@ class Preparing:
         if self.attempts <= self._disturbed:
             await self._scribe.make(a_fact(f"other {self.attempts}"))
         fact = a_fact("mine", id=FactId(fact_id), statement=self._statement)
-        return Change(
-            entries=(Made(thing=drafted(fact)),), reads=frozenset((ANY,)), warnings=("mind",)
-        )
+        return Change(entries=made(fact), reads=frozenset((ANY,)), warnings=("mind",))
 
 
 async def statements(canon: Canon) -> list[str]:

@@ -15,14 +15,7 @@ from canonry.ports.views.state import EntityQuery
 from canonry.testing.conformance.kit import Backend, Contract
 from canonry.testing.conformance.requirements import requirement
 from canonry.testing.scribe import Scribe, thing_named
-from canonry.testing.things import (
-    MIDDLE_EARTH,
-    a_named,
-    an_entity,
-    an_observation,
-    ident,
-    made,
-)
+from canonry.testing.things import MIDDLE_EARTH, a_named, an_entity, an_observation, ident, made
 
 ELSEWHERE = SpaceId(ident("elsewhere"))
 

@@ -7,11 +7,7 @@ from typing import Any, Final
 
 from canonry.domain.errors import InvalidInput
 from canonry.domain.json_values import canonical_json
-from canonry.domain.observations import (
-    PRIORITY_CORRECTION,
-    PRIORITY_STRUCTURED,
-    SPECIFICITY_STATED,
-)
+from canonry.domain.observations import PRIORITY_CORRECTION, PRIORITY_STRUCTURED, SPECIFICITY_STATED
 from canonry.domain.provenance import CanonLevel
 from canonry.domain.things.sources import SourceDraft, SourceType
 from canonry.domain.time import Instant

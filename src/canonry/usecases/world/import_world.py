@@ -18,15 +18,7 @@ from canonry.domain.provenance import CanonLevel, Evidence, EvidenceKind
 from canonry.domain.spaces import Space, SpaceDraft, SpaceKind
 from canonry.domain.things.sources import SourceDraft, SourceType
 from canonry.domain.vocabularies.world_types import WorldType
-from canonry.domain.world.atlas import (
-    Atlas,
-    Happening,
-    Item,
-    Layer,
-    Place,
-    Realm,
-    completed,
-)
+from canonry.domain.world.atlas import Atlas, Happening, Item, Layer, Place, Realm, completed
 from canonry.domain.world.checks import Problem, problems
 from canonry.domain.world.identity import WORLD_KEY, event_id_of, thing_id_of, world_id_of
 from canonry.domain.world.omitting import omitted

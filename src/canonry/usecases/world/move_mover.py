@@ -12,13 +12,7 @@ from canonry.domain.things.entities import Entity
 from canonry.domain.things.facts import EventDraft
 from canonry.domain.things.relations import RelationDraft
 from canonry.domain.time import Instant
-from canonry.domain.vocabularies.world_types import (
-    EXIT,
-    HELD_BY,
-    LOCATED_IN,
-    MOVERS,
-    WorldType,
-)
+from canonry.domain.vocabularies.world_types import EXIT, HELD_BY, LOCATED_IN, MOVERS, WorldType
 from canonry.domain.world.directions import Direction, travel_ms
 from canonry.domain.world.identity import thing_id_of
 from canonry.domain.world.ticks import Tick, tick_of

@@ -6,13 +6,7 @@ from canonry.domain.errors import Conflict
 from canonry.domain.ids import EntityId
 from canonry.domain.judging.making import make_event
 from canonry.domain.things.facts import EventDraft
-from canonry.domain.vocabularies.world_types import (
-    HELD_BY,
-    HOLDERS,
-    LOCATED_IN,
-    MOVERS,
-    WorldType,
-)
+from canonry.domain.vocabularies.world_types import HELD_BY, HOLDERS, LOCATED_IN, MOVERS, WorldType
 from canonry.domain.world.identity import thing_id_of
 from canonry.domain.world.ticks import Tick
 from canonry.usecases.kernel.caller import Caller
