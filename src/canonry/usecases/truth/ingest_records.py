@@ -14,9 +14,9 @@ from canonry.domain.time import Instant
 from canonry.domain.truth.accounts import source_id_of
 from canonry.domain.truth.interpretations import Found
 from canonry.usecases.kernel.account import require_account, within_account
-from canonry.usecases.kernel.aside import OF_RECORD, aside
 from canonry.usecases.kernel.caller import Caller
 from canonry.usecases.kernel.canon import Canon
+from canonry.usecases.kernel.pacing import OF_RECORD, aside
 from canonry.usecases.truth.read_records import Statement
 from canonry.usecases.truth.record_source import Recorded, record_source
 

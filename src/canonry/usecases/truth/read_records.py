@@ -24,9 +24,8 @@ from canonry.domain.truth.typed_records import RecordReader
 from canonry.domain.vocabularies.schemas import EntitySchema
 from canonry.domain.vocabularies.truth_types import type_named
 from canonry.usecases.kernel.account import Account
-from canonry.usecases.kernel.aside import aside
 from canonry.usecases.kernel.canon import Canon
-from canonry.usecases.kernel.pacing import Pace, in_turns
+from canonry.usecases.kernel.pacing import Pace, aside, in_turns
 from canonry.usecases.truth.schemas_in_force import schemas_in_force
 
 OCCURRENCE: Final = "occurrence"

@@ -25,9 +25,8 @@ from canonry.domain.truth.resolving import Known, Target, known_among, resolve, 
 from canonry.domain.truth.typed_records import naming_of
 from canonry.domain.vocabularies.narrative_fields import PROPERTY_PREFIX, policy_of
 from canonry.domain.vocabularies.truth_relations import TruthRelation
-from canonry.usecases.kernel.aside import aside
 from canonry.usecases.kernel.canon import Canon
-from canonry.usecases.kernel.pacing import Pace
+from canonry.usecases.kernel.pacing import Pace, aside
 from canonry.usecases.truth.earlier_statements import (
     content_of,
     earlier_addressees,

@@ -17,11 +17,10 @@ from canonry.domain.truth.assertions import Warned
 from canonry.domain.truth.record_bounds import require_bounds
 from canonry.domain.truth.runs import InterpretationRun, RunDraft, RunStatus
 from canonry.usecases.kernel.account import opened
-from canonry.usecases.kernel.aside import OF_RECORD, aside
 from canonry.usecases.kernel.caller import Caller
 from canonry.usecases.kernel.canon import Canon
 from canonry.usecases.kernel.commit_change import Change, commit_change
-from canonry.usecases.kernel.pacing import Pace
+from canonry.usecases.kernel.pacing import OF_RECORD, Pace, aside
 from canonry.usecases.truth.read_records import Statement, read_records
 from canonry.usecases.truth.record_entities import Duplicate, RecordedAs, Recording, record_entities
 
