@@ -14,8 +14,8 @@ from canonry.domain.log.commits import Appended
 from canonry.domain.log.entries import StoryMoved
 from canonry.domain.things.scenes import StoryStatus
 from canonry.ports.views.view import Folded
-from canonry.testing.scribe import Scribe, an_append, made
-from canonry.testing.things import MIDDLE_EARTH, a_fact, ident
+from canonry.testing.scribe import Scribe, an_append
+from canonry.testing.things import MIDDLE_EARTH, a_fact, ident, made
 from canonry.usecases.kernel.canon import Canon
 from canonry.usecases.projection.join import join
 
@@ -93,7 +93,7 @@ async def test_nothing_to_append_is_nothing_appended() -> None:
 
 async def test_a_commit_that_stands_is_answered_whatever_is_said_under_its_id_now() -> None:
     canon, _ = joined()
-    said = an_append("once", made(a_fact("told")))
+    said = an_append("once", *made(a_fact("told")))
     nowhere = StoryMoved(story_id=StoryId(ident("never told")), status=StoryStatus.ACTIVE)
     (first,) = await canon.ledger.append([said])
 

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any, Final
 
-from canonry.domain.things.facts import Axiom, AxiomDomain, Constraint
+from canonry.domain.things.facts import AxiomDomain, AxiomDraft, Constraint
 from canonry.domain.vocabularies.narrative_relations import relation_type
 from canonry.gateway.tool import ANYONE, Arguments, Reply, Tool
 from canonry.toolsets.narrative.replies.present import AXIOM, listing, present_axiom
@@ -42,7 +42,7 @@ async def _create(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
         constraint=None if given is None else _constraint(given, limits.tag),
     )
     receipt = await create_axiom(canon, caller, backing_of(arguments), new)
-    return created(receipt, Axiom, "axiom_id")
+    return created(receipt, AxiomDraft, "axiom_id")
 
 
 def _constraint(given: Mapping[str, Any], limit: int) -> Constraint:

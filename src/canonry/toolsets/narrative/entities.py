@@ -7,7 +7,7 @@ from canonry.domain.errors import InvalidInput
 from canonry.domain.ids import EntityId
 from canonry.domain.log.keys import facts_key, listing_key, relations_key, thing_key
 from canonry.domain.provenance import CanonLevel
-from canonry.domain.things.entities import Entity
+from canonry.domain.things.entities import EntityDraft
 from canonry.domain.vocabularies.narrative_types import EntityType
 from canonry.gateway.tool import Arguments, Cached, Reply, Tool
 from canonry.toolsets.narrative.contract import contract_tool
@@ -60,7 +60,7 @@ async def _create(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
         derives_from=None if derives_from is None else EntityId(derives_from),
     )
     receipt = await create_entity(canon, caller, backing_of(arguments), new)
-    return created(receipt, Entity, "entity_id")
+    return created(receipt, EntityDraft, "entity_id")
 
 
 async def _get(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:

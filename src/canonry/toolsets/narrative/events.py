@@ -5,7 +5,7 @@ from typing import Any, Final
 
 from canonry.domain.ids import SceneId
 from canonry.domain.provenance import CanonLevel
-from canonry.domain.things.facts import Event
+from canonry.domain.things.facts import EventDraft
 from canonry.gateway.tool import ANYONE, Arguments, Reply, Tool
 from canonry.toolsets.narrative.contract import contract_tool
 from canonry.toolsets.narrative.replies.present import EVENT, listing, present_event
@@ -47,7 +47,7 @@ async def _create(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
         causes=tuple(str(each).lower() for each in causes),
     )
     receipt = await create_event(canon, caller, backing, new)
-    return created(receipt, Event, "event_id")
+    return created(receipt, EventDraft, "event_id")
 
 
 async def _query(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:

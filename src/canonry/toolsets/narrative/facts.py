@@ -4,7 +4,7 @@ from typing import Any, Final
 
 from canonry.domain.errors import InvalidInput
 from canonry.domain.provenance import Authority, CanonLevel
-from canonry.domain.things.facts import Fact
+from canonry.domain.things.facts import FactDraft
 from canonry.domain.time import parse_instant, render_instant
 from canonry.gateway.tool import Arguments, Reply, Tool
 from canonry.toolsets.narrative.contract import contract_tool
@@ -49,7 +49,7 @@ async def _create(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
         duration=_duration(arguments),
     )
     receipt = await create_fact(canon, caller, backing_of(arguments), new)
-    return created(receipt, Fact, "fact_id")
+    return created(receipt, FactDraft, "fact_id")
 
 
 def _duration(arguments: Arguments) -> int | None:
@@ -99,7 +99,7 @@ async def _retcon(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
         authority=Authority(arguments["authority"]),
         evidence=evidence_of(arguments) if "evidence_refs" in arguments else (),
     )
-    replacements = receipt.made(Fact)
+    replacements = receipt.made(FactDraft)
     return {
         "fact_id": fact_id,
         "canon_level": CanonLevel.RETCONNED.value,

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any, Final
 
-from canonry.domain.things.memories import Memory
+from canonry.domain.things.memories import MemoryDraft
 from canonry.domain.time import render_instant
 from canonry.gateway.tool import Arguments, Reply, Tool
 from canonry.toolsets.narrative.contract import contract_tool
@@ -49,7 +49,7 @@ async def _create(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
     )
     receipt = await keep_memory(canon, caller, asked)
     return {
-        "memory_id": the_made(receipt, Memory).id,
+        "memory_id": the_made(receipt, MemoryDraft).id,
         "created_at": render_instant(receipt.recorded_at),
     }
 

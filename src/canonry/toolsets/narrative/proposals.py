@@ -5,7 +5,7 @@ from typing import Final
 from canonry.domain.errors import InvalidInput
 from canonry.domain.ids import SceneId
 from canonry.domain.provenance import Evidence, EvidenceKind
-from canonry.domain.things.proposals import Proposal, ProposalStatus, ProposalType
+from canonry.domain.things.proposals import ProposalDraft, ProposalStatus, ProposalType
 from canonry.domain.time import render_instant
 from canonry.gateway.tool import ANYONE, Arguments, Reply, Tool
 from canonry.toolsets.narrative.contract import contract_tool
@@ -88,7 +88,7 @@ def _evidence_of(given: Arguments) -> Evidence:
 
 def _staged(receipt: Receipt) -> Reply:
     return {
-        "proposal_id": the_made(receipt, Proposal).id,
+        "proposal_id": the_made(receipt, ProposalDraft).id,
         "status": ProposalStatus.PENDING.value,
         "created_at": render_instant(receipt.recorded_at),
     }

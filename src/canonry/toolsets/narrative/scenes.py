@@ -5,7 +5,7 @@ from typing import Final
 from canonry.domain.errors import InvalidInput
 from canonry.domain.ids import StoryId
 from canonry.domain.log.keys import proposals_key, thing_key, turns_key
-from canonry.domain.things.scenes import Scene, SceneStatus
+from canonry.domain.things.scenes import SceneDraft, SceneStatus
 from canonry.domain.time import render_instant
 from canonry.gateway.tool import ANYONE, Arguments, Cached, Reply, Tool
 from canonry.toolsets.narrative.contract import contract_tool
@@ -66,7 +66,7 @@ async def _create(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
         participant_ids=uuids_of(arguments, "participating_entities"),
     )
     receipt = await create_scene(canon, caller, request)
-    scene = the_made(receipt, Scene)
+    scene = the_made(receipt, SceneDraft)
     return {
         "scene_id": scene.id,
         "status": SceneStatus.ACTIVE.value,

@@ -4,7 +4,7 @@ from typing import Any, Final
 
 from canonry.domain.ids import SpaceId
 from canonry.domain.provenance import CanonLevel
-from canonry.domain.things.sources import Source, SourceType
+from canonry.domain.things.sources import SourceDraft, SourceType
 from canonry.gateway.tool import ANYONE, Arguments, Reply, Tool
 from canonry.toolsets.narrative.contract import contract_tool
 from canonry.toolsets.narrative.replies.present import SOURCE, listing, present_source
@@ -36,7 +36,7 @@ async def _create(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
         level=CanonLevel(arguments["canon_level"]),
     )
     receipt = await create_source(canon, caller, new)
-    return created(receipt, Source, "source_id", new.level.value)
+    return created(receipt, SourceDraft, "source_id", new.level.value)
 
 
 async def _query(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:

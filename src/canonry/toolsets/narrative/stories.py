@@ -3,7 +3,7 @@
 from typing import Any, Final
 
 from canonry.domain.ids import SpaceId, StoryId
-from canonry.domain.things.scenes import Story, StoryType
+from canonry.domain.things.scenes import StoryDraft, StoryType
 from canonry.domain.time import render_instant
 from canonry.gateway.tool import ANYONE, Arguments, Reply, Tool
 from canonry.toolsets.narrative.contract import contract_tool
@@ -39,7 +39,7 @@ async def _create(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
         start_time_ref=instant_of(arguments, "start_time_ref"),
     )
     receipt = await create_story(canon, caller, new)
-    story = the_made(receipt, Story)
+    story = the_made(receipt, StoryDraft)
     return {
         "story_id": story.id,
         "status": story.status.value,

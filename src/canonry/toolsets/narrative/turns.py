@@ -3,7 +3,7 @@
 from typing import Final
 
 from canonry.domain.errors import InvalidInput
-from canonry.domain.things.scenes import Speaker, Turn
+from canonry.domain.things.scenes import Speaker, TurnDraft
 from canonry.domain.time import render_instant
 from canonry.gateway.tool import ANYONE, Arguments, Reply, Tool
 from canonry.toolsets.narrative.contract import contract_tool
@@ -32,7 +32,7 @@ async def _append(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
     )
     receipt = await append_turn(canon, caller, request)
     return {
-        "turn_id": the_made(receipt, Turn).id,
+        "turn_id": the_made(receipt, TurnDraft).id,
         "timestamp": render_instant(receipt.recorded_at),
     }
 

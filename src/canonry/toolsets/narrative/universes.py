@@ -2,7 +2,7 @@
 
 from typing import Any, Final
 
-from canonry.domain.spaces import Space, SpaceKind
+from canonry.domain.spaces import SpaceDraft, SpaceKind
 from canonry.domain.time import render_instant
 from canonry.gateway.tool import ANYONE, Arguments, Reply, Tool
 from canonry.toolsets.narrative.replies.present import SPACE, listing, present_space
@@ -27,7 +27,7 @@ from canonry.usecases.queries.query_universes import query_universes
 
 async def _create(
     canon: Canon, caller: Caller, arguments: Arguments, kind: SpaceKind, words: tuple[str, ...]
-) -> tuple[Space, str]:
+) -> tuple[SpaceDraft, str]:
     limits = canon.policy.limits
     texts = {word: optional_text(arguments, word, limits.name) for word in words}
     receipt = await create_universe(
@@ -39,7 +39,7 @@ async def _create(
         properties={word: text for word, text in texts.items() if text is not None},
         parent=optional_uuid(arguments, "multiverse_id"),
     )
-    return the_made(receipt, Space), render_instant(receipt.recorded_at)
+    return the_made(receipt, SpaceDraft), render_instant(receipt.recorded_at)
 
 
 async def _create_universe(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:

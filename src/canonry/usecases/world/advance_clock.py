@@ -4,7 +4,7 @@ from functools import partial
 from typing import Final
 
 from canonry.domain.errors import InvalidInput
-from canonry.domain.observations import Observation
+from canonry.domain.observations import ObservationDraft
 from canonry.domain.vocabularies.world_types import WorldType
 from canonry.domain.world.identity import WORLD_KEY, thing_id_of
 from canonry.domain.world.ticks import Tick, checked_tick, instant_of
@@ -38,7 +38,7 @@ async def advance_clock(
         message = "a clock only goes forward; give a duration of more than 0 milliseconds"
         raise InvalidInput("clock.not-forward", message, path="/durationMs")
     write = partial(_pass, duration=duration, reason=reason, player=player)
-    seen = the_made(await change_world(canon, caller, world, write), Observation)
+    seen = the_made(await change_world(canon, caller, world, write), ObservationDraft)
     return Tick(seen.fields[CLOCK if player else _TICK])
 
 

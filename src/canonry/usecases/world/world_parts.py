@@ -11,7 +11,7 @@ from canonry.domain.judging.making import make_event
 from canonry.domain.log.entries import Tombstone
 from canonry.domain.things.entities import Entity
 from canonry.domain.things.facts import Event
-from canonry.domain.things.relations import Relation
+from canonry.domain.things.relations import RelationDraft
 from canonry.domain.vocabularies.world_types import (
     EXIT,
     HELD_BY,
@@ -196,11 +196,11 @@ async def _exit_properties(draft: WorldDraft, way: Exit) -> dict[str, Any]:
     return {name: value for name, value in given.items() if value is not None}
 
 
-def _own_properties(edge: Relation) -> dict[str, Any]:
+def _own_properties(edge: RelationDraft) -> dict[str, Any]:
     return {name: value for name, value in edge.properties.items() if name != "kind"}
 
 
-async def end_way_back(draft: WorldDraft, edge: Relation) -> None:
+async def end_way_back(draft: WorldDraft, edge: RelationDraft) -> None:
     """End the exit that belongs to one that ends, unless either leads one way only."""
     if edge.properties.get("one_way"):
         return

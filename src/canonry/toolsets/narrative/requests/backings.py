@@ -5,7 +5,7 @@ from typing import Final
 
 from canonry.domain.ids import SpaceId
 from canonry.domain.judging.making import Backing
-from canonry.domain.log.entries import Born
+from canonry.domain.log.entries import ThingDraft
 from canonry.domain.time import render_instant
 from canonry.gateway.tool import Arguments, Reply, Schema
 from canonry.toolsets.narrative.replies.schemas import INSTANT, TEXT, UUID, array, obj
@@ -34,7 +34,7 @@ def created_schema(id_name: str) -> Schema:
     return obj({id_name: UUID, "canon_level": TEXT, "created_at": INSTANT, **WARNINGS})
 
 
-def created(receipt: Receipt, kind: type[Born], id_name: str, level: str = "canon") -> Reply:
+def created(receipt: Receipt, kind: type[ThingDraft], id_name: str, level: str = "canon") -> Reply:
     """The new thing's id and level, when it was recorded, and what the keeper should know."""
     return {
         id_name: the_made(receipt, kind).id,
