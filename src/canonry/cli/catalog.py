@@ -122,14 +122,11 @@ def export(
 
 
 async def _import(settings: Settings, request: CatalogImportRequest) -> CatalogImported:
-    store = await open_kept_store(settings)
-    try:
+    async with await open_kept_store(settings) as store:
         with progress("importing rows") as told:
             return await import_catalog(
                 store.canon, operator("canonry catalog import"), request, told
             )
-    finally:
-        await store.close()
 
 
 async def _export(
@@ -137,12 +134,9 @@ async def _export(
     spaces: frozenset[SpaceId] | None,
     write: Callable[[TableRows], Awaitable[None]],
 ) -> None:
-    store = await open_kept_store(settings, existing=True)
-    try:
+    async with await open_kept_store(settings, existing=True) as store:
         with progress("exporting rows") as told:
             await write(export_catalog(store.canon, spaces, told))
-    finally:
-        await store.close()
 
 
 def _complain(error: InvalidInput, found: CatalogFiles) -> None:

@@ -168,9 +168,8 @@ async def _import(
     reading: _FilesReading,
     **source: Any,
 ) -> list[ImportedDocument]:
-    store = await open_kept_store(settings)
     caller = operator("canonry import documents", agent_type=agent_type)
-    try:
+    async with await open_kept_store(settings) as store:
         with progress("importing snippets") as told:
 
             async def tell(done: float, total: float | None, message: str) -> None:
@@ -184,8 +183,6 @@ async def _import(
                 importing = import_document(store.canon, told_caller, given, **source)
                 done.append(await _named(given.name, importing))
             return done
-    finally:
-        await store.close()
 
 
 async def _named(name: str, importing: Coroutine[Any, Any, ImportedDocument]) -> ImportedDocument:

@@ -105,16 +105,13 @@ def erase(
 async def _erase(
     settings: Settings, plans: Callable[[Canon], Awaitable[ErasurePlan]], reason: str | None
 ) -> tuple[ErasurePlan, Erasure | None]:
-    store = await open_kept_store(settings, existing=True)
-    try:
+    async with await open_kept_store(settings, existing=True) as store:
         plan = await plans(store.canon)
         if reason is None:
             return plan, None
         done = await _do(store, plan, reason)
         await forget_erased(settings, store.canon, plan.space, plan.targets)
         return plan, done
-    finally:
-        await store.close()
 
 
 async def _do(store: KeptStore, plan: ErasurePlan, reason: str) -> Erasure:

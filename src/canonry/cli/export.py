@@ -64,8 +64,7 @@ def export(*, file: Path | None, files: Path | None, **given: Any) -> None:
 
 
 async def _export(settings: Settings, write: Callable[[bytes], object], files: Path | None) -> None:
-    store = await open_store_to_look(settings)
-    try:
+    async with await open_store_to_look(settings) as store:
         with progress("exporting commits") as told:
             async for line in export_log(store.canon.ledger, told):
                 write(line)
@@ -75,5 +74,3 @@ async def _export(settings: Settings, write: Callable[[bytes], object], files: P
             click.echo(f"copied {carried.files} files to {files}", err=True)
             if carried.missing:
                 click.echo(f"{carried.missing} files are missing; see `canonry verify`", err=True)
-    finally:
-        await store.close()

@@ -71,16 +71,13 @@ async def _import(
     beside = None if files is None else files_beside(files)
     if beside is not None:
         await require_whole(beside)
-    store = await open_kept_store(settings)
-    try:
+    async with await open_kept_store(settings) as store:
         with progress("importing commits") as told:
             done = await import_log(store.canon.ledger, lambda: _lines(file), told, before=before)
         if beside is None:
             return done, None
         with progress("importing files") as told:
             return done, await import_files(store.canon, beside, told)
-    finally:
-        await store.close()
 
 
 def _lines(file: Path) -> Iterator[bytes]:

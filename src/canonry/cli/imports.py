@@ -119,13 +119,10 @@ def _casting(casts: tuple[str, ...]) -> dict[str, str]:
 
 
 async def _import(settings: Settings, agent_type: str, request: ImportRequest) -> ImportReport:
-    store = await open_kept_store(settings)
     caller = operator("canonry import transcript", agent_type=agent_type)
-    try:
+    async with await open_kept_store(settings) as store:
         with progress("importing turns") as told:
             return await import_transcripts(store.canon, caller, request, told)
-    finally:
-        await store.close()
 
 
 def _print(report: ImportReport) -> None:

@@ -57,8 +57,7 @@ def rebuild(*, only: str | None, **given: Any) -> None:
 
 
 async def _rebuild(settings: Settings, *, mends: bool) -> tuple[int, bool, int]:
-    store = await open_kept_store(settings, existing=True)
-    try:
+    async with await open_kept_store(settings, existing=True) as store:
         with progress("rebuilding views") as told:
             commits = await store.upkeep.rebuild(told)
         recall = store.canon.recall
@@ -66,20 +65,15 @@ async def _rebuild(settings: Settings, *, mends: bool) -> tuple[int, bool, int]:
         dropped = mends and known and recall is not None and await mend_index(recall)
         orphans = await store.upkeep.collect_orphans() + await collect_files(store.canon)
         return commits, dropped, orphans
-    finally:
-        await store.close()
 
 
 async def _rebuild_vectors(settings: Settings) -> int:
-    store = await open_kept_store(settings, existing=True)
-    try:
+    async with await open_kept_store(settings, existing=True) as store:
         if store.canon.recall is None:
             message = "no passages are found by meaning here: set recall.embedder"
             raise InvalidInput("settings.incomplete", message, path="recall.embedder")
         with progress("making vectors") as told:
             return await rebuild_index(store.canon.recall, recall_folder(settings), told)
-    finally:
-        await store.close()
 
 
 @click.command(
@@ -116,13 +110,10 @@ def backup(*, target: Path, **given: Any) -> None:
 async def _backup(
     settings: Settings, target: Path
 ) -> tuple[Mapping[SpaceId, tuple[int, str]], Sequence[Finding]]:
-    store = await open_store_to_look(settings)
-    try:
+    async with await open_store_to_look(settings) as store:
         with progress("backing up") as told:
             heads = await store.upkeep.backup(target, told)
         return heads, await store.upkeep.glance()
-    finally:
-        await store.close()
 
 
 @click.command(

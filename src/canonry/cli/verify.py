@@ -68,15 +68,12 @@ def verify(*, against: Path | None, record: Path | None, as_json: bool, **given:
 
 
 async def _verify(settings: Settings, heads: Heads | None) -> Verification:
-    store = await open_store_to_look(settings)
-    try:
+    async with await open_store_to_look(settings) as store:
         with progress("verifying") as told:
             found = await verify_store(store.canon.ledger, store.upkeep, told, against=heads)
         with progress("verifying files") as told:
             files = await check_files(store.canon, told, whole=True)
         return replace(found, findings=(*found.findings, *files.findings))
-    finally:
-        await store.close()
 
 
 def read_heads(path: Path) -> Heads:
