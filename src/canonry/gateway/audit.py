@@ -69,15 +69,6 @@ class Audit:
         """Write a line that is about no call."""
         self._write(line)
 
-    def begin(self) -> None:
-        """Count a call that has begun; `end` follows."""
-        self.metrics.in_flight += 1
-
-    def end(self, line: AuditLine, seconds: float) -> None:
-        """Keep what is known about a call that has ended."""
-        self.metrics.in_flight -= 1
-        self.record(line, seconds)
-
     def record(self, line: AuditLine, seconds: float) -> None:
         """Count a call and write its line."""
         self.metrics.count(line.name, line.code, seconds)
