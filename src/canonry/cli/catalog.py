@@ -3,6 +3,9 @@
 import asyncio
 import json
 from collections.abc import Awaitable, Callable, Mapping
+from contextlib import nullcontext
+from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -17,7 +20,6 @@ from canonry.cli.operator import operator
 from canonry.cli.options import settings_from, store_options
 from canonry.cli.progress import progress
 from canonry.cli.screen import tell_line, utf8_output
-from canonry.domain.catalog.rows import RowProblem
 from canonry.domain.errors import InvalidInput
 from canonry.domain.ids import SpaceId, is_uuid
 from canonry.domain.vocabularies.catalog_tables import TABLES
@@ -110,15 +112,11 @@ def export(
     spaces = frozenset(SpaceId(each.lower()) for each in projects) if projects else None
     settings = settings_from(given)
     if folder is not None:
-        into = folder
-        into.mkdir(parents=True, exist_ok=True)
-        asyncio.run(_export(settings, spaces, lambda rows: write_csv(rows, into)))
-    elif file is None:
-        stdout = utf8_output()
-        asyncio.run(_export(settings, spaces, lambda rows: write_json(rows, stdout)))
+        folder.mkdir(parents=True, exist_ok=True)
+        asyncio.run(_export(settings, spaces, partial(write_csv, folder=folder)))
     else:
-        with whole(file) as out:
-            asyncio.run(_export(settings, spaces, lambda rows: write_json(rows, out)))
+        with nullcontext(utf8_output()) if file is None else whole(file) as out:
+            asyncio.run(_export(settings, spaces, partial(write_json, out=out)))
 
 
 async def _import(settings: Settings, request: CatalogImportRequest) -> CatalogImported:
@@ -156,17 +154,7 @@ def _as_data(report: CatalogImported) -> Mapping[str, Any]:
         "created": dict(report.made),
         "changed": dict(report.changed),
         "unchanged": dict(report.unchanged),
-        "refused": [_problem(each) for each in report.problems],
-    }
-
-
-def _problem(problem: RowProblem) -> Mapping[str, Any]:
-    return {
-        "array": problem.array,
-        "row": problem.row,
-        "field": problem.field,
-        "code": problem.code,
-        "reason": problem.reason,
+        "refused": [asdict(each) for each in report.problems],
     }
 
 

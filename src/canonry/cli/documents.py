@@ -2,8 +2,8 @@
 
 import asyncio
 import json
-from collections.abc import Coroutine, Sequence
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Coroutine, Mapping, Sequence
+from dataclasses import asdict, replace
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any, Final
@@ -103,7 +103,7 @@ def documents(
             settings_from(given),
             agent_type,
             [(path, _kind_of(path)) for path in files],
-            _FilesReading(charset=charset, doc_id=None if doc_id is None else plain(doc_id)),
+            {"charset": charset, "doc_id": None if doc_id is None else plain(doc_id)},
             universe=plain(universe),
             source_type=SourceType(source_type),
             level=CanonLevel(level),
@@ -128,15 +128,7 @@ def _kind_of(path: Path) -> DocumentType:
     return kind
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _FilesReading:
-    """What is said about the files."""
-
-    charset: str | None
-    doc_id: str | None
-
-
-def _read(path: Path, kind: DocumentType, reading: _FilesReading) -> GivenDocument:
+def _read(path: Path, kind: DocumentType, **told: Any) -> GivenDocument:
     limit = DocumentLimits().bytes
     try:
         with path.open("rb") as file:
@@ -154,10 +146,9 @@ def _read(path: Path, kind: DocumentType, reading: _FilesReading) -> GivenDocume
         title=title,
         data=data,
         kind=kind,
-        charset=reading.charset,
         place=f"file:{place}",
         folder=plain(whole.parent.name)[: NAME_MAX // 2],
-        doc_id=reading.doc_id,
+        **told,
     )
 
 
@@ -165,7 +156,7 @@ async def _import(
     settings: Settings,
     agent_type: str,
     files: Sequence[tuple[Path, DocumentType]],
-    reading: _FilesReading,
+    reading: Mapping[str, Any],
     **source: Any,
 ) -> list[ImportedDocument]:
     caller = operator("canonry import documents", agent_type=agent_type)
@@ -179,7 +170,7 @@ async def _import(
             told_caller = replace(caller, progress=tell)
             done = []
             for path, kind in files:
-                given = _read(path, kind, reading)
+                given = _read(path, kind, **reading)
                 importing = import_document(store.canon, told_caller, given, **source)
                 done.append(await _named(given.name, importing))
             return done

@@ -10,7 +10,7 @@ import click
 
 from canonry.bootstrap.recalling import forget_erased
 from canonry.bootstrap.settings import Settings
-from canonry.bootstrap.stores import KeptStore, open_kept_store
+from canonry.bootstrap.stores import open_kept_store
 from canonry.cli.operator import operator
 from canonry.cli.options import settings_from, store_options
 from canonry.domain.ids import is_uuid
@@ -22,9 +22,7 @@ from canonry.usecases.store.erase import (
     ErasurePlan,
     plan_erasure,
 )
-from canonry.usecases.store.erase import (
-    erase as erase_things,
-)
+from canonry.usecases.store.erase import erase as erase_things
 from canonry.usecases.store.find_mentions import Mention
 
 SHOWN_MAX: Final = 100
@@ -109,14 +107,10 @@ async def _erase(
         plan = await plans(store.canon)
         if reason is None:
             return plan, None
-        done = await _do(store, plan, reason)
+        caller = operator("canonry erase")
+        done = await erase_things(store.canon, store.upkeep, caller, plan, reason=reason)
         await forget_erased(settings, store.canon, plan.space, plan.targets)
         return plan, done
-
-
-async def _do(store: KeptStore, plan: ErasurePlan, reason: str) -> Erasure:
-    caller = operator("canonry erase")
-    return await erase_things(store.canon, store.upkeep, caller, plan, reason=reason)
 
 
 def _print(plan: ErasurePlan, done: Erasure | None) -> None:

@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -117,5 +117,5 @@ def _data(verification: Verification) -> dict[str, Any]:
         "commits": verification.commits,
         "things": verification.things,
         "heads": {space: list(head) for space, head in sorted(verification.heads.items())},
-        "findings": [{"where": each.where, "what": each.what} for each in verification.findings],
+        "findings": [asdict(each) for each in verification.findings],
     }
