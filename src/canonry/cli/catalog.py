@@ -3,7 +3,6 @@
 import asyncio
 import json
 from collections.abc import Awaitable, Callable, Mapping
-from contextlib import nullcontext
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
@@ -14,12 +13,12 @@ import click
 from canonry.bootstrap.settings import Settings
 from canonry.bootstrap.stores import open_kept_store
 from canonry.cli.catalog_files import CatalogFiles, read_files
-from canonry.cli.catalog_output import TableRows, whole, write_csv, write_json
+from canonry.cli.catalog_output import TableRows, write_csv, write_json
 from canonry.cli.entry import complain
 from canonry.cli.operator import operator
 from canonry.cli.options import settings_from, store_options
 from canonry.cli.progress import progress
-from canonry.cli.screen import tell_line, utf8_output
+from canonry.cli.screen import data_output, tell_line
 from canonry.domain.errors import InvalidInput
 from canonry.domain.ids import SpaceId, is_uuid
 from canonry.domain.vocabularies.catalog_tables import TABLES
@@ -115,7 +114,7 @@ def export(
         folder.mkdir(parents=True, exist_ok=True)
         asyncio.run(_export(settings, spaces, partial(write_csv, folder=folder)))
     else:
-        with nullcontext(utf8_output()) if file is None else whole(file) as out:
+        with data_output(file) as out:
             asyncio.run(_export(settings, spaces, partial(write_json, out=out)))
 
 

@@ -1,18 +1,15 @@
-"""Files of a catalog that are written, row by row as they come: nothing is held in memory.
-
-A file takes its name only when it is whole, so that nobody reads half of one.
-"""
+"""Files of a catalog that are written, row by row as they come: nothing is held in memory."""
 
 import csv
 import json
-import os
-from collections.abc import AsyncIterator, Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from collections.abc import AsyncIterator, Mapping
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, TextIO, TypeAlias
 
 from canonry.cli.catalog_files import LIST_MARK
 from canonry.cli.csv_cells import sheltered
+from canonry.cli.screen import data_output
 from canonry.domain.texts.visible import visible
 from canonry.domain.vocabularies.catalog_tables import TABLES
 
@@ -47,25 +44,11 @@ async def write_csv(rows: TableRows, folder: Path) -> None:
     with ExitStack() as files:
         writers = {}
         for name, table in TABLES.items():
-            out = files.enter_context(whole(folder / f"{name}.csv", newline=""))
+            out = files.enter_context(data_output(folder / f"{name}.csv", newline=""))
             writers[name] = csv.writer(out)
             writers[name].writerow(column.name for column in table.columns)
         async for array, row in rows:
             writers[array].writerow([_cell(row[c.name]) for c in TABLES[array].columns])
-
-
-@contextmanager
-def whole(file: Path, *, newline: str = "\n") -> Iterator[TextIO]:
-    """A file to write, which replaces the one of its name once nothing went wrong."""
-    part = file.with_name(f"{file.name}.part")
-    try:
-        with part.open("w", encoding="utf-8", newline=newline) as out:
-            yield out
-            out.flush()
-            os.fsync(out.fileno())
-        part.replace(file)
-    finally:
-        part.unlink(missing_ok=True)
 
 
 def _cell(value: Any) -> Any:

@@ -1,10 +1,8 @@
 """`canonry export`: the whole log as JSON Lines, and beside it the files that it names."""
 
 import asyncio
-import os
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 import click
 
@@ -13,7 +11,7 @@ from canonry.bootstrap.settings import Settings
 from canonry.bootstrap.stores import open_store_to_look
 from canonry.cli.options import settings_from, store_options
 from canonry.cli.progress import progress
-from canonry.cli.screen import utf8_output
+from canonry.cli.screen import data_output
 from canonry.usecases.store.carry_files import export_files
 from canonry.usecases.store.export_log import export_log
 
@@ -48,26 +46,15 @@ def export(*, file: Path | None, files: Path | None, **given: Any) -> None:
         raise click.UsageError(f"{files} is not empty; name another folder with --files")
     if files is not None:
         files.mkdir(parents=True, exist_ok=True)
-    if file is None:
-        out = utf8_output()
-        asyncio.run(_export(settings, lambda line: out.write(line.decode()), files))
-        return
-    part = file.with_name(f"{file.name}.part")
-    try:
-        with part.open("wb") as data:
-            asyncio.run(_export(settings, data.write, files))
-            data.flush()
-            os.fsync(data.fileno())
-        part.replace(file)
-    finally:
-        part.unlink(missing_ok=True)
+    with data_output(file) as out:
+        asyncio.run(_export(settings, out, files))
 
 
-async def _export(settings: Settings, write: Callable[[bytes], object], files: Path | None) -> None:
+async def _export(settings: Settings, out: TextIO, files: Path | None) -> None:
     async with await open_store_to_look(settings) as store:
         with progress("exporting commits") as told:
             async for line in export_log(store.canon.ledger, told):
-                write(line)
+                out.write(line.decode())
         if files is not None:  # after the log, so that nothing that it names is left out
             with progress("exporting files") as told:
                 carried = await export_files(store.canon, files_beside(files), told)

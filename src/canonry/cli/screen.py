@@ -4,7 +4,11 @@ It stands before standard output and standard error from the first command on. W
 there, by us, by click or as a traceback, is made visible; only what is styled here passes as it is.
 """
 
+import os
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
 from typing import Any, Final, TextIO, TypeAlias, cast
 
 import click
@@ -71,6 +75,23 @@ def utf8_output() -> TextIO:
     bare = _bare(sys.stdout)
     bare.reconfigure(encoding="utf-8", newline="\n")  # type: ignore[attr-defined]
     return sys.stdout
+
+
+@contextmanager
+def data_output(file: Path | None, *, newline: str = "\n") -> Iterator[TextIO]:
+    """Where data go: standard output, or a file that takes its name only when it is whole."""
+    if file is None:
+        yield utf8_output()
+        return
+    part = file.with_name(f"{file.name}.part")
+    try:
+        with part.open("w", encoding="utf-8", newline=newline) as out:
+            yield out
+            out.flush()
+            os.fsync(out.fileno())
+        part.replace(file)
+    finally:
+        part.unlink(missing_ok=True)
 
 
 def tell(*parts: Styled) -> None:
