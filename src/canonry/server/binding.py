@@ -36,7 +36,7 @@ def bind(gateway: Gateway, principal: Callable[[], Principal], options: ServerOp
         return binding.handlers
 
     faces = gateway.catalogue.toolsets
-    return greet(faces, ready, options, header_schema=binding.header_schema)
+    return greet(faces, ready, header_schema=binding.header_schema)
 
 
 class Binding:

@@ -13,7 +13,6 @@ from canonry.domain.errors import CanonryError
 from canonry.domain.texts.data_marks import STORED_IS_DATA
 from canonry.gateway.face import Face
 from canonry.server.middleware import drop_what_was_said, let_tools_answer
-from canonry.server.options import ServerOptions
 
 RequestContext = ServerRequestContext[Any, Any]
 HeaderSchema = Callable[[str], Mapping[str, Any] | None]
@@ -34,7 +33,6 @@ Ready = Callable[[], Awaitable[Handlers]]
 def greet(
     faces: Sequence[Face],
     ready: Ready,
-    options: ServerOptions,
     *,
     header_schema: HeaderSchema | None = None,
 ) -> Server:
@@ -50,9 +48,8 @@ def greet(
         get_tool_input_schema=header_schema,
         **answering,
     )
-    if not options.tracing:
-        server.middleware.clear()  # a span for each message costs, and nobody collects them
-    server.middleware += (drop_what_was_said, let_tools_answer)
+    # Without the SDK's own: a span for each message costs, and nobody collects them.
+    server.middleware[:] = (drop_what_was_said, let_tools_answer)
     return server
 
 

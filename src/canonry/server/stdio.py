@@ -60,7 +60,7 @@ async def serve_stdio(
     async def ready() -> Handlers:
         return (await opening.result()).handlers
 
-    server = greet(faces, ready, server_options)
+    server = greet(faces, ready)
     for number in (signal.SIGTERM, signal.SIGINT):
         with contextlib.suppress(NotImplementedError):  # Windows has no handlers in a loop
             loop.add_signal_handler(number, inputs.end)
