@@ -1,19 +1,21 @@
 """`canonry catalog import` and `canonry catalog export`: how a catalog's data get in and out."""
 
 import asyncio
+import csv
 import json
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import ExitStack
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TextIO, TypeAlias
 
 import click
 
 from canonry.bootstrap.settings import Settings
 from canonry.bootstrap.stores import open_kept_store
-from canonry.cli.catalog_files import CatalogFiles, read_files
-from canonry.cli.catalog_output import TableRows, write_csv, write_json
+from canonry.cli.catalog_files import LIST_MARK, CatalogFiles, read_files
+from canonry.cli.csv_cells import sheltered
 from canonry.cli.entry import complain
 from canonry.cli.operator import operator
 from canonry.cli.options import settings_from, store_options
@@ -21,6 +23,7 @@ from canonry.cli.progress import progress
 from canonry.cli.screen import data_output, tell_line
 from canonry.domain.errors import InvalidInput
 from canonry.domain.ids import SpaceId, is_uuid
+from canonry.domain.texts.visible import visible
 from canonry.domain.vocabularies.catalog_tables import TABLES
 from canonry.usecases.catalog.export_catalog import export_catalog
 from canonry.usecases.catalog.import_catalog import (
@@ -31,6 +34,9 @@ from canonry.usecases.catalog.import_catalog import (
 
 FILES: Final = click.Path(path_type=Path, exists=True, dir_okay=False)
 SHOWN: Final = 20
+
+TableRows: TypeAlias = AsyncIterator[tuple[str, Mapping[str, Any]]]
+"""(array, row), array by array in the order of the tables."""
 
 IMPORT_EPILOG: Final = """\
 \b
@@ -112,10 +118,10 @@ def export(
     settings = settings_from(given)
     if folder is not None:
         folder.mkdir(parents=True, exist_ok=True)
-        asyncio.run(_export(settings, spaces, partial(write_csv, folder=folder)))
+        asyncio.run(_export(settings, spaces, partial(_write_csv, folder=folder)))
     else:
         with data_output(file) as out:
-            asyncio.run(_export(settings, spaces, partial(write_json, out=out)))
+            asyncio.run(_export(settings, spaces, partial(_write_json, out=out)))
 
 
 async def _import(settings: Settings, request: CatalogImportRequest) -> CatalogImported:
@@ -134,6 +140,46 @@ async def _export(
     async with await open_kept_store(settings, existing=True) as store:
         with progress("exporting rows") as told:
             await write(export_catalog(store.canon, spaces, told))
+
+
+async def _write_json(rows: TableRows, out: TextIO) -> None:
+    """All arrays as one object, a row a line, so that two exports can be compared line by line."""
+    names = list(TABLES)
+    current, between = names.pop(0), "\n"
+    out.write(f'{{\n"{current}": [')
+    async for array, row in rows:
+        while current != array:
+            current, between = _next_array(out, names, between)
+        out.write(between + visible(json.dumps(row, ensure_ascii=False)))
+        between = ",\n"
+    while names:
+        _, between = _next_array(out, names, between)
+    out.write("]\n}\n" if between == "\n" else "\n]\n}\n")
+
+
+def _next_array(out: TextIO, names: list[str], between: str) -> tuple[str, str]:
+    name = names.pop(0)
+    end = "]" if between == "\n" else "\n]"
+    out.write(f'{end},\n"{name}": [')
+    return name, "\n"
+
+
+async def _write_csv(rows: TableRows, folder: Path) -> None:
+    """Each array as a file of its own in `folder`, which is there."""
+    with ExitStack() as files:
+        writers = {}
+        for name, table in TABLES.items():
+            out = files.enter_context(data_output(folder / f"{name}.csv", newline=""))
+            writers[name] = csv.writer(out)
+            writers[name].writerow(column.name for column in table.columns)
+        async for array, row in rows:
+            writers[array].writerow([_cell(row[c.name]) for c in TABLES[array].columns])
+
+
+def _cell(value: Any) -> Any:
+    if isinstance(value, list | tuple):
+        return LIST_MARK.join(value)
+    return sheltered(value) if isinstance(value, str) else "" if value is None else value
 
 
 def _complain(error: InvalidInput, found: CatalogFiles) -> None:
