@@ -1,20 +1,16 @@
 """`canonry erase`: a person's right to be forgotten, as an operator's deliberate action."""
 
-import asyncio
 from collections import Counter
-from collections.abc import Awaitable, Callable, Sequence
-from functools import partial
+from collections.abc import Sequence
 from typing import Any, Final
 
 import click
 
 from canonry.bootstrap.recalling import forget_erased
-from canonry.bootstrap.settings import Settings
 from canonry.bootstrap.stores import open_kept_store
 from canonry.cli.operator import operator
-from canonry.cli.options import settings_from, store_options
+from canonry.cli.options import awaited, settings_from, store_options
 from canonry.domain.ids import is_uuid
-from canonry.usecases.kernel.canon import Canon
 from canonry.usecases.store.erase import (
     ERASABLE,
     MENTIONING,
@@ -77,7 +73,8 @@ def _kinds(command: Any) -> Any:
 @click.option("--reason", default="erased by the operator", help="Kept in the tombstone.")
 @click.option("--yes", is_flag=True, help="Do it; without this, only the plan is shown.")
 @store_options
-def erase(
+@awaited
+async def erase(
     *, also_called: tuple[str, ...], mentions: str, reason: str, yes: bool, **given: Any
 ) -> None:
     """Erase a thing for good: its content goes from records and views, a tombstone stays."""
@@ -89,28 +86,20 @@ def erase(
     ((kind, thing_id),) = chosen
     if not is_uuid(thing_id):
         raise click.UsageError(f"--{kind} takes an id, which is a UUID")
-    plans = partial(
-        plan_erasure,
-        kind=kind,
-        thing_id=thing_id,
-        also_called=also_called,
-        with_mentions=mentions == "erase",
-    )
-    plan, done = asyncio.run(_erase(settings_from(given), plans, reason if yes else None))
-    _print(plan, done)
-
-
-async def _erase(
-    settings: Settings, plans: Callable[[Canon], Awaitable[ErasurePlan]], reason: str | None
-) -> tuple[ErasurePlan, Erasure | None]:
+    settings, done = settings_from(given), None
     async with await open_kept_store(settings, existing=True) as store:
-        plan = await plans(store.canon)
-        if reason is None:
-            return plan, None
-        caller = operator("canonry erase")
-        done = await erase_things(store.canon, store.upkeep, caller, plan, reason=reason)
-        await forget_erased(settings, store.canon, plan.space, plan.targets)
-        return plan, done
+        plan = await plan_erasure(
+            store.canon,
+            kind=kind,
+            thing_id=thing_id,
+            also_called=also_called,
+            with_mentions=mentions == "erase",
+        )
+        if yes:
+            caller = operator("canonry erase")
+            done = await erase_things(store.canon, store.upkeep, caller, plan, reason=reason)
+            await forget_erased(settings, store.canon, plan.space, plan.targets)
+    _print(plan, done)
 
 
 def _print(plan: ErasurePlan, done: Erasure | None) -> None:

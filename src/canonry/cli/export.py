@@ -1,15 +1,13 @@
 """`canonry export`: the whole log as JSON Lines, and beside it the files that it names."""
 
-import asyncio
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any
 
 import click
 
 from canonry.bootstrap.filing import files_beside
-from canonry.bootstrap.settings import Settings
 from canonry.bootstrap.stores import open_store_to_look
-from canonry.cli.options import settings_from, store_options
+from canonry.cli.options import awaited, settings_from, store_options
 from canonry.cli.progress import progress
 from canonry.cli.screen import data_output
 from canonry.usecases.store.carry_files import export_files
@@ -34,7 +32,8 @@ Examples:
     help="Copy the users' files there too; a new or empty folder.",
 )
 @store_options
-def export(*, file: Path | None, files: Path | None, **given: Any) -> None:
+@awaited
+async def export(*, file: Path | None, files: Path | None, **given: Any) -> None:
     """Write every commit of every universe to FILE, or to standard output.
 
     The same log gives the same bytes. The last line is a manifest of all heads; keep it
@@ -42,17 +41,10 @@ def export(*, file: Path | None, files: Path | None, **given: Any) -> None:
     A log names files and does not hold them; --files brings along those that are not erased.
     """
     settings = settings_from(given)
-    if files is not None and files.exists() and any(files.iterdir()):
-        raise click.UsageError(f"{files} is not empty; name another folder with --files")
     if files is not None:
-        files.mkdir(parents=True, exist_ok=True)
-    with data_output(file) as out:
-        asyncio.run(_export(settings, out, files))
-
-
-async def _export(settings: Settings, out: TextIO, files: Path | None) -> None:
+        _begin(files)
     async with await open_store_to_look(settings) as store:
-        with progress("exporting commits") as told:
+        with data_output(file) as out, progress("exporting commits") as told:
             async for line in export_log(store.canon.ledger, told):
                 out.write(line.decode())
         if files is not None:  # after the log, so that nothing that it names is left out
@@ -61,3 +53,9 @@ async def _export(settings: Settings, out: TextIO, files: Path | None) -> None:
             click.echo(f"copied {carried.files} files to {files}", err=True)
             if carried.missing:
                 click.echo(f"{carried.missing} files are missing; see `canonry verify`", err=True)
+
+
+def _begin(files: Path) -> None:
+    files.mkdir(parents=True, exist_ok=True)
+    if any(files.iterdir()):
+        raise click.UsageError(f"{files} is not empty; name another folder with --files")

@@ -1,6 +1,5 @@
 """`canonry import transcript` and `canonry import log`: bringing in what happened elsewhere."""
 
-import asyncio
 import json
 from collections.abc import Iterator
 from dataclasses import asdict
@@ -10,25 +9,24 @@ from typing import Any
 import click
 
 from canonry.bootstrap.filing import files_beside
-from canonry.bootstrap.settings import Settings
 from canonry.bootstrap.stores import open_kept_store
 from canonry.cli.documents import documents
 from canonry.cli.operator import operator
-from canonry.cli.options import settings_from, store_options
+from canonry.cli.options import awaited, settings_from, store_options
 from canonry.cli.progress import progress
 from canonry.cli.screen import tell_line
 from canonry.cli.transcript_files import gm_names_in, read_transcripts
 from canonry.domain.policy import NAME_MAX
 from canonry.domain.things.entities import normalised_name
-from canonry.domain.time import Instant, parse_instant
+from canonry.domain.time import parse_instant
 from canonry.usecases.narrative.import_transcript import (
     ImportReport,
     ImportRequest,
     import_transcripts,
 )
 from canonry.usecases.narrative.transcripts import plain
-from canonry.usecases.store.carry_files import CarriedFiles, import_files, require_whole
-from canonry.usecases.store.import_log import ImportedLog, import_log
+from canonry.usecases.store.carry_files import import_files, require_whole
+from canonry.usecases.store.import_log import import_log
 
 FILES = click.Path(path_type=Path, exists=True, dir_okay=False)
 
@@ -87,7 +85,8 @@ imports.add_command(documents)
 )
 @click.option("--json", "as_json", is_flag=True, help="Print JSON for programs.")
 @store_options
-def transcript(
+@awaited
+async def transcript(
     *,
     files: tuple[Path, ...],
     universe: str,
@@ -108,7 +107,10 @@ def transcript(
         gm_names=frozenset(map(normalised_name, gms)) or gm_names_in(transcripts),
         casting=_casting(casts),
     )
-    report = asyncio.run(_import(settings, agent_type, request))
+    caller = operator("canonry import transcript", agent_type=agent_type)
+    async with await open_kept_store(settings) as store:
+        with progress("importing turns") as told:
+            report = await import_transcripts(store.canon, caller, request, told)
     if as_json:
         click.echo(json.dumps(asdict(report), sort_keys=True))
     else:
@@ -129,13 +131,6 @@ def _casting(casts: tuple[str, ...]) -> dict[str, str]:
             raise click.UsageError(f"--cast takes SPEAKER=CHARACTER, not {each}")
         found[normalised_name(speaker)] = _name(character, "--cast")
     return found
-
-
-async def _import(settings: Settings, agent_type: str, request: ImportRequest) -> ImportReport:
-    caller = operator("canonry import transcript", agent_type=agent_type)
-    async with await open_kept_store(settings) as store:
-        with progress("importing turns") as told:
-            return await import_transcripts(store.canon, caller, request, told)
 
 
 def _print(report: ImportReport) -> None:
@@ -175,7 +170,8 @@ def _print(report: ImportReport) -> None:
     help="Leave out what was recorded at this instant or later, like 2026-03-01T12:00:00Z.",
 )
 @store_options
-def log(*, file: Path, files: Path | None, before: str | None, **given: Any) -> None:
+@awaited
+async def log(*, file: Path, files: Path | None, before: str | None, **given: Any) -> None:
     """Append the commits of FILE, which `canonry export` wrote, exactly as they were.
 
     The file is verified first, and those of --files as well: a damaged one is refused, and nothing
@@ -183,7 +179,15 @@ def log(*, file: Path, files: Path | None, before: str | None, **given: Any) -> 
     names, as theirs was erased, are left where they are; exit code 1 when named ones are missing.
     """
     until = None if before is None else parse_instant(before, path="--before")
-    done, carried = asyncio.run(_import_log(settings_from(given), file, files, until))
+    beside, carried = None if files is None else files_beside(files), None
+    if beside is not None:
+        await require_whole(beside)
+    async with await open_kept_store(settings_from(given)) as store:
+        with progress("importing commits") as told:
+            done = await import_log(store.canon.ledger, lambda: _lines(file), told, before=until)
+        if beside is not None:
+            with progress("importing files") as told:
+                carried = await import_files(store.canon, beside, told)
     click.echo(
         f"imported {done.commits - done.known - done.late} commits of {done.spaces} spaces; "
         f"{done.known} were there already"
@@ -198,21 +202,6 @@ def log(*, file: Path, files: Path | None, before: str | None, **given: Any) -> 
     if carried.missing:
         click.echo(f"{carried.missing} files are missing in {files}", err=True)
         raise click.exceptions.Exit(1)
-
-
-async def _import_log(
-    settings: Settings, file: Path, files: Path | None, before: Instant | None
-) -> tuple[ImportedLog, CarriedFiles | None]:
-    beside = None if files is None else files_beside(files)
-    if beside is not None:
-        await require_whole(beside)
-    async with await open_kept_store(settings) as store:
-        with progress("importing commits") as told:
-            done = await import_log(store.canon.ledger, lambda: _lines(file), told, before=before)
-        if beside is None:
-            return done, None
-        with progress("importing files") as told:
-            return done, await import_files(store.canon, beside, told)
 
 
 def _lines(file: Path) -> Iterator[bytes]:
