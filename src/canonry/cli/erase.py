@@ -119,8 +119,8 @@ def _print(plan: ErasurePlan, done: Erasure | None) -> None:
 
 def _print_mentions(mentions: Sequence[Mention]) -> None:
     counts = Counter(each.kind for each in mentions)
-    told = ", ".join(f"{kind}: {count}" for kind, count in sorted(counts.items()))
-    click.echo(f"\nmentioned also in what stays ({told}):")
+    listed = ", ".join(f"{kind}: {count}" for kind, count in sorted(counts.items()))
+    click.echo(f"\nmentioned also in what stays ({listed}):")
     for each in mentions[:SHOWN_MAX]:
         named = f"--{each.kind} {each.id}" if each.kind in ERASABLE else f"{each.kind} {each.id}"
         click.echo(f"  {named}")

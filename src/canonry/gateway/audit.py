@@ -72,7 +72,7 @@ class Audit:
     def record(self, line: AuditLine, seconds: float) -> None:
         """Count a call and write its line."""
         self.metrics.count(line.name, line.code, seconds)
-        told: dict[str, Any] = {
+        fields: dict[str, Any] = {
             "event": line.kind,
             "name": line.name,
             "agent_type": line.agent_type,
@@ -82,12 +82,12 @@ class Audit:
             "size": line.size,
         }
         if line.cached:
-            told["cached"] = True
+            fields["cached"] = True
         if line.trace:
-            told["trace"] = line.trace
+            fields["trace"] = line.trace
         if line.incident:
-            told["incident"] = line.incident
-        self._write(orjson.dumps(told, option=orjson.OPT_APPEND_NEWLINE))
+            fields["incident"] = line.incident
+        self._write(orjson.dumps(fields, option=orjson.OPT_APPEND_NEWLINE))
 
     def incident(self, incident: str, error: BaseException) -> None:
         """Write where an unexpected error arose.

@@ -228,11 +228,11 @@ class Gateway:
         if offer.compose is None:
             if batch is not None and batch.room <= 0:  # nobody would be told
                 raise _beyond_batch(offer)
-            return offer.told(await offer.run(self.canon, caller, arguments))
+            return offer.result_of(await offer.run(self.canon, caller, arguments))
         if batch is not None:
             message = f"'{offer.thing.name}' is made of other calls and cannot be part of one"
             raise InvalidInput("call.nested", message, path="")
-        return offer.told(await offer.compose(self._inner_call(offer, asking), arguments))
+        return offer.result_of(await offer.compose(self._inner_call(offer, asking), arguments))
 
     def _inner_call(self, outer: Offer[Any], asking: _Asking) -> CallTool:
         """How a composed tool calls others: the whole path, and a retry key for each call."""

@@ -55,8 +55,8 @@ def greet(
 
 def _instructions(faces: Sequence[Face]) -> str:
     """What each toolset says of itself, and what holds for everything that any of them returns."""
-    told = (each.instructions for each in faces if each.instructions)
-    return "\n\n".join((*told, STORED_IS_DATA))
+    instructions = (each.instructions for each in faces if each.instructions)
+    return "\n\n".join((*instructions, STORED_IS_DATA))
 
 
 def _fenced(ready: Ready, name: str) -> Callable[[RequestContext, Any], Awaitable[Any]]:

@@ -43,8 +43,9 @@ class HubEmbedder(Embedder):
         """
         self._library = library
         self._prefixes = prefixes or Prefixes()
-        told = self._prefixes.versioned(version)
-        self._model = EmbeddingModel(name=name, version=told, dimensions=dimensions)
+        self._model = EmbeddingModel(
+            name=name, version=self._prefixes.versioned(version), dimensions=dimensions
+        )
         self._loading = threading.Lock()
         # A download that hangs must not take the threads that everything else needs.
         self._threads = ThreadPoolExecutor(2, "hub")
