@@ -84,8 +84,8 @@ class FolderBlobs(Blobs):
             Path(name).unlink(missing_ok=True)
             raise
         if self._syncs:
-            _sync_folder(path.parent)
-            _sync_folder(self._folder)
+            sync_folder(path.parent)
+            sync_folder(self._folder)
 
     def _get(self, digest: str) -> bytes:
         path = self._path(digest)
@@ -138,7 +138,8 @@ def _fault(error: OSError) -> Unavailable:
     return Unavailable("blobs.io", "the blob folder cannot be used: check it and its disk")
 
 
-def _sync_folder(folder: Path) -> None:
+def sync_folder(folder: Path) -> None:
+    """Make durable which names are in the folder, where the system can."""
     if os.name == "nt":  # Windows has no handle of a folder to sync
         return
     handle = os.open(folder, os.O_RDONLY)
