@@ -93,7 +93,7 @@ async def test_nothing_to_append_is_nothing_appended() -> None:
 
 async def test_a_commit_that_stands_is_answered_whatever_is_said_under_its_id_now() -> None:
     canon, _ = joined()
-    said = an_append("once", *made(a_fact("told")))
+    said = an_append("once", made(a_fact("told")))
     nowhere = StoryMoved(story_id=StoryId(ident("never told")), status=StoryStatus.ACTIVE)
     (first,) = await canon.ledger.append([said])
 
