@@ -2,7 +2,6 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from contextlib import nullcontext
 from pathlib import Path
 from shlex import quote
 from typing import Any, Final, TypeVar
@@ -11,11 +10,10 @@ import click
 
 from canonry.bootstrap.settings import Settings
 from canonry.bootstrap.stores import open_kept_store
-from canonry.cli.catalog_output import whole
 from canonry.cli.operator import operator
 from canonry.cli.options import settings_from, store_options
 from canonry.cli.progress import progress
-from canonry.cli.screen import tell_line, utf8_output
+from canonry.cli.screen import data_output, tell_line
 from canonry.cli.world.files import atlas_bytes, demo_atlas, read_atlas
 from canonry.domain.json_values import encode_json
 from canonry.domain.world.atlas import Atlas, completed
@@ -131,7 +129,7 @@ def list_worlds(**given: Any) -> None:
 def export(*, name: str, file: Path | None, **given: Any) -> None:
     """Write WORLD, by its id or name, as it is now to FILE or to standard output."""
     text = atlas_bytes(_atlas(settings_from(given), name)).decode()
-    with nullcontext(utf8_output()) if file is None else whole(file) as out:
+    with data_output(file) as out:
         out.write(text)
 
 
@@ -150,7 +148,7 @@ def draw(*, name: str, svg: Path | None, **given: Any) -> None:
     if svg is None:
         click.echo(drawn(atlas))
     else:
-        with whole(svg) as out:
+        with data_output(svg) as out:
             out.write(painted(atlas))
 
 
