@@ -31,13 +31,17 @@ class Field:
     nullable: bool = False
     required: bool = True
 
-    def of(self, source: str | Read) -> "Field":
+    def of(self, source: str | Read | None) -> "Field":
         """The same, read from another attribute or by a function of the thing."""
         return Field(self.schema, self.render, source, self.nullable, self.required)
 
     def by(self, render: Read) -> "Field":
         """The same, with its value rendered by a function of the value."""
         return Field(self.schema, render, self.source, self.nullable, self.required)
+
+    def made(self, function: Read) -> "Field":
+        """The same, with its value made by a function of the thing, as JSON already."""
+        return Field(self.schema, None, function, self.nullable, self.required)
 
     def but(self, **keywords: Any) -> "Field":
         """The same with more keywords in its schema."""
@@ -56,6 +60,14 @@ class Shape(Field):
             (name, _reader(name, each.source), each.render, each.nullable)
             for name, each in fields.items()
         ]
+
+    def only(self, *names: str) -> dict[str, Field]:
+        """Some of its fields, to make another shape of."""
+        return {name: self.fields[name] for name in names}
+
+    def within(self, attribute: str) -> dict[str, Field]:
+        """Its fields, to make the shape of a thing that has such a thing as an attribute."""
+        return {name: each.of(_inner(attribute, name, each)) for name, each in self.fields.items()}
 
     def __call__(self, thing: Any = None, /, **given: Any) -> dict[str, Any]:
         """The thing as JSON; the values `given` are taken before those of the thing."""
@@ -76,6 +88,18 @@ class Shape(Field):
 
 def _reader(name: str, source: str | Read | None) -> Read | None:
     return attrgetter(source or name) if isinstance(source, str) else source
+
+
+def _inner(attribute: str, name: str, field: Field) -> str | Read | None:
+    source = field.source
+    if callable(source):
+        return lambda thing: source(attrgetter(attribute)(thing))
+    return None if source is None else f"{attribute}.{source or name}"
+
+
+def itself(thing: Any) -> Any:
+    """The source of a field that tells of the same thing as the fields around it."""
+    return thing
 
 
 def obj(fields: Mapping[str, Field], optional: Mapping[str, Field] | None = None) -> Schema:
@@ -114,7 +138,7 @@ def optional(field: Field) -> Field:
 
 def given(field: Field) -> Field:
     """Such a value, which the thing does not hold and the caller of the shape gives."""
-    return Field(field.schema, field.render, None, field.nullable, field.required)
+    return field.of(None)
 
 
 def enum(*values: str) -> Field:

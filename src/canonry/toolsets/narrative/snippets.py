@@ -2,61 +2,38 @@
 
 import base64
 import binascii
-from typing import Any, Final
+from typing import Final
 
 from canonry.domain.errors import InvalidInput
 from canonry.domain.provenance import Evidence, EvidenceKind
 from canonry.domain.texts.excerpts import DocumentType
-from canonry.domain.things.sources import Snippet
-from canonry.domain.time import render_instant
-from canonry.gateway.tool import ANYONE, Arguments, Reply, Tool
-from canonry.toolsets.narrative.replies.present import listing
-from canonry.toolsets.narrative.replies.schemas import (
-    COUNT,
-    INSTANT,
-    TEXT,
-    UUID,
-    enum,
-    nullable,
-    obj,
-)
-from canonry.toolsets.narrative.requests.arguments import (
-    limit_of,
-    offset_of,
-    optional_text,
-    uuid_of,
-)
-from canonry.toolsets.narrative.requests.pages import PAGING, QUERY_MAX
+from canonry.gateway.shapes import COUNT, INSTANT, TEXT, UUID, WORD, Shape, enum, nullable, obj
+from canonry.gateway.tool import Arguments, Reply, Tool
+from canonry.toolsets.narrative.arguments import optional_text, uuid_of
+from canonry.toolsets.narrative.contract import listing_tool, writing_tool
+from canonry.toolsets.narrative.shapes import page_shape
 from canonry.usecases.graph.ingest_source import IngestRequest, ingest_source
 from canonry.usecases.kernel.caller import Caller
 from canonry.usecases.kernel.canon import Canon
 from canonry.usecases.queries.query_snippets import query_snippets
 
-_SNIPPET: Final = obj(
-    {
-        "snippet_id": UUID,
-        "source_id": UUID,
-        "index": COUNT,
-        "page": nullable(COUNT),
-        "section": nullable(TEXT),
-        "text": TEXT,
-        "evidence_ref": TEXT,
-        "created_at": INSTANT,
-    }
+_SNIPPET: Final = Shape(
+    snippet_id=UUID.of("id"),
+    source_id=UUID,
+    index=COUNT,
+    page=nullable(COUNT),
+    section=nullable(TEXT),
+    text=TEXT,
+    evidence_ref=WORD.of(lambda snippet: Evidence(kind=EvidenceKind.SNIPPET, ref=snippet.id)),
+    created_at=INSTANT,
 )
-
-
-def _present(snippet: Snippet) -> dict[str, Any]:
-    return {
-        "snippet_id": snippet.id,
-        "source_id": snippet.source_id,
-        "index": snippet.index,
-        "page": snippet.page,
-        "section": snippet.section,
-        "text": snippet.text,
-        "evidence_ref": str(Evidence(kind=EvidenceKind.SNIPPET, ref=snippet.id)),
-        "created_at": render_instant(snippet.created_at),
-    }
+_INGESTED: Final = Shape(
+    source_id=UUID.of("source.id"),
+    universe_id=UUID.of("source.space"),
+    snippets=COUNT,
+    added=COUNT,
+    first_index=COUNT.of("first"),
+)
 
 
 async def _ingest(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
@@ -68,17 +45,10 @@ async def _ingest(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
         title=optional_text(arguments, "title", canon.policy.limits.name),
     )
     try:
-        done = await ingest_source(canon, caller, request)
+        return _INGESTED(await ingest_source(canon, caller, request))
     except InvalidInput as error:
         path = "/text" if arguments.get("file") is None else "/file"
         raise InvalidInput(error.code, error.message, **{"path": path, **error.details}) from error
-    return {
-        "source_id": done.source.id,
-        "universe_id": done.source.space,
-        "snippets": done.snippets,
-        "added": done.added,
-        "first_index": done.first,
-    }
 
 
 def _document_of(arguments: Arguments) -> tuple[bytes, DocumentType]:
@@ -103,60 +73,32 @@ def _document_of(arguments: Arguments) -> tuple[bytes, DocumentType]:
         raise InvalidInput("document.not-base64", message, path="/file") from error
 
 
-async def _query(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
-    page = await query_snippets(
-        canon,
-        caller,
-        uuid_of(arguments, "source_id"),
-        limit=limit_of(arguments, default=50, maximum=QUERY_MAX),
-        offset=offset_of(arguments),
-    )
-    shown: list[Any] = [_present(snippet) for snippet in page.items]
-    return {"snippets": shown, "total": page.total}
-
-
 TOOLS: Final[tuple[Tool, ...]] = (
-    Tool(
-        name="mongodb_ingest_source",
-        title="Ingest source",
-        description=(
-            "Cut a source's document (text, Markdown or PDF) into snippets that can be searched "
-            "and cited as snippet:<id>. The same document again adds nothing."
-        ),
-        input_schema=obj(
+    writing_tool(
+        "mongodb_ingest_source",
+        "Ingest source",
+        "Cut a source's document (text, Markdown or PDF) into snippets that can be searched "
+        "and cited as snippet:<id>. The same document again adds nothing.",
+        _ingest,
+        takes=obj(
             {"source_id": UUID},
             {
                 "text": TEXT,
-                "file": {"type": "string", "contentEncoding": "base64"},
-                "mime_type": enum(*(kind.value for kind in DocumentType)),
+                "file": TEXT.but(contentEncoding="base64"),
+                "mime_type": enum(*DocumentType),
                 "title": TEXT,
             },
         ),
-        output_schema=obj(
-            {
-                "source_id": UUID,
-                "universe_id": UUID,
-                "snippets": COUNT,
-                "added": COUNT,
-                "first_index": COUNT,
-            }
-        ),
+        gives=_INGESTED,
         roles=frozenset({"CanonKeeper", "Indexer"}),
-        run=_ingest,
-        read_only=False,
         idempotent=True,
-        extension=True,
     ),
-    Tool(
-        name="mongodb_query_snippets",
-        title="Query snippets",
-        description="List a source's snippets in reading order, with the reference to cite each.",
-        input_schema=obj({"source_id": UUID}, PAGING),
-        output_schema=listing("snippets", _SNIPPET),
-        roles=ANYONE,
-        run=_query,
-        read_only=True,
-        idempotent=True,
-        extension=True,
+    listing_tool(
+        "mongodb_query_snippets",
+        "Query snippets",
+        "List a source's snippets in reading order, with the reference to cite each.",
+        query_snippets,
+        within="source_id",
+        gives=page_shape("snippets", _SNIPPET),
     ),
 )

@@ -1,27 +1,20 @@
 """Source tools: create, query."""
 
-from typing import Any, Final
+from typing import Final
 
 from canonry.domain.ids import SpaceId
 from canonry.domain.provenance import CanonLevel
 from canonry.domain.things.sources import Source, SourceType
-from canonry.gateway.tool import ANYONE, Arguments, Reply, Tool
-from canonry.toolsets.narrative.contract import contract_tool
-from canonry.toolsets.narrative.replies.present import SOURCE, listing, present_source
-from canonry.toolsets.narrative.replies.schemas import UUID, obj
-from canonry.toolsets.narrative.requests.arguments import (
-    limit_of,
-    offset_of,
-    optional_text,
-    text_of,
-    uuid_of,
-)
-from canonry.toolsets.narrative.requests.backings import created, created_schema
-from canonry.toolsets.narrative.requests.pages import PAGING, QUERY_MAX
+from canonry.gateway.tool import Arguments, Reply, Tool
+from canonry.toolsets.narrative.arguments import optional_text, text_of, uuid_of
+from canonry.toolsets.narrative.contract import contract_tool, listing_tool
+from canonry.toolsets.narrative.shapes import SOURCE, canon_created, created, page_shape
 from canonry.usecases.graph.create_source import NewSource, create_source
 from canonry.usecases.kernel.caller import Caller
 from canonry.usecases.kernel.canon import Canon
 from canonry.usecases.queries.query_sources import query_sources
+
+_CREATED: Final = canon_created("source_id")
 
 
 async def _create(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
@@ -36,40 +29,23 @@ async def _create(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
         level=CanonLevel(arguments["canon_level"]),
     )
     receipt = await create_source(canon, caller, new)
-    return created(receipt, Source, "source_id", new.level.value)
-
-
-async def _query(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
-    page = await query_sources(
-        canon,
-        caller,
-        uuid_of(arguments, "universe_id"),
-        limit=limit_of(arguments, default=50, maximum=QUERY_MAX),
-        offset=offset_of(arguments),
-    )
-    shown: list[Any] = [present_source(source) for source in page.items]
-    return {"sources": shown, "total": page.total}
+    return created(_CREATED, receipt, Source)
 
 
 TOOLS: Final[tuple[Tool, ...]] = (
     contract_tool(
         "neo4j_create_source",
-        title="Create source",
-        description="Register a document that canon can cite as evidence, as source:<source_id>.",
-        output_schema=created_schema("source_id"),
-        run=_create,
-        read_only=False,
+        "Create source",
+        "Register a document that canon can cite as evidence, as source:<source_id>.",
+        _create,
+        gives=_CREATED,
     ),
-    Tool(
-        name="neo4j_query_sources",
-        title="Query sources",
-        description="List the sources of a universe, oldest first.",
-        input_schema=obj({"universe_id": UUID}, PAGING),
-        output_schema=listing("sources", SOURCE),
-        roles=ANYONE,
-        run=_query,
-        read_only=True,
-        idempotent=True,
-        extension=True,
+    listing_tool(
+        "neo4j_query_sources",
+        "Query sources",
+        "List the sources of a universe, oldest first.",
+        query_sources,
+        within="universe_id",
+        gives=page_shape("sources", SOURCE),
     ),
 )

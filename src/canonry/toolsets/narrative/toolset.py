@@ -11,7 +11,6 @@ from canonry.toolsets.narrative import (
     context,
     entities,
     events,
-    evidence,
     explanations,
     facts,
     memories,
@@ -29,7 +28,7 @@ from canonry.toolsets.narrative import (
 )
 from canonry.toolsets.narrative.contract import agent_types
 from canonry.toolsets.narrative.dialect import dialect
-from canonry.toolsets.narrative.replies.outlines import outlined
+from canonry.toolsets.narrative.outlines import outlined
 
 EXACT: Final[tuple[Tool, ...]] = (
     *universes.TOOLS,
@@ -41,7 +40,6 @@ EXACT: Final[tuple[Tool, ...]] = (
     *sources.TOOLS,
     *snippets.TOOLS,
     *axioms.TOOLS,
-    *evidence.TOOLS,
     *scenes.TOOLS,
     *turns.TOOLS,
     *proposals.TOOLS,
