@@ -13,8 +13,8 @@ from canonry.gateway.validation import closed
 from canonry.server.binding import _tool_entry
 from canonry.toolsets.narrative import EXACT, NARRATIVE
 from canonry.toolsets.narrative.contract import published
-from canonry.toolsets.narrative.outlines import outline
 from canonry.toolsets.narrative.shapes import FACT
+from canonry.toolsets.narrative.toolset import outline
 
 LISTED = {tool.name: tool for tool in NARRATIVE.tools}
 CONTRACT = {entry["name"]: entry for entry in published()["tools"]}

@@ -149,11 +149,11 @@ async def _assemble(canon: Canon, caller: Caller, arguments: Arguments) -> Reply
         query=optional_text(arguments, "semantic_query", canon.policy.limits.query),
     )
     context = await assemble_context(canon, caller, request)
-    told = context.scene if narrative else None
+    scene = context.scene if narrative else None
     section = _NARRATIVE(
         context,
-        scene_summary=told and told.summary,
-        gm_notes=told and told.gm_notes,
+        scene_summary=scene and scene.summary,
+        gm_notes=scene and scene.gm_notes,
     )
     return _CONTEXT(context, narrative=section)
 

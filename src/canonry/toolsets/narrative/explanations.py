@@ -87,31 +87,31 @@ _FALL: Final = Shape(
 
 
 def _traced(traced: Traced) -> dict[str, Any]:
-    """The reference with what its thing tells, and the title of what that lies in."""
-    told: dict[str, Any] = {"text": None}
+    """The reference with what its thing says, and the title of what that lies in."""
+    values: dict[str, Any] = {"text": None}
     match traced.thing:
         case Turn() as turn:
-            told = {"text": turn.text, "speaker": turn.speaker, "scene_id": turn.scene_id}
-            told["entity_id"] = turn.entity_id
+            values = {"text": turn.text, "speaker": turn.speaker, "scene_id": turn.scene_id}
+            values["entity_id"] = turn.entity_id
         case Scene() as scene:
-            told = {"text": scene.summary, "scene_id": scene.id, "scene_title": scene.title}
+            values = {"text": scene.summary, "scene_id": scene.id, "scene_title": scene.title}
         case Snippet() as snippet:
-            told = {"text": snippet.text, "source_id": snippet.source_id}
-            told |= {"page": snippet.page, "section": snippet.section}
+            values = {"text": snippet.text, "source_id": snippet.source_id}
+            values |= {"page": snippet.page, "section": snippet.section}
         case Source() as source:
-            told |= {"source_id": source.id, "source_title": source.title}
+            values |= {"source_id": source.id, "source_title": source.title}
         case Axiom() as axiom:
-            told = {"text": axiom.statement}
+            values = {"text": axiom.statement}
         case None:
             pass
     match traced.within:
         case Scene() as scene:
-            told["scene_title"] = scene.title
+            values["scene_title"] = scene.title
         case Source() as source:
-            told["source_title"] = source.title
+            values["source_title"] = source.title
         case None:
             pass
-    return _TRACED(traced, **told)
+    return _TRACED(traced, **values)
 
 
 def _fall(fall: Fall) -> dict[str, Any]:
