@@ -20,6 +20,7 @@ from canonry.gateway.shapes import (
     array,
     enum,
     given,
+    itself,
     nullable,
     obj,
     optional,
@@ -136,6 +137,28 @@ def test_a_list_of_shapes_is_rendered_one_by_one() -> None:
     assert stable(Stable()) == {
         "ponies": [{"name": "Bill", "mood": "glad"}, {"name": "Nob", "mood": "glad"}]
     }
+
+
+def test_a_shape_is_made_of_some_fields_of_another() -> None:
+    brief = Shape(**PONY.only("called", "mood"), name=TEXT)
+
+    assert brief(Pony()) == {"called": "Bill", "mood": "glad", "name": "Bill"}
+
+
+def test_a_shape_is_made_of_the_fields_of_an_attribute() -> None:
+    ridden = Shape(name=TEXT, **{f"rider_{n}": f for n, f in PONY.within("rider").items()})
+
+    shown = ridden(Pony(rider=Pony(name="Sam", loads=())), rider_stable="Bree")
+    assert shown["name"] == "Bill"
+    assert shown["rider_called"] == "Sam"
+    assert shown["rider_heavy"] is False
+    assert shown["rider_stable"] == "Bree"
+
+
+def test_a_field_is_made_as_a_whole_or_of_the_thing_itself() -> None:
+    shape = Shape(tags=array(TEXT).made(lambda pony: [pony.name, "pony"]), self=NAMED.of(itself))
+
+    assert shape(Pony()) == {"tags": ["Bill", "pony"], "self": {"name": "Bill", "mood": "glad"}}
 
 
 def test_a_field_takes_more_keywords() -> None:

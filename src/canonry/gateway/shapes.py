@@ -73,16 +73,17 @@ class Shape(Field):
         """The thing as JSON; the values `given` are taken before those of the thing."""
         shown: dict[str, Any] = {}
         for name, read, render, nullable in self._steps:
-            if name in given:
+            if given and name in given:
                 value = given[name]
-            elif read is None:
-                continue
-            else:
+            elif read:
                 value = read(thing)
-            if value is not None:
-                shown[name] = value if render is None else render(value)
-            elif nullable:
-                shown[name] = None
+            else:
+                continue
+            if value is None:
+                if nullable:
+                    shown[name] = None
+            else:
+                shown[name] = render(value) if render else value
         return shown
 
 
