@@ -15,7 +15,7 @@ CONTRACT: Final = ContractFile(__name__, "monitor.json")
 published = CONTRACT.published
 entries = CONTRACT.entries
 
-Query = Callable[..., Awaitable[Any]]
+PageQuery = Callable[..., Awaitable[Any]]
 """`query(canon, caller, within, limit=, offset=)` gives a page of what lies within a thing."""
 
 KEEPER: Final = frozenset({"CanonKeeper"})
@@ -65,7 +65,7 @@ def reading_tool(
 
 
 def listing_tool(
-    name: str, title: str, description: str, query: Query, *, within: str, gives: Shape
+    name: str, title: str, description: str, query: PageQuery, *, within: str, gives: Shape
 ) -> Tool:
     """A reading tool that lists, page by page, what lies within a thing."""
 
