@@ -46,13 +46,12 @@ class Dated:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Observation:
+class ObservationDraft:
     """Fields seen together.
 
     `fields` maps a field's name to its value: `name`, `description`, `properties.<key>`; the field
     `state_tags` maps each tag to whether it holds. `observed_at` is the instant in the world's own
-    time, where one was given; `recorded_at` the instant of the commit. A correction outranks every
-    observation that is none.
+    time, where one was given. A correction outranks every observation that is none.
 
     One that was read by a schema names the schema's version. `priority` and `specificity` are what
     merge policies weigh, `fragments` what the schema did not know (by the bare name of the field),
@@ -67,7 +66,6 @@ class Observation:
     confidence: float
     evidence: tuple[Evidence, ...]
     observed_at: Instant | None
-    recorded_at: Instant
     correction: bool = False
     priority: int = PRIORITY_STRUCTURED
     specificity: float = SPECIFICITY_STATED
@@ -75,8 +73,15 @@ class Observation:
     run_id: RunId | None = None
     fragments: Mapping[str, Fragment] = field(default_factory=dict)
     dates: Mapping[str, Dated] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Observation(ObservationDraft):
+    """An observation in the log; `recorded_at` is the instant of the commit."""
+
+    recorded_at: Instant
     position: int
-    changed_at: int = field(default=0)
+    changed_at: int
 
     @property
     def effective_at(self) -> Instant:

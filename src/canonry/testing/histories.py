@@ -45,6 +45,7 @@ from canonry.testing.things import (
     a_source,
     a_space,
     a_story,
+    drafted,
     ident,
 )
 
@@ -123,7 +124,7 @@ class _Teller:
         }[kind]
         if kind == "entity":
             self.groups[thing_id] = ()
-        return [Made(thing=self.draw(made()))]
+        return [Made(thing=drafted(self.draw(made())))]
 
     def change(self) -> list[Entry]:
         """Something that happens to what is there; nothing where nothing fits."""
@@ -256,7 +257,7 @@ def histories(
     teller = _Teller(draw=draw)
     hero = teller.fresh("entity")
     teller.groups[hero] = ()
-    opening = [Made(thing=thing) for thing in (*_BEGINNING, draw(some.entities(hero)))]
+    opening = [Made(thing=drafted(thing)) for thing in (*_BEGINNING, draw(some.entities(hero)))]
     steps = [HistoryStep(entries=tuple(opening))]
     ways = [teller.birth, teller.birth, teller.birth, teller.change, teller.change, teller.merge]
     if erasing:
@@ -281,9 +282,9 @@ def contended_histories(draw: Callable[..., Any], max_steps: int = 8) -> list[Hi
         thing_id = ident(f"step {number}")
         entry = draw(
             st.one_of(
-                some.facts(thing_id, [hero]).map(lambda thing: Made(thing=thing)),
-                some.relations(thing_id, [hero]).map(lambda thing: Made(thing=thing)),
-                some.observations(thing_id, hero).map(lambda thing: Made(thing=thing)),
+                some.facts(thing_id, [hero]).map(lambda thing: Made(thing=drafted(thing))),
+                some.relations(thing_id, [hero]).map(lambda thing: Made(thing=drafted(thing))),
+                some.observations(thing_id, hero).map(lambda thing: Made(thing=drafted(thing))),
                 st.just(Erased(targets=(thing_id,), reason="never was")),
             )
         )

@@ -1,6 +1,6 @@
 """Examples of every kind of thing: valid, small, and changed by keyword; an id is made from a name.
 
-Stamps (position, instants of recording) are zero, as in an entry; the fold sets them.
+They are stamped as by the first commit; `made` gives their drafts, as an entry holds them.
 """
 
 from dataclasses import replace
@@ -25,14 +25,15 @@ from canonry.domain.ids import (
     StoryId,
     TurnId,
 )
-from canonry.domain.log.entries import Made
+from canonry.domain.log.entries import Born, Made, ThingDraft
 from canonry.domain.observations import Dated, Observation
 from canonry.domain.provenance import Authority, CanonLevel, Evidence, EvidenceKind
+from canonry.domain.revising import narrowed
 from canonry.domain.spaces import Space, SpaceKind
 from canonry.domain.things.entities import Entity, EntityClass
 from canonry.domain.things.facts import Axiom, AxiomDomain, Event, Fact, FactType
 from canonry.domain.things.memories import Memory
-from canonry.domain.things.proposals import Decision, Proposal, ProposalStatus, ProposalType
+from canonry.domain.things.proposals import DecisionDraft, Proposal, ProposalStatus, ProposalType
 from canonry.domain.things.relations import Relation
 from canonry.domain.things.scenes import (
     Scene,
@@ -47,10 +48,10 @@ from canonry.domain.things.sources import Snippet, Source, SourceType
 from canonry.domain.time import DAY, Instant
 from canonry.domain.truth.runs import InterpretationRun, RunStatus
 from canonry.domain.vocabularies.narrative_types import EntityType
-from canonry.domain.vocabularies.schemas import EntitySchema, FieldSpec, FieldType, IdentityRule
+from canonry.domain.vocabularies.schemas import FieldSpec, FieldType, IdentityRule, RegisteredSchema
 
-NEVER: Final = Instant(0)
-STAMPS: Final[dict[str, Any]] = {"created_at": NEVER, "position": 0, "changed_at": 0}
+THEN: Final = Instant(0)
+STAMPS: Final[dict[str, Any]] = {"created_at": THEN, "position": 1, "changed_at": 1}
 
 
 def ident(name: str) -> str:
@@ -61,6 +62,18 @@ def ident(name: str) -> str:
 
 MIDDLE_EARTH: Final = SpaceId(ident("space"))
 """The space that things lie in unless a test says otherwise."""
+
+
+def made(*things: Born) -> tuple[Made, ...]:
+    """The entries that bring these things into being."""
+    return tuple(Made(thing=drafted(thing)) for thing in things)
+
+
+def drafted(thing: Born) -> ThingDraft:
+    """What the author of a thing knew of it."""
+    kind: Any = type(thing).__base__
+    draft: ThingDraft = narrowed(kind, thing)
+    return draft
 
 
 def evidence(name: str = "turn", kind: EvidenceKind = EvidenceKind.TURN) -> tuple[Evidence, ...]:
@@ -93,7 +106,7 @@ def an_entity(name: str = "frodo", **changes: Any) -> Entity:
         authority=Authority.GM,
         confidence=1.0,
         evidence=(),
-        updated_at=NEVER,
+        updated_at=THEN,
         **STAMPS,
     )
     return replace(entity, **changes)
@@ -110,8 +123,9 @@ def an_observation(entity: str, name: str, /, **changes: Any) -> Observation:
         confidence=1.0,
         evidence=(),
         observed_at=None,
-        recorded_at=NEVER,
-        position=0,
+        recorded_at=THEN,
+        position=1,
+        changed_at=1,
     )
     return replace(observation, **changes)
 
@@ -130,17 +144,17 @@ def a_record(entity: str, name: str, /, *, due: int = 0, **changes: Any) -> Obse
     return replace(said, **changes)
 
 
-def a_named(name: str, *, tags: tuple[str, ...] = (), **changes: Any) -> tuple[Made, Made]:
+def a_named(name: str, *, tags: tuple[str, ...] = (), **changes: Any) -> tuple[Made, ...]:
     """The entries that make an entity and say its name and tags."""
     entity = an_entity(name, **changes)
     fields = {"name": name, "state_tags": dict.fromkeys(tags, True)}
     said = an_observation(name, f"{name}/born", space=entity.space, fields=fields)
-    return Made(thing=entity), Made(thing=said)
+    return made(entity, said)
 
 
-def a_schema(name: str = "invoice", version: str = "1.0", **changes: Any) -> EntitySchema:
+def a_schema(name: str = "invoice", version: str = "1.0", **changes: Any) -> RegisteredSchema:
     """A schema of the type `name`, with texts, an amount and a date."""
-    schema = EntitySchema(
+    schema = RegisteredSchema(
         id=SchemaId(ident(f"schema {name} {version}")),
         space=MIDDLE_EARTH,
         entity_type=name,
@@ -155,6 +169,7 @@ def a_schema(name: str = "invoice", version: str = "1.0", **changes: Any) -> Ent
         identity=(IdentityRule(fields=("number",), told_apart_by=("vendor",)),),
         names=(("number",),),
         type_aliases=("bill",),
+        **STAMPS,
     )
     return replace(schema, **changes)
 
@@ -167,8 +182,8 @@ def a_run(name: str = "run", source: str = "source", **changes: Any) -> Interpre
         source_id=SourceId(ident(source)),
         config={"provider": "rules"},
         status=RunStatus.COMPLETED,
-        started_at=NEVER,
-        ended_at=NEVER,
+        started_at=THEN,
+        ended_at=THEN,
         **STAMPS,
     )
     return replace(run, **changes)
@@ -309,7 +324,7 @@ def a_scene(name: str = "scene", story: str = "story", **changes: Any) -> Scene:
         location_ref=None,
         participants=(),
         status=SceneStatus.ACTIVE,
-        updated_at=NEVER,
+        updated_at=THEN,
         **STAMPS,
     )
     return replace(scene, **changes)
@@ -326,9 +341,9 @@ def a_turn(name: str = "turn", scene: str = "scene", **changes: Any) -> Turn:
         entity_id=None,
         text=name,
         resolution_ref=None,
-        timestamp=NEVER,
-        position=0,
-        changed_at=0,
+        timestamp=THEN,
+        position=1,
+        changed_at=1,
     )
     return replace(turn, **changes)
 
@@ -352,15 +367,14 @@ def a_proposal(name: str = "proposal", scene: str | None = "scene", **changes: A
     return replace(proposal, **changes)
 
 
-def a_decision(**changes: Any) -> Decision:
+def a_decision(**changes: Any) -> DecisionDraft:
     """An acceptance."""
-    decision = Decision(
+    decision = DecisionDraft(
         status=ProposalStatus.ACCEPTED,
         rule="score",
         rationale="it is well supported",
         score=0.81,
         decided_by="canonkeeper-001",
-        decided_at=NEVER,
     )
     return replace(decision, **changes)
 

@@ -16,8 +16,8 @@ from canonry.domain.ids import EntityId
 from canonry.domain.log.commits import ORIGIN
 from canonry.ports.views.documents import MemoryQuery
 from canonry.ports.views.state import FactQuery
-from canonry.testing.scribe import an_append, made
-from canonry.testing.things import MIDDLE_EARTH, a_fact, a_memory, a_space, a_turn, ident
+from canonry.testing.scribe import an_append
+from canonry.testing.things import MIDDLE_EARTH, a_fact, a_memory, a_space, a_turn, ident, made
 from tests.adapters.sqlite.opened import a_store, rows
 
 pytestmark = pytest.mark.anyio

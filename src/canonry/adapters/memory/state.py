@@ -31,7 +31,7 @@ from canonry.domain.truth.timeline import (
     entries_said,
     event_of,
 )
-from canonry.domain.vocabularies.schemas import EntitySchema
+from canonry.domain.vocabularies.schemas import RegisteredSchema
 from canonry.ports.views.pages import PAGE_MAX, Page
 from canonry.ports.views.state import (
     EntityQuery,
@@ -308,8 +308,8 @@ class MemoryState(MemoryView, State):
     @override
     async def schemas(
         self, spaces: Spaces, entity_type: str | None, *, limit: int, offset: int
-    ) -> Page[EntitySchema]:
-        known = self._store.of(EntitySchema, spaces)
+    ) -> Page[RegisteredSchema]:
+        known = self._store.of(RegisteredSchema, spaces)
         return page((s for s in known if entity_type in {None, s.entity_type}), limit, offset)
 
     @override

@@ -48,10 +48,10 @@ from canonry.domain.log.entries import (
     RelationEnded,
     RelationRetconned,
 )
-from canonry.domain.observations import Observation
+from canonry.domain.observations import ObservationDraft
 from canonry.domain.provenance import Evidence
 from canonry.domain.things.entities import Entity
-from canonry.domain.things.facts import Event, Fact
+from canonry.domain.things.facts import Event, Fact, FactDraft
 from canonry.domain.things.moments import overlaps
 from canonry.domain.things.relations import Relation
 from canonry.domain.time import SECOND, Instant
@@ -70,7 +70,7 @@ class Acceptance:
     def made(self) -> tuple[str, ...]:
         """The ids of what came into being; observations are part of their entities."""
         things = [entry.thing for entry in self.entries if isinstance(entry, Made)]
-        return tuple(thing.id for thing in things if not isinstance(thing, Observation))
+        return tuple(thing.id for thing in things if not isinstance(thing, ObservationDraft))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -197,7 +197,7 @@ def _state(desk: _Desk, content: StateChangeContent) -> Acceptance:
     return Acceptance(canonical_id=entity.id, entries=())
 
 
-def _ended(desk: _Desk, entity: Entity, made: Iterable[Fact]) -> Iterator[FactSuperseded]:
+def _ended(desk: _Desk, entity: Entity, made: Iterable[FactDraft]) -> Iterator[FactSuperseded]:
     """The facts about the same tags that those made take over from; what is retconned never was."""
     fallen = {one for r in desk.verdict.retcons if isinstance(r, TagHeld) for one in r.facts}
     groups = desk.view.policy.exclusive_tags
@@ -209,9 +209,9 @@ def _ended(desk: _Desk, entity: Entity, made: Iterable[Fact]) -> Iterator[FactSu
     return take_over(made, standing, groups)
 
 
-def _states(entries: tuple[Entry, ...]) -> Iterator[Fact]:
+def _states(entries: tuple[Entry, ...]) -> Iterator[FactDraft]:
     for entry in entries:
-        if isinstance(entry, Made) and isinstance(entry.thing, Fact):
+        if isinstance(entry, Made) and isinstance(entry.thing, FactDraft):
             yield entry.thing
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any
 
 from canonry.domain.ids import (
     EntityId,
@@ -16,11 +16,11 @@ from canonry.domain.ids import (
     SpaceId,
 )
 from canonry.domain.log.entries import Entry, Made
-from canonry.domain.observations import Observation
+from canonry.domain.observations import ObservationDraft
 from canonry.domain.provenance import Authority, CanonLevel, Evidence
-from canonry.domain.things.entities import Entity, EntityClass
-from canonry.domain.things.facts import Event, Fact, FactType
-from canonry.domain.things.relations import Relation
+from canonry.domain.things.entities import Entity, EntityClass, EntityDraft
+from canonry.domain.things.facts import EventDraft, FactDraft, FactType
+from canonry.domain.things.relations import RelationDraft
 from canonry.domain.time import Instant
 from canonry.domain.vocabularies.narrative_fields import (
     DESCRIPTION,
@@ -28,8 +28,6 @@ from canonry.domain.vocabularies.narrative_fields import (
     PROPERTY_PREFIX,
     STATE_TAGS,
 )
-
-UNSET: Final = Instant(0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,7 +62,7 @@ def make_entity(
     fields |= {PROPERTY_PREFIX + key: value for key, value in properties.items()}
     if state_tags:
         fields[STATE_TAGS] = dict.fromkeys(sorted(set(state_tags)), True)
-    entity = Entity(
+    entity = EntityDraft(
         id=entity_id,
         space=backing.space,
         entity_class=entity_class,
@@ -74,10 +72,6 @@ def make_entity(
         authority=backing.authority,
         confidence=backing.confidence,
         evidence=backing.evidence,
-        created_at=UNSET,
-        updated_at=UNSET,
-        position=0,
-        changed_at=0,
     )
     seen = _observation(new_id("observation"), backing, entity_id, fields, observed_at)
     return entity_id, (Made(thing=entity), Made(thing=seen))
@@ -102,8 +96,8 @@ def _observation(
     entity_id: EntityId,
     fields: Mapping[str, Any],
     observed_at: Instant | None,
-) -> Observation:
-    return Observation(
+) -> ObservationDraft:
+    return ObservationDraft(
         id=ObservationId(observation_id),
         space=backing.space,
         entity_id=entity_id,
@@ -112,8 +106,6 @@ def _observation(
         confidence=backing.confidence,
         evidence=backing.evidence,
         observed_at=observed_at,
-        recorded_at=UNSET,
-        position=0,
     )
 
 
@@ -175,7 +167,7 @@ def make_fact(
 ) -> Made:
     """A fact asserted."""
     return Made(
-        thing=Fact(
+        thing=FactDraft(
             id=FactId(new_id(label)),
             space=backing.space,
             statement=statement,
@@ -191,9 +183,6 @@ def make_fact(
             scene_id=backing.scene_id,
             proposal_id=backing.proposal_id,
             replaces=replaces,
-            created_at=UNSET,
-            position=0,
-            changed_at=0,
         )
     )
 
@@ -212,7 +201,7 @@ def make_event(
 ) -> Made:
     """An event asserted."""
     return Made(
-        thing=Event(
+        thing=EventDraft(
             id=EventId(new_id("event")),
             space=backing.space,
             scene_id=backing.scene_id,
@@ -228,9 +217,6 @@ def make_event(
             evidence=backing.evidence,
             level=backing.level,
             proposal_id=backing.proposal_id,
-            created_at=UNSET,
-            position=0,
-            changed_at=0,
         )
     )
 
@@ -248,7 +234,7 @@ def make_relation(
 ) -> Made:
     """A relation asserted; `until` where its end is known from the beginning."""
     return Made(
-        thing=Relation(
+        thing=RelationDraft(
             id=RelationId(new_id("relation")),
             space=backing.space,
             rel_type=rel_type,
@@ -263,8 +249,5 @@ def make_relation(
             level=backing.level,
             scene_id=backing.scene_id,
             proposal_id=backing.proposal_id,
-            created_at=UNSET,
-            position=0,
-            changed_at=0,
         )
     )

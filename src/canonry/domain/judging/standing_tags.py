@@ -11,7 +11,7 @@ from canonry.domain.log.entries import FactSuperseded
 from canonry.domain.observations import Observation
 from canonry.domain.provenance import Authority, EvidenceKind
 from canonry.domain.things.entities import Entity, family_of, normalised_name
-from canonry.domain.things.facts import Fact
+from canonry.domain.things.facts import Fact, FactDraft
 from canonry.domain.things.moments import Moment, moment_of
 from canonry.domain.time import Instant
 from canonry.domain.vocabularies.narrative_fields import STATE_TAGS
@@ -94,7 +94,7 @@ def documents(fact: Fact, entity: Entity, tag: str, *, holds: bool) -> bool:
 
 
 def take_over(
-    made: Iterable[Fact],
+    made: Iterable[FactDraft],
     standing: Callable[[str, bool], Iterable[Fact]],
     groups: Iterable[tuple[str, ...]],
 ) -> Iterator[FactSuperseded]:

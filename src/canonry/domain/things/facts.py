@@ -20,7 +20,7 @@ class FactType(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Fact:
+class FactDraft:
     """A statement that holds over an interval of the world's time.
 
     It holds from `time_ref` (None: always) for `duration` seconds (None: without end), but not
@@ -44,6 +44,12 @@ class Fact:
     scene_id: SceneId | None = None
     proposal_id: ProposalId | None = None
     replaces: FactId | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fact(FactDraft):
+    """A fact in the log, with what became of it."""
+
     replaced_by: FactId | None = None
     superseded_by: FactId | None = None
     retcon_reason: str | None = None
@@ -66,7 +72,7 @@ class Fact:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Event:
+class EventDraft:
     """Something that happened; `causes` are the events that it brought about."""
 
     id: EventId
@@ -84,6 +90,12 @@ class Event:
     evidence: tuple[Evidence, ...]
     level: CanonLevel
     proposal_id: ProposalId | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Event(EventDraft):
+    """An event in the log, with what became of it."""
+
     replaced_by: EventId | None = None
     retcon_reason: str | None = None
     created_at: Instant
@@ -116,7 +128,7 @@ class Constraint:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Axiom:
+class AxiomDraft:
     """A law of a world; with a `constraint` the gates enforce it."""
 
     id: AxiomId
@@ -128,6 +140,12 @@ class Axiom:
     authority: Authority
     evidence: tuple[Evidence, ...]
     level: CanonLevel
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Axiom(AxiomDraft):
+    """An axiom in the log."""
+
     created_at: Instant
     position: int
     changed_at: int

@@ -10,7 +10,7 @@ from canonry.domain.time import Instant
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Relation:
+class RelationDraft:
     """An edge; `until` is set when a later one superseded it or it was withdrawn.
 
     One that is said again grows: `told` counts how often something new was said, `told_at` is when
@@ -32,6 +32,12 @@ class Relation:
     level: CanonLevel
     scene_id: SceneId | None = None
     proposal_id: ProposalId | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Relation(RelationDraft):
+    """A relation in the log, with what became of it."""
+
     replaced_by: RelationId | None = None
     retcon_reason: str | None = None
     told: int = 1

@@ -17,7 +17,7 @@ from canonry.domain.things.sources import Source
 from canonry.domain.time import Instant
 from canonry.domain.truth.runs import InterpretationRun
 from canonry.domain.truth.timeline import TimelineEvent
-from canonry.domain.vocabularies.schemas import EntitySchema
+from canonry.domain.vocabularies.schemas import RegisteredSchema
 from canonry.ports.views.pages import Page
 from canonry.ports.views.queries import (
     EntityQuery,
@@ -150,7 +150,7 @@ class State(View, Protocol):
     @abstractmethod
     async def schemas(
         self, spaces: Spaces, entity_type: str | None, *, limit: int, offset: int
-    ) -> Page[EntitySchema]:
+    ) -> Page[RegisteredSchema]:
         """The registered versions of schemas by (created_at, id)."""
 
     @abstractmethod

@@ -21,8 +21,8 @@ from canonry.testing.catalogs import (
 from canonry.testing.conformance.catalog_graph import CatalogGraphContract
 from canonry.testing.conformance.kit import Backend
 from canonry.testing.conformance.requirements import requirement
-from canonry.testing.scribe import Scribe, an_append, made
-from canonry.testing.things import a_space, ident
+from canonry.testing.scribe import Scribe, an_append
+from canonry.testing.things import a_space, ident, made
 
 OTHER: Final = SpaceId(ident("other project"))
 TITLES: Final = (

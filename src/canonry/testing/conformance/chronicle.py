@@ -47,17 +47,10 @@ from canonry.domain.things.sources import SourceType
 from canonry.domain.time import DAY, Instant
 from canonry.domain.truth.runs import RunStatus
 from canonry.domain.vocabularies.narrative_types import EntityType
-from canonry.testing.catalogs import (
-    PROJECT,
-    a_link,
-    a_link_id,
-    a_project,
-    a_revised_item,
-    an_item,
-)
+from canonry.testing.catalogs import PROJECT, a_link, a_link_id, a_project, a_revised_item, an_item
 from canonry.testing.conformance.hostile import PROPERTIES, TEXTS
 from canonry.testing.conformance.kit import Backend
-from canonry.testing.scribe import a_draft, an_append, made
+from canonry.testing.scribe import a_draft, an_append
 from canonry.testing.things import (
     MIDDLE_EARTH,
     a_decision,
@@ -81,6 +74,7 @@ from canonry.testing.things import (
     an_observation,
     evidence,
     ident,
+    made,
 )
 
 ELSEWHERE: Final = SpaceId(ident("elsewhere"))

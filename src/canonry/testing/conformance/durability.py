@@ -13,8 +13,8 @@ from canonry.testing.conformance.chronicle import write_chronicle
 from canonry.testing.conformance.kit import Backend, Contract, present
 from canonry.testing.conformance.log import whole_log
 from canonry.testing.conformance.requirements import requirement
-from canonry.testing.scribe import Scribe, made
-from canonry.testing.things import MIDDLE_EARTH, a_fact, ident
+from canonry.testing.scribe import Scribe
+from canonry.testing.things import MIDDLE_EARTH, a_fact, ident, made
 
 
 class DurabilityContract(Contract):

@@ -9,7 +9,7 @@ from canonry.domain.errors import BrokenInvariant, Unavailable
 from canonry.domain.ids import FactId, SpaceId
 from canonry.domain.log.canon import fold
 from canonry.domain.log.commits import ORIGIN, Appended, Position, Stale
-from canonry.domain.log.entries import Erased, EvidenceLinked, FactRetconned, Made
+from canonry.domain.log.entries import Erased, EvidenceLinked, FactRetconned
 from canonry.domain.log.keys import ANY, facts_key, name_key, thing_key
 from canonry.domain.provenance import Evidence, EvidenceKind
 from canonry.domain.time import DAY, SECOND, Instant
@@ -18,14 +18,8 @@ from canonry.testing.conformance.hostile import PROPERTIES, TEXTS
 from canonry.testing.conformance.kit import Backend, Contract
 from canonry.testing.conformance.log import LogContract
 from canonry.testing.conformance.requirements import requirement
-from canonry.testing.scribe import Scribe, a_draft, an_append, made
-from canonry.testing.things import (
-    MIDDLE_EARTH,
-    a_fact,
-    a_named,
-    a_turn,
-    ident,
-)
+from canonry.testing.scribe import Scribe, a_draft, an_append
+from canonry.testing.things import MIDDLE_EARTH, a_fact, a_named, a_turn, ident, made
 
 ELSEWHERE = SpaceId(ident("elsewhere"))
 
@@ -277,7 +271,7 @@ class AppendContract(Contract):
         dangling = FactRetconned(fact_id=FactId(ident("nobody")), replaced_by=None, reason="")
 
         with pytest.raises(BrokenInvariant) as caught:
-            await scribe.write(Made(thing=a_fact("good")), dangling)
+            await scribe.write(*made(a_fact("good")), dangling)
         after = await scribe.make(a_fact("two"))
 
         assert caught.value.code == "canon.dangling-entry"

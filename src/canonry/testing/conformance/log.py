@@ -15,8 +15,8 @@ from canonry.testing.conformance.answers import answers
 from canonry.testing.conformance.chronicle import write_chronicle
 from canonry.testing.conformance.kit import Backend, Contract
 from canonry.testing.conformance.requirements import requirement
-from canonry.testing.scribe import Scribe, made
-from canonry.testing.things import MIDDLE_EARTH, a_fact, ident
+from canonry.testing.scribe import Scribe
+from canonry.testing.things import MIDDLE_EARTH, a_fact, ident, made
 
 
 async def whole_log(backend: Backend) -> list[Sealed]:

@@ -14,14 +14,8 @@ from canonry.domain.vocabularies.narrative_types import EntityType
 from canonry.ports.views.state import EntityQuery
 from canonry.testing.conformance.kit import Backend, Contract
 from canonry.testing.conformance.requirements import requirement
-from canonry.testing.scribe import Scribe, made, thing_named
-from canonry.testing.things import (
-    MIDDLE_EARTH,
-    a_named,
-    an_entity,
-    an_observation,
-    ident,
-)
+from canonry.testing.scribe import Scribe, thing_named
+from canonry.testing.things import MIDDLE_EARTH, a_named, an_entity, an_observation, ident, made
 
 ELSEWHERE = SpaceId(ident("elsewhere"))
 

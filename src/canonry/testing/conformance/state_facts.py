@@ -13,8 +13,8 @@ from canonry.ports.views.state import EventQuery, FactQuery
 from canonry.testing.conformance.hostile import LONGEST_DURATION, YEAR_9999, YEAR_ONE
 from canonry.testing.conformance.kit import Backend, Contract
 from canonry.testing.conformance.requirements import requirement
-from canonry.testing.scribe import Scribe, made
-from canonry.testing.things import MIDDLE_EARTH, a_fact, an_event, ident
+from canonry.testing.scribe import Scribe
+from canonry.testing.things import MIDDLE_EARTH, a_fact, an_event, ident, made
 
 ELSEWHERE = SpaceId(ident("elsewhere"))
 

@@ -5,17 +5,12 @@ from dataclasses import replace
 from typing import Any
 
 from canonry.domain.ids import EntityId, SourceId, SpaceId
-from canonry.domain.log.entries import EntitiesMerged, EntitiesUnmerged, EntityRetconned, Made
+from canonry.domain.log.entries import EntitiesMerged, EntitiesUnmerged, EntityRetconned
 from canonry.domain.observations import Dated, Observation
 from canonry.domain.things.entities import Entity
 from canonry.domain.time import DAY, Instant
 from canonry.domain.truth.timeline import TimelineEvent
-from canonry.ports.views.queries import (
-    EntityQuery,
-    IdentifierQuery,
-    RelationQuery,
-    TimelineQuery,
-)
+from canonry.ports.views.queries import EntityQuery, IdentifierQuery, RelationQuery, TimelineQuery
 from canonry.testing.conformance.kit import Backend, Contract
 from canonry.testing.conformance.requirements import requirement
 from canonry.testing.scribe import Scribe, thing_named
@@ -30,6 +25,7 @@ from canonry.testing.things import (
     an_observation,
     evidence,
     ident,
+    made,
 )
 
 ELSEWHERE = SpaceId(ident("elsewhere"))
@@ -66,7 +62,7 @@ class RecordsContract(Contract):
     async def test_texts_in_normal_form_lead_to_entities(self, backend: Backend) -> None:
         """By name, by address and by both; of one type, of some spaces, as they are now."""
         scribe = Scribe(backend.canon)
-        await scribe.write(*a_named("Ann Lee"), Made(thing=mailed("Ann Lee", "Ann@Lee.org")))
+        await scribe.write(*a_named("Ann Lee"), *made(mailed("Ann Lee", "Ann@Lee.org")))
         await scribe.write(*a_named("ann  lee", entity_type="person"))
         await Scribe(backend.canon, "there", ELSEWHERE).write(*a_named("ANN LEE", space=ELSEWHERE))
 

@@ -19,8 +19,16 @@ from canonry.testing.conformance.chronicle import SECRET, write_chronicle
 from canonry.testing.conformance.kit import Backend, Contract, present
 from canonry.testing.conformance.log import whole_log
 from canonry.testing.conformance.requirements import requirement
-from canonry.testing.scribe import Scribe, made
-from canonry.testing.things import MIDDLE_EARTH, a_fact, a_named, a_turn, an_observation, ident
+from canonry.testing.scribe import Scribe
+from canonry.testing.things import (
+    MIDDLE_EARTH,
+    a_fact,
+    a_named,
+    a_turn,
+    an_observation,
+    ident,
+    made,
+)
 
 
 def quiet(done: int, total: int | None) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from canonry.domain.provenance import parse_evidence
-from canonry.domain.things.facts import Axiom, AxiomDomain, Constraint
+from canonry.domain.things.facts import AxiomDomain, AxiomDraft, Constraint
 from canonry.domain.vocabularies.narrative_relations import relation_type
 from canonry.gateway.shapes import SHARE, TEXT, UUID, Shape, array, enum, obj, optional
 from canonry.gateway.tool import Arguments, Reply, Tool
@@ -48,7 +48,7 @@ async def _create(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
         constraint=None if given is None else _constraint(given, limits.tag),
     )
     receipt = await create_axiom(canon, caller, backing_of(arguments), new)
-    return created(_CREATED, receipt, Axiom)
+    return created(_CREATED, receipt, AxiomDraft)
 
 
 def _constraint(given: Mapping[str, Any], limit: int) -> Constraint:

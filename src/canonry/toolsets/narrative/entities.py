@@ -7,7 +7,7 @@ from canonry.domain.errors import InvalidInput
 from canonry.domain.ids import EntityId
 from canonry.domain.log.keys import facts_key, listing_key, relations_key, thing_key
 from canonry.domain.provenance import Authority, CanonLevel
-from canonry.domain.things.entities import Entity
+from canonry.domain.things.entities import EntityDraft
 from canonry.domain.vocabularies.narrative_types import EntityType
 from canonry.gateway.shapes import BOOLEAN, COUNT, TEXT, UUID, Shape, array, given, obj, optional
 from canonry.gateway.tool import Arguments, Cached, Reply, Tool
@@ -98,7 +98,7 @@ async def _create(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
         derives_from=None if derives_from is None else EntityId(derives_from),
     )
     receipt = await create_entity(canon, caller, backing_of(arguments), new)
-    return created(_CREATED, receipt, Entity)
+    return created(_CREATED, receipt, EntityDraft)
 
 
 async def _get(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:

@@ -5,7 +5,7 @@ from typing import Final
 
 from canonry.domain.ids import SceneId
 from canonry.domain.provenance import CanonLevel
-from canonry.domain.things.facts import Event
+from canonry.domain.things.facts import EventDraft
 from canonry.gateway.shapes import UUID, Shape, enum, given, obj
 from canonry.gateway.tool import Arguments, Reply, Tool
 from canonry.toolsets.narrative.arguments import (
@@ -50,7 +50,7 @@ async def _create(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
         causes=tuple(str(each).lower() for each in causes),
     )
     receipt = await create_event(canon, caller, backing, new)
-    return created(_CREATED, receipt, Event)
+    return created(_CREATED, receipt, EventDraft)
 
 
 async def _query(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:

@@ -5,7 +5,7 @@ from typing import Any, Final
 
 from canonry.domain.errors import InvalidInput
 from canonry.domain.provenance import Authority, CanonLevel
-from canonry.domain.things.facts import Fact
+from canonry.domain.things.facts import FactDraft
 from canonry.domain.time import parse_instant
 from canonry.gateway.shapes import INSTANT, TEXT, UUID, WORD, Shape, array, given, nullable, obj
 from canonry.gateway.tool import Arguments, Reply, Tool
@@ -43,7 +43,7 @@ _RETCONNED: Final = Shape(
 
 
 def _ids(receipt: Receipt[Any]) -> Iterator[str]:
-    return (str(fact.id) for fact in receipt.made(Fact))
+    return (str(fact.id) for fact in receipt.made(FactDraft))
 
 
 async def _create(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
@@ -54,7 +54,7 @@ async def _create(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
         duration=_duration(arguments),
     )
     receipt = await create_fact(canon, caller, backing_of(arguments), new)
-    return created(_CREATED, receipt, Fact)
+    return created(_CREATED, receipt, FactDraft)
 
 
 def _duration(arguments: Arguments) -> int | None:

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Final
 
-from canonry.domain.things.memories import Memory
+from canonry.domain.things.memories import MemoryDraft
 from canonry.gateway.shapes import (
     COUNT,
     INSTANT,
@@ -60,7 +60,7 @@ async def _create(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
         importance=float(arguments["importance"]),
         certainty=float(arguments["certainty"]),
     )
-    return created(_CREATED, await keep_memory(canon, caller, asked), Memory)
+    return created(_CREATED, await keep_memory(canon, caller, asked), MemoryDraft)
 
 
 async def _retrieve(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:

@@ -5,7 +5,7 @@ from typing import Final
 from canonry.domain.errors import InvalidInput
 from canonry.domain.ids import SceneId
 from canonry.domain.provenance import Authority, Evidence, EvidenceKind
-from canonry.domain.things.proposals import Proposal, ProposalStatus, ProposalType
+from canonry.domain.things.proposals import ProposalDraft, ProposalStatus, ProposalType
 from canonry.gateway.shapes import INSTANT, OBJECT, SHARE, UUID, Shape, array, enum, given, obj
 from canonry.gateway.tool import ANYONE, Arguments, Reply, Tool
 from canonry.toolsets.narrative.arguments import (
@@ -50,13 +50,13 @@ async def _create(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
         optional_uuid(arguments, "turn_id"),
         _suggestion_of(arguments),
     )
-    return created(_STAGED, receipt, Proposal)
+    return created(_STAGED, receipt, ProposalDraft)
 
 
 async def _propose(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
     universe_id = uuid_of(arguments, "universe_id")
     receipt = await create_loose_proposal(canon, caller, universe_id, _suggestion_of(arguments))
-    return created(_STAGED, receipt, Proposal)
+    return created(_STAGED, receipt, ProposalDraft)
 
 
 def _suggestion_of(arguments: Arguments) -> Suggestion:

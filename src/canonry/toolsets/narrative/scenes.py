@@ -5,7 +5,7 @@ from typing import Final
 from canonry.domain.errors import InvalidInput
 from canonry.domain.ids import StoryId
 from canonry.domain.log.keys import proposals_key, thing_key, turns_key
-from canonry.domain.things.scenes import Scene, SceneStatus
+from canonry.domain.things.scenes import SceneDraft, SceneStatus
 from canonry.gateway.shapes import (
     COUNT,
     INSTANT,
@@ -83,7 +83,7 @@ async def _create(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
         location_id=optional_uuid(arguments, "location_ref"),
         participant_ids=uuids_of(arguments, "participating_entities"),
     )
-    return created(_CREATED, await create_scene(canon, caller, request), Scene)
+    return created(_CREATED, await create_scene(canon, caller, request), SceneDraft)
 
 
 def _order_of(arguments: Arguments) -> int | None:

@@ -6,7 +6,7 @@ The game master's notes are in no shape of a scene; only its context tells them.
 from collections.abc import Mapping
 from typing import Any, Final
 
-from canonry.domain.log.entries import Born
+from canonry.domain.log.entries import ThingDraft
 from canonry.domain.vocabularies.narrative_types import narrative_type
 from canonry.gateway.shapes import (
     BOOLEAN,
@@ -270,7 +270,7 @@ def canon_created(id_name: str) -> Shape:
     )
 
 
-def created(shape: Shape, receipt: Receipt[Any], kind: type[Born]) -> dict[str, Any]:
+def created(shape: Shape, receipt: Receipt[Any], kind: type[ThingDraft]) -> dict[str, Any]:
     """What a commit made, in a shape whose `created_at` and `warnings` are the commit's."""
     thing = the_made(receipt, kind)
     return shape(thing, created_at=receipt.recorded_at, warnings=receipt.warnings)

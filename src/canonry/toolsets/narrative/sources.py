@@ -8,7 +8,7 @@ from canonry.domain.errors import InvalidInput
 from canonry.domain.ids import SpaceId
 from canonry.domain.provenance import CanonLevel, Evidence, EvidenceKind
 from canonry.domain.texts.excerpts import DocumentType
-from canonry.domain.things.sources import Source, SourceType
+from canonry.domain.things.sources import SourceDraft, SourceType
 from canonry.gateway.shapes import COUNT, INSTANT, TEXT, UUID, WORD, Shape, enum, nullable, obj
 from canonry.gateway.tool import Arguments, Reply, Tool
 from canonry.toolsets.narrative.arguments import optional_text, text_of, uuid_of
@@ -53,7 +53,7 @@ async def _create(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
         level=CanonLevel(arguments["canon_level"]),
     )
     receipt = await create_source(canon, caller, new)
-    return created(_CREATED, receipt, Source)
+    return created(_CREATED, receipt, SourceDraft)
 
 
 async def _ingest(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:

@@ -3,7 +3,7 @@
 from typing import Final
 
 from canonry.domain.ids import SpaceId, StoryId
-from canonry.domain.things.scenes import Story, StoryType
+from canonry.domain.things.scenes import StoryDraft, StoryType
 from canonry.gateway.shapes import INSTANT, UUID, WORD, Shape, given
 from canonry.gateway.tool import Arguments, Reply, Tool
 from canonry.toolsets.narrative.arguments import (
@@ -35,7 +35,7 @@ async def _create(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
         parent_id=None if parent_id is None else StoryId(parent_id),
         start_time_ref=instant_of(arguments, "start_time_ref"),
     )
-    return created(_CREATED, await create_story(canon, caller, new), Story)
+    return created(_CREATED, await create_story(canon, caller, new), StoryDraft)
 
 
 TOOLS: Final[tuple[Tool, ...]] = (

@@ -3,7 +3,7 @@
 from typing import Final
 
 from canonry.domain.errors import InvalidInput
-from canonry.domain.things.scenes import Speaker, Turn
+from canonry.domain.things.scenes import Speaker, TurnDraft
 from canonry.gateway.shapes import (
     COUNT,
     INSTANT,
@@ -51,7 +51,7 @@ async def _append(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
         resolution_ref=arguments.get("resolution_ref"),
     )
     receipt = await append_turn(canon, caller, request)
-    return _APPENDED(the_made(receipt, Turn), timestamp=receipt.recorded_at)
+    return _APPENDED(the_made(receipt, TurnDraft), timestamp=receipt.recorded_at)
 
 
 def _entity_of(arguments: Arguments, speaker: Speaker) -> str | None:

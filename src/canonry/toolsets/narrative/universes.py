@@ -2,7 +2,7 @@
 
 from typing import Any, Final
 
-from canonry.domain.spaces import Space, SpaceKind
+from canonry.domain.spaces import SpaceDraft, SpaceKind
 from canonry.gateway.shapes import INSTANT, TEXT, UUID, Shape, given, obj
 from canonry.gateway.tool import Arguments, Reply, Tool
 from canonry.toolsets.narrative.arguments import (
@@ -48,12 +48,12 @@ async def _create(
 async def _create_universe(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
     words = ("genre", "tone", "tech_level")
     receipt = await _create(canon, caller, arguments, SpaceKind.UNIVERSE, words)
-    return created(_CREATED_UNIVERSE, receipt, Space)
+    return created(_CREATED_UNIVERSE, receipt, SpaceDraft)
 
 
 async def _create_multiverse(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
     receipt = await _create(canon, caller, arguments, SpaceKind.MULTIVERSE, ("system_name",))
-    return created(_CREATED_MULTIVERSE, receipt, Space)
+    return created(_CREATED_MULTIVERSE, receipt, SpaceDraft)
 
 
 async def _get_universe(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:

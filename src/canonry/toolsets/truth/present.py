@@ -10,10 +10,10 @@ from canonry.domain.things.sources import Source
 from canonry.domain.time import Instant, render_instant
 from canonry.domain.truth.accounts import alias_of
 from canonry.domain.truth.assertions import Warned
-from canonry.domain.truth.runs import InterpretationRun
+from canonry.domain.truth.runs import RunDraft
 from canonry.domain.truth.timeline import TimelineEvent
 from canonry.domain.vocabularies.narrative_fields import PROPERTY_PREFIX
-from canonry.domain.vocabularies.schemas import EntitySchema
+from canonry.domain.vocabularies.schemas import EntitySchema, RegisteredSchema
 from canonry.usecases.truth.record_entities import Duplicate
 
 Json = dict[str, Any]
@@ -141,7 +141,7 @@ def present_event(event: TimelineEvent, entities: Mapping[str, Entity], **more: 
     }
 
 
-def present_run(run: InterpretationRun) -> Json:
+def present_run(run: RunDraft) -> Json:
     """What a run has made."""
     return {
         "run_id": run.id,
@@ -176,14 +176,14 @@ def present_schema(schema: EntitySchema) -> Json:
         if spec.aliases:
             field["aliases"] = list(spec.aliases)
         fields.append(field)
-    built_in = not schema.space
+    at = render_instant(schema.created_at) if isinstance(schema, RegisteredSchema) else None
     return {
         "entity_type": schema.entity_type,
         "schema_version": schema.version,
         "label": schema.label,
         "fields": fields,
         "identity": [list(rule.fields) for rule in schema.identity],
-        "builtin": built_in,
+        "builtin": not schema.space,
         "aliases": list(schema.type_aliases),
-        "registered_at": None if built_in else render_instant(schema.created_at),
+        "registered_at": at,
     }

@@ -67,14 +67,11 @@ async def _register(canon: Canon, caller: Caller, arguments: Arguments) -> Reply
         label=optional_text(arguments, "label"),
     )
     schema, registered = await register_schema(canon, caller, arguments["user_id"], new)
-    shown = present_schema(schema)
-    if registered:
-        shown["registered_at"] = None
     return {
         "entity_type": schema.entity_type,
         "schema_version": schema.version,
         "registered": registered,
-        "schema": shown,
+        "schema": present_schema(schema),
     }
 
 

@@ -21,11 +21,11 @@ from canonry.domain.catalog.catalog import (
 )
 from canonry.domain.catalog.rows import CatalogRow, RowProblem
 from canonry.domain.ids import NewId, SpaceId
-from canonry.domain.judging.making import UNSET, Backing, make_entity, make_observation
+from canonry.domain.judging.making import Backing, make_entity, make_observation
 from canonry.domain.log.entries import Entry, Made, RelationEnded, SpaceRevised, Thing
 from canonry.domain.log.keys import listing_key, thing_key
 from canonry.domain.provenance import Authority
-from canonry.domain.spaces import Space, SpaceKind
+from canonry.domain.spaces import Space, SpaceDraft, SpaceKind
 from canonry.domain.things.entities import Entity, EntityClass
 from canonry.domain.vocabularies.catalog_tables import CREATED_AT, UPDATED_AT
 from canonry.domain.vocabularies.narrative_fields import DESCRIPTION, NAME, PROPERTY_PREFIX
@@ -308,16 +308,13 @@ def _project(values: Mapping[str, Any], *, fresh: bool) -> Make:
                     space_id=space, name=name, description=description, properties=properties
                 ),
             )
-        made = Space(
+        made = SpaceDraft(
             id=space,
             kind=SpaceKind.PROJECT,
             name=name,
             description=description,
             parent=None,
             properties=properties,
-            created_at=UNSET,
-            position=0,
-            changed_at=0,
         )
         return (Made(thing=made),)
 

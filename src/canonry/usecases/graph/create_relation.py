@@ -15,7 +15,7 @@ from canonry.domain.log.entries import Entry, Made, RelationEnded
 from canonry.domain.log.keys import relations_key, thing_key
 from canonry.domain.provenance import Authority, Evidence
 from canonry.domain.things.entities import Entity, EntityClass
-from canonry.domain.things.relations import Relation
+from canonry.domain.things.relations import Relation, RelationDraft
 from canonry.domain.time import Instant
 from canonry.domain.vocabularies.narrative_relations import RelationType
 from canonry.usecases.graph.standing_relations import StandingRelations, standing_relations
@@ -88,7 +88,7 @@ async def create_relation(canon: Canon, caller: Caller, new: NewRelation) -> Rel
     if (old := receipt.found) is not None:
         return RelationCreated(relation_id=old.id, recorded_at=old.created_at, existing=True)
     return RelationCreated(
-        relation_id=the_made(receipt, Relation).id,
+        relation_id=the_made(receipt, RelationDraft).id,
         recorded_at=receipt.recorded_at,
         superseded=tuple(e.relation_id for e in receipt.entries if isinstance(e, RelationEnded)),
     )

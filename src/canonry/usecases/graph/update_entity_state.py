@@ -11,7 +11,7 @@ from canonry.domain.log.entries import Entry, FactSuperseded, Made
 from canonry.domain.log.keys import thing_key
 from canonry.domain.provenance import Authority, CanonLevel, Evidence
 from canonry.domain.things.entities import Entity, EntityClass, family_of
-from canonry.domain.things.facts import Fact, FactType
+from canonry.domain.things.facts import Fact, FactDraft, FactType
 from canonry.domain.vocabularies.state_tags import excluded_by
 from canonry.ports.views.pages import PAGE_MAX
 from canonry.ports.views.state import FactQuery
@@ -69,7 +69,7 @@ async def update_entity_state(
     receipt = await commit_change(canon, caller, before.space, prepare)
     return StateUpdated(
         entity=await require(canon, caller, Entity, entity_id),
-        fact_ids=tuple(FactId(fact.id) for fact in receipt.made(Fact)),
+        fact_ids=tuple(FactId(fact.id) for fact in receipt.made(FactDraft)),
     )
 
 
@@ -85,7 +85,7 @@ async def _ended(
 ) -> tuple[FactSuperseded, ...]:
     """The facts that these changes take over from, whichever way they say it."""
     things = (entry.thing for entry in entries if isinstance(entry, Made))
-    made = [thing for thing in things if isinstance(thing, Fact)]
+    made = [thing for thing in things if isinstance(thing, FactDraft)]
     known = {fact.id: fact for fact in await _states(canon, entity)}
     for fact in made:
         tag, holds = str(fact.properties["tag"]), bool(fact.properties["holds"])

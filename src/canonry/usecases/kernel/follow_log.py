@@ -9,9 +9,9 @@ from canonry.domain.json_values import decode_json, encode_json
 from canonry.domain.log.canon import ids_of
 from canonry.domain.log.commits import ORIGIN, Commit, Position
 from canonry.domain.log.entries import EntitiesMerged, EntitiesUnmerged, Erased, Made
-from canonry.domain.observations import Observation
+from canonry.domain.observations import ObservationDraft
 from canonry.domain.recall.passages import PASSAGES_VERSION
-from canonry.domain.things.entities import Entity
+from canonry.domain.things.entities import EntityDraft
 from canonry.domain.vocabularies.narrative_fields import NAME
 from canonry.ports.records.ledger import Ledger
 
@@ -129,11 +129,13 @@ def ids_in(commit: Commit) -> Sequence[str]:
 
 def _renamed_in(commit: Commit) -> Iterator[Renaming]:
     made = [entry.thing for entry in commit.entries if isinstance(entry, Made)]
-    born = {thing.id for thing in made if isinstance(thing, Entity)}
+    born = {thing.id for thing in made if isinstance(thing, EntityDraft)}
     named: set[str] = {
         thing.entity_id
         for thing in made
-        if isinstance(thing, Observation) and NAME in thing.fields and thing.entity_id not in born
+        if isinstance(thing, ObservationDraft)
+        and NAME in thing.fields
+        and thing.entity_id not in born
     }
     for entry in commit.entries:
         if isinstance(entry, EntitiesMerged | EntitiesUnmerged):

@@ -14,13 +14,20 @@ from typing import Final
 from canonry.domain.errors import Unavailable
 from canonry.domain.ids import EntityId, NewId, SpaceId, StoryId
 from canonry.domain.json_values import encode_json
-from canonry.domain.judging.making import UNSET, Backing, make_entity
+from canonry.domain.judging.making import Backing, make_entity
 from canonry.domain.log.entries import Entry, Made
 from canonry.domain.log.keys import name_key, stories_key
 from canonry.domain.provenance import Authority
 from canonry.domain.things.entities import EntityClass, normalised_name
 from canonry.domain.things.proposals import ProposalStatus
-from canonry.domain.things.scenes import Scene, SceneStatus, Story, StoryStatus, StoryType
+from canonry.domain.things.scenes import (
+    Scene,
+    SceneStatus,
+    Story,
+    StoryDraft,
+    StoryStatus,
+    StoryType,
+)
 from canonry.domain.vocabularies.narrative_types import EntityType
 from canonry.ports.views.documents import ProposalQuery
 from canonry.ports.views.pages import PAGE_MAX
@@ -168,7 +175,7 @@ async def _campaign(canon: Canon, caller: Caller, space: SpaceId, title: str) ->
         known = await _story(canon, space, title)
         if known is not None:
             return Change(entries=(), reads=frozenset())
-        story = Story(
+        story = StoryDraft(
             id=StoryId(new_id("story")),
             space=space,
             title=title,
@@ -178,15 +185,12 @@ async def _campaign(canon: Canon, caller: Caller, space: SpaceId, title: str) ->
             parent_id=None,
             start_time_ref=None,
             status=StoryStatus.ACTIVE,
-            created_at=UNSET,
-            position=0,
-            changed_at=0,
         )
         return Change(entries=(Made(thing=story),), reads=frozenset((stories_key(space),)))
 
     receipt = await commit_change(canon, caller, space, prepare)
     if receipt.entries:
-        return the_made(receipt, Story).id
+        return the_made(receipt, StoryDraft).id
     found = await _story(canon, space, title)
     if found is None:
         message = "the campaign went away while it was looked for; run the import again"

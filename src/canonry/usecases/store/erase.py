@@ -22,7 +22,7 @@ from canonry.domain.things.proposals import Proposal
 from canonry.domain.things.relations import Relation
 from canonry.domain.things.scenes import Turn
 from canonry.domain.things.sources import Snippet, Source
-from canonry.domain.vocabularies.schemas import EntitySchema
+from canonry.domain.vocabularies.schemas import RegisteredSchema
 from canonry.ports.views.upkeep import Upkeep
 from canonry.usecases.kernel.caller import Caller, unknown
 from canonry.usecases.kernel.canon import Canon
@@ -49,7 +49,7 @@ ERASABLE: Final[Mapping[str, type]] = {
     "snippet": Snippet,
     "observation": Observation,
     "source": Source,
-    "schema": EntitySchema,
+    "schema": RegisteredSchema,
 }
 """What can be erased by its id; scenes, stories and spaces hold what others said."""
 
@@ -117,7 +117,7 @@ async def plan_erasure(
         names += recorded
     elif isinstance(thing, Source):
         group, sources = await with_source(canon, thing, found)
-    elif isinstance(thing, EntitySchema):
+    elif isinstance(thing, RegisteredSchema):
         group, recorded, sources = await with_type(canon, thing, found)
         names += recorded
     await with_proposals(canon, thing.space, group, found)

@@ -15,7 +15,7 @@ from canonry.domain.things.relations import Relation
 from canonry.domain.things.scenes import Turn
 from canonry.domain.things.sources import Source, SourceType
 from canonry.domain.vocabularies.narrative_fields import NAME
-from canonry.domain.vocabularies.schemas import EntitySchema
+from canonry.domain.vocabularies.schemas import RegisteredSchema
 from canonry.ports.views.documents import MemoryQuery, ProposalQuery, SceneQuery
 from canonry.ports.views.pages import PAGE_MAX, Page
 from canonry.ports.views.state import EntityQuery, EventQuery, FactQuery, RelationQuery
@@ -80,7 +80,7 @@ async def with_source(
 
 
 async def with_type(
-    canon: Canon, schema: EntitySchema, found: dict[str, str]
+    canon: Canon, schema: RegisteredSchema, found: dict[str, str]
 ) -> tuple[frozenset[EntityId], tuple[str, ...], tuple[Mention, ...]]:
     """Add all versions of a type and everything of that type to `found`.
 
@@ -133,7 +133,7 @@ def _of_type(space: SpaceId, entity_type: str, *, limit: int, offset: int = 0) -
     )
 
 
-async def _versions(canon: Canon, space: SpaceId, entity_type: str) -> list[EntitySchema]:
+async def _versions(canon: Canon, space: SpaceId, entity_type: str) -> list[RegisteredSchema]:
     schemas = partial(canon.state.schemas, frozenset((space,)), entity_type, limit=PAGE_MAX)
     return [each async for each in _every(lambda offset: schemas(offset=offset))]
 

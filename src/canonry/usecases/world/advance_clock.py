@@ -3,7 +3,7 @@
 from typing import Final
 
 from canonry.domain.errors import InvalidInput
-from canonry.domain.observations import Observation
+from canonry.domain.observations import ObservationDraft
 from canonry.domain.vocabularies.world_types import WorldType
 from canonry.domain.world.identity import WORLD_KEY, thing_id_of
 from canonry.domain.world.ticks import Tick, checked_tick, instant_of
@@ -40,7 +40,7 @@ async def advance_clock(
     async def write(draft: WorldDraft) -> None:
         await _pass(draft, duration, reason, player)
 
-    seen = the_made(await change_world(canon, caller, world, write), Observation)
+    seen = the_made(await change_world(canon, caller, world, write), ObservationDraft)
     return Tick(seen.fields[CLOCK if player else _TICK])
 
 

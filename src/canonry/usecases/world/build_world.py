@@ -3,8 +3,8 @@
 from dataclasses import replace
 
 from canonry.domain.errors import Conflict
-from canonry.domain.things.entities import Entity
-from canonry.domain.things.facts import Event
+from canonry.domain.things.entities import EntityDraft
+from canonry.domain.things.facts import EventDraft
 from canonry.domain.vocabularies.world_types import EXIT, WorldType
 from canonry.domain.world.atlas import (
     AtlasPart,
@@ -68,7 +68,7 @@ async def create_part(
         await _create(draft, named, player=player)
 
     receipt = await change_world(canon, caller, world, write)
-    return the_made(receipt, Event if isinstance(part, Happening) else Entity).id
+    return the_made(receipt, EventDraft if isinstance(part, Happening) else EntityDraft).id
 
 
 async def _create(draft: WorldDraft, part: AtlasPart, *, player: bool) -> None:

@@ -13,21 +13,12 @@ from typing import Final, TypeAlias
 
 from canonry.domain.errors import Conflict, InvalidInput, NotAllowed
 from canonry.domain.ids import EntityId, NewId, SourceId, SpaceId
-from canonry.domain.judging.making import UNSET
 from canonry.domain.log.entries import Made, Tombstone
 from canonry.domain.provenance import CanonLevel, Evidence, EvidenceKind
-from canonry.domain.spaces import Space, SpaceKind
-from canonry.domain.things.sources import Source, SourceType
+from canonry.domain.spaces import Space, SpaceDraft, SpaceKind
+from canonry.domain.things.sources import SourceDraft, SourceType
 from canonry.domain.vocabularies.world_types import WorldType
-from canonry.domain.world.atlas import (
-    Atlas,
-    Happening,
-    Item,
-    Layer,
-    Place,
-    Realm,
-    completed,
-)
+from canonry.domain.world.atlas import Atlas, Happening, Item, Layer, Place, Realm, completed
 from canonry.domain.world.checks import Problem, problems
 from canonry.domain.world.identity import WORLD_KEY, event_id_of, thing_id_of, world_id_of
 from canonry.domain.world.omitting import omitted
@@ -295,15 +286,13 @@ async def _found(work: _Import, draft: WorldDraft) -> bool:
     atlas, space = work.atlas, work.space
     source = event_id_of(space, f"source/{work.origin}")
     known = await work.canon.within(space).things((space, source))
-    stamps = {"created_at": UNSET, "position": 0, "changed_at": 0}
     if space not in known:
-        opened = Space(
+        opened = SpaceDraft(
             id=space,
             kind=SpaceKind.WORLD,
             name=atlas.name,
             description=atlas.description,
             parent=None,
-            **stamps,  # type: ignore[arg-type]
         )
         draft.add(Made(thing=opened))
     if source not in known:
@@ -327,8 +316,8 @@ async def _found(work: _Import, draft: WorldDraft) -> bool:
     )
 
 
-def _source(work: _Import, source: str) -> Source:
-    return Source(
+def _source(work: _Import, source: str) -> SourceDraft:
+    return SourceDraft(
         id=SourceId(source),
         space=work.space,
         doc_id=work.origin,
@@ -337,9 +326,6 @@ def _source(work: _Import, source: str) -> Source:
         origin=work.origin,
         source_type=SourceType.LORE,
         level=CanonLevel.AUTHORITATIVE,
-        created_at=UNSET,
-        position=0,
-        changed_at=0,
     )
 
 

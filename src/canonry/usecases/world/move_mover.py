@@ -7,18 +7,12 @@ from canonry.domain.errors import Conflict, InvalidInput
 from canonry.domain.ids import EntityId
 from canonry.domain.judging.making import make_event
 from canonry.domain.log.keys import thing_key
-from canonry.domain.observations import Observation
+from canonry.domain.observations import ObservationDraft
 from canonry.domain.things.entities import Entity
-from canonry.domain.things.facts import Event
-from canonry.domain.things.relations import Relation
+from canonry.domain.things.facts import EventDraft
+from canonry.domain.things.relations import RelationDraft
 from canonry.domain.time import Instant
-from canonry.domain.vocabularies.world_types import (
-    EXIT,
-    HELD_BY,
-    LOCATED_IN,
-    MOVERS,
-    WorldType,
-)
+from canonry.domain.vocabularies.world_types import EXIT, HELD_BY, LOCATED_IN, MOVERS, WorldType
 from canonry.domain.world.directions import Direction, travel_ms
 from canonry.domain.world.identity import thing_id_of
 from canonry.domain.world.ticks import Tick, tick_of
@@ -77,10 +71,10 @@ async def move_mover(canon: Canon, caller: Caller, world: BoundWorld, move: Move
 
 def _moved(receipt: Receipt) -> Moved:
     """What a commit says of a move, also one that an earlier call made."""
-    event = the_made(receipt, Event)
+    event = the_made(receipt, EventDraft)
     mover, from_id, to_id = event.involved
-    seen = receipt.made(Observation)
-    clocks = [each.fields[CLOCK] for each in seen if isinstance(each, Observation)]
+    seen = receipt.made(ObservationDraft)
+    clocks = [each.fields[CLOCK] for each in seen if isinstance(each, ObservationDraft)]
     return Moved(
         mover=mover,
         from_id=from_id,
@@ -123,7 +117,7 @@ async def _move(draft: WorldDraft, move: Move) -> None:
     )
 
 
-async def position_of(draft: WorldDraft, mover: EntityId) -> Relation:
+async def position_of(draft: WorldDraft, mover: EntityId) -> RelationDraft:
     """The edge by which a mover is where they are, also if it begins later than the draft.
 
     Raises:
@@ -152,7 +146,7 @@ async def _target(
     raise Conflict("exit.unknown", message, path="/direction", conflicts=[here])
 
 
-async def _require_open(draft: WorldDraft, way: Relation, mover: EntityId) -> None:
+async def _require_open(draft: WorldDraft, way: RelationDraft, mover: EntityId) -> None:
     blocked = way.properties.get("blocked")
     if blocked:
         message = "this exit is blocked; its context says why"

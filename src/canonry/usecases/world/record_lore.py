@@ -6,7 +6,7 @@ from typing import Any
 
 from canonry.domain.errors import Conflict, InvalidInput
 from canonry.domain.ids import EntityId
-from canonry.domain.observations import Observation
+from canonry.domain.observations import ObservationDraft
 from canonry.domain.things.entities import Entity
 from canonry.domain.time import Instant
 from canonry.domain.vocabularies.narrative_fields import PROPERTY_PREFIX
@@ -53,7 +53,7 @@ async def record_lore(canon: Canon, caller: Caller, world: BoundWorld, new: NewL
             raise Conflict("lore.version-conflict", message, path="/expectedVersion", latest=latest)
         await _say(draft, new.key, new.lore_type, latest + 1, new.fields, archived=new.archived)
 
-    said = the_made(await change_world(canon, caller, world, write), Observation)
+    said = the_made(await change_world(canon, caller, world, write), ObservationDraft)
     return int(said.fields[f"{PROPERTY_PREFIX}version"])
 
 

@@ -5,14 +5,8 @@ from dataclasses import dataclass
 from canonry.domain.errors import Conflict
 from canonry.domain.ids import EntityId
 from canonry.domain.judging.making import make_event
-from canonry.domain.things.facts import Event
-from canonry.domain.vocabularies.world_types import (
-    HELD_BY,
-    HOLDERS,
-    LOCATED_IN,
-    MOVERS,
-    WorldType,
-)
+from canonry.domain.things.facts import EventDraft
+from canonry.domain.vocabularies.world_types import HELD_BY, HOLDERS, LOCATED_IN, MOVERS, WorldType
 from canonry.domain.world.identity import thing_id_of
 from canonry.domain.world.ticks import Tick
 from canonry.usecases.kernel.caller import Caller
@@ -61,7 +55,7 @@ async def transfer_item(
         await _transfer(draft, new)
 
     receipt = await change_world(canon, caller, world, write, tick=new.tick)
-    item, from_id, to_id, *_ = the_made(receipt, Event).involved
+    item, from_id, to_id, *_ = the_made(receipt, EventDraft).involved
     return Transferred(item=item, from_id=from_id, to_id=to_id)
 
 

@@ -14,7 +14,7 @@ from canonry.domain.log.entries import Entry, Made, RelationEnded, Tombstone
 from canonry.domain.log.keys import edge_key, thing_key
 from canonry.domain.provenance import Authority, CanonLevel, Evidence
 from canonry.domain.things.entities import Entity, EntityClass
-from canonry.domain.things.relations import Relation
+from canonry.domain.things.relations import RelationDraft
 from canonry.domain.time import Instant
 from canonry.domain.vocabularies.narrative_fields import DESCRIPTION, NAME, PROPERTY_PREFIX
 from canonry.domain.vocabularies.world_types import KIND, WorldType
@@ -47,7 +47,7 @@ class WorldDraft:
     _declared: dict[str, WorldType] = field(default_factory=dict)
     _erased: set[str] = field(default_factory=set)
     _strange: set[str] = field(default_factory=set)
-    _made: list[Relation] = field(default_factory=list)
+    _made: list[RelationDraft] = field(default_factory=list)
     _ended: set[str] = field(default_factory=set)
 
     def change(self) -> Change:
@@ -210,7 +210,7 @@ class WorldDraft:
         *,
         outward: bool = True,
         kinds: Iterable[str] | None = ("",),
-    ) -> Sequence[Relation]:
+    ) -> Sequence[RelationDraft]:
         """The edges that will hold: those of the store, and those of this draft.
 
         What holds outwards is remembered as read. `kinds` None: whatever they are.
@@ -240,7 +240,7 @@ class WorldDraft:
 
     async def latest_edges(
         self, rel_type: str, entity: EntityId, *, kinds: Iterable[str] = ("",)
-    ) -> Sequence[Relation]:
+    ) -> Sequence[RelationDraft]:
         """The edges outwards that nothing has ended, also those that begin after the draft."""
         then, self.at = self.at, Instant(FOREVER - 1)
         try:
@@ -273,12 +273,12 @@ class WorldDraft:
             until=until,
         )
         edge = made.thing
-        if isinstance(edge, Relation):
+        if isinstance(edge, RelationDraft):
             self._made.append(edge)
         self.entries.append(made)
         return RelationId(edge.id)
 
-    def end(self, edge: Relation, *, heir: RelationId | None = None, reason: str) -> None:
+    def end(self, edge: RelationDraft, *, heir: RelationId | None = None, reason: str) -> None:
         """Say that an edge holds no longer."""
         self._ended.add(edge.id)
         self.entries.append(

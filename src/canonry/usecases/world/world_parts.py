@@ -9,7 +9,7 @@ from canonry.domain.ids import EntityId, EventId
 from canonry.domain.judging.making import make_event
 from canonry.domain.log.entries import Tombstone
 from canonry.domain.things.facts import Event
-from canonry.domain.things.relations import Relation
+from canonry.domain.things.relations import RelationDraft
 from canonry.domain.vocabularies.world_types import (
     EXIT,
     HELD_BY,
@@ -161,11 +161,11 @@ async def _exit_properties(draft: WorldDraft, way: Exit) -> dict[str, Any]:
     return {name: value for name, value in told.items() if value is not None}
 
 
-def _told(edge: Relation) -> dict[str, Any]:
+def _told(edge: RelationDraft) -> dict[str, Any]:
     return {name: value for name, value in edge.properties.items() if name != "kind"}
 
 
-async def way_back(draft: WorldDraft, way: Exit) -> Relation | None:
+async def way_back(draft: WorldDraft, way: Exit) -> RelationDraft | None:
     """What leads in the opposite direction from where an exit leads."""
     target = thing_id_of(draft.space, way.to)
     for edge in await draft.edges(EXIT, target, kinds=(OPPOSITE[way.direction],)):
@@ -173,7 +173,7 @@ async def way_back(draft: WorldDraft, way: Exit) -> Relation | None:
     return None
 
 
-async def end_way_back(draft: WorldDraft, edge: Relation) -> None:
+async def end_way_back(draft: WorldDraft, edge: RelationDraft) -> None:
     """End the exit that belongs to one that ends, unless either leads one way only."""
     if edge.properties.get("one_way"):
         return

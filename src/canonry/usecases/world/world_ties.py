@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from canonry.domain.errors import Conflict, InvalidInput
 from canonry.domain.ids import EntityId
 from canonry.domain.log.keys import edge_key, thing_key
-from canonry.domain.things.relations import Relation
+from canonry.domain.things.relations import RelationDraft
 from canonry.domain.vocabularies.world_types import (
     ON_ROUTE,
     OPPOSED,
@@ -97,7 +97,9 @@ async def _ends(draft: WorldDraft, told: TieBetween) -> tuple[EntityId, EntityId
     return start, realm
 
 
-async def _standing(draft: WorldDraft, start: EntityId, kind: Tie) -> Mapping[EntityId, Relation]:
+async def _standing(
+    draft: WorldDraft, start: EntityId, kind: Tie
+) -> Mapping[EntityId, RelationDraft]:
     """The realms to which a tie leads now, each with its edge."""
     outward = await draft.edges(relation_of(kind), start, kinds=(kind,))
     found = {edge.to_id: edge for edge in outward}
@@ -183,7 +185,7 @@ async def remove_route(draft: WorldDraft, route: Route) -> None:
 
 async def _legs(
     draft: WorldDraft, start: EntityId, names: Iterable[str] | None = None
-) -> Mapping[tuple[str, EntityId], Relation]:
+) -> Mapping[tuple[str, EntityId], RelationDraft]:
     edges = await draft.edges(ON_ROUTE, start, kinds=names)
     return {(kind_of(edge), edge.to_id): edge for edge in edges}
 

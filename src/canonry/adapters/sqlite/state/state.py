@@ -32,7 +32,7 @@ from canonry.domain.time import Instant
 from canonry.domain.truth.runs import InterpretationRun
 from canonry.domain.truth.timeline import TimelineEvent
 from canonry.domain.views.listing import NOBODY, List, storable
-from canonry.domain.vocabularies.schemas import EntitySchema
+from canonry.domain.vocabularies.schemas import RegisteredSchema
 from canonry.ports.views.pages import PAGE_MAX, Page
 from canonry.ports.views.state import (
     EntityQuery,
@@ -157,7 +157,7 @@ class SqliteState(SqliteView, State):
     @override
     async def schemas(
         self, spaces: Spaces, entity_type: str | None, *, limit: int, offset: int
-    ) -> Page[EntitySchema]:
+    ) -> Page[RegisteredSchema]:
         facet = None if entity_type is None else (lambda facet: facet == entity_type)
         selection = Selection(listed=List.SCHEMAS, spaces=spaces, facet=facet)
         return await self._page(selection, limit, offset)
