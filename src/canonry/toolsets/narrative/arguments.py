@@ -3,17 +3,29 @@
 The schema has been applied before, so types and enums hold here; ids come out in lower case.
 """
 
-from collections.abc import Sequence
-from typing import Any, Final
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final, TypedDict, TypeVar
 
 from canonry.domain.errors import InvalidInput
+from canonry.domain.ids import SpaceId
+from canonry.domain.judging.making import Backing
 from canonry.domain.provenance import Authority, Evidence, parse_evidence
 from canonry.domain.things.entities import EntityClass
 from canonry.domain.time import Instant, parse_instant
+from canonry.gateway.shapes import INTEGER, Field
 from canonry.gateway.tool import Arguments
 
+T = TypeVar("T")
 LIST_MAX: Final = 500
 """The most items that one list of an argument may hold."""
+QUERY_MAX: Final = 500
+"""The most items that one query answers."""
+PAGE_DEFAULT: Final = 50
+PAGING: Final[Mapping[str, Field]] = {
+    "limit": INTEGER.but(default=PAGE_DEFAULT, maximum=QUERY_MAX),
+    "offset": INTEGER.but(default=0),
+}
+"""The arguments of every query that is not the contract's."""
 _LEGACY_CLASSES = {
     "EntityAxiomatica": EntityClass.ARCHETYPE,
     "EntityConcreta": EntityClass.INSTANCE,
@@ -29,6 +41,12 @@ def optional_uuid(arguments: Arguments, name: str) -> str | None:
     """An id that may be missing."""
     value = arguments.get(name)
     return None if value is None else str(value).lower()
+
+
+def optional_of(arguments: Arguments, name: str, kind: Callable[[str], T]) -> T | None:
+    """A text that may be missing, as the value of the domain that `kind` makes of it."""
+    value = arguments.get(name)
+    return None if value is None else kind(value)
 
 
 def uuids_of(arguments: Arguments, name: str, *, minimum: int = 0) -> tuple[str, ...]:
@@ -102,12 +120,13 @@ def checked_text(value: str, maximum: int, *, path: str) -> str:
     return value
 
 
-def evidence_of(arguments: Arguments, name: str = "evidence_refs") -> tuple[Evidence, ...]:
+def evidence_of(arguments: Arguments) -> tuple[Evidence, ...]:
     """At least one reference of the form kind:uuid, each once.
 
     Raises:
         InvalidInput: `evidence.missing`, `evidence.malformed` or `list.too-long`.
     """
+    name = "evidence_refs"
     found = [
         parse_evidence(text, path=f"/{name}/{index}")
         for index, text in enumerate(checked_list(arguments[name], name))
@@ -118,9 +137,14 @@ def evidence_of(arguments: Arguments, name: str = "evidence_refs") -> tuple[Evid
     return tuple(dict.fromkeys(found))
 
 
-def authority_of(arguments: Arguments) -> Authority:
-    """Whose word it is."""
-    return Authority(arguments["authority"])
+def backing_of(arguments: Arguments) -> Backing:
+    """Whose word a new thing of the universe is, how sure, and on what evidence."""
+    return Backing(
+        space=SpaceId(uuid_of(arguments, "universe_id")),
+        authority=Authority(arguments["authority"]),
+        confidence=float(arguments["confidence"]),
+        evidence=evidence_of(arguments),
+    )
 
 
 def entity_class_of(value: str) -> EntityClass:
@@ -141,13 +165,21 @@ def limit_of(arguments: Arguments, *, default: int, maximum: int) -> int:
     return limit
 
 
-def offset_of(arguments: Arguments) -> int:
-    """How many items to pass over.
+class Paged(TypedDict):
+    """Which page of a query is wanted."""
+
+    limit: int
+    offset: int
+
+
+def page_of(arguments: Arguments) -> Paged:
+    """Which page of a query is wanted, in the words of every query.
 
     Raises:
-        InvalidInput: `offset.negative`.
+        InvalidInput: `limit.out-of-range` or `offset.negative`.
     """
+    limit = limit_of(arguments, default=PAGE_DEFAULT, maximum=QUERY_MAX)
     offset = int(arguments.get("offset", 0))
     if not 0 <= offset < 2**62:
         raise InvalidInput("offset.negative", "/offset must be 0 or more", path="/offset")
-    return offset
+    return {"limit": limit, "offset": offset}
