@@ -10,11 +10,24 @@ from canonry.domain.vocabularies.portrait_fields import NAMES
 from canonry.domain.vocabularies.world_types import LoreType
 from canonry.gateway.tool import Arguments, Reply, Tool
 from canonry.toolsets.world.arguments import FOUND_MAX, clamped, name_of, number_of
-from canonry.toolsets.world.contract import BUILDER, LORE_READERS, contract_tool, with_shapes
-from canonry.toolsets.world.schemas import KEY, TEXT, WHOLE, enum, obj
+from canonry.toolsets.world.contract import LORE_READERS, contract_tool, with_shapes
+from canonry.toolsets.world.extensions import (
+    ANYTHING,
+    COUNT,
+    FLAG,
+    KEY,
+    POSITIVE,
+    TEXT,
+    WHOLE,
+    Answer,
+    Request,
+    builders_tool,
+    obj,
+    word,
+)
 from canonry.usecases.kernel.caller import Caller
 from canonry.usecases.kernel.canon import Canon
-from canonry.usecases.world.bound_world import bound_world
+from canonry.usecases.world.bound_world import BoundWorld, bound_world
 from canonry.usecases.world.get_canonical_fact import CanonicalFact, get_canonical_fact
 from canonry.usecases.world.record_lore import NewLore, record_lore
 from canonry.usecases.world.search_lore import FoundLore, search_lore
@@ -55,15 +68,7 @@ async def _search(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
     return [_hit(each) for each in found]
 
 
-async def _record(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
-    new = NewLore(
-        key=arguments["factId"],
-        lore_type=LoreType(arguments["type"]),
-        fields=arguments["fields"],
-        expected=arguments.get("expectedVersion"),
-        archived=arguments.get("archived", False),
-    )
-    world = await bound_world(canon, caller)
+async def _record(canon: Canon, caller: Caller, world: BoundWorld, new: NewLore) -> Reply:
     return {"factId": new.key, "version": await record_lore(canon, caller, world, new)}
 
 
@@ -151,13 +156,13 @@ def _plain(text: str) -> str:
 
 
 TOOLS: Final[tuple[Tool, ...]] = (
-    contract_tool("get-canonical-fact", "Get canonical fact", _get_fact, accepts=_ANY_FACT),
-    contract_tool("search-lore", "Search lore", _search),
+    contract_tool("get-canonical-fact", _get_fact, accepts=_ANY_FACT),
+    contract_tool("search-lore", _search),
     Tool(
         name="get-fact-version",
         title="Get fact version",
         description="Read an older version of a fact of lore, also of an archived one.",
-        input_schema=obj({"factId": KEY, "version": {**WHOLE, "minimum": 1}}),
+        input_schema=obj({"factId": KEY.schema, "version": POSITIVE.schema}),
         output_schema=with_shapes({"anyOf": [{"$ref": "#/$defs/fact"}, {"type": "null"}]}),
         roles=LORE_READERS,
         run=_get_version,
@@ -165,18 +170,19 @@ TOOLS: Final[tuple[Tool, ...]] = (
         idempotent=True,
         extension=True,
     ),
-    Tool(
-        name="record-lore",
-        title="Record lore",
-        description="Write a fact of lore, or its next version; earlier ones stay readable.",
-        input_schema=obj(
-            {"factId": KEY, "type": enum(*LoreType), "fields": {"type": "object"}},
-            {"expectedVersion": WHOLE, "archived": {"type": "boolean"}},
+    builders_tool(
+        "record-lore",
+        "Write a fact of lore, or its next version; earlier ones stay readable.",
+        Request(
+            NewLore,
+            {
+                "factId": KEY.into("key"),
+                "type": word(LoreType).into("lore_type"),
+                "fields": ANYTHING,
+            },
+            {"expectedVersion": WHOLE.into("expected"), "archived": FLAG},
         ),
-        output_schema=obj({"factId": TEXT, "version": WHOLE}),
-        roles=BUILDER,
-        run=_record,
-        read_only=False,
-        extension=True,
+        _record,
+        Answer(obj({"factId": TEXT, "version": COUNT}), dict),
     ),
 )

@@ -135,10 +135,10 @@ async def _list_exits(canon: Canon, caller: Caller, arguments: Arguments) -> Rep
 
 
 TOOLS: Final[tuple[Tool, ...]] = (
-    contract_tool("health", "Health", _health),
-    contract_tool("get-location-context", "Get location context", _get_location_context),
-    contract_tool("get-atmosphere", "Get atmosphere", _get_atmosphere),
-    contract_tool("get-spatial-context", "Get spatial context", _get_spatial_context),
-    contract_tool("get-location", "Get location", _get_location),
-    contract_tool("list-exits", "List exits", _list_exits),
+    contract_tool("health", _health),
+    contract_tool("get-location-context", _get_location_context),
+    contract_tool("get-atmosphere", _get_atmosphere),
+    contract_tool("get-spatial-context", _get_spatial_context),
+    contract_tool("get-location", _get_location),
+    contract_tool("list-exits", _list_exits),
 )

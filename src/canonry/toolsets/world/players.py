@@ -73,8 +73,6 @@ async def _get_recent_events(canon: Canon, caller: Caller, arguments: Arguments)
 
 
 TOOLS: Final[tuple[Tool, ...]] = (
-    contract_tool(
-        "get-player-context", "Get player context", _get_player_context, accepts=_ANY_PLAYER
-    ),
-    contract_tool("get-recent-events", "Get recent events", _get_recent_events, accepts=_ANYTHING),
+    contract_tool("get-player-context", _get_player_context, accepts=_ANY_PLAYER),
+    contract_tool("get-recent-events", _get_recent_events, accepts=_ANYTHING),
 )

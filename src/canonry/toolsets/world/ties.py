@@ -6,10 +6,23 @@ from canonry.domain.vocabularies.world_types import Tie, WorldType
 from canonry.domain.world.atlas import Route
 from canonry.gateway.tool import Arguments, Reply, Schema, Tool
 from canonry.toolsets.world.arguments import tick_of
-from canonry.toolsets.world.builders import DONE, builders_tool
 from canonry.toolsets.world.contract import READERS, lenient, with_shapes
+from canonry.toolsets.world.extensions import (
+    DONE,
+    FLAG,
+    INTEGER,
+    KEY,
+    NAME,
+    TEXT,
+    Argument,
+    Request,
+    array,
+    builders_tool,
+    enum,
+    obj,
+    word,
+)
 from canonry.toolsets.world.present import present_realm, present_tie
-from canonry.toolsets.world.schemas import FLAG, KEY, NAME, TEXT, TICK, enum, obj
 from canonry.usecases.kernel.caller import Caller
 from canonry.usecases.kernel.canon import Canon
 from canonry.usecases.world.bound_world import bound_world
@@ -21,33 +34,35 @@ _TICK: Final[Schema] = {
     "type": ["number", "string"],
     "description": "World time in milliseconds; without it now.",
 }
-_ASKED: Final[Schema] = obj({"realmId": KEY}, {"tick": _TICK})
-_STOPS_MAX: Final = 100
-_TIED: Final = {"fromId": KEY, "tie": enum(*Tie), "toRealmId": KEY}
-_ROUTE: Final = {
-    "routeName": NAME,
-    "stopIds": {"type": "array", "items": KEY, "minItems": 2, "maxItems": _STOPS_MAX},
-}
+_ASKED: Final[Schema] = obj({"realmId": KEY.schema}, {"tick": _TICK})
+_TIE_BETWEEN: Final = Request(
+    TieBetween,
+    {"fromId": KEY.into("start"), "tie": word(Tie).into("kind"), "toRealmId": KEY.into("realm")},
+)
+_ROUTE: Final = Request(
+    Route,
+    {
+        "routeName": NAME.into("name"),
+        "stopIds": Argument(array(KEY.schema, minItems=2, maxItems=100), tuple, "stops"),
+    },
+    {"oneWay": FLAG.into("one_way")},
+)
 _PART: Final[Schema] = obj(
-    {"id": TEXT, "name": TEXT, "kind": enum(WorldType.REALM, WorldType.LOCATION)}
+    {"id": TEXT, "name": TEXT, "kind": enum((WorldType.REALM, WorldType.LOCATION))}
 )
 _REALM: Final[Schema] = {"$ref": "#/$defs/realm"}
 _TIE: Final[Schema] = {"$ref": "#/$defs/tie"}
 
 
-def _all(items: Schema) -> Schema:
-    return {"type": "array", "items": items}
-
-
 _CONTEXT: Final[Schema] = obj(
     {
-        "tick": TICK,
+        "tick": INTEGER,
         "realm": _REALM,
-        "around": _all(_REALM),
-        "ties": _all(_TIE),
-        "inside": _all(_PART),
-        "members": _all(_PART),
-        "complete": FLAG,
+        "around": array(_REALM),
+        "ties": array(_TIE),
+        "inside": array(_PART),
+        "members": array(_PART),
+        "complete": FLAG.schema,
     }
 )
 
@@ -73,36 +88,6 @@ async def _get_realm_context(canon: Canon, caller: Caller, arguments: Arguments)
     }
 
 
-async def _create_tie(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
-    await create_tie(canon, caller, await bound_world(canon, caller), _tie(arguments))
-    return {"done": True}
-
-
-async def _remove_tie(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
-    await remove_tie(canon, caller, await bound_world(canon, caller), _tie(arguments))
-    return {"done": True}
-
-
-def _tie(told: Arguments) -> TieBetween:
-    return TieBetween(start=told["fromId"], kind=Tie(told["tie"]), realm=told["toRealmId"])
-
-
-async def _create_route(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
-    await create_route(canon, caller, await bound_world(canon, caller), _route(arguments))
-    return {"done": True}
-
-
-async def _remove_route(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
-    await end_route(canon, caller, await bound_world(canon, caller), _route(arguments))
-    return {"done": True}
-
-
-def _route(told: Arguments) -> Route:
-    return Route(
-        name=told["routeName"], stops=tuple(told["stopIds"]), one_way=told.get("oneWay", False)
-    )
-
-
 TOOLS: Final[tuple[Tool, ...]] = (
     Tool(
         name="get-realm-context",
@@ -123,33 +108,29 @@ TOOLS: Final[tuple[Tool, ...]] = (
     builders_tool(
         "create-tie",
         "Tie a realm to another by what it is to it, or make a place a member of a realm.",
-        _create_tie,
-        _TIED,
-        {},
-        reply=DONE,
+        _TIE_BETWEEN,
+        create_tie,
+        DONE,
     ),
     builders_tool(
         "remove-tie",
         "End a tie of a realm or place; the past keeps it.",
-        _remove_tie,
-        _TIED,
-        {},
-        reply=DONE,
+        _TIE_BETWEEN,
+        remove_tie,
+        DONE,
     ),
     builders_tool(
         "create-route",
         "Let a named route lead from stop to stop, in both directions unless it is one-way.",
-        _create_route,
         _ROUTE,
-        {"oneWay": FLAG},
-        reply=DONE,
+        create_route,
+        DONE,
     ),
     builders_tool(
         "remove-route",
         "End a named route from stop to stop; the past keeps it.",
-        _remove_route,
         _ROUTE,
-        {"oneWay": FLAG},
-        reply=DONE,
+        end_route,
+        DONE,
     ),
 )
