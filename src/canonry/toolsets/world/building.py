@@ -1,6 +1,6 @@
 """Building tools: extensions by which world builders make places, ways, realms and people."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
 from typing import Final
 
@@ -13,23 +13,18 @@ from canonry.domain.vocabularies.world_types import (
 )
 from canonry.domain.world.atlas import AtlasPart, Exit, Happening, Item, Layer, Mover, Place, Realm
 from canonry.domain.world.directions import Direction
+from canonry.gateway.shapes import BOOLEAN, COUNT, INTEGER, Field, array
 from canonry.gateway.tool import Arguments, Tool
 from canonry.toolsets.world.extensions import (
     ANYTHING,
     DONE,
-    FLAG,
     ID,
     KEY,
     KEYS,
     NAME,
     POSITIVE,
     PROSE,
-    TICK,
-    WHOLE,
-    Argument,
-    Change,
     Request,
-    array,
     builders_tool,
     word,
 )
@@ -40,22 +35,20 @@ from canonry.usecases.world.build_world import create_exit, create_part, remove_
 
 _EXIT: Final = Request(
     Exit,
-    {"direction": word(Direction), "toLocationId": KEY.into("to")},
+    {"direction": word(Direction), "toLocationId": KEY.of("to")},
     {
         "description": PROSE,
-        "travelDurationMs": WHOLE.into("travel_ms"),
-        "oneWay": FLAG.into("one_way"),
-        "hidden": FLAG,
+        "travelDurationMs": COUNT.of("travel_ms"),
+        "oneWay": BOOLEAN.of("one_way"),
+        "hidden": BOOLEAN,
         "blocked": PROSE,
-        "requiresItem": KEY.into("requires"),
+        "requiresItem": KEY.of("requires"),
     },
 )
-_EXITS: Final = Argument(
-    array(_EXIT.schema, maxItems=len(Direction)), lambda ways: tuple(map(_EXIT.read, ways))
-)
-_FROM: Final = {"fromLocationId": KEY.into("key")}
+_EXITS: Final = array(Field(_EXIT.schema, _EXIT.read)).but(maxItems=len(Direction))
+_FROM: Final = {"fromLocationId": KEY.of("key")}
 _MOVER: Final = (
-    {"name": NAME, "locationId": KEY.into("location")},
+    {"name": NAME, "locationId": KEY.of("location")},
     {"description": PROSE, "tags": KEYS, "attributes": ANYTHING},
 )
 
@@ -64,10 +57,10 @@ def _part_tool(
     name: str,
     description: str,
     kind: Callable[..., AtlasPart],
-    required: Mapping[str, Argument],
-    optional: Mapping[str, Argument],
+    required: Mapping[str, Field],
+    optional: Mapping[str, Field],
     *,
-    create: Change[AtlasPart, str] = create_part,
+    create: Callable[[Canon, Caller, BoundWorld, AtlasPart], Awaitable[str]] = create_part,
 ) -> Tool:
     """A tool that creates a part of the world under a key that the builder may choose."""
     request = Request(partial(kind, key=""), required, {"key": KEY, **optional})
@@ -88,8 +81,8 @@ TOOLS: Final[tuple[Tool, ...]] = (
         {
             "terrain": word(TerrainType),
             "tags": KEYS,
-            "realmIds": KEYS.into("realms"),
-            "memberOfIds": KEYS.into("member_of"),
+            "realmIds": KEYS.of("realms"),
+            "memberOfIds": KEYS.of("member_of"),
             "exits": _EXITS,
         },
     ),
@@ -117,18 +110,18 @@ TOOLS: Final[tuple[Tool, ...]] = (
         Realm,
         {
             "name": NAME,
-            "realmType": word(RealmType).into("realm_type"),
+            "realmType": word(RealmType).of("realm_type"),
             "scope": word(RealmScope),
         },
         {
             "description": PROSE,
-            "narrativeTags": KEYS.into("narrative_tags"),
-            "withinIds": KEYS.into("within"),
-            "memberOfIds": KEYS.into("member_of"),
-            "bordersIds": KEYS.into("borders"),
-            "vassalOfIds": KEYS.into("vassal_of"),
-            "alliedWithIds": KEYS.into("allied_with"),
-            "atWarWithIds": KEYS.into("at_war_with"),
+            "narrativeTags": KEYS.of("narrative_tags"),
+            "withinIds": KEYS.of("within"),
+            "memberOfIds": KEYS.of("member_of"),
+            "bordersIds": KEYS.of("borders"),
+            "vassalOfIds": KEYS.of("vassal_of"),
+            "alliedWithIds": KEYS.of("allied_with"),
+            "atWarWithIds": KEYS.of("at_war_with"),
         },
     ),
     _part_tool(
@@ -136,12 +129,12 @@ TOOLS: Final[tuple[Tool, ...]] = (
         "Lay weather, light, mood or another text upon a place or realm for a time.",
         Layer,
         {
-            "scopeId": KEY.into("scope"),
-            "layerType": word(LayerType).into("layer_type"),
+            "scopeId": KEY.of("scope"),
+            "layerType": word(LayerType).of("layer_type"),
             "value": PROSE,
-            "fromTick": TICK.into("from_tick"),
+            "fromTick": INTEGER.of("from_tick"),
         },
-        {"toTick": TICK.into("to_tick")},
+        {"toTick": INTEGER.of("to_tick")},
     ),
     _part_tool("create-character", "Put a new character into a place.", Mover, *_MOVER),
     _part_tool(
@@ -155,7 +148,7 @@ TOOLS: Final[tuple[Tool, ...]] = (
         "create-item",
         "Create an item with a holder: a player, a character, or the place where it lies.",
         Item,
-        {"name": NAME, "itemType": NAME.into("item_type"), "holderId": KEY.into("holder")},
+        {"name": NAME, "itemType": NAME.of("item_type"), "holderId": KEY.of("holder")},
         {"quantity": POSITIVE, "description": PROSE},
     ),
     builders_tool(
@@ -163,13 +156,13 @@ TOOLS: Final[tuple[Tool, ...]] = (
         "Record that something happened at a place or to somebody.",
         Request(
             dict,
-            {"eventType": NAME.into("event_type")},
+            {"eventType": NAME.of("event_type")},
             {
                 "description": PROSE,
-                "tick": TICK,
-                "locationId": KEY.into("location"),
-                "participantIds": KEYS.into("participants"),
-                "actorKind": word(ActorKind).into("actor_kind"),
+                "tick": INTEGER,
+                "locationId": KEY.of("location"),
+                "participantIds": KEYS.of("participants"),
+                "actorKind": word(ActorKind).of("actor_kind"),
             },
         ),
         _record,

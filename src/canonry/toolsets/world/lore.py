@@ -3,26 +3,22 @@
 import re
 import unicodedata
 from collections.abc import Mapping
+from operator import itemgetter
 from typing import Any, Final
 
 from canonry.domain.time import render_instant
 from canonry.domain.vocabularies.portrait_fields import NAMES
 from canonry.domain.vocabularies.world_types import LoreType
+from canonry.gateway.shapes import BOOLEAN, COUNT, TEXT, Shape, obj
 from canonry.gateway.tool import Arguments, Reply, Tool
 from canonry.toolsets.world.arguments import FOUND_MAX, clamped, name_of, number_of
 from canonry.toolsets.world.contract import LORE_READERS, contract_tool, with_shapes
 from canonry.toolsets.world.extensions import (
     ANYTHING,
-    COUNT,
-    FLAG,
     KEY,
     POSITIVE,
-    TEXT,
-    WHOLE,
-    Answer,
     Request,
     builders_tool,
-    obj,
     word,
 )
 from canonry.usecases.kernel.caller import Caller
@@ -68,8 +64,8 @@ async def _search(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
     return [_hit(each) for each in found]
 
 
-async def _record(canon: Canon, caller: Caller, world: BoundWorld, new: NewLore) -> Reply:
-    return {"factId": new.key, "version": await record_lore(canon, caller, world, new)}
+async def _record(canon: Canon, caller: Caller, world: BoundWorld, new: NewLore) -> tuple[str, int]:
+    return new.key, await record_lore(canon, caller, world, new)
 
 
 def _fact(found: CanonicalFact) -> dict[str, Any]:
@@ -162,7 +158,7 @@ TOOLS: Final[tuple[Tool, ...]] = (
         name="get-fact-version",
         title="Get fact version",
         description="Read an older version of a fact of lore, also of an archived one.",
-        input_schema=obj({"factId": KEY.schema, "version": POSITIVE.schema}),
+        input_schema=obj({"factId": KEY, "version": POSITIVE}),
         output_schema=with_shapes({"anyOf": [{"$ref": "#/$defs/fact"}, {"type": "null"}]}),
         roles=LORE_READERS,
         run=_get_version,
@@ -176,13 +172,13 @@ TOOLS: Final[tuple[Tool, ...]] = (
         Request(
             NewLore,
             {
-                "factId": KEY.into("key"),
-                "type": word(LoreType).into("lore_type"),
+                "factId": KEY.of("key"),
+                "type": word(LoreType).of("lore_type"),
                 "fields": ANYTHING,
             },
-            {"expectedVersion": WHOLE.into("expected"), "archived": FLAG},
+            {"expectedVersion": COUNT.of("expected"), "archived": BOOLEAN},
         ),
         _record,
-        Answer(obj({"factId": TEXT, "version": COUNT}), dict),
+        Shape(factId=TEXT.of(itemgetter(0)), version=COUNT.of(itemgetter(1))),
     ),
 )

@@ -3,37 +3,19 @@
 from typing import Final
 
 from canonry.domain.world.directions import Direction
-from canonry.gateway.tool import Reply, Tool
+from canonry.gateway.shapes import BOOLEAN, COUNT, INTEGER, TEXT, Shape, optional
+from canonry.gateway.tool import Tool
 from canonry.toolsets.world.extensions import (
     CHECKED_TICK,
-    COUNT,
-    FLAG,
-    INTEGER,
     KEY,
     PROSE,
-    TEXT,
-    TICK,
-    Answer,
     Request,
     builders_tool,
-    obj,
     word,
 )
 from canonry.usecases.world.advance_clock import advance_clock
-from canonry.usecases.world.move_mover import Move, Moved, move_mover
+from canonry.usecases.world.move_mover import Move, move_mover
 from canonry.usecases.world.transfer_item import Transfer, transfer_item
-
-
-def _present_move(moved: Moved) -> Reply:
-    return {
-        "moverId": moved.mover,
-        "fromLocationId": moved.from_id,
-        "toLocationId": moved.to_id,
-        "tick": moved.tick,
-        "travelDurationMs": moved.duration,
-        **({} if moved.clock is None else {"clockTick": moved.clock}),
-    }
-
 
 TOOLS: Final[tuple[Tool, ...]] = (
     builders_tool(
@@ -42,27 +24,22 @@ TOOLS: Final[tuple[Tool, ...]] = (
         "what no exit explains.",
         Request(
             Move,
-            {"moverId": KEY.into("mover")},
+            {"moverId": KEY.of("mover")},
             {
                 "direction": word(Direction),
-                "teleportTo": KEY.into("teleport_to"),
+                "teleportTo": KEY.of("teleport_to"),
                 "reason": PROSE,
                 "tick": CHECKED_TICK,
             },
         ),
         move_mover,
-        Answer(
-            obj(
-                {
-                    "moverId": TEXT,
-                    "fromLocationId": TEXT,
-                    "toLocationId": TEXT,
-                    "tick": INTEGER,
-                    "travelDurationMs": COUNT,
-                },
-                {"clockTick": INTEGER},
-            ),
-            _present_move,
+        Shape(
+            moverId=TEXT.of("mover"),
+            fromLocationId=TEXT.of("from_id"),
+            toLocationId=TEXT.of("to_id"),
+            tick=INTEGER,
+            travelDurationMs=COUNT.of("duration"),
+            clockTick=optional(INTEGER.of("clock")),
         ),
     ),
     builders_tool(
@@ -70,17 +47,14 @@ TOOLS: Final[tuple[Tool, ...]] = (
         "Hand an item on to somebody at the same place, or leave it there.",
         Request(
             Transfer,
-            {"itemId": KEY.into("item"), "toHolderId": KEY.into("holder")},
-            {"fromHolderId": KEY.into("expected"), "anywhere": FLAG, "tick": CHECKED_TICK},
+            {"itemId": KEY.of("item"), "toHolderId": KEY.of("holder")},
+            {"fromHolderId": KEY.of("expected"), "anywhere": BOOLEAN, "tick": CHECKED_TICK},
         ),
         transfer_item,
-        Answer(
-            obj({"itemId": TEXT, "fromHolderId": TEXT, "toHolderId": TEXT}),
-            lambda done: {
-                "itemId": done.item,
-                "fromHolderId": done.from_id,
-                "toHolderId": done.to_id,
-            },
+        Shape(
+            itemId=TEXT.of("item"),
+            fromHolderId=TEXT.of("from_id"),
+            toHolderId=TEXT.of("to_id"),
         ),
     ),
     builders_tool(
@@ -88,10 +62,10 @@ TOOLS: Final[tuple[Tool, ...]] = (
         "Let time pass for the world, or with playerId for one player alone.",
         Request(
             dict,
-            {"durationMs": TICK.into("duration")},
-            {"playerId": KEY.into("player"), "reason": PROSE},
+            {"durationMs": INTEGER.of("duration")},
+            {"playerId": KEY.of("player"), "reason": PROSE},
         ),
         lambda canon, caller, world, given: advance_clock(canon, caller, world, **given),
-        Answer(obj({"tick": INTEGER}), lambda tick: {"tick": tick}),
+        Shape(tick=INTEGER.of(int)),
     ),
 )

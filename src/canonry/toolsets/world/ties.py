@@ -1,28 +1,15 @@
 """Tie tools: extensions that tell how realms stand to each other, and let builders change it."""
 
-from typing import Any, Final
+from typing import Final
 
 from canonry.domain.vocabularies.world_types import Tie, WorldType
 from canonry.domain.world.atlas import Route
-from canonry.gateway.tool import Arguments, Reply, Schema, Tool
+from canonry.gateway.shapes import BOOLEAN, INTEGER, TEXT, Field, Shape, array, enum, obj
+from canonry.gateway.tool import Arguments, Reply, Tool
 from canonry.toolsets.world.arguments import tick_of
 from canonry.toolsets.world.contract import READERS, lenient, with_shapes
-from canonry.toolsets.world.extensions import (
-    DONE,
-    FLAG,
-    INTEGER,
-    KEY,
-    NAME,
-    TEXT,
-    Argument,
-    Request,
-    array,
-    builders_tool,
-    enum,
-    obj,
-    word,
-)
-from canonry.toolsets.world.present import present_realm, present_tie
+from canonry.toolsets.world.extensions import DONE, KEY, NAME, Request, builders_tool, word
+from canonry.toolsets.world.present import REALM, TIE
 from canonry.usecases.kernel.caller import Caller
 from canonry.usecases.kernel.canon import Canon
 from canonry.usecases.world.bound_world import bound_world
@@ -30,40 +17,34 @@ from canonry.usecases.world.build_world import create_route, create_tie, end_rou
 from canonry.usecases.world.get_realm_context import get_realm_context
 from canonry.usecases.world.world_ties import TieBetween
 
-_TICK: Final[Schema] = {
-    "type": ["number", "string"],
-    "description": "World time in milliseconds; without it now.",
-}
-_ASKED: Final[Schema] = obj({"realmId": KEY.schema}, {"tick": _TICK})
+_TICK: Final = Field(
+    {"type": ["number", "string"], "description": "World time in milliseconds; without it now."}
+)
+_ASKED: Final = obj({"realmId": KEY}, {"tick": _TICK})
 _TIE_BETWEEN: Final = Request(
     TieBetween,
-    {"fromId": KEY.into("start"), "tie": word(Tie).into("kind"), "toRealmId": KEY.into("realm")},
+    {"fromId": KEY.of("start"), "tie": word(Tie).of("kind"), "toRealmId": KEY.of("realm")},
 )
 _ROUTE: Final = Request(
     Route,
     {
-        "routeName": NAME.into("name"),
-        "stopIds": Argument(array(KEY.schema, minItems=2, maxItems=100), tuple, "stops"),
+        "routeName": NAME.of("name"),
+        "stopIds": array(KEY).but(minItems=2, maxItems=100).by(tuple).of("stops"),
     },
-    {"oneWay": FLAG.into("one_way")},
+    {"oneWay": BOOLEAN.of("one_way")},
 )
-_PART: Final[Schema] = obj(
-    {"id": TEXT, "name": TEXT, "kind": enum((WorldType.REALM, WorldType.LOCATION))}
+_REALM: Final = Field({"$ref": "#/$defs/realm"}, REALM)
+_PARTS: Final = array(
+    Shape(id=TEXT, name=TEXT, kind=enum(WorldType.REALM, WorldType.LOCATION).of("entity_type"))
 )
-_REALM: Final[Schema] = {"$ref": "#/$defs/realm"}
-_TIE: Final[Schema] = {"$ref": "#/$defs/tie"}
-
-
-_CONTEXT: Final[Schema] = obj(
-    {
-        "tick": INTEGER,
-        "realm": _REALM,
-        "around": array(_REALM),
-        "ties": array(_TIE),
-        "inside": array(_PART),
-        "members": array(_PART),
-        "complete": FLAG.schema,
-    }
+_CONTEXT: Final = Shape(
+    tick=INTEGER,
+    realm=_REALM,
+    around=array(_REALM),
+    ties=array(Field({"$ref": "#/$defs/tie"}, TIE)),
+    inside=_PARTS,
+    members=_PARTS,
+    complete=BOOLEAN,
 )
 
 
@@ -71,21 +52,7 @@ async def _get_realm_context(canon: Canon, caller: Caller, arguments: Arguments)
     tick = tick_of(arguments)
     world = await bound_world(canon, caller)
     found = await get_realm_context(canon, world, arguments["realmId"], tick)
-    if found is None:
-        return None
-
-    def parts(things: Any) -> list[dict[str, str]]:
-        return [{"id": each.id, "name": each.name, "kind": each.entity_type} for each in things]
-
-    return {
-        "tick": found.tick,
-        "realm": present_realm(found.realm),
-        "around": [present_realm(each) for each in found.around],
-        "ties": [present_tie(each) for each in found.ties],
-        "inside": parts(found.inside),
-        "members": parts(found.members),
-        "complete": found.complete,
-    }
+    return None if found is None else _CONTEXT(found)
 
 
 TOOLS: Final[tuple[Tool, ...]] = (
@@ -98,7 +65,7 @@ TOOLS: Final[tuple[Tool, ...]] = (
         ),
         input_schema=_ASKED,
         accepted_schema=lenient(_ASKED),
-        output_schema=with_shapes({"anyOf": [_CONTEXT, {"type": "null"}]}),
+        output_schema=with_shapes({"anyOf": [_CONTEXT.schema, {"type": "null"}]}),
         roles=READERS,
         run=_get_realm_context,
         read_only=True,
