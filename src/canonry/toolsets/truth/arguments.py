@@ -4,7 +4,8 @@ The schema has been applied before, so types and enums hold here; ids come out i
 """
 
 import re
-from typing import Final
+from collections.abc import Mapping
+from typing import Any, Final
 
 from canonry.domain.errors import InvalidInput
 from canonry.domain.ids import is_uuid
@@ -99,3 +100,12 @@ def whole_of(arguments: Arguments, name: str) -> int:
         message = f"/{name} is at most {_COUNTED_MAX}"
         raise InvalidInput("number.too-large", message, path=f"/{name}", limit=_COUNTED_MAX)
     return value
+
+
+def page_of(arguments: Arguments) -> Mapping[str, Any]:
+    """Which part of a list is asked for, by `limit` and `offset`.
+
+    Raises:
+        InvalidInput: `number.too-large`.
+    """
+    return {name: whole_of(arguments, name) for name in ("limit", "offset")}

@@ -1,189 +1,168 @@
-"""Present: domain values as the contract's JSON."""
+"""Present: domain values in the shapes that the contract publishes."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any, Final
 
 from canonry.domain.observations import Observation
 from canonry.domain.things.entities import Entity
-from canonry.domain.things.relations import Relation
-from canonry.domain.things.sources import Source
-from canonry.domain.time import Instant, render_instant
+from canonry.domain.time import render_instant
 from canonry.domain.truth.accounts import alias_of
-from canonry.domain.truth.assertions import Warned
-from canonry.domain.truth.runs import InterpretationRun
 from canonry.domain.truth.timeline import TimelineEvent
 from canonry.domain.vocabularies.narrative_fields import PROPERTY_PREFIX
-from canonry.domain.vocabularies.schemas import EntitySchema
-from canonry.usecases.truth.record_entities import Duplicate
+from canonry.gateway.shapes import (
+    BOOLEAN,
+    COUNT,
+    INSTANT,
+    INTEGER,
+    NUMBER,
+    OBJECT,
+    TEXT,
+    UUID,
+    WORD,
+    Field,
+    Shape,
+    array,
+    given,
+    nullable,
+    optional,
+)
 
 Json = dict[str, Any]
 UNRULED: Final = "none"
 """The schema version of what no schema has read."""
+ANYTHING: Final = nullable(Field({}))
+SHOWN_MAX: Final = 100
+"""So many of the records, warnings and duplicates of one call are shown."""
 
 
-def moment(instant: Instant | None) -> str | None:
-    """An instant, or nothing."""
-    return None if instant is None else render_instant(instant)
+def first_of(field: Field, name: str) -> Field:
+    """The first values of an attribute, as many as are shown."""
+    return array(field).of(lambda thing: getattr(thing, name)[:SHOWN_MAX])
 
 
-def present_entity(entity: Entity) -> Json:
-    """An entity without its snapshot."""
-    seen = entity.observed
-    shown: Json = {
-        "id": entity.id,
-        "entity_type": entity.entity_type,
-        "canonical_name": entity.name,
-        "observation_count": seen.count,
-        "last_observation_at": moment(seen.last),
-        "entity_alias": alias_of(entity.id),
+def _fields(observation: Observation) -> Json:
+    """What was stated, under the fields' own names."""
+    ruled = observation.schema_version is not None
+    return {
+        name.removeprefix(PROPERTY_PREFIX): value
+        for name, value in observation.fields.items()
+        if not ruled or name.startswith(PROPERTY_PREFIX)
     }
-    if entity.merged_into is not None:
-        shown["merged_to"] = entity.merged_into
-    return shown
+
+
+FRAGMENT: Final = Shape(value=ANYTHING, reason=TEXT)
+
+
+def by_name(shape: Shape) -> Field:
+    """Values of this shape by their names, where there are any."""
+    return optional(OBJECT.by(lambda found: {name: shape(each) for name, each in found.items()}))
+
+
+ENTITY: Final = Shape(
+    id=UUID,
+    entity_type=TEXT,
+    canonical_name=TEXT.of("name"),
+    observation_count=COUNT.of("observed.count"),
+    last_observation_at=nullable(INSTANT.of("observed.last")),
+    entity_alias=nullable(TEXT.of(lambda entity: alias_of(entity.id))),
+    merged_to=optional(UUID.of("merged_into")),
+    snapshot=optional(given(OBJECT)),
+)
+OBSERVATION: Final = Shape(
+    id=UUID,
+    entity_id=given(UUID),
+    entity_type=given(TEXT),
+    schema_version=TEXT.of(lambda observation: observation.schema_version or UNRULED),
+    source_id=nullable(UUID),
+    observed_at=INSTANT.of("seen_at"),
+    specificity_score=NUMBER.of("specificity"),
+    source_priority=INTEGER.of("priority"),
+    fields=OBJECT.of(_fields),
+    created_at=INSTANT.of("recorded_at"),
+    correction=BOOLEAN,
+    run_id=nullable(UUID),
+    raw_fragments=by_name(FRAGMENT).of(lambda observation: observation.fragments or None),
+    observed_entity_id=optional(given(UUID)),
+)
+_WHO: Final = ("id", "source_id", "observed_at", "specificity_score", "source_priority")
+WITNESS: Final = Shape(**{name: OBSERVATION.fields[name] for name in _WHO})
+"""An observation without what it states."""
+EDGE: Final = Shape(
+    id=UUID,
+    relationship_type=TEXT.of("rel_type"),
+    source_entity_id=UUID.of("from_id"),
+    target_entity_id=UUID.of("to_id"),
+)
+RELATION: Final = Shape(
+    **EDGE.fields,
+    metadata=optional(OBJECT.of(lambda relation: relation.properties or None)),
+    created_at=INSTANT,
+    existing=optional(given(BOOLEAN)),
+)
+SOURCE: Final = Shape(
+    id=UUID,
+    created_at=INSTANT,
+    mime_type=optional(TEXT),
+    file_size=optional(COUNT.of("size")),
+    content_hash=optional(TEXT),
+    original_filename=optional(TEXT.of("file_name")),
+    file_urls=optional(array(TEXT).of(lambda source: source.files or None)),
+    title=optional(TEXT.of(lambda source: source.title or None)),
+)
+EVENT: Final = Shape(
+    id=UUID,
+    event_type=TEXT,
+    event_timestamp=INSTANT.of("instant"),
+    source_id=nullable(UUID),
+    entity_ids=given(array(UUID)),
+    properties=given(OBJECT),
+    superseded=optional(given(BOOLEAN)),
+)
+RUN: Final = Shape(run_id=UUID.of("id"), entities_created=COUNT, observations_created=COUNT)
+WARNING: Final = Shape(code=TEXT, message=TEXT, path=TEXT)
+DUPLICATE: Final = Shape(entity_id=UUID, candidate_id=UUID, entity_type=TEXT, reason=TEXT)
+SCHEMA_FIELD: Final = Shape(name=TEXT, type=WORD, required=BOOLEAN)
+SCHEMA: Final = Shape(
+    entity_type=TEXT,
+    schema_version=TEXT.of("version"),
+    label=TEXT,
+    fields=array(
+        Shape(
+            **SCHEMA_FIELD.fields,
+            merge_policy=TEXT.of("policy"),
+            event_type=optional(TEXT),
+            aliases=optional(array(TEXT).of(lambda field: field.aliases or None)),
+        )
+    ),
+    identity=array(array(TEXT).by(lambda rule: list(rule.fields))),
+    builtin=BOOLEAN.of(lambda schema: not schema.space),
+    aliases=array(TEXT).of("type_aliases"),
+    registered_at=nullable(INSTANT.of(lambda schema: schema.created_at if schema.space else None)),
+)
 
 
 def present_observation(observation: Observation, entity: Entity) -> Json:
-    """What was said, under the fields' own names."""
-    fields = {
-        name.removeprefix(PROPERTY_PREFIX): value
-        for name, value in observation.fields.items()
-        if name.startswith(PROPERTY_PREFIX)
-    }
-    if observation.schema_version is None:
-        fields = {n.removeprefix(PROPERTY_PREFIX): v for n, v in observation.fields.items()}
-    shown: Json = {
-        "id": observation.id,
-        "entity_id": entity.id,
-        "entity_type": entity.entity_type,
-        "schema_version": observation.schema_version or UNRULED,
-        "source_id": observation.source_id,
-        "observed_at": render_instant(observation.seen_at),
-        "specificity_score": observation.specificity,
-        "source_priority": observation.priority,
-        "fields": fields,
-        "created_at": render_instant(observation.recorded_at),
-        "correction": observation.correction,
-        "run_id": observation.run_id,
-    }
-    if observation.fragments:
-        shown["raw_fragments"] = {
-            name: {"value": each.value, "reason": each.reason}
-            for name, each in observation.fragments.items()
-        }
-    if observation.entity_id != entity.id:
-        shown["observed_entity_id"] = observation.entity_id
-    return shown
-
-
-def present_word(observation: Observation) -> Json:
-    """Who said something, without what was said."""
-    return {
-        "id": observation.id,
-        "source_id": observation.source_id,
-        "observed_at": render_instant(observation.seen_at),
-        "specificity_score": observation.specificity,
-        "source_priority": observation.priority,
-    }
-
-
-def present_relation(relation: Relation) -> Json:
-    """An edge, and when it was made."""
-    return {**present_edge(relation), "created_at": render_instant(relation.created_at)}
-
-
-def present_edge(relation: Relation) -> Json:
-    """An edge; metadata only where there are any."""
-    shown: Json = {
-        "id": relation.id,
-        "relationship_type": relation.rel_type,
-        "source_entity_id": relation.from_id,
-        "target_entity_id": relation.to_id,
-    }
-    if relation.properties:
-        shown["metadata"] = dict(relation.properties)
-    return shown
-
-
-def present_source(source: Source) -> Json:
-    """A source with what is known of its bytes."""
-    shown: Json = {"id": source.id, "created_at": render_instant(source.created_at)}
-    more = {
-        "mime_type": source.mime_type,
-        "file_size": source.size,
-        "content_hash": source.content_hash,
-        "original_filename": source.file_name,
-        "file_urls": list(source.files) or None,
-        "title": source.title or None,
-    }
-    return shown | {name: value for name, value in more.items() if value is not None}
-
-
-def present_event(event: TimelineEvent, entities: Mapping[str, Entity], **more: Any) -> Json:
-    """An event with the entities that it is about, as their survivors."""
-    ids = [entities[e.entity_id].id for e in event.entries if e.entity_id in entities]
-    fields = sorted({entry.field for entry in event.entries})
-    types = sorted(
-        {entities[e.entity_id].entity_type for e in event.entries if e.entity_id in entities}
+    """An observation of an entity, or of one that was merged into it."""
+    own = observation.entity_id == entity.id
+    return OBSERVATION(
+        observation,
+        entity_id=entity.id,
+        entity_type=entity.entity_type,
+        observed_entity_id=None if own else observation.entity_id,
     )
+
+
+def present_event(
+    event: TimelineEvent, entities: Mapping[str, Entity], *, superseded: bool | None = None
+) -> Json:
+    """An event with the entities that it is about, as their survivors."""
+    about = [entities[e.entity_id] for e in event.entries if e.entity_id in entities]
+    fields = sorted({entry.field for entry in event.entries})
+    types = sorted({entity.entity_type for entity in about})
     properties: Json = {"field": fields[0], "value": render_instant(event.instant)}
     if types:
         properties["entity_type"] = types[0]
     if len(fields) > 1:
         properties["fields"] = fields
-    return {
-        "id": event.id,
-        "event_type": event.event_type,
-        "event_timestamp": render_instant(event.instant),
-        "source_id": event.source_id,
-        "entity_ids": list(dict.fromkeys(ids)),
-        "properties": properties,
-        **more,
-    }
-
-
-def present_run(run: InterpretationRun) -> Json:
-    """What a run has made."""
-    return {
-        "run_id": run.id,
-        "entities_created": run.entities_created,
-        "observations_created": run.observations_created,
-    }
-
-
-def present_warnings(warnings: Iterable[Warned]) -> list[Json]:
-    """What the caller should know."""
-    return [{"code": w.code, "message": w.message, "path": w.path} for w in warnings]
-
-
-def present_duplicate(pair: Duplicate) -> Json:
-    """Two entities that may be one."""
-    return {
-        "entity_id": pair.entity_id,
-        "candidate_id": pair.candidate_id,
-        "entity_type": pair.entity_type,
-        "reason": pair.reason,
-    }
-
-
-def present_schema(schema: EntitySchema) -> Json:
-    """A version of a schema."""
-    fields = []
-    for spec in schema.fields:
-        field: Json = {"name": spec.name, "type": spec.type.value, "required": spec.required}
-        field["merge_policy"] = spec.policy
-        if spec.event_type is not None:
-            field["event_type"] = spec.event_type
-        if spec.aliases:
-            field["aliases"] = list(spec.aliases)
-        fields.append(field)
-    built_in = not schema.space
-    return {
-        "entity_type": schema.entity_type,
-        "schema_version": schema.version,
-        "label": schema.label,
-        "fields": fields,
-        "identity": [list(rule.fields) for rule in schema.identity],
-        "builtin": built_in,
-        "aliases": list(schema.type_aliases),
-        "registered_at": None if built_in else render_instant(schema.created_at),
-    }
+    ids = dict.fromkeys(entity.id for entity in about)
+    return EVENT(event, entity_ids=ids, properties=properties, superseded=superseded)
