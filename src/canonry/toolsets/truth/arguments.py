@@ -89,23 +89,14 @@ def moment_of(
     return parse_instant(text, path=f"{inside}/{name}")
 
 
-def whole_of(arguments: Arguments, name: str) -> int:
-    """A whole number that the schema has bounded, or at least one that a store can count to.
-
-    Raises:
-        InvalidInput: `number.too-large`.
-    """
-    value = int(arguments[name])
-    if value > _COUNTED_MAX:
-        message = f"/{name} is at most {_COUNTED_MAX}"
-        raise InvalidInput("number.too-large", message, path=f"/{name}", limit=_COUNTED_MAX)
-    return value
-
-
 def page_of(arguments: Arguments) -> Mapping[str, Any]:
     """Which part of a list is asked for, by `limit` and `offset`.
 
     Raises:
-        InvalidInput: `number.too-large`.
+        InvalidInput: `number.too-large`, more than a store can count to.
     """
-    return {name: whole_of(arguments, name) for name in ("limit", "offset")}
+    offset = int(arguments["offset"])
+    if offset > _COUNTED_MAX:
+        message = f"/offset is at most {_COUNTED_MAX}"
+        raise InvalidInput("number.too-large", message, path="/offset", limit=_COUNTED_MAX)
+    return {"limit": int(arguments["limit"]), "offset": offset}

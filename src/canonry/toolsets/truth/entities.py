@@ -17,7 +17,6 @@ from canonry.gateway.shapes import (
 )
 from canonry.gateway.tool import Arguments, Reply, Run
 from canonry.toolsets.truth.arguments import (
-    NAME_MAX,
     TEXT_MAX,
     entity_of,
     moment_of,
@@ -77,7 +76,7 @@ async def _find(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
     found = await find_by_identifier(
         canon,
         caller,
-        text_of(arguments, "identifier", NAME_MAX),
+        text_of(arguments, "identifier"),
         optional_text(arguments, "entity_type"),
     )
     return {

@@ -22,21 +22,8 @@ from canonry.gateway.shapes import (
     optional,
 )
 from canonry.gateway.tool import Arguments, Reply, Run
-from canonry.toolsets.truth.arguments import (
-    moment_of,
-    optional_text,
-    source_of,
-    text_of,
-    whole_of,
-)
-from canonry.toolsets.truth.present import (
-    DUPLICATE,
-    RUN,
-    SHOWN_MAX,
-    WARNING,
-    Json,
-    first_of,
-)
+from canonry.toolsets.truth.arguments import moment_of, optional_text, source_of, text_of
+from canonry.toolsets.truth.present import DUPLICATE, RUN, SHOWN_MAX, WARNING, Json, first_of
 from canonry.toolsets.truth.snapshots import fields_of
 from canonry.usecases.kernel.account import account_of, require_account, require_readable
 from canonry.usecases.kernel.caller import Caller
@@ -205,7 +192,7 @@ async def _reinterpret(canon: Canon, caller: Caller, arguments: Arguments) -> Re
 
 async def _url(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
     path = text_of(arguments, "file_path", _PATH_MAX)
-    seconds = whole_of(arguments, "expires_in")
+    seconds = int(arguments["expires_in"])
     return _LINK(await sign_url(canon, account_of(caller).user_id, path, seconds))
 
 

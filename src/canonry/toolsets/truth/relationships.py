@@ -8,14 +8,7 @@ from canonry.domain.things.entities import Entity
 from canonry.domain.vocabularies.truth_relations import TruthRelation
 from canonry.gateway.shapes import COUNT, INSTANT, OBJECT, Shape
 from canonry.gateway.tool import Arguments, Reply, Run
-from canonry.toolsets.truth.arguments import (
-    entity_of,
-    optional_text,
-    page_of,
-    source_of,
-    text_of,
-    whole_of,
-)
+from canonry.toolsets.truth.arguments import entity_of, optional_text, page_of, source_of, text_of
 from canonry.toolsets.truth.present import (
     EDGE,
     ENTITY,
@@ -106,7 +99,7 @@ async def _related(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
         start,
         types=_types(arguments),
         direction=arguments["direction"],
-        max_hops=whole_of(arguments, "max_hops"),
+        max_hops=int(arguments["max_hops"]),
     )
     if arguments["include_entities"]:
         entities = await with_snapshots(canon, caller, related.entities)

@@ -9,9 +9,6 @@ from canonry.toolsets.truth import FACE, entities, ingestion, relationships, sch
 from canonry.toolsets.truth.contract import entries, truth_tool
 from canonry.toolsets.truth.dialect import dialect
 
-AGENT: Final = "Assistant"
-"""What a caller is whom nobody has named; the contract knows users, not roles."""
-
 _RUNS: Final = ingestion.RUNS | snapshots.RUNS | entities.RUNS | relationships.RUNS | schemas.RUNS
 
 EXACT: Final[tuple[Tool, ...]] = tuple(truth_tool(name, _RUNS[name]) for name in entries())
@@ -44,7 +41,7 @@ def _types(schema: Schema) -> list[str]:
 TRUTH: Final = Toolset(
     **FACE.told(),
     agent_types=ANYONE,
-    default_agent_type=AGENT,
+    default_agent_type="Assistant",  # the contract knows users, not roles
     traced=True,
     dialect=dialect,
     tools=tuple(map(outlined, EXACT)),

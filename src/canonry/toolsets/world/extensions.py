@@ -27,7 +27,7 @@ ANYTHING: Final = Field({"type": "object"})
 CHECKED_TICK: Final = INTEGER.by(partial(checked_tick, path="/tick"))
 
 ID: Final = Shape(id=TEXT.of(str))
-DONE: Final = Shape(done=Field({"const": True}, lambda _: True, bool))
+DONE: Final = Shape(done=Field({"const": True}).of(lambda _: True))
 
 
 def word(words: type[StrEnum]) -> Field:

@@ -9,18 +9,11 @@ from typing import Any, Final
 from canonry.domain.time import render_instant
 from canonry.domain.vocabularies.portrait_fields import NAMES
 from canonry.domain.vocabularies.world_types import LoreType
-from canonry.gateway.shapes import BOOLEAN, COUNT, TEXT, Shape, obj
+from canonry.gateway.shapes import BOOLEAN, COUNT, TEXT, Field, Shape, obj
 from canonry.gateway.tool import Arguments, Reply, Tool
 from canonry.toolsets.world.arguments import FOUND_MAX, clamped, name_of, number_of
 from canonry.toolsets.world.contract import LORE_READERS, contract_tool, with_shapes
-from canonry.toolsets.world.extensions import (
-    ANYTHING,
-    KEY,
-    POSITIVE,
-    Request,
-    builders_tool,
-    word,
-)
+from canonry.toolsets.world.extensions import ANYTHING, KEY, POSITIVE, Request, builders_tool, word
 from canonry.usecases.kernel.caller import Caller
 from canonry.usecases.kernel.canon import Canon
 from canonry.usecases.world.bound_world import BoundWorld, bound_world
@@ -33,11 +26,7 @@ _SNIPPET_MAX: Final = 200
 _K: Final = 5
 _HIDDEN: Final = frozenset({"embeddings", "hidden"})
 _MARKUP: Final = re.compile(r"<[^<>]*>|[*_`#|]+")
-_ANY_FACT: Final = {
-    "type": "object",
-    "properties": {"factId": {}},
-    "additionalProperties": False,
-}
+_ANY_FACT: Final = obj({}, {"factId": Field({})})
 """A fact without an id, or with one that is no text, is one that there is not: null."""
 _SPACE: Final = re.compile(r"\s+")
 
@@ -102,13 +91,13 @@ def _cut(value: Any, path: str, cuts: list[dict[str, Any]]) -> Any:
 
 
 def _hit(each: FoundLore) -> dict[str, Any]:
-    told = each.entity.properties
+    own = each.entity.properties
     return {
-        "factId": told["key"],
-        "type": told["lore_type"],
+        "factId": own["key"],
+        "type": own["lore_type"],
         "score": round(each.found.score, 6),
-        "snippet": _snippet(told.get("fields", {}), each.found.terms),
-        "version": int(told["version"]),
+        "snippet": _snippet(own.get("fields", {}), each.found.terms),
+        "version": int(own["version"]),
         "why": {"words": list(each.found.terms), "meaning": each.found.why.meaning > 0},
     }
 

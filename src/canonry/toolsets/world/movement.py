@@ -5,14 +5,7 @@ from typing import Final
 from canonry.domain.world.directions import Direction
 from canonry.gateway.shapes import BOOLEAN, COUNT, INTEGER, TEXT, Shape, optional
 from canonry.gateway.tool import Tool
-from canonry.toolsets.world.extensions import (
-    CHECKED_TICK,
-    KEY,
-    PROSE,
-    Request,
-    builders_tool,
-    word,
-)
+from canonry.toolsets.world.extensions import CHECKED_TICK, KEY, PROSE, Request, builders_tool, word
 from canonry.usecases.world.advance_clock import advance_clock
 from canonry.usecases.world.move_mover import Move, move_mover
 from canonry.usecases.world.transfer_item import Transfer, transfer_item

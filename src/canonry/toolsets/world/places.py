@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from itertools import starmap
 from typing import Any, Final
 
+from canonry.domain.things.relations import Relation
 from canonry.domain.vocabularies.world_types import REALM_GROUPS, LayerType, WorldType
 from canonry.domain.world.realms import group_of
 from canonry.gateway.shapes import (
@@ -56,9 +57,7 @@ async def _get_location_context(canon: Canon, caller: Caller, arguments: Argumen
     tick = tick_of(arguments)
     world = await bound_world(canon, caller)
     found = await get_location_context(canon, world, name_of(arguments, "locationId"), tick)
-    if found is None:
-        return None
-    return _CONTEXT(found)
+    return None if found is None else _CONTEXT(found)
 
 
 def _grouped(found: LocationContext) -> Mapping[str, Sequence[Json]]:
@@ -146,24 +145,32 @@ _NEARBY: Final = Shape(
 )
 
 
+def _lock(edge: Relation) -> str | None:
+    kinds = (kept("blocked")(edge), kept("requires")(edge))
+    return None if kinds == (None, None) else "locked"
+
+
 async def _get_location(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
     now = world_at(canon, await bound_world(canon, caller))
     location = await now.find(now.id_of(name_of(arguments, "locationId")), WorldType.LOCATION)
-    if location is None:
-        return None
-    exits = [_former_exit(EXIT(edge)) for edge in await exits_of(now, location)]
-    reply = {**LOCATION(location), "exits": exits}
-    if location.properties.get("terrain"):
-        reply["terrain"] = location.properties["terrain"]
-    return reply
+    return None if location is None else _PLACE(location, exits=await exits_of(now, location))
 
 
-def _former_exit(shown: Json) -> Json:
-    """An exit as the deprecated tool has it."""
-    more: Json = {key: shown[key] for key in ("description", "travelDurationMs") if key in shown}
-    if "blocked" in shown or "requiresItem" in shown:
-        more["lockState"] = "locked"
-    return {"direction": shown["direction"], "to": shown["toLocationId"], **more}
+_PLACE: Final = Shape(
+    **LOCATION.fields,
+    exits=given(
+        array(
+            Shape(
+                direction=EXIT.fields["direction"],
+                to=EXIT.fields["toLocationId"],
+                description=EXIT.fields["description"],
+                travelDurationMs=EXIT.fields["travelDurationMs"],
+                lockState=optional(TEXT.of(_lock)),
+            )
+        )
+    ),
+    terrain=optional(TEXT.of(lambda location: kept("terrain")(location) or None)),
+)
 
 
 async def _list_exits(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:

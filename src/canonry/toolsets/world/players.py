@@ -5,7 +5,7 @@ from typing import Final
 
 from canonry.domain.errors import InvalidInput
 from canonry.domain.vocabularies.world_types import WorldType
-from canonry.gateway.shapes import INTEGER, TEXT, Field, Shape, array, nullable
+from canonry.gateway.shapes import INTEGER, TEXT, Field, Shape, array, nullable, obj
 from canonry.gateway.tool import Arguments, Reply, Tool
 from canonry.toolsets.world.arguments import LIMIT_MAX, clamped, name_of, number_of, tick_of
 from canonry.toolsets.world.contract import contract_tool
@@ -19,11 +19,7 @@ from canonry.usecases.world.world_at import world_at
 
 _SCOPES: Final = {"location": WorldType.LOCATION, "player": WorldType.PLAYER}
 _ANYTHING: Final = {"type": "object", "additionalProperties": True}
-_ANY_PLAYER: Final = {
-    "type": "object",
-    "properties": {"playerId": {}, "tick": {}},
-    "additionalProperties": False,
-}
+_ANY_PLAYER: Final = obj({}, {"playerId": Field({}), "tick": Field({})})
 """A player without an id, or with one that is no text, is one that there is not: null."""
 
 

@@ -13,11 +13,9 @@ entries = CONTRACT.entries
 
 BUILDER: Final = frozenset({"WorldBuilder"})
 """Who may change a world directly."""
-READERS: Final = frozenset(
-    {"IntentParser", "World", "Encounter", "Canonicality", "Narrative", "Planner", "WorldBuilder"}
-)
+READERS: Final = frozenset(entries()["get-location-context"]["allowedAgentTypes"])
 """Who may read a world's context."""
-LORE_READERS: Final = frozenset({"Narrative", "Planner", "WorldBuilder"})
+LORE_READERS: Final = frozenset(entries()["get-canonical-fact"]["allowedAgentTypes"])
 
 
 def title_of(name: str) -> str:
