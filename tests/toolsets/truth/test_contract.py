@@ -9,7 +9,7 @@ from canonry.gateway.call import Gateway
 from canonry.gateway.tool import Tool
 from canonry.toolsets.truth import EXACT, FACE, TRUTH
 from canonry.toolsets.truth.contract import entries, published, resolved
-from canonry.toolsets.truth.present import (
+from canonry.toolsets.truth.shapes import (
     DUPLICATE,
     ENTITY,
     EVENT,

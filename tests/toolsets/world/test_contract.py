@@ -11,7 +11,7 @@ from canonry.gateway.principal import AGENT_META, Principal
 from canonry.testing.worlds import HandClock
 from canonry.toolsets.world import FACE, WORLD
 from canonry.toolsets.world.contract import published
-from canonry.toolsets.world.present import EVENT, EXIT, ITEM, LOCATION, REALM, ROUTE, TIE
+from canonry.toolsets.world.shapes import EVENT, EXIT, ITEM, LOCATION, REALM, ROUTE, TIE
 from tests.toolsets.world.kit import a_world
 
 CONTRACT = {tool["name"]: tool for tool in published()["tools"]}

@@ -25,7 +25,7 @@ from canonry.toolsets.truth.arguments import (
     source_of,
     text_of,
 )
-from canonry.toolsets.truth.present import DUPLICATE, ENTITY, present_event
+from canonry.toolsets.truth.shapes import DUPLICATE, ENTITY, present_event
 from canonry.toolsets.truth.snapshots import with_snapshots
 from canonry.usecases.kernel.caller import Caller
 from canonry.usecases.kernel.canon import Canon

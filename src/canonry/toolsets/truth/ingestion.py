@@ -23,7 +23,7 @@ from canonry.gateway.shapes import (
 )
 from canonry.gateway.tool import Arguments, Reply, Run
 from canonry.toolsets.truth.arguments import moment_of, optional_text, source_of, text_of
-from canonry.toolsets.truth.present import DUPLICATE, RUN, SHOWN_MAX, WARNING, Json, first_of
+from canonry.toolsets.truth.shapes import DUPLICATE, RUN, SHOWN_MAX, WARNING, Json, first_of
 from canonry.toolsets.truth.snapshots import fields_of
 from canonry.usecases.kernel.account import account_of, require_account, require_readable
 from canonry.usecases.kernel.caller import Caller

@@ -9,7 +9,7 @@ from canonry.domain.vocabularies.truth_relations import TruthRelation
 from canonry.gateway.shapes import COUNT, INSTANT, OBJECT, Shape
 from canonry.gateway.tool import Arguments, Reply, Run
 from canonry.toolsets.truth.arguments import entity_of, optional_text, page_of, source_of, text_of
-from canonry.toolsets.truth.present import (
+from canonry.toolsets.truth.shapes import (
     EDGE,
     ENTITY,
     RELATION,

@@ -6,7 +6,7 @@ from canonry.domain.vocabularies.schemas import FieldSpec, FieldType
 from canonry.gateway.shapes import COUNT, Shape, array, given
 from canonry.gateway.tool import Arguments, Reply, Run
 from canonry.toolsets.truth.arguments import optional_text, text_of
-from canonry.toolsets.truth.present import SCHEMA, SCHEMA_FIELD, UNRULED, Json
+from canonry.toolsets.truth.shapes import SCHEMA, SCHEMA_FIELD, UNRULED, Json
 from canonry.usecases.kernel.caller import Caller
 from canonry.usecases.kernel.canon import Canon
 from canonry.usecases.truth.register_schema import (

@@ -21,7 +21,7 @@ from canonry.gateway.shapes import (
 )
 from canonry.gateway.tool import Arguments, Reply, Run
 from canonry.toolsets.truth.arguments import entity_of, moment_of, optional_text, page_of, text_of
-from canonry.toolsets.truth.present import (
+from canonry.toolsets.truth.shapes import (
     ANYTHING,
     ENTITY,
     FRAGMENT,

@@ -21,7 +21,7 @@ from canonry.gateway.shapes import (
 from canonry.gateway.tool import Arguments, Reply, Tool
 from canonry.toolsets.world.arguments import DEPTH_MAX, clamped, name_of, number_of, tick_of
 from canonry.toolsets.world.contract import contract_tool
-from canonry.toolsets.world.present import (
+from canonry.toolsets.world.shapes import (
     EVENT,
     EXIT,
     LOCATION,

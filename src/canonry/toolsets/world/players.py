@@ -9,7 +9,7 @@ from canonry.gateway.shapes import INTEGER, TEXT, Field, Shape, array, nullable,
 from canonry.gateway.tool import Arguments, Reply, Tool
 from canonry.toolsets.world.arguments import LIMIT_MAX, clamped, name_of, number_of, tick_of
 from canonry.toolsets.world.contract import contract_tool
-from canonry.toolsets.world.present import EVENT, ITEM, LOCATION, PLAYER
+from canonry.toolsets.world.shapes import EVENT, ITEM, LOCATION, PLAYER
 from canonry.usecases.kernel.caller import Caller
 from canonry.usecases.kernel.canon import Canon
 from canonry.usecases.world.bound_world import bound_world

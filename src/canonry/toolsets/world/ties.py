@@ -9,7 +9,7 @@ from canonry.gateway.tool import Arguments, Reply, Tool
 from canonry.toolsets.world.arguments import tick_of
 from canonry.toolsets.world.contract import READERS, lenient, with_shapes
 from canonry.toolsets.world.extensions import DONE, KEY, NAME, Request, builders_tool, word
-from canonry.toolsets.world.present import REALM, TIE
+from canonry.toolsets.world.shapes import REALM, TIE
 from canonry.usecases.kernel.caller import Caller
 from canonry.usecases.kernel.canon import Canon
 from canonry.usecases.world.bound_world import bound_world

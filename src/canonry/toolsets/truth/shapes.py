@@ -1,4 +1,4 @@
-"""Present: domain values in the shapes that the contract publishes."""
+"""Shapes of what is answered, as the contract publishes them, and what makes the rest."""
 
 from collections.abc import Mapping
 from typing import Any, Final

@@ -1,4 +1,4 @@
-"""Present: what use cases found, in the shapes that the contract publishes."""
+"""Shapes of what is answered, as the contract publishes them, and the layers of a place."""
 
 from collections.abc import Callable
 from typing import Any, Final
