@@ -43,7 +43,6 @@ from canonry.usecases.truth.store_file import given_file, read_local
 
 _PATH_MAX: Final = 4_096
 _INNER: Final = Limits(any_number=True)
-_OTHER: Final = "source_material_id"
 
 
 _RECORDED: Final = Shape(
@@ -98,14 +97,13 @@ async def _ingest(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
 
 async def _records(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
     origin: Mapping[str, Any] = arguments.get("provenance") or {}
-    seen = moment_of(origin, "extracted_at", inside="/provenance")
-    given = GivenRecords(
+    records = GivenRecords(
         entities=arguments["entities"],
         priority=int(arguments.get("source_priority", 100)),
-        observed_at=seen,
+        observed_at=moment_of(origin, "extracted_at", inside="/provenance"),
         provenance=origin,
     )
-    recorded = await ingest_records(canon, caller, arguments["user_id"], given)
+    recorded = await ingest_records(canon, caller, arguments["user_id"], records)
     return {**_INGESTED(recorded, deduplicated=recorded.again), **_RECORDED(recorded)}
 
 
@@ -114,7 +112,7 @@ async def _file(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
     if arguments.get("mime_type") is None:
         message = "say of which type the file is"
         raise InvalidInput("file.mime-type", message, path="/mime_type")
-    given = given_file(
+    file = given_file(
         arguments["file_content"],
         text_of(arguments, "mime_type"),
         optional_text(arguments, "original_filename", _PATH_MAX),
@@ -123,7 +121,7 @@ async def _file(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
         canon,
         caller,
         account,
-        given,
+        file,
         interpret=bool(arguments["interpret"]),
         config=arguments.get("interpretation_config"),
     )
@@ -137,14 +135,14 @@ async def _upload(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
     account = account_of(caller)
     other = None
     if arguments.get("source_material_id") is not None:
-        other = (await require_source(canon, caller, source_of(arguments, _OTHER))).id
+        other = (await require_source(canon, caller, source_of(arguments, "source_material_id"))).id
     properties = _properties(arguments)
-    given = await read_local(canon, text_of(arguments, "file_path", _PATH_MAX))
+    file = await read_local(canon, text_of(arguments, "file_path", _PATH_MAX))
     bucket = text_of(arguments, "bucket")
     if properties is None:
-        done = await ingest_file(canon, caller, account, given, bucket=bucket)
+        done = await ingest_file(canon, caller, account, file, bucket=bucket)
     else:
-        done = await ingest_properties(canon, caller, account, given, properties, bucket=bucket)
+        done = await ingest_properties(canon, caller, account, file, properties, bucket=bucket)
     if other is not None and done.stored is not None:
         await attach_file(canon, caller, account, other, done.stored)
     return _UPLOADED(done, entity_snapshots=await _snapshots(canon, caller, done))
@@ -164,11 +162,11 @@ async def _snapshots(canon: Canon, caller: Caller, done: FileIngested) -> list[J
 
 
 def _properties(arguments: Arguments) -> Mapping[str, Any] | None:
-    given = arguments.get("properties")
-    if given is None:
+    text = arguments.get("properties")
+    if text is None:
         return None
     try:
-        value = json.loads(given)
+        value = json.loads(text)
     except (ValueError, RecursionError):
         value = None
     if not isinstance(value, dict) or not isinstance(value.get("entity_type", ""), str):
@@ -182,11 +180,12 @@ async def _reinterpret(canon: Canon, caller: Caller, arguments: Arguments) -> Re
     account = account_of(caller)
     config = arguments["interpretation_config"]
     done = await reinterpret_source(canon, caller, account, source_of(arguments), config)
+    warnings = done.recorded.warnings if done.recorded else ()
     return {
         **(RUN(done.run) if done.run else {}),
         "source_id": done.source.id,
         "deduplicated": done.recorded is None,
-        "warnings": _RECORDED(done.recorded)["warnings"] if done.recorded else [],
+        "warnings": [WARNING(each) for each in warnings[:SHOWN_MAX]],
     }
 
 

@@ -101,12 +101,9 @@ async def _related(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
         direction=arguments["direction"],
         max_hops=int(arguments["max_hops"]),
     )
-    if arguments["include_entities"]:
-        entities = await with_snapshots(canon, caller, related.entities)
-    else:
-        entities = []
+    wanted = related.entities if arguments["include_entities"] else ()
     return {
-        "entities": entities,
+        "entities": await with_snapshots(canon, caller, wanted),
         "relationships": [RELATION(each) for each in related.relations],
         "total_entities": len(related.entities),
         "total_relationships": len(related.relations),

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from itertools import starmap
-from typing import Any, Final
+from typing import Final
 
 from canonry.domain.things.relations import Relation
 from canonry.domain.vocabularies.world_types import REALM_GROUPS, LayerType, WorldType
@@ -45,8 +45,6 @@ from canonry.usecases.world.get_location_context import (
 from canonry.usecases.world.get_spatial_context import get_spatial_context
 from canonry.usecases.world.world_at import world_at
 
-Json = dict[str, Any]
-
 
 async def _health(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
     del canon, caller, arguments  # whoever gets an answer knows that there is one
@@ -60,9 +58,9 @@ async def _get_location_context(canon: Canon, caller: Caller, arguments: Argumen
     return None if found is None else _CONTEXT(found)
 
 
-def _grouped(found: LocationContext) -> Mapping[str, Sequence[Json]]:
+def _grouped(found: LocationContext) -> Mapping[str, Sequence[Reply]]:
     """The realms under their headings, the nearest first."""
-    groups: dict[str, list[Json]] = {group: [] for group in REALM_GROUPS}
+    groups: dict[str, list[Reply]] = {group: [] for group in REALM_GROUPS}
     for realm in found.realms:
         groups[group_of(realm)].append(REALM(realm, ties=found.ties.get(realm.id) or None))
     return groups
