@@ -13,9 +13,14 @@ from canonry.toolsets.world.shapes import REALM, TIE
 from canonry.usecases.kernel.caller import Caller
 from canonry.usecases.kernel.canon import Canon
 from canonry.usecases.world.bound_world import bound_world
-from canonry.usecases.world.build_world import create_route, create_tie, end_route, remove_tie
 from canonry.usecases.world.get_realm_context import get_realm_context
-from canonry.usecases.world.world_ties import TieBetween
+from canonry.usecases.world.world_ties import (
+    TieBetween,
+    create_route,
+    create_tie,
+    end_route,
+    remove_tie,
+)
 
 _TICK: Final = Field(
     {"type": ["number", "string"], "description": "World time in milliseconds; without it now."}
