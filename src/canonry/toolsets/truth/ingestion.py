@@ -124,7 +124,7 @@ def _present(recorded: Recorded) -> Json:
         ],
         "entities_total": len(recorded.records),
         "warnings": present_warnings(recorded.warnings[:_SHOWN_MAX]),
-        "possible_duplicates": [present_duplicate(d) for d in recorded.duplicates[:_SHOWN_MAX]],
+        "possible_duplicates": [present_duplicate(d) for d in recorded.duplicates],
         "observations_added": recorded.observations,
     }
 
