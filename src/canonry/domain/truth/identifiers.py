@@ -5,10 +5,9 @@ it is taken back by a later one, and what a merge brings together is not lost by
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Final, NamedTuple
-
-import msgspec
 
 from canonry.domain.ids import EntityId, SpaceId
 from canonry.domain.merge.kit import PROPERTY
@@ -71,11 +70,9 @@ class IdentifierRow(NamedTuple):
     root: EntityId
 
 
-class Bearer(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """Who bears a text, as far as it takes to tell whether a record can be about it.
-
-    Thousands are looked at together, so that they are no work for the garbage collector.
-    """
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bearer:
+    """Who bears a text, as far as it takes to tell whether a record can be about it."""
 
     id: EntityId
     entity_type: str
