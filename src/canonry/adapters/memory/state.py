@@ -22,7 +22,7 @@ from canonry.domain.things.relations import Relation
 from canonry.domain.things.scenes import Story
 from canonry.domain.things.sources import Source
 from canonry.domain.time import Instant
-from canonry.domain.truth.identifiers import IdentifierRow, rows_of
+from canonry.domain.truth.identifiers import Bearer, IdentifierRow, rows_of
 from canonry.domain.truth.runs import InterpretationRun
 from canonry.domain.truth.timeline import (
     TimelineEntry,
@@ -161,6 +161,19 @@ class MemoryState(MemoryView, State):
                 shown: list[Any] = [self._store.things[i] for i in roots[: query.limit]]
                 found[key] = Page(items=shown, total=len(roots))
         return found
+
+    @override
+    async def bearers(self, query: IdentifierQuery) -> Mapping[str, Page[Bearer]]:
+        return {
+            key: Page(
+                items=[
+                    Bearer(id=e.id, entity_type=e.entity_type, members=e.members, borne=e.borne)
+                    for e in found.items
+                ],
+                total=found.total,
+            )
+            for key, found in (await self.entities_identified(query)).items()
+        }
 
     @override
     async def entity_types(self, spaces: Spaces) -> Mapping[str, int]:

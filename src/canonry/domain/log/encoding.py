@@ -124,9 +124,14 @@ def encode_thing(thing: Thing) -> bytes:
     return _encoder.encode(_room(kind) | spread(thing) if kind in _FIRST else thing)
 
 
-def decode_thing(kind: str, payload: bytes, version: int = ENCODING_VERSION) -> Any:
-    """The thing of `kind` (see `THING_KINDS`) that `payload` holds."""
-    return _decode(_KINDS[kind], kind, version, payload)
+def decode_thing(
+    kind: str, payload: bytes, version: int = ENCODING_VERSION, *, part: type | None = None
+) -> Any:
+    """The thing of `kind` (see `THING_KINDS`) that `payload` holds.
+
+    Of a thing in the present encoding `part` may name a type with some of its fields instead.
+    """
+    return _decode(part or _KINDS[kind], kind, version, payload)
 
 
 @cache

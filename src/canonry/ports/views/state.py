@@ -15,6 +15,7 @@ from canonry.domain.things.relations import Relation
 from canonry.domain.things.scenes import Story
 from canonry.domain.things.sources import Source
 from canonry.domain.time import Instant
+from canonry.domain.truth.identifiers import Bearer
 from canonry.domain.truth.runs import InterpretationRun
 from canonry.domain.truth.timeline import TimelineEvent
 from canonry.domain.vocabularies.schemas import RegisteredSchema
@@ -84,6 +85,10 @@ class State(View, Protocol):
     @abstractmethod
     async def entities_identified(self, query: IdentifierQuery) -> Mapping[str, Page[Entity]]:
         """For each key the canon entities that bear it, oldest first; no key without any."""
+
+    @abstractmethod
+    async def bearers(self, query: IdentifierQuery) -> Mapping[str, Page[Bearer]]:
+        """The same as `entities_identified`, of each entity only who it is and what it bears."""
 
     @abstractmethod
     async def entity_types(self, spaces: Spaces) -> Mapping[str, int]:

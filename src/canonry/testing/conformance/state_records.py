@@ -44,9 +44,18 @@ def days(events: Iterable[TimelineEvent]) -> list[int]:
 
 
 async def bearing(backend: Backend, *keys: str, **query: Any) -> dict[str, list[str]]:
-    """The names of the entities that bear each key, in order."""
+    """The names of the entities that bear each key, in order; `bearers` tells of the same."""
     asked = IdentifierQuery(keys=keys, **query)
     found = await backend.canon.state.entities_identified(asked)
+    borne = {
+        key: ([(e.id, e.entity_type, e.members, e.borne) for e in page.items], page.total)
+        for key, page in found.items()
+    }
+    bearers = await backend.canon.state.bearers(asked)
+    assert borne == {
+        key: ([(b.id, b.entity_type, b.members, b.borne) for b in page.items], page.total)
+        for key, page in bearers.items()
+    }
     return {key: [entity.name for entity in page.items] for key, page in found.items()}
 
 

@@ -60,7 +60,7 @@ _RECORDED: Final = Shape(
     ),
     entities_total=COUNT.of(lambda recorded: len(recorded.records)),
     warnings=first_of(WARNING, "warnings"),
-    possible_duplicates=first_of(DUPLICATE, "duplicates"),
+    possible_duplicates=array(DUPLICATE).of("duplicates"),
     observations_added=COUNT.of("observations"),
 )
 """What became of the records: the first hundred of them, and all that should be known."""

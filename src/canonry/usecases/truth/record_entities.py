@@ -37,6 +37,9 @@ from canonry.usecases.truth.read_records import RecordReading
 from canonry.usecases.truth.relate_entities import edge
 from canonry.usecases.truth.similar_entities import Similar, find_similar
 
+TOLD_MAX: Final = 100
+"""After so many possible duplicates no record tells of any."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Duplicate:
@@ -94,7 +97,10 @@ async def record_entities(
     recording = Recording(
         reading=reading,
         similar=similar,
-        known=await aside(pace.weight, lambda: known_among(similar.entities.values())),
+        known=await aside(
+            pace.weight,
+            lambda: known_among(similar.entities.values(), similar.others, everybody),
+        ),
         reads=set(similar.reads),
         evidence=(Evidence(kind=EvidenceKind.SOURCE, ref=statement.source.id),),
         observation_ids=_in_order(new_id, len({id(each): None for each in everybody})),
@@ -192,6 +198,8 @@ def _doubt(
     work: Recording, target: Target, assertion: Assertion, doubts: Mapping[EntityId, str]
 ) -> None:
     """Tell who may be the same: who fits as well, and who bears what the record brings."""
+    if len(work.duplicates) >= TOLD_MAX:
+        return
     others = {**tied(work.known, assertion, target.root_id), **doubts}
     for other, reason in sorted(others.items()):
         work.duplicates.setdefault(

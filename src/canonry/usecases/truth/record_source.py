@@ -22,7 +22,13 @@ from canonry.usecases.kernel.canon import Canon
 from canonry.usecases.kernel.commit_change import Change, commit_change
 from canonry.usecases.kernel.pacing import OF_RECORD, Pace, aside
 from canonry.usecases.truth.read_records import Statement, read_records
-from canonry.usecases.truth.record_entities import Duplicate, RecordedAs, Recording, record_entities
+from canonry.usecases.truth.record_entities import (
+    TOLD_MAX,
+    Duplicate,
+    RecordedAs,
+    Recording,
+    record_entities,
+)
 
 _PHASES: Final = 3
 """Each record is read, matched with what is known, and kept."""
@@ -81,7 +87,7 @@ async def record_source(canon: Canon, caller: Caller, statement: Statement) -> R
             source=before if isinstance(before, Source) else source,
             run=run,
             records=recording.records,
-            duplicates=tuple(recording.duplicates.values()),
+            duplicates=tuple(recording.duplicates.values())[:TOLD_MAX],
             observations=recording.observations,
             warnings=warnings,
             again=isinstance(before, Source),

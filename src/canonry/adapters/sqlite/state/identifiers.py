@@ -56,8 +56,10 @@ def reidentify(db: apsw.Connection, gone: Sequence[Thing], come: Sequence[Thing]
         db.executemany(_PUT, put)
 
 
-def select_identified(db: apsw.Connection, query: IdentifierQuery) -> Mapping[str, Page[Entity]]:
-    """The entities that bear each of the keys."""
+def select_identified(
+    db: apsw.Connection, query: IdentifierQuery, part: type | None = None
+) -> Mapping[str, Page[Any]]:
+    """The entities that bear each of the keys, or a `part` of each."""
     spaces = _spaces(db, query.spaces)
     keys = tuple(dict.fromkeys(query.keys))
     exact = _exact(db, spaces, keys, query.entity_type)
@@ -71,7 +73,7 @@ def select_identified(db: apsw.Connection, query: IdentifierQuery) -> Mapping[st
         if roots:
             found[key] = roots
     shown = {root: None for roots in found.values() for root in roots[: query.limit]}
-    things = {packed: thing_under(packed, *row[1:]) for packed, row in look_up(db, shown)}
+    things = {packed: thing_under(packed, *row[1:], part) for packed, row in look_up(db, shown)}
     return {
         key: Page(
             items=[things[root] for root in roots[: query.limit] if root in things],

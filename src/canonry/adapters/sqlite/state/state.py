@@ -29,6 +29,7 @@ from canonry.domain.things.relations import Relation
 from canonry.domain.things.scenes import Story
 from canonry.domain.things.sources import Source
 from canonry.domain.time import Instant
+from canonry.domain.truth.identifiers import Bearer
 from canonry.domain.truth.runs import InterpretationRun
 from canonry.domain.truth.timeline import TimelineEvent
 from canonry.domain.views.listing import NOBODY, List, storable
@@ -110,6 +111,10 @@ class SqliteState(SqliteView, State):
     @override
     async def entities_identified(self, query: IdentifierQuery) -> Mapping[str, Page[Entity]]:
         return await self._readers.consistent(lambda db: select_identified(db, query))
+
+    @override
+    async def bearers(self, query: IdentifierQuery) -> Mapping[str, Page[Bearer]]:
+        return await self._readers.consistent(lambda db: select_identified(db, query, Bearer))
 
     @override
     async def entity_types(self, spaces: Spaces) -> Mapping[str, int]:
