@@ -6,8 +6,7 @@ from canonry.domain.log.commits import ORIGIN, Position
 from canonry.domain.log.entries import Erased, Thing, Tombstone
 from canonry.testing.conformance.answers import HISTORY
 from canonry.testing.conformance.chronicle import write_chronicle
-from canonry.testing.conformance.kit import Backend, Contract
-from canonry.testing.conformance.requirements import requirement
+from canonry.testing.conformance.kit import Backend, Contract, requirement
 from canonry.testing.scribe import Scribe
 from canonry.testing.things import a_fact, ident
 
@@ -15,9 +14,12 @@ from canonry.testing.things import a_fact, ident
 class HistoryContract(Contract):
     """Provide a fixture `backend` that yields an empty one."""
 
-    @requirement("state:history:as-known")
+    @requirement(
+        "state:history:as-known",
+        because="Why something was decided shows only in what was known then.",
+    )
     async def test_every_past_is_the_fold_of_its_prefix(self, backend: Backend) -> None:
-        """At every position of the chronicle, for all kinds that have a history."""
+        """`things_as_known_at` gives each thing as it stood after every single position."""
         written = await write_chronicle(backend)
 
         for space in written:
@@ -31,9 +33,9 @@ class HistoryContract(Contract):
                 assert {i: t for i, t in past.items() if isinstance(t, HISTORY)} == expected
             assert await backend.canon.state.things_as_known_at(everything, ORIGIN) == {}
 
-    @requirement("state:history:erased")
+    @requirement("state:history:erased", because="The past must not tell what the present forgot.")
     async def test_no_past_tells_what_was_erased(self, backend: Backend) -> None:
-        """Before, at and after the erasure."""
+        """An erased thing is told by no past: there is its tombstone, or nothing."""
         scribe, state = Scribe(backend.canon), backend.canon.state
         await scribe.make(a_fact("a right to be forgotten"))
         await scribe.make(a_fact("another"))
