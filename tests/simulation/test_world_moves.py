@@ -29,7 +29,6 @@ from canonry.domain.world.atlas import Exit, Route
 from canonry.domain.world.directions import OPPOSITE, Direction
 from canonry.domain.world.edges import holds_at, kind_of
 from canonry.ports.views.state import EntityQuery, RelationQuery
-from canonry.testing.atlases import TICK, an_atlas
 from canonry.testing.simulation import Faults, FaultyLedger, Simulation, simulate
 from canonry.testing.worlds import CountingIdentities, HandClock, a_caller
 from canonry.usecases.kernel.caller import Caller
@@ -47,6 +46,7 @@ from canonry.usecases.world.import_world import import_world
 from canonry.usecases.world.move_mover import Move, move_mover
 from canonry.usecases.world.transfer_item import Transfer, transfer_item
 from canonry.usecases.world.world_ties import TieBetween
+from tests.domain.world.generated import TICK, an_atlas
 
 SEEDS = range(25)
 PLAYERS, ITEMS, PLACES = 3, 2, 9
