@@ -10,9 +10,8 @@ from typing import Any, Final
 
 import apsw
 
-from canonry.adapters.sqlite.bodies import thing_under
 from canonry.adapters.sqlite.listing import PackedOwner
-from canonry.adapters.sqlite.lookups import look_up
+from canonry.adapters.sqlite.lookups import number, things_of
 from canonry.adapters.sqlite.packing import Packed, pack, unpack
 from canonry.domain.views.listing import NOBODY, List
 from canonry.ports.views.pages import Page
@@ -77,12 +76,6 @@ def counted(
     return found
 
 
-def things_of(db: apsw.Connection, ids: Sequence[Packed]) -> list[Any]:
-    """The things under stored ids, in that order."""
-    found = dict(look_up(db, ids))
-    return [thing_under(packed, *found[packed][1:]) for packed in ids if packed in found]
-
-
 def first_ids(
     db: apsw.Connection, listed: List, owner: PackedOwner, limit: int, space: str = NOBODY
 ) -> Sequence[Packed]:
@@ -111,8 +104,7 @@ def _total(db: apsw.Connection, selection: Selection, runs: Sequence[_PageRun]) 
     if not selection.where:
         return sum(run.n for run in runs)
     sql = f"SELECT count(*) FROM listing l WHERE {_RUN} {selection.where}"  # noqa: S608 - our SQL
-    found: list[Any] = [db.execute(sql, _values(selection, run)).fetchone() for run in runs]
-    return sum(row[0] for row in found)
+    return sum(number(db, sql, _values(selection, run)) for run in runs)
 
 
 def _ids(

@@ -9,7 +9,7 @@ from typing import Final
 
 import apsw
 
-from canonry.adapters.sqlite.upkeep.scratch import number
+from canonry.adapters.sqlite.lookups import number
 from canonry.domain.views.listing import UNCOUNTED, List
 from canonry.ports.views.upkeep import Finding
 
@@ -23,32 +23,6 @@ _LOST: Final = (
     f"SELECT count(*) FROM things t WHERE t.kind IN ({_TOLD})"  # noqa: S608 - our own SQL
     " AND NOT EXISTS (SELECT 1 FROM passage_stems s WHERE s.n = t.n)"
     " AND NOT EXISTS (SELECT 1 FROM unindexed u WHERE u.n = t.n)"
-)
-_AGREEING: Final = (
-    (
-        "passages",
-        "the index of words has not the passages that it is said to have",
-        "SELECT count(*) FROM passages_docsize",
-        f"SELECT coalesce(sum(n), 0) FROM counts WHERE list = {_PASSAGES} AND facet = 'passages'",  # noqa: S608
-    ),
-    (
-        "passage_stems",
-        "the stems are not those of as many passages as there are",
-        "SELECT count(*) FROM passage_stems",
-        "SELECT count(*) FROM passages_docsize",
-    ),
-    (
-        "things",
-        "something that was told is neither indexed nor waits to be",
-        _LOST,
-        "SELECT 0",
-    ),
-    (
-        "listing",
-        "the lists have not the rows that they are said to have",
-        f"SELECT count(*) FROM listing WHERE list NOT IN ({_UNCOUNTED})",  # noqa: S608
-        f"SELECT coalesce(sum(n), 0) FROM counts WHERE list NOT IN ({_LISTED})",  # noqa: S608
-    ),
 )
 
 
@@ -68,5 +42,30 @@ class Pair:
         return Finding(where=self.where, what=self.what)
 
 
-PAIRS: Final = tuple(Pair(*each) for each in _AGREEING)
+PAIRS: Final = (
+    Pair(
+        "passages",
+        "the index of words has not the passages that it is said to have",
+        "SELECT count(*) FROM passages_docsize",
+        f"SELECT coalesce(sum(n), 0) FROM counts WHERE list = {_PASSAGES} AND facet = 'passages'",  # noqa: S608
+    ),
+    Pair(
+        "passage_stems",
+        "the stems are not those of as many passages as there are",
+        "SELECT count(*) FROM passage_stems",
+        "SELECT count(*) FROM passages_docsize",
+    ),
+    Pair(
+        "things",
+        "something that was told is neither indexed nor waits to be",
+        _LOST,
+        "SELECT 0",
+    ),
+    Pair(
+        "listing",
+        "the lists have not the rows that they are said to have",
+        f"SELECT count(*) FROM listing WHERE list NOT IN ({_UNCOUNTED})",  # noqa: S608
+        f"SELECT coalesce(sum(n), 0) FROM counts WHERE list NOT IN ({_LISTED})",  # noqa: S608
+    ),
+)
 """Each is looked at in a moment of its own, since long ones keep the log from being emptied."""

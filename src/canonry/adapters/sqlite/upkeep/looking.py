@@ -10,13 +10,13 @@ from typing_extensions import override
 
 from canonry.adapters.sqlite.connections import OpenMode
 from canonry.adapters.sqlite.ledger import records
+from canonry.adapters.sqlite.lookups import number
 from canonry.adapters.sqlite.packing import unpack
 from canonry.adapters.sqlite.readers import Readers
 from canonry.adapters.sqlite.schema import APPLICATION_ID, SCHEMA_VERSION, VIEWS_VERSION
 from canonry.adapters.sqlite.store import FILE
 from canonry.adapters.sqlite.upkeep.backups import claim, copy_database, write_manifest
 from canonry.adapters.sqlite.upkeep.glance import PAIRS
-from canonry.adapters.sqlite.upkeep.scratch import number
 from canonry.adapters.sqlite.upkeep.verification import verify_store
 from canonry.domain.errors import NotSupported, Unavailable
 from canonry.domain.ids import SpaceId

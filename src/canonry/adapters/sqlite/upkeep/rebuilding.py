@@ -9,9 +9,10 @@ from typing import Any, Final
 import apsw
 
 from canonry.adapters.sqlite import schema
+from canonry.adapters.sqlite.faults import transaction
 from canonry.adapters.sqlite.folding import Fetch, fold_all
+from canonry.adapters.sqlite.lookups import number
 from canonry.adapters.sqlite.text.waiting import index_waiting
-from canonry.adapters.sqlite.upkeep.scratch import number
 from canonry.ports.views.upkeep import UpkeepProgress
 
 _TELL_EVERY: Final = 200
@@ -36,14 +37,9 @@ def fold_aside(
         if done % _TELL_EVERY == 0:
             told(min(done, total), total)
 
-    db.execute("BEGIN")
-    try:
+    with transaction(db):
         last = fold_all(db, fetch, after=after, seen=seen)
         index_waiting(db)
-    except BaseException:
-        db.execute("ROLLBACK")
-        raise
-    db.execute("COMMIT")
     told(total, total)
     return last
 
@@ -56,17 +52,11 @@ def put_in_place(writer: apsw.Connection, fresh: str) -> None:
     """
     writer.execute("ATTACH ? AS fresh", (fresh,))
     try:
-        writer.execute("BEGIN IMMEDIATE")
-        try:
+        with transaction(writer, "BEGIN IMMEDIATE"):
             schema.make_views(writer)
             # Whatever has rows is copied, so that no view can be forgotten here.
             for (table,) in list[Any](writer.execute(_TABLES)):
                 writer.execute(f"DELETE FROM main.{table}")  # noqa: S608 - as the next
                 writer.execute(f"INSERT INTO main.{table} SELECT * FROM fresh.{table}")  # noqa: S608
-        except BaseException:
-            if writer.in_transaction:
-                writer.execute("ROLLBACK")
-            raise
-        writer.execute("COMMIT")
     finally:
         writer.execute("DETACH fresh")

@@ -10,7 +10,7 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import apsw
 
@@ -92,9 +92,3 @@ def _claim(parent: Path) -> tuple[Path, int]:
                 return folder, lock
             os.close(lock)
     raise Unavailable("store.unreachable", "no file can be made in the data folder: check it")
-
-
-def number(db: apsw.Connection, sql: str, values: tuple[Any, ...] = ()) -> int:
-    """The one number that a statement gives."""
-    row: Any = db.execute(sql, values).fetchone()
-    return int(row[0] or 0)

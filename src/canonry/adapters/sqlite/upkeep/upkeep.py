@@ -11,12 +11,13 @@ from typing_extensions import override
 
 from canonry.adapters.sqlite.connections import connect
 from canonry.adapters.sqlite.faults import translated
+from canonry.adapters.sqlite.lookups import number
 from canonry.adapters.sqlite.schema import make_views
 from canonry.adapters.sqlite.store import SqliteStore
 from canonry.adapters.sqlite.upkeep.erasure import StoreErasure, purges
 from canonry.adapters.sqlite.upkeep.looking import LookingUpkeep, on_loop
 from canonry.adapters.sqlite.upkeep.rebuilding import fold_aside, put_in_place
-from canonry.adapters.sqlite.upkeep.scratch import forget_others, number, scratch_beside
+from canonry.adapters.sqlite.upkeep.scratch import forget_others, scratch_beside
 from canonry.domain.errors import Unavailable
 from canonry.domain.ids import SpaceId
 from canonry.domain.time import DAY, SECOND
