@@ -27,7 +27,6 @@ from canonry.domain.log.keys import (
 )
 from canonry.domain.things.facts import Fact
 from canonry.domain.time import Instant
-from canonry.testing.histories import HistoryStep, histories
 from canonry.testing.scribe import ACTOR, made
 from canonry.testing.strategies import texts
 from canonry.testing.things import (
@@ -44,6 +43,7 @@ from canonry.testing.things import (
     an_observation,
     ident,
 )
+from tests.conformance.histories import HistoryStep, histories
 
 
 def a_commit(step: HistoryStep, position: int) -> Commit:

@@ -48,6 +48,9 @@ def ident(name: str) -> str:
 MIDDLE_EARTH: Final = SpaceId(ident("space"))
 """The space that things lie in unless a test says otherwise."""
 
+ELSEWHERE: Final = SpaceId(ident("elsewhere"))
+HERE: Final = frozenset((MIDDLE_EARTH,))
+
 _USUAL: Final[Mapping[str, Any]] = {
     "space": MIDDLE_EARTH,
     "level": CanonLevel.CANON,

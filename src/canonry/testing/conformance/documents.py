@@ -1,6 +1,6 @@
 """The contract of `canonry.ports.views.documents.Documents`."""
 
-from canonry.domain.ids import EntityId, ProposalId, SceneId, SourceId, SpaceId, StoryId
+from canonry.domain.ids import EntityId, ProposalId, SceneId, SourceId, StoryId
 from canonry.domain.log.entries import (
     ProposalDecided,
     SceneCompleted,
@@ -13,6 +13,7 @@ from canonry.ports.views.documents import MemoryQuery, ProposalQuery, SceneQuery
 from canonry.testing.conformance.kit import Backend, Contract, requirement
 from canonry.testing.scribe import Scribe, thing_named
 from canonry.testing.things import (
+    ELSEWHERE,
     MIDDLE_EARTH,
     a_decision,
     a_memory,
@@ -25,7 +26,6 @@ from canonry.testing.things import (
     ident,
 )
 
-ELSEWHERE = SpaceId(ident("elsewhere"))
 SCENE = SceneId(ident("scene"))
 
 

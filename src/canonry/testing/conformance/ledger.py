@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from canonry.domain.errors import BrokenInvariant, Unavailable
-from canonry.domain.ids import FactId, SpaceId
+from canonry.domain.ids import FactId
 from canonry.domain.log.canon import fold
 from canonry.domain.log.commits import ORIGIN, Appended, Position, Stale
 from canonry.domain.log.entries import Erased, EvidenceLinked, FactRetconned, Made
@@ -18,15 +18,7 @@ from canonry.testing.conformance.hostile import PROPERTIES, TEXTS
 from canonry.testing.conformance.kit import Backend, Contract, requirement
 from canonry.testing.conformance.log import LogContract
 from canonry.testing.scribe import Scribe, a_draft, an_append, made
-from canonry.testing.things import (
-    MIDDLE_EARTH,
-    a_fact,
-    a_named,
-    a_turn,
-    ident,
-)
-
-ELSEWHERE = SpaceId(ident("elsewhere"))
+from canonry.testing.things import ELSEWHERE, MIDDLE_EARTH, a_fact, a_named, a_turn, ident
 
 
 class AppendContract(Contract):

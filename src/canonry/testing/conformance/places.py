@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from canonry.domain.ids import EntityId, EventId, RelationId, SpaceId
+from canonry.domain.ids import EntityId, EventId, RelationId
 from canonry.domain.log.entries import EventRetconned, RelationEnded, RelationRetconned
 from canonry.domain.provenance import CanonLevel
 from canonry.domain.things.entities import Entity, EntityClass
@@ -13,9 +13,7 @@ from canonry.domain.time import Instant
 from canonry.ports.views.places import EdgeQuery
 from canonry.testing.conformance.kit import Backend, Contract, requirement
 from canonry.testing.scribe import Scribe
-from canonry.testing.things import MIDDLE_EARTH, a_relation, an_entity, an_event, ident
-
-ELSEWHERE = SpaceId(ident("elsewhere"))
+from canonry.testing.things import ELSEWHERE, MIDDLE_EARTH, a_relation, an_entity, an_event, ident
 
 
 def an_edge(name: str, start: str, end: str, **changes: Any) -> Relation:

@@ -10,12 +10,11 @@ from canonry.domain.things.entities import Entity
 from canonry.domain.truth.derived_schemas import schema_id_of
 from canonry.domain.truth.identifiers import found_under, key_mark, look_mark
 from canonry.domain.vocabularies.schemas import EntitySchema, FieldSpec, IdentityRule
-from canonry.ports.views.queries import IdentifierQuery
+from canonry.ports.views.state import IdentifierQuery
 from canonry.testing.conformance.kit import Backend, Contract, requirement
 from canonry.testing.conformance.state_entities import EntityContract
 from canonry.testing.conformance.state_facts import FactContract
-from canonry.testing.conformance.state_graph import GraphContract
-from canonry.testing.conformance.state_history import HistoryContract
+from canonry.testing.conformance.state_graph import GraphContract, HistoryContract
 from canonry.testing.conformance.state_records import RecordsContract
 from canonry.testing.scribe import Scribe, thing_named
 from canonry.testing.things import MIDDLE_EARTH, a_named, a_record, a_schema, an_entity, ident

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from canonry.domain.ids import EntityId, SpaceId
+from canonry.domain.ids import EntityId
 from canonry.domain.log.commits import ORIGIN, Position
 from canonry.domain.log.entries import EntitiesMerged, EntitiesUnmerged, EntityRetconned
 from canonry.domain.provenance import CanonLevel
@@ -15,14 +15,13 @@ from canonry.ports.views.state import EntityQuery
 from canonry.testing.conformance.kit import Backend, Contract, requirement
 from canonry.testing.scribe import Scribe, made, thing_named
 from canonry.testing.things import (
+    ELSEWHERE,
     MIDDLE_EARTH,
     a_named,
     an_entity,
     an_observation,
     ident,
 )
-
-ELSEWHERE = SpaceId(ident("elsewhere"))
 
 
 def names(entities: Iterable[Entity]) -> list[str]:

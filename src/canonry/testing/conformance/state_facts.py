@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from canonry.domain.ids import EntityId, EventId, FactId, SceneId, SpaceId
+from canonry.domain.ids import EntityId, EventId, FactId, SceneId
 from canonry.domain.log.entries import CausesLinked, FactResumed, FactRetconned, FactSuperseded
 from canonry.domain.provenance import Authority, CanonLevel
 from canonry.domain.things.facts import Event, Fact, FactType
@@ -13,9 +13,7 @@ from canonry.ports.views.state import EventQuery, FactQuery
 from canonry.testing.conformance.hostile import LONGEST_DURATION, YEAR_9999, YEAR_ONE
 from canonry.testing.conformance.kit import Backend, Contract, requirement
 from canonry.testing.scribe import Scribe, made
-from canonry.testing.things import MIDDLE_EARTH, a_fact, an_event, ident
-
-ELSEWHERE = SpaceId(ident("elsewhere"))
+from canonry.testing.things import ELSEWHERE, MIDDLE_EARTH, a_fact, an_event, ident
 
 
 def some(*names: str) -> frozenset[EntityId]:

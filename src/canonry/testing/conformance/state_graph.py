@@ -1,19 +1,23 @@
-"""The contract of reading things by id, relations by their ends, and the lists of a space."""
+"""The contract of reading things by id, now and in the past, relations, and lists of a space."""
 
 from typing import Any
 
 from canonry.domain.ids import EntityId, RelationId, SpaceId
-from canonry.domain.log.entries import RelationEnded, RelationRetconned
+from canonry.domain.log.canon import fold
+from canonry.domain.log.commits import ORIGIN, Position
+from canonry.domain.log.entries import Erased, RelationEnded, RelationRetconned, Thing, Tombstone
 from canonry.domain.spaces import SpaceKind
 from canonry.domain.things.relations import Relation
 from canonry.domain.time import Instant
 from canonry.ports.views.documents import MemoryQuery, SceneQuery
 from canonry.ports.views.state import EntityQuery, FactQuery, RelationQuery
+from canonry.testing.conformance.answers import HISTORY
 from canonry.testing.conformance.chronicle import write_chronicle
 from canonry.testing.conformance.hostile import TEXTS
 from canonry.testing.conformance.kit import Backend, Contract, requirement
 from canonry.testing.scribe import Scribe
 from canonry.testing.things import (
+    ELSEWHERE,
     MIDDLE_EARTH,
     a_fact,
     a_memory,
@@ -27,8 +31,6 @@ from canonry.testing.things import (
     an_entity,
     ident,
 )
-
-ELSEWHERE = SpaceId(ident("elsewhere"))
 
 
 def some(*names: str) -> frozenset[EntityId]:
@@ -202,3 +204,50 @@ class GraphContract(Contract):
             assert (await canon.documents.memories(frodo)).total == n
             (scene,) = (await canon.documents.scenes(SceneQuery())).items
             assert scene.turn_count == n
+
+
+class HistoryContract(Contract):
+    """Provide a fixture `backend` that yields an empty one."""
+
+    @requirement(
+        "state:history:as-known",
+        because="Why something was decided shows only in what was known then.",
+    )
+    async def test_every_past_is_the_fold_of_its_prefix(self, backend: Backend) -> None:
+        """`things_as_known_at` gives each thing as it stood after every single position."""
+        written = await write_chronicle(backend)
+
+        for space in written:
+            things: dict[str, Thing] = {}
+            log = await backend.canon.ledger.read(space, after=ORIGIN, limit=100)
+            everything = set(await _ids(backend, space))
+            for commit in log:
+                things.update(fold(commit, things).things)
+                past = await backend.canon.state.things_as_known_at(everything, commit.position)
+                expected = {i: t for i, t in things.items() if isinstance(t, HISTORY)}
+                assert {i: t for i, t in past.items() if isinstance(t, HISTORY)} == expected
+            assert await backend.canon.state.things_as_known_at(everything, ORIGIN) == {}
+
+    @requirement("state:history:erased", because="The past must not tell what the present forgot.")
+    async def test_no_past_tells_what_was_erased(self, backend: Backend) -> None:
+        """An erased thing is told by no past: there is its tombstone, or nothing."""
+        scribe, state = Scribe(backend.canon), backend.canon.state
+        await scribe.make(a_fact("a right to be forgotten"))
+        await scribe.make(a_fact("another"))
+        target = ident("a right to be forgotten")
+        await scribe.write(Erased(targets=(target,), reason="a right"))
+
+        for position in range(4):
+            past = await state.things_as_known_at([target], Position(position))
+            assert all(isinstance(thing, Tombstone) for thing in past.values())
+        now = await state.things([target])
+        assert isinstance(now[target], Tombstone)
+
+
+async def _ids(backend: Backend, space: SpaceId) -> set[str]:
+    """Every id that the log of `space` names."""
+    log = await backend.canon.ledger.read(space, after=ORIGIN, limit=100)
+    things: dict[str, Thing] = {}
+    for commit in log:
+        things.update(fold(commit, things).things)
+    return set(things)

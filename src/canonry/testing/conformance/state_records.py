@@ -4,13 +4,13 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
-from canonry.domain.ids import EntityId, SourceId, SpaceId
+from canonry.domain.ids import EntityId, SourceId
 from canonry.domain.log.entries import EntitiesMerged, EntitiesUnmerged, EntityRetconned, Made
 from canonry.domain.observations import Dated, Observation
 from canonry.domain.things.entities import Entity
 from canonry.domain.time import DAY, Instant
 from canonry.domain.truth.timeline import TimelineEvent
-from canonry.ports.views.queries import (
+from canonry.ports.views.state import (
     EntityQuery,
     IdentifierQuery,
     RelationQuery,
@@ -19,7 +19,8 @@ from canonry.ports.views.queries import (
 from canonry.testing.conformance.kit import Backend, Contract, requirement
 from canonry.testing.scribe import Scribe, thing_named
 from canonry.testing.things import (
-    MIDDLE_EARTH,
+    ELSEWHERE,
+    HERE,
     a_named,
     a_record,
     a_relation,
@@ -31,9 +32,7 @@ from canonry.testing.things import (
     ident,
 )
 
-ELSEWHERE = SpaceId(ident("elsewhere"))
 LEDGER = SourceId(ident("ledger"))
-HERE = frozenset((MIDDLE_EARTH,))
 
 
 def ids(*names: str) -> tuple[EntityId, ...]:

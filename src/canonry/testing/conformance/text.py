@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from canonry.domain.ids import EntityId, FactId, SceneId, SpaceId
+from canonry.domain.ids import EntityId, FactId, SceneId
 from canonry.domain.log.entries import Erased, FactRetconned, SceneCompleted
 from canonry.domain.recall.passages import Collection
 from canonry.domain.texts.words import terms_of
@@ -13,7 +13,8 @@ from canonry.testing.conformance.hostile import TEXTS
 from canonry.testing.conformance.kit import Backend, Contract, requirement
 from canonry.testing.scribe import Scribe
 from canonry.testing.things import (
-    MIDDLE_EARTH,
+    ELSEWHERE,
+    HERE,
     a_fact,
     a_memory,
     a_named,
@@ -27,8 +28,6 @@ from canonry.testing.things import (
     ident,
 )
 
-ELSEWHERE = SpaceId(ident("elsewhere"))
-HERE = frozenset((MIDDLE_EARTH,))
 SYNTAX = (
     *TEXTS,
     'fire"',

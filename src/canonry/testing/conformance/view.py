@@ -37,6 +37,12 @@ async def answers_over(source: Backend, target: Backend) -> Answers:
     return await answers(replace(target.canon, ledger=source.canon.ledger))
 
 
+def assert_alike(expected: Answers, given: Answers) -> None:
+    """Every question has the same answer; the first that has another one is named."""
+    for question, answer in expected.items():
+        assert given[question] == answer, question
+
+
 class ViewContract(Contract):
     """Provide a fixture `backend` that yields an empty one."""
 
@@ -69,9 +75,7 @@ class ViewContract(Contract):
 
         await feeding(backend, other).catch_up()
 
-        expected, told = await answers(backend.canon), await answers_over(backend, other)
-        for question, answer in expected.items():
-            assert told[question] == answer, question
+        assert_alike(await answers(backend.canon), await answers_over(backend, other))
 
     @requirement(
         "view:apply:again",
@@ -90,9 +94,7 @@ class ViewContract(Contract):
             for view in views_of(other)[1:]:
                 await view.apply(made)
 
-        expected, told = await answers(backend.canon), await answers_over(backend, other)
-        for question, answer in expected.items():
-            assert told[question] == answer, question
+        assert_alike(await answers(backend.canon), await answers_over(backend, other))
 
     @requirement(
         "view:apply:gap", because="A view that skips a commit tells something that never was."
@@ -129,9 +131,7 @@ class ViewContract(Contract):
         await asyncio.gather(write(), *(feeding(backend, other).catch_up() for _ in range(3)))
         await feeding(backend, other).catch_up()
 
-        expected, told = await answers(backend.canon), await answers_over(backend, other)
-        for question, answer in expected.items():
-            assert told[question] == answer, question
+        assert_alike(await answers(backend.canon), await answers_over(backend, other))
 
     @requirement(
         "view:apply:as-it-is-now",
@@ -157,9 +157,7 @@ class ViewContract(Contract):
                 await view.apply(late)
 
         expected = await answers_of_documents(canon, spaces, things)
-        told = await answers_of_documents(other.canon, spaces, things)
-        for question, answer in expected.items():
-            assert told[question] == answer, question
+        assert_alike(expected, await answers_of_documents(other.canon, spaces, things))
         limits: Any = {"limit": 10}
         projects = [await each.catalog.projects(None, **limits) for each in (canon, other.canon)]
         assert projects[0] == projects[1] != []

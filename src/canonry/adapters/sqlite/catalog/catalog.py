@@ -34,6 +34,7 @@ from canonry.ports.views.catalog import (
 )
 from canonry.ports.views.state import Spaces
 
+K = TypeVar("K")
 T = TypeVar("T")
 
 SECONDS: Final = 30.0
@@ -82,36 +83,18 @@ class SqliteCatalog(SqliteView, Catalog):
     async def bearers(
         self, project: SpaceId, words: Iterable[tuple[str, str]]
     ) -> Mapping[tuple[str, str], str]:
-        wanted, space = list(words), pack(project)
-        return await self._read(
-            lambda db: {
-                each: unpack(row[0])
-                for each in wanted
-                if (row := _row(db, _BEARER, (space, *each))) is not None
-            }
-        )
+        space = pack(project)
+        return await self._each(_BEARER, {each: (space, *each) for each in words})
 
     @override
     async def projects_called(self, slugs: Iterable[str]) -> Mapping[str, SpaceId]:
-        wanted = list(slugs)
-        return await self._read(
-            lambda db: {
-                slug: SpaceId(unpack(row[0]))
-                for slug in wanted
-                if (row := _row(db, _CALLED, (slug,))) is not None
-            }
-        )
+        found = await self._each(_CALLED, {slug: (slug,) for slug in slugs})
+        return {slug: SpaceId(space) for slug, space in found.items()}
 
     @override
     async def joined(self, triples: Iterable[Triple]) -> Mapping[Triple, str]:
-        wanted = list(triples)
-        return await self._read(
-            lambda db: {
-                (source, rel_type, target): unpack(row[0])
-                for source, rel_type, target in wanted
-                if (row := _row(db, _JOINED, (pack(source), pack(target), rel_type))) is not None
-            }
-        )
+        asked = {each: (pack(each[0]), pack(each[2]), each[1]) for each in triples}
+        return await self._each(_JOINED, asked)
 
     @override
     async def items(
@@ -127,6 +110,16 @@ class SqliteCatalog(SqliteView, Catalog):
     ) -> Sequence[Relation]:
         values = (pack(source), pack(after[0]), after[1], limit)
         return await self._things(_FROM, values)
+
+    async def _each(self, sql: str, asked: Mapping[K, tuple[Any, ...]]) -> Mapping[K, str]:
+        """The id that a statement gives for the values under each key, where it gives one."""
+        return await self._read(
+            lambda db: {
+                key: unpack(row[0])
+                for key, values in asked.items()
+                if (row := _row(db, sql, values)) is not None
+            }
+        )
 
     async def _ask(self, query: Query[T]) -> T:
         return await self._readers.consistent(query, seconds=SECONDS)

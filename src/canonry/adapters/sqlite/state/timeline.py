@@ -29,7 +29,7 @@ from canonry.domain.truth.timeline import (
 )
 from canonry.domain.views.listing import List
 from canonry.ports.views.pages import PAGE_MAX, Page
-from canonry.ports.views.queries import TimelineQuery
+from canonry.ports.views.state import TimelineQuery
 
 TimelineRow: TypeAlias = tuple[int, Packed, str, int, Packed, Packed, str, Packed, Packed]
 """(current, space, event type, -instant, event, entity, field, observation, source)."""

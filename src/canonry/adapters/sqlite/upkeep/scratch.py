@@ -27,23 +27,23 @@ _CLAIMS_MAX: Final = 10
 
 
 @contextmanager
-def scratch_beside(store: Path, vfs: str | None = None) -> Iterator[apsw.Connection]:
+def scratch_beside(store: Path) -> Iterator[apsw.Connection]:
     """A connection with empty views in a scratch file, and the store attached as `live`."""
     with (
         _claimed(store.parent / FOLDER) as folder,
-        scratch_in(str(folder / "views.db"), store, vfs=vfs) as db,
+        scratch_in(str(folder / "views.db"), store) as db,
     ):
         yield db
 
 
 @contextmanager
 def scratch_in(
-    file: str, store: Path, *, way: OpenMode = OpenMode.SERVED, vfs: str | None = None
+    file: str, store: Path, *, way: OpenMode = OpenMode.SERVED
 ) -> Iterator[apsw.Connection]:
     """The same in a file of that name; in memory where the name says so."""
     flags = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE | apsw.SQLITE_OPEN_URI
     with translated():
-        db = apsw.Connection(file, flags=flags, vfs=vfs)
+        db = apsw.Connection(file, flags=flags)
         try:
             db.execute("PRAGMA journal_mode = OFF")
             db.execute("PRAGMA synchronous = OFF")
