@@ -5,7 +5,7 @@ from typing import Any, Final, TypeAlias
 
 import apsw
 
-from canonry.adapters.sqlite.bodies import thing_under
+from canonry.adapters.sqlite.bodies import altered, thing_under
 from canonry.adapters.sqlite.packing import Packed
 
 LookupRow: TypeAlias = tuple[int, str, bytes]
@@ -35,9 +35,15 @@ def version_of(db: apsw.Connection, packed: Packed, position: int) -> Any:
 
 
 def things_of(db: apsw.Connection, ids: Sequence[Packed]) -> list[Any]:
-    """The things under stored ids, in that order."""
+    """The things under the ids that an index holds, in that order.
+
+    Raises:
+        BrokenInvariant: `store.altered`, one of them is the id of nothing.
+    """
     found = dict(look_up(db, ids))
-    return [thing_under(packed, *found[packed][1:]) for packed in ids if packed in found]
+    if len(found) < len(ids) and len(found) < len(frozenset(ids)):
+        raise altered()
+    return [thing_under(packed, *found[packed][1:]) for packed in ids]
 
 
 def things_found(db: apsw.Connection, sql: str, values: Sequence[Any]) -> list[Any]:

@@ -10,6 +10,7 @@ from typing import Any, Final
 
 import apsw
 
+from canonry.adapters.sqlite.bodies import altered
 from canonry.adapters.sqlite.listing import PackedOwner
 from canonry.adapters.sqlite.lookups import number, things_of
 from canonry.adapters.sqlite.packing import Packed, pack, unpack
@@ -55,10 +56,17 @@ class _PageRun:
 
 
 def page_of(db: apsw.Connection, selection: Selection, limit: int, offset: int) -> Page[Any]:
-    """The things of a page, and how many there are in all."""
+    """The things of a page, and how many there are in all.
+
+    Raises:
+        BrokenInvariant: `store.altered`, there are more or fewer rows than are counted: the key of
+            an index is not what was written, so that a list lacks a thing or shows a strange one.
+    """
     runs = _runs(db, selection)
     total = _total(db, selection, runs)
     ids = _ids(db, selection, runs, limit, offset) if offset < total else ()
+    if len(ids) != max(0, min(limit, total - offset)):
+        raise altered()
     return Page(items=things_of(db, ids), total=total)
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from canonry.domain.errors import NotFound
 from canonry.domain.ids import RelationId, SpaceId
-from canonry.domain.log.entries import EntityRetconned, Erased, Made, RelationEnded
+from canonry.domain.log.entries import EntityRetconned, Erased, RelationEnded
 from canonry.domain.log.keys import thing_key
 from canonry.ports.views.catalog import PLACE_BEFORE_ALL, CatalogQuery
 from canonry.testing.catalogs import (
@@ -238,7 +238,7 @@ class CatalogContract(CatalogGraphContract):
             a_link(f"l{n}", "CONCEPT_RELATES_TO_CONCEPT", ("concept", names[0]), ("concept", to))
             for n, to in enumerate(names)
         ]
-        await scribe.append([an_append("links", map(_made, links), space=PROJECT)])
+        await scribe.append([an_append("links", made(*links), space=PROJECT)])
         catalog = backend.canon.catalog
         words, relations = list[str](), list[str]()
 
@@ -255,7 +255,3 @@ class CatalogContract(CatalogGraphContract):
         assert words == [str(n) for n in range(7)]
         assert relations == sorted(an_item_id(name) for name in names)
         assert thing_key(hub)
-
-
-def _made(thing: Any) -> Made:
-    return made(thing)[0]
