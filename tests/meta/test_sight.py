@@ -50,7 +50,6 @@ LOOKING_BEYOND: Final = {
     "usecases/store/check_files.py": "checks the files of all users, for an operator",
     "usecases/store/erase.py": "erases in any space, for an operator",
     "usecases/store/what_goes.py": "says what an operator's erasing would take along",
-    "usecases/store/forget_files.py": "forgets files of all users, for an operator",
     "usecases/store/leave_behind.py": "looks after what erasing leaves, for an operator",
 }
 

@@ -18,8 +18,10 @@ from canonry.domain.vocabularies.catalog_tables import (
 from canonry.gateway.tool import Arguments, Tool
 from canonry.toolsets.operator.catalog_schemas import SAVED, UUID, row_schema
 from canonry.usecases.catalog.move_catalog_entity import StatusMove, move_catalog_entity
-from canonry.usecases.catalog.save_catalog_row import save_catalog_row
-from canonry.usecases.catalog.withdraw_catalog_relation import withdraw_catalog_relation
+from canonry.usecases.catalog.save_catalog_row import (
+    save_catalog_row,
+    withdraw_catalog_relation,
+)
 from canonry.usecases.kernel.caller import Caller
 from canonry.usecases.kernel.canon import Canon
 
@@ -57,8 +59,8 @@ def _save_tool(
 async def _move(canon: Canon, caller: Caller, arguments: Arguments) -> Any:
     project, entity_id = SpaceId(arguments["projectId"].lower()), arguments["entityId"].lower()
     action, reason = StatusMove(arguments["action"]), arguments.get("reason", "")
-    moved = await move_catalog_entity(canon, caller, project, entity_id, move=action, reason=reason)
-    return {"id": entity_id, "status": moved.after}
+    after = await move_catalog_entity(canon, caller, project, entity_id, move=action, reason=reason)
+    return {"id": entity_id, "status": after}
 
 
 async def _withdraw(canon: Canon, caller: Caller, arguments: Arguments) -> Any:

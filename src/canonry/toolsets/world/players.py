@@ -17,8 +17,7 @@ from canonry.toolsets.world.present import (
 from canonry.usecases.kernel.caller import Caller
 from canonry.usecases.kernel.canon import Canon
 from canonry.usecases.world.bound_world import bound_world
-from canonry.usecases.world.get_player_context import get_player_context
-from canonry.usecases.world.get_recent_events import get_recent_events
+from canonry.usecases.world.get_player_context import get_player_context, get_recent_events
 from canonry.usecases.world.world_at import world_at
 
 _SCOPES: Final = {"location": WorldType.LOCATION, "player": WorldType.PLAYER}

@@ -13,9 +13,14 @@ from canonry.toolsets.world.schemas import FLAG, KEY, NAME, TEXT, TICK, enum, ob
 from canonry.usecases.kernel.caller import Caller
 from canonry.usecases.kernel.canon import Canon
 from canonry.usecases.world.bound_world import bound_world
-from canonry.usecases.world.build_world import create_route, create_tie, end_route, remove_tie
 from canonry.usecases.world.get_realm_context import get_realm_context
-from canonry.usecases.world.world_ties import TieBetween
+from canonry.usecases.world.world_ties import (
+    TieBetween,
+    create_route,
+    create_tie,
+    end_route,
+    remove_tie,
+)
 
 _TICK: Final[Schema] = {
     "type": ["number", "string"],

@@ -13,7 +13,7 @@ from canonry.domain.observations import Observation
 from canonry.domain.recall.passages import PASSAGES_VERSION
 from canonry.domain.things.entities import Entity
 from canonry.domain.vocabularies.narrative_fields import NAME
-from canonry.ports.records.ledger import Ledger
+from canonry.ports.records.ledger import Head, Ledger
 
 _SPACES: Final = 500
 _COMMITS: Final = 100
@@ -76,14 +76,19 @@ class Followed:
     waiting: int
 
 
-async def heads_of(ledger: Ledger) -> Mapping[SpaceId, Position]:
-    """Where every space stands."""
-    found: dict[SpaceId, Position] = {}
+async def every_head(ledger: Ledger) -> Sequence[Head]:
+    """Where every space stands, in order of their ids."""
+    found: list[Head] = []
     after: SpaceId | None = None
     while page := await ledger.heads(after=after, limit=_SPACES):
-        found.update({head.space: head.position for head in page})
+        found += page
         after = page[-1].space
     return found
+
+
+async def heads_of(ledger: Ledger) -> Mapping[SpaceId, Position]:
+    """The position of every space."""
+    return {head.space: head.position for head in await every_head(ledger)}
 
 
 async def follow_log(ledger: Ledger, cursor: LogCursor, *, ids: int) -> Followed:

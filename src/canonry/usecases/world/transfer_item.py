@@ -1,6 +1,7 @@
 """Transfer an item: from hand to hand at one place; it is never with two, and never lost."""
 
 from dataclasses import dataclass
+from functools import partial
 
 from canonry.domain.errors import Conflict
 from canonry.domain.ids import EntityId
@@ -56,10 +57,7 @@ async def transfer_item(
         Conflict: `item.held-otherwise`, `item.elsewhere`, `item.before-arrival`, `item.nowhere`,
             `move.nowhere` or `tick.future`.
     """
-
-    async def write(draft: WorldDraft) -> None:
-        await _transfer(draft, new)
-
+    write = partial(_transfer, new=new)
     receipt = await change_world(canon, caller, world, write, tick=new.tick)
     item, from_id, to_id, *_ = the_made(receipt, Event).involved
     return Transferred(item=item, from_id=from_id, to_id=to_id)
