@@ -40,11 +40,11 @@ from canonry.domain.world.identity import WORLD_KEY, layer_id_of, lore_id_of, th
 from canonry.domain.world.ticks import Tick, instant_of
 from canonry.gateway.call import Gateway
 from canonry.gateway.principal import Principal
-from canonry.testing.atlases import TICK, GeneratedWorld
 from canonry.testing.worlds import a_caller
 from canonry.toolsets.world import WORLD
 from canonry.usecases.kernel.canon import Canon
 from canonry.usecases.world.import_world import import_world
+from tests.domain.world.generated import TICK, GeneratedWorld
 
 SECTION = "world"
 FULL = os.environ.get("BENCH_WORLD") == "full"

@@ -27,7 +27,6 @@ from canonry.domain.things.entities import Entity
 from canonry.domain.things.scenes import Scene, SceneStatus, Turn
 from canonry.domain.time import Instant
 from canonry.testing.conformance.chronicle import chronicle
-from canonry.testing.histories import HistoryStep, histories
 from canonry.testing.scribe import ACTOR, a_draft
 from canonry.testing.things import (
     MIDDLE_EARTH,
@@ -41,6 +40,7 @@ from canonry.testing.things import (
     ident,
     made,
 )
+from tests.conformance.histories import HistoryStep, histories
 
 
 def a_commit(position: int, *entries: Entry) -> Commit:

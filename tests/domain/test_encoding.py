@@ -22,8 +22,8 @@ from canonry.domain.log.encoding import (
 )
 from canonry.domain.log.entries import THING_KINDS, Entry, Made, Redacted, Thing, Tombstone
 from canonry.domain.log.upcasters import ENCODING_VERSION, MIN_READER, UPCASTERS, upcast
-from canonry.testing.histories import HistoryStep, histories
 from canonry.testing.strategies import json_values
+from tests.conformance.histories import HistoryStep, histories
 from tests.domain.golden_entries import golden_entries
 from tests.domain.test_canon import a_commit, folded
 

@@ -27,7 +27,6 @@ from canonry.domain.log.keys import (
 )
 from canonry.domain.things.facts import Fact
 from canonry.domain.time import Instant
-from canonry.testing.histories import HistoryStep, histories
 from canonry.testing.scribe import ACTOR
 from canonry.testing.strategies import texts
 from canonry.testing.things import (
@@ -45,6 +44,7 @@ from canonry.testing.things import (
     ident,
     made,
 )
+from tests.conformance.histories import HistoryStep, histories
 
 
 def a_commit(step: HistoryStep, position: int) -> Commit:

@@ -8,7 +8,7 @@ from typing import Final
 
 import pytest
 
-from canonry.ports.views import documents, queries, text
+from canonry.ports.views import documents, state, text
 from canonry.ports.views.state import State
 from tests.meta.tree import PACKAGE, python_files
 
@@ -21,7 +21,7 @@ BEYOND: Final = frozenset({"things", "things_as_known_at", "spaces", "cursor", "
 WITHIN: Final = frozenset(name for name in dir(State) if not name.startswith("_")) - BEYOND
 QUERIES: Final = frozenset(
     name
-    for view in (queries, documents, text)
+    for view in (state, documents, text)
     for name, kind in vars(view).items()
     if is_dataclass(kind) and "spaces" in {each.name for each in fields(kind)}
 )

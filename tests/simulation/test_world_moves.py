@@ -29,7 +29,6 @@ from canonry.domain.world.atlas import Exit, Route
 from canonry.domain.world.directions import OPPOSITE, Direction
 from canonry.domain.world.edges import holds_at, kind_of
 from canonry.ports.views.state import EntityQuery, RelationQuery
-from canonry.testing.atlases import TICK, an_atlas
 from canonry.testing.simulation import Faults, FaultyLedger, Simulation, simulate
 from canonry.testing.worlds import CountingIdentities, HandClock, a_caller
 from canonry.usecases.kernel.caller import Caller
@@ -46,6 +45,7 @@ from canonry.usecases.world.world_ties import (
     create_tie,
     remove_tie,
 )
+from tests.domain.world.generated import TICK, an_atlas
 
 SEEDS = range(25)
 PLAYERS, ITEMS, PLACES = 3, 2, 9

@@ -10,6 +10,7 @@ import os
 import re
 import tempfile
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from hashlib import sha256
 from pathlib import Path
 from typing import Final
@@ -72,17 +73,8 @@ class FolderBlobs(Blobs):
         return digest
 
     def _write(self, path: Path, data: bytes) -> None:
-        handle, name = tempfile.mkstemp(prefix=".new-", dir=path.parent)
-        try:
-            with os.fdopen(handle, "wb") as file:
-                file.write(data)
-                file.flush()
-                if self._syncs:
-                    os.fsync(file.fileno())
-            Path(name).replace(path)
-        except BaseException:
-            Path(name).unlink(missing_ok=True)
-            raise
+        with new_file(path.parent, data, syncs=self._syncs) as new:
+            new.replace(path)
         if self._syncs:
             sync_folder(path.parent)
             sync_folder(self._folder)
@@ -123,6 +115,21 @@ class FolderBlobs(Blobs):
         if _DIGEST.fullmatch(digest) is None:
             return None
         return self._folder / digest[:_FAN_OUT] / digest
+
+
+@contextmanager
+def new_file(folder: Path, data: bytes, *, syncs: bool = True) -> Iterator[Path]:
+    """A file that holds `data` whole, under a name of its own; gone unless it gets another."""
+    handle, name = tempfile.mkstemp(prefix=".new-", dir=folder)  # mode 0600
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(data)
+            file.flush()
+            if syncs:
+                os.fsync(file.fileno())
+        yield Path(name)
+    finally:
+        Path(name).unlink(missing_ok=True)
 
 
 def _make_private(folder: Path) -> None:

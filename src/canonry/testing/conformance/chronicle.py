@@ -52,6 +52,7 @@ from canonry.testing.conformance.hostile import PROPERTIES, TEXTS
 from canonry.testing.conformance.kit import Backend
 from canonry.testing.scribe import a_draft, an_append
 from canonry.testing.things import (
+    ELSEWHERE,
     MIDDLE_EARTH,
     a_decision,
     a_fact,
@@ -77,7 +78,6 @@ from canonry.testing.things import (
     made,
 )
 
-ELSEWHERE: Final = SpaceId(ident("elsewhere"))
 _NAMES: Final = {MIDDLE_EARTH: "here", ELSEWHERE: "there", PROJECT: "listed"}
 SECRET: Final = "xyzzy-the-words-that-must-vanish"  # noqa: S105 - nobody logs in with it
 """What the memory called `secret` says, and nothing else does."""

@@ -18,7 +18,7 @@ from canonry.domain.truth.resolving import clearly_others
 from canonry.domain.vocabularies.schemas import EntitySchema
 from canonry.domain.vocabularies.truth_types import types_alike
 from canonry.ports.views.pages import Page
-from canonry.ports.views.queries import IdentifierQuery
+from canonry.ports.views.state import IdentifierQuery
 from canonry.usecases.kernel.account import Account
 from canonry.usecases.kernel.canon import Canon
 

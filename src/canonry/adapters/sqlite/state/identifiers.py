@@ -15,7 +15,7 @@ from canonry.domain.things.entities import Entity
 from canonry.domain.truth.identifiers import rows_of
 from canonry.domain.views.listing import MERGED, NOBODY, List
 from canonry.ports.views.pages import Page
-from canonry.ports.views.queries import IdentifierQuery, Spaces
+from canonry.ports.views.state import IdentifierQuery, Spaces
 
 PackedIdentifier: TypeAlias = tuple[Packed, str, Packed, str, int, Packed]
 """(space, key, id, entity type, born at, root): the first three are the key of the table."""
