@@ -8,7 +8,7 @@ from canonry.domain.judging.statements import opposites_of
 from canonry.domain.moments import (
     NOW,
     Moment,
-    Place,
+    StoryPlace,
     arranged,
     at_once,
     comes_after,
@@ -53,7 +53,7 @@ def moment(
     at: int | None, *, order: int = 1, turn: int = 0, told: int = 0, dated: bool = True
 ) -> Moment:
     """Told in the scene of that order, at that place in the log."""
-    place = Place(story=1, order=order, scene=order, turn=turn, told=told, dated=dated)
+    place = StoryPlace(story=1, order=order, scene=order, turn=turn, told=told, dated=dated)
     return Moment(at=None if at is None else Instant(at), place=place)
 
 

@@ -25,7 +25,7 @@ _TELLINGS: Final = 2**42
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Place:
+class StoryPlace:
     """Where in the stories something was told.
 
     `story` and `scene` are the places in the log at which they began, and 0 outside of them;
@@ -50,24 +50,24 @@ class Moment:
     """
 
     at: Instant | None
-    place: Place
+    place: StoryPlace
     recorded: int = AFTER_ALL
 
 
-NOW: Final = Moment(at=None, place=Place(told=AFTER_ALL))
+NOW: Final = Moment(at=None, place=StoryPlace(told=AFTER_ALL))
 """The moment of what is written directly, without a time."""
 
 
-def rank_in_stories(place: Place) -> tuple[int, int]:
+def rank_in_stories(place: StoryPlace) -> tuple[int, int]:
     """Two numbers that a column holds, which sort places by story, scene and turn."""
     scene = min(max(place.order, 0), _ORDERS - 1)
     turn = min(place.turn, _TURNS - 1)
     return _UNDATED + place.story * _ORDERS + scene, turn * _TELLINGS + place.told
 
 
-def moment_of(at: Instant | None, place: Place | None, recorded: int) -> Moment:
+def moment_of(at: Instant | None, place: StoryPlace | None, recorded: int) -> Moment:
     """The moment of something; without a `place` of its own it was written directly."""
-    return Moment(at=at, place=place or Place(told=recorded), recorded=recorded)
+    return Moment(at=at, place=place or StoryPlace(told=recorded), recorded=recorded)
 
 
 def arranged(items: Iterable[T], when: Callable[[T], Moment]) -> list[T]:

@@ -10,8 +10,8 @@ import apsw
 from typing_extensions import override
 
 from canonry.adapters.sqlite.keeping import SqliteView
+from canonry.adapters.sqlite.lookups import things_of
 from canonry.adapters.sqlite.packing import Packed, pack, unpack
-from canonry.adapters.sqlite.pages import things_of
 from canonry.domain.ids import EntityId, SpaceId
 from canonry.domain.provenance import CanonLevel
 from canonry.domain.things.entities import Entity, EntityClass
@@ -57,24 +57,19 @@ class SqlitePlaces(SqliteView, Places):
 
     @override
     async def edges(self, query: EdgeQuery) -> Sequence[Relation]:
-        return await self._readers.consistent(lambda db: _edges(db, query))
+        return await self._read(lambda db: _edges(db, query))
 
     @override
     async def ways(self, space: SpaceId, places: Iterable[EntityId], at: Instant) -> Sequence[Way]:
         wanted = tuple(places)
-        return await self._readers.consistent(lambda db: _ways(db, space, wanted, at))
+        return await self._read(lambda db: _ways(db, space, wanted, at))
 
     @override
     async def events_until(
         self, space: SpaceId, entity: EntityId, at: Instant, *, limit: int
     ) -> Sequence[Event]:
         place = (int(List.EVENTS_OF), pack(entity), pack(space), str(CanonLevel.CANON))
-
-        def find(db: apsw.Connection) -> Sequence[Event]:
-            rows: Any = db.execute(_EVENTS, (*place, at, limit))
-            return things_of(db, [row[0] for row in rows])
-
-        return await self._readers.consistent(find)
+        return await self._things(_EVENTS, (*place, at, limit))
 
     @override
     async def entities_after(
@@ -82,7 +77,7 @@ class SqlitePlaces(SqliteView, Places):
     ) -> Sequence[Entity]:
         facets = [f"{entity_type}/{each}/{CanonLevel.CANON}" for each in EntityClass]
         start = None if last is None else (last.created_at, 0, last.id)
-        return await self._readers.consistent(
+        return await self._read(
             lambda db: _following(db, List.ENTITIES, space, facets, start, limit)
         )
 
@@ -92,9 +87,7 @@ class SqlitePlaces(SqliteView, Places):
     ) -> Sequence[Event]:
         start = None if last is None else (*last.rank, last.id)
         facets = [str(CanonLevel.CANON)]
-        return await self._readers.consistent(
-            lambda db: _following(db, List.EVENTS, space, facets, start, limit)
-        )
+        return await self._read(lambda db: _following(db, List.EVENTS, space, facets, start, limit))
 
 
 def _following(  # noqa: PLR0917 - where to begin in which list

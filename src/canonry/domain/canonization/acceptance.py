@@ -42,7 +42,7 @@ from canonry.domain.log.entries import (
     RelationRetconned,
 )
 from canonry.domain.moments import arranged, overlaps
-from canonry.domain.observations import Observation
+from canonry.domain.observations import ObservationDraft
 from canonry.domain.provenance import Evidence
 from canonry.domain.things.entities import Entity
 from canonry.domain.things.facts import Event, Fact
@@ -63,7 +63,7 @@ class Acceptance:
     def made(self) -> tuple[str, ...]:
         """The ids of what came into being; observations are part of their entities."""
         things = [entry.thing for entry in self.entries if isinstance(entry, Made)]
-        return tuple(thing.id for thing in things if not isinstance(thing, Observation))
+        return tuple(thing.id for thing in things if not isinstance(thing, ObservationDraft))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

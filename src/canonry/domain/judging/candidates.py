@@ -17,7 +17,7 @@ from canonry.domain.judging.contents import (
     StateChangeContent,
     read_content,
 )
-from canonry.domain.moments import Moment, Place
+from canonry.domain.moments import Moment, StoryPlace
 from canonry.domain.provenance import Evidence, EvidenceKind
 from canonry.domain.things.proposals import Proposal
 from canonry.domain.things.scenes import Scene, place_in
@@ -50,7 +50,7 @@ class Candidate:
         return own if own is not None or self.scene is None else self.scene.time_ref
 
     @property
-    def place(self) -> Place:
+    def place(self) -> StoryPlace:
         """Where in the stories it was told."""
         proposal, dated = self.proposal, time_of(self.content) is not None
         return place_in(self.scene, proposal.turn_index, proposal.position, dated=dated)

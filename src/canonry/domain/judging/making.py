@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any
 
 from canonry.domain.ids import (
     EntityId,
@@ -16,12 +16,12 @@ from canonry.domain.ids import (
     SpaceId,
 )
 from canonry.domain.log.entries import Entry, Made
-from canonry.domain.moments import Place
-from canonry.domain.observations import Observation
+from canonry.domain.moments import StoryPlace
+from canonry.domain.observations import ObservationDraft
 from canonry.domain.provenance import Authority, CanonLevel, Evidence
-from canonry.domain.things.entities import Entity, EntityClass
-from canonry.domain.things.facts import Event, Fact, FactType
-from canonry.domain.things.relations import Relation
+from canonry.domain.things.entities import EntityClass, EntityDraft
+from canonry.domain.things.facts import EventDraft, FactDraft, FactType
+from canonry.domain.things.relations import RelationDraft
 from canonry.domain.time import Instant
 from canonry.domain.vocabularies.narrative_fields import (
     DESCRIPTION,
@@ -29,8 +29,6 @@ from canonry.domain.vocabularies.narrative_fields import (
     PROPERTY_PREFIX,
     STATE_TAGS,
 )
-
-UNSET: Final = Instant(0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,7 +40,7 @@ class Backing:
     confidence: float
     evidence: tuple[Evidence, ...]
     scene_id: SceneId | None = None
-    place: Place | None = None
+    place: StoryPlace | None = None
     proposal_id: ProposalId | None = None
     level: CanonLevel = CanonLevel.CANON
 
@@ -66,7 +64,7 @@ def make_entity(
     fields |= {PROPERTY_PREFIX + key: value for key, value in properties.items()}
     if state_tags:
         fields[STATE_TAGS] = dict.fromkeys(sorted(set(state_tags)), True)
-    entity = Entity(
+    entity = EntityDraft(
         id=entity_id,
         space=backing.space,
         entity_class=entity_class,
@@ -76,10 +74,6 @@ def make_entity(
         authority=backing.authority,
         confidence=backing.confidence,
         evidence=backing.evidence,
-        created_at=UNSET,
-        updated_at=UNSET,
-        position=0,
-        changed_at=0,
     )
     seen = _observation(new_id("observation"), backing, entity_id, fields, observed_at)
     return entity_id, (Made(thing=entity), Made(thing=seen))
@@ -104,8 +98,8 @@ def _observation(
     entity_id: EntityId,
     fields: Mapping[str, Any],
     observed_at: Instant | None,
-) -> Observation:
-    return Observation(
+) -> ObservationDraft:
+    return ObservationDraft(
         id=ObservationId(observation_id),
         space=backing.space,
         entity_id=entity_id,
@@ -115,8 +109,6 @@ def _observation(
         evidence=backing.evidence,
         observed_at=observed_at,
         place=backing.place,
-        recorded_at=UNSET,
-        position=0,
     )
 
 
@@ -140,7 +132,7 @@ def make_fact(
 ) -> Made:
     """A fact asserted."""
     return Made(
-        thing=Fact(
+        thing=FactDraft(
             id=FactId(new_id(label)),
             space=backing.space,
             statement=statement,
@@ -157,9 +149,6 @@ def make_fact(
             place=backing.place,
             proposal_id=backing.proposal_id,
             replaces=replaces,
-            created_at=UNSET,
-            position=0,
-            changed_at=0,
         )
     )
 
@@ -178,7 +167,7 @@ def make_event(
 ) -> Made:
     """An event asserted."""
     return Made(
-        thing=Event(
+        thing=EventDraft(
             id=EventId(new_id("event")),
             space=backing.space,
             scene_id=backing.scene_id,
@@ -195,9 +184,6 @@ def make_event(
             evidence=backing.evidence,
             level=backing.level,
             proposal_id=backing.proposal_id,
-            created_at=UNSET,
-            position=0,
-            changed_at=0,
         )
     )
 
@@ -215,7 +201,7 @@ def make_relation(
 ) -> Made:
     """A relation asserted; `until` where its end is known from the beginning."""
     return Made(
-        thing=Relation(
+        thing=RelationDraft(
             id=RelationId(new_id("relation")),
             space=backing.space,
             rel_type=rel_type,
@@ -231,8 +217,5 @@ def make_relation(
             scene_id=backing.scene_id,
             place=backing.place,
             proposal_id=backing.proposal_id,
-            created_at=UNSET,
-            position=0,
-            changed_at=0,
         )
     )

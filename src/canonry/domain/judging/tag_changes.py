@@ -17,7 +17,7 @@ from canonry.domain.merge.tag_set import TagChange
 from canonry.domain.moments import Moment, split_at
 from canonry.domain.observations import Observation
 from canonry.domain.things.entities import Entity
-from canonry.domain.things.facts import Fact, FactType
+from canonry.domain.things.facts import Fact, FactDraft, FactType
 from canonry.domain.time import Instant
 from canonry.domain.vocabularies.narrative_fields import STATE_TAGS
 from canonry.domain.vocabularies.state_tags import excluded_by
@@ -34,7 +34,7 @@ class TagsChanged:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Line:
+class _TagLine:
     """The changes of an entity's tags around a moment, and what is at hand to write them."""
 
     view: SliceView
@@ -91,7 +91,7 @@ def change_tags(
     before, after = around(entity, moment)
     last = {change.tag: change for change in before}
     held = {tag: change for tag, change in last.items() if change.holds}
-    line = _Line(
+    line = _TagLine(
         view=view,
         new_id=new_id,
         backing=backing,
@@ -131,13 +131,13 @@ def change_tags(
     )
 
 
-def superseded(fact: Fact, until: Instant | None, by: FactId) -> FactSuperseded:
+def superseded(fact: FactDraft, until: Instant | None, by: FactId) -> FactSuperseded:
     """The entry that ends a fact; without a date where the one given is before the fact began."""
     backwards = until is not None and fact.time_ref is not None and until < fact.time_ref
     return FactSuperseded(fact_id=fact.id, until=None if backwards else until, superseded_by=by)
 
 
-def _take_over(line: _Line, born: dict[str, Made], died: dict[str, Made]) -> Iterator[Entry]:
+def _take_over(line: _TagLine, born: dict[str, Made], died: dict[str, Made]) -> Iterator[Entry]:
     """End the facts that held until now and state the opposite."""
     for tag, made in born.items():
         for old in line.standing(tag, holds=False):
@@ -150,7 +150,7 @@ def _take_over(line: _Line, born: dict[str, Made], died: dict[str, Made]) -> Ite
 
 
 def _until_next(
-    line: _Line, begun: dict[str, Made | None], ended: dict[str, Made]
+    line: _TagLine, begun: dict[str, Made | None], ended: dict[str, Made]
 ) -> Iterator[Entry]:
     """What the changes that come after this one make of it."""
     for tag, made in begun.items():
@@ -160,7 +160,7 @@ def _until_next(
         if change.tag != tag:
             yield _ceases(line, tag, change)
         heir = fact_for(line.view, line.entity, change)
-        if heir is not None and made is not None and isinstance(made.thing, Fact):
+        if heir is not None and made is not None and isinstance(made.thing, FactDraft):
             yield superseded(made.thing, change.moment.at, heir.id)
     for tag, made in ended.items():
         change = line.next_of(tag)
@@ -168,7 +168,7 @@ def _until_next(
             yield from _anew(line, tag, change, made)
 
 
-def _ceases(line: _Line, tag: str, change: TagChange) -> Made:
+def _ceases(line: _TagLine, tag: str, change: TagChange) -> Made:
     """The tag ends where one begins that excludes it."""
     place = replace(line.backing, place=change.moment.place)
     return make_observation(
@@ -181,11 +181,12 @@ def _ceases(line: _Line, tag: str, change: TagChange) -> Made:
     )
 
 
-def _anew(line: _Line, tag: str, change: TagChange, ended: Made) -> Iterator[Entry]:
+def _anew(line: _TagLine, tag: str, change: TagChange, ended: Made) -> Iterator[Entry]:
     """A tag that was confirmed later begins there anew, with a fact that says so."""
-    fact = fact_for(line.view, line.entity, change)
+    known = fact_for(line.view, line.entity, change)
     seen = line.view.thing(change.observation)
-    stated = fact is not None and fact.moment.place == change.moment.place
+    stated = known is not None and known.moment.place == change.moment.place
+    fact: FactDraft | None = known
     if not stated and isinstance(seen, Observation):
         backing = replace(
             line.backing,
@@ -196,13 +197,19 @@ def _anew(line: _Line, tag: str, change: TagChange, ended: Made) -> Iterator[Ent
         )
         made = _stated(line, tag, backing, change.moment.at, holds=True, label=f"anew:{tag}")
         yield made
-        fact = made.thing if isinstance(made.thing, Fact) else None
-    if fact is not None and isinstance(ended.thing, Fact):
+        fact = made.thing if isinstance(made.thing, FactDraft) else None
+    if fact is not None and isinstance(ended.thing, FactDraft):
         yield superseded(ended.thing, change.moment.at, fact.id)
 
 
 def _stated(
-    line: _Line, tag: str, backing: Backing, at: Instant | None, *, holds: bool, label: str | None
+    line: _TagLine,
+    tag: str,
+    backing: Backing,
+    at: Instant | None,
+    *,
+    holds: bool,
+    label: str | None,
 ) -> Made:
     return make_fact(
         line.new_id,

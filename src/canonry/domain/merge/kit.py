@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
+from canonry.domain import winners
 from canonry.domain.ids import ObservationId
 from canonry.domain.observations import Observation
 from canonry.domain.snapshots import Accumulator, Elements, Held, by_log
@@ -29,6 +30,17 @@ class MergePolicy:
     show: Callable[[Elements], Any]
     credit: Callable[[Elements], Mapping[str, tuple[ObservationId, ...]]]
     timed: bool = False
+
+
+def by_winner(name: str, slot: str) -> MergePolicy:
+    """The policy by which the winner in the order of `slot` stands, see `domain.winners`."""
+    return MergePolicy(
+        name=name,
+        split=winners.split,
+        join=winners.join,
+        show=lambda elements: winners.pick(elements, slot).value,
+        credit=lambda elements: {"": (winners.pick(elements, slot).observation,)},
+    )
 
 
 PolicyOf: TypeAlias = Callable[[str], MergePolicy]

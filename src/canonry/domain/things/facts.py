@@ -6,7 +6,7 @@ from enum import StrEnum
 from typing import Any
 
 from canonry.domain.ids import AxiomId, EntityId, EventId, FactId, ProposalId, SceneId, SpaceId
-from canonry.domain.moments import Moment, Place, moment_of, rank_in_stories
+from canonry.domain.moments import Moment, StoryPlace, moment_of, rank_in_stories
 from canonry.domain.provenance import Authority, CanonLevel, Evidence
 from canonry.domain.time import SECOND, Instant
 
@@ -21,7 +21,7 @@ class FactType(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Fact:
+class FactDraft:
     """A statement that holds over an interval of the world's time.
 
     It holds from `time_ref` (None: always) for `duration` seconds (None: without end), but not
@@ -43,9 +43,15 @@ class Fact:
     evidence: tuple[Evidence, ...]
     level: CanonLevel
     scene_id: SceneId | None = None
-    place: Place | None = None
+    place: StoryPlace | None = None
     proposal_id: ProposalId | None = None
     replaces: FactId | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fact(FactDraft):
+    """A fact in the log, with what became of it."""
+
     replaced_by: FactId | None = None
     superseded_by: FactId | None = None
     retcon_reason: str | None = None
@@ -73,13 +79,13 @@ class Fact:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Event:
+class EventDraft:
     """Something that happened; `causes` are the events that it brought about."""
 
     id: EventId
     space: SpaceId
     scene_id: SceneId | None
-    place: Place | None = None
+    place: StoryPlace | None = None
     title: str
     description: str
     time_ref: Instant | None
@@ -92,6 +98,12 @@ class Event:
     evidence: tuple[Evidence, ...]
     level: CanonLevel
     proposal_id: ProposalId | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Event(EventDraft):
+    """An event in the log, with what became of it."""
+
     replaced_by: EventId | None = None
     retcon_reason: str | None = None
     created_at: Instant
@@ -136,7 +148,7 @@ class Constraint:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Axiom:
+class AxiomDraft:
     """A law of a world; with a `constraint` the gates enforce it."""
 
     id: AxiomId
@@ -148,6 +160,12 @@ class Axiom:
     authority: Authority
     evidence: tuple[Evidence, ...]
     level: CanonLevel
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Axiom(AxiomDraft):
+    """An axiom in the log."""
+
     created_at: Instant
     position: int
     changed_at: int

@@ -19,7 +19,7 @@ from canonry.domain.log.keys import relations_key, thing_key
 from canonry.domain.moments import NOW, Moment, arranged
 from canonry.domain.provenance import Authority, Evidence
 from canonry.domain.things.entities import Entity, EntityClass
-from canonry.domain.things.relations import Relation
+from canonry.domain.things.relations import Relation, RelationDraft
 from canonry.domain.time import Instant
 from canonry.domain.vocabularies.narrative_relations import RelationType
 from canonry.usecases.kernel.caller import Caller
@@ -97,13 +97,14 @@ async def create_relation(canon: Canon, caller: Caller, new: NewRelation) -> Rel
     receipt = await commit_change(canon, caller, space, prepare)
     if (old := receipt.found) is not None:
         return RelationCreated(relation_id=old.id, recorded_at=old.created_at, existing=True)
+    made = the_made(receipt, RelationDraft)
     return RelationCreated(
-        relation_id=the_made(receipt, Relation).id,
+        relation_id=made.id,
         recorded_at=receipt.recorded_at,
         superseded=tuple(
             e.relation_id
             for e in receipt.entries
-            if isinstance(e, RelationEnded) and e.superseded_by == the_made(receipt, Relation).id
+            if isinstance(e, RelationEnded) and e.superseded_by == made.id
         ),
     )
 

@@ -11,7 +11,7 @@ from canonry.domain.log.keys import thing_key
 from canonry.domain.moments import NOW
 from canonry.domain.provenance import Authority, Evidence
 from canonry.domain.things.entities import Entity, EntityClass
-from canonry.domain.things.facts import Fact
+from canonry.domain.things.facts import FactDraft
 from canonry.usecases.kernel.caller import Caller
 from canonry.usecases.kernel.canon import Canon
 from canonry.usecases.kernel.commit_change import Change, commit_change
@@ -68,7 +68,7 @@ async def update_entity_state(
     receipt = await commit_change(canon, caller, before.space, prepare)
     return StateUpdated(
         entity=await require(canon, caller, Entity, entity_id),
-        fact_ids=tuple(FactId(fact.id) for fact in receipt.made(Fact)),
+        fact_ids=tuple(FactId(fact.id) for fact in receipt.made(FactDraft)),
     )
 
 

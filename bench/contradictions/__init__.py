@@ -1,0 +1,1 @@
+"""Contradictions: how well conflicting statements are told from those that can both be true."""

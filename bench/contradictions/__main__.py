@@ -1,0 +1,28 @@
+"""Run `python -m bench.contradictions MODULE:FUNCTION`: prints how well the function grades."""
+
+import argparse
+import importlib
+import sys
+from collections.abc import Sequence
+
+from bench.contradictions.measures import Grader, measure
+from bench.contradictions.pairs import read_pairs
+from bench.contradictions.report import report
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Measure; exit code 1 where the aim is not reached on the kept half."""
+    parser = argparse.ArgumentParser(prog="python -m bench.contradictions", description=__doc__)
+    what = "what grades: called with what stands and what is claimed, as `Side` has them"
+    parser.add_argument("grader", metavar="MODULE:FUNCTION", help=what)
+    module, colon, function = parser.parse_args(arguments).grader.partition(":")
+    if not colon:
+        parser.error("name the module and the function, as in some.module:grade")
+    grade: Grader = getattr(importlib.import_module(module), function)
+    measured = measure(read_pairs(), grade)
+    sys.stdout.write(report(measured))
+    return int(not measured.kept)
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,95 @@
+"""Labelled pairs of statements, as they stand in `pairs.jsonl`."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from pathlib import Path
+from typing import Any
+
+FILE = Path(__file__).with_name("pairs.jsonl")
+ENGLISH = "en"
+SIDE_MEMBERS = frozenset(
+    {"statement", "entities", "fact_type", "properties", "time", "until", "scene"}
+)
+PAIR_MEMBERS = frozenset({"id", "half", "language", "kind", "label", "hard", "canon", "claim"})
+
+
+class Label(StrEnum):
+    """How two statements stand to each other, as a careful reader says."""
+
+    CONTRADICTION = "contradiction"
+    POSSIBLE = "possible"
+    COMPATIBLE = "compatible"
+
+
+class Half(StrEnum):
+    """Whether a pair is there to build on, or to report on."""
+
+    DEVELOP = "develop"
+    KEPT = "kept"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Side:
+    """One of the two statements; `README.md` says what its members mean."""
+
+    statement: str
+    entities: tuple[str, ...] = ()
+    fact_type: str | None = None
+    properties: Mapping[str, Any] = field(default_factory=dict)
+    time: str | None = None
+    until: str | None = None
+    scene: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pair:
+    """What stands, what is claimed, and how the claim is to be graded."""
+
+    id: str
+    half: Half
+    kind: str
+    label: Label
+    hard: bool
+    canon: Side
+    claim: Side
+    language: str = ENGLISH
+
+
+def read_pairs(text: str | None = None) -> Sequence[Pair]:
+    """The pairs of the file, or of `text` in its form.
+
+    Raises:
+        ValueError: a line is no pair; the message names it.
+    """
+    lines = (FILE.read_text("utf-8") if text is None else text).splitlines()
+    return [_pair(number, json.loads(line)) for number, line in enumerate(lines, start=1)]
+
+
+def _pair(number: int, told: Mapping[str, Any]) -> Pair:
+    unknown = sorted(told.keys() - PAIR_MEMBERS)
+    missing = sorted(PAIR_MEMBERS - told.keys() - {"language"})
+    if unknown or missing or not isinstance(told["hard"], bool):
+        raise ValueError(
+            f"line {number}: unknown {unknown}, missing {missing}, or hard is no boolean"
+        )
+    return Pair(
+        id=told["id"],
+        half=Half(told["half"]),
+        kind=told["kind"],
+        label=Label(told["label"]),
+        hard=told["hard"],
+        canon=_side(number, told["canon"]),
+        claim=_side(number, told["claim"]),
+        language=told.get("language", ENGLISH),
+    )
+
+
+def _side(number: int, told: Mapping[str, Any]) -> Side:
+    unknown = sorted(told.keys() - SIDE_MEMBERS)
+    silent = not told.get("statement", "").strip()
+    if unknown or silent or not isinstance(told.get("scene", 0), int):
+        message = f"unknown {unknown}, no statement, or scene is no number"
+        raise ValueError(f"line {number}: a side has {message}")
+    return Side(**{**told, "entities": tuple(told.get("entities", ()))})

@@ -1,0 +1,53 @@
+"""What a measurement says, as text: figures, confusion by kind, and the wrong ones by their ids."""
+
+import textwrap
+from collections.abc import Iterator, Sequence
+from itertools import product
+
+from bench.contradictions.measures import Figures, Graded, Measured, confusion, figures_of
+from bench.contradictions.pairs import Half, Label
+
+HEAD = ("pairs", "precision", "recall", "both: precision", "both: recall")
+WIDTH = 16
+KIND_WIDTH = 18
+
+
+def report(measured: Measured) -> str:
+    """The whole report; it holds no statement, so that nobody builds on those that are kept."""
+    lines = [f"{'contradictions':<{KIND_WIDTH}}" + "".join(f"{name:>{WIDTH}}" for name in HEAD)]
+    for half in Half:
+        graded = measured.of(half)
+        lines.append(_row(half, figures_of(graded)))
+        hard = [each for each in graded if each.pair.hard]
+        lines.append(_row(f"{half}, hard", figures_of(hard)))
+    for language, others in measured.other_languages.items():
+        lines.append(_row(f"language {language}", figures_of(others)))
+    for half in Half:
+        lines += ["", f"{half}: label > grade", *_table(measured.of(half))]
+        lines += [f"{half}, wrong:", *_wrong(measured.of(half))]
+    return "\n".join(lines) + "\n"
+
+
+def _row(title: str, figures: Figures) -> str:
+    shares = (figures.precision, figures.recall, figures.both_precision, figures.both_recall)
+    shown = "".join(f"{'-' if one is None else f'{one:.3f}':>{WIDTH}}" for one in shares)
+    return f"{title:<{KIND_WIDTH}}{figures.pairs:>{WIDTH}}{shown}"
+
+
+def _table(graded: Sequence[Graded]) -> Iterator[str]:
+    cells = list(product(Label, Label))
+    names = [f"{label[:5]}>{given[:5]}" for label, given in cells]
+    yield f"{'':<{KIND_WIDTH}}" + "".join(f"{name:>13}" for name in names)
+    for kind, counts in confusion(graded).items():
+        yield f"{kind:<{KIND_WIDTH}}" + "".join(f"{counts[cell] or '.':>13}" for cell in cells)
+
+
+def _wrong(graded: Sequence[Graded]) -> Sequence[str]:
+    wrong = [f"{each.pair.id}>{each.given}" for each in graded if not each.right]
+    return textwrap.wrap(
+        " ".join(wrong) or "none",
+        width=100,
+        initial_indent="  ",
+        subsequent_indent="  ",
+        break_on_hyphens=False,
+    )

@@ -1,0 +1,170 @@
+"""What a measurement of graders says, with graders whose grades are known."""
+
+import re
+from collections.abc import Sequence
+from functools import cache
+
+import pytest
+
+from bench.contradictions.__main__ import main
+from bench.contradictions.measures import confusion, figures_of, measure
+from bench.contradictions.pairs import Half, Label, Pair, Side, read_pairs
+from bench.contradictions.report import report
+
+CONTRADICTION, POSSIBLE, COMPATIBLE = Label
+
+
+def silent(standing: Side, claim: Side) -> str | None:
+    """Finds nothing."""
+    return None
+
+
+def exact_negation(standing: Side, claim: Side) -> str | None:
+    """Finds only what is the same up to one "not", case and the full stop."""
+    one, other = (re.findall(r"\w+", side.statement.casefold()) for side in (standing, claim))
+    denied = [word for word in other if word != "not"]
+    return "contradiction" if one == denied and one != other else None
+
+
+def suspicious(standing: Side, claim: Side) -> str | None:
+    """Asks at everything."""
+    return "possible"
+
+
+def judge(standing: Side, claim: Side) -> str | None:
+    """Knows the labels."""
+    [label] = {pair.label for pair in written() if (pair.canon, pair.claim) == (standing, claim)}
+    return None if label is COMPATIBLE else label
+
+
+@cache
+def written() -> Sequence[Pair]:
+    return read_pairs()
+
+
+def said(
+    label: Label, canon: str, claim: str, *, half: Half = Half.KEPT, language: str = "en"
+) -> Pair:
+    return Pair(
+        id=f"{half[0]}-{language}-{canon[:3]}-{label[:3]}",
+        half=half,
+        kind="negation",
+        label=label,
+        hard=False,
+        canon=Side(statement=canon),
+        claim=Side(statement=claim),
+        language=language,
+    )
+
+
+def four() -> Sequence[Pair]:
+    return [
+        said(CONTRADICTION, "Ida is queen.", "Ida is not queen"),
+        said(CONTRADICTION, "Udo is mayor.", "Udo was never mayor."),
+        said(POSSIBLE, "Eva is kind.", "Eva is not kind."),
+        said(COMPATIBLE, "Rex barks.", "Rex bites."),
+    ]
+
+
+def test_who_finds_nothing_has_no_precision_and_recalls_nothing() -> None:
+    figures = figures_of(measure(four(), silent).of(Half.KEPT))
+
+    assert (figures.precision, figures.both_precision) == (None, None)
+    assert (figures.recall, figures.both_recall) == (0.0, 0.0)
+
+
+def test_precision_and_recall_of_contradictions_and_of_both_grades_are_told_apart() -> None:
+    figures = figures_of(measure(four(), exact_negation).of(Half.KEPT))
+
+    assert (figures.pairs, figures.precision, figures.recall) == (4, 0.5, 0.5)
+    assert (figures.both_precision, figures.both_recall) == (1.0, 2 / 3)
+
+
+def test_a_contradiction_that_is_only_asked_about_counts_as_found_by_both() -> None:
+    figures = figures_of(measure(four(), suspicious).of(Half.KEPT))
+
+    assert (figures.precision, figures.recall) == (None, 0.0)
+    assert (figures.both_precision, figures.both_recall) == (0.75, 1.0)
+
+
+def test_the_confusion_of_a_kind_counts_each_label_with_its_grade() -> None:
+    counts = confusion(measure(four(), exact_negation).of(Half.KEPT))
+
+    assert counts == {
+        "negation": {
+            (CONTRADICTION, CONTRADICTION): 1,
+            (CONTRADICTION, COMPATIBLE): 1,
+            (POSSIBLE, CONTRADICTION): 1,
+            (COMPATIBLE, COMPATIBLE): 1,
+        }
+    }
+
+
+def test_other_languages_count_in_no_half() -> None:
+    german = said(CONTRADICTION, "Ida ist da.", "Ida ist nicht da.", language="de")
+    measured = measure([*four(), german], silent)
+
+    assert len(measured.of(Half.KEPT)) == 4
+    assert {name: len(found) for name, found in measured.other_languages.items()} == {"de": 1}
+
+
+def test_something_that_is_no_grade_is_refused() -> None:
+    with pytest.raises(ValueError, match="certain"):
+        measure(four(), lambda standing, claim: "certain")
+
+
+def test_the_aim_is_reached_on_the_kept_half_alone_and_not_by_silence() -> None:
+    pairs = written()
+
+    assert measure(pairs, judge).kept
+    assert not measure(pairs, silent).kept
+    assert not measure(pairs, suspicious).kept
+    assert not measure(four(), exact_negation).kept
+
+
+def test_denying_with_the_same_words_finds_the_simple_ones_and_misses_the_hard() -> None:
+    measured = measure(written(), exact_negation)
+
+    for half in Half:
+        figures = figures_of(measured.of(half))
+        assert figures.recall is not None
+        assert 0 < figures.recall < 0.5
+
+
+def test_the_wrong_ones_are_told_by_their_ids_and_no_statement_is_shown() -> None:
+    pairs = written()
+
+    told = report(measure(pairs, silent))
+
+    missed = [pair for pair in pairs if pair.language == "en" and pair.label is not COMPATIBLE]
+    assert re.findall(r"(\S+)>compatible", told) == [pair.id for pair in missed]
+    assert [pair.id for pair in pairs if pair.canon.statement in told] == []
+    assert [pair.id for pair in pairs if pair.claim.statement in told] == []
+
+
+def test_a_report_shows_figures_and_confusion_of_each_half() -> None:
+    measured = measure([*four(), said(COMPATIBLE, "A", "B", half=Half.DEVELOP)], exact_negation)
+
+    lines = [" ".join(line.split()) for line in report(measured).splitlines()]
+
+    assert "kept 4 0.500 0.500 1.000 0.667" in lines
+    assert "develop 1 - - - -" in lines
+    assert "negation 1 . 1 1 . . . . 1" in lines
+    assert "k-en-Udo-con>compatible k-en-Eva-pos>contradiction" in lines
+
+
+def test_the_command_measures_the_function_that_is_named(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    missed = main(["tests.bench.test_contradiction_measures:silent"])
+    reached = main(["tests.bench.test_contradiction_measures:judge"])
+
+    assert (missed, reached) == (1, 0)
+    assert "kept, hard" in capsys.readouterr().out
+
+
+def test_the_command_asks_for_a_module_and_a_function(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(["grade"])
+
+    assert "some.module:grade" in capsys.readouterr().err
