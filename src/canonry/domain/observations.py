@@ -7,6 +7,7 @@ from hashlib import blake2b
 from typing import Any, Final
 
 from canonry.domain.ids import EntityId, ObservationId, RunId, SourceId, SpaceId
+from canonry.domain.moments import Moment, StoryPlace, moment_of
 from canonry.domain.provenance import Authority, Evidence, EvidenceKind
 from canonry.domain.time import Instant
 
@@ -51,7 +52,8 @@ class ObservationDraft:
 
     `fields` maps a field's name to its value: `name`, `description`, `properties.<key>`; the field
     `state_tags` maps each tag to whether it holds. `observed_at` is the instant in the world's own
-    time, where one was given. A correction outranks every observation that is none.
+    time, where one was given, `place` its place in the stories. A correction outranks every
+    observation that is none.
 
     One that was read by a schema names the schema's version. `priority` and `specificity` are what
     merge policies weigh, `fragments` what the schema did not know (by the bare name of the field),
@@ -66,6 +68,7 @@ class ObservationDraft:
     confidence: float
     evidence: tuple[Evidence, ...]
     observed_at: Instant | None
+    place: StoryPlace | None = None
     correction: bool = False
     priority: int = PRIORITY_STRUCTURED
     specificity: float = SPECIFICITY_STATED
@@ -82,6 +85,11 @@ class Observation(ObservationDraft):
     recorded_at: Instant
     position: int
     changed_at: int
+
+    @property
+    def moment(self) -> Moment:
+        """When what it says begins to hold."""
+        return moment_of(self.observed_at, self.place, self.position)
 
     @property
     def effective_at(self) -> Instant:

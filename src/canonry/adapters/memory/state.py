@@ -273,8 +273,8 @@ class MemoryState(MemoryView, State):
             and query.level in {None, e.level}
         )
 
-        def when(event: Event) -> tuple[int, str]:
-            return (event.created_at if event.time_ref is None else event.time_ref, event.id)
+        def when(event: Event) -> tuple[int, int, str]:
+            return (*event.rank, event.id)
 
         return page(found, query.limit, query.offset, key=when)
 

@@ -47,8 +47,8 @@ _EVENTS: Final = (
     " AND rank <= ? ORDER BY rank DESC, later DESC, id DESC LIMIT ?"
 )
 _FOLLOWING: Final = (
-    "SELECT rank, id FROM listing WHERE list = ? AND owner = ? AND space = ? AND facet = ?"
-    " AND (rank, later, id) > (?, 0, ?) ORDER BY rank, later, id LIMIT ?"
+    "SELECT rank, later, id FROM listing WHERE list = ? AND owner = ? AND space = ? AND facet = ?"
+    " AND (rank, later, id) > (?, ?, ?) ORDER BY rank, later, id LIMIT ?"
 )
 
 
@@ -76,7 +76,7 @@ class SqlitePlaces(SqliteView, Places):
         self, space: SpaceId, entity_type: str, last: Entity | None, *, limit: int
     ) -> Sequence[Entity]:
         facets = [f"{entity_type}/{each}/{CanonLevel.CANON}" for each in EntityClass]
-        start = None if last is None else (last.created_at, last.id)
+        start = None if last is None else (last.created_at, 0, last.id)
         return await self._read(
             lambda db: _following(db, List.ENTITIES, space, facets, start, limit)
         )
@@ -85,9 +85,7 @@ class SqlitePlaces(SqliteView, Places):
     async def events_after(
         self, space: SpaceId, last: Event | None, *, limit: int
     ) -> Sequence[Event]:
-        start = None
-        if last is not None:
-            start = (last.created_at if last.time_ref is None else last.time_ref, last.id)
+        start = None if last is None else (*last.rank, last.id)
         facets = [str(CanonLevel.CANON)]
         return await self._read(lambda db: _following(db, List.EVENTS, space, facets, start, limit))
 
@@ -97,17 +95,17 @@ def _following(  # noqa: PLR0917 - where to begin in which list
     listed: List,
     space: SpaceId,
     facets: Sequence[str],
-    start: tuple[int, str] | None,
+    start: tuple[int, int, str] | None,
     limit: int,
 ) -> Sequence[Any]:
-    """What follows in a list of everybody's, whose rows have one place beside their rank."""
-    rank, identity = (ALWAYS, "") if start is None else (start[0], pack(start[1]))
+    """What follows in a list of everybody's."""
+    rank, later, identity = (ALWAYS, 0, "") if start is None else (*start[:2], pack(start[2]))
     rows: list[Any] = []
     for facet in facets:
         place = (int(listed), NOBODY, pack(space), facet)
-        rows += db.execute(_FOLLOWING, (*place, rank, identity, limit))
-    rows.sort(key=lambda row: (row[0], unpack(row[1])))
-    return things_of(db, [row[1] for row in rows[:limit]])
+        rows += db.execute(_FOLLOWING, (*place, rank, later, identity, limit))
+    rows.sort(key=lambda row: (*row[:2], unpack(row[2])))
+    return things_of(db, [row[2] for row in rows[:limit]])
 
 
 def _edges(db: apsw.Connection, query: EdgeQuery) -> Sequence[Relation]:

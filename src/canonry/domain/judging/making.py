@@ -16,9 +16,10 @@ from canonry.domain.ids import (
     SpaceId,
 )
 from canonry.domain.log.entries import Entry, Made
+from canonry.domain.moments import StoryPlace
 from canonry.domain.observations import ObservationDraft
 from canonry.domain.provenance import Authority, CanonLevel, Evidence
-from canonry.domain.things.entities import Entity, EntityClass, EntityDraft
+from canonry.domain.things.entities import EntityClass, EntityDraft
 from canonry.domain.things.facts import EventDraft, FactDraft, FactType
 from canonry.domain.things.relations import RelationDraft
 from canonry.domain.time import Instant
@@ -32,13 +33,14 @@ from canonry.domain.vocabularies.narrative_fields import (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Backing:
-    """What supports a new thing: authority, confidence, evidence, and the scene it comes from."""
+    """What supports a new thing: authority, confidence, evidence, and where it was told."""
 
     space: SpaceId
     authority: Authority
     confidence: float
     evidence: tuple[Evidence, ...]
     scene_id: SceneId | None = None
+    place: StoryPlace | None = None
     proposal_id: ProposalId | None = None
     level: CanonLevel = CanonLevel.CANON
 
@@ -106,45 +108,8 @@ def _observation(
         confidence=backing.confidence,
         evidence=backing.evidence,
         observed_at=observed_at,
+        place=backing.place,
     )
-
-
-def change_state(
-    new_id: NewId,
-    backing: Backing,
-    entity: Entity,
-    *,
-    add: tuple[str, ...],
-    remove: tuple[str, ...],
-    time_ref: Instant | None = None,
-) -> tuple[tuple[FactId, ...], tuple[Entry, ...]]:
-    """The tags of an entity that really change, each with a fact that documents it.
-
-    No entries where nothing changes.
-    """
-    held = frozenset(entity.state_tags)
-    effective = dict.fromkeys(sorted(set(add) - held), True)
-    effective |= dict.fromkeys(sorted(set(remove) & held), False)
-    if not effective:
-        return (), ()
-    seen = make_observation(
-        new_id, backing, entity.id, {STATE_TAGS: effective}, observed_at=time_ref
-    )
-    facts = [
-        make_fact(
-            new_id,
-            backing,
-            label=f"fact:{tag}",
-            statement=tag_statement(entity.name, tag, holds=holds),
-            involved=(entity.id,),
-            time_ref=time_ref,
-            fact_type=FactType.STATE,
-            properties={"entity_id": entity.id, "tag": tag, "holds": holds},
-        )
-        for tag, holds in effective.items()
-    ]
-    ids = tuple(FactId(fact.thing.id) for fact in facts)
-    return ids, (seen, *facts)
 
 
 def tag_statement(name: str, tag: str, *, holds: bool) -> str:
@@ -181,6 +146,7 @@ def make_fact(
             evidence=backing.evidence,
             level=backing.level,
             scene_id=backing.scene_id,
+            place=backing.place,
             proposal_id=backing.proposal_id,
             replaces=replaces,
         )
@@ -205,6 +171,7 @@ def make_event(
             id=EventId(new_id("event")),
             space=backing.space,
             scene_id=backing.scene_id,
+            place=backing.place,
             title=title,
             description=description,
             time_ref=time_ref,
@@ -248,6 +215,7 @@ def make_relation(
             evidence=backing.evidence,
             level=backing.level,
             scene_id=backing.scene_id,
+            place=backing.place,
             proposal_id=backing.proposal_id,
         )
     )

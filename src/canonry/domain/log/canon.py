@@ -199,7 +199,7 @@ def _make(folding: Folding, draft: ThingDraft) -> None:
         case TurnDraft():
             counted["index"] = _count(folding, draft.scene_id, "turn_count")
         case SceneDraft():
-            _enter_story(folding, draft)
+            counted["story_place"] = _enter_story(folding, draft)
         case ProposalDraft(scene_id=scene_id) if scene_id is not None:
             _count(folding, scene_id, "proposal_count")
     thing = stamped(draft, folding.commit.position, folding.commit.recorded_at, **counted)
@@ -219,7 +219,8 @@ def _count(folding: Folding, scene_id: str, counter: str) -> int:
     return before
 
 
-def _enter_story(folding: Folding, scene: SceneDraft) -> None:
+def _enter_story(folding: Folding, scene: SceneDraft) -> int:
+    """Let the story know of its scene; where the story began in the log."""
     story = folding.get(scene.story_id)
     if isinstance(story, Story):
         began = story.status is StoryStatus.PLANNED
@@ -231,6 +232,8 @@ def _enter_story(folding: Folding, scene: SceneDraft) -> None:
             changed_at=folding.commit.position,
         )
         folding.put(grown, counted=not began)
+        return story.position
+    return 0
 
 
 def _retcon(

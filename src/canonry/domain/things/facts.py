@@ -6,6 +6,7 @@ from enum import StrEnum
 from typing import Any
 
 from canonry.domain.ids import AxiomId, EntityId, EventId, FactId, ProposalId, SceneId, SpaceId
+from canonry.domain.moments import Moment, StoryPlace, moment_of, rank_in_stories
 from canonry.domain.provenance import Authority, CanonLevel, Evidence
 from canonry.domain.time import SECOND, Instant
 
@@ -42,6 +43,7 @@ class FactDraft:
     evidence: tuple[Evidence, ...]
     level: CanonLevel
     scene_id: SceneId | None = None
+    place: StoryPlace | None = None
     proposal_id: ProposalId | None = None
     replaces: FactId | None = None
 
@@ -56,6 +58,11 @@ class Fact(FactDraft):
     created_at: Instant
     position: int
     changed_at: int
+
+    @property
+    def moment(self) -> Moment:
+        """When it begins to hold."""
+        return moment_of(self.time_ref, self.place, self.position)
 
     @property
     def superseded(self) -> bool:
@@ -78,6 +85,7 @@ class EventDraft:
     id: EventId
     space: SpaceId
     scene_id: SceneId | None
+    place: StoryPlace | None = None
     title: str
     description: str
     time_ref: Instant | None
@@ -101,6 +109,18 @@ class Event(EventDraft):
     created_at: Instant
     position: int
     changed_at: int
+
+    @property
+    def moment(self) -> Moment:
+        """When it happened."""
+        return moment_of(self.time_ref, self.place, self.position)
+
+    @property
+    def rank(self) -> tuple[int, int]:
+        """Its place in lists: by its time; what was told without one follows in story order."""
+        if self.time_ref is not None:
+            return self.time_ref, 0
+        return (self.created_at, 0) if self.place is None else rank_in_stories(self.place)
 
 
 class AxiomDomain(StrEnum):

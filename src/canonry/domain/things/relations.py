@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from canonry.domain.ids import EntityId, ProposalId, RelationId, SceneId, SpaceId
+from canonry.domain.moments import Moment, StoryPlace, moment_of
 from canonry.domain.provenance import Authority, CanonLevel, Evidence
 from canonry.domain.time import Instant
 
@@ -31,6 +32,7 @@ class RelationDraft:
     evidence: tuple[Evidence, ...]
     level: CanonLevel
     scene_id: SceneId | None = None
+    place: StoryPlace | None = None
     proposal_id: ProposalId | None = None
 
 
@@ -46,6 +48,11 @@ class Relation(RelationDraft):
     created_at: Instant
     position: int
     changed_at: int
+
+    @property
+    def moment(self) -> Moment:
+        """When it begins to hold."""
+        return moment_of(self.since, self.place, self.position)
 
     @property
     def current(self) -> bool:

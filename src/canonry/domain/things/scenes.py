@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from canonry.domain.ids import EntityId, SceneId, SpaceId, StoryId, TurnId
+from canonry.domain.moments import AFTER_ALL, StoryPlace
 from canonry.domain.time import Instant
 
 
@@ -78,8 +79,12 @@ class SceneDraft:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scene(SceneDraft):
-    """A scene in the log, with what was told in it and came of it."""
+    """A scene in the log, with what was told in it and came of it.
 
+    `story_place` is the place in the log at which its story began.
+    """
+
+    story_place: int = 0
     turn_count: int = 0
     proposal_count: int = 0
     outcomes: tuple[str, ...] = ()
@@ -89,6 +94,20 @@ class Scene(SceneDraft):
     completed_at: Instant | None = None
     position: int
     changed_at: int
+
+
+def place_in(scene: Scene | None, turn: int | None, told: int, *, dated: bool) -> StoryPlace:
+    """The place of what was proposed in `scene` at `turn`, or outside of all scenes."""
+    if scene is None:
+        return StoryPlace(told=told, dated=dated)
+    return StoryPlace(
+        story=scene.story_place,
+        order=scene.order,
+        scene=scene.position,
+        turn=AFTER_ALL if turn is None else turn,
+        told=told,
+        dated=dated,
+    )
 
 
 class Speaker(StrEnum):

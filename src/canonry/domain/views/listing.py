@@ -223,12 +223,12 @@ def _fact(fact: Fact) -> Iterator[ListingRow]:
 
 
 def _event(event: Event) -> Iterator[ListingRow]:
-    rank = event.created_at if event.time_ref is None else event.time_ref
-    yield _row(List.EVENTS, NOBODY, event, event.level, rank=rank)
+    rank, later = event.rank
+    yield _row(List.EVENTS, NOBODY, event, event.level, rank=rank, later=later)
     for entity in frozenset(event.involved):
-        yield _row(List.EVENTS_OF, entity, event, event.level, rank=rank)
+        yield _row(List.EVENTS_OF, entity, event, event.level, rank=rank, later=later)
     if event.scene_id is not None:
-        yield _row(List.EVENTS_IN, event.scene_id, event, event.level, rank=rank)
+        yield _row(List.EVENTS_IN, event.scene_id, event, event.level, rank=rank, later=later)
     for effect in frozenset(event.causes):
         yield _born(List.EVENTS_CAUSING, effect, event)
 
