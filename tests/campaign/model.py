@@ -121,10 +121,10 @@ class Truth:
         """What becomes of a proposal, and what is accepted becomes true."""
         if new.line[0] == "event":
             return self._happens(new)
-        standing, against = self._met(new)
+        ends, against = self._met(new)
         if any(not _outranks(new, one) for one in against):
             return "rejected"
-        if any(RANK[new.authority] < RANK[one.authority] for one in standing):
+        if any(RANK[new.authority] < RANK[one.authority] for one in ends):
             return "pending"
         for one in against:
             self.of(new.line).remove(one)
@@ -138,62 +138,56 @@ class Truth:
             self.of(new.line).append(new)
 
     def _met(self, new: Told) -> tuple[list[Told], list[Told]]:
-        """What it ends, and what was told with the very same day and cannot be."""
-        line, before = self.of(new.line), self.before(new)
-        at_once = [one for one in line if _same_day(one, new)]
+        """The words that it ends, and those that were told of the very same day and cannot be."""
+        before = self.before(new)
+        at_once = [one for one in self.of(new.line) if _same_day(one, new)]
         if new.line[0] != "state":
-            last = before[-1:]
             against = [one for one in at_once if one.value != new.value]
-            ends = [one for one in last if one.value != new.value and one not in against]
-            return ends, against
+            run = _run(before)
+            ends = [] if run and run[0].value == new.value else run
+            return [one for one in ends if one not in against], against
         held = _standing(before)
         if not new.holds:
-            return [one for tag, one in held.items() if tag == new.value], []
+            return held.get(new.value, []), []
         if new.value in held:
             return [], []
         rivals = excluded(new.value)
         against = [one for one in at_once if one.holds and one.value in rivals]
         gone = {one.value for one in against}
-        return [one for tag, one in held.items() if tag in rivals - gone], against
+        ended = [run for tag, run in held.items() if tag in rivals - gone]
+        return [one for run in ended for one in run], against
 
     def _happens(self, new: Told) -> str:
         """The dead do nothing; where a stronger word lets them, they had not died."""
         state = ("state", new.line[1])
         told = Told(**{**new.__dict__, "line": state, "value": "acting"})
-        deaths = [
-            one
-            for tag, one in _standing(self.before(told)).items()
-            if tag == "dead" and one.scene != new.scene
-        ]
-        acts = new.line[2] == "acts"
-        if acts and any(not _outranks(new, one) for one in deaths):
+        run = _standing(self.before(told)).get("dead", [])
+        counts = new.line[2] == "acts" and run and run[-1].scene != new.scene
+        if counts and any(not _outranks(new, one) for one in run):
             return "rejected"
-        for death in deaths if acts else ():
-            self._undo(death)
+        for death in run if counts else ():
+            self.of(state).remove(death)
         self.events.append(new)
         return "accepted"
 
-    def _undo(self, said: Told) -> None:
-        """It never was, however often it was said without a word between."""
-        ordered = [one for _day, one in in_order(self.of(said.line))]
-        last = ordered.index(said)
-        for one in reversed(ordered[: last + 1]):
-            if one.holds and one.value in excluded(said.value):
-                break
-            if one.value == said.value and not one.holds:
-                break
-            if one.value == said.value:
-                self.of(said.line).remove(one)
 
-
-def _standing(said: Sequence[Told]) -> dict[str, Told]:
-    held: dict[str, Told] = {}
+def _standing(said: Sequence[Told]) -> dict[str, list[Told]]:
+    """The tags that hold, each with the words by which it does."""
+    held: dict[str, list[Told]] = {}
     for one in said:
         for tag in excluded(one.value) if one.holds else {one.value}:
             held.pop(tag, None)
         if one.holds:
-            held[one.value] = one
+            held.setdefault(one.value, []).append(one)
     return held
+
+
+def _run(said: Sequence[Told]) -> list[Told]:
+    """The last words that say the same."""
+    run: list[Told] = []
+    for one in said:
+        run = [*run, one] if run and run[0].value == one.value else [one]
+    return run
 
 
 def _same_day(one: Told, other: Told) -> bool:

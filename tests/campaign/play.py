@@ -1,7 +1,7 @@
 """Playing a campaign through the tools, and comparing every step with the model."""
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import date, timedelta
 from typing import Any
 
@@ -12,7 +12,7 @@ from tests.toolsets.narrative.kit import World
 RELATIONS = {"place": ("LOCATED_IN",), "owner": ("OWNS",), "feeling": FEELINGS}
 
 
-class Disagreement(AssertionError):
+class DisagreementError(AssertionError):
     """The tools say one thing and the model another."""
 
 
@@ -198,8 +198,8 @@ class Table:
             for fact in shown["state_history"]
             if fact["canon_level"] == "canon" and fact["superseded_by"] is None
         ]
-        said = sorted({each.removeprefix(f"{hero} is ") for each in told if "no longer" not in each})
-        self._equal(tags, said, f"facts about the state of {hero}")
+        stated = {each.removeprefix(f"{hero} is ") for each in told if "no longer" not in each}
+        self._equal(tags, sorted(stated), f"facts about the state of {hero}")
         days = {one.day for one in self.truth.of(("state", hero)) if one.day is not None}
         for day in sorted({each + step for each in days for step in (-1, 0)}):
             then = await self.world.call(
@@ -254,16 +254,16 @@ class Table:
         if expected != shown:
             said = "\n  ".join(self.trail)
             message = f"{what}\n model: {expected}\n tools: {shown}\n  {said}"
-            raise Disagreement(f"seed {self.plot.seed}: {message}")
+            raise DisagreementError(f"seed {self.plot.seed}: {message}")
 
 
 def _joined(found: Iterable[tuple[Told, Stretch]]) -> list[Stretch]:
     """Neighbours of one value are one stretch."""
     joined: list[Stretch] = []
     for _told, one in found:
-        last = joined[-1] if joined else None
+        last = joined.pop() if joined else None
         if last is not None and last.value == one.value and last.until == one.since:
-            one = Stretch(value=one.value, since=last.since, until=one.until, current=one.current)
-            joined.pop()
-        joined.append(one)
+            joined.append(replace(one, since=last.since))
+        else:
+            joined += [one] if last is None else [last, one]
     return joined

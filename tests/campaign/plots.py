@@ -54,9 +54,7 @@ def a_plot(
     for number in range(1, scenes + 1):
         flashback = lots.random() < 0.15
         day = lots.randrange(10) if flashback else number * 10
-        said = tuple(
-            _said(lots, authorities, own_days, number) for _ in range(lots.randint(1, 4))
-        )
+        said = tuple(_said(lots, authorities, own_days, number) for _ in range(lots.randint(1, 4)))
         known = flashback or lots.random() < dated
         planned.append(PlannedScene(number=number, day=day if known else None, said=said))
     steps: list[int | Said] = [each.number for each in planned]
@@ -80,9 +78,7 @@ def _said(
             tags = [tag for group in GROUPS for tag in group] + ["cursed"]
             tag = lots.choice(tags)
             holds = lots.random() < (0.5 if tag == "cursed" else 0.9)
-            return Said(
-                line=("state", hero), value=tag, authority=authority, holds=holds, day=day
-            )
+            return Said(line=("state", hero), value=tag, authority=authority, holds=holds, day=day)
         case "place":
             value = lots.choice(PLACES)
             return Said(line=("place", hero), value=value, authority=authority, day=day)

@@ -26,10 +26,11 @@ from canonry.domain.judging.making import (
     make_observation,
     make_relation,
 )
-from canonry.domain.judging.relation_lines import functional_line, opposed_line
+from canonry.domain.judging.relation_lines import line_of
 from canonry.domain.judging.slices import SliceView
 from canonry.domain.judging.standing_tags import TagHeld, changes_of, still_stands
-from canonry.domain.judging.tag_changes import change_tags, superseded
+from canonry.domain.judging.tag_changes import change_tags
+from canonry.domain.judging.tag_facts import superseded
 from canonry.domain.judging.undone_tags import undone
 from canonry.domain.log.entries import (
     CausesLinked,
@@ -41,7 +42,7 @@ from canonry.domain.log.entries import (
     RelationEnded,
     RelationRetconned,
 )
-from canonry.domain.moments import arranged, overlaps
+from canonry.domain.moments import overlaps
 from canonry.domain.observations import ObservationDraft
 from canonry.domain.provenance import Evidence
 from canonry.domain.things.entities import Entity
@@ -148,7 +149,7 @@ def _entity(desk: _Desk, content: EntityContent) -> Acceptance:
 def _relation(desk: _Desk, content: RelationshipContent) -> Acceptance:
     start, end = desk.entity(content.from_entity), desk.entity(content.to_entity)
     kind, moment = relation_type(content.rel_type), desk.candidate.moment
-    line = functional_line(desk.view, kind, start, end, moment)
+    line = line_of(desk.view, kind, start, end, moment)
     if line.same is not None:
         return _with_rivals(desk, _known(desk, line.same.id, line.same.evidence))
     made = make_relation(
@@ -161,9 +162,8 @@ def _relation(desk: _Desk, content: RelationshipContent) -> Acceptance:
         since=desk.candidate.at,
     )
     entries: list[Entry] = [made]
-    heirs = [line.next, opposed_line(desk.view, kind, start, end, moment).next]
-    heir = next(iter(arranged((h for h in heirs if h is not None), lambda h: h.moment)), None)
-    if heir is not None and heir.id not in desk.verdict.retcons:
+    heir = line.next
+    if heir is not None:
         entries.append(
             RelationEnded(
                 relation_id=RelationId(made.thing.id),
@@ -186,7 +186,7 @@ def _state(desk: _Desk, content: StateChangeContent) -> Acceptance:
         add=content.add,
         remove=(*content.remove, *sorted({one.tag for one in fallen})),
         moment=desk.candidate.moment,
-        fallen=[fact for one in fallen for fact in one.facts],
+        fallen=fallen,
     )
     documents = (*changed.begun, *changed.ended)
     if documents:

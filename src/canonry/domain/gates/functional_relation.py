@@ -10,7 +10,7 @@ from typing import Final
 from canonry.domain.gates.kit import Gate, Objection, Weight
 from canonry.domain.judging.candidates import Candidate
 from canonry.domain.judging.contents import RelationshipContent
-from canonry.domain.judging.relation_lines import functional_line
+from canonry.domain.judging.relation_lines import line_of
 from canonry.domain.judging.slices import SliceView
 from canonry.domain.things.entities import Entity, family_of
 from canonry.domain.things.relations import Relation
@@ -25,7 +25,7 @@ def _examine(candidate: Candidate, view: SliceView) -> Iterator[Objection]:
     kind = relation_type(content.rel_type)
     if start is None or end is None or not (kind.one_target or kind.one_origin):
         return
-    line = functional_line(view, kind, start, end, candidate.moment)
+    line = line_of(view, kind, start, end, candidate.moment)
     for relation in line.against:
         yield _objection(relation, start, end, Weight.CONTRADICTS)
     for relation in line.ends:

@@ -6,7 +6,7 @@ from typing import Final
 from canonry.domain.gates.kit import Gate, Objection, Weight
 from canonry.domain.judging.candidates import Candidate
 from canonry.domain.judging.contents import RelationshipContent
-from canonry.domain.judging.relation_lines import opposed_line
+from canonry.domain.judging.relation_lines import line_of
 from canonry.domain.judging.slices import SliceView
 from canonry.domain.things.relations import Relation
 from canonry.domain.vocabularies.narrative_relations import relation_type
@@ -20,11 +20,11 @@ def _examine(candidate: Candidate, view: SliceView) -> Iterator[Objection]:
     kind = relation_type(content.rel_type)
     if start is None or end is None or not kind.excludes:
         return
-    line = opposed_line(view, kind, start, end, candidate.moment)
+    line = line_of(view, kind, start, end, candidate.moment)
     pair = f"{start.name} and {end.name}"
-    for relation in line.against:
+    for relation in (one for one in line.against if one.rel_type in kind.excludes):
         yield _objection(relation, pair, kind.name, Weight.CONTRADICTS)
-    for relation in line.ends:
+    for relation in (one for one in line.ends if one.rel_type in kind.excludes):
         yield _objection(relation, pair, kind.name, Weight.SUPERSEDES)
 
 

@@ -28,10 +28,14 @@ class RelationLine:
     next: Relation | None = None
 
 
-def functional_line(
+def line_of(
     view: SliceView, kind: RelationType, start: Entity, end: Entity, moment: Moment
 ) -> RelationLine:
-    """What a relation meets of its own type: where one end may have only one such relation."""
+    """What a relation of this type between these two meets, all in one order.
+
+    Where one end may have only one such relation that is the line of this end; else it is that of
+    the pair, together with the types that exclude this one.
+    """
     found: dict[str, Relation] = {}
     if kind.one_target:
         found |= {one.id: one for one in view.relations(start, kind.name, "out")}
@@ -39,22 +43,12 @@ def functional_line(
         found |= {one.id: one for one in view.relations(end, kind.name, "in")}
     if not kind.one_target and not kind.one_origin:
         direction = "any" if kind.symmetric else "out"
-        found = {one.id: one for one in view.relations(start, kind.name, direction)}
-        found = {one: each for one, each in found.items() if _joins(each, start, end)}
+        own = {one.id: one for one in view.relations(start, kind.name, direction)}
+        found |= {one: each for one, each in own.items() if _joins(each, start, end)}
+    for name in sorted(kind.excludes):
+        opposed = view.relations(start, name)
+        found |= {one.id: one for one in opposed if _joins(one, start, end)}
     return _cut(found.values(), kind, start, end, moment)
-
-
-def opposed_line(
-    view: SliceView, kind: RelationType, start: Entity, end: Entity, moment: Moment
-) -> RelationLine:
-    """What a relation meets of the types that exclude its own, between the same two."""
-    found = [
-        one
-        for name in sorted(kind.excludes)
-        for one in view.relations(start, name)
-        if _joins(one, start, end)
-    ]
-    return _cut(found, kind, start, end, moment)
 
 
 def _cut(

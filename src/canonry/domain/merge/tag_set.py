@@ -3,7 +3,7 @@
 All changes are kept, since an earlier one may come to light later and make no difference.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -28,7 +28,12 @@ class TagChange:
 
 def changes_in(elements: Elements) -> list[TagChange]:
     """All changes of tags, in the order of the stories; corrections come after all others."""
-    found = arranged(_changes(elements), lambda change: change.moment)
+    return in_turn(_changes(elements))
+
+
+def in_turn(changes: Iterable[TagChange]) -> list[TagChange]:
+    """The changes in the order of the stories; corrections come after all others."""
+    found = arranged(changes, lambda change: change.moment)
     return sorted(found, key=lambda change: change.corrected)
 
 
