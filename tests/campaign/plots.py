@@ -1,6 +1,6 @@
 """Campaigns that were never played, made up from a seed."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from random import Random
 
 from tests.campaign.model import GROUPS, Line
@@ -33,10 +33,7 @@ class PlannedScene:
 
 @dataclass(frozen=True, kw_only=True)
 class Plot:
-    """The scenes in the order of the story, and the steps: a scene is canonized, or a word said.
-
-    The number of a scene that has not been opened opens it and those before it in `opened`.
-    """
+    """The scenes in the order of the story, and the steps: a scene is canonized, or a word said."""
 
     seed: int
     scenes: tuple[PlannedScene, ...]
@@ -64,6 +61,29 @@ def a_plot(
             word = _said(lots, ("gm",), 0.0, 0, events=False)
             steps.insert(lots.randint(0, len(steps)), word)
     return Plot(seed=seed, scenes=tuple(planned), steps=tuple(steps))
+
+
+def reordered(plot: Plot, turn: int) -> Plot:
+    """The same scenes, canonized in another order; the days of its contents are all different.
+
+    Two that are told of the very same day contradict each other, and then who is first counts.
+    """
+    lots = Random(plot.seed * 1_000 + turn)
+    steps = list(plot.steps)
+    lots.shuffle(steps)
+    days = iter(range(1_000))
+    scenes = tuple(
+        replace(
+            scene,
+            said=tuple(
+                replace(said, day=None if said.day is None else said.day * 50 + next(days))
+                for said in scene.said
+            ),
+            day=None if scene.day is None else scene.day * 50,
+        )
+        for scene in plot.scenes
+    )
+    return replace(plot, scenes=scenes, steps=tuple(steps))
 
 
 def _said(

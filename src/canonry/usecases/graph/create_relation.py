@@ -12,7 +12,7 @@ from typing import Any
 from canonry.domain.errors import Conflict
 from canonry.domain.ids import NewId, RelationId
 from canonry.domain.judging.making import Backing, make_relation
-from canonry.domain.judging.relation_lines import RelationLine, line_of
+from canonry.domain.judging.relation_lines import RelationLine, line_of, written
 from canonry.domain.judging.slices import SliceView
 from canonry.domain.log.entries import Entry, Made, RelationEnded
 from canonry.domain.log.keys import relations_key, thing_key
@@ -86,7 +86,7 @@ async def create_relation(canon: Canon, caller: Caller, new: NewRelation) -> Rel
         if line.same is not None and _equals(line.same, new) and not (line.ends or line.against):
             return Change(entries=(), reads=frozenset(), found=line.same)
         made = _made(new_id, new, from_, to)
-        entries = _taking_its_place(new, made, line)
+        entries = _taking_its_place(new_id, new, made, line)
         reads |= rested_on
         for end in (new.from_id, new.to_id, from_.id, to.id):
             reads |= {thing_key(end), relations_key(end)}
@@ -152,21 +152,25 @@ def _made(new_id: NewId, new: NewRelation, from_: Entity, to: Entity) -> Made:
     )
 
 
-def _taking_its_place(new: NewRelation, made: Made, line: RelationLine) -> tuple[Entry, ...]:
+def _taking_its_place(
+    new_id: NewId, new: NewRelation, made: Made, line: RelationLine
+) -> tuple[Entry, ...]:
     """The relation, the ends of those that held until then, and its own where the next begins."""
-    relation_id = RelationId(made.thing.id)
-    gone = [*line.ends, *line.against]
-    if line.same is not None:
-        gone.append(line.same)
-    reason = "a later relation takes its place"
+    if not isinstance(made.thing, RelationDraft):
+        raise TypeError(made.thing)
     ends = [
-        RelationEnded(relation_id=r.id, until=new.since, superseded_by=relation_id, reason=reason)
-        for r in gone
-    ]
-    if (heir := line.next) is not None:
-        reason = "what began later is canon already"
-        end = RelationEnded(
-            relation_id=relation_id, until=heir.since, superseded_by=heir.id, reason=reason
+        RelationEnded(
+            relation_id=one.id,
+            until=new.since,
+            superseded_by=made.thing.id,
+            reason="a later relation takes its place",
         )
-        return (*ends, made, end)
-    return (*ends, made)
+        for one in line.against
+    ]
+    backing = Backing(
+        space=made.thing.space,
+        authority=new.authority,
+        confidence=new.confidence,
+        evidence=new.evidence,
+    )
+    return (*ends, made, *written(new_id, backing, line, made.thing, without=line.against))
