@@ -23,7 +23,6 @@ from canonry.domain.judging.making import (
     make_entity,
     make_event,
     make_fact,
-    make_observation,
     make_relation,
 )
 from canonry.domain.judging.relation_lines import line_of, written
@@ -48,7 +47,6 @@ from canonry.domain.things.entities import Entity
 from canonry.domain.things.facts import Event, Fact
 from canonry.domain.things.relations import Relation, RelationDraft, SaidAgain
 from canonry.domain.time import SECOND, Instant
-from canonry.domain.vocabularies.narrative_fields import STATE_TAGS
 from canonry.domain.vocabularies.narrative_relations import relation_type
 
 
@@ -323,18 +321,10 @@ def _untold(desk: _Desk, fact: Fact) -> Iterator[Entry]:
 
 def _undone(desk: _Desk, held: TagHeld, label: str) -> Iterator[Entry]:
     """The tag never held; those whose place it had taken hold again."""
-    entity = desk.entity(Reference(held.entity_id))
-    change = undone(desk.view, entity, held, reason=desk.verdict.rationale)
-    moment = held.change.moment
-    yield make_observation(
-        desk.new_id,
-        replace(desk.backing, place=moment.place),
-        entity.id,
-        {STATE_TAGS: change.tags},
-        label=label,
-        observed_at=moment.at,
+    entity, reason = desk.entity(Reference(held.entity_id)), desk.verdict.rationale
+    yield from undone(
+        desk.view, desk.new_id, desk.backing, entity, held, label=label, reason=reason
     )
-    yield from change.entries
 
 
 def _supersede(desk: _Desk, rival: str, by: str) -> Iterator[Entry]:
