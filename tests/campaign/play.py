@@ -58,10 +58,8 @@ class Table:
             shown = await self.world.call("neo4j_get_entity", entity_id=self.ids[hero])
             found.append((hero, shown["state_tags"]))
         lines = {told.line for told in self.proposed.values() if told.line[0] in RELATIONS}
-        for line in sorted(lines):
-            found.append((str(line), _joined(await self._relations(line))))
-        titles = await self._timeline()
-        return [*found, ("timeline", titles)]
+        told = [(str(line), _joined(await self._relations(line))) for line in sorted(lines)]
+        return [*found, *told, ("timeline", await self._timeline())]
 
     async def _open(self) -> None:
         for names, kind in ((HEROES, "character"), (PLACES, "location"), (THINGS, "object")):

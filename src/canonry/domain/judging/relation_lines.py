@@ -97,12 +97,10 @@ def _words(view: SliceView, relations: Iterable[Relation]) -> list[Word]:
 
 
 def _cut(words: Sequence[Word], what: What, moment: Moment) -> RelationLine:
-    before, after = split_at(moment, words, lambda word: word.moment)
     told = [word.relation for word in words if word.again is None]
     known = [one for one in told if isinstance(one, Relation)]
     says = {word.relation.id: word.what for word in words}
-    earlier = {word.relation.id for word in before}
-    holding = [one for one in known if one.id in earlier and _reaches(one, moment, after)]
+    holding = _holding(words, moment)
     against = [one for one in known if at_once(moment, one.moment) and says[one.id] != what]
     return RelationLine(
         what=what,
@@ -221,10 +219,7 @@ def _follows(one: Relation, was: dict[str, End | None], wanted: dict[str, End | 
 def standing_line(view: SliceView, entity: Entity, rel_type: str, moment: Moment) -> list[Relation]:
     """The relations of a type that leave `entity` and hold at a moment, also from then on."""
     line = list(view.relations(entity, rel_type, "out"))
-    words = _words(view, line)
-    before, after = split_at(moment, words, lambda word: word.moment)
-    told = {word.relation.id for word in before}
-    held = [one for one in line if one.id in told and _reaches(one, moment, after)]
+    held = _holding(_words(view, line), moment)
     from_then = [one for one in line if moment.at is not None and one.since == moment.at]
     return [*held, *(one for one in from_then if one not in held)]
 
@@ -235,11 +230,21 @@ def _joins(relation: Relation, start: Entity, end: Entity) -> bool:
     return not ends.isdisjoint(family_of(start)) and not ends.isdisjoint(family_of(end))
 
 
-def _reaches(relation: Relation, moment: Moment, after: Sequence[Word]) -> bool:
-    """Whether a relation that began before `moment` has not ended by then."""
-    if not relation.ended:
-        return True
-    if relation.until is not None and moment.at is not None:
-        return relation.until > moment.at
-    later = [word for word in after if word.again is None]
-    return bool(later) and later[0].moment.at == relation.until
+def _holding(words: Sequence[Word], moment: Moment) -> list[Relation]:
+    """The relations that began before `moment` and have not ended by then."""
+    before, _after = split_at(moment, words, lambda word: word.moment)
+    begun = [word.relation for word in before if word.again is None]
+    ends = _ends(words)
+    return [
+        one
+        for one in begun
+        if isinstance(one, Relation)
+        and (not one.ended or _reaches(one, ends[one.id], moment, last=one is begun[-1]))
+    ]
+
+
+def _reaches(one: Relation, end: End | None, moment: Moment, *, last: bool) -> bool:
+    """Whether a relation that has ended held at a moment, which the next one in line follows."""
+    if end is not None and one.until == end[0]:
+        return last
+    return one.until is not None and moment.at is not None and one.until > moment.at
