@@ -13,6 +13,7 @@ from canonry.usecases.narrative.transcripts import TranscriptLine
 from tests.toolsets.narrative.kit import World
 
 HERE: Final = Path(__file__).parent
+GM: Final = "MATT"
 WAITS: Final = "needs_review"
 RELATED: Final = {
     "place": ("LOCATED_IN", "out"),
@@ -57,6 +58,9 @@ class Campaign:
     firsts: dict[str, str] = field(default_factory=dict)
     """The proposal that first brought up a thing of the canon."""
     found: dict[str, dict[str, Any]] = field(default_factory=dict)
+    """The verdicts in the form of the file."""
+    reasons: dict[str, tuple[str, str]] = field(default_factory=dict)
+    """The rule and the rationale of each verdict."""
 
     async def play(self, scene: dict[str, Any]) -> None:
         """Open a scene, let its turns be said, propose what they mean, and make it canon."""
@@ -72,7 +76,7 @@ class Campaign:
             **({} if place is None else {"location_ref": self.things[place]}),
         )
         scene_id = reply["scene_id"]
-        turns = await self.said(scene_id, scene, rows)
+        turns = await self.said(scene_id, scene)
         ids = {}
         for row in rows:
             ids[await self.proposed(scene_id, row, turns)] = row
@@ -82,21 +86,17 @@ class Campaign:
         for verdict in reply["verdicts"]:
             self.compare(ids[verdict["proposal_id"]], verdict, reply["pending_proposals"])
 
-    async def said(
-        self, scene_id: str, scene: dict[str, Any], rows: list[dict[str, Any]]
-    ) -> dict[int, str]:
-        """The turns of a scene that are cited, in their order."""
+    async def said(self, scene_id: str, scene: dict[str, Any]) -> dict[int, str]:
+        """All turns of a scene, by their numbers in the session."""
         lines = self.lines[scene["episode"]]
         turns = {}
-        for number in sorted({turn for row in rows for turn in row["turns"]}):
-            assert scene["start"] <= number <= scene["end"], (scene["id"], number)
-            line = lines[number]
+        for number in range(scene["start"], scene["end"] + 1):
             reply = await self.world.call(
                 "mongodb_append_turn",
                 "Narrator",
                 scene_id=scene_id,
-                speaker="gm" if "MATT" in line.speakers else "user",
-                text=line.text,
+                speaker="gm" if GM in lines[number].speakers else "user",
+                text=lines[number].text,
             )
             turns[number] = reply["turn_id"]
         return turns
@@ -140,6 +140,7 @@ class Campaign:
 
     def compare(self, row: dict[str, Any], verdict: dict[str, Any], pending: list[str]) -> None:
         """Put the verdict into the form of the file."""
+        self.reasons[row["id"]] = (verdict["rule"], verdict["rationale"])
         waits = verdict["proposal_id"] in pending
         thing = verdict["canonical_id"]
         first = None if thing is None else self.firsts[thing]

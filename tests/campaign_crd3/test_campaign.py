@@ -68,6 +68,16 @@ def test_the_campaign_is_large_and_every_judgement_is_explained() -> None:
     assert {row["expect"] for row in PROPOSALS} == {"accepted", "rejected", WAITS}
 
 
+def test_every_proposal_cites_turns_of_its_own_scene_and_no_turn_has_two_scenes() -> None:
+    spans = {one["id"]: range(one["start"], one["end"] + 1) for one in SCENES}
+    episodes = {one["id"]: one["episode"] for one in SCENES}
+    for row in PROPOSALS:
+        assert row["episode"] == episodes[row["scene"]], row["id"]
+        assert all(turn in spans[row["scene"]] for turn in row["turns"]), row["id"]
+    turns = [(one["episode"], turn) for one in SCENES for turn in spans[one["id"]]]
+    assert len(set(turns)) == len(turns)
+
+
 def test_a_difference_is_one_and_says_why() -> None:
     for row in PROPOSALS:
         if "differs" in row:
@@ -90,6 +100,12 @@ async def test_every_verdict_is_what_a_game_master_would_say_or_a_known_differen
     }
 
     assert wrong == {}, "found first, then what the file says"
+
+
+async def test_every_verdict_names_its_rule_and_its_reason(campaign: Campaign) -> None:
+    assert len(campaign.reasons) == len(PROPOSALS)
+    unexplained = [one for one, (rule, why) in campaign.reasons.items() if not rule or not why]
+    assert unexplained == []
 
 
 async def test_in_the_end_canon_believes_what_a_game_master_would_or_a_known_difference(
