@@ -52,8 +52,9 @@ async def test_d3_a_change_of_heart_ends_an_enmity_and_leaves_it_true() -> None:
 
     table = await told((war,), (peace,), order=(1, 2))
 
-    query = {"entity_id": table.ids["Ann"], "current_only": False}
-    found = await table.world.call("neo4j_query_relationships", **query)
+    found = await table.world.call(
+        "neo4j_query_relationships", entity_id=table.ids["Ann"], current_only=False
+    )
     shown = {r["rel_type"]: (r["canon_level"], r["current"]) for r in found["relationships"]}
     assert shown == {"ENEMY_OF": ("canon", False), "ALLY_OF": ("canon", True)}
 
