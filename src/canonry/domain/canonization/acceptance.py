@@ -23,13 +23,13 @@ from canonry.domain.judging.making import (
     make_entity,
     make_event,
     make_fact,
-    make_observation,
     make_relation,
 )
-from canonry.domain.judging.relation_lines import functional_line, opposed_line
+from canonry.domain.judging.relation_lines import line_of, written
 from canonry.domain.judging.slices import SliceView
 from canonry.domain.judging.standing_tags import TagHeld, changes_of, still_stands
-from canonry.domain.judging.tag_changes import change_tags, superseded
+from canonry.domain.judging.tag_changes import change_tags
+from canonry.domain.judging.tag_facts import superseded
 from canonry.domain.judging.undone_tags import undone
 from canonry.domain.log.entries import (
     CausesLinked,
@@ -38,17 +38,15 @@ from canonry.domain.log.entries import (
     EvidenceLinked,
     FactRetconned,
     Made,
-    RelationEnded,
     RelationRetconned,
 )
-from canonry.domain.moments import arranged, overlaps
+from canonry.domain.moments import overlaps
 from canonry.domain.observations import ObservationDraft
 from canonry.domain.provenance import Evidence
 from canonry.domain.things.entities import Entity
 from canonry.domain.things.facts import Event, Fact
-from canonry.domain.things.relations import Relation
+from canonry.domain.things.relations import Relation, RelationDraft, SaidAgain
 from canonry.domain.time import SECOND, Instant
-from canonry.domain.vocabularies.narrative_fields import STATE_TAGS
 from canonry.domain.vocabularies.narrative_relations import relation_type
 
 
@@ -148,9 +146,9 @@ def _entity(desk: _Desk, content: EntityContent) -> Acceptance:
 def _relation(desk: _Desk, content: RelationshipContent) -> Acceptance:
     start, end = desk.entity(content.from_entity), desk.entity(content.to_entity)
     kind, moment = relation_type(content.rel_type), desk.candidate.moment
-    line = functional_line(desk.view, kind, start, end, moment)
+    line = line_of(desk.view, kind, start, end, moment)
     if line.same is not None:
-        return _with_rivals(desk, _known(desk, line.same.id, line.same.evidence))
+        return _with_rivals(desk, _said_again(desk, line.same))
     made = make_relation(
         desk.new_id,
         desk.backing,
@@ -161,18 +159,31 @@ def _relation(desk: _Desk, content: RelationshipContent) -> Acceptance:
         since=desk.candidate.at,
     )
     entries: list[Entry] = [made]
-    heirs = [line.next, opposed_line(desk.view, kind, start, end, moment).next]
-    heir = next(iter(arranged((h for h in heirs if h is not None), lambda h: h.moment)), None)
-    if heir is not None and heir.id not in desk.verdict.retcons:
-        entries.append(
-            RelationEnded(
-                relation_id=RelationId(made.thing.id),
-                until=heir.since,
-                superseded_by=heir.id,
-                reason="what began later was canon already",
-            )
-        )
+    if isinstance(made.thing, RelationDraft):
+        fallen = [one for one in line.against if one.id in desk.verdict.retcons]
+        entries += written(desk.new_id, desk.backing, line, made.thing, without=fallen)
     return _with_rivals(desk, Acceptance(canonical_id=made.thing.id, entries=tuple(entries)))
+
+
+def _said_again(desk: _Desk, relation: Relation) -> Acceptance:
+    """More evidence for a relation, which was told once more at another place of the story."""
+    known = _known(desk, relation.id, relation.evidence)
+    backing = desk.backing
+    if backing.place is None or not backing.place.scene or not backing.evidence:
+        return known
+    again = SaidAgain(
+        at=desk.candidate.at,
+        place=backing.place,
+        authority=backing.authority,
+        confidence=backing.confidence,
+        evidence=backing.evidence,
+        scene_id=backing.scene_id,
+        proposal_id=backing.proposal_id,
+    )
+    cited = backing.evidence[-1]
+    link = EvidenceLinked(thing_id=relation.id, evidence=cited, again=again)
+    others = [e for e in known.entries if not isinstance(e, EvidenceLinked) or e.evidence != cited]
+    return replace(known, entries=(*others, link))
 
 
 def _state(desk: _Desk, content: StateChangeContent) -> Acceptance:
@@ -186,7 +197,7 @@ def _state(desk: _Desk, content: StateChangeContent) -> Acceptance:
         add=content.add,
         remove=(*content.remove, *sorted({one.tag for one in fallen})),
         moment=desk.candidate.moment,
-        fallen=[fact for one in fallen for fact in one.facts],
+        fallen=fallen,
     )
     documents = (*changed.begun, *changed.ended)
     if documents:
@@ -310,30 +321,14 @@ def _untold(desk: _Desk, fact: Fact) -> Iterator[Entry]:
 
 def _undone(desk: _Desk, held: TagHeld, label: str) -> Iterator[Entry]:
     """The tag never held; those whose place it had taken hold again."""
-    entity = desk.entity(Reference(held.entity_id))
-    change = undone(desk.view, entity, held, reason=desk.verdict.rationale)
-    moment = held.change.moment
-    yield make_observation(
-        desk.new_id,
-        replace(desk.backing, place=moment.place),
-        entity.id,
-        {STATE_TAGS: change.tags},
-        label=label,
-        observed_at=moment.at,
+    entity, reason = desk.entity(Reference(held.entity_id)), desk.verdict.rationale
+    yield from undone(
+        desk.view, desk.new_id, desk.backing, entity, held, label=label, reason=reason
     )
-    yield from change.entries
 
 
 def _supersede(desk: _Desk, rival: str, by: str) -> Iterator[Entry]:
-    """End what held until now; where the proposal has no time nobody knows when that was."""
-    until = desk.candidate.at
+    """End the fact that held until now; without a time nobody knows when that was."""
     thing = desk.view.thing(rival)
-    if isinstance(thing, Relation):
-        yield RelationEnded(
-            relation_id=thing.id,
-            until=until,
-            superseded_by=RelationId(by),
-            reason=desk.verdict.rationale,
-        )
-    elif isinstance(thing, Fact):
-        yield superseded(thing, until, FactId(by))
+    if isinstance(thing, Fact):
+        yield superseded(thing, desk.candidate.at, FactId(by))

@@ -10,7 +10,7 @@ from typing import Final
 from canonry.domain.gates.kit import Gate, Objection, Weight
 from canonry.domain.judging.candidates import Candidate
 from canonry.domain.judging.contents import RelationshipContent
-from canonry.domain.judging.relation_lines import functional_line
+from canonry.domain.judging.relation_lines import RelationLine, line_of, word_behind
 from canonry.domain.judging.slices import SliceView
 from canonry.domain.things.entities import Entity, family_of
 from canonry.domain.things.relations import Relation
@@ -25,14 +25,16 @@ def _examine(candidate: Candidate, view: SliceView) -> Iterator[Objection]:
     kind = relation_type(content.rel_type)
     if start is None or end is None or not (kind.one_target or kind.one_origin):
         return
-    line = functional_line(view, kind, start, end, candidate.moment)
+    line = line_of(view, kind, start, end, candidate.moment)
     for relation in line.against:
-        yield _objection(relation, start, end, Weight.CONTRADICTS)
+        yield _objection(line, relation, start, end, Weight.CONTRADICTS)
     for relation in line.ends:
-        yield _objection(relation, start, end, Weight.SUPERSEDES)
+        yield _objection(line, relation, start, end, Weight.SUPERSEDES)
 
 
-def _objection(relation: Relation, start: Entity, end: Entity, weight: Weight) -> Objection:
+def _objection(
+    line: RelationLine, relation: Relation, start: Entity, end: Entity, weight: Weight
+) -> Objection:
     whose = start if relation.from_id in family_of(start) else end
     held = "held until then" if weight is Weight.SUPERSEDES else "holds at that time"
     return Objection(
@@ -40,7 +42,7 @@ def _objection(relation: Relation, start: Entity, end: Entity, weight: Weight) -
         rationale=f"{whose.name} has one {relation.rel_type} at a time, and {relation.id} {held}",
         conflicts=(relation.id,),
         rivals=(relation.id,),
-        authority=relation.authority,
+        authority=word_behind(line, relation),
     )
 
 

@@ -6,7 +6,7 @@ from typing import Final
 from canonry.domain.gates.kit import Gate, Objection, Weight
 from canonry.domain.judging.candidates import Candidate
 from canonry.domain.judging.contents import RelationshipContent
-from canonry.domain.judging.relation_lines import opposed_line
+from canonry.domain.judging.relation_lines import RelationLine, line_of, word_behind
 from canonry.domain.judging.slices import SliceView
 from canonry.domain.things.relations import Relation
 from canonry.domain.vocabularies.narrative_relations import relation_type
@@ -20,22 +20,24 @@ def _examine(candidate: Candidate, view: SliceView) -> Iterator[Objection]:
     kind = relation_type(content.rel_type)
     if start is None or end is None or not kind.excludes:
         return
-    line = opposed_line(view, kind, start, end, candidate.moment)
+    line = line_of(view, kind, start, end, candidate.moment)
     pair = f"{start.name} and {end.name}"
-    for relation in line.against:
-        yield _objection(relation, pair, kind.name, Weight.CONTRADICTS)
-    for relation in line.ends:
-        yield _objection(relation, pair, kind.name, Weight.SUPERSEDES)
+    for relation in (one for one in line.against if one.rel_type in kind.excludes):
+        yield _objection(line, relation, pair, kind.name, Weight.CONTRADICTS)
+    for relation in (one for one in line.ends if one.rel_type in kind.excludes):
+        yield _objection(line, relation, pair, kind.name, Weight.SUPERSEDES)
 
 
-def _objection(relation: Relation, pair: str, name: str, weight: Weight) -> Objection:
+def _objection(
+    line: RelationLine, relation: Relation, pair: str, name: str, weight: Weight
+) -> Objection:
     held = "were" if weight is Weight.SUPERSEDES else "are"
     return Objection(
         weight=weight,
         rationale=f"{pair} {held} {relation.rel_type} by {relation.id}, which excludes {name}",
         conflicts=(relation.id,),
         rivals=(relation.id,),
-        authority=relation.authority,
+        authority=word_behind(line, relation),
     )
 
 

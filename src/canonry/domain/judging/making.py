@@ -198,11 +198,12 @@ def make_relation(
     properties: Mapping[str, Any] | None = None,
     since: Instant | None = None,
     until: Instant | None = None,
+    label: str = "relation",
 ) -> Made:
     """A relation asserted; `until` where its end is known from the beginning."""
     return Made(
         thing=RelationDraft(
-            id=RelationId(new_id("relation")),
+            id=RelationId(new_id(label)),
             space=backing.space,
             rel_type=rel_type,
             from_id=from_id,

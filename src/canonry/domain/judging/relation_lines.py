@@ -2,16 +2,41 @@
 
 A place has another place after it, an owner another owner, an alliance a war. What begins at a
 moment ends what held until then, and holds until the next one begins, whichever was known first.
+Who says the same again ends nothing, but says that it held then.
 """
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import TypeAlias
 
+from canonry.domain.ids import NewId, RelationId
+from canonry.domain.judging.making import Backing, make_relation
 from canonry.domain.judging.slices import SliceView
-from canonry.domain.moments import Moment, at_once, split_at
+from canonry.domain.judging.standing_tags import together
+from canonry.domain.log.entries import Entry, Made, RelationEnded
+from canonry.domain.moments import Moment, arranged, at_once, moment_of, split_at
+from canonry.domain.provenance import AUTHORITY_RANK, Authority
 from canonry.domain.things.entities import Entity, family_of
-from canonry.domain.things.relations import Relation
+from canonry.domain.things.relations import Relation, RelationDraft, SaidAgain
+from canonry.domain.time import Instant
 from canonry.domain.vocabularies.narrative_relations import RelationType
+
+What: TypeAlias = tuple[str, frozenset[str]]
+"""What a relation says: its type, and whom it joins."""
+
+End: TypeAlias = tuple[Instant | None, str]
+"""When a relation ends, and by which other."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Word:
+    """That a relation holds from a moment on; `again` where it had been said before."""
+
+    what: What
+    moment: Moment
+    authority: Authority
+    relation: RelationDraft
+    again: SaidAgain | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -19,19 +44,25 @@ class RelationLine:
     """A line as one moment cuts it.
 
     `same` is the relation of the same two that holds then, `ends` are the others that hold until
-    then, `against` those that were told with the very same time, `next` what begins next.
+    then, `against` those that were told with the very same time. `words` is all that was said.
     """
 
+    what: What
+    moment: Moment
+    words: tuple[Word, ...]
     same: Relation | None = None
     ends: tuple[Relation, ...] = ()
     against: tuple[Relation, ...] = ()
-    next: Relation | None = None
 
 
-def functional_line(
+def line_of(
     view: SliceView, kind: RelationType, start: Entity, end: Entity, moment: Moment
 ) -> RelationLine:
-    """What a relation meets of its own type: where one end may have only one such relation."""
+    """What a relation of this type between these two meets, all in one order.
+
+    Where one end may have only one such relation that is the line of this end; else it is that of
+    the pair, together with the types that exclude this one.
+    """
     found: dict[str, Relation] = {}
     if kind.one_target:
         found |= {one.id: one for one in view.relations(start, kind.name, "out")}
@@ -39,49 +70,158 @@ def functional_line(
         found |= {one.id: one for one in view.relations(end, kind.name, "in")}
     if not kind.one_target and not kind.one_origin:
         direction = "any" if kind.symmetric else "out"
-        found = {one.id: one for one in view.relations(start, kind.name, direction)}
-        found = {one: each for one, each in found.items() if _joins(each, start, end)}
-    return _cut(found.values(), kind, start, end, moment)
+        own = {one.id: one for one in view.relations(start, kind.name, direction)}
+        found |= {one: each for one, each in own.items() if _joins(each, start, end)}
+    for name in sorted(kind.excludes):
+        opposed = view.relations(start, name)
+        found |= {one.id: one for one in opposed if _joins(one, start, end)}
+    what: What = (kind.name, frozenset((start.id, end.id)))
+    return _cut(_words(view, found.values()), what, moment)
 
 
-def opposed_line(
-    view: SliceView, kind: RelationType, start: Entity, end: Entity, moment: Moment
-) -> RelationLine:
-    """What a relation meets of the types that exclude its own, between the same two."""
-    found = [
-        one
-        for name in sorted(kind.excludes)
-        for one in view.relations(start, name)
-        if _joins(one, start, end)
-    ]
-    return _cut(found, kind, start, end, moment)
+def _words(view: SliceView, relations: Iterable[Relation]) -> list[Word]:
+    words: list[Word] = []
+    for one in relations:
+        what = (one.rel_type, view.roots((one.from_id, one.to_id)))
+        first = Word(what=what, moment=one.moment, authority=one.authority, relation=one)
+        words.append(first)
+    for first in tuple(words):
+        if not isinstance(first.relation, Relation):
+            continue
+        for again in first.relation.again:
+            moment = moment_of(again.at, again.place, again.place.told)
+            if not any(w.what == first.what and together(w.moment, moment) for w in words):
+                more = replace(first, moment=moment, authority=again.authority, again=again)
+                words.append(more)
+    return arranged(words, lambda word: word.moment)
 
 
-def _cut(
-    relations: Iterable[Relation], kind: RelationType, start: Entity, end: Entity, moment: Moment
-) -> RelationLine:
-    line = list(relations)
-    before, after = split_at(moment, line, lambda one: one.moment)
-
-    def same(one: Relation) -> bool:
-        return one.rel_type == kind.name and _joins(one, start, end)
-
-    holding = [one for one in before if _reaches(one, moment, after)]
-    against = [one for one in line if at_once(moment, one.moment) and not same(one)]
+def _cut(words: Sequence[Word], what: What, moment: Moment) -> RelationLine:
+    told = [word.relation for word in words if word.again is None]
+    known = [one for one in told if isinstance(one, Relation)]
+    says = {word.relation.id: word.what for word in words}
+    holding = _holding(words, moment)
+    against = [one for one in known if at_once(moment, one.moment) and says[one.id] != what]
     return RelationLine(
-        same=next((one for one in reversed(holding) if same(one)), None),
-        ends=tuple(one for one in holding if not same(one) and one not in against),
+        what=what,
+        moment=moment,
+        words=tuple(words),
+        same=next((one for one in reversed(holding) if says[one.id] == what), None),
+        ends=tuple(one for one in holding if says[one.id] != what and one not in against),
         against=tuple(against),
-        next=next((one for one in after if one not in against), None),
     )
+
+
+def word_behind(line: RelationLine, relation: Relation) -> Authority:
+    """The strongest word by which a relation holds until the moment at which the line is cut."""
+    before, _after = split_at(line.moment, line.words, lambda word: word.moment)
+    run: list[Word] = []
+    for word in before:
+        run = [*run, word] if run and run[0].what == word.what else [word]
+    own = any(word.relation.id == relation.id for word in run)
+    said = [word.authority for word in run if own]
+    return max((relation.authority, *said), key=AUTHORITY_RANK.__getitem__)
+
+
+def written(
+    new_id: NewId,
+    backing: Backing,
+    line: RelationLine,
+    new: RelationDraft,
+    *,
+    without: Iterable[Relation] = (),
+) -> tuple[Entry, ...]:
+    """What the new relation makes of its line: who ends where, and what begins anew after it.
+
+    Those `without` are gone from it: they are retconned, or the new one takes their place.
+    """
+    gone = {one.id for one in without}
+    kept = [word for word in line.words if word.relation.id not in gone]
+    own = Word(what=line.what, moment=line.moment, authority=new.authority, relation=new)
+    after, anew = _begun_anew(new_id, backing, _put(kept, own))
+    was, wanted = _ends(line.words), _ends(after)
+    entries: list[Entry] = list(anew)
+    for word in after:
+        one = word.relation
+        if word.again is not None or one.id not in wanted:
+            continue
+        end = wanted[one.id]
+        if end is not None and (not isinstance(one, Relation) or _follows(one, was, wanted)):
+            ended = RelationEnded(
+                relation_id=one.id,
+                until=end[0],
+                superseded_by=RelationId(end[1]),
+                reason="another relation takes its place",
+            )
+            entries.append(ended)
+    return tuple(entries)
+
+
+def _put(kept: list[Word], own: Word) -> list[Word]:
+    before, after = split_at(own.moment, kept, lambda word: word.moment)
+    return [*before, own, *after]
+
+
+def _begun_anew(
+    new_id: NewId, backing: Backing, words: Sequence[Word]
+) -> tuple[list[Word], list[Made]]:
+    """The words, where those that say again what has ended meanwhile are relations of their own."""
+    found: list[Word] = []
+    made: list[Made] = []
+    for word in words:
+        begins = not found or found[-1].what != word.what
+        if not begins or word.again is None:
+            found.append(word)
+            continue
+        again, old = word.again, word.relation
+        entry = make_relation(
+            new_id,
+            replace(
+                backing,
+                authority=again.authority,
+                confidence=again.confidence,
+                evidence=again.evidence,
+                scene_id=again.scene_id,
+                place=again.place,
+                proposal_id=again.proposal_id,
+            ),
+            rel_type=old.rel_type,
+            from_id=old.from_id,
+            to_id=old.to_id,
+            properties=old.properties,
+            since=again.at,
+            label=f"relation:{len(made)}",
+        )
+        made.append(entry)
+        if isinstance(entry.thing, RelationDraft):
+            found.append(replace(word, relation=entry.thing, again=None))
+    return found, made
+
+
+def _ends(words: Sequence[Word]) -> dict[str, End | None]:
+    """Where each relation ends, and by which other; None: it holds on."""
+    ends: dict[str, End | None] = {}
+    for index, word in enumerate(words):
+        if word.again is None:
+            heir = next((one for one in words[index + 1 :] if one.again is None), None)
+            ends[word.relation.id] = None if heir is None else (heir.moment.at, heir.relation.id)
+    return ends
+
+
+def _follows(one: Relation, was: dict[str, End | None], wanted: dict[str, End | None]) -> bool:
+    """Whether the end of a relation changes, and was not said by somebody on its own."""
+    before = was.get(one.id)
+    if before == wanted[one.id]:
+        return False
+    return not one.ended if before is None else one.ended and one.until == before[0]
 
 
 def standing_line(view: SliceView, entity: Entity, rel_type: str, moment: Moment) -> list[Relation]:
     """The relations of a type that leave `entity` and hold at a moment, also from then on."""
     line = list(view.relations(entity, rel_type, "out"))
-    before, after = split_at(moment, line, lambda one: one.moment)
-    at_that_time = [one for one in after if moment.at is not None and one.since == moment.at]
-    return [*(one for one in before if _reaches(one, moment, after)), *at_that_time]
+    held = _holding(_words(view, line), moment)
+    from_then = [one for one in line if moment.at is not None and one.since == moment.at]
+    return [*held, *(one for one in from_then if one not in held)]
 
 
 def _joins(relation: Relation, start: Entity, end: Entity) -> bool:
@@ -90,10 +230,21 @@ def _joins(relation: Relation, start: Entity, end: Entity) -> bool:
     return not ends.isdisjoint(family_of(start)) and not ends.isdisjoint(family_of(end))
 
 
-def _reaches(relation: Relation, moment: Moment, after: list[Relation]) -> bool:
-    """Whether a relation that began before `moment` has not ended by then."""
-    if not relation.ended:
-        return True
-    if relation.until is not None and moment.at is not None:
-        return relation.until > moment.at
-    return bool(after) and after[0].since == relation.until
+def _holding(words: Sequence[Word], moment: Moment) -> list[Relation]:
+    """The relations that began before `moment` and have not ended by then."""
+    before, _after = split_at(moment, words, lambda word: word.moment)
+    begun = [word.relation for word in before if word.again is None]
+    ends = _ends(words)
+    return [
+        one
+        for one in begun
+        if isinstance(one, Relation)
+        and (not one.ended or _reaches(one, ends[one.id], moment, last=one is begun[-1]))
+    ]
+
+
+def _reaches(one: Relation, end: End | None, moment: Moment, *, last: bool) -> bool:
+    """Whether a relation that has ended held at a moment, which the next one in line follows."""
+    if end is not None and one.until == end[0]:
+        return last
+    return one.until is not None and moment.at is not None and one.until > moment.at

@@ -10,7 +10,7 @@ from canonry.domain.judging.slices import SliceView
 from canonry.domain.merge.tag_set import TagChange, changes_in
 from canonry.domain.moments import Moment, arranged, split_at
 from canonry.domain.observations import Observation
-from canonry.domain.provenance import Authority
+from canonry.domain.provenance import AUTHORITY_RANK, Authority
 from canonry.domain.things.entities import Entity, family_of, normalised_name
 from canonry.domain.things.facts import Fact
 from canonry.domain.vocabularies.narrative_fields import STATE_TAGS
@@ -85,9 +85,16 @@ def told_of(view: SliceView, entity: Entity, tag: str, *, holds: bool) -> list[F
 
 
 def authority_of(view: SliceView, entity: Entity, change: TagChange) -> Authority:
-    """By whose word a tag began to hold."""
-    seen = view.thing(change.observation)
-    return seen.authority if isinstance(seen, Observation) else entity.authority
+    """By whose word a tag holds: the highest of those who said so, one after the other."""
+    said: list[TagChange] = []
+    for one in changes_of(entity):
+        if one.tag == change.tag:
+            said = [*said, one] if one.holds else []
+        if one == change:
+            break
+    found = [seen for one in said if isinstance(seen := view.thing(one.observation), Observation)]
+    words = [seen.authority for seen in found] or [entity.authority]
+    return max(words, key=AUTHORITY_RANK.__getitem__)
 
 
 def conflicts_of(held: TagHeld) -> tuple[str, ...]:
@@ -125,13 +132,13 @@ def documents(fact: Fact, entity: Entity, tag: str, *, holds: bool) -> bool:
 def displaced_by(entity: Entity, change: TagChange) -> Iterator[str]:
     """The tags that ceased to hold when a change came, and that none changed since."""
     before, _after = around(entity, change.moment)
-    held = {one.tag: one.holds for one in before if not _together(one, change)}
+    held = {one.tag: one.holds for one in before if not together(one.moment, change.moment)}
     last = {one.tag: one for one in changes_of(entity)}
     for tag, one in last.items():
-        if not one.holds and held.get(tag) and _together(one, change):
+        if not one.holds and held.get(tag) and together(one.moment, change.moment):
             yield tag
 
 
-def _together(one: TagChange, other: TagChange) -> bool:
-    mine, theirs = one.moment, other.moment
-    return (mine.at, mine.place) == (theirs.at, theirs.place)
+def together(one: Moment, other: Moment) -> bool:
+    """Whether both are one moment, told at one place."""
+    return (one.at, one.place) == (other.at, other.place)

@@ -1,26 +1,33 @@
 """Tag changes: what adding and removing state tags at a moment writes, whoever was there first.
 
-A change takes its place between those that are canon: it ends what held until then, and holds
-until the next one that speaks of it. So the order in which changes become canon makes no
-difference.
+A change takes its place between those that are canon. Where a tag begins, those that it excludes
+cease; the facts about the state follow from all changes in their order. So the order in which
+changes become canon makes no difference.
 """
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 
-from canonry.domain.ids import FactId, NewId
-from canonry.domain.judging.making import Backing, make_fact, make_observation, tag_statement
+from canonry.domain.ids import FactId, NewId, ObservationId
+from canonry.domain.judging.making import Backing, make_observation
 from canonry.domain.judging.slices import SliceView
-from canonry.domain.judging.standing_tags import around, fact_for, told_of
-from canonry.domain.log.entries import Entry, FactSuperseded, Made
-from canonry.domain.merge.tag_set import TagChange
-from canonry.domain.moments import Moment, split_at
-from canonry.domain.observations import Observation
+from canonry.domain.judging.standing_tags import (
+    TagHeld,
+    changes_of,
+    fact_for,
+    held_at,
+    together,
+)
+from canonry.domain.judging.tag_facts import TagFacts, facts_of_changes
+from canonry.domain.log.entries import Entry, Made
+from canonry.domain.merge.tag_set import TagChange, in_turn
+from canonry.domain.moments import Moment
 from canonry.domain.things.entities import Entity
-from canonry.domain.things.facts import Fact, FactDraft, FactType
-from canonry.domain.time import Instant
 from canonry.domain.vocabularies.narrative_fields import STATE_TAGS
 from canonry.domain.vocabularies.state_tags import excluded_by
+
+_NEW = ObservationId("")
+"""Stands for the observation that is being made."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,43 +41,36 @@ class TagsChanged:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _TagLine:
-    """The changes of an entity's tags around a moment, and what is at hand to write them."""
+class _Pen:
+    """What is at hand to write changes of an entity's tags."""
 
     view: SliceView
     new_id: NewId
     backing: Backing
     entity: Entity
     moment: Moment
-    before: list[TagChange]
-    after: list[TagChange]
-    fallen: frozenset[FactId]
-    held: dict[str, TagChange] = field(default_factory=dict)
+    groups: tuple[tuple[str, ...], ...] = field(default=())
 
-    def fact(self, tag: str, *, holds: bool, label: str | None = None) -> Made:
-        return _stated(self, tag, self.backing, self.moment.at, holds=holds, label=label)
+    def change(self, tag: str, *, holds: bool, at: Moment | None = None) -> TagChange:
+        return TagChange(tag=tag, holds=holds, moment=at or self.moment, observation=_NEW)
 
-    def standing(self, tag: str, *, holds: bool) -> list[Fact]:
-        """The facts that state this until the moment; what was retconned never was."""
-        told = told_of(self.view, self.entity, tag, holds=holds)
-        earlier, _later = split_at(self.moment, told, lambda fact: fact.moment)
-        found = [fact for fact in earlier if fact.id not in self.fallen]
-        return [fact for fact in found if self._reaches(fact) or fact is found[-1]]
-
-    def _reaches(self, fact: Fact) -> bool:
-        if fact.until is None or self.moment.at is None:
-            return not fact.superseded
-        return fact.until > self.moment.at
-
-    def excluding(self, tag: str, others: Iterable[str]) -> list[str]:
-        return excluded_by(tag, self.view.policy.exclusive_tags, others)
-
-    def next_of(self, tag: str) -> TagChange | None:
-        """The change after the moment with which the tag ceases, or begins anew."""
-        for change in self.after:
-            if change.tag == tag or (change.holds and self.excluding(tag, (change.tag,))):
-                return change
-        return None
+    def observed(self, changes: Iterable[TagChange]) -> Iterator[Made]:
+        """One observation for each moment, of all tags that change at it."""
+        moments: list[tuple[Moment, dict[str, bool]]] = []
+        for change in changes:
+            found = next((tags for at, tags in moments if together(at, change.moment)), None)
+            if found is None:
+                moments.append((change.moment, found := {}))
+            found[change.tag] = change.holds
+        for number, (at, tags) in enumerate(moments):
+            yield make_observation(
+                self.new_id,
+                replace(self.backing, place=at.place) if number else self.backing,
+                self.entity.id,
+                {STATE_TAGS: dict(sorted(tags.items()))},
+                label=f"observation:{number}" if number else "observation",
+                observed_at=at.at,
+            )
 
 
 def change_tags(
@@ -82,142 +82,87 @@ def change_tags(
     add: tuple[str, ...],
     remove: tuple[str, ...],
     moment: Moment,
-    fallen: Iterable[FactId] = (),
+    fallen: Iterable[TagHeld] = (),
 ) -> TagsChanged:
-    """What changes with these tags at `moment`; the facts `fallen` are retconned with it.
+    """What changes with these tags at `moment`; those `fallen` are retconned with it.
 
-    A new tag takes the place of those that exclude it. One that holds already is confirmed.
+    A new tag takes the place of those that exclude it. One that holds already is confirmed, and
+    one that does not hold is denied, since an earlier change may come to light.
     """
-    before, after = around(entity, moment)
-    last = {change.tag: change for change in before}
-    held = {tag: change for tag, change in last.items() if change.holds}
-    line = _TagLine(
+    pen = _Pen(
         view=view,
         new_id=new_id,
         backing=backing,
         entity=entity,
         moment=moment,
-        before=before,
-        after=after,
-        fallen=frozenset(fallen),
-        held=held,
+        groups=view.policy.exclusive_tags,
     )
+    gone = tuple(fallen)
+    held = held_at(entity, moment)
     begun = sorted(set(add) - held.keys())
     again = sorted(set(add) & held.keys())
-    gone = {other for tag in add for other in line.excluding(tag, held)} | set(remove)
-    ended = sorted((gone & held.keys()) - set(add))
+    rivals = {other for tag in add for other in excluded_by(tag, pen.groups, held)}
+    ended = sorted((held.keys() & {*rivals, *remove}) - set(add))
     known = [fact.id for tag in again if (fact := fact_for(view, entity, held[tag])) is not None]
-    told_in_a_scene = moment.place.scene != 0
-    if not begun and not ended and not (again and told_in_a_scene):
+    if not begun and not ended and not moment.place.scene:
         return TagsChanged(known=tuple(known))
-    fields = dict.fromkeys((*begun, *again), True) | dict.fromkeys(ended, False)
-    seen = make_observation(
+    denied = (set(remove) - held.keys()) if moment.place.scene else set[str]()
+    said = [
+        *(pen.change(tag, holds=True) for tag in (*begun, *again)),
+        *(pen.change(tag, holds=False) for tag in (*ended, *sorted(denied))),
+        *(
+            pen.change(one.tag, holds=False, at=one.change.moment)
+            for one in gone
+            if not together(one.change.moment, moment)
+        ),
+    ]
+    old = changes_of(entity)
+    kept = [one for one in old if all(one != each.change for each in gone)]
+    said += _excluded(pen, in_turn((*kept, *said)))
+    facts = facts_of_changes(
+        view,
         new_id,
         backing,
-        entity.id,
-        {STATE_TAGS: dict(sorted(fields.items()))},
-        observed_at=moment.at,
+        entity,
+        old=old,
+        new=in_turn((*kept, *said)),
+        fallen={fact for one in gone for fact in one.facts},
     )
-    born = {tag: line.fact(tag, holds=True) for tag in begun}
-    died = {tag: line.fact(tag, holds=False) for tag in ended}
-    entries: list[Entry] = [seen, *born.values(), *died.values()]
-    entries += _take_over(line, born, died)
-    entries += _until_next(line, {**dict.fromkeys(again), **born}, died)
+    entries: list[Entry] = [*pen.observed(said), *facts.entries]
     return TagsChanged(
         entries=tuple(entries),
-        begun=tuple(FactId(made.thing.id) for made in born.values()),
-        ended=tuple(FactId(made.thing.id) for made in died.values()),
+        begun=_made_at(facts, moment, begun, holds=True),
+        ended=_made_at(facts, moment, ended, holds=False),
         known=tuple(known),
     )
 
 
-def superseded(fact: FactDraft, until: Instant | None, by: FactId) -> FactSuperseded:
-    """The entry that ends a fact; without a date where the one given is before the fact began."""
-    backwards = until is not None and fact.time_ref is not None and until < fact.time_ref
-    return FactSuperseded(fact_id=fact.id, until=None if backwards else until, superseded_by=by)
+def _made_at(
+    facts: TagFacts, moment: Moment, tags: Iterable[str], *, holds: bool
+) -> tuple[FactId, ...]:
+    return tuple(
+        fact_id
+        for tag in tags
+        for change, fact_id in facts.made
+        if (change.tag, change.holds) == (tag, holds) and together(change.moment, moment)
+    )
 
 
-def _take_over(line: _TagLine, born: dict[str, Made], died: dict[str, Made]) -> Iterator[Entry]:
-    """End the facts that held until now and state the opposite."""
-    for tag, made in born.items():
-        for old in line.standing(tag, holds=False):
-            yield superseded(old, line.moment.at, FactId(made.thing.id))
-    for tag, made in died.items():
-        heirs = [born[other] for other in line.excluding(tag, born)]
-        heir = heirs[0] if heirs else made
-        for old in line.standing(tag, holds=True):
-            yield superseded(old, line.moment.at, FactId(heir.thing.id))
-
-
-def _until_next(
-    line: _TagLine, begun: dict[str, Made | None], ended: dict[str, Made]
-) -> Iterator[Entry]:
-    """What the changes that come after this one make of it."""
-    for tag, made in begun.items():
-        change = line.next_of(tag)
-        if change is None or (change.tag == tag and change.holds):
+def _excluded(pen: _Pen, changes: list[TagChange]) -> list[TagChange]:
+    """The tags that cease where one begins that excludes them, and of which nobody said so."""
+    held: set[str] = set()
+    missing: list[TagChange] = []
+    for change in changes:
+        if not change.holds:
+            held.discard(change.tag)
             continue
-        if change.tag != tag:
-            yield _ceases(line, tag, change)
-        heir = fact_for(line.view, line.entity, change)
-        if heir is not None and made is not None and isinstance(made.thing, FactDraft):
-            yield superseded(made.thing, change.moment.at, heir.id)
-    for tag, made in ended.items():
-        change = line.next_of(tag)
-        if change is not None and change.tag == tag and change.holds:
-            yield from _anew(line, tag, change, made)
-
-
-def _ceases(line: _TagLine, tag: str, change: TagChange) -> Made:
-    """The tag ends where one begins that excludes it."""
-    place = replace(line.backing, place=change.moment.place)
-    return make_observation(
-        line.new_id,
-        place,
-        line.entity.id,
-        {STATE_TAGS: {tag: False}},
-        label=f"until:{tag}",
-        observed_at=change.moment.at,
-    )
-
-
-def _anew(line: _TagLine, tag: str, change: TagChange, ended: Made) -> Iterator[Entry]:
-    """A tag that was confirmed later begins there anew, with a fact that says so."""
-    known = fact_for(line.view, line.entity, change)
-    seen = line.view.thing(change.observation)
-    stated = known is not None and known.moment.place == change.moment.place
-    fact: FactDraft | None = known
-    if not stated and isinstance(seen, Observation):
-        backing = replace(
-            line.backing,
-            authority=seen.authority,
-            confidence=seen.confidence,
-            evidence=seen.evidence,
-            place=change.moment.place,
-        )
-        made = _stated(line, tag, backing, change.moment.at, holds=True, label=f"anew:{tag}")
-        yield made
-        fact = made.thing if isinstance(made.thing, FactDraft) else None
-    if fact is not None and isinstance(ended.thing, FactDraft):
-        yield superseded(ended.thing, change.moment.at, fact.id)
-
-
-def _stated(
-    line: _TagLine,
-    tag: str,
-    backing: Backing,
-    at: Instant | None,
-    *,
-    holds: bool,
-    label: str | None,
-) -> Made:
-    return make_fact(
-        line.new_id,
-        backing,
-        label=label or f"fact:{tag}",
-        statement=tag_statement(line.entity.name, tag, holds=holds),
-        involved=(line.entity.id,),
-        time_ref=at,
-        fact_type=FactType.STATE,
-        properties={"entity_id": line.entity.id, "tag": tag, "holds": holds},
-    )
+        for other in excluded_by(change.tag, pen.groups, held):
+            held.discard(other)
+            said = any(
+                (one.tag, one.holds) == (other, False) and together(one.moment, change.moment)
+                for one in changes
+            )
+            if not said:
+                missing.append(pen.change(other, holds=False, at=change.moment))
+        held.add(change.tag)
+    return missing

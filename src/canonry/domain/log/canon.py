@@ -166,11 +166,11 @@ def _apply(folding: Folding, entry: Entry) -> None:  # noqa: C901, PLR0912 - one
             folding.change(fact_id, Fact, until=None, superseded_by=None)
         case CausesLinked(cause=cause, effect=effect):
             folding.develop(cause, Event, lambda e: {"causes": (*e.causes, effect)})
-        case EvidenceLinked(thing_id=thing_id, evidence=evidence):
+        case EvidenceLinked(thing_id=thing_id):
             folding.develop(
                 thing_id,
                 Fact | Event | Entity | Axiom | Relation,  # type: ignore[arg-type]
-                lambda t: {"evidence": (*t.evidence, evidence)},
+                lambda thing: _supported(thing, entry),
             )
         case StoryMoved(story_id=story_id, status=story_status):
             folding.change(story_id, Story, status=story_status)
@@ -234,6 +234,14 @@ def _enter_story(folding: Folding, scene: SceneDraft) -> int:
         folding.put(grown, counted=not began)
         return story.position
     return 0
+
+
+def _supported(thing: Any, entry: EvidenceLinked) -> dict[str, Any]:
+    changes: dict[str, Any] = {"evidence": (*thing.evidence, entry.evidence)}
+    if entry.again is not None:
+        changes = {} if entry.evidence in thing.evidence else changes
+        changes["again"] = (*thing.again, entry.again)
+    return changes
 
 
 def _retcon(

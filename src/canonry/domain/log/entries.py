@@ -26,7 +26,7 @@ from canonry.domain.things.entities import Entity, EntityDraft
 from canonry.domain.things.facts import Axiom, AxiomDraft, Event, EventDraft, Fact, FactDraft
 from canonry.domain.things.memories import Memory, MemoryDraft
 from canonry.domain.things.proposals import DecisionDraft, Proposal, ProposalDraft
-from canonry.domain.things.relations import Relation, RelationDraft
+from canonry.domain.things.relations import Relation, RelationDraft, SaidAgain
 from canonry.domain.things.scenes import (
     Scene,
     SceneDraft,
@@ -251,10 +251,11 @@ class CausesLinked:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EvidenceLinked:
-    """More evidence for a thing of canon."""
+    """More evidence for a thing of canon; with `again` a relation was told once more."""
 
     thing_id: str
     evidence: Evidence
+    again: SaidAgain | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

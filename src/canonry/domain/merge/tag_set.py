@@ -3,7 +3,7 @@
 All changes are kept, since an earlier one may come to light later and make no difference.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -28,7 +28,24 @@ class TagChange:
 
 def changes_in(elements: Elements) -> list[TagChange]:
     """All changes of tags, in the order of the stories; corrections come after all others."""
-    found = arranged(_changes(elements), lambda change: change.moment)
+    return in_turn(_changes(elements))
+
+
+def in_turn(changes: Iterable[TagChange]) -> list[TagChange]:
+    """The changes in the order of the stories; corrections come after all others.
+
+    One that was taken back at its very moment never was, and nor was what took it back.
+    """
+    told: dict[tuple[object, ...], list[TagChange]] = {}
+    for change in sorted(changes, key=lambda change: change.moment.recorded):
+        key = (change.tag, change.corrected, change.moment.at, change.moment.place)
+        same = told.setdefault(key, [])
+        if same and same[-1].holds is not change.holds:
+            same.pop()
+        else:
+            same.append(change)
+    standing = [change for same in told.values() for change in same]
+    found = arranged(standing, lambda change: change.moment)
     return sorted(found, key=lambda change: change.corrected)
 
 

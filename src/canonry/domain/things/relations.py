@@ -11,6 +11,19 @@ from canonry.domain.time import Instant
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class SaidAgain:
+    """That a relation was told once more: when, where and by whose word."""
+
+    at: Instant | None
+    place: StoryPlace
+    authority: Authority
+    confidence: float
+    evidence: tuple[Evidence, ...]
+    scene_id: SceneId | None = None
+    proposal_id: ProposalId | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RelationDraft:
     """An edge; `until` is set when a later one superseded it or it was withdrawn.
 
@@ -38,8 +51,9 @@ class RelationDraft:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Relation(RelationDraft):
-    """A relation in the log, with what became of it."""
+    """A relation in the log, with what became of it, and when it was said `again`."""
 
+    again: tuple[SaidAgain, ...] = ()
     replaced_by: RelationId | None = None
     retcon_reason: str | None = None
     told: int = 1

@@ -12,11 +12,11 @@ from typing import Any
 from canonry.domain.errors import Conflict
 from canonry.domain.ids import NewId, RelationId
 from canonry.domain.judging.making import Backing, make_relation
-from canonry.domain.judging.relation_lines import RelationLine, functional_line, opposed_line
+from canonry.domain.judging.relation_lines import RelationLine, line_of, written
 from canonry.domain.judging.slices import SliceView
 from canonry.domain.log.entries import Entry, Made, RelationEnded
 from canonry.domain.log.keys import relations_key, thing_key
-from canonry.domain.moments import NOW, Moment, arranged
+from canonry.domain.moments import NOW, Moment
 from canonry.domain.provenance import Authority, Evidence
 from canonry.domain.things.entities import Entity, EntityClass
 from canonry.domain.things.relations import Relation, RelationDraft
@@ -78,17 +78,15 @@ async def create_relation(canon: Canon, caller: Caller, new: NewRelation) -> Rel
         _require_pair(new, from_, to)
         reads = await require_evidence(canon, caller, space, new.evidence)
 
-        def line(view: SliceView) -> tuple[RelationLine, RelationLine]:
-            moment = Moment(at=new.since, place=NOW.place)
-            own = functional_line(view, new.kind, from_, to, moment)
-            return own, opposed_line(view, new.kind, from_, to, moment)
+        def line_in(view: SliceView) -> RelationLine:
+            return line_of(view, new.kind, from_, to, Moment(at=new.since, place=NOW.place))
 
-        (own, opposed), rested_on = await judged_by(canon, space, line)
-        _require_unopposed(opposed)
-        if own.same is not None and _equals(own.same, new) and not (own.ends or own.against):
-            return Change(entries=(), reads=frozenset(), found=own.same)
+        line, rested_on = await judged_by(canon, space, line_in)
+        _require_unopposed(new, line)
+        if line.same is not None and _equals(line.same, new) and not (line.ends or line.against):
+            return Change(entries=(), reads=frozenset(), found=line.same)
         made = _made(new_id, new, from_, to)
-        entries = _taking_its_place(new, made, own, opposed)
+        entries = _taking_its_place(new_id, new, made, line)
         reads |= rested_on
         for end in (new.from_id, new.to_id, from_.id, to.id):
             reads |= {thing_key(end), relations_key(end)}
@@ -122,9 +120,10 @@ def _require_pair(new: NewRelation, from_: Entity, to: Entity) -> None:
         raise Conflict("relation.no-archetype", message, conflicts=[to.id])
 
 
-def _require_unopposed(opposed: RelationLine) -> None:
-    if opposed.against:
-        conflicts = [relation.id for relation in opposed.against]
+def _require_unopposed(new: NewRelation, line: RelationLine) -> None:
+    opposed = [one for one in line.against if one.rel_type in new.kind.excludes]
+    if opposed:
+        conflicts = [relation.id for relation in opposed]
         message = "an opposed relation began at that very time; give another since, or retcon it"
         raise Conflict("relation.opposed", message, conflicts=conflicts)
 
@@ -154,23 +153,24 @@ def _made(new_id: NewId, new: NewRelation, from_: Entity, to: Entity) -> Made:
 
 
 def _taking_its_place(
-    new: NewRelation, made: Made, own: RelationLine, opposed: RelationLine
+    new_id: NewId, new: NewRelation, made: Made, line: RelationLine
 ) -> tuple[Entry, ...]:
     """The relation, the ends of those that held until then, and its own where the next begins."""
-    relation_id = RelationId(made.thing.id)
-    gone = [*own.ends, *own.against, *opposed.ends]
-    if own.same is not None:
-        gone.append(own.same)
-    reason = "a later relation takes its place"
+    if not isinstance(made.thing, RelationDraft):
+        raise TypeError(made.thing)
     ends = [
-        RelationEnded(relation_id=r.id, until=new.since, superseded_by=relation_id, reason=reason)
-        for r in gone
-    ]
-    later = [each for each in (own.next, opposed.next) if each is not None]
-    if heir := next(iter(arranged(later, lambda each: each.moment)), None):
-        reason = "what began later is canon already"
-        end = RelationEnded(
-            relation_id=relation_id, until=heir.since, superseded_by=heir.id, reason=reason
+        RelationEnded(
+            relation_id=one.id,
+            until=new.since,
+            superseded_by=made.thing.id,
+            reason="a later relation takes its place",
         )
-        return (*ends, made, end)
-    return (*ends, made)
+        for one in line.against
+    ]
+    backing = Backing(
+        space=made.thing.space,
+        authority=new.authority,
+        confidence=new.confidence,
+        evidence=new.evidence,
+    )
+    return (*ends, made, *written(new_id, backing, line, made.thing, without=line.against))

@@ -68,23 +68,31 @@ async def entity_at(
     seen = await _observations(canon, (entity.id, *entity.members))
     known = [each for each in seen if until is None or each.position <= until]
     told = dated(known, lambda each: each.moment)
-    then = [each for place, (when, each) in enumerate(told) if _held(each, when, at, place)]
+    reached = any(when is not None and when <= at for when, _each in told)
+    then = [
+        each
+        for place, (when, each) in enumerate(told)
+        if _held(each, when, at, place, reached=reached)
+    ]
     if not then:
         raise _not_yet(entity.id)
     own = join_all((accumulate(each, policy_of) for each in then), policy_of)
     return replace(entity, own=own, absorbed={})
 
 
-def _held(seen: Observation, when: Instant | None, at: Instant, place: int) -> bool:
+def _held(
+    seen: Observation, when: Instant | None, at: Instant, place: int, *, reached: bool
+) -> bool:
     """Whether what an observation says held at a time.
 
     What has no time always held, but for changes of the state: those that come before any time is
-    known count from when they were recorded, unless they are the first that is known.
+    known held when the first known time was `reached`, else from when they were recorded, unless
+    they are the first that is known.
     """
     if when is not None and (seen.observed_at is not None or STATE_TAGS in seen.fields):
         return when <= at
     changes_state = STATE_TAGS in seen.fields and place > 0
-    return not changes_state or seen.recorded_at <= at
+    return not changes_state or reached or seen.recorded_at <= at
 
 
 async def _observations(canon: Canon, ids: Sequence[EntityId]) -> list[Observation]:

@@ -1,0 +1,63 @@
+"""Run `python -m bench.campaigns --seeds 0-999`: plays made-up campaigns against the model.
+
+Prints how many campaigns, steps and checks there were, and the first disagreement with its seed.
+"""
+
+import argparse
+import asyncio
+import sys
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from tests.campaign.play import DisagreementError, Table
+from tests.campaign.plots import a_plot
+from tests.toolsets.narrative.kit import a_world
+
+
+@dataclass
+class Tally:
+    """What was played so far."""
+
+    campaigns: int = 0
+    steps: int = 0
+    checks: int = 0
+    disagreements: int = 0
+    first: str = ""
+
+
+async def played(seeds: range, scenes: int) -> Tally:
+    """The campaigns of these seeds, each of so many scenes."""
+    tally = Tally()
+    for seed in seeds:
+        table = Table(world=await a_world(), plot=a_plot(seed, scenes=scenes))
+        try:
+            await table.play()
+        except DisagreementError as error:
+            tally.disagreements += 1
+            tally.first = tally.first or str(error)
+        tally.campaigns += 1
+        tally.steps += len(table.plot.steps)
+        tally.checks += table.checks
+    return tally
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Play; exit code 1 where tools and model disagree."""
+    parser = argparse.ArgumentParser(prog="python -m bench.campaigns", description=__doc__)
+    parser.add_argument("--seeds", default="0-99", metavar="A-B", help="the first and the last")
+    parser.add_argument("--scenes", type=int, default=8, help="of each campaign")
+    chosen = parser.parse_args(arguments)
+    first, _dash, last = chosen.seeds.partition("-")
+    began = time.perf_counter()
+    tally = asyncio.run(played(range(int(first), int(last or first) + 1), chosen.scenes))
+    sys.stdout.write(
+        f"seeds {chosen.seeds}, {chosen.scenes} scenes each: {tally.campaigns} campaigns, "
+        f"{tally.steps} steps, {tally.checks} checks, {tally.disagreements} disagreements, "
+        f"{time.perf_counter() - began:.0f} s\n{tally.first}\n"
+    )
+    return int(tally.disagreements > 0)
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
