@@ -218,20 +218,20 @@ EXAMPLES: dict[str, Any] = {"reference": ONE, "references": [ONE], "texts": ["a"
 def test_d16_every_declared_name_of_a_member_is_read(
     shape: ContentShape, member: Member, name: str
 ) -> None:
-    least = {"fact": {"statement": "x"}, "event": {"title": "x"},
+    least: dict[str, Any] = {"fact": {"statement": "x"}, "event": {"title": "x"},
              "entity": {"name": "x", "entity_type": "object"},
              "relationship": {"from_entity_id": TWO, "to_entity_id": TWO[:-1] + "3",
                               "rel_type": "KNOWS"},
-             "state_change": {"entity_id": TWO, "add": ["b"]}}[shape.type]  # fmt: skip
+             "state_change": {"entity_id": TWO, "add": ["b"]}}  # fmt: skip
     value = member.words[0] if member.words else EXAMPLES[member.kind.name.lower()]
     value = {"add": ["a"]} if member.name == "state_tag_changes" else value
     more = {"tag": "a"} if member.name == "action" else {}
-    rest = {key: each for key, each in least.items() if key != member.name}
+    rest = {key: each for key, each in least[shape.type].items() if key != member.name}
 
     said = normalise(shape.type, {**rest, **more, name: value})
 
     assert said == normalise(shape.type, {**rest, **more, member.name: value})
-    assert said != normalise(shape.type, least)
+    assert said != normalise(shape.type, least[shape.type])
 
 
 def test_d16_tags_said_in_several_ways_all_count() -> None:

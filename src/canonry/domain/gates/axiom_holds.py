@@ -9,6 +9,7 @@ from typing import Final
 from canonry.domain.gates.kit import Gate, Objection, Weight
 from canonry.domain.judging.candidates import Candidate
 from canonry.domain.judging.contents import EntityContent, RelationshipContent, StateChangeContent
+from canonry.domain.judging.namesakes import known_as
 from canonry.domain.judging.slices import SliceView
 from canonry.domain.things.entities import Entity
 from canonry.domain.things.facts import Axiom, Constraint
@@ -26,7 +27,9 @@ def _breaks(candidate: Candidate, law: Constraint, view: SliceView) -> bool:
     match candidate.content:
         case EntityContent() as content:
             new = frozenset(content.state_tags)
-            return _governs(law, content.entity_type) and _forbids(law, new, new)
+            known = known_as(candidate, content, view) if new else None
+            held = new if known is None else new | set(known.state_tags)
+            return _governs(law, content.entity_type) and _forbids(law, new, held)
         case StateChangeContent() as content:
             entity = view.entity(content.entity)
             if entity is None or not _governs(law, entity.entity_type):

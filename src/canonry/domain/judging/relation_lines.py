@@ -7,6 +7,7 @@ moment ends what held until then, and holds until the next one begins, whichever
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from canonry.domain.judging.contents import RelationshipContent
 from canonry.domain.judging.slices import SliceView
 from canonry.domain.moments import Moment, at_once, split_at
 from canonry.domain.things.entities import Entity, family_of
@@ -42,6 +43,11 @@ def functional_line(
         found = {one.id: one for one in view.relations(start, kind.name, direction)}
         found = {one: each for one, each in found.items() if _joins(each, start, end)}
     return _cut(found.values(), kind, start, end, moment)
+
+
+def restates(relation: Relation, content: RelationshipContent) -> bool:
+    """Whether a content says of a relation that holds what canon does not say of it."""
+    return {**relation.properties, **content.properties} != dict(relation.properties)
 
 
 def opposed_line(
