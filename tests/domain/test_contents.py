@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from canonry.domain.errors import InvalidInput
-from canonry.domain.judging.content_shapes import CONTENT_SHAPES, ContentShape, Member
+from canonry.domain.judging.content_shapes import CONTENT_SHAPES, ContentMember, ContentShape
 from canonry.domain.judging.contents import (
     EventContent,
     StateChangeContent,
@@ -216,7 +216,7 @@ EXAMPLES: dict[str, Any] = {"reference": ONE, "references": [ONE], "texts": ["a"
     ],
 )
 def test_d16_every_declared_name_of_a_member_is_read(
-    shape: ContentShape, member: Member, name: str
+    shape: ContentShape, member: ContentMember, name: str
 ) -> None:
     least: dict[str, Any] = {"fact": {"statement": "x"}, "event": {"title": "x"},
              "entity": {"name": "x", "entity_type": "object"},

@@ -243,3 +243,24 @@ async def test_d16_an_event_that_concerns_the_dead_is_warned_of(key: str) -> Non
     event = await stage.thing(verdict.canonical_id)
     assert (verdict.status, event.involved) == (ACCEPTED, (id_of("Frodo"),))
     assert "warning: Frodo is involved in it but is dead then" in verdict.rationale
+
+
+async def test_d15_places_in_a_circle_and_characters_in_characters_are_refused() -> None:
+    stage = await a_peopled_stage()
+    inside = {"from": id_of("Shire"), "to": id_of("Mordor"), "type": "LOCATED_IN"}
+    around = {"from": id_of("Mordor"), "to": id_of("Shire"), "type": "LOCATED_IN"}
+    held = {"from": id_of("Frodo"), "to": id_of("Gollum"), "type": "LOCATED_IN"}
+    proposals = [await stage.propose("relationship", each) for each in (inside, around, held)]
+    report = await stage.canonize()
+    verdicts = [verdict_on(report, each) for each in proposals]
+    assert [each.status for each in verdicts] == [ACCEPTED, REJECTED, REJECTED]
+    assert [each.rule for each in verdicts[1:]] == ["gate:references-fit"] * 2
+
+
+async def test_d12_a_tag_that_stands_in_another_spelling_is_the_same() -> None:
+    stage = await a_stage()
+    await stage.entity("Ana", EntityType.CHARACTER, "Very Tired")
+    await stage.propose("state_change", {"entity_id": id_of("Ana"), "remove": ["very  tired"]},
+                        authority=GM)  # fmt: skip
+    await stage.canonize()
+    assert (await stage.thing(id_of("Ana"))).state_tags == ()

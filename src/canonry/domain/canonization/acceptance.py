@@ -29,7 +29,7 @@ from canonry.domain.judging.making import (
 from canonry.domain.judging.namesakes import known_as, restated
 from canonry.domain.judging.relation_lines import functional_line, opposed_line, restates
 from canonry.domain.judging.slices import SliceView
-from canonry.domain.judging.standing_tags import TagHeld, changes_of, still_stands
+from canonry.domain.judging.standing_tags import TagHeld, as_held, changes_of, still_stands
 from canonry.domain.judging.tag_changes import change_tags, superseded
 from canonry.domain.judging.undone_tags import undone
 from canonry.domain.log.entries import (
@@ -159,7 +159,7 @@ def _said_again(desk: _Desk, content: EntityContent, entity: Entity) -> Acceptan
         desk.new_id,
         desk.backing,
         entity,
-        add=content.state_tags,
+        add=as_held(entity, content.state_tags),
         remove=tuple(sorted({one.tag for one in fallen})),
         moment=desk.candidate.moment,
         fallen=[fact for one in fallen for fact in one.facts],
@@ -223,8 +223,8 @@ def _state(desk: _Desk, content: StateChangeContent) -> Acceptance:
         desk.new_id,
         desk.backing,
         entity,
-        add=content.add,
-        remove=(*content.remove, *sorted({one.tag for one in fallen})),
+        add=as_held(entity, content.add),
+        remove=(*as_held(entity, content.remove), *sorted({one.tag for one in fallen})),
         moment=desk.candidate.moment,
         fallen=[fact for one in fallen for fact in one.facts],
     )

@@ -10,9 +10,11 @@ from typing import Final
 from canonry.domain.gates.kit import Gate, Objection, Weight
 from canonry.domain.judging.candidates import Candidate
 from canonry.domain.judging.contents import EntityContent, StateChangeContent
+from canonry.domain.judging.laws import opposed_tags
 from canonry.domain.judging.namesakes import known_as
 from canonry.domain.judging.slices import SliceView
 from canonry.domain.judging.standing_tags import (
+    as_held,
     authority_of,
     changes_of,
     conflicts_of,
@@ -42,12 +44,10 @@ def _examine(candidate: Candidate, view: SliceView) -> Iterator[Objection]:
 
 
 def _among_themselves(tags: tuple[str, ...], view: SliceView) -> Iterator[Objection]:
-    for tag in tags if len(tags) > 1 else ():
-        others = excluded_by(tag, view.policy.exclusive_tags, tags)
-        if others:
-            rationale = f"{tag} and {others[0]} cannot hold at once"
-            yield Objection(weight=Weight.REFUSES, rationale=rationale)
-            return
+    opposed = opposed_tags(tags, view.policy.exclusive_tags)
+    if opposed is not None:
+        rationale = f"{opposed[0]} and {opposed[1]} cannot hold at once"
+        yield Objection(weight=Weight.REFUSES, rationale=rationale)
 
 
 def _against_held(
@@ -57,6 +57,7 @@ def _against_held(
     remove: tuple[str, ...],
     view: SliceView,
 ) -> Iterator[Objection]:
+    add, remove = as_held(entity, add), as_held(entity, remove)
     now, groups = candidate.moment, view.policy.exclusive_tags
     held = held_at(entity, now)
     told_then = {

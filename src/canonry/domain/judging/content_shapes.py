@@ -21,7 +21,7 @@ SEVERITY_MAX: Final = 10
 _NEAR: Final = 0.6
 
 
-class Kind(Enum):
+class Holding(Enum):
     """What a member holds: in words, and as a JSON schema."""
 
     TEXT = ("a text", {"type": "string"})
@@ -50,11 +50,11 @@ class Kind(Enum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Member:
+class ContentMember:
     """One member of a content; `words` where it is one of a closed list."""
 
     name: str
-    kind: Kind
+    kind: Holding
     means: str
     aliases: tuple[str, ...] = ()
     required: bool = False
@@ -78,7 +78,7 @@ class ContentShape:
     """The members of one type of content, those that must be there first."""
 
     type: ProposalType
-    members: tuple[Member, ...]
+    members: tuple[ContentMember, ...]
     note: str = ""
 
     @property
@@ -123,9 +123,9 @@ class ContentShape:
             raise InvalidInput("content.unknown-key", message, path=where, nearest=meant)
 
 
-def _time(name: str, *aliases: str) -> Member:
+def _time(name: str, *aliases: str) -> ContentMember:
     means = "When in the world; without it the time and place of its scene count."
-    return Member(name=name, kind=Kind.TIME, means=means, aliases=aliases)
+    return ContentMember(name=name, kind=Holding.TIME, means=means, aliases=aliases)
 
 
 _INVOLVED: Final = ("entity_ids", "involved_entities", "involved", "entities")
@@ -138,57 +138,59 @@ _TAKING_PART: Final = (
     "characters",
     "character_ids",
 )
-_ACTOR: Final = Member(
+_ACTOR: Final = ContentMember(
     name="actor_id",
-    kind=Kind.REFERENCE,
+    kind=Holding.REFERENCE,
     means="The same for a single one.",
     aliases=("actor",),
 )
-_PROPERTIES: Final = Member(
-    name="properties", kind=Kind.OBJECT, means="Whatever else is known of it, by name."
+_PROPERTIES: Final = ContentMember(
+    name="properties", kind=Holding.OBJECT, means="Whatever else is known of it, by name."
 )
 
 _ENTITY: Final = ContentShape(
     type=ProposalType.ENTITY,
     members=(
-        Member(name="name", kind=Kind.TEXT, means="What it is called.", required=True),
-        Member(
+        ContentMember(name="name", kind=Holding.TEXT, means="What it is called.", required=True),
+        ContentMember(
             name="entity_type",
-            kind=Kind.TEXT,
+            kind=Holding.TEXT,
             means="What it is.",
             aliases=("type",),
             required=True,
             words=tuple(EntityType),
         ),
-        Member(
+        ContentMember(
             name="entity_class",
-            kind=Kind.TEXT,
+            kind=Holding.TEXT,
             means="Something of this world, or a timeless pattern.",
             aliases=("class",),
             words=tuple(EntityClass),
         ),
-        Member(name="description", kind=Kind.TEXT, means="What is known of it, in words."),
-        Member(
+        ContentMember(
+            name="description", kind=Holding.TEXT, means="What is known of it, in words."
+        ),
+        ContentMember(
             name="properties",
-            kind=Kind.OBJECT,
+            kind=Holding.OBJECT,
             means="What is known of it, by name.",
             aliases=("attributes",),
         ),
-        Member(
+        ContentMember(
             name="state_tags",
-            kind=Kind.TEXTS,
+            kind=Holding.TEXTS,
             means="What holds for it at that time, such as wounded.",
             aliases=("tags",),
         ),
-        Member(
+        ContentMember(
             name="derives_from",
-            kind=Kind.REFERENCE,
+            kind=Holding.REFERENCE,
             means="The archetype that it is one of.",
             aliases=("archetype_id",),
         ),
-        Member(
+        ContentMember(
             name="ref",
-            kind=Kind.TEXT,
+            kind=Holding.TEXT,
             means="A name like $guard1, by which other proposals of the scene refer to it.",
             aliases=("temp_id", "temp_ref"),
         ),
@@ -198,23 +200,23 @@ _ENTITY: Final = ContentShape(
 _RELATIONSHIP: Final = ContentShape(
     type=ProposalType.RELATIONSHIP,
     members=(
-        Member(
+        ContentMember(
             name="from_entity_id",
-            kind=Kind.REFERENCE,
+            kind=Holding.REFERENCE,
             means="Whose relation it is.",
             aliases=("from", "from_entity", "from_id", "source_id"),
             required=True,
         ),
-        Member(
+        ContentMember(
             name="to_entity_id",
-            kind=Kind.REFERENCE,
+            kind=Holding.REFERENCE,
             means="To whom or what.",
             aliases=("to", "to_entity", "to_id", "target_id"),
             required=True,
         ),
-        Member(
+        ContentMember(
             name="rel_type",
-            kind=Kind.TEXT,
+            kind=Holding.TEXT,
             means="Its type, such as LOCATED_IN, OWNS or ALLY_OF.",
             aliases=("relationship_type", "type", "relation"),
             required=True,
@@ -226,25 +228,29 @@ _RELATIONSHIP: Final = ContentShape(
 _STATE_CHANGE: Final = ContentShape(
     type=ProposalType.STATE_CHANGE,
     members=(
-        Member(
+        ContentMember(
             name="entity_id",
-            kind=Kind.REFERENCE,
+            kind=Holding.REFERENCE,
             means="Whose state changes.",
             aliases=("entity", "entity_ref", "target_id", "target"),
             required=True,
         ),
-        Member(name="add", kind=Kind.TEXTS, means="Tags that begin.", aliases=("add_tags",)),
-        Member(name="remove", kind=Kind.TEXTS, means="Tags that cease.", aliases=("remove_tags",)),
-        Member(
+        ContentMember(
+            name="add", kind=Holding.TEXTS, means="Tags that begin.", aliases=("add_tags",)
+        ),
+        ContentMember(
+            name="remove", kind=Holding.TEXTS, means="Tags that cease.", aliases=("remove_tags",)
+        ),
+        ContentMember(
             name="state_tag_changes",
-            kind=Kind.OBJECT,
+            kind=Holding.OBJECT,
             means="The same in one object with add and remove.",
             aliases=("changes",),
         ),
-        Member(name="tag", kind=Kind.TEXT, means="A single tag.", aliases=("state_tag",)),
-        Member(
+        ContentMember(name="tag", kind=Holding.TEXT, means="A single tag.", aliases=("state_tag",)),
+        ContentMember(
             name="action",
-            kind=Kind.ACTION,
+            kind=Holding.ACTION,
             means="What becomes of the single tag; it is added where nothing is said.",
             aliases=("value", "holds"),
         ),
@@ -255,44 +261,44 @@ _STATE_CHANGE: Final = ContentShape(
 _EVENT: Final = ContentShape(
     type=ProposalType.EVENT,
     members=(
-        Member(
+        ContentMember(
             name="title",
-            kind=Kind.TEXT,
+            kind=Holding.TEXT,
             means="What happened, in short.",
             aliases=("name",),
             required=True,
         ),
-        Member(name="description", kind=Kind.TEXT, means="What happened, in full."),
-        Member(
+        ContentMember(name="description", kind=Holding.TEXT, means="What happened, in full."),
+        ContentMember(
             name="actor_ids",
-            kind=Kind.REFERENCES,
+            kind=Holding.REFERENCES,
             means="Who acted or took part in it; the dead do not.",
             aliases=(*_ACTORS, *_TAKING_PART),
         ),
         _ACTOR,
-        Member(
+        ContentMember(
             name="involved_entity_ids",
-            kind=Kind.REFERENCES,
+            kind=Holding.REFERENCES,
             means="Whom and what it concerned besides, also the dead and things.",
             aliases=_INVOLVED,
         ),
         _time("time_ref", "start_time", "occurred_at"),
-        Member(name="severity", kind=Kind.SEVERITY, means="How grave it was."),
-        Member(
+        ContentMember(name="severity", kind=Holding.SEVERITY, means="How grave it was."),
+        ContentMember(
             name="location_id",
-            kind=Kind.REFERENCE,
+            kind=Holding.REFERENCE,
             means="Where it happened.",
             aliases=("location", "location_ref"),
         ),
-        Member(
+        ContentMember(
             name="causes_event_ids",
-            kind=Kind.REFERENCES,
+            kind=Holding.REFERENCES,
             means="The events that it brought about.",
             aliases=("causes",),
         ),
-        Member(
+        ContentMember(
             name="caused_by_event_ids",
-            kind=Kind.REFERENCES,
+            kind=Holding.REFERENCES,
             means="The events that brought it about.",
             aliases=("caused_by",),
         ),
@@ -301,36 +307,36 @@ _EVENT: Final = ContentShape(
 _FACT: Final = ContentShape(
     type=ProposalType.FACT,
     members=(
-        Member(name="statement", kind=Kind.TEXT, means="What is so.", required=True),
-        Member(
+        ContentMember(name="statement", kind=Holding.TEXT, means="What is so.", required=True),
+        ContentMember(
             name="involved_entity_ids",
-            kind=Kind.REFERENCES,
+            kind=Holding.REFERENCES,
             means="Whom and what it is about.",
             aliases=(*_INVOLVED, *_TAKING_PART),
         ),
-        Member(
+        ContentMember(
             name="actor_ids",
-            kind=Kind.REFERENCES,
+            kind=Holding.REFERENCES,
             means="Who does what it says; the dead do not.",
             aliases=_ACTORS,
         ),
         _ACTOR,
-        Member(
+        ContentMember(
             name="fact_type",
-            kind=Kind.TEXT,
+            kind=Holding.TEXT,
             means="What kind of statement it is.",
             words=tuple(FactType),
         ),
         _PROPERTIES,
         _time("time_ref", "start_time", "occurred_at"),
-        Member(
+        ContentMember(
             name="duration",
-            kind=Kind.SECONDS,
+            kind=Holding.SECONDS,
             means="How long it holds from then on.",
         ),
-        Member(
+        ContentMember(
             name="replaces",
-            kind=Kind.REFERENCE,
+            kind=Holding.REFERENCE,
             means="The fact that it corrects.",
             aliases=("replaces_fact_id",),
         ),

@@ -23,6 +23,7 @@ from canonry.domain.things.proposals import ProposalType
 from canonry.domain.time import Instant, render_instant
 from canonry.domain.vocabularies.narrative_relations import relation_type
 from canonry.domain.vocabularies.narrative_types import EntityType
+from canonry.domain.vocabularies.state_tags import normal_tag, normal_tags
 
 UNLIMITED: Final = TextLimits(
     name=2**31, description=2**31, statement=2**31, summary=2**31, tag=2**31
@@ -219,7 +220,7 @@ def _read_entity(fields: Fields, limits: TextLimits) -> EntityContent:
     declared = fields.optional_text("ref", limit=limits.name)
     given = _word(fields, EntityClass, "entity_class")
     entity_class = given or EntityClass.INSTANCE
-    tags = fields.texts("state_tags", limit=limits.tag)
+    tags = normal_tags(fields.texts("state_tags", limit=limits.tag))
     if entity_class is EntityClass.ARCHETYPE and tags:
         message = "an archetype is timeless; leave /content/state_tags out"
         raise InvalidInput("entity.archetype-has-no-state", message, path="/content/state_tags")
@@ -281,15 +282,15 @@ def _read_state_change(fields: Fields, limits: TextLimits) -> StateChangeContent
 
 def _tag_changes(fields: Fields, limits: TextLimits) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """The tags to add and to remove: as lists, as lists within `changes`, and one tag by name."""
-    adds = {*fields.texts("add", limit=limits.tag)}
-    removes = {*fields.texts("remove", limit=limits.tag)}
+    adds = {*normal_tags(fields.texts("add", limit=limits.tag))}
+    removes = {*normal_tags(fields.texts("remove", limit=limits.tag))}
     name, action = fields.find("action")
     tag = fields.optional_text("tag", limit=limits.tag)
     if action not in (None, *_ADDING, *_REMOVING):
         message = f"{fields.at(name)} is add or remove, or true or false"
         raise InvalidInput("content.unknown-word", message, path=fields.at(name))
     if tag is not None:
-        (removes if action in _REMOVING else adds).add(tag.strip())
+        (removes if action in _REMOVING else adds).add(normal_tag(tag))
     elif action is not None:
         raise missing(fields.at("tag"))
     name, inner = fields.find("state_tag_changes")
