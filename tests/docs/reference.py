@@ -18,6 +18,7 @@ from canonry.gateway.tool import ANYONE, Tool, Toolset
 from canonry.testing.conformance import REQUIREMENTS, proved_by
 from canonry.testing.conformance.kit import Contract
 from tests.docs.api import api_page
+from tests.docs.contents import contents_page
 from tests.docs.errors import errors_page
 from tests.docs.markdown import ROOT
 from tests.docs.replies import replies_page
@@ -32,6 +33,7 @@ def pages() -> dict[Path, str]:
     return {
         FOLDER / "tools.md": tools_page(load_toolsets(TOOLSETS)),
         FOLDER / "replies.md": replies_page(NOTE),
+        FOLDER / "contents.md": contents_page(NOTE),
         FOLDER / "settings.md": settings_page(),
         FOLDER / "rules.md": rules_page(),
         FOLDER / "promises.md": promises_page(proved_by_backend()),
@@ -73,8 +75,10 @@ def tools_page(toolsets: tuple[Toolset, ...]) -> str:
 
 
 def tool_row(tool: Tool) -> tuple[str, ...]:
-    """A tool as a line of the table."""
-    return (f"`{tool.name}`", tool.description, effect(tool), roles(tool.roles))
+    """A tool as a line of the table; what contents take has a page of its own."""
+    said, _, contents = tool.description.partition("\n")
+    told = f"{said} [Contents](contents.md)." if contents else said
+    return (f"`{tool.name}`", told, effect(tool), roles(tool.roles))
 
 
 def effect(tool: Tool) -> str:

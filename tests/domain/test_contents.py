@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from canonry.domain.errors import InvalidInput
+from canonry.domain.judging.content_shapes import CONTENT_SHAPES, ContentMember, ContentShape
 from canonry.domain.judging.contents import (
     EventContent,
     StateChangeContent,
@@ -69,10 +70,9 @@ def test_every_spelling_of_a_relationship_means_the_same(content: dict[str, Any]
 
 @pytest.mark.parametrize("name", ["involved_entity_ids", "entity_ids"])
 def test_every_spelling_of_a_fact_means_the_same(name: str) -> None:
-    form = normalise(ProposalType.FACT, {"statement": "x", name: [ONE, ONE], "colour": "red"})
+    form = normalise(ProposalType.FACT, {"statement": "x", name: [ONE, ONE]})
 
     assert form["involved_entity_ids"] == [ONE]
-    assert "colour" not in form
 
 
 def test_actors_are_involved_and_times_are_shown_in_utc() -> None:
@@ -151,6 +151,105 @@ def test_what_cannot_be_read_says_where(
         normalise(ProposalType(kind), content)
 
     assert (refusal.value.code, refusal.value.details["path"]) == (code, path)
+
+
+@pytest.mark.parametrize(
+    ("kind", "content", "path", "nearest"),
+    [
+        ("fact", {"statement": "x", "involved_entites": [ONE]}, "/content/involved_entites",
+         "involved_entity_ids"),
+        ("fact", {"statment": "x"}, "/content/statment", "statement"),
+        ("event", {"title": "x", "partcipants": [ONE]}, "/content/partcipants", "actor_ids"),
+        ("entity", {"name": "x", "entityType": "object"}, "/content/entityType", "entity_type"),
+        ("relationship", {"from": ONE, "to": TWO, "reltype": "OWNS"}, "/content/reltype",
+         "rel_type"),
+        ("state_change", {"entity_id": ONE, "added": ["dead"]}, "/content/added", "add"),
+        ("state_change", {"entity_id": ONE, "changes": {"adds": ["dead"]}},
+         "/content/changes/adds", "add"),
+        ("fact", {"statement": "x", "colour": "red"}, "/content", None),
+    ],
+)  # fmt: skip
+def test_d16_an_unknown_key_is_refused_with_the_nearest_known_one(
+    kind: str, content: dict[str, Any], path: str, nearest: str | None
+) -> None:
+    with pytest.raises(InvalidInput) as refusal:
+        normalise(ProposalType(kind), content)
+
+    assert refusal.value.code == "content.unknown-key"
+    assert (refusal.value.details["path"], refusal.value.details.get("nearest")) == (path, nearest)
+    assert nearest is None or f"did you mean {nearest}?" in refusal.value.message
+
+
+@pytest.mark.parametrize(
+    ("kind", "content"),
+    [
+        ("state_change", {"entity_id": ONE}),
+        ("state_change", {"entity_id": ONE, "add": ["a"], "hue": 1}),
+        ("fact", {"statement": ""}),
+        ("event", {"title": "x", "severity": 11}),
+        ("entity", {"name": "x", "entity_type": "ghost"}),
+        ("relationship", {"from": ONE, "to": ONE, "type": "KNOWS"}),
+    ],
+)
+def test_d16_every_refusal_names_the_members_that_the_type_takes(
+    kind: str, content: dict[str, Any]
+) -> None:
+    with pytest.raises(InvalidInput) as refusal:
+        normalise(ProposalType(kind), content)
+
+    shape = CONTENT_SHAPES[ProposalType(kind)]
+    assert all(one.name in refusal.value.message for one in shape.members)
+
+
+EXAMPLES: dict[str, Any] = {"reference": ONE, "references": [ONE], "texts": ["a"], "text": "OWNS",
+                            "object": {"a": 1}, "time": "2025-01-01T00:00:00Z", "severity": 3,
+                            "seconds": 60, "action": "add"}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("shape", "member", "name"),
+    [
+        pytest.param(shape, member, name, id=f"{shape.type}-{name}")
+        for shape in CONTENT_SHAPES.values()
+        for member in shape.members
+        for name in (member.name, *member.aliases)
+    ],
+)
+def test_d16_every_declared_name_of_a_member_is_read(
+    shape: ContentShape, member: ContentMember, name: str
+) -> None:
+    least: dict[str, Any] = {"fact": {"statement": "x"}, "event": {"title": "x"},
+             "entity": {"name": "x", "entity_type": "object"},
+             "relationship": {"from_entity_id": TWO, "to_entity_id": TWO[:-1] + "3",
+                              "rel_type": "KNOWS"},
+             "state_change": {"entity_id": TWO, "add": ["b"]}}  # fmt: skip
+    value = member.words[0] if member.words else EXAMPLES[member.kind.name.lower()]
+    value = {"add": ["a"]} if member.name == "state_tag_changes" else value
+    more = {"tag": "a"} if member.name == "action" else {}
+    rest = {key: each for key, each in least[shape.type].items() if key != member.name}
+
+    said = normalise(shape.type, {**rest, **more, name: value})
+
+    assert said == normalise(shape.type, {**rest, **more, member.name: value})
+    assert said != normalise(shape.type, least[shape.type])
+
+
+def test_d16_tags_said_in_several_ways_all_count() -> None:
+    content = {"entity_id": ONE, "add": ["a"], "tag": "b", "changes": {"add": ["c"]}}
+
+    change = read_content(ProposalType.STATE_CHANGE, content)
+
+    assert isinstance(change, StateChangeContent)
+    assert change.add == ("a", "b", "c")
+
+
+def test_d16_an_action_without_its_tag_is_refused() -> None:
+    content = {"entity_id": ONE, "add": ["a"], "action": "remove"}
+
+    with pytest.raises(InvalidInput) as refusal:
+        normalise(ProposalType.STATE_CHANGE, content)
+
+    assert refusal.value.details["path"] == "/content/tag"
 
 
 def test_the_limits_of_the_policy_count() -> None:

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final, NewType
 
 from canonry.domain.errors import InvalidInput
@@ -21,11 +21,13 @@ _DECLARED: Final = re.compile(r"\$[A-Za-z0-9_.-]{1,64}")
 class Fields:
     """The members of an object; each method takes the names under which a member may come.
 
-    A member that is null counts as missing. All methods raise InvalidInput with the `path`.
+    `aliases` are further names of members. A member that is null counts as missing. All methods
+    raise InvalidInput with the `path`.
     """
 
     values: Mapping[str, Any]
     path: str
+    aliases: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     def at(self, name: str) -> str:
         """The path of a member."""
@@ -37,7 +39,10 @@ class Fields:
         Raises:
             InvalidInput: `content.repeats`, it came under two names.
         """
-        present = [name for name in names if self.values.get(name) is not None]
+        every = dict.fromkeys(
+            each for name in names for each in (name, *self.aliases.get(name, ()))
+        )
+        present = [name for name in every if self.values.get(name) is not None]
         if len(present) > 1:
             message = f"{self.at(present[1])} says the same as {self.at(present[0])}; keep one"
             raise InvalidInput("content.repeats", message, path=self.at(present[1]))

@@ -28,6 +28,7 @@ from tests.toolsets.catalog.kit import (
 from tests.toolsets.catalog.questions import answers, questions
 
 pytestmark = pytest.mark.anyio
+TRUNCATED = "dev.canonry/truncated"
 
 
 @pytest.mark.parametrize("tool", ["get_entity", "get_entity_graph"])
@@ -166,3 +167,15 @@ async def test_nothing_is_written_by_the_gateway_either() -> None:
     await answers(shelf)
 
     assert await shelf.canon.ledger.heads(limit=10) == []
+
+
+async def test_d15_a_list_of_projects_that_was_cut_says_so() -> None:
+    arrays = hostile()
+    whole = await (await filled(arrays)).outcome("list_projects", {})
+    first = arrays["projects"][0]
+    more = [{**first, "id": uuid(5_000 + n), "slug": f"more-{n}"} for n in range(101)]
+    arrays["projects"].extend(more)
+    cut = await (await filled(arrays)).outcome("list_projects", {})
+    assert TRUNCATED not in whole.meta
+    assert len(cut.body["projects"]) == 100
+    assert cut.meta[TRUNCATED] == {"projects": True}

@@ -7,12 +7,14 @@ from typing import Any
 import orjson
 import pytest
 
+from canonry.domain.judging.content_shapes import CONTENT_SHAPES
 from canonry.gateway.shapes import INSTANT, OBJECT, UUID, array, enum, nullable, obj
 from canonry.gateway.tool import Tool
 from canonry.gateway.validation import closed
 from canonry.server.binding import _tool_entry
 from canonry.toolsets.narrative import EXACT, NARRATIVE
 from canonry.toolsets.narrative.contract import published
+from canonry.toolsets.narrative.contract.contents import CONTENTS_TOLD
 from canonry.toolsets.narrative.shapes import FACT
 from canonry.toolsets.narrative.toolset import outline
 
@@ -81,11 +83,12 @@ def test_a_reply_is_an_object_that_its_schema_describes(exact: Tool) -> None:
 
 @EVERY_TOOL
 def test_a_description_is_one_or_two_sentences(tool: Tool) -> None:
-    sentences = SENTENCE.findall(tool.description)
+    said = tool.description.removesuffix(CONTENTS_TOLD)
+    sentences = SENTENCE.findall(said)
 
-    assert " ".join(sentences) == tool.description
+    assert " ".join(sentences) == said
     assert 1 <= len(sentences) <= 2
-    assert len(tool.description) <= 200
+    assert len(said) <= 200
     assert 3 <= len(tool.title) <= 40
 
 
@@ -94,6 +97,14 @@ def test_a_name_follows_the_convention(tool: Tool) -> None:
     assert re.fullmatch(
         r"(neo4j|mongodb|qdrant|composite)(_[a-z]+){2,4}|neo4j_explain|batch_call", tool.name
     )
+
+
+def test_d16_the_tool_that_stages_says_what_each_type_of_content_takes() -> None:
+    description = LISTED["mongodb_create_proposed_change"].description
+
+    for shape in CONTENT_SHAPES.values():
+        assert f"- {shape.takes}\n" in f"{description}\n"
+    assert sum(CONTENTS_TOLD in tool.description for tool in NARRATIVE.tools) == 1
 
 
 def test_the_list_stays_small_beyond_the_contract() -> None:

@@ -2,6 +2,7 @@
 
 import json
 
+import jsonschema_rs
 import pytest
 
 from canonry.gateway.replies import Result
@@ -29,6 +30,19 @@ async def test_an_entity_is_read_as_the_tool_tells_it() -> None:
     shown = json.loads(await text_of(stage, f"canonry://entity/{stage.frodo.upper()}"))
     assert shown["name"] == "Frodo"
     assert shown.items() <= told.items()
+
+
+async def test_d16_the_contents_of_proposals_are_told_as_schemas() -> None:
+    stage = await a_stage()
+    told = json.loads(await text_of(stage, "canonry://proposals/contents"))
+    assert told.keys() == {"fact", "entity", "relationship", "state_change", "event"}
+    change = told["state_change"]
+    assert change["required"] == ["entity_id"]
+    assert {"add", "remove"} <= change["properties"].keys()
+    actors = told["event"]["properties"]["actor_ids"]
+    assert "Also taken as actors, participants" in actors["description"]
+    for schema in told.values():
+        assert not jsonschema_rs.validator_for(schema).is_valid({})
 
 
 async def test_a_transcript_names_who_speaks_and_ends_with_the_summary() -> None:

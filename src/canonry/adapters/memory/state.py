@@ -32,6 +32,7 @@ from canonry.domain.truth.timeline import (
     event_of,
 )
 from canonry.domain.vocabularies.schemas import RegisteredSchema
+from canonry.domain.vocabularies.state_tags import normal_tags
 from canonry.ports.views.pages import PAGE_MAX, Page
 from canonry.ports.views.state import (
     EntityQuery,
@@ -100,7 +101,7 @@ class MemoryState(MemoryView, State):
         tagged = bool(query.all_of or query.any_of or query.none_of)
 
         def matches(e: Entity) -> bool:
-            tags = frozenset(e.state_tags)
+            tags = frozenset(normal_tags(e.state_tags))
             return (
                 (e.merged_into is None or (query.include_merged and not tagged))
                 and query.entity_type in {None, e.entity_type}

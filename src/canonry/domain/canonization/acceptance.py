@@ -23,11 +23,13 @@ from canonry.domain.judging.making import (
     make_entity,
     make_event,
     make_fact,
+    make_observation,
     make_relation,
 )
-from canonry.domain.judging.relation_lines import line_of, written
+from canonry.domain.judging.namesakes import known_as, restated
+from canonry.domain.judging.relation_lines import line_of, restates, written
 from canonry.domain.judging.slices import SliceView
-from canonry.domain.judging.standing_tags import TagHeld, changes_of, still_stands
+from canonry.domain.judging.standing_tags import TagHeld, as_held, changes_of, still_stands
 from canonry.domain.judging.tag_changes import change_tags
 from canonry.domain.judging.tag_facts import superseded
 from canonry.domain.judging.undone_tags import undone
@@ -43,7 +45,7 @@ from canonry.domain.log.entries import (
 from canonry.domain.moments import overlaps
 from canonry.domain.observations import ObservationDraft
 from canonry.domain.provenance import Evidence
-from canonry.domain.things.entities import Entity
+from canonry.domain.things.entities import Entity, normalised_name
 from canonry.domain.things.facts import Event, Fact
 from canonry.domain.things.relations import Relation, RelationDraft, SaidAgain
 from canonry.domain.time import SECOND, Instant
@@ -52,10 +54,14 @@ from canonry.domain.vocabularies.narrative_relations import relation_type
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Acceptance:
-    """The thing that the proposal became, and the entries that make it so."""
+    """The thing that the proposal became, and the entries that make it so.
+
+    `known` is what it says already, where nothing but evidence was new.
+    """
 
     canonical_id: str
     entries: tuple[Entry, ...]
+    known: str | None = None
 
     @property
     def made(self) -> tuple[str, ...]:
@@ -124,9 +130,9 @@ def accept(candidate: Candidate, verdict: Verdict, view: SliceView, new_id: NewI
 
 
 def _entity(desk: _Desk, content: EntityContent) -> Acceptance:
-    for namesake in desk.view.named(content.entity_type, content.name):
-        if namesake.entity_class is content.entity_class:
-            return _known(desk, namesake.id, namesake.evidence)
+    namesake = known_as(desk.candidate, content, desk.view)
+    if namesake is not None:
+        return _restated(desk, content, namesake)
     archetype = None if content.derives_from is None else desk.entity(content.derives_from).id
     entity_id, entries = make_entity(
         desk.new_id,
@@ -143,11 +149,46 @@ def _entity(desk: _Desk, content: EntityContent) -> Acceptance:
     return Acceptance(canonical_id=entity_id, entries=entries)
 
 
+def _restated(desk: _Desk, content: EntityContent, entity: Entity) -> Acceptance:
+    """What is new of an entity that is canon already: an observation, and a change of state."""
+    said = restated(content, entity)
+    fallen = [rival for rival in desk.verdict.retcons if isinstance(rival, TagHeld)]
+    changed = change_tags(
+        desk.view,
+        desk.new_id,
+        desk.backing,
+        entity,
+        add=as_held(entity, content.state_tags),
+        remove=tuple(sorted({one.tag for one in fallen})),
+        moment=desk.candidate.moment,
+        fallen=fallen,
+    )
+    entries = [*changed.entries]
+    if new := {**said.fresh, **said.changed}:
+        seen = make_observation(
+            desk.new_id,
+            desk.backing,
+            entity.id,
+            new,
+            label="restated",
+            observed_at=desk.candidate.at,
+        )
+        entries.append(seen)
+    evidenced = _known(desk, entity.id, entity.evidence)
+    known = replace(
+        evidenced,
+        entries=(*entries, *evidenced.entries),
+        known=None if entries else entity.id,
+    )
+    return _with_rivals(desk, known, subject=entity.id)
+
+
 def _relation(desk: _Desk, content: RelationshipContent) -> Acceptance:
     start, end = desk.entity(content.from_entity), desk.entity(content.to_entity)
     kind, moment = relation_type(content.rel_type), desk.candidate.moment
     line = line_of(desk.view, kind, start, end, moment)
-    if line.same is not None:
+    held = {} if line.same is None else line.same.properties
+    if line.same is not None and not restates(line.same, content):
         return _with_rivals(desk, _said_again(desk, line.same))
     made = make_relation(
         desk.new_id,
@@ -155,12 +196,13 @@ def _relation(desk: _Desk, content: RelationshipContent) -> Acceptance:
         rel_type=kind.name,
         from_id=start.id,
         to_id=end.id,
-        properties=content.properties,
+        properties={**held, **content.properties},
         since=desk.candidate.at,
     )
     entries: list[Entry] = [made]
     if isinstance(made.thing, RelationDraft):
-        fallen = [one for one in line.against if one.id in desk.verdict.retcons]
+        rivals = (*line.against, *(() if line.same is None else (line.same,)))
+        fallen = [one for one in rivals if one.id in desk.verdict.retcons]
         entries += written(desk.new_id, desk.backing, line, made.thing, without=fallen)
     return _with_rivals(desk, Acceptance(canonical_id=made.thing.id, entries=tuple(entries)))
 
@@ -194,8 +236,8 @@ def _state(desk: _Desk, content: StateChangeContent) -> Acceptance:
         desk.new_id,
         desk.backing,
         entity,
-        add=content.add,
-        remove=(*content.remove, *sorted({one.tag for one in fallen})),
+        add=as_held(entity, content.add),
+        remove=(*as_held(entity, content.remove), *sorted({one.tag for one in fallen})),
         moment=desk.candidate.moment,
         fallen=fallen,
     )
@@ -207,23 +249,42 @@ def _state(desk: _Desk, content: StateChangeContent) -> Acceptance:
     if not isinstance(fact, Fact):
         return Acceptance(canonical_id=entity.id, entries=changed.entries)
     known = _known(desk, fact.id, fact.evidence)
-    return replace(known, entries=(*changed.entries, *known.entries))
+    seen = known.known if not changed.entries else None
+    return replace(known, entries=(*changed.entries, *known.entries), known=seen)
 
 
 def _event(desk: _Desk, content: EventContent) -> Acceptance:
+    where = () if content.location is None else (content.location,)
+    involved = desk.entities((*content.involved, *where))
+    effects, causes = desk.events(content.causes), desk.events(content.caused_by)
+    same = None if effects or causes else _same_event(desk, content, involved)
+    if same is not None:
+        return _with_rivals(desk, _known(desk, same.id, same.evidence))
     made = make_event(
         desk.new_id,
         desk.backing,
         title=content.title,
         description=content.description,
-        involved=desk.entities(content.involved),
+        involved=involved,
         time_ref=desk.candidate.at,
         severity=content.severity,
-        causes=desk.events(content.causes),
+        causes=effects,
     )
     event_id = EventId(made.thing.id)
-    links = (CausesLinked(cause=cause, effect=event_id) for cause in desk.events(content.caused_by))
+    links = (CausesLinked(cause=cause, effect=event_id) for cause in causes)
     return _with_rivals(desk, Acceptance(canonical_id=event_id, entries=(made, *links)))
+
+
+def _same_event(desk: _Desk, content: EventContent, involved: tuple[EntityId, ...]) -> Event | None:
+    """The event of the scene that is told with these words, of these, at this time."""
+    scene_id, at = desk.candidate.proposal.scene_id, desk.candidate.at
+    for event in () if scene_id is None else desk.view.events_in(scene_id, involved):
+        words = (event.title, event.description)
+        said = tuple(map(normalised_name, words))
+        told = (normalised_name(content.title), normalised_name(content.description))
+        if (said, event.time_ref, event.severity) == (told, at, content.severity):
+            return event
+    return None
 
 
 def _fact(desk: _Desk, content: FactContent) -> Acceptance:
@@ -232,8 +293,9 @@ def _fact(desk: _Desk, content: FactContent) -> Acceptance:
     same = desk.view.stating(content.statement) if content.replaces is None else ()
     for fact in same:
         about = desk.view.roots(fact.involved)
+        alike = {**fact.properties, **content.properties} == dict(fact.properties)
         then = about == set(involved) and _holds_then(fact, at, content.duration)
-        if then and still_stands(desk.view, fact, desk.candidate.moment):
+        if alike and then and still_stands(desk.view, fact, desk.candidate.moment):
             return _with_rivals(desk, _known(desk, fact.id, fact.evidence))
     fallen = [rival for rival in desk.verdict.retcons if isinstance(rival, str)]
     facts = [one for one in fallen if isinstance(desk.view.thing(one), Fact)]
@@ -262,7 +324,7 @@ def _known(desk: _Desk, thing_id: str, held: Sequence[Evidence]) -> Acceptance:
     """Nothing new but the evidence."""
     more = [one for one in desk.candidate.evidence if one not in held]
     links = tuple(EvidenceLinked(thing_id=thing_id, evidence=one) for one in more)
-    return Acceptance(canonical_id=thing_id, entries=links)
+    return Acceptance(canonical_id=thing_id, entries=links, known=thing_id)
 
 
 def _with_rivals(

@@ -113,11 +113,17 @@ def foretold(draft: Draft, known: Slice, position: Position, now: Instant) -> Sl
     return known.after(fold(commit, loaded))
 
 
+def _rationale(verdict: Verdict, acceptance: Acceptance | None) -> str:
+    if acceptance is None or acceptance.known is None:
+        return verdict.rationale
+    return f"{verdict.rationale}; already canon: {acceptance.known}"
+
+
 def _decision(verdict: Verdict, acceptance: Acceptance | None, decided_by: str) -> DecisionDraft:
     return DecisionDraft(
         status=verdict.status,
         rule=verdict.rule,
-        rationale=verdict.rationale,
+        rationale=_rationale(verdict, acceptance),
         score=verdict.score.value,
         conflicts=verdict.conflicts,
         canonical_id=None if acceptance is None else acceptance.canonical_id,

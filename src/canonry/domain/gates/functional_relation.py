@@ -1,7 +1,8 @@
 """gate:functional-relation - who can be at one place only, or have one owner only, does.
 
-A later relation takes over from the one that held until then, and an earlier one holds until the
-next; two that were told with the same time contradict each other.
+Nor has one relation two values of a property. A later relation takes over from the one that held
+until then, and an earlier one holds until the next; two that were told with the same time
+contradict each other.
 """
 
 from collections.abc import Iterator
@@ -10,8 +11,9 @@ from typing import Final
 from canonry.domain.gates.kit import Gate, Objection, Weight
 from canonry.domain.judging.candidates import Candidate
 from canonry.domain.judging.contents import RelationshipContent
-from canonry.domain.judging.relation_lines import RelationLine, line_of, word_behind
+from canonry.domain.judging.relation_lines import RelationLine, line_of, restates, word_behind
 from canonry.domain.judging.slices import SliceView
+from canonry.domain.moments import at_once
 from canonry.domain.things.entities import Entity, family_of
 from canonry.domain.things.relations import Relation
 from canonry.domain.vocabularies.narrative_relations import relation_type
@@ -23,9 +25,14 @@ def _examine(candidate: Candidate, view: SliceView) -> Iterator[Objection]:
         return
     start, end = view.entity(content.from_entity), view.entity(content.to_entity)
     kind = relation_type(content.rel_type)
-    if start is None or end is None or not (kind.one_target or kind.one_origin):
+    if start is None or end is None:
         return
     line = line_of(view, kind, start, end, candidate.moment)
+    if line.same is not None and restates(line.same, content):
+        then = at_once(candidate.moment, line.same.moment)
+        yield _otherwise(line.same, Weight.CONTRADICTS if then else Weight.SUPERSEDES)
+    if not (kind.one_target or kind.one_origin):
+        return
     for relation in line.against:
         yield _objection(line, relation, start, end, Weight.CONTRADICTS)
     for relation in line.ends:
@@ -43,6 +50,16 @@ def _objection(
         conflicts=(relation.id,),
         rivals=(relation.id,),
         authority=word_behind(line, relation),
+    )
+
+
+def _otherwise(relation: Relation, weight: Weight) -> Objection:
+    return Objection(
+        weight=weight,
+        rationale=f"{relation.id} says the same relation with other properties",
+        conflicts=(relation.id,),
+        rivals=(relation.id,),
+        authority=relation.authority,
     )
 
 

@@ -13,9 +13,11 @@ from canonry.domain.judging.contents import (
     RelationshipContent,
     StateChangeContent,
 )
+from canonry.domain.judging.laws import misplacing
 from canonry.domain.judging.slices import SliceView
 from canonry.domain.things.entities import Entity, EntityClass
 from canonry.domain.things.facts import Event, Fact
+from canonry.domain.vocabularies.narrative_relations import relation_type
 from canonry.domain.vocabularies.narrative_types import EntityType
 
 
@@ -26,7 +28,7 @@ def _examine(candidate: Candidate, view: SliceView) -> Iterator[Objection]:
         case RelationshipContent() as content:
             ends = (content.from_entity, content.to_entity)
             yield from _all_are(ends, Entity, "an entity", view)
-            yield from _two_ends(content, view)
+            yield from _two_ends(candidate, content, view)
         case StateChangeContent(entity=reference):
             yield from _all_are((reference,), Entity, "an entity", view)
             yield from _instance(reference, view)
@@ -62,10 +64,18 @@ def _archetype(
         yield _misfit(rationale, thing.id)
 
 
-def _two_ends(content: RelationshipContent, view: SliceView) -> Iterator[Objection]:
+def _two_ends(
+    candidate: Candidate, content: RelationshipContent, view: SliceView
+) -> Iterator[Objection]:
     start, end = view.entity(content.from_entity), view.entity(content.to_entity)
-    if start is not None and end is not None and start.id == end.id:
+    if start is None or end is None:
+        return
+    if start.id == end.id:
         yield _misfit("both ends of the relation are the same entity", start.id)
+        return
+    wrong = misplacing(view, relation_type(content.rel_type), start, end, candidate.moment)
+    if wrong is not None:
+        yield _misfit(wrong[0], *wrong[1])
 
 
 def _instance(reference: Reference, view: SliceView) -> Iterator[Objection]:

@@ -10,8 +10,11 @@ from typing import Final
 from canonry.domain.gates.kit import Gate, Objection, Weight
 from canonry.domain.judging.candidates import Candidate
 from canonry.domain.judging.contents import EntityContent, StateChangeContent
+from canonry.domain.judging.laws import opposed_tags
+from canonry.domain.judging.namesakes import known_as
 from canonry.domain.judging.slices import SliceView
 from canonry.domain.judging.standing_tags import (
+    as_held,
     authority_of,
     changes_of,
     conflicts_of,
@@ -26,37 +29,42 @@ from canonry.domain.vocabularies.state_tags import excluded_by
 
 def _examine(candidate: Candidate, view: SliceView) -> Iterator[Objection]:
     match candidate.content:
-        case EntityContent(state_tags=tags):
+        case EntityContent(state_tags=tags) as content:
             yield from _among_themselves(tags, view)
+            known = known_as(candidate, content, view) if tags else None
+            if known is not None:
+                yield from _against_held(candidate, known, tags, (), view)
         case StateChangeContent() as content:
             yield from _among_themselves(content.add, view)
-            yield from _against_held(candidate, content, view)
+            entity = view.entity(content.entity)
+            if entity is not None:
+                yield from _against_held(candidate, entity, content.add, content.remove, view)
         case _:
             return
 
 
 def _among_themselves(tags: tuple[str, ...], view: SliceView) -> Iterator[Objection]:
-    for tag in tags if len(tags) > 1 else ():
-        others = excluded_by(tag, view.policy.exclusive_tags, tags)
-        if others:
-            rationale = f"{tag} and {others[0]} cannot hold at once"
-            yield Objection(weight=Weight.REFUSES, rationale=rationale)
-            return
+    opposed = opposed_tags(tags, view.policy.exclusive_tags)
+    if opposed is not None:
+        rationale = f"{opposed[0]} and {opposed[1]} cannot hold at once"
+        yield Objection(weight=Weight.REFUSES, rationale=rationale)
 
 
 def _against_held(
-    candidate: Candidate, content: StateChangeContent, view: SliceView
+    candidate: Candidate,
+    entity: Entity,
+    add: tuple[str, ...],
+    remove: tuple[str, ...],
+    view: SliceView,
 ) -> Iterator[Objection]:
-    entity = view.entity(content.entity)
-    if entity is None:
-        return
+    add, remove = as_held(entity, add), as_held(entity, remove)
     now, groups = candidate.moment, view.policy.exclusive_tags
     held = held_at(entity, now)
     told_then = {
         one.tag: one for one in changes_of(entity) if one.holds and at_once(now, one.moment)
     }
-    removed = held.keys() & set(content.remove)
-    beginning = [tag for tag in content.add if tag not in held]
+    removed = held.keys() & set(remove)
+    beginning = [tag for tag in add if tag not in held]
     against = {rival: tag for tag in beginning for rival in excluded_by(tag, groups, told_then)}
     for rival, tag in sorted(against.items()):
         if rival not in removed:

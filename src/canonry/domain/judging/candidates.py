@@ -1,7 +1,7 @@
 """Candidates: a proposal as the gates see it, with what it says and when that happens."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
 from canonry.domain.errors import InvalidInput
@@ -37,11 +37,15 @@ class Unreadable:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Candidate:
-    """A proposal with its content read; names that the scene declares are replaced by proposals."""
+    """A proposal with its content read; names that the scene declares are replaced by proposals.
+
+    `declared` are those names, where the proposal itself declares one of an entity.
+    """
 
     proposal: Proposal
     content: Content | Unreadable
     scene: Scene | None
+    declared: Declared = field(default_factory=dict)
 
     @property
     def at(self) -> Instant | None:
@@ -78,7 +82,9 @@ def read_candidate(proposal: Proposal, scene: Scene | None, declared: Declared) 
         content = linked(read_content(proposal.type, proposal.content, limits=UNLIMITED), declared)
     except InvalidInput as error:
         content = Unreadable(reason=error.message, path=str(error.details.get("path", "")))
-    return Candidate(proposal=proposal, content=content, scene=scene)
+    named = isinstance(content, EntityContent) and content.ref is not None
+    names = declared if named else {}
+    return Candidate(proposal=proposal, content=content, scene=scene, declared=names)
 
 
 def time_of(content: Content | Unreadable) -> Instant | None:

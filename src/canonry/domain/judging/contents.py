@@ -10,6 +10,12 @@ from typing import Any, Final, TypeAlias, TypeVar
 
 from canonry.domain.errors import InvalidInput
 from canonry.domain.fields import Fields, Reference, missing, reference_of, typed
+from canonry.domain.judging.content_shapes import (
+    CONTENT_SHAPES,
+    DURATION_MAX,
+    SEVERITY_MAX,
+    TAG_CHANGES,
+)
 from canonry.domain.policy import TextLimits
 from canonry.domain.things.entities import EntityClass
 from canonry.domain.things.facts import FactType
@@ -17,21 +23,21 @@ from canonry.domain.things.proposals import ProposalType
 from canonry.domain.time import Instant, render_instant
 from canonry.domain.vocabularies.narrative_relations import relation_type
 from canonry.domain.vocabularies.narrative_types import EntityType
+from canonry.domain.vocabularies.state_tags import normal_tag, normal_tags
 
-DURATION_MAX: Final = 10**12
 UNLIMITED: Final = TextLimits(
     name=2**31, description=2**31, statement=2**31, summary=2**31, tag=2**31
 )
 """For contents that were accepted before, whatever the limits were then."""
 
 SEVERITY_DEFAULT: Final = 5
-SEVERITY_MAX: Final = 10
 _LEGACY_CLASSES: Final = {
     "EntityAxiomatica": EntityClass.ARCHETYPE.value,
     "EntityConcreta": EntityClass.INSTANCE.value,
 }
-_INVOLVED: Final = ("involved_entity_ids", "entity_ids", "involved_entities", "involved")
-_WHEN: Final = ("time_ref", "start_time", "occurred_at")
+_WHEN: Final = ("time_ref",)
+_ADDING: Final = (True, "add", "set", "gain")
+_REMOVING: Final = (False, "remove", "unset", "clear", "lose")
 _WORD = TypeVar("_WORD", EntityClass, EntityType, FactType)
 
 
@@ -112,7 +118,7 @@ Content: TypeAlias = (
 def normalise(
     kind: ProposalType, content: Mapping[str, Any], *, limits: TextLimits | None = None
 ) -> Mapping[str, Any]:
-    """The canonical JSON form of `content`; members that its type does not have are left out.
+    """The canonical JSON form of `content`.
 
     Raises:
         InvalidInput: `content.*`, `text.*`, `list.*`, `time.malformed` or
@@ -129,8 +135,14 @@ def read_content(
     Raises:
         InvalidInput: as `normalise`.
     """
-    fields = Fields(values=content, path="/content")
-    return _READERS[kind](fields, limits or TextLimits())
+    shape = CONTENT_SHAPES[kind]
+    fields = Fields(values=content, path="/content", aliases=shape.aliases)
+    try:
+        shape.require_known(content, fields.path)
+        return _READERS[kind](fields, limits or TextLimits())
+    except InvalidInput as error:
+        told = f"{error.message} ({shape.takes})"
+        raise InvalidInput(error.code, told, **error.details) from None
 
 
 def references_of(content: Content) -> tuple[Reference, ...]:
@@ -205,14 +217,14 @@ def render_content(content: Content) -> Mapping[str, Any]:
 
 
 def _read_entity(fields: Fields, limits: TextLimits) -> EntityContent:
-    declared = fields.optional_text("ref", "temp_id", "temp_ref", limit=limits.name)
-    given = _word(fields, EntityClass, "entity_class", "class")
+    declared = fields.optional_text("ref", limit=limits.name)
+    given = _word(fields, EntityClass, "entity_class")
     entity_class = given or EntityClass.INSTANCE
-    tags = fields.texts("state_tags", "tags", limit=limits.tag)
+    tags = normal_tags(fields.texts("state_tags", limit=limits.tag))
     if entity_class is EntityClass.ARCHETYPE and tags:
         message = "an archetype is timeless; leave /content/state_tags out"
         raise InvalidInput("entity.archetype-has-no-state", message, path="/content/state_tags")
-    entity_type = _word(fields, EntityType, "entity_type", "type")
+    entity_type = _word(fields, EntityType, "entity_type")
     if entity_type is None:
         raise missing(fields.at("entity_type"))
     return EntityContent(
@@ -220,9 +232,9 @@ def _read_entity(fields: Fields, limits: TextLimits) -> EntityContent:
         entity_type=entity_type,
         entity_class=entity_class,
         description=fields.optional_text("description", limit=limits.description, empty=True) or "",
-        properties=fields.mapping("properties", "attributes"),
+        properties=fields.mapping("properties"),
         state_tags=tags,
-        derives_from=fields.optional_reference("derives_from", "archetype_id"),
+        derives_from=fields.optional_reference("derives_from"),
         ref=None if declared is None else _declared(declared, fields.at("ref")),
     )
 
@@ -233,12 +245,12 @@ def _declared(name: str, path: str) -> Reference:
 
 def _read_relationship(fields: Fields, limits: TextLimits) -> RelationshipContent:
     del limits
-    name, word = fields.find("rel_type", "relationship_type", "type", "relation")
+    name, word = fields.find("rel_type")
     if word is None:
         raise missing(fields.at("rel_type"))
     path = fields.at(name)
-    from_entity = fields.reference("from_entity_id", "from", "from_entity", "from_id", "source_id")
-    to_entity = fields.reference("to_entity_id", "to", "to_entity", "to_id", "target_id")
+    from_entity = fields.reference("from_entity_id")
+    to_entity = fields.reference("to_entity_id")
     if from_entity == to_entity:
         message = "an entity has no relation to itself; name two"
         raise InvalidInput("relation.reflexive", message, path=fields.at("to_entity_id"))
@@ -258,10 +270,10 @@ def _read_state_change(fields: Fields, limits: TextLimits) -> StateChangeContent
         message = "a tag cannot begin and cease to hold at once; keep one of the two"
         raise InvalidInput("state.add-and-remove", message, path=fields.path, tags=both)
     if not add and not remove:
-        message = "the change is empty; name a tag to add or to remove"
+        message = "the change is empty; name tags in add or in remove"
         raise InvalidInput("state.empty", message, path=fields.path)
     return StateChangeContent(
-        entity=fields.reference("entity_id", "entity", "entity_ref", "target_id", "target"),
+        entity=fields.reference("entity_id"),
         add=add,
         remove=remove,
         time_ref=fields.instant(*_WHEN),
@@ -269,46 +281,49 @@ def _read_state_change(fields: Fields, limits: TextLimits) -> StateChangeContent
 
 
 def _tag_changes(fields: Fields, limits: TextLimits) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """The tags to add and to remove: as lists, as lists within `changes`, or one tag by name."""
-    name, inner = fields.find("state_tag_changes", "changes")
+    """The tags to add and to remove: as lists, as lists within `changes`, and one tag by name."""
+    adds = {*normal_tags(fields.texts("add", limit=limits.tag))}
+    removes = {*normal_tags(fields.texts("remove", limit=limits.tag))}
+    name, action = fields.find("action")
+    tag = fields.optional_text("tag", limit=limits.tag)
+    if action not in (None, *_ADDING, *_REMOVING):
+        message = f"{fields.at(name)} is add or remove, or true or false"
+        raise InvalidInput("content.unknown-word", message, path=fields.at(name))
+    if tag is not None:
+        (removes if action in _REMOVING else adds).add(normal_tag(tag))
+    elif action is not None:
+        raise missing(fields.at("tag"))
+    name, inner = fields.find("state_tag_changes")
     if inner is not None:
         path = fields.at(name)
-        return _tag_changes(Fields(values=typed(inner, dict, path, "an object"), path=path), limits)
-    adds = fields.texts("add", "add_tags", limit=limits.tag)
-    removes = fields.texts("remove", "remove_tags", limit=limits.tag)
-    tag = fields.optional_text("tag", "state_tag", limit=limits.tag)
-    if tag is None:
-        return adds, removes
-    one = (tag.strip(),)
-    name, action = fields.find("action", "value", "holds")
-    if action is None or action in (True, "add", "set", "gain"):
-        return tuple(sorted({*adds, *one})), removes
-    if action in (False, "remove", "unset", "clear", "lose"):
-        return adds, tuple(sorted({*removes, *one}))
-    message = f"{fields.at(name)} is add or remove, or true or false"
-    raise InvalidInput("content.unknown-word", message, path=fields.at(name))
+        values = typed(inner, dict, path, "an object with add and remove")
+        TAG_CHANGES.require_known(values, path, within=f"'s {name}")
+        nested = Fields(values=values, path=path, aliases=TAG_CHANGES.aliases)
+        more, less = _tag_changes(nested, limits)
+        adds, removes = {*adds, *more}, {*removes, *less}
+    return tuple(sorted(adds)), tuple(sorted(removes))
 
 
 def _read_event(fields: Fields, limits: TextLimits) -> EventContent:
     severity = fields.whole("severity", low=0, high=SEVERITY_MAX)
     actors = _actors(fields)
-    involved = fields.references(*_INVOLVED)
+    involved = fields.references("involved_entity_ids")
     return EventContent(
-        title=fields.text("title", "name", limit=limits.name),
+        title=fields.text("title", limit=limits.name),
         description=fields.optional_text("description", limit=limits.description, empty=True) or "",
         time_ref=fields.instant(*_WHEN),
         severity=SEVERITY_DEFAULT if severity is None else severity,
         involved=tuple(dict.fromkeys((*involved, *actors))),
         actors=actors,
-        location=fields.optional_reference("location_id", "location", "location_ref"),
-        causes=fields.references("causes_event_ids", "causes"),
-        caused_by=fields.references("caused_by_event_ids", "caused_by"),
+        location=fields.optional_reference("location_id"),
+        causes=fields.references("causes_event_ids"),
+        caused_by=fields.references("caused_by_event_ids"),
     )
 
 
 def _read_fact(fields: Fields, limits: TextLimits) -> FactContent:
     actors = _actors(fields)
-    involved = fields.references(*_INVOLVED)
+    involved = fields.references("involved_entity_ids")
     return FactContent(
         statement=fields.text("statement", limit=limits.statement),
         fact_type=_word(fields, FactType, "fact_type") or FactType.OCCURRENCE,
@@ -317,13 +332,13 @@ def _read_fact(fields: Fields, limits: TextLimits) -> FactContent:
         duration=fields.whole("duration", low=0, high=DURATION_MAX),
         involved=tuple(dict.fromkeys((*involved, *actors))),
         actors=actors,
-        replaces=fields.optional_reference("replaces", "replaces_fact_id"),
+        replaces=fields.optional_reference("replaces"),
     )
 
 
 def _actors(fields: Fields) -> tuple[Reference, ...]:
-    one = fields.optional_reference("actor_id", "actor")
-    many = fields.references("actor_ids", "actors")
+    one = fields.optional_reference("actor_id")
+    many = fields.references("actor_ids")
     return tuple(dict.fromkeys((*many, *((one,) if one is not None else ()))))
 
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from canonry.domain.ids import NewId, RelationId
+from canonry.domain.judging.contents import RelationshipContent
 from canonry.domain.judging.making import Backing, make_relation
 from canonry.domain.judging.slices import SliceView
 from canonry.domain.judging.standing_tags import together
@@ -77,6 +78,11 @@ def line_of(
         found |= {one.id: one for one in opposed if _joins(one, start, end)}
     what: What = (kind.name, frozenset((start.id, end.id)))
     return _cut(_words(view, found.values()), what, moment)
+
+
+def restates(relation: Relation, content: RelationshipContent) -> bool:
+    """Whether a content says of a relation that holds what canon does not say of it."""
+    return {**relation.properties, **content.properties} != dict(relation.properties)
 
 
 def _words(view: SliceView, relations: Iterable[Relation]) -> list[Word]:

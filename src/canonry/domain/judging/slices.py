@@ -5,7 +5,7 @@ verdict rests on them, and the lookups that the slice could not answer, which th
 loads before it judges again. So a gate cannot read anything that its verdict does not declare.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias, TypeVar
 
@@ -15,6 +15,8 @@ from canonry.domain.log.canon import Changes
 from canonry.domain.log.entries import Thing
 from canonry.domain.log.keys import (
     axioms_key,
+    causes_key,
+    facts_key,
     keys_of,
     name_key,
     relations_key,
@@ -25,7 +27,7 @@ from canonry.domain.policy import Policy
 from canonry.domain.provenance import CanonLevel
 from canonry.domain.revising import revised
 from canonry.domain.things.entities import Entity, family_of, normalised_name
-from canonry.domain.things.facts import Axiom, Fact
+from canonry.domain.things.facts import Axiom, Event, Fact
 from canonry.domain.things.proposals import Proposal, ProposalStatus
 from canonry.domain.things.relations import Relation
 from canonry.domain.things.scenes import Scene
@@ -71,7 +73,16 @@ class AxiomsLookup:
     space: SpaceId
 
 
-Lookup: TypeAlias = ThingLookup | RelationsLookup | StatementLookup | NameLookup | AxiomsLookup
+@dataclass(frozen=True, slots=True)
+class EventsLookup:
+    """The events of a scene."""
+
+    scene_id: SceneId
+
+
+Lookup: TypeAlias = (
+    ThingLookup | RelationsLookup | StatementLookup | NameLookup | AxiomsLookup | EventsLookup
+)
 """What a gate may ask."""
 
 
@@ -223,6 +234,20 @@ class SliceView:
             entity
             for entity in self._under(name_key(entity_type, words), Entity)
             if entity.level is CanonLevel.CANON and entity.merged_into is None
+        ]
+
+    def events_in(self, scene_id: SceneId, involved: Collection[str]) -> Sequence[Event]:
+        """The canon events of a scene that involve exactly these entities, oldest first."""
+        keys = [facts_key(one) for one in sorted(involved)[:1]]
+        key = keys[0] if keys else causes_key(self._slice.space)
+        self.read.add(key)
+        self._need(EventsLookup(scene_id))
+        return [
+            event
+            for event in self._under(key, Event)
+            if event.scene_id == scene_id
+            and event.level is CanonLevel.CANON
+            and set(event.involved) == set(involved)
         ]
 
     def axioms(self) -> Sequence[Axiom]:

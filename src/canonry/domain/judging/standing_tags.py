@@ -1,6 +1,6 @@
 """Standing tags: which state tags hold at a moment, by which change, and which facts say so."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from canonry.domain.fields import Reference
@@ -14,6 +14,7 @@ from canonry.domain.provenance import AUTHORITY_RANK, Authority
 from canonry.domain.things.entities import Entity, family_of, normalised_name
 from canonry.domain.things.facts import Fact
 from canonry.domain.vocabularies.narrative_fields import STATE_TAGS
+from canonry.domain.vocabularies.state_tags import normal_tag
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,6 +35,14 @@ def changes_of(entity: Entity) -> list[TagChange]:
 def around(entity: Entity, moment: Moment) -> tuple[list[TagChange], list[TagChange]]:
     """The changes before a moment and those after it."""
     return split_at(moment, changes_of(entity), lambda change: change.moment)
+
+
+def as_held(entity: Entity, tags: Iterable[str]) -> tuple[str, ...]:
+    """The tags as the entity has them, where it has them in another spelling."""
+    spelled = {normal_tag(one.tag): one.tag for one in changes_of(entity)}
+    standing = {normal_tag(tag): tag for tag in entity.state_tags}
+    found = ((normal_tag(tag), tag) for tag in tags)
+    return tuple(sorted({standing.get(form, spelled.get(form, tag)) for form, tag in found}))
 
 
 def held_at(entity: Entity, moment: Moment) -> dict[str, TagChange]:

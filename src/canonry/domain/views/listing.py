@@ -25,6 +25,7 @@ from canonry.domain.things.scenes import Scene, SceneStatus, Story, Turn
 from canonry.domain.things.sources import Snippet, Source
 from canonry.domain.truth.runs import InterpretationRun
 from canonry.domain.vocabularies.schemas import RegisteredSchema
+from canonry.domain.vocabularies.state_tags import normal_tags
 from canonry.domain.world.edges import kind_of, span_of
 from canonry.domain.world.paths import way_of
 
@@ -195,7 +196,7 @@ def _entity(entity: Entity) -> Iterator[ListingRow]:
         yield _born(List.ENTITIES, MERGED, entity, facet, name=name)
         return
     yield _born(List.ENTITIES, NOBODY, entity, facet, name=name)
-    for tag in entity.state_tags:
+    for tag in normal_tags(entity.state_tags):
         yield _born(List.ENTITIES, TAG + tag, entity, facet)
     if entity.level is CanonLevel.CANON:
         key = key_hash(name_key(entity.entity_type, called))

@@ -34,6 +34,16 @@ DEAD: Final = frozenset({"dead", "deceased", "destroyed"})
 """Whoever bears one of these does nothing any more."""
 
 
+def normal_tag(tag: str) -> str:
+    """The tag as it is written and looked for: case and spaces around or beside spaces are one."""
+    return " ".join(tag.split()).casefold()
+
+
+def normal_tags(tags: Iterable[str]) -> tuple[str, ...]:
+    """The tags in normal form, each once and sorted."""
+    return tuple(sorted(set(map(normal_tag, tags))))
+
+
 def excluded_by(tag: str, groups: Iterable[tuple[str, ...]], held: Iterable[str]) -> list[str]:
     """Which of the tags `held` cannot hold together with `tag`, sorted; case does not count."""
     word = tag.casefold()

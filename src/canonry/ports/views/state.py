@@ -32,6 +32,7 @@ Spaces = frozenset[SpaceId] | None
 class EntityQuery:
     """Entities, ordered by (created_at, id): within a space, by the position of their birth.
 
+    Tags are in the form of `canonry.domain.vocabularies.state_tags.normal_tag`, however they stand.
     Those that were merged away are left out, unless `include_merged` and no tag is asked for.
     `name_pattern` is a case-insensitive substring in which `*` and `%` stand for any characters.
     """

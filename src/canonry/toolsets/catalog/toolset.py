@@ -50,7 +50,9 @@ _EDGE: Final = Shape(
 
 async def _list_projects(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
     del arguments  # there are none
-    return {"projects": [project_row(each) for each in await list_projects(canon, caller)]}
+    projects, more = await list_projects(canon, caller)
+    reply = {"projects": [project_row(each) for each in projects]}
+    return Noted(reply=reply, meta={TRUNCATED_META: {"projects": True}}) if more else reply
 
 
 async def _search_entities(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:

@@ -12,6 +12,7 @@ from canonry.domain.judging.making import Backing
 from canonry.domain.provenance import Authority, Evidence, parse_evidence
 from canonry.domain.things.entities import EntityClass
 from canonry.domain.time import Instant, parse_instant
+from canonry.domain.vocabularies.state_tags import normal_tags
 from canonry.gateway.shapes import INTEGER, Field
 from canonry.gateway.tool import Arguments
 
@@ -87,6 +88,11 @@ def texts_of(arguments: Arguments, name: str, maximum: int, *, within: str = "")
     return tuple(
         dict.fromkeys(checked_text(v, maximum, path=f"{path}/{i}") for i, v in enumerate(values))
     )
+
+
+def tags_of(arguments: Arguments, name: str, maximum: int, *, within: str = "") -> tuple[str, ...]:
+    """A list of state tags in their normal form."""
+    return normal_tags(texts_of(arguments, name, maximum, within=within))
 
 
 def instant_of(arguments: Arguments, name: str) -> Instant | None:

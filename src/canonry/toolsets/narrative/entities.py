@@ -19,8 +19,8 @@ from canonry.toolsets.narrative.arguments import (
     optional_text,
     optional_uuid,
     page_of,
+    tags_of,
     text_of,
-    texts_of,
     uuid_of,
 )
 from canonry.toolsets.narrative.contract import contract_tool, writing_tool
@@ -94,7 +94,7 @@ async def _create(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
         name=text_of(arguments, "name", limits.name),
         description=text_of(arguments, "description", limits.description),
         properties=arguments["properties"],
-        state_tags=texts_of(arguments, _TAGS, limits.tag),
+        state_tags=tags_of(arguments, _TAGS, limits.tag),
         derives_from=None if derives_from is None else EntityId(derives_from),
     )
     receipt = await create_entity(canon, caller, backing_of(arguments), new)
@@ -120,8 +120,8 @@ async def _update_state(canon: Canon, caller: Caller, arguments: Arguments) -> R
         canon,
         caller,
         uuid_of(arguments, "entity_id"),
-        add=texts_of(changes, "add", limit, within=f"/{_CHANGES}"),
-        remove=texts_of(changes, "remove", limit, within=f"/{_CHANGES}"),
+        add=tags_of(changes, "add", limit, within=f"/{_CHANGES}"),
+        remove=tags_of(changes, "remove", limit, within=f"/{_CHANGES}"),
         authority=Authority(arguments["authority"]),
         evidence=evidence_of(arguments),
     )
@@ -135,9 +135,9 @@ async def _query(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
         entity_type=optional_of(arguments, "entity_type", EntityType),
         entity_class=optional_of(arguments, "entity_class", entity_class_of),
         level=optional_of(arguments, "canon_level", CanonLevel),
-        all_of=frozenset(texts_of(tags, "all_of", limits.tag, within=f"/{_TAGS}")),
-        any_of=frozenset(texts_of(tags, "any_of", limits.tag, within=f"/{_TAGS}")),
-        none_of=frozenset(texts_of(tags, "none_of", limits.tag, within=f"/{_TAGS}")),
+        all_of=frozenset(tags_of(tags, "all_of", limits.tag, within=f"/{_TAGS}")),
+        any_of=frozenset(tags_of(tags, "any_of", limits.tag, within=f"/{_TAGS}")),
+        none_of=frozenset(tags_of(tags, "none_of", limits.tag, within=f"/{_TAGS}")),
         name_pattern=_pattern(arguments, limits.name),
         **page_of(arguments),
     )

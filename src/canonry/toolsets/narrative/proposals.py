@@ -18,6 +18,7 @@ from canonry.toolsets.narrative.arguments import (
     uuid_of,
 )
 from canonry.toolsets.narrative.contract import contract_tool, reading_tool, writing_tool
+from canonry.toolsets.narrative.contract.contents import CONTENTS_TOLD
 from canonry.toolsets.narrative.shapes import (
     AUTHORITY,
     PROPOSAL,
@@ -123,7 +124,7 @@ TOOLS: Final[tuple[Tool, ...]] = (
         "mongodb_create_proposed_change",
         "Propose a change in a scene",
         "Propose that something said in an active scene becomes canon; it is judged when the "
-        "scene is canonized.",
+        "scene is canonized." + CONTENTS_TOLD,
         _create,
         gives=_STAGED,
     ),
@@ -147,7 +148,8 @@ TOOLS: Final[tuple[Tool, ...]] = (
     writing_tool(
         "mongodb_propose_change",
         "Propose a change without a scene",
-        "Propose a change that a document brings up and no scene does, citing it.",
+        "Propose a change that a document brings up and no scene does, citing it; content is as "
+        "for mongodb_create_proposed_change.",
         _propose,
         takes=obj(
             {

@@ -32,7 +32,7 @@ from canonry.toolsets.narrative import (
     turns,
     universes,
 )
-from canonry.toolsets.narrative.contract import agent_types
+from canonry.toolsets.narrative.contract import agent_types, contents
 from canonry.toolsets.narrative.dialect import dialect
 
 _CLOSED: Final = ("additionalProperties", False)
@@ -96,6 +96,6 @@ NARRATIVE: Final = Toolset(
     agent_types=agent_types(),
     dialect=dialect,
     tools=tuple(map(outlined, EXACT)),
-    resources=resources.RESOURCES,
+    resources=(*resources.RESOURCES, *contents.RESOURCES),
     prompts=prompts.PROMPTS,
 )

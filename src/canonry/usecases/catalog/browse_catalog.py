@@ -19,9 +19,10 @@ from canonry.usecases.kernel.canon import Canon
 PROJECTS_MAX: Final = 100
 
 
-async def list_projects(canon: Canon, caller: Caller) -> Sequence[Space]:
-    """The first hundred projects that the caller may see, by name."""
-    return await canon.catalog.projects(caller.spaces, limit=PROJECTS_MAX)
+async def list_projects(canon: Canon, caller: Caller) -> tuple[Sequence[Space], bool]:
+    """The first hundred projects that the caller may see, by name, and whether there are more."""
+    found = await canon.catalog.projects(caller.spaces, limit=PROJECTS_MAX + 1)
+    return found[:PROJECTS_MAX], len(found) > PROJECTS_MAX
 
 
 async def search_catalog(

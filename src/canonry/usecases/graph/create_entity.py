@@ -6,6 +6,7 @@ from typing import Any
 
 from canonry.domain.errors import Conflict, InvalidInput
 from canonry.domain.ids import EntityId, NewId
+from canonry.domain.judging.laws import laws_against_state
 from canonry.domain.judging.making import Backing, make_entity
 from canonry.domain.log.keys import thing_key
 from canonry.domain.things.entities import Entity, EntityClass, normalised_name
@@ -14,7 +15,9 @@ from canonry.ports.views.state import IdentifierQuery
 from canonry.usecases.kernel.caller import Caller
 from canonry.usecases.kernel.canon import Canon
 from canonry.usecases.kernel.commit_change import Change, Receipt, commit_change
+from canonry.usecases.kernel.extend_slice import judged_by
 from canonry.usecases.kernel.involved import require_standing
+from canonry.usecases.kernel.lawful import require_compatible, require_lawful
 from canonry.usecases.kernel.lookup import (
     require,
     require_evidence,
@@ -40,11 +43,14 @@ async def create_entity(canon: Canon, caller: Caller, backing: Backing, new: New
     """Declare the entity, with its first observation.
 
     Raises:
-        InvalidInput: `entity.archetype-has-no-state` or `entity.archetype-derives`.
+        InvalidInput: `entity.archetype-has-no-state`, `entity.archetype-derives` or
+            `state.opposed`.
         NotFound: `universe.unknown`, `entity.unknown` (the archetype) or `evidence.unknown`.
-        Conflict: `space.foreign`, `entity.archetype-mismatch` or `entity.retconned`.
+        Conflict: `space.foreign`, `entity.archetype-mismatch`, `entity.retconned` or
+            `axiom.forbids`.
     """
     _require_instance(new)
+    require_compatible(new.state_tags, canon.policy, path="/state_tags")
     await require_universe(canon, caller, backing.space)
 
     async def prepare(new_id: NewId) -> Change:
@@ -54,6 +60,13 @@ async def create_entity(canon: Canon, caller: Caller, backing: Backing, new: New
             archetype = await _require_archetype(canon, caller, backing, new, new.derives_from)
             derives_from = archetype.id
             reads |= {thing_key(new.derives_from), thing_key(archetype.id)}
+        broken, rested_on = await judged_by(
+            canon,
+            backing.space,
+            lambda view: list(laws_against_state(view, new.entity_type, new.state_tags)),
+        )
+        require_lawful(broken)
+        reads |= rested_on
         # A namesake only earns a warning, so the verdict does not rest on its name's key.
         namesakes = await canon.state.entities_named(backing.space, new.entity_type, new.name)
         twins = await _look_alikes(canon, backing, new)

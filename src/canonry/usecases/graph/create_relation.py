@@ -11,6 +11,7 @@ from typing import Any
 
 from canonry.domain.errors import Conflict
 from canonry.domain.ids import NewId, RelationId
+from canonry.domain.judging.laws import laws_against_relation, misplacing
 from canonry.domain.judging.making import Backing, make_relation
 from canonry.domain.judging.relation_lines import RelationLine, line_of, written
 from canonry.domain.judging.slices import SliceView
@@ -19,6 +20,7 @@ from canonry.domain.log.keys import relations_key, thing_key
 from canonry.domain.moments import NOW, Moment
 from canonry.domain.provenance import Authority, Evidence
 from canonry.domain.things.entities import Entity, EntityClass
+from canonry.domain.things.facts import Axiom
 from canonry.domain.things.relations import Relation, RelationDraft
 from canonry.domain.time import Instant
 from canonry.domain.vocabularies.narrative_relations import RelationType
@@ -27,6 +29,7 @@ from canonry.usecases.kernel.canon import Canon
 from canonry.usecases.kernel.commit_change import Change, commit_change
 from canonry.usecases.kernel.extend_slice import judged_by
 from canonry.usecases.kernel.involved import require_standing
+from canonry.usecases.kernel.lawful import require_lawful
 from canonry.usecases.kernel.lookup import (
     require,
     require_all,
@@ -69,7 +72,7 @@ async def create_relation(canon: Canon, caller: Caller, new: NewRelation) -> Rel
     Raises:
         NotFound: `entity.unknown` or `evidence.unknown`.
         Conflict: `space.foreign`, `entity.retconned`, `relation.to-itself`,
-            `relation.no-archetype` or `relation.opposed`.
+            `relation.no-archetype`, `relation.opposed`, `relation.misplaced` or `axiom.forbids`.
     """
     space = (await require(canon, caller, Entity, new.from_id)).space
 
@@ -78,10 +81,21 @@ async def create_relation(canon: Canon, caller: Caller, new: NewRelation) -> Rel
         _require_pair(new, from_, to)
         reads = await require_evidence(canon, caller, space, new.evidence)
 
+        moment = Moment(at=new.since, place=NOW.place)
+
         def line_in(view: SliceView) -> RelationLine:
-            return line_of(view, new.kind, from_, to, Moment(at=new.since, place=NOW.place))
+            return line_of(view, new.kind, from_, to, moment)
+
+        def wrong(view: SliceView) -> tuple[list[Axiom], tuple[str, tuple[str, ...]] | None]:
+            broken = list(laws_against_relation(view, new.kind.name, (from_, to)))
+            return broken, misplacing(view, new.kind, from_, to, moment)
 
         line, rested_on = await judged_by(canon, space, line_in)
+        (broken, misplaced), looked_at = await judged_by(canon, space, wrong)
+        rested_on |= looked_at
+        require_lawful(broken)
+        if misplaced is not None:
+            raise Conflict("relation.misplaced", misplaced[0], conflicts=list(misplaced[1]))
         _require_unopposed(new, line)
         if line.same is not None and _equals(line.same, new) and not (line.ends or line.against):
             return Change(entries=(), reads=frozenset(), found=line.same)

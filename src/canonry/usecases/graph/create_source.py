@@ -1,15 +1,19 @@
 """Create a source: the first thing that canon can rest on, so it needs no evidence itself."""
 
 from dataclasses import dataclass
+from typing import Final
 
 from canonry.domain.ids import NewId, SourceId, SpaceId
 from canonry.domain.log.entries import Made
 from canonry.domain.provenance import CanonLevel
 from canonry.domain.things.sources import SourceDraft, SourceType
+from canonry.ports.views.pages import PAGE_MAX
 from canonry.usecases.kernel.caller import Caller
 from canonry.usecases.kernel.canon import Canon
 from canonry.usecases.kernel.commit_change import Change, Receipt, commit_change
 from canonry.usecases.kernel.lookup import require_universe
+
+PAGES_MAX: Final = 10
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,7 +30,7 @@ class NewSource:
 
 
 async def create_source(canon: Canon, caller: Caller, new: NewSource) -> Receipt:
-    """Register the source.
+    """Register the source; that the caller's name for it is taken earns a warning.
 
     Raises:
         NotFound: `universe.unknown`.
@@ -44,6 +48,19 @@ async def create_source(canon: Canon, caller: Caller, new: NewSource) -> Receipt
             source_type=new.source_type,
             level=new.level,
         )
-        return Change(entries=(Made(thing=source),), reads=frozenset())
+        same = await _named(canon, new)
+        told = (f"sources with this doc_id exist already: {', '.join(same)}",) if same else ()
+        return Change(entries=(Made(thing=source),), reads=frozenset(), warnings=told)
 
     return await commit_change(canon, caller, new.space, prepare)
+
+
+async def _named(canon: Canon, new: NewSource) -> list[SourceId]:
+    """The sources that go by this name, among the first thousands of the universe."""
+    found: list[SourceId] = []
+    for number in range(PAGES_MAX):
+        page = await canon.state.sources(new.space, limit=PAGE_MAX, offset=number * PAGE_MAX)
+        found.extend(each.id for each in page.items if each.doc_id == new.doc_id)
+        if (number + 1) * PAGE_MAX >= page.total:
+            break
+    return found

@@ -4,19 +4,22 @@ from dataclasses import dataclass
 
 from canonry.domain.errors import InvalidInput
 from canonry.domain.ids import FactId, NewId
+from canonry.domain.judging.laws import laws_against_state
 from canonry.domain.judging.making import Backing
 from canonry.domain.judging.slices import SliceView
+from canonry.domain.judging.standing_tags import as_held
 from canonry.domain.judging.tag_changes import TagsChanged, change_tags
 from canonry.domain.log.keys import thing_key
 from canonry.domain.moments import NOW
 from canonry.domain.provenance import Authority, Evidence
 from canonry.domain.things.entities import Entity, EntityClass
-from canonry.domain.things.facts import FactDraft
+from canonry.domain.things.facts import Axiom, FactDraft
 from canonry.usecases.kernel.caller import Caller
 from canonry.usecases.kernel.canon import Canon
 from canonry.usecases.kernel.commit_change import Change, commit_change
 from canonry.usecases.kernel.extend_slice import judged_by
 from canonry.usecases.kernel.involved import require_standing
+from canonry.usecases.kernel.lawful import require_compatible, require_lawful
 from canonry.usecases.kernel.lookup import require, require_evidence
 
 
@@ -43,11 +46,13 @@ async def update_entity_state(
     A new tag takes the place of those that exclude it: who is dead is no longer alive.
 
     Raises:
-        InvalidInput: `state.empty-change`, `state.overlap` or `entity.archetype-has-no-state`.
+        InvalidInput: `state.empty-change`, `state.overlap`, `state.opposed` or
+            `entity.archetype-has-no-state`.
         NotFound: `entity.unknown` or `evidence.unknown`.
-        Conflict: `entity.retconned` or `space.foreign`.
+        Conflict: `entity.retconned`, `space.foreign` or `axiom.forbids`.
     """
     _require_change(add, remove)
+    require_compatible(add, canon.policy, path="/state_tag_changes/add")
     before = await require(canon, caller, Entity, entity_id)
 
     async def prepare(new_id: NewId) -> Change:
@@ -58,10 +63,15 @@ async def update_entity_state(
         )
         reads = await require_evidence(canon, caller, entity.space, evidence)
 
-        def change(view: SliceView) -> TagsChanged:
-            return change_tags(view, new_id, backing, entity, add=add, remove=remove, moment=NOW)
+        def change(view: SliceView) -> tuple[TagsChanged, list[Axiom]]:
+            held = set(entity.state_tags) - set(remove)
+            broken = list(laws_against_state(view, entity.entity_type, add, held))
+            begun, gone = as_held(entity, add), as_held(entity, remove)
+            made = change_tags(view, new_id, backing, entity, add=begun, remove=gone, moment=NOW)
+            return made, broken
 
-        changed, rested_on = await judged_by(canon, entity.space, change)
+        (changed, broken), rested_on = await judged_by(canon, entity.space, change)
+        require_lawful(broken)
         reads |= {thing_key(entity_id), thing_key(entity.id), *rested_on}
         return Change(entries=changed.entries, reads=reads)
 

@@ -4,9 +4,10 @@ from collections.abc import Callable, Collection, Iterable
 from typing import Final, TypeVar
 
 from canonry.domain.errors import BrokenInvariant
-from canonry.domain.ids import EntityId, SpaceId
+from canonry.domain.ids import EntityId, SceneId, SpaceId
 from canonry.domain.judging.slices import (
     AxiomsLookup,
+    EventsLookup,
     Lookup,
     NameLookup,
     RelationsLookup,
@@ -16,8 +17,9 @@ from canonry.domain.judging.slices import (
     ThingLookup,
 )
 from canonry.domain.log.entries import Thing
+from canonry.domain.provenance import CanonLevel
 from canonry.ports.views.pages import PAGE_MAX
-from canonry.ports.views.state import RelationQuery
+from canonry.ports.views.state import EventQuery, RelationQuery
 from canonry.usecases.kernel.canon import Canon
 
 T = TypeVar("T")
@@ -90,6 +92,8 @@ async def _load(canon: Canon, space: SpaceId, wanted: Iterable[Lookup]) -> list[
                 )
             case AxiomsLookup():
                 found.extend(await _axioms(canon, space))
+            case EventsLookup(scene_id=scene_id):
+                found.extend(await _events(canon, space, scene_id))
     if ids:
         found.extend((await canon.state.things(ids)).values())
     return found
@@ -117,6 +121,23 @@ async def _axioms(canon: Canon, space: SpaceId) -> list[Thing]:
     found: list[Thing] = []
     for number in range(PAGES_MAX):
         page = await canon.state.axioms(space, limit=PAGE_MAX, offset=number * PAGE_MAX)
+        found.extend(page.items)
+        if len(found) >= page.total:
+            break
+    return found
+
+
+async def _events(canon: Canon, space: SpaceId, scene_id: SceneId) -> list[Thing]:
+    found: list[Thing] = []
+    for number in range(PAGES_MAX):
+        query = EventQuery(
+            spaces=frozenset((space,)),
+            scene_id=scene_id,
+            level=CanonLevel.CANON,
+            limit=PAGE_MAX,
+            offset=number * PAGE_MAX,
+        )
+        page = await canon.state.events(query)
         found.extend(page.items)
         if len(found) >= page.total:
             break

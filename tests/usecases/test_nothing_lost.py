@@ -1,0 +1,266 @@
+"""Nothing accepted is lost: what is said again is merged, superseded, or told to be canon."""
+
+from typing import Any
+
+import pytest
+
+from canonry.domain.ids import EntityId
+from canonry.domain.provenance import Authority, Evidence, EvidenceKind
+from canonry.domain.things.entities import Entity
+from canonry.domain.things.facts import Event, Fact
+from canonry.domain.things.relations import Relation
+from canonry.domain.vocabularies.narrative_types import EntityType
+from canonry.ports.views.state import EventQuery, FactQuery
+from canonry.testing.things import evidence, ident
+from tests.usecases.stage import (
+    ACCEPTED,
+    PENDING,
+    REJECTED,
+    Stage,
+    a_peopled_stage,
+    a_stage,
+    id_of,
+    rfc,
+    verdict_on,
+)
+
+pytestmark = pytest.mark.anyio
+GM = Authority.GM
+SOURCE = Evidence(kind=EvidenceKind.SOURCE, ref=ident("source"))
+
+
+async def a_hoard() -> tuple[Stage, str]:
+    """Coins of which Frodo owns ten since the first scene, and the id of that relation."""
+    stage = await a_peopled_stage()
+    await stage.entity("Coins", EntityType.OBJECT)
+    ten = await stage.verdict("relationship", owning(quantity=10), authority=GM)
+    await stage.scene("later", order=2)
+    assert ten.canonical_id is not None
+    return stage, ten.canonical_id
+
+
+def owning(**properties: Any) -> dict[str, Any]:
+    ends = {"from_entity_id": id_of("Frodo"), "to_entity_id": id_of("Coins")}
+    return {**ends, "rel_type": "OWNS", "properties": properties}
+
+
+async def test_d7_another_quantity_holds_from_its_moment_on_and_the_history_is_kept() -> None:
+    stage, ten_id = await a_hoard()
+    verdict = await stage.verdict("relationship", owning(quantity=40), authority=GM, scene="later")
+    forty, ten = await stage.thing(verdict.canonical_id), await stage.thing(ten_id)
+    assert isinstance(forty, Relation)
+    assert isinstance(ten, Relation)
+    assert (verdict.status, forty.properties, forty.current) == (ACCEPTED, {"quantity": 40}, True)
+    assert (ten.properties, ten.current, ten.level) == ({"quantity": 10}, False, "canon")
+
+
+async def test_d7_an_earlier_quantity_that_is_told_later_holds_until_the_next() -> None:
+    stage = await a_peopled_stage()
+    await stage.entity("Coins", EntityType.OBJECT)
+    await stage.scene("later", order=2)
+    forty = await stage.verdict("relationship", owning(quantity=40), authority=GM, scene="later")
+    ten = await stage.verdict("relationship", owning(quantity=10), authority=GM)
+    assert (await stage.thing(forty.canonical_id)).current
+    assert not (await stage.thing(ten.canonical_id)).current
+
+
+async def test_d7_a_further_property_of_a_relation_is_added_to_those_it_has() -> None:
+    stage, _ten = await a_hoard()
+    content = owning(hidden="in a chest")
+    verdict = await stage.verdict("relationship", content, authority=GM, scene="later")
+    merged = await stage.thing(verdict.canonical_id)
+    assert merged.properties == {"quantity": 10, "hidden": "in a chest"}
+
+
+async def test_d7_a_lower_word_on_a_quantity_waits_for_review() -> None:
+    stage, ten_id = await a_hoard()
+    verdict = await stage.verdict("relationship", owning(quantity=99), scene="later")
+    assert (verdict.status, verdict.conflicts) == (PENDING, (ten_id,))
+    assert (await stage.thing(ten_id)).current
+
+
+async def test_d7_two_quantities_at_one_time_contradict_each_other() -> None:
+    stage = await a_peopled_stage()
+    await stage.entity("Coins", EntityType.OBJECT)
+    ten = await stage.propose("relationship", {**owning(quantity=10), "since": rfc(1)})
+    other = await stage.propose("relationship", {**owning(quantity=40), "since": rfc(1)})
+    report = await stage.canonize()
+    first, second = verdict_on(report, ten), verdict_on(report, other)
+    assert (first.status, second.status) == (ACCEPTED, REJECTED)
+    assert second.conflicts == (first.canonical_id,)
+
+
+async def test_d7_the_same_relation_again_says_that_it_is_canon() -> None:
+    stage, ten_id = await a_hoard()
+    verdict = await stage.verdict("relationship", owning(quantity=10), scene="later")
+    assert (verdict.status, verdict.canonical_id) == (ACCEPTED, ten_id)
+    assert verdict.rationale.endswith(f"already canon: {ten_id}")
+    assert evidence("later/turn")[0] in (await stage.thing(ten_id)).evidence
+
+
+def an_ana(**more: Any) -> dict[str, Any]:
+    return {"name": "Ana", "entity_type": "character", **more}
+
+
+async def test_d7_what_is_said_anew_of_a_known_entity_is_merged_into_it() -> None:
+    stage = await a_stage()
+    await stage.entity("Ana", EntityType.CHARACTER, "brave")
+    said = an_ana(properties={"hp": 12}, state_tags=["wounded"], description="A smith.")
+    verdict = await stage.verdict("entity", said)
+    ana = await stage.thing(id_of("Ana"))
+    assert isinstance(ana, Entity)
+    assert (verdict.status, verdict.canonical_id) == (ACCEPTED, ana.id)
+    assert (ana.properties, ana.description) == ({"hp": 12}, "A smith.")
+    assert ana.state_tags == ("brave", "wounded")
+    assert "already canon" not in verdict.rationale
+    facts = await stage.canon.state.facts(FactQuery(entities=frozenset((ana.id,))))
+    assert [fact.statement for fact in facts.items] == ["Ana is wounded"]
+
+
+async def test_d7_a_known_entity_of_which_nothing_is_new_is_told_to_be_canon() -> None:
+    stage = await a_stage()
+    await stage.entity("Ana")
+    verdict = await stage.verdict("entity", an_ana())
+    assert verdict.rationale.endswith(f"already canon: {id_of('Ana')}")
+
+
+async def test_d7_a_lower_word_does_not_change_what_a_higher_one_said_of_an_entity() -> None:
+    stage = await a_stage()
+    await stage.verdict("entity", an_ana(properties={"hp": 12}), authority=GM)
+    await stage.scene("later", order=2)
+    player = await stage.verdict("entity", an_ana(properties={"hp": 99}), scene="later")
+    await stage.scene("last", order=3)
+    master = await stage.verdict("entity", an_ana(properties={"hp": 3}), authority=GM, scene="last")
+    assert (player.status, player.rule) == (PENDING, "gate:entity-restated")
+    assert "needs review" in player.rationale
+    assert (master.status, (await stage.thing(master.canonical_id)).properties) == (
+        ACCEPTED,
+        {"hp": 3},
+    )
+
+
+async def test_d7_a_player_kills_nobody_by_proposing_them_again() -> None:
+    stage = await a_stage()
+    await stage.entity("Ana", EntityType.CHARACTER, "alive")
+    verdict = await stage.verdict("entity", an_ana(state_tags=["dead"]))
+    assert (verdict.status, verdict.rule) == (PENDING, "gate:state-tags-exclusive")
+    assert (await stage.thing(id_of("Ana"))).state_tags == ("alive",)
+
+
+async def test_d7_two_of_one_name_with_refs_of_their_own_stay_two() -> None:
+    stage = await a_stage()
+    guards = [
+        await stage.propose("entity", {"name": "Guard", "entity_type": "character", "ref": ref})
+        for ref in ("$g1", "$g2")
+    ]
+    await stage.propose("state_change", {"entity_id": "$g1", "add": ["dead"]})
+    report = await stage.canonize()
+    first, second = [await stage.thing(verdict_on(report, one).canonical_id) for one in guards]
+    assert first.id != second.id
+    assert (first.state_tags, second.state_tags) == (("dead",), ())
+
+
+async def test_d7_of_two_refs_the_first_is_the_one_that_canon_knows() -> None:
+    stage = await a_stage()
+    known = await stage.entity("Guard")
+    guards = [
+        await stage.propose("entity", {"name": "Guard", "entity_type": "character", "ref": ref})
+        for ref in ("$g1", "$g2")
+    ]
+    report = await stage.canonize()
+    first, second = [verdict_on(report, one).canonical_id for one in guards]
+    assert first == known
+    assert second != known
+
+
+async def test_d7_one_ref_proposed_twice_is_one_entity() -> None:
+    stage = await a_stage()
+    content = {"name": "Guard", "entity_type": "character", "ref": "$g1"}
+    guards = [await stage.propose("entity", content) for _ in range(2)]
+    report = await stage.canonize()
+    first, second = [verdict_on(report, one).canonical_id for one in guards]
+    assert first == second
+
+
+@pytest.mark.parametrize(
+    ("kind", "content"),
+    [
+        ("fact", {"statement": "Frodo hums", "involved": [id_of("Frodo")]}),
+        ("event", {"title": "A song", "description": "Loud.", "actors": [id_of("Frodo")]}),
+        ("event", {"title": "Rain", "time_ref": rfc(3)}),
+    ],
+)
+async def test_d16_the_same_said_twice_is_one_with_both_evidences(
+    kind: str, content: dict[str, Any]
+) -> None:
+    stage = await a_peopled_stage()
+    words = {"title": content["title"].upper()} if "title" in content else {}
+    once = await stage.propose(kind, content, cited=evidence("scene/turn"))
+    again = await stage.propose(kind, {**content, **words}, cited=(SOURCE,))
+    report = await stage.canonize()
+    one = await stage.thing(verdict_on(report, once).canonical_id)
+    assert isinstance(one, Fact | Event)
+    assert verdict_on(report, again).canonical_id == one.id
+    assert verdict_on(report, again).rationale.endswith(f"already canon: {one.id}")
+    assert {*evidence("scene/turn"), SOURCE} <= {*one.evidence}
+
+
+async def test_d16_events_that_differ_in_who_when_or_what_stay_apart() -> None:
+    stage = await a_peopled_stage()
+    song = {"title": "A song", "actors": [id_of("Frodo")]}
+    others: list[dict[str, Any]] = [
+        {**song, "actors": [id_of("Gollum")]},
+        {**song, "time_ref": rfc(3)},
+        {**song, "description": "Another one."},
+    ]
+    proposals = [await stage.propose("event", each) for each in (song, *others)]
+    report = await stage.canonize()
+    assert len({verdict_on(report, one).canonical_id for one in proposals}) == 4
+
+
+async def test_d7_an_event_is_found_at_its_place() -> None:
+    stage = await a_peopled_stage()
+    content = {"title": "A song", "location_id": id_of("Shire")}
+    verdict = await stage.verdict("event", content)
+    query = EventQuery(entities=frozenset((EntityId(id_of("Shire")),)))
+    page = await stage.canon.state.events(query)
+    assert [event.id for event in page.items] == [verdict.canonical_id]
+
+
+@pytest.mark.parametrize("key", ["actor_ids", "actors", "participants", "characters"])
+async def test_d16_the_dead_take_part_in_no_event_under_any_name(key: str) -> None:
+    stage = await a_peopled_stage()
+    await stage.tag("Frodo", "dead")
+    verdict = await stage.verdict("event", {"title": "A feast", key: [id_of("Frodo")]})
+    assert (verdict.status, verdict.rule) == (REJECTED, "gate:actor-alive")
+
+
+@pytest.mark.parametrize("key", ["involved_entity_ids", "entities", "involved"])
+async def test_d16_an_event_that_concerns_the_dead_is_warned_of(key: str) -> None:
+    stage = await a_peopled_stage()
+    await stage.tag("Frodo", "dead")
+    verdict = await stage.verdict("event", {"title": "A burial", key: [id_of("Frodo")]})
+    event = await stage.thing(verdict.canonical_id)
+    assert (verdict.status, event.involved) == (ACCEPTED, (id_of("Frodo"),))
+    assert "warning: Frodo is involved in it but is dead then" in verdict.rationale
+
+
+async def test_d15_places_in_a_circle_and_characters_in_characters_are_refused() -> None:
+    stage = await a_peopled_stage()
+    inside = {"from": id_of("Shire"), "to": id_of("Mordor"), "type": "LOCATED_IN"}
+    around = {"from": id_of("Mordor"), "to": id_of("Shire"), "type": "LOCATED_IN"}
+    held = {"from": id_of("Frodo"), "to": id_of("Gollum"), "type": "LOCATED_IN"}
+    proposals = [await stage.propose("relationship", each) for each in (inside, around, held)]
+    report = await stage.canonize()
+    verdicts = [verdict_on(report, each) for each in proposals]
+    assert [each.status for each in verdicts] == [ACCEPTED, REJECTED, REJECTED]
+    assert [each.rule for each in verdicts[1:]] == ["gate:references-fit"] * 2
+
+
+async def test_d12_a_tag_that_stands_in_another_spelling_is_the_same() -> None:
+    stage = await a_stage()
+    await stage.entity("Ana", EntityType.CHARACTER, "Very Tired")
+    await stage.propose("state_change", {"entity_id": id_of("Ana"), "remove": ["very  tired"]},
+                        authority=GM)  # fmt: skip
+    await stage.canonize()
+    assert (await stage.thing(id_of("Ana"))).state_tags == ()
