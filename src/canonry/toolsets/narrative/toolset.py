@@ -31,6 +31,7 @@ from canonry.toolsets.narrative import (
     stories,
     turns,
     universes,
+    upkeep,
 )
 from canonry.toolsets.narrative.contract import agent_types
 from canonry.toolsets.narrative.dialect import dialect
@@ -54,6 +55,7 @@ EXACT: Final[tuple[Tool, ...]] = (
     *context.TOOLS,
     *canonization.TOOLS,
     *explanations.TOOLS,
+    *upkeep.TOOLS,
     *batches.TOOLS,
 )
 """The tools with the whole schemas of their replies, which the tests hold every reply against."""
