@@ -11,7 +11,7 @@ pytestmark = pytest.mark.anyio
 
 
 async def retcon(world: World, thing: str, **more: Any) -> dict[str, Any]:
-    return await world.call("neo4j_retcon", id=thing, reason="it never was", **more)
+    return await world.call("neo4j_retcon_thing", id=thing, reason="it never was", **more)
 
 
 async def levels(world: World, *things: str) -> list[str]:
@@ -95,7 +95,7 @@ async def test_a_named_dependent_falls_along_and_a_stranger_is_refused() -> None
     stranger = await world.fact("It rains", await world.entity("Cid"))
     asked: dict[str, Any] = {"id": made["death"], "reason": "no"}
 
-    data = await world.refused("neo4j_retcon", code=-32003, along_ids=[stranger], **asked)
+    data = await world.refused("neo4j_retcon_thing", code=-32003, along_ids=[stranger], **asked)
     reply = await retcon(world, made["death"], along_ids=[made["hat"]])
 
     assert data["code"] == "retcon.not-dependent"
@@ -187,13 +187,13 @@ async def test_a_repeated_call_with_its_key_answers_the_same_and_without_is_refu
     made = await a_death(world)
     asked: dict[str, Any] = {"id": made["death"], "reason": "no", "along": True}
 
-    first = await world.call("neo4j_retcon", key="once", **asked)
+    first = await world.call("neo4j_retcon_thing", key="once", **asked)
     heads = await world.heads()
-    again = await world.call("neo4j_retcon", key="once", **asked)
+    again = await world.call("neo4j_retcon_thing", key="once", **asked)
 
     assert set(again["retconned"]) == set(first["retconned"])
     assert await world.heads() == heads
-    data = await world.refused("neo4j_retcon", code=-32004, **asked)
+    data = await world.refused("neo4j_retcon_thing", code=-32004, **asked)
     assert data["code"] == "fact.retconned"
 
 
@@ -201,6 +201,6 @@ async def test_what_is_no_part_of_the_canon_cannot_be_retconned() -> None:
     world = await a_world()
 
     for thing in (NOWHERE, world.source_id):
-        data = await world.refused("neo4j_retcon", code=-32002, id=thing, reason="no")
+        data = await world.refused("neo4j_retcon_thing", code=-32002, id=thing, reason="no")
         assert data["code"] == "thing.unknown"
-    await world.refused("neo4j_retcon", "Narrator", code=-32001, id=NOWHERE, reason="no")
+    await world.refused("neo4j_retcon_thing", "Narrator", code=-32001, id=NOWHERE, reason="no")

@@ -7,33 +7,41 @@ from canonry.domain.provenance import Authority
 from canonry.domain.things.entities import Entity
 from canonry.domain.things.facts import Event, Fact
 from canonry.domain.things.relations import Relation
+from canonry.domain.things.scenes import StoryStatus
 from canonry.gateway.shapes import (
     BOOLEAN,
     INSTANT,
+    NUMBER,
     OBJECT,
     TEXT,
     UUID,
     WORD,
     Shape,
     array,
+    enum,
     given,
+    nullable,
     obj,
 )
 from canonry.gateway.tool import Arguments, Reply, Tool
 from canonry.toolsets.narrative.arguments import (
     evidence_of,
+    instant_of,
     optional_text,
     text_of,
     uuid_of,
     uuids_of,
 )
-from canonry.toolsets.narrative.contract import writing_tool
+from canonry.toolsets.narrative.contract import KEEPER, writing_tool
 from canonry.toolsets.narrative.shapes import AUTHORITY, UUIDS
 from canonry.usecases.graph.dependents import Retconnable
 from canonry.usecases.graph.retcon_thing import Retcon, list_dependents, retcon_thing
+from canonry.usecases.graph.transfer_quantity import Transfer, transfer_quantity
 from canonry.usecases.graph.update_entity import EntityUpdate, update_entity
+from canonry.usecases.graph.update_universe import update_universe
 from canonry.usecases.kernel.caller import Caller
 from canonry.usecases.kernel.canon import Canon
+from canonry.usecases.narrative.update_story import update_story
 
 _UPDATED: Final = Shape(entity_id=UUID.of("id"), name=TEXT, aliases=array(TEXT), updated_at=INSTANT)
 
@@ -106,6 +114,54 @@ async def _retcon(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
     return _RETCONNED(found, dry_run=dry_run)
 
 
+_TRANSFERRED: Final = Shape(
+    from_quantity=NUMBER,
+    to_quantity=NUMBER,
+    from_relationship_id=nullable(UUID).of("from_relation"),
+    to_relationship_id=UUID.of("to_relation"),
+)
+"""How much each has from then on, and the relations that say so."""
+
+
+async def _transfer(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
+    transfer = Transfer(
+        from_id=uuid_of(arguments, "from_entity_id"),
+        to_id=uuid_of(arguments, "to_entity_id"),
+        thing_id=uuid_of(arguments, "thing_entity_id"),
+        quantity=arguments["quantity"],
+        at=instant_of(arguments, "at"),
+        authority=Authority(arguments["authority"]),
+        evidence=evidence_of(arguments),
+    )
+    return _TRANSFERRED(await transfer_quantity(canon, caller, transfer))
+
+
+_MOVED: Final = Shape(story_id=UUID.of("id"), status=WORD)
+
+
+async def _update_story(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
+    status = StoryStatus(arguments["status"])
+    return _MOVED(await update_story(canon, caller, uuid_of(arguments, "story_id"), status))
+
+
+_RENAMED: Final = Shape(universe_id=UUID.of("id"), name=TEXT, description=TEXT)
+_WORDS: Final = ("genre", "tone", "tech_level")
+
+
+async def _update_universe(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
+    limits = canon.policy.limits
+    texts = {word: optional_text(arguments, word, limits.name) for word in _WORDS}
+    universe = await update_universe(
+        canon,
+        caller,
+        uuid_of(arguments, "universe_id"),
+        name=optional_text(arguments, "name", limits.name),
+        description=optional_text(arguments, "description", limits.description),
+        properties={word: text for word, text in texts.items() if text is not None},
+    )
+    return _RENAMED(universe)
+
+
 TOOLS: Final[tuple[Tool, ...]] = (
     writing_tool(
         "neo4j_update_entity",
@@ -121,8 +177,8 @@ TOOLS: Final[tuple[Tool, ...]] = (
         idempotent=True,
     ),
     writing_tool(
-        "neo4j_retcon",
-        "Retcon",
+        "neo4j_retcon_thing",
+        "Retcon thing",
         "Say that a fact, event, relation or entity never was. Lists what rests on it; "
         "dry_run only lists, along retcons what is certain, along_ids what is named.",
         _retcon,
@@ -137,5 +193,45 @@ TOOLS: Final[tuple[Tool, ...]] = (
             },
         ),
         gives=_RETCONNED,
+    ),
+    writing_tool(
+        "neo4j_transfer_quantity",
+        "Transfer quantity",
+        "Give a counted part of what somebody OWNS, like coins, to another. "
+        "Nobody gives more than they have.",
+        _transfer,
+        takes=obj(
+            {
+                "from_entity_id": UUID,
+                "to_entity_id": UUID,
+                "thing_entity_id": UUID,
+                "quantity": NUMBER,
+                "authority": AUTHORITY,
+                "evidence_refs": array(TEXT),
+            },
+            {"at": INSTANT},
+        ),
+        gives=_TRANSFERRED,
+    ),
+    writing_tool(
+        "neo4j_update_story",
+        "Update story",
+        "Complete or abandon a story, or take it up again as active.",
+        _update_story,
+        takes=obj({"story_id": UUID, "status": enum("completed", "abandoned", "active")}),
+        gives=_MOVED,
+        roles=KEEPER | {"Orchestrator"},
+        idempotent=True,
+    ),
+    writing_tool(
+        "neo4j_update_universe",
+        "Update universe",
+        "Rename a universe, or describe it otherwise.",
+        _update_universe,
+        takes=obj(
+            {"universe_id": UUID}, {"name": TEXT, "description": TEXT} | dict.fromkeys(_WORDS, TEXT)
+        ),
+        gives=_RENAMED,
+        idempotent=True,
     ),
 )

@@ -6,6 +6,7 @@ from enum import StrEnum
 from typing import Any, Final, TypeAlias
 
 from canonry.domain.ids import EntityId
+from canonry.domain.judging.quantities import counted
 from canonry.domain.moments import AFTER_ALL
 from canonry.domain.provenance import CanonLevel, EvidenceKind
 from canonry.domain.things.entities import Entity, family_of
@@ -184,7 +185,11 @@ def _names(value: Any, thing_id: str) -> bool:
 
 
 def _one_change(thing: Statement, other: Statement) -> bool:
-    """Whether both document one change of an entity's tags."""
+    """Whether both say what one change made: of an entity's tags, or of who has how much."""
+    if isinstance(thing, Relation) and isinstance(other, Relation):
+        parts = counted(thing.properties) and counted(other.properties)
+        ends = ((one.position, one.rel_type, one.to_id) for one in (thing, other))
+        return parts and len(set(ends)) == 1
     return (
         isinstance(thing, Fact)
         and isinstance(other, Fact)
