@@ -96,17 +96,3 @@ async def test_a_caller_bound_to_universes_cannot_create_another() -> None:
     data = await world.refused("neo4j_create_universe", name="Mine", code=-32001)
 
     assert data["code"] == "space.bound"
-
-
-async def test_a_universe_is_renamed_and_keeps_what_is_not_named() -> None:
-    world = await a_world()
-    made = await world.call("neo4j_create_universe", name="Arda", description="Old.", tone="grim")
-    universe = made["universe_id"]
-
-    await world.call("neo4j_update_universe", universe_id=universe, name="Ea", genre="myth")
-
-    got = await world.call("neo4j_get_universe", universe_id=universe)
-    told = {word: got[word] for word in ("name", "description", "genre", "tone")}
-    assert told == {"name": "Ea", "description": "Old.", "genre": "myth", "tone": "grim"}
-    data = await world.refused("neo4j_update_universe", code=-32003, universe_id=universe)
-    assert data["code"] == "universe.empty-update"

@@ -38,7 +38,6 @@ from canonry.usecases.graph.dependents import Retconnable
 from canonry.usecases.graph.retcon_thing import Retcon, list_dependents, retcon_thing
 from canonry.usecases.graph.transfer_quantity import Transfer, transfer_quantity
 from canonry.usecases.graph.update_entity import EntityUpdate, update_entity
-from canonry.usecases.graph.update_universe import update_universe
 from canonry.usecases.kernel.caller import Caller
 from canonry.usecases.kernel.canon import Canon
 from canonry.usecases.narrative.update_story import update_story
@@ -144,24 +143,6 @@ async def _update_story(canon: Canon, caller: Caller, arguments: Arguments) -> R
     return _MOVED(await update_story(canon, caller, uuid_of(arguments, "story_id"), status))
 
 
-_RENAMED: Final = Shape(universe_id=UUID.of("id"), name=TEXT, description=TEXT)
-_WORDS: Final = ("genre", "tone", "tech_level")
-
-
-async def _update_universe(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
-    limits = canon.policy.limits
-    texts = {word: optional_text(arguments, word, limits.name) for word in _WORDS}
-    universe = await update_universe(
-        canon,
-        caller,
-        uuid_of(arguments, "universe_id"),
-        name=optional_text(arguments, "name", limits.name),
-        description=optional_text(arguments, "description", limits.description),
-        properties={word: text for word, text in texts.items() if text is not None},
-    )
-    return _RENAMED(universe)
-
-
 TOOLS: Final[tuple[Tool, ...]] = (
     writing_tool(
         "neo4j_update_entity",
@@ -221,17 +202,6 @@ TOOLS: Final[tuple[Tool, ...]] = (
         takes=obj({"story_id": UUID, "status": enum("completed", "abandoned", "active")}),
         gives=_MOVED,
         roles=KEEPER | {"Orchestrator"},
-        idempotent=True,
-    ),
-    writing_tool(
-        "neo4j_update_universe",
-        "Update universe",
-        "Rename a universe, or describe it otherwise.",
-        _update_universe,
-        takes=obj(
-            {"universe_id": UUID}, {"name": TEXT, "description": TEXT} | dict.fromkeys(_WORDS, TEXT)
-        ),
-        gives=_RENAMED,
         idempotent=True,
     ),
 )
