@@ -79,6 +79,23 @@ async def test_a_death_takes_along_what_rests_on_it_for_sure_and_the_dead_live_a
     assert (await world.call("neo4j_get_entity", entity_id=made["bo"]))["state_tags"] == ["alive"]
 
 
+async def test_the_facts_of_the_tags_that_a_death_displaced_hold_again() -> None:
+    world = await a_world()
+    bo = await world.entity("Bo")
+    told: dict[str, Any] = {"entity_id": bo, "authority": "gm", "evidence_refs": world.evidence}
+    facts = [
+        (await world.call("neo4j_update_entity_state", state_tag_changes={"add": [tag]}, **told))
+        for tag in ("alive", "dead")
+    ]
+    (alive,), (dead, denial) = (each["fact_ids"] for each in facts)
+
+    reply = await retcon(world, dead, along=True)
+
+    assert reply["resumed"] == [alive]
+    assert await levels(world, alive, dead, denial) == ["canon", "retconned", "retconned"]
+    assert (await world.call("neo4j_get_entity", entity_id=bo))["state_tags"] == ["alive"]
+
+
 async def test_without_a_request_only_the_thing_itself_falls() -> None:
     world = await a_world()
     made = await a_death(world)

@@ -74,6 +74,15 @@ async def test_more_than_there_is_is_refused() -> None:
     assert (nobody["code"], nobody["has"]) == ("quantity.not-enough", 0)
 
 
+async def test_a_lower_word_does_not_give_away_what_a_higher_one_has_counted() -> None:
+    world, ana, bo, coins = await a_purse(authority="gm")
+
+    told = given(world, ana, bo, coins, 1, authority="player")
+    data = await world.refused(TRANSFER, code=-32004, **told)
+
+    assert data["code"] == "quantity.outranked"
+
+
 async def test_tenths_add_up() -> None:
     world, ana, bo, coins = await a_purse(0.3)
 

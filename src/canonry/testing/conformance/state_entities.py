@@ -134,6 +134,20 @@ class EntityContract(Contract):
 
         assert await found(backend, name_pattern=pattern) == list(expected)
 
+    @requirement("state:entities:former-names", because="People go on asking by the old name.")
+    async def test_former_and_other_names_match_a_pattern(self, backend: Backend) -> None:
+        """`name_pattern` matches every name of an entity, also of those merged into it."""
+        scribe = Scribe(backend.canon)
+        await scribe.write(*a_named("Strider"))
+        await scribe.write(*a_named("Marn the Tall"))
+        await scribe.make(an_observation("Strider", "new", fields={"name": "Aragorn"}))
+        kept, gone = (EntityId(ident(name)) for name in ("Strider", "Marn the Tall"))
+        await scribe.write(EntitiesMerged(kept=kept, merged=gone, members=(), reason=""))
+
+        for pattern in ("strid", "ARAGORN", "the tall"):
+            assert await found(backend, name_pattern=pattern) == ["Aragorn"]
+        assert await found(backend, name_pattern="aragorn strider") == []
+
     @requirement("state:entities:pages", because="Agents count what they see.")
     async def test_pages_of_entities_have_no_gap(self, backend: Backend) -> None:
         """Pages follow (created_at, id) without gap or repetition, with the exact total."""

@@ -17,7 +17,7 @@ from canonry.domain.judging.slices import SliceView
 from canonry.domain.log.entries import Entry, Made, RelationEnded
 from canonry.domain.log.keys import thing_key
 from canonry.domain.moments import NOW, Moment, split_at
-from canonry.domain.provenance import Authority, Evidence
+from canonry.domain.provenance import AUTHORITY_RANK, Authority, Evidence
 from canonry.domain.things.entities import Entity, family_of
 from canonry.domain.things.relations import Relation, RelationDraft
 from canonry.domain.time import Instant
@@ -79,7 +79,8 @@ async def transfer_quantity(canon: Canon, caller: Caller, transfer: Transfer) ->
         InvalidInput: `quantity.not-positive`.
         NotFound: `entity.unknown` or `evidence.unknown`.
         Conflict: `space.foreign`, `entity.retconned`, `relation.to-itself`,
-            `quantity.not-enough`, `quantity.uncounted`, or `quantity.told-later`.
+            `quantity.not-enough`, `quantity.uncounted`, `quantity.told-later`, or
+            `quantity.outranked`.
     """
     if not exact(transfer.quantity) > 0 or not exact(transfer.quantity).is_finite():
         message = "/quantity must be more than 0; to take something back, turn from and to around"
@@ -97,7 +98,7 @@ async def transfer_quantity(canon: Canon, caller: Caller, transfer: Transfer) ->
 
         line, rested_on = await judged_by(canon, space, work)
         given, taken = (_holding(transfer, line, each) for each in (giver, taker))
-        _require_enough(transfer, given)
+        _require_may_give(transfer, given)
         reads |= rested_on | {thing_key(each) for each in (*ids, giver.id, taker.id, thing.id)}
         return Change(entries=_entries(new_id, transfer, given, taken, thing), reads=reads)
 
@@ -146,7 +147,12 @@ def _ended_later(relation: Relation, at: Instant | None) -> bool:
     return at is not None and relation.until is not None and relation.until > at
 
 
-def _require_enough(transfer: Transfer, given: _Holding) -> None:
+def _require_may_give(transfer: Transfer, given: _Holding) -> None:
+    rank = AUTHORITY_RANK[transfer.authority]
+    higher = [each.id for each in given.relations if AUTHORITY_RANK[each.authority] > rank]
+    if higher:
+        message = "a word of higher authority says how much they have; let such a word give it"
+        raise Conflict("quantity.outranked", message, path="/authority", conflicts=higher)
     if given.amount < exact(transfer.quantity):
         has = plain(given.amount)
         message = f"they have only {has} of it then; nobody gives more than there is"
