@@ -36,7 +36,7 @@ from canonry.toolsets.narrative.contract import KEEPER, writing_tool
 from canonry.toolsets.narrative.shapes import AUTHORITY, UUIDS
 from canonry.usecases.graph.dependents import Retconnable
 from canonry.usecases.graph.retcon_thing import Retcon, list_dependents, retcon_thing
-from canonry.usecases.graph.transfer_quantity import Transfer, transfer_quantity
+from canonry.usecases.graph.transfer_quantity import QuantityTransfer, transfer_quantity
 from canonry.usecases.graph.update_entity import EntityUpdate, update_entity
 from canonry.usecases.kernel.caller import Caller
 from canonry.usecases.kernel.canon import Canon
@@ -123,7 +123,7 @@ _TRANSFERRED: Final = Shape(
 
 
 async def _transfer(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
-    transfer = Transfer(
+    transfer = QuantityTransfer(
         from_id=uuid_of(arguments, "from_entity_id"),
         to_id=uuid_of(arguments, "to_entity_id"),
         thing_id=uuid_of(arguments, "thing_entity_id"),

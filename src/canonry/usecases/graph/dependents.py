@@ -17,10 +17,10 @@ from canonry.domain.time import Instant
 from canonry.ports.views.state import EventQuery, FactQuery, RelationQuery
 from canonry.usecases.kernel.canon import Canon
 
-Statement: TypeAlias = Fact | Event | Relation
+Asserted: TypeAlias = Fact | Event | Relation
 """What is said of entities."""
 
-Retconnable: TypeAlias = Entity | Statement
+Retconnable: TypeAlias = Entity | Asserted
 """What may turn out never to have been."""
 
 DEPENDENTS_MAX: Final = 200
@@ -30,7 +30,7 @@ NEAR_MAX: Final = 500
 _IN_SCENES: Final = frozenset({EvidenceKind.SCENE, EvidenceKind.SNIPPET})
 
 
-class Tie(StrEnum):
+class Grounds(StrEnum):
     """Why something rests on a thing; the last two only say that it may."""
 
     NAMES = "names_it"
@@ -41,10 +41,10 @@ class Tie(StrEnum):
     SAME_TIME = "at_its_time"
 
 
-POSSIBLE: Final = frozenset({Tie.SAME_SCENE, Tie.SAME_TIME})
+POSSIBLE: Final = frozenset({Grounds.SAME_SCENE, Grounds.SAME_TIME})
 """Ties that nobody follows unless they are named."""
 
-_FOLLOWED: Final = frozenset({Tie.NAMES, Tie.CAUSED, Tie.ACCEPTED_WITH})
+_FOLLOWED: Final = frozenset({Grounds.NAMES, Grounds.CAUSED, Grounds.ACCEPTED_WITH})
 """Ties whose own dependents rest on the thing as well."""
 
 
@@ -53,7 +53,7 @@ class Dependent:
     """A thing that rests on another one, by what."""
 
     thing: Retconnable
-    tie: Tie
+    tie: Grounds
     rests_on: str
 
     @property
@@ -103,20 +103,18 @@ def _stands(thing: Retconnable) -> bool:
     return thing.level is not CanonLevel.RETCONNED
 
 
-async def _near(canon: Canon, thing: Retconnable) -> tuple[Sequence[Statement], bool]:
+async def _near(canon: Canon, thing: Retconnable) -> tuple[Sequence[Asserted], bool]:
     """What is said of the same entities, and the effects of an event; whether there is more."""
     space, about = thing.space, await _family(canon, thing)
-    found: dict[str, Statement] = {}
+    found: dict[str, Asserted] = {}
     more = False
     if about:
-        limits: dict[str, Any] = {
-            "spaces": frozenset((space,)),
-            "entities": about,
-            "limit": NEAR_MAX,
-        }
-        facts = await canon.state.facts(FactQuery(**limits))
-        events = await canon.state.events(EventQuery(**limits))
-        relations = await canon.state.relations(RelationQuery(**limits))
+        here = frozenset((space,))
+        facts = await canon.state.facts(FactQuery(spaces=here, entities=about, limit=NEAR_MAX))
+        events = await canon.state.events(EventQuery(spaces=here, entities=about, limit=NEAR_MAX))
+        relations = await canon.state.relations(
+            RelationQuery(spaces=here, entities=about, limit=NEAR_MAX)
+        )
         for page in (facts, events, relations):
             found |= {each.id: each for each in page.items}
             more = more or page.total > len(page.items)
@@ -134,7 +132,7 @@ async def _family(canon: Canon, thing: Retconnable) -> frozenset[EntityId]:
     return frozenset(one for root in roots.values() for one in family_of(root))
 
 
-def entities_of(thing: Statement) -> tuple[EntityId, ...]:
+def entities_of(thing: Asserted) -> tuple[EntityId, ...]:
     """The entities that something is said of."""
     if isinstance(thing, Relation):
         return (thing.from_id, thing.to_id)
@@ -154,20 +152,20 @@ async def _accepted_with(canon: Canon, thing: Retconnable) -> tuple[Retconnable,
     return tuple(one for one in made.values() if isinstance(one, Retconnable))
 
 
-def _tie(thing: Retconnable, other: Retconnable, made: Iterable[Retconnable]) -> Tie | None:
+def _tie(thing: Retconnable, other: Retconnable, made: Iterable[Retconnable]) -> Grounds | None:
     """Why `other`, which is said of the same entities, rests on `thing`; None: it does not."""
     together = any(one.id == other.id for one in made)
     if isinstance(thing, Entity):
-        return Tie.NAMES
+        return Grounds.NAMES
     if isinstance(other, Entity):
-        return Tie.ACCEPTED_WITH if together else None
+        return Grounds.ACCEPTED_WITH if together else None
     ties = {
-        Tie.CAUSED: isinstance(thing, Event) and other.id in thing.causes,
-        Tie.NAMES: _names(other.properties, thing.id),
-        Tie.ACCEPTED_WITH: together or _one_change(thing, other),
-        Tie.TOLD_WITH: _told_in_one_turn(thing, other),
-        Tie.SAME_SCENE: _told_in_one_scene(thing, other),
-        Tie.SAME_TIME: _when(thing) is not None and _when(thing) == _when(other),
+        Grounds.CAUSED: isinstance(thing, Event) and other.id in thing.causes,
+        Grounds.NAMES: _names(other.properties, thing.id),
+        Grounds.ACCEPTED_WITH: together or _one_change(thing, other),
+        Grounds.TOLD_WITH: _told_in_one_turn(thing, other),
+        Grounds.SAME_SCENE: _told_in_one_scene(thing, other),
+        Grounds.SAME_TIME: _when(thing) is not None and _when(thing) == _when(other),
     }
     return next((tie for tie, holds in ties.items() if holds), None)
 
@@ -184,7 +182,7 @@ def _names(value: Any, thing_id: str) -> bool:
             return False
 
 
-def _one_change(thing: Statement, other: Statement) -> bool:
+def _one_change(thing: Asserted, other: Asserted) -> bool:
     """Whether both say what one change made: of an entity's tags, or of who has how much."""
     if isinstance(thing, Relation) and isinstance(other, Relation):
         parts = counted(thing.properties) and counted(other.properties)
@@ -199,7 +197,7 @@ def _one_change(thing: Statement, other: Statement) -> bool:
     )
 
 
-def _told_in_one_turn(thing: Statement, other: Statement) -> bool:
+def _told_in_one_turn(thing: Asserted, other: Asserted) -> bool:
     turns = [{e for e in one.evidence if e.kind is EvidenceKind.TURN} for one in (thing, other)]
     if turns[0] & turns[1]:
         return True
@@ -209,12 +207,12 @@ def _told_in_one_turn(thing: Statement, other: Statement) -> bool:
     return (mine.scene, mine.turn) == (theirs.scene, theirs.turn)
 
 
-def _told_in_one_scene(thing: Statement, other: Statement) -> bool:
+def _told_in_one_scene(thing: Asserted, other: Asserted) -> bool:
     if thing.scene_id is not None and thing.scene_id == other.scene_id:
         return True
     cited = [{e for e in one.evidence if e.kind in _IN_SCENES} for one in (thing, other)]
     return bool(cited[0] & cited[1])
 
 
-def _when(thing: Statement) -> Instant | None:
+def _when(thing: Asserted) -> Instant | None:
     return thing.since if isinstance(thing, Relation) else thing.time_ref

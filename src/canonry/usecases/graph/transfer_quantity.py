@@ -38,7 +38,7 @@ _REASON: Final = "a part of it changed hands"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Transfer:
+class QuantityTransfer:
     """How much of what goes from whom to whom, when, and what stands behind it."""
 
     from_id: str
@@ -51,7 +51,7 @@ class Transfer:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Transferred:
+class QuantityTransferred:
     """How much each has now, and the relations that say so; the giver's is None with nothing."""
 
     from_quantity: int | float
@@ -72,7 +72,9 @@ class _Holding:
         return total_of(self.relations)
 
 
-async def transfer_quantity(canon: Canon, caller: Caller, transfer: Transfer) -> Transferred:
+async def transfer_quantity(
+    canon: Canon, caller: Caller, transfer: QuantityTransfer
+) -> QuantityTransferred:
     """Take the quantity from one and give it to the other.
 
     Raises:
@@ -105,7 +107,7 @@ async def transfer_quantity(canon: Canon, caller: Caller, transfer: Transfer) ->
     receipt = await commit_change(canon, caller, space, prepare)
     rest = {made.id: made for made in receipt.made(RelationDraft)}
     *left, gained = [each for each in rest.values() if isinstance(each, RelationDraft)]
-    return Transferred(
+    return QuantityTransferred(
         from_quantity=left[0].properties[QUANTITY] if left else 0,
         to_quantity=gained.properties[QUANTITY],
         from_relation=left[0].id if left else None,
@@ -122,7 +124,7 @@ def _require_three(giver: Entity, taker: Entity, thing: Entity) -> None:
         raise Conflict("relation.to-itself", message, conflicts=[giver.id, taker.id, thing.id])
 
 
-def _holding(transfer: Transfer, line: Sequence[Relation], owner: Entity) -> _Holding:
+def _holding(transfer: QuantityTransfer, line: Sequence[Relation], owner: Entity) -> _Holding:
     """What the owner has then; nothing of it may have been told of a later time."""
     mine = [each for each in line if each.from_id in family_of(owner)]
     moment = Moment(at=transfer.at, place=NOW.place)
@@ -147,7 +149,7 @@ def _ended_later(relation: Relation, at: Instant | None) -> bool:
     return at is not None and relation.until is not None and relation.until > at
 
 
-def _require_may_give(transfer: Transfer, given: _Holding) -> None:
+def _require_may_give(transfer: QuantityTransfer, given: _Holding) -> None:
     rank = AUTHORITY_RANK[transfer.authority]
     higher = [each.id for each in given.relations if AUTHORITY_RANK[each.authority] > rank]
     if higher:
@@ -163,7 +165,7 @@ def _require_may_give(transfer: Transfer, given: _Holding) -> None:
 
 
 def _entries(
-    new_id: NewId, transfer: Transfer, given: _Holding, taken: _Holding, thing: Entity
+    new_id: NewId, transfer: QuantityTransfer, given: _Holding, taken: _Holding, thing: Entity
 ) -> tuple[Entry, ...]:
     moved = exact(transfer.quantity)
     gained = _made(new_id, transfer, taken, thing, taken.amount + moved)
@@ -174,7 +176,7 @@ def _entries(
 
 
 def _made(
-    new_id: NewId, transfer: Transfer, held: _Holding, thing: Entity, amount: Decimal
+    new_id: NewId, transfer: QuantityTransfer, held: _Holding, thing: Entity, amount: Decimal
 ) -> Made:
     backing = Backing(
         space=thing.space,
@@ -194,7 +196,7 @@ def _made(
     )
 
 
-def _ended(transfer: Transfer, held: _Holding, heir: Made) -> Iterator[Entry]:
+def _ended(transfer: QuantityTransfer, held: _Holding, heir: Made) -> Iterator[Entry]:
     for each in held.relations:
         yield RelationEnded(
             relation_id=each.id,
