@@ -107,7 +107,7 @@ async def test_a_story_is_completed_and_taken_up_again() -> None:
 
     open_ = await world.refused("neo4j_update_story", code=-32004, **asked)
     await stage.complete(scene)
-    done = await world.call("neo4j_update_story", "Orchestrator", **asked)
+    done = await world.call("neo4j_update_story", **asked)
     assert (open_["code"], open_["conflicts"]) == ("story.scenes-open", [scene])
     assert done["status"] == "completed"
     closed = await world.refused(

@@ -32,7 +32,7 @@ from canonry.toolsets.narrative.arguments import (
     uuid_of,
     uuids_of,
 )
-from canonry.toolsets.narrative.contract import KEEPER, writing_tool
+from canonry.toolsets.narrative.contract import writing_tool
 from canonry.toolsets.narrative.shapes import AUTHORITY, UUIDS
 from canonry.usecases.graph.dependents import Retconnable
 from canonry.usecases.graph.retcon_thing import Retcon, list_dependents, retcon_thing
@@ -201,7 +201,6 @@ TOOLS: Final[tuple[Tool, ...]] = (
         _update_story,
         takes=obj({"story_id": UUID, "status": enum("completed", "abandoned", "active")}),
         gives=_MOVED,
-        roles=KEEPER | {"Orchestrator"},
         idempotent=True,
     ),
 )
