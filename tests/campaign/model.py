@@ -167,7 +167,9 @@ class Truth:
             return "rejected"
         for death in run if counts else ():
             self.of(state).remove(death)
-        self.events.append(new)
+        known = [one for one in self.events if (one.value, one.scene) == (new.value, new.scene)]
+        if not known:  # told again in its scene, it is one event with both evidences
+            self.events.append(new)
         return "accepted"
 
 

@@ -13,7 +13,7 @@ from canonry.domain.errors import (
     Unavailable,
 )
 from canonry.testing.worlds import a_caller
-from canonry.toolsets.narrative.dialect import dialect
+from canonry.toolsets.narrative.toolset import DIALECT
 
 ROWS = [
     (NotAllowed("authority.denied", "no"), -32001, "UNAUTHORIZED", False),
@@ -39,7 +39,7 @@ ROWS = [
 def test_an_error_has_its_number_its_name_and_our_code(
     error: CanonryError, number: int, name: str, retryable: bool
 ) -> None:
-    body = dialect(error, tool="neo4j_get_entity", caller=a_caller())
+    body = DIALECT(error, tool="neo4j_get_entity", caller=a_caller())
 
     assert body.code == number
     assert body.message == error.message
@@ -51,7 +51,7 @@ def test_an_error_has_its_number_its_name_and_our_code(
 def test_details_are_passed_on() -> None:
     error = Conflict("relation.opposed", "no", conflicts=["a", "b"])
 
-    body = dialect(error, tool="neo4j_create_relationship", caller=a_caller())
+    body = DIALECT(error, tool="neo4j_create_relationship", caller=a_caller())
 
     assert body.data["conflicts"] == ["a", "b"]
     assert "tool" not in body.data
@@ -60,7 +60,7 @@ def test_details_are_passed_on() -> None:
 def test_a_refused_caller_is_named_by_type_and_never_by_id() -> None:
     caller = a_caller("Narrator")
 
-    body = dialect(NotAllowed("space.bound", "no"), tool="neo4j_create_universe", caller=caller)
+    body = DIALECT(NotAllowed("space.bound", "no"), tool="neo4j_create_universe", caller=caller)
 
     assert body.data["tool"] == "neo4j_create_universe"
     assert body.data["agent_type"] == "Narrator"
@@ -68,6 +68,6 @@ def test_a_refused_caller_is_named_by_type_and_never_by_id() -> None:
 
 
 def test_nobody_is_named_where_nobody_was_identified() -> None:
-    body = dialect(NotAllowed("identity.missing", "no"), tool="neo4j_get_entity", caller=None)
+    body = DIALECT(NotAllowed("identity.missing", "no"), tool="neo4j_get_entity", caller=None)
 
     assert set(body.data) == {"error", "code", "retryable"}

@@ -186,7 +186,7 @@ def _restated(desk: _Desk, content: EntityContent, entity: Entity) -> Acceptance
 def _relation(desk: _Desk, content: RelationshipContent) -> Acceptance:
     start, end = desk.entity(content.from_entity), desk.entity(content.to_entity)
     kind, moment = relation_type(content.rel_type), desk.candidate.moment
-    line = line_of(desk.view, kind, start, end, moment)
+    line = line_of(desk.view, kind, start, end, moment, properties=content.properties)
     held = {} if line.same is None else line.same.properties
     if line.same is not None and not restates(line.same, content):
         return _with_rivals(desk, _said_again(desk, line.same))

@@ -27,7 +27,7 @@ def _examine(candidate: Candidate, view: SliceView) -> Iterator[Objection]:
     kind = relation_type(content.rel_type)
     if start is None or end is None:
         return
-    line = line_of(view, kind, start, end, candidate.moment)
+    line = line_of(view, kind, start, end, candidate.moment, properties=content.properties)
     if line.same is not None and restates(line.same, content):
         then = at_once(candidate.moment, line.same.moment)
         yield _otherwise(line.same, Weight.CONTRADICTS if then else Weight.SUPERSEDES)

@@ -5,13 +5,14 @@ moment ends what held until then, and holds until the next one begins, whichever
 Who says the same again ends nothing, but says that it held then.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from canonry.domain.ids import NewId, RelationId
 from canonry.domain.judging.contents import RelationshipContent
 from canonry.domain.judging.making import Backing, make_relation
+from canonry.domain.judging.quantities import counted
 from canonry.domain.judging.slices import SliceView
 from canonry.domain.judging.standing_tags import together
 from canonry.domain.log.entries import Entry, Made, RelationEnded
@@ -57,18 +58,31 @@ class RelationLine:
 
 
 def line_of(
-    view: SliceView, kind: RelationType, start: Entity, end: Entity, moment: Moment
+    view: SliceView,
+    kind: RelationType,
+    start: Entity,
+    end: Entity,
+    moment: Moment,
+    *,
+    properties: Mapping[str, Any] | None = None,
 ) -> RelationLine:
     """What a relation of this type between these two meets, all in one order.
 
     Where one end may have only one such relation that is the line of this end; else it is that of
-    the pair, together with the types that exclude this one.
+    the pair, together with the types that exclude this one. What is counted has several owners,
+    each of a part, as its `properties` say how much.
     """
     found: dict[str, Relation] = {}
     if kind.one_target:
         found |= {one.id: one for one in view.relations(start, kind.name, "out")}
     if kind.one_origin:
-        found |= {one.id: one for one in view.relations(end, kind.name, "in")}
+        owned = view.relations(end, kind.name, "in")
+        part = counted(properties or {})
+        found |= {
+            one.id: one
+            for one in owned
+            if _joins(one, start, end) or not (part and counted(one.properties))
+        }
     if not kind.one_target and not kind.one_origin:
         direction = "any" if kind.symmetric else "out"
         own = {one.id: one for one in view.relations(start, kind.name, direction)}

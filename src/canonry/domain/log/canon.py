@@ -29,6 +29,7 @@ from canonry.domain.log.entries import (
     Redacted,
     RelationDetailed,
     RelationEnded,
+    RelationResumed,
     RelationRetconned,
     SceneCompleted,
     SceneDated,
@@ -94,6 +95,8 @@ def ids_of(entry: Entry) -> tuple[str, ...]:  # noqa: C901, PLR0911, PLR0912 - o
             return (entry.kept, entry.separated, *entry.remaining)
         case RelationEnded(relation_id=thing_id) | RelationRetconned(relation_id=thing_id):
             return (thing_id,)
+        case RelationResumed(relation_id=thing_id):
+            return (thing_id,)
         case RelationDetailed(relation_id=thing_id) | FileAttached(source_id=thing_id):
             return (thing_id,)
         case FactSuperseded(fact_id=thing_id) | FactResumed(fact_id=thing_id):
@@ -154,8 +157,12 @@ def _apply(folding: Folding, entry: Entry) -> None:  # noqa: C901, PLR0912 - one
             merge(folding, entry)
         case EntitiesUnmerged():
             unmerge(folding, entry)
-        case RelationEnded(relation_id=relation_id, until=until):
-            folding.change(relation_id, Relation, ended=True, until=until)
+        case RelationEnded(relation_id=relation_id, until=until, superseded_by=next_one):
+            ended = {"ended": True, "until": until, "superseded_by": next_one}
+            folding.change(relation_id, Relation, **ended)
+        case RelationResumed(relation_id=relation_id):
+            holding = {"ended": False, "until": None, "superseded_by": None}
+            folding.change(relation_id, Relation, **holding)
         case RelationDetailed():
             _detail(folding, entry)
         case FileAttached(source_id=source_id, file=file):

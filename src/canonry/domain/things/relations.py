@@ -55,6 +55,7 @@ class Relation(RelationDraft):
 
     again: tuple[SaidAgain, ...] = ()
     replaced_by: RelationId | None = None
+    superseded_by: RelationId | None = None
     retcon_reason: str | None = None
     told: int = 1
     told_at: Instant | None = None

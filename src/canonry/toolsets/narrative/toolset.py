@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Final
 
+from canonry.gateway.dialects import DialectTable
 from canonry.gateway.tool import Schema, Tool, Toolset
 from canonry.toolsets.narrative import (
     FACE,
@@ -31,9 +32,9 @@ from canonry.toolsets.narrative import (
     stories,
     turns,
     universes,
+    upkeep,
 )
 from canonry.toolsets.narrative.contract import agent_types, contents
-from canonry.toolsets.narrative.dialect import dialect
 
 _CLOSED: Final = ("additionalProperties", False)
 
@@ -54,6 +55,7 @@ EXACT: Final[tuple[Tool, ...]] = (
     *context.TOOLS,
     *canonization.TOOLS,
     *explanations.TOOLS,
+    *upkeep.TOOLS,
     *batches.TOOLS,
 )
 """The tools with the whole schemas of their replies, which the tests hold every reply against."""
@@ -91,10 +93,34 @@ def _names(schema: Mapping[str, Any]) -> list[str]:
     return [kind] if isinstance(kind, str) else list(kind or ())
 
 
+DIALECT: Final = DialectTable(
+    not_allowed="UNAUTHORIZED",
+    not_found="NOT_FOUND",
+    invalid_input="VALIDATION_ERROR",
+    conflict="CONSTRAINT_VIOLATION",
+    unavailable="TRANSACTION_FAILED",
+    not_supported="NOT_SUPPORTED",
+    codes={
+        "scene.completed": "ALREADY_CANONIZED",
+        "scene.in-progress": "IN_PROGRESS",
+        "limits.rate": "RATE_LIMITED",
+        "call.deadline": "DEADLINE_EXCEEDED",
+        "document.too-slow": "DEADLINE_EXCEEDED",
+        "document.no-reader": "UNAVAILABLE",
+        "ledger.busy": "BUSY",
+        "canon.contended": "BUSY",
+        "ledger.closed": "UNAVAILABLE",
+        "ledger.full": "UNAVAILABLE",
+        "text.unavailable": "UNAVAILABLE",
+    },
+    numbers={"scene.completed": -32006},
+).flat
+"""Every error as one of the six codes of the contract, with its data."""
+
 NARRATIVE: Final = Toolset(
     **FACE.told(),
     agent_types=agent_types(),
-    dialect=dialect,
+    dialect=DIALECT,
     tools=tuple(map(outlined, EXACT)),
     resources=(*resources.RESOURCES, *contents.RESOURCES),
     prompts=prompts.PROMPTS,

@@ -84,7 +84,7 @@ async def create_relation(canon: Canon, caller: Caller, new: NewRelation) -> Rel
         moment = Moment(at=new.since, place=NOW.place)
 
         def line_in(view: SliceView) -> RelationLine:
-            return line_of(view, new.kind, from_, to, moment)
+            return line_of(view, new.kind, from_, to, moment, properties=new.properties)
 
         def wrong(view: SliceView) -> tuple[list[Axiom], tuple[str, tuple[str, ...]] | None]:
             broken = list(laws_against_relation(view, new.kind.name, (from_, to)))
