@@ -28,6 +28,8 @@ from tests.domain.golden_entries import golden_entries
 from tests.domain.test_canon import a_commit, folded
 
 GOLDEN = Path(__file__).parent / "golden"
+NEWER = {1: {"proposal.deferred", "proposal.waived"}}
+"""The kinds that a version did not have yet."""
 
 
 def golden(version: int) -> list[Mapping[str, Any]]:
@@ -46,7 +48,7 @@ def test_what_is_written_now_is_the_golden_file_of_this_version() -> None:
 def test_every_version_ever_written_is_read(version: int) -> None:
     read = [decode_entry(e["kind"], version, e["payload"].encode()) for e in golden(version)]
 
-    assert read == list(golden_entries())
+    assert read == [e for e in golden_entries() if kind_of(e) not in NEWER.get(version, ())]
 
 
 def test_the_golden_file_holds_every_kind() -> None:

@@ -28,12 +28,29 @@ class ProposalStatus(StrEnum):
     REJECTED = "rejected"
 
 
+class Grade(StrEnum):
+    """How sure it is that two things do not go together."""
+
+    CONTRADICTION = "contradiction"
+    POSSIBLE = "possible"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GradedConflict:
+    """A thing that a proposal does not go with, or perhaps not, and why."""
+
+    id: str
+    grade: Grade
+    reason: str
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DecisionDraft:
-    """How a proposal was decided.
+    """How a proposal was decided, or why it waits for somebody who does.
 
-    `rule` is the id of the rule that decided, `conflicts` the ids that it conflicts with,
-    `canonical_id` the thing that it became, `made` everything that came with it.
+    `rule` is the id of the rule that decided, `conflicts` the ids that contradict it, `graded`
+    these and those that perhaps do, with the reasons; `canonical_id` the thing that it became,
+    `made` everything that came with it.
     """
 
     status: ProposalStatus
@@ -44,6 +61,17 @@ class DecisionDraft:
     canonical_id: str | None = None
     made: tuple[str, ...] = ()
     decided_by: str = ""
+    graded: tuple[GradedConflict, ...] = ()
+
+    @property
+    def all_conflicts(self) -> tuple[GradedConflict, ...]:
+        """The graded conflicts; of what was decided before they had grades, all contradict."""
+        known = {one.id for one in self.graded}
+        return self.graded + tuple(
+            GradedConflict(id=one, grade=Grade.CONTRADICTION, reason=self.rationale)
+            for one in self.conflicts
+            if one not in known
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,9 +106,15 @@ class ProposalDraft:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Proposal(ProposalDraft):
-    """A proposal in the log, with how it was decided."""
+    """A proposal in the log, with how it was decided.
+
+    `review` says why it was not decided when it was judged last, and `waived` are the things that
+    it perhaps conflicts with and is meant to.
+    """
 
     decision: Decision | None = None
+    review: Decision | None = None
+    waived: tuple[str, ...] = ()
     created_at: Instant
     position: int
     changed_at: int

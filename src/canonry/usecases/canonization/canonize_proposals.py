@@ -37,12 +37,11 @@ async def canonize_proposals(canon: Canon, caller: Caller, proposal_ids: Sequenc
         mine = [each for each in proposals if each.space == space]
         left = await _decide(canon, caller, space, mine)
         undecided.failed |= left.failed
-        undecided.deferred |= left.deferred
     decided = await require_all(canon, caller, Proposal, wanted)
     if undecided.failed:
         raise partial(undecided, decided)
     return Judged(
-        verdicts=tuple(verdict_on(each, undecided.deferred.get(each.id)) for each in decided),
+        verdicts=tuple(map(verdict_on, decided)),
         outcomes=tuple(await _outcomes(canon, decided)),
     )
 

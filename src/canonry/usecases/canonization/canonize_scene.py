@@ -66,7 +66,7 @@ async def canonize_scene(
     scene = await require(canon, caller, Scene, scene_id)
     with _sole(canon, scene.id):
         if await _is_retry(canon, caller, scene):
-            return _report(scene, Undecided(), await _completion(canon, caller, scene))
+            return _report(scene, await _completion(canon, caller, scene))
         scene = await _begin(canon, caller, scene)
         undecided = Undecided()
         if evaluate:
@@ -75,7 +75,7 @@ async def canonize_scene(
             left = await proposals_of(canon, scene.space, scene.id)
             raise partial(undecided, left, scene_id=scene.id)
         done = await complete_scene(canon, caller, scene, summary=summary)
-        return _report(scene, undecided, done or await _completion(canon, caller, scene))
+        return _report(scene, done or await _completion(canon, caller, scene))
 
 
 @contextmanager
@@ -152,12 +152,11 @@ async def _completion(canon: Canon, caller: Caller, scene: Scene) -> Completion:
     )
 
 
-def _report(scene: Scene, undecided: Undecided, done: Completion) -> CanonizationReport:
-    deferred = undecided.deferred
+def _report(scene: Scene, done: Completion) -> CanonizationReport:
     return CanonizationReport(
         scene_id=scene.id,
         space=scene.space,
         summary=done.summary,
-        verdicts=tuple(verdict_on(one, deferred.get(one.id)) for one in done.proposals),
+        verdicts=tuple(map(verdict_on, done.proposals)),
         outcomes=tuple(done.outcomes),
     )

@@ -12,7 +12,6 @@ from typing import Final
 
 from canonry.domain.canonization.judgement import Judgement, decide, foreseen, foretold
 from canonry.domain.errors import BrokenInvariant, CanonryError, Unavailable
-from canonry.domain.gates.kit import Verdict
 from canonry.domain.ids import ProposalId, SpaceId
 from canonry.domain.judging.candidates import Candidate
 from canonry.domain.judging.ordering import dependencies_of
@@ -38,19 +37,13 @@ FAILURES_MAX: Final = 3
 
 @dataclass(slots=True)
 class Undecided:
-    """The proposals that stay pending: those that failed, with why, and those that are deferred."""
+    """The proposals that could not be decided, with why; those that need review were judged."""
 
     failed: dict[ProposalId, str] = field(default_factory=dict)
-    deferred: dict[ProposalId, Verdict] = field(default_factory=dict)
-
-    def forget(self, proposal_id: ProposalId) -> None:
-        """Judge a proposal anew."""
-        self.failed.pop(proposal_id, None)
-        self.deferred.pop(proposal_id, None)
 
     def blocks(self, candidate: Candidate) -> ProposalId | None:
-        """A proposal that `candidate` builds on and that is left pending."""
-        waiting = dependencies_of(candidate) & (self.failed.keys() | self.deferred.keys())
+        """A proposal that `candidate` builds on and that could not be decided."""
+        waiting = dependencies_of(candidate) & self.failed.keys()
         return min(waiting, default=None)
 
 
@@ -184,16 +177,16 @@ class _Run:
         appends: list[Append] = []
         counts: list[int] = []
         for index, candidate in enumerate(batch):
-            self.undecided.forget(candidate.proposal.id)
+            self.undecided.failed.pop(candidate.proposal.id, None)
             if not _pending(known, candidate):
                 continue
             blocker = self.undecided.blocks(candidate)
             if blocker is not None:
-                self._wait(candidate, blocker)
+                reason = f"it waits for the proposal {blocker}"
+                self.undecided.failed[candidate.proposal.id] = reason
                 continue
             known, judgement = await self._settled(candidate, known)
             if not judgement.entries:
-                self.undecided.deferred[candidate.proposal.id] = judgement.verdict
                 continue
             draft = self._draft(judgement)
             counts.append(index)
@@ -232,13 +225,6 @@ class _Run:
             tool=self.caller.tool,
             entries=entries,
         )
-
-    def _wait(self, candidate: Candidate, blocker: ProposalId) -> None:
-        deferred = self.undecided.deferred.get(blocker)
-        if deferred is None:
-            self.undecided.failed[candidate.proposal.id] = f"it waits for the proposal {blocker}"
-        else:
-            self.undecided.deferred[candidate.proposal.id] = deferred
 
 
 def reason_of(error: Exception) -> str:
