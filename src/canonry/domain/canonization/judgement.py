@@ -1,7 +1,7 @@
 """Judgement: the verdict on a candidate and the commit that it leads to, as one pure step."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from canonry.domain.canonization.acceptance import Acceptance, accept
 from canonry.domain.fields import PROPOSAL_PREFIX
@@ -109,6 +109,37 @@ def decide(
         decision = _decision(verdict, acceptance, decided_by)
         written = () if acceptance is None else acceptance.entries
         entries = (*written, ProposalDecided(proposal_id=proposal_id, decision=decision))
+    return Judgement(
+        candidate=candidate,
+        verdict=verdict,
+        commit_id=commit_id,
+        entries=entries,
+        reads=verdict.reads | view.read,
+        wanted=verdict.wanted | view.wanted,
+    )
+
+
+def overrule(
+    candidate: Candidate, known: Slice, policy: Policy, *, decided_by: str, reason: str, rule: str
+) -> Judgement:
+    """Write a candidate up by the canon keeper's word, who says why; what stood against it falls.
+
+    There are no entries where it cannot be written; its verdict says why.
+
+    Raises:
+        BrokenInvariant: `canonization.unresolved`, a gate let something through.
+    """
+    proposal_id = candidate.proposal.id
+    commit_id = commit_of_proposal(proposal_id)
+    verdict = judge(candidate, known, policy, GATES, overruling=True)
+    view = SliceView(known, policy)
+    entries: tuple[Entry, ...] = ()
+    if not verdict.wanted and verdict.status is ProposalStatus.ACCEPTED:
+        said = replace(verdict, rationale=reason, rule=rule)
+        acceptance = accept(candidate, said, view, lambda label: derived_id(commit_id, label))
+        decision = _decision(said, acceptance, decided_by)
+        decided = ProposalDecided(proposal_id=proposal_id, decision=decision)
+        entries = (*acceptance.entries, decided)
     return Judgement(
         candidate=candidate,
         verdict=verdict,

@@ -99,21 +99,34 @@ class Verdict:
         return _each(one.id for one in self.graded if one.grade is Grade.CONTRADICTION)
 
 
-def judge(candidate: Candidate, known: Slice, policy: Policy, gates: Iterable[Gate]) -> Verdict:
-    """Weigh what the gates say, in their order; the first refusal decides."""
+def judge(
+    candidate: Candidate,
+    known: Slice,
+    policy: Policy,
+    gates: Iterable[Gate],
+    *,
+    overruling: bool = False,
+) -> Verdict:
+    """Weigh what the gates say, in their order; the first refusal decides.
+
+    `overruling`: the canon keeper has decided for the proposal; no score and no standing is in its
+    way, only what cannot be written and what a law of the world forbids.
+    """
     view = SliceView(known, policy)
     proposal = view.thing(candidate.proposal.id)
     waived = proposal.waived if isinstance(proposal, Proposal) else ()
     score = score_of(candidate.proposal, standing_of(candidate.proposal, view), policy.scoring)
     found: list[Objection] = []
     for gate in gates:
+        if overruling and gate.id == ACCEPTED_RULE:
+            continue
         for objection in gate.examine(candidate, view):
             named = replace(objection, rule=gate.id)
             if named.weight in {Weight.REFUSES, Weight.DEFERS}:
                 return _turned_away(named, score, view)
             if not _is_waived(named, waived):
                 found.append(named)
-    return _weighed(found, score, view)
+    return _weighed(found, score, view, overruling=overruling)
 
 
 def _is_waived(objection: Objection, waived: Sequence[str]) -> bool:
@@ -135,9 +148,10 @@ def _turned_away(objection: Objection, score: Score, view: SliceView) -> Verdict
     )
 
 
-def _weighed(found: list[Objection], score: Score, view: SliceView) -> Verdict:
+def _weighed(found: list[Objection], score: Score, view: SliceView, *, overruling: bool) -> Verdict:
     against = [one for one in found if one.weight is Weight.CONTRADICTS]
-    lost = [one for one in against if not outranks(score.authority, one.authority)]
+    word = Authority.GM if overruling else score.authority
+    lost = [one for one in against if not outranks(word, one.authority)]
     doubts = [one for one in found if one.weight is Weight.WARNS]
     warnings = tuple(one.rationale for one in doubts)
     reads, wanted = frozenset(view.read), frozenset(view.wanted)
@@ -155,8 +169,7 @@ def _weighed(found: list[Objection], score: Score, view: SliceView) -> Verdict:
     unheard = [
         one
         for one in found
-        if one.weight in {Weight.SUPERSEDES, Weight.ENDS}
-        and not may_end(score.authority, one.authority)
+        if one.weight in {Weight.SUPERSEDES, Weight.ENDS} and not may_end(word, one.authority)
     ]
     if unheard:
         return Verdict(

@@ -44,6 +44,18 @@ class GradedConflict:
     reason: str
 
 
+class Ask(StrEnum):
+    """What a proposal asks somebody to look at.
+
+    `NEEDS_REVIEW`: it was judged and waits for a decision. `PENDING`: nobody has judged it yet.
+    `POSSIBLE`: it is or may become canon beside something that it perhaps conflicts with.
+    """
+
+    NEEDS_REVIEW = "needs_review"
+    PENDING = "pending"
+    POSSIBLE = "possible"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DecisionDraft:
     """How a proposal was decided, or why it waits for somebody who does.
@@ -118,3 +130,22 @@ class Proposal(ProposalDraft):
     created_at: Instant
     position: int
     changed_at: int
+
+    @property
+    def doubts(self) -> tuple[GradedConflict, ...]:
+        """The possible conflicts that nobody has waived."""
+        ruling = self.decision or self.review
+        found = () if ruling is None else ruling.all_conflicts
+        return tuple(
+            one for one in found if one.grade is Grade.POSSIBLE and one.id not in self.waived
+        )
+
+    @property
+    def asks(self) -> tuple[Ask, ...]:
+        """What it asks somebody to look at."""
+        found: list[Ask] = []
+        if self.status is ProposalStatus.PENDING:
+            found.append(Ask.PENDING if self.review is None else Ask.NEEDS_REVIEW)
+        if self.doubts and self.status is not ProposalStatus.REJECTED:
+            found.append(Ask.POSSIBLE)
+        return tuple(found)

@@ -26,13 +26,13 @@ def _outcomes(kind: type[SceneOutcome]) -> Field:
     return UUIDS.of(lambda report: report.ids(kind))
 
 
-VERDICT_STATUS: Final = enum("accepted", "rejected", "needs_review", "pending").of(
+_STATUS: Final = enum("accepted", "rejected", "needs_review", "pending").of(
     lambda verdict: "needs_review" if verdict.needs_review else verdict.status.value
 )
-_VERDICT: Final = Shape(
+VERDICT: Final = Shape(
     proposal_id=UUID,
     type=PROPOSAL_TYPE,
-    status=VERDICT_STATUS,
+    status=_STATUS,
     rule=TEXT,
     rationale=TEXT,
     score=nullable(NUMBER),
@@ -49,7 +49,7 @@ _JUDGED: Final = Shape(
     canonical_event_ids=_outcomes(Event),
     canonical_entity_ids=_outcomes(Entity),
     canonical_relationship_ids=_outcomes(Relation),
-    verdicts=array(_VERDICT),
+    verdicts=array(VERDICT),
 )
 _CANONIZED: Final = Shape(scene_id=UUID, summary=TEXT, **_JUDGED.fields)
 PROPOSALS_MAX: Final = 100
@@ -78,8 +78,9 @@ TOOLS: Final[tuple[Tool, ...]] = (
     writing_tool(
         "composite_canonize_proposals",
         "Canonize proposals",
-        "Judge pending proposals that belong to no scene, such as an ingestion brings up, and "
-        "write what passes into canon; each verdict names its rule.",
+        "Judge pending proposals that belong to no scene, such as an ingestion brings up, or that "
+        "their scene was closed without, and write what passes into canon; each verdict names its "
+        "rule.",
         _canonize_proposals,
         takes=obj({"proposal_ids": UUIDS.but(minItems=1, maxItems=PROPOSALS_MAX)}),
         gives=_JUDGED,

@@ -25,6 +25,7 @@ from canonry.toolsets.narrative import (
     proposals,
     relations,
     resources,
+    review,
     scenes,
     search,
     sources,
@@ -53,6 +54,7 @@ EXACT: Final[tuple[Tool, ...]] = (
     *search.TOOLS,
     *context.TOOLS,
     *canonization.TOOLS,
+    *review.TOOLS,
     *explanations.TOOLS,
     *batches.TOOLS,
 )

@@ -67,6 +67,15 @@ async def decide_proposals(
     return run.undecided
 
 
+async def foretell(
+    canon: Canon, caller: Caller, space: SpaceId, candidates: Sequence[Candidate]
+) -> dict[str, Proposal]:
+    """The proposals as they would be once these candidates were decided; nothing is written."""
+    queue = deque(candidates)
+    run = _Run(canon=canon, caller=caller, space=space, scene=None, queue=queue, read_at=None)
+    return await run.foretell()
+
+
 @dataclass(slots=True)
 class _Run:
     canon: Canon
@@ -99,6 +108,21 @@ class _Run:
                 self.queue.popleft()
             self.alone = max(0, self.alone - done)
             await self.caller.progress(total - len(self.queue), total, "proposals decided")
+
+    async def foretell(self) -> dict[str, Proposal]:
+        """What would become of the proposals, each judged as if those before it were decided."""
+        batch = list(self.queue)
+        position = await self.canon.ledger.head(self.space)
+        known = await self._slice(batch, Slice(space=self.space))
+        for number, candidate in enumerate(batch, start=1):
+            if not _pending(known, candidate):
+                continue
+            known, judgement = await self._settled(candidate, known)
+            if judgement.entries:
+                at = Position(position + number)
+                known = foretold(self._draft(judgement), known, at, self.canon.clock.now())
+        after = (known.things.get(each.proposal.id) for each in batch)
+        return {each.id: each for each in after if isinstance(each, Proposal)}
 
     def _give_up(self) -> None:
         reason = "others keep changing what it rests on" if self.stale else "the store is away"
