@@ -9,10 +9,10 @@ from tests.toolsets.narrative.test_canonization import a_scene, proposed
 from tests.toolsets.narrative.test_canonizing_proposals import brought_up
 
 pytestmark = pytest.mark.anyio
-CLOSED = {"evaluate_proposals": False}
+CLOSED: dict[str, Any] = {"evaluate_proposals": False}
 
 
-async def a_revival(world: World, **closing: Any) -> tuple[str, str]:
+async def a_revival(world: World) -> tuple[str, str]:
     """Bo is dead by the game master's word; a player revives him, and the scene is closed."""
     bo = await world.entity("Bo", state_tags=["dead"])
     scene = await a_scene(world)
@@ -24,7 +24,7 @@ async def a_revival(world: World, **closing: Any) -> tuple[str, str]:
         authority="player",
         evidence=[{"type": "source", "ref_id": world.source_id}],
     )
-    await world.call("composite_canonize_scene", scene_id=scene, **closing)
+    await world.call("composite_canonize_scene", scene_id=scene)
     return bo, revival
 
 
@@ -149,7 +149,8 @@ async def test_d13_a_preview_is_of_a_scene_or_of_proposals() -> None:
     done = await world.call("composite_canonize_proposals", proposal_ids=loose)
 
     assert foreseen["verdicts"] == done["verdicts"]
-    for arguments in ({}, {"scene_id": NOWHERE, "proposal_ids": loose}):
+    wrong: list[dict[str, Any]] = [{}, {"scene_id": NOWHERE, "proposal_ids": loose}]
+    for arguments in wrong:
         data = await world.refused("composite_preview_canonization", code=-32003, **arguments)
         assert data["code"] == "preview.of-what"
 
@@ -181,7 +182,7 @@ async def test_d13_the_review_list_tells_why_and_is_filtered_and_paged() -> None
 async def test_d13_a_waived_conflict_is_recorded_and_not_asked_again() -> None:
     world = await a_world()
     funeral = await a_funeral(world)
-    ask = {"asks": ["possible"]}
+    ask: dict[str, Any] = {"asks": ["possible"]}
     (listed,) = (await world.call("mongodb_review_proposals", **ask))["proposals"]
     (doubt,) = listed["possible_conflicts"]
     arguments = {"proposal_id": funeral, "conflict_id": doubt["id"], "reason": "he is buried"}
