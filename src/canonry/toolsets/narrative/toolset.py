@@ -14,7 +14,6 @@ from canonry.toolsets.narrative import (
     FACE,
     axioms,
     batches,
-    canonization,
     context,
     entities,
     events,
@@ -22,10 +21,8 @@ from canonry.toolsets.narrative import (
     facts,
     memories,
     prompts,
-    proposals,
     relations,
     resources,
-    review,
     scenes,
     search,
     sources,
@@ -33,6 +30,7 @@ from canonry.toolsets.narrative import (
     turns,
     universes,
 )
+from canonry.toolsets.narrative.canonizing import canonization, proposals, review
 from canonry.toolsets.narrative.contract import agent_types
 from canonry.toolsets.narrative.dialect import dialect
 

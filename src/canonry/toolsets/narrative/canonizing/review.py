@@ -16,7 +16,7 @@ from canonry.toolsets.narrative.arguments import (
     uuid_of,
     uuids_of,
 )
-from canonry.toolsets.narrative.canonization import PROPOSALS_MAX, VERDICT
+from canonry.toolsets.narrative.canonizing.canonization import PROPOSALS_MAX, VERDICT
 from canonry.toolsets.narrative.contract import reading_tool, writing_tool
 from canonry.toolsets.narrative.shapes import (
     CONFLICTS,
