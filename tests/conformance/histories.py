@@ -27,6 +27,7 @@ from canonry.domain.log.entries import (
     ProposalDeferred,
     RelationDetailed,
     RelationEnded,
+    RelationResumed,
     RelationRetconned,
     SceneCompleted,
     SceneDated,
@@ -178,6 +179,10 @@ class _Teller:
                     until=self.draw(st.none() | some.days),
                     superseded_by=None,
                     reason="",
+                ),
+                lambda: RelationResumed(
+                    relation_id=RelationId(self.pick("relation")),
+                    fallen=RelationId(self.pick("relation")),
                 ),
                 lambda: RelationRetconned(
                     relation_id=RelationId(self.pick("relation")), replaced_by=None, reason=""

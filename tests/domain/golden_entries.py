@@ -34,6 +34,7 @@ from canonry.domain.log.entries import (
     ProposalDeferred,
     RelationDetailed,
     RelationEnded,
+    RelationResumed,
     RelationRetconned,
     SceneCompleted,
     SceneDated,
@@ -192,6 +193,7 @@ def golden_entries() -> tuple[Entry, ...]:
         RelationEnded(
             relation_id=RelationId(one), until=THEN, superseded_by=RelationId(two), reason="r"
         ),
+        RelationResumed(relation_id=RelationId(one), fallen=RelationId(two)),
         RelationRetconned(relation_id=RelationId(one), replaced_by=RelationId(two), reason="r"),
         FactSuperseded(fact_id=FactId(one), until=THEN, superseded_by=FactId(two)),
         FactResumed(fact_id=FactId(one), fallen=FactId(two)),

@@ -16,10 +16,12 @@ from canonry.domain.merge import (
     LAST_WRITE,
     LATEST,
     MERGE_ARRAY,
+    NAMES,
     TAG_SET,
     MergePolicy,
     accumulate,
 )
+from canonry.domain.merge.names import told_names
 from canonry.domain.observations import Observation
 from canonry.domain.snapshots import Accumulator, Elements
 from canonry.domain.time import Instant
@@ -129,7 +131,8 @@ def test_the_latest_stands_but_for_corrections(all_: list[Observation]) -> None:
 
     if named:
         best = max(named, key=lambda o: (o.correction, o.position, o.id))
-        assert LATEST.show(whole["name"]) == best.fields["name"]
+        assert NAMES.show(whole["name"]) == best.fields["name"]
+        assert set(told_names(whole["name"])) == {o.fields["name"] for o in named}
 
 
 @settings(max_examples=60)

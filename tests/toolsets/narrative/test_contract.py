@@ -27,7 +27,7 @@ SENTENCE = re.compile(r"[A-Z].*?[.](?= [A-Z]|$)")
 
 # What the list may weigh in bytes: the contract's tools beyond its own schemas, and all others.
 BEYOND_CONTRACT_MAX = 9_500
-EXTENSIONS_MAX = 22_000
+EXTENSIONS_MAX = 24_500
 
 
 def size(value: Any) -> int:

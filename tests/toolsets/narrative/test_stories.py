@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from tests.toolsets.narrative.kit import NOWHERE, a_world
+from tests.toolsets.narrative.stage import a_stage
 
 pytestmark = pytest.mark.anyio
 
@@ -96,3 +97,47 @@ async def test_a_wrong_argument_is_named(
 
     assert data.get("path") == path
     await world.refused("neo4j_query_stories", code=-32002, universe_id=NOWHERE)
+
+
+async def test_a_story_is_completed_and_taken_up_again() -> None:
+    stage = await a_stage()
+    world, story = stage.world, stage.story_id
+    scene = await stage.scene()
+    asked = {"story_id": story, "status": "completed"}
+
+    open_ = await world.refused("neo4j_update_story", code=-32004, **asked)
+    await stage.complete(scene)
+    done = await world.call("neo4j_update_story", "Orchestrator", **asked)
+    assert (open_["code"], open_["conflicts"]) == ("story.scenes-open", [scene])
+    assert done["status"] == "completed"
+    closed = await world.refused(
+        "mongodb_create_scene",
+        "Orchestrator",
+        code=-32004,
+        story_id=story,
+        universe_id=world.universe_id,
+        title="One more",
+        participating_entities=[],
+    )
+    assert closed["code"] == "story.closed"
+
+    again = await world.call("neo4j_update_story", story_id=story, status="active")
+
+    assert again["status"] == "active"
+    await stage.scene("One more")
+
+
+async def test_a_story_without_scenes_that_is_taken_up_again_is_planned() -> None:
+    world = await a_world()
+    story = await world.story()
+    await world.call("neo4j_update_story", story_id=story, status="abandoned")
+    before = await world.heads()
+
+    reply = await world.call("neo4j_update_story", story_id=story, status="active")
+
+    assert reply["status"] == "planned"
+    assert await world.heads() != before
+    await world.refused(
+        "neo4j_update_story", "Narrator", code=-32001, story_id=story, status="completed"
+    )
+    await world.refused("neo4j_update_story", code=-32002, story_id=NOWHERE, status="completed")

@@ -56,9 +56,9 @@ def page(
     return Page(items=ordered[offset : offset + limit], total=len(ordered))
 
 
-def fits(pattern: str, name: str) -> bool:
-    """Whether `name` contains `pattern`, where `*` and `%` stand for any characters."""
-    rest = normalised_name(name)
+def fits(pattern: str, entity: Entity) -> bool:
+    """Whether its names contain `pattern`, where `*` and `%` stand for any characters."""
+    rest = entity.searched
     for part in normalised_name(pattern).replace("%", "*").split("*"):
         _, found, rest = rest.partition(part) if part else ("", "any", rest)
         if not found:
@@ -109,7 +109,7 @@ class MemoryState(MemoryView, State):
                 and query.all_of <= tags
                 and (not query.any_of or not query.any_of.isdisjoint(tags))
                 and query.none_of.isdisjoint(tags)
-                and (query.name_pattern is None or fits(query.name_pattern, e.name))
+                and (query.name_pattern is None or fits(query.name_pattern, e))
             )
 
         found = filter(matches, self._store.of(Entity, query.spaces))
@@ -125,10 +125,11 @@ class MemoryState(MemoryView, State):
                 if e.entity_type == entity_type
                 and e.level is CanonLevel.CANON
                 and e.merged_into is None
-                and normalised_name(e.name) == wanted
+                and wanted in e.known_as
             ),
             NAMESAKES_MAX,
             0,
+            key=lambda e: (normalised_name(e.name) != wanted, e.created_at, e.id),
         ).items
 
     @override

@@ -148,7 +148,7 @@ def _entity(desk: _Desk, content: EntityContent) -> Acceptance:
 def _relation(desk: _Desk, content: RelationshipContent) -> Acceptance:
     start, end = desk.entity(content.from_entity), desk.entity(content.to_entity)
     kind, moment = relation_type(content.rel_type), desk.candidate.moment
-    line = functional_line(desk.view, kind, start, end, moment)
+    line = functional_line(desk.view, kind, start, end, moment, properties=content.properties)
     if line.same is not None:
         return _with_rivals(desk, _known(desk, line.same.id, line.same.evidence))
     made = make_relation(

@@ -25,7 +25,7 @@ def _examine(candidate: Candidate, view: SliceView) -> Iterator[Objection]:
     kind = relation_type(content.rel_type)
     if start is None or end is None or not (kind.one_target or kind.one_origin):
         return
-    line = functional_line(view, kind, start, end, candidate.moment)
+    line = functional_line(view, kind, start, end, candidate.moment, properties=content.properties)
     for relation in line.against:
         yield _objection(relation, start, end, Weight.CONTRADICTS)
     for relation in line.ends:

@@ -4,9 +4,11 @@ A place has another place after it, an owner another owner, an alliance a war. W
 moment ends what held until then, and holds until the next one begins, whichever was known first.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
+from canonry.domain.judging.quantities import counted
 from canonry.domain.judging.slices import SliceView
 from canonry.domain.moments import Moment, at_once, split_at
 from canonry.domain.things.entities import Entity, family_of
@@ -29,14 +31,29 @@ class RelationLine:
 
 
 def functional_line(
-    view: SliceView, kind: RelationType, start: Entity, end: Entity, moment: Moment
+    view: SliceView,
+    kind: RelationType,
+    start: Entity,
+    end: Entity,
+    moment: Moment,
+    *,
+    properties: Mapping[str, Any] | None = None,
 ) -> RelationLine:
-    """What a relation meets of its own type: where one end may have only one such relation."""
+    """What a relation meets of its own type: where one end may have only one such relation.
+
+    What is counted has several owners, each of a part, as its `properties` say how much.
+    """
     found: dict[str, Relation] = {}
     if kind.one_target:
         found |= {one.id: one for one in view.relations(start, kind.name, "out")}
     if kind.one_origin:
-        found |= {one.id: one for one in view.relations(end, kind.name, "in")}
+        owned = view.relations(end, kind.name, "in")
+        part = counted(properties or {})
+        found |= {
+            one.id: one
+            for one in owned
+            if _joins(one, start, end) or not (part and counted(one.properties))
+        }
     if not kind.one_target and not kind.one_origin:
         direction = "any" if kind.symmetric else "out"
         found = {one.id: one for one in view.relations(start, kind.name, direction)}

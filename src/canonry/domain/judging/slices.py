@@ -215,15 +215,19 @@ class SliceView:
         return [fact for fact in facts if fact.level is CanonLevel.CANON]
 
     def named(self, entity_type: str, name: str) -> Sequence[Entity]:
-        """The canon entities with this type and name that stand for themselves, oldest first."""
+        """The canon entities with this type and name that stand for themselves, oldest first.
+
+        Those that only bore the name before, or beside another, come after all others.
+        """
         words = normalised_name(name)
         self.read.add(name_key(entity_type, words))
         self._need(NameLookup(entity_type, words))
-        return [
+        found = [
             entity
             for entity in self._under(name_key(entity_type, words), Entity)
             if entity.level is CanonLevel.CANON and entity.merged_into is None
         ]
+        return sorted(found, key=lambda entity: normalised_name(entity.name) != words)
 
     def axioms(self) -> Sequence[Axiom]:
         """The canon axioms of the space, oldest first."""

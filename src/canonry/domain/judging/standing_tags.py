@@ -74,7 +74,8 @@ def told_of(view: SliceView, entity: Entity, tag: str, *, holds: bool) -> list[F
     if not holds and all(change.tag != tag for change in changes_of(entity)):
         return []
     others = [view.thing(member) for member in entity.members]
-    names = {entity.name, *(one.name for one in others if isinstance(one, Entity))}
+    members = [one for one in others if isinstance(one, Entity)]
+    names = {name for one in (entity, *members) for name in one.known_as}
     found = [
         fact
         for name in sorted(names)
@@ -117,8 +118,9 @@ def documents(fact: Fact, entity: Entity, tag: str, *, holds: bool) -> bool:
     if "tag" in said:
         told = (said["tag"], said.get("holds"))
         return said.get("entity_id") in family and told == (tag, holds)
-    words = tag_statement(entity.name, tag, holds=holds)
-    same = normalised_name(fact.statement) == normalised_name(words)
+    words = normalised_name(fact.statement)
+    names = entity.known_as
+    same = any(words == normalised_name(tag_statement(n, tag, holds=holds)) for n in names)
     return same and bool(fact.involved) and family.issuperset(fact.involved)
 
 

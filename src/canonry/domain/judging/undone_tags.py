@@ -3,9 +3,8 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from canonry.domain.judging.making import tag_statement
 from canonry.domain.judging.slices import SliceView
-from canonry.domain.judging.standing_tags import TagHeld, displaced_by
+from canonry.domain.judging.standing_tags import TagHeld, displaced_by, told_of
 from canonry.domain.log.entries import Entry, FactResumed, FactRetconned
 from canonry.domain.things.entities import Entity
 from canonry.domain.vocabularies.state_tags import excluded_by
@@ -25,11 +24,11 @@ def undone(view: SliceView, entity: Entity, held: TagHeld, *, reason: str) -> Un
     back = excluded_by(held.tag, groups, displaced_by(entity, held.change))
     entries: list[Entry] = []
     for other in back:
-        for denial in view.stating(tag_statement(entity.name, other, holds=False)):
+        for denial in told_of(view, entity, other, holds=False):
             if denial.moment.place == held.change.moment.place:
                 fallen = FactRetconned(fact_id=denial.id, replaced_by=None, reason=reason)
                 entries.append(fallen)
-        ended = view.stating(tag_statement(entity.name, other, holds=True))
+        ended = told_of(view, entity, other, holds=True)
         entries += [
             FactResumed(fact_id=old.id, fallen=fact_id)
             for old in ended

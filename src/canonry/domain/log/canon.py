@@ -31,6 +31,7 @@ from canonry.domain.log.entries import (
     Redacted,
     RelationDetailed,
     RelationEnded,
+    RelationResumed,
     RelationRetconned,
     SceneCompleted,
     SceneDated,
@@ -96,6 +97,8 @@ def ids_of(entry: Entry) -> tuple[str, ...]:  # noqa: C901, PLR0911, PLR0912 - o
             return (entry.kept, entry.separated, *entry.remaining)
         case RelationEnded(relation_id=thing_id) | RelationRetconned(relation_id=thing_id):
             return (thing_id,)
+        case RelationResumed(relation_id=thing_id):
+            return (thing_id,)
         case RelationDetailed(relation_id=thing_id) | FileAttached(source_id=thing_id):
             return (thing_id,)
         case FactSuperseded(fact_id=thing_id) | FactResumed(fact_id=thing_id):
@@ -146,7 +149,7 @@ def fold(commit: Commit, loaded: Mapping[str, Thing]) -> Changes:
     return Changes(things=folding.changed, touched=frozenset(folding.touched))
 
 
-def _apply(folding: Folding, entry: Entry) -> None:  # noqa: C901, PLR0912 - one case a kind
+def _apply(folding: Folding, entry: Entry) -> None:  # noqa: C901, PLR0912, PLR0915 - one case a kind
     match entry:
         case Made(thing=draft):
             _make(folding, draft)
@@ -158,8 +161,12 @@ def _apply(folding: Folding, entry: Entry) -> None:  # noqa: C901, PLR0912 - one
             merge(folding, entry)
         case EntitiesUnmerged():
             unmerge(folding, entry)
-        case RelationEnded(relation_id=relation_id, until=until):
-            folding.change(relation_id, Relation, ended=True, until=until)
+        case RelationEnded(relation_id=relation_id, until=until, superseded_by=next_one):
+            ended = {"ended": True, "until": until, "superseded_by": next_one}
+            folding.change(relation_id, Relation, **ended)
+        case RelationResumed(relation_id=relation_id):
+            holding = {"ended": False, "until": None, "superseded_by": None}
+            folding.change(relation_id, Relation, **holding)
         case RelationDetailed():
             _detail(folding, entry)
         case FileAttached(source_id=source_id, file=file):

@@ -198,6 +198,14 @@ class RelationEnded:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class RelationResumed:
+    """The relation holds on, for `fallen`, which had taken its place, never was."""
+
+    relation_id: RelationId
+    fallen: RelationId
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RelationRetconned:
     """The relation never held."""
 
@@ -348,6 +356,7 @@ Entry: TypeAlias = (
     | RelationDetailed
     | FileAttached
     | RelationEnded
+    | RelationResumed
     | RelationRetconned
     | FactSuperseded
     | FactResumed

@@ -32,7 +32,7 @@ def thing_key(thing_id: str) -> str:
 
 
 def name_key(entity_type: str, name: str) -> str:
-    """Which entities of a type bear a name."""
+    """Which entities of a type bear a name, or bore it."""
     return f"name:{entity_type}:{normalised_name(name)}"
 
 
@@ -131,8 +131,8 @@ def keys_of(thing: Thing) -> frozenset[str]:  # noqa: C901, PLR0911, PLR0912 - o
         case Space():
             return frozenset((own, SPACES))
         case Entity():
-            name = name_key(thing.entity_type, thing.name)
-            return frozenset((own, name, listing_key("entity", thing.space)))
+            names = (name_key(thing.entity_type, name) for name in thing.known_as)
+            return frozenset((own, listing_key("entity", thing.space), *names))
         case Observation():
             return frozenset((own,))
         case Relation():

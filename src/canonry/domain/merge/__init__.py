@@ -9,6 +9,7 @@ from canonry.domain.merge.last_write import LAST_WRITE
 from canonry.domain.merge.latest import LATEST
 from canonry.domain.merge.merge_array import MERGE_ARRAY
 from canonry.domain.merge.most_specific import MOST_SPECIFIC
+from canonry.domain.merge.names import NAMES
 from canonry.domain.merge.tag_set import TAG_SET
 
 CHOICES: Final[Mapping[str, MergePolicy]] = {
@@ -23,6 +24,7 @@ __all__ = [
     "LATEST",
     "MERGE_ARRAY",
     "MOST_SPECIFIC",
+    "NAMES",
     "TAG_SET",
     "MergePolicy",
     "PolicyOf",

@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from canonry.domain.ids import EntityId, ObservationId, SpaceId
 from canonry.domain.merge import join
+from canonry.domain.merge.names import told_names
 from canonry.domain.normal_forms import folded
 from canonry.domain.provenance import Authority, CanonLevel, Evidence
 from canonry.domain.revising import revised
@@ -128,8 +129,11 @@ class Entity(EntityDraft):
 
     @property
     def snapshot(self) -> Accumulator:
-        """What all observations of it and of its members make."""
-        return join(self.own, self.absorbed, policy_of)
+        """What all observations of it and of its members make; its name stays its own."""
+        joined = join(self.own, self.absorbed, policy_of)
+        if NAME in self.own and NAME in self.absorbed:
+            return {**joined, NAME: self.own[NAME]}
+        return joined
 
     @property
     def observed(self) -> Sightings:
@@ -140,13 +144,34 @@ class Entity(EntityDraft):
     def name(self) -> str:
         """The current name.
 
-        Where it follows from fields it is the entity's own, whoever was merged into it, and the
+        It is the entity's own, whoever was merged into it. Where it follows from fields it is the
         same in whatever order things were told.
         """
         if self.naming is None:
-            return str(self._shown(NAME, ""))
+            return next(iter(self.names), "")
         sides = (self.own, self.absorbed) if self.absorbed else (self.own,)
         return self.naming.label(*map(said_in, sides))
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Every name that it was told by: its own, the last first, then those of its members."""
+        told = [told_names(each[NAME]) for each in (self.own, self.absorbed) if NAME in each]
+        return tuple(dict.fromkeys(name for names in told for name in names))
+
+    @property
+    def aliases(self) -> tuple[str, ...]:
+        """The names that it has beside its current one, or had before."""
+        return tuple(name for name in self.names if name != self.name)
+
+    @property
+    def known_as(self) -> tuple[str, ...]:
+        """The normal forms of all its names, each once, the current one first."""
+        return tuple(dict.fromkeys(map(normalised_name, (self.name, *self.names))))
+
+    @property
+    def searched(self) -> str:
+        """What a pattern of a name is looked for in: the normal form of each, a line each."""
+        return "\n".join(self.known_as)
 
     @property
     def description(self) -> str:

@@ -41,6 +41,7 @@ class Relation(RelationDraft):
     """A relation in the log, with what became of it."""
 
     replaced_by: RelationId | None = None
+    superseded_by: RelationId | None = None
     retcon_reason: str | None = None
     told: int = 1
     told_at: Instant | None = None

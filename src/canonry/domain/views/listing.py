@@ -16,7 +16,7 @@ from canonry.domain.log.keys import key_hash, name_key, statement_key
 from canonry.domain.observations import Observation
 from canonry.domain.provenance import CanonLevel
 from canonry.domain.spaces import Space
-from canonry.domain.things.entities import Entity, normalised_name
+from canonry.domain.things.entities import Entity
 from canonry.domain.things.facts import Axiom, Event, Fact
 from canonry.domain.things.memories import Memory
 from canonry.domain.things.proposals import Proposal
@@ -35,6 +35,8 @@ ListingRow: TypeAlias = tuple[
 ]
 
 _FAR: Final = 2**63 - 1
+_FORMER: Final = 2**61
+"""Behind all instants: who only bore a name before is found after all who bear it now."""
 
 NOBODY: Final = ""
 MERGED: Final = ">"
@@ -189,8 +191,7 @@ def _born(
 
 def _entity(entity: Entity) -> Iterator[ListingRow]:
     facet = f"{entity.entity_type}/{entity.entity_class}/{entity.level}"
-    called = entity.name
-    name = normalised_name(called)
+    name = entity.searched
     if entity.merged_into is not None:
         yield _born(List.ENTITIES, MERGED, entity, facet, name=name)
         return
@@ -198,8 +199,11 @@ def _entity(entity: Entity) -> Iterator[ListingRow]:
     for tag in entity.state_tags:
         yield _born(List.ENTITIES, TAG + tag, entity, facet)
     if entity.level is CanonLevel.CANON:
-        key = key_hash(name_key(entity.entity_type, called))
-        yield _born(List.ENTITIES_NAMED, key, entity)
+        rank: int = entity.created_at
+        for one in entity.known_as:
+            key = key_hash(name_key(entity.entity_type, one))
+            yield _row(List.ENTITIES_NAMED, key, entity, rank=rank)
+            rank = entity.created_at + _FORMER
 
 
 def _observation(observation: Observation) -> Iterator[ListingRow]:

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from canonry.domain.merge import LAST_WRITE, LATEST, TAG_SET, MergePolicy
+from canonry.domain.merge import LAST_WRITE, LATEST, NAMES, TAG_SET, MergePolicy
 from canonry.domain.merge.kit import FRAGMENT, PROPERTY
 
 NAME: Final = "name"
@@ -11,7 +11,7 @@ STATE_TAGS: Final = "state_tags"
 PROPERTY_PREFIX: Final = PROPERTY
 FRAGMENT_PREFIX: Final = FRAGMENT
 
-_OWN: Final = {NAME: LATEST, DESCRIPTION: LATEST, STATE_TAGS: TAG_SET}
+_OWN: Final = {NAME: NAMES, DESCRIPTION: LATEST, STATE_TAGS: TAG_SET}
 
 
 def policy_of(field: str) -> MergePolicy:

@@ -33,7 +33,8 @@ class EntityQuery:
     """Entities, ordered by (created_at, id): within a space, by the position of their birth.
 
     Those that were merged away are left out, unless `include_merged` and no tag is asked for.
-    `name_pattern` is a case-insensitive substring in which `*` and `%` stand for any characters.
+    `name_pattern` is a case-insensitive substring of their names, also of former ones, in which
+    `*` and `%` stand for any characters.
     """
 
     spaces: Spaces = None
@@ -161,7 +162,10 @@ class State(View, Protocol):
 
     @abstractmethod
     async def entities_named(self, space: SpaceId, entity_type: str, name: str) -> Sequence[Entity]:
-        """Canon entities of a type whose normalised name is that of `name`, oldest first; <= 50."""
+        """Canon entities of a type with the normalised form of `name`, oldest first; at most 50.
+
+        Those that only bore it before, or beside another name, come after all others.
+        """
 
     @abstractmethod
     async def observations(

@@ -134,6 +134,20 @@ class EntityContract(Contract):
 
         assert await found(backend, name_pattern=pattern) == list(expected)
 
+    @requirement("state:entities:former-names", because="People go on asking by the old name.")
+    async def test_former_and_other_names_match_a_pattern(self, backend: Backend) -> None:
+        """`name_pattern` matches every name of an entity, also of those merged into it."""
+        scribe = Scribe(backend.canon)
+        await scribe.write(*a_named("Strider"))
+        await scribe.write(*a_named("Marn the Tall"))
+        await scribe.make(an_observation("Strider", "new", fields={"name": "Aragorn"}))
+        kept, gone = (EntityId(ident(name)) for name in ("Strider", "Marn the Tall"))
+        await scribe.write(EntitiesMerged(kept=kept, merged=gone, members=(), reason=""))
+
+        for pattern in ("strid", "ARAGORN", "the tall"):
+            assert await found(backend, name_pattern=pattern) == ["Aragorn"]
+        assert await found(backend, name_pattern="aragorn strider") == []
+
     @requirement("state:entities:pages", because="Agents count what they see.")
     async def test_pages_of_entities_have_no_gap(self, backend: Backend) -> None:
         """Pages follow (created_at, id) without gap or repetition, with the exact total."""
@@ -182,7 +196,10 @@ class EntityContract(Contract):
         "state:entities:named", because="Two names that a reader cannot tell apart are one."
     )
     async def test_namesakes_are_found(self, backend: Backend) -> None:
-        """`entities_named` finds canon entities of a type by normalised name, oldest first."""
+        """`entities_named` finds canon entities of a type by normalised name, oldest first.
+
+        Those that only bore it before come after all who bear it.
+        """
         scribe, hero, state = Scribe(backend.canon), EntityType.CHARACTER, backend.canon.state
         await scribe.write(*a_named("Frodo  Baggins"))
         await scribe.write(*a_named("FRODO BAGGINS"))
@@ -200,8 +217,10 @@ class EntityContract(Contract):
         assert await state.entities_named(MIDDLE_EARTH, hero, "frodo") == []
         renamed = an_observation("FRODO BAGGINS", "new name", fields={"name": "Underhill"})
         await scribe.make(renamed)
-        (one,) = await state.entities_named(MIDDLE_EARTH, hero, "frodo baggins")
-        assert one.id == ident("Frodo  Baggins")
+        await scribe.write(*a_named("FRODO baggins"))
+        found = await state.entities_named(MIDDLE_EARTH, hero, "frodo baggins")
+        names = [e.name for e in found]
+        assert names == ["Frodo  Baggins", "FRODO baggins", "Underhill"]
 
     @requirement(
         "state:observations:order", because="The history of an entity is told from its beginning."

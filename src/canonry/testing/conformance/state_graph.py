@@ -5,7 +5,14 @@ from typing import Any
 from canonry.domain.ids import EntityId, RelationId, SpaceId
 from canonry.domain.log.canon import fold
 from canonry.domain.log.commits import ORIGIN, Position
-from canonry.domain.log.entries import Erased, RelationEnded, RelationRetconned, Thing, Tombstone
+from canonry.domain.log.entries import (
+    Erased,
+    RelationEnded,
+    RelationResumed,
+    RelationRetconned,
+    Thing,
+    Tombstone,
+)
 from canonry.domain.spaces import SpaceKind
 from canonry.domain.things.relations import Relation
 from canonry.domain.time import Instant
@@ -95,6 +102,28 @@ class GraphContract(Contract):
         assert await edges(backend, "ann", "bob", direction="in") == ["LOVES", "KNOWS"]
         assert await edges(backend) == ["LOVES", "HATES", "KNOWS"]
         assert await edges(backend, "nobody") == []
+
+    @requirement("state:relations:resumed", because="Whoever never owned it took it from nobody.")
+    async def test_a_resumed_edge_is_current_again(self, backend: Backend) -> None:
+        """An edge that ended for one that never was is current again, without an end."""
+        scribe = Scribe(backend.canon)
+        await scribe.make(a_relation("first", "ann", "bob", rel_type="OWNS"))
+        await scribe.make(a_relation("later", "cid", "bob", rel_type="OWNS"))
+        first, later = (RelationId(ident(n)) for n in ("first", "later"))
+        ended = RelationEnded(
+            relation_id=first, until=Instant(7), superseded_by=later, reason="given away"
+        )
+        await scribe.write(ended)
+        old = (await backend.canon.state.things((first,)))[first]
+        assert isinstance(old, Relation)
+        assert (old.until, old.superseded_by, old.current) == (Instant(7), later, False)
+
+        await scribe.write(RelationResumed(relation_id=first, fallen=later))
+
+        now = (await backend.canon.state.things((first,)))[first]
+        assert isinstance(now, Relation)
+        assert (now.until, now.superseded_by, now.current) == (None, None, True)
+        assert await edges(backend, "ann", current=True) == ["OWNS"]
 
     @requirement("state:relations:filters", because="An old alliance is history.")
     async def test_space_type_and_currency_select(self, backend: Backend) -> None:

@@ -68,6 +68,7 @@ ENTITY: Final = Shape(
     entity_class=WORD,
     entity_type=TEXT.by(narrative_type),
     name=TEXT,
+    aliases=array(TEXT),
     description=TEXT,
     properties=OBJECT,
     state_tags=array(TEXT),

@@ -29,8 +29,9 @@ from canonry.toolsets.narrative import (
     stories,
     turns,
     universes,
+    upkeep,
 )
-from canonry.toolsets.narrative.canonizing import canonization, proposals, review
+from canonry.toolsets.narrative.canonizing import canonization, proposals, retconning, review
 from canonry.toolsets.narrative.contract import agent_types
 from canonry.toolsets.narrative.dialect import dialect
 
@@ -53,7 +54,9 @@ EXACT: Final[tuple[Tool, ...]] = (
     *context.TOOLS,
     *canonization.TOOLS,
     *review.TOOLS,
+    *retconning.TOOLS,
     *explanations.TOOLS,
+    *upkeep.TOOLS,
     *batches.TOOLS,
 )
 """The tools with the whole schemas of their replies, which the tests hold every reply against."""

@@ -80,7 +80,7 @@ async def create_relation(canon: Canon, caller: Caller, new: NewRelation) -> Rel
 
         def line(view: SliceView) -> tuple[RelationLine, RelationLine]:
             moment = Moment(at=new.since, place=NOW.place)
-            own = functional_line(view, new.kind, from_, to, moment)
+            own = functional_line(view, new.kind, from_, to, moment, properties=new.properties)
             return own, opposed_line(view, new.kind, from_, to, moment)
 
         (own, opposed), rested_on = await judged_by(canon, space, line)

@@ -127,11 +127,12 @@ async def _tag_undone(
         make_observation(new_id, told_there, entity.id, fields, observed_at=seen.observed_at)
     ]
     for other in back:
-        words = tag_statement(entity.name, other, holds=False)
-        stating = await canon.state.facts_stating(entity.space, words)
         entries += [
             replace(fallen, fact_id=each.id, replaced_by=None)
-            for each in stating
+            for name in entity.known_as
+            for each in await canon.state.facts_stating(
+                entity.space, tag_statement(name, other, holds=False)
+            )
             if each.position == fact.position and each.level is CanonLevel.CANON
         ]
     return _Undone(tags=undone, entries=tuple(entries), reads=reads)

@@ -71,8 +71,12 @@ async def entity_at(
     then = [each for place, (when, each) in enumerate(told) if _held(each, when, at, place)]
     if not then:
         raise _not_yet(entity.id)
-    own = join_all((accumulate(each, policy_of) for each in then), policy_of)
-    return replace(entity, own=own, absorbed={})
+    said = [(each.entity_id == entity.id, accumulate(each, policy_of)) for each in then]
+    own, absorbed = (
+        join_all((fields for its_own, fields in said if its_own is whose), policy_of)
+        for whose in (True, False)
+    )
+    return replace(entity, own=own, absorbed=absorbed)
 
 
 def _held(seen: Observation, when: Instant | None, at: Instant, place: int) -> bool:

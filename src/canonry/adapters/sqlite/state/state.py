@@ -88,9 +88,7 @@ class SqliteState(SqliteView, State):
     async def entities_named(self, space: SpaceId, entity_type: str, name: str) -> Sequence[Entity]:
         wanted, owner = normalised_name(name), key_hash(name_key(entity_type, name))
         found = await self._first(List.ENTITIES_NAMED, owner, NAMESAKES_MAX, space)
-        return [
-            e for e in found if e.entity_type == entity_type and normalised_name(e.name) == wanted
-        ]
+        return [e for e in found if e.entity_type == entity_type and wanted in e.known_as]
 
     @override
     async def observations(
