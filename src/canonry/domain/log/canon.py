@@ -149,7 +149,7 @@ def fold(commit: Commit, loaded: Mapping[str, Thing]) -> Changes:
     return Changes(things=folding.changed, touched=frozenset(folding.touched))
 
 
-def _apply(folding: Folding, entry: Entry) -> None:  # noqa: C901, PLR0912, PLR0915 - one case a kind
+def _apply(folding: Folding, entry: Entry) -> None:  # noqa: C901, PLR0912 - one case a kind
     match entry:
         case Made(thing=draft):
             _make(folding, draft)
@@ -197,6 +197,17 @@ def _apply(folding: Folding, entry: Entry) -> None:  # noqa: C901, PLR0912, PLR0
         case ProposalDecided(proposal_id=proposal_id, decision=decision):
             dated = Decision(**spread(decision), decided_at=folding.commit.recorded_at)
             folding.change(proposal_id, Proposal, status=dated.status, decision=dated)
+        case ProposalDeferred() | ConflictWaived():
+            _review(folding, entry)
+        case Erased(targets=targets):
+            for target in targets:
+                _bury(folding, target)
+        case Redacted():
+            _redacted(folding, entry)
+
+
+def _review(folding: Folding, entry: ProposalDeferred | ConflictWaived) -> None:
+    match entry:
         case ProposalDeferred(proposal_id=proposal_id, ruling=ruling):
             told = Decision(**spread(ruling), decided_at=folding.commit.recorded_at)
             folding.change(proposal_id, Proposal, review=told)
@@ -206,11 +217,6 @@ def _apply(folding: Folding, entry: Entry) -> None:  # noqa: C901, PLR0912, PLR0
                 Proposal,
                 lambda p: {"waived": tuple(dict.fromkeys((*p.waived, other)))},
             )
-        case Erased(targets=targets):
-            for target in targets:
-                _bury(folding, target)
-        case Redacted():
-            _redacted(folding, entry)
 
 
 def _make(folding: Folding, draft: ThingDraft) -> None:

@@ -8,7 +8,7 @@ from canonry.toolsets.narrative.arguments import text_of, uuid_of
 from canonry.toolsets.narrative.contract import writing_tool
 from canonry.toolsets.narrative.shapes import UUIDS
 from canonry.toolsets.narrative.upkeep import DEPENDENT
-from canonry.usecases.canonization.retcon_scene import list_resting_on_scene, retcon_scene
+from canonry.usecases.graph.retcon_scene import list_resting_on_scene, retcon_scene
 from canonry.usecases.kernel.caller import Caller
 from canonry.usecases.kernel.canon import Canon
 

@@ -10,7 +10,7 @@ from canonry.domain.errors import Conflict
 from canonry.domain.provenance import CanonLevel
 from canonry.domain.things.proposals import ProposalStatus
 from canonry.domain.things.scenes import Scene
-from canonry.usecases.canonization.complete_scene import outcomes_among, proposals_of
+from canonry.ports.views.documents import ProposalQuery
 from canonry.usecases.graph.dependents import (
     DEPENDENTS_MAX,
     Dependent,
@@ -20,6 +20,7 @@ from canonry.usecases.graph.dependents import (
 from canonry.usecases.graph.retcon_thing import Retcon, retcon_thing
 from canonry.usecases.kernel.caller import Caller
 from canonry.usecases.kernel.canon import Canon
+from canonry.usecases.kernel.every_item import every_match
 from canonry.usecases.kernel.lookup import require
 
 
@@ -95,12 +96,20 @@ async def retcon_scene(canon: Canon, caller: Caller, scene_id: str, *, reason: s
 
 async def _made_by(canon: Canon, scene: Scene) -> Sequence[Retconnable]:
     """What the scene brought into being and what stands of it, the newest first."""
-    ids: list[str] = []
-    for proposal in await proposals_of(canon, scene.space, scene.id):
-        if proposal.decision is not None and proposal.status is ProposalStatus.ACCEPTED:
-            ids += proposal.decision.made
-    told = await outcomes_among(canon, scene.space, scene.outcomes)
-    ids += [each.id for each in told if getattr(each, "scene_id", None) == scene.id]
-    things = await outcomes_among(canon, scene.space, ids)
-    standing = [each for each in things if each.level is not CanonLevel.RETCONNED]
+    query = ProposalQuery(
+        spaces=frozenset((scene.space,)), scene_id=scene.id, status=ProposalStatus.ACCEPTED
+    )
+    ids = [
+        one
+        async for proposal in every_match(canon.documents.proposals, query)
+        for one in (() if proposal.decision is None else proposal.decision.made)
+    ]
+    found = await canon.within(scene.space).things((*ids, *scene.outcomes))
+    standing = [
+        each
+        for each in found.values()
+        if isinstance(each, Retconnable)
+        and each.level is not CanonLevel.RETCONNED
+        and (each.id in ids or getattr(each, "scene_id", None) == scene.id)
+    ]
     return sorted(standing, key=lambda each: (each.position, each.id), reverse=True)
