@@ -64,7 +64,9 @@ async def canonize_proposals(canon: Canon, caller: Caller, proposal_ids: Sequenc
     for space, position in read.positions.items():
         pending = read.pending(space)
         if pending:
-            candidates = in_order(await read_candidates(canon, space, pending))
+            candidates = in_order(
+                await read_candidates(canon, space, pending, beside=read.of(space))
+            )
             left = await decide_proposals(canon, caller, space, candidates, read_at=position)
             undecided.failed |= left.failed
     if any(map(read.pending, read.positions)):
@@ -88,7 +90,8 @@ async def preview_proposals(
     read = await _read(canon, caller, tuple(dict.fromkeys(proposal_ids)))
     after: dict[str, Proposal] = {}
     for space in read.positions:
-        candidates = in_order(await read_candidates(canon, space, read.pending(space)))
+        pending, beside = read.pending(space), read.of(space)
+        candidates = in_order(await read_candidates(canon, space, pending, beside=beside))
         after |= await foretell(canon, caller, space, candidates)
     return tuple(verdict_on(after.get(each.id, each)) for each in read.proposals)
 
