@@ -130,7 +130,7 @@ async def test_d13_a_preview_gives_the_verdicts_of_canonizing_and_writes_nothing
     ids = [await proposed(world, scene, kind, content, **cited) for kind, content in said]
     heads = await world.heads()
 
-    foreseen = await world.call("composite_preview_canonization", scene_id=scene)
+    foreseen = await world.call("composite_get_verdicts", scene_id=scene)
 
     assert await world.heads() == heads
     statuses = [each["status"] for each in foreseen["verdicts"]]
@@ -138,20 +138,20 @@ async def test_d13_a_preview_gives_the_verdicts_of_canonizing_and_writes_nothing
     done = await world.call("composite_canonize_scene", scene_id=scene)
     assert foreseen["verdicts"] == done["verdicts"]
     assert [each["proposal_id"] for each in foreseen["verdicts"]] == ids
-    await world.refused("composite_preview_canonization", code=-32006, scene_id=scene)
+    await world.refused("composite_get_verdicts", code=-32006, scene_id=scene)
 
 
 async def test_d13_a_preview_is_of_a_scene_or_of_proposals() -> None:
     world = await a_world()
     loose = [await brought_up(world, "fact", {"statement": f"Fact {n}"}) for n in range(2)]
 
-    foreseen = await world.call("composite_preview_canonization", proposal_ids=loose)
+    foreseen = await world.call("composite_get_verdicts", proposal_ids=loose)
     done = await world.call("composite_canonize_proposals", proposal_ids=loose)
 
     assert foreseen["verdicts"] == done["verdicts"]
     wrong: list[dict[str, Any]] = [{}, {"scene_id": NOWHERE, "proposal_ids": loose}]
     for arguments in wrong:
-        data = await world.refused("composite_preview_canonization", code=-32003, **arguments)
+        data = await world.refused("composite_get_verdicts", code=-32003, **arguments)
         assert data["code"] == "preview.of-what"
 
 
@@ -163,7 +163,7 @@ async def test_d13_the_review_list_tells_why_and_is_filtered_and_paged() -> None
     await brought_up(await world.another_universe(), "fact", {"statement": "It snows"})
     universe = {"universe_id": world.universe_id}
 
-    listed = await world.call("mongodb_review_proposals", **universe)
+    listed = await world.call("mongodb_query_reviews", **universe)
 
     asks = {each["proposal_id"]: each["asks"] for each in listed["proposals"]}
     assert asks == {revival: ["needs_review"], funeral: ["possible"], unjudged: ["pending"]}
@@ -172,9 +172,9 @@ async def test_d13_the_review_list_tells_why_and_is_filtered_and_paged() -> None
     assert why["review"]["rationale"].startswith("needs review")
     assert why["review"]["conflict_details"][0]["grade"] == "contradiction"
     for wanted, found in asks.items():
-        only = await world.call("mongodb_review_proposals", **universe, asks=found)
+        only = await world.call("mongodb_query_reviews", **universe, asks=found)
         assert [each["proposal_id"] for each in only["proposals"]] == [wanted]
-    page = await world.call("mongodb_review_proposals", **universe, limit=1, offset=1)
+    page = await world.call("mongodb_query_reviews", **universe, limit=1, offset=1)
     assert [each["proposal_id"] for each in page["proposals"]] == [funeral]
     assert page["total"] == 3
 
@@ -183,7 +183,7 @@ async def test_d13_a_waived_conflict_is_recorded_and_not_asked_again() -> None:
     world = await a_world()
     funeral = await a_funeral(world)
     ask: dict[str, Any] = {"asks": ["possible"]}
-    (listed,) = (await world.call("mongodb_review_proposals", **ask))["proposals"]
+    (listed,) = (await world.call("mongodb_query_reviews", **ask))["proposals"]
     (doubt,) = listed["possible_conflicts"]
     arguments = {"proposal_id": funeral, "conflict_id": doubt["id"], "reason": "he is buried"}
 
@@ -194,7 +194,7 @@ async def test_d13_a_waived_conflict_is_recorded_and_not_asked_again() -> None:
 
     assert waived["conflict_id"] == doubt["id"]
     assert await world.heads() == heads
-    assert (await world.call("mongodb_review_proposals", **ask))["total"] == 0
+    assert (await world.call("mongodb_query_reviews", **ask))["total"] == 0
     (kept,) = (await world.call("mongodb_query_proposals"))["proposals"]
     assert kept["waived"] == [doubt["id"]]
     data = await world.refused(

@@ -134,7 +134,7 @@ TOOLS: Final[tuple[Tool, ...]] = (
         "mongodb_evaluate_proposal",
         "Evaluate proposal",
         "Reject a pending proposal, or accept it: name in canonical_id what you wrote for it, or "
-        "leave that out and say in rationale why it is to be written as it stands; then what stood "
+        "say in rationale why it is to be written as it stands; then what stood "
         "against it falls or ends.",
         _evaluate,
         gives=_EVALUATED,

@@ -86,7 +86,7 @@ _LISTED: Final[dict[str, Any]] = {
 
 TOOLS: Final[tuple[Tool, ...]] = (
     reading_tool(
-        "composite_preview_canonization",
+        "composite_get_verdicts",
         "Preview canonization",
         "Tell the verdict that each pending proposal of a scene, or each of these proposals, "
         "would get now; nothing is written.",
@@ -95,7 +95,7 @@ TOOLS: Final[tuple[Tool, ...]] = (
         gives=_FORESEEN,
     ),
     reading_tool(
-        "mongodb_review_proposals",
+        "mongodb_query_reviews",
         "Review proposals",
         "List what somebody has to look at, with the rule, the reason and each conflict: what "
         "needs review, what is not judged yet, and possible conflicts that nobody has waived.",
