@@ -167,7 +167,8 @@ class Truth:
             return "rejected"
         for death in run if counts else ():
             self.of(state).remove(death)
-        known = [one for one in self.events if (one.value, one.scene) == (new.value, new.scene)]
+        spot = (new.value, new.scene, new.day)
+        known = [one for one in self.events if (one.value, one.scene, one.day) == spot]
         if not known:  # told again in its scene, it is one event with both evidences
             self.events.append(new)
         return "accepted"

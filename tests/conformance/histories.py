@@ -11,6 +11,7 @@ from canonry.domain.log.canon import needs
 from canonry.domain.log.entries import (
     Born,
     CausesLinked,
+    ConflictWaived,
     EntitiesMerged,
     EntitiesUnmerged,
     EntityRetconned,
@@ -23,6 +24,7 @@ from canonry.domain.log.entries import (
     FactSuperseded,
     Made,
     ProposalDecided,
+    ProposalDeferred,
     RelationDetailed,
     RelationEnded,
     RelationResumed,
@@ -34,7 +36,7 @@ from canonry.domain.log.entries import (
     StoryMoved,
 )
 from canonry.domain.log.keys import ANY, facts_key, relations_key, thing_key
-from canonry.domain.things.proposals import ProposalStatus
+from canonry.domain.things.proposals import Grade, GradedConflict, ProposalStatus
 from canonry.domain.things.scenes import SceneStatus, StoryStatus
 from canonry.testing import strategies as some
 from canonry.testing.things import (
@@ -187,7 +189,27 @@ class _Teller:
                 ),
             ]
         if self.all("proposal"):
-            changes.append(self._decision)
+            changes += [
+                self._decision,
+                lambda: ProposalDeferred(
+                    proposal_id=ProposalId(self.pick("proposal")),
+                    ruling=a_decision(
+                        status=ProposalStatus.PENDING,
+                        graded=(
+                            GradedConflict(
+                                id=self.pick("entity"),
+                                grade=self.draw(st.sampled_from(Grade)),
+                                reason="perhaps",
+                            ),
+                        ),
+                    ),
+                ),
+                lambda: ConflictWaived(
+                    proposal_id=ProposalId(self.pick("proposal")),
+                    other=self.pick("entity"),
+                    reason="meant so",
+                ),
+            ]
         return [self.draw(st.sampled_from(changes))()]
 
     def _resumption(self) -> Entry:

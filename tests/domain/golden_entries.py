@@ -18,6 +18,7 @@ from canonry.domain.ids import (
 )
 from canonry.domain.log.entries import (
     CausesLinked,
+    ConflictWaived,
     EntitiesMerged,
     EntitiesUnmerged,
     EntityRetconned,
@@ -30,6 +31,7 @@ from canonry.domain.log.entries import (
     FactSuperseded,
     FileAttached,
     ProposalDecided,
+    ProposalDeferred,
     RelationDetailed,
     RelationEnded,
     RelationResumed,
@@ -45,7 +47,7 @@ from canonry.domain.observations import Dated, Fragment
 from canonry.domain.provenance import Authority, CanonLevel, Evidence, EvidenceKind
 from canonry.domain.things.entities import EntityClass
 from canonry.domain.things.facts import AxiomDomain, Constraint, FactType
-from canonry.domain.things.proposals import ProposalType
+from canonry.domain.things.proposals import Grade, GradedConflict, ProposalStatus, ProposalType
 from canonry.domain.things.scenes import SceneStatus, Speaker, StoryStatus, StoryType
 from canonry.domain.things.sources import SourceType
 from canonry.domain.time import Instant
@@ -205,5 +207,14 @@ def golden_entries() -> tuple[Entry, ...]:
         SceneDated(scene_id=scene, time_ref=THEN),
         SceneCompleted(scene_id=scene, outcomes=(one,), summary="s"),
         ProposalDecided(proposal_id=ProposalId(one), decision=decision),
+        ProposalDeferred(
+            proposal_id=ProposalId(one),
+            ruling=replace(
+                decision,
+                status=ProposalStatus.PENDING,
+                graded=(GradedConflict(id=one, grade=Grade.POSSIBLE, reason="r"),),
+            ),
+        ),
+        ConflictWaived(proposal_id=ProposalId(one), other=two, reason="r"),
         Erased(targets=(one, two), reason="r"),
     )

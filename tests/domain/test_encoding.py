@@ -28,7 +28,7 @@ from tests.domain.golden_entries import golden_entries
 from tests.domain.test_canon import a_commit, folded
 
 GOLDEN = Path(__file__).parent / "golden"
-NEWER = {1: frozenset({"relation.resumed"})}
+NEWER = {1: frozenset({"proposal.deferred", "proposal.waived", "relation.resumed"})}
 """The kinds that a version did not know yet."""
 
 

@@ -14,6 +14,8 @@ from canonry.ports.records.ledger import Ledger
 from canonry.ports.views.documents import Documents
 from canonry.ports.views.state import State
 from canonry.testing.things import ident
+from canonry.testing.worlds import a_caller
+from canonry.usecases.canonization.canonize_proposals import canonize_proposals
 from canonry.usecases.kernel.canon import Canon
 from tests.usecases.stage import ACCEPTED, Stage, a_stage
 
@@ -124,3 +126,20 @@ async def test_a_scene_that_changes_while_it_is_begun_is_looked_at_again() -> No
     assert refused.value.code == "scene.completed"
     assert reads.total["interrupted"] == 1
     assert (await stage.thing(ident("scene"))).summary == "gone"
+
+
+async def test_loose_proposals_are_read_once_before_they_are_decided() -> None:
+    stage = await a_stage()
+    loose = [
+        await stage.propose("fact", {"statement": f"x {n}"}, scene_id=None, turn_id=None)
+        for n in range(3)
+    ]
+    stage.canon, reads = watched(stage.canon)
+
+    report = await canonize_proposals(stage.canon, a_caller(), loose)
+
+    assert len(report.with_status(ACCEPTED)) == 3
+    assert reads.twice == []
+    reads.since.clear()
+    assert await canonize_proposals(stage.canon, a_caller(), loose) == report
+    assert reads.twice == []

@@ -192,7 +192,8 @@ async def test_what_is_below_the_threshold_waits_where_the_policy_defers() -> No
 
     assert set(report.with_status(ProposalStatus.PENDING)) == {weak, dependent}
     assert verdict_on(report, weak).rule == "gate:score-reaches-threshold"
-    assert verdict_on(report, dependent).rule == "gate:score-reaches-threshold"
+    waiting = verdict_on(report, dependent)
+    assert (waiting.rule, waiting.conflicts) == ("gate:dependency-accepted", (weak,))
 
 
 @pytest.mark.parametrize(

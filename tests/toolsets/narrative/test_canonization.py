@@ -139,3 +139,27 @@ async def test_a_policy_may_let_weak_proposals_wait() -> None:
 
     assert reply["pending_proposals"] == [waiting]
     assert reply["verdicts"][0]["rule"] == "gate:score-reaches-threshold"
+
+
+async def test_d13_what_needs_review_says_so_with_the_reason_of_each_conflict() -> None:
+    world = await a_world()
+    bo = await world.entity("Bo", state_tags=["dead"])
+    scene = await a_scene(world)
+    revival = await proposed(
+        world, scene, "state_change", {"entity_id": bo, "add": ["alive"]}, authority="player",
+        evidence=[{"type": "source", "ref_id": world.source_id}],
+    )  # fmt: skip
+
+    reply = await world.call("composite_canonize_scene", scene_id=scene)
+
+    assert reply["pending_proposals"] == [revival]
+    (verdict,) = reply["verdicts"]
+    assert (verdict["status"], verdict["rule"]) == ("needs_review", "gate:state-tags-exclusive")
+    (detail,) = verdict["conflict_details"]
+    assert verdict["conflicts"] == [detail["id"]]
+    assert detail["grade"] == "contradiction"
+    assert detail["reason"] in verdict["rationale"]
+    listed = await world.call("mongodb_query_proposals", scene_id=scene)
+    (proposal,) = listed["proposals"]
+    assert (proposal["status"], proposal["decision"]) == ("pending", None)
+    assert proposal["review"]["conflict_details"] == verdict["conflict_details"]

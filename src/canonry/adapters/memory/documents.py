@@ -43,6 +43,7 @@ class MemoryDocuments(MemoryView, Documents):
             if query.scene_id in {None, p.scene_id}
             and query.type in {None, p.type}
             and query.status in {None, p.status}
+            and (query.asks is None or not query.asks.isdisjoint(p.asks))
         )
         return page(found, query.limit, query.offset)
 

@@ -48,8 +48,9 @@ class SqliteDocuments(SqliteView, Documents):
     @override
     async def proposals(self, query: ProposalQuery) -> Page[Proposal]:
         def fits(facet: str) -> bool:
-            kind, _, status = facet.partition("/")
-            return query.type in {None, kind} and query.status in {None, status}
+            kind, status, asks = facet.split("/")
+            asked = query.asks is None or not query.asks.isdisjoint(asks.split("+"))
+            return query.type in {None, kind} and query.status in {None, status} and asked
 
         selection = Selection(
             listed=List.PROPOSALS if query.scene_id is None else List.PROPOSALS_OF,

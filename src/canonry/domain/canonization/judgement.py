@@ -1,7 +1,7 @@
 """Judgement: the verdict on a candidate and the commit that it leads to, as one pure step."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from canonry.domain.canonization.acceptance import Acceptance, accept
 from canonry.domain.fields import PROPOSAL_PREFIX
@@ -22,17 +22,21 @@ from canonry.domain.judging.slices import (
 from canonry.domain.judging.statements import opposites_of
 from canonry.domain.log.canon import beside, fold, needs
 from canonry.domain.log.commits import Commit, Draft, Position
-from canonry.domain.log.entries import Entry, ProposalDecided
+from canonry.domain.log.entries import Entry, ProposalDecided, ProposalDeferred
 from canonry.domain.policy import Policy
 from canonry.domain.revising import spread
 from canonry.domain.things.entities import normalised_name
-from canonry.domain.things.proposals import DecisionDraft, ProposalStatus
+from canonry.domain.things.proposals import DecisionDraft, Proposal, ProposalStatus
 from canonry.domain.time import Instant
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Judgement:
-    """A verdict with its entries; none while something is `wanted` or the proposal is deferred."""
+    """A verdict with its entries.
+
+    There are none while something is `wanted`, and where the log says already why the proposal
+    needs review.
+    """
 
     candidate: Candidate
     verdict: Verdict
@@ -45,6 +49,11 @@ class Judgement:
 def commit_of_proposal(proposal_id: ProposalId) -> CommitId:
     """The id of the commit that decides a proposal: the same in every attempt and process."""
     return CommitId(derived_id(CommitId(proposal_id), "canonization"))
+
+
+def commit_of_review(proposal: Proposal) -> CommitId:
+    """The id of the commit that sends a proposal to review, as it stands now."""
+    return CommitId(derived_id(CommitId(proposal.id), f"review:{proposal.changed_at}"))
 
 
 def foreseen(candidate: Candidate) -> set[Lookup]:
@@ -85,7 +94,13 @@ def decide(
     verdict = judge(candidate, known, policy, gates)
     view = SliceView(known, policy)
     entries: tuple[Entry, ...] = ()
-    if not verdict.wanted and verdict.status is not ProposalStatus.PENDING:
+    if not verdict.wanted and verdict.status is ProposalStatus.PENDING:
+        proposal = view.thing(proposal_id)
+        ruling = _decision(verdict, None, decided_by)
+        if isinstance(proposal, Proposal) and not _is_told(proposal, ruling):
+            commit_id = commit_of_review(proposal)
+            entries = (ProposalDeferred(proposal_id=proposal_id, ruling=ruling),)
+    elif not verdict.wanted:
         acceptance = None
         if verdict.status is ProposalStatus.ACCEPTED:
             acceptance = accept(
@@ -94,6 +109,37 @@ def decide(
         decision = _decision(verdict, acceptance, decided_by)
         written = () if acceptance is None else acceptance.entries
         entries = (*written, ProposalDecided(proposal_id=proposal_id, decision=decision))
+    return Judgement(
+        candidate=candidate,
+        verdict=verdict,
+        commit_id=commit_id,
+        entries=entries,
+        reads=verdict.reads | view.read,
+        wanted=verdict.wanted | view.wanted,
+    )
+
+
+def overrule(
+    candidate: Candidate, known: Slice, policy: Policy, *, decided_by: str, reason: str, rule: str
+) -> Judgement:
+    """Write a candidate up by the canon keeper's word, who says why; what stood against it falls.
+
+    There are no entries where it cannot be written; its verdict says why.
+
+    Raises:
+        BrokenInvariant: `canonization.unresolved`, a gate let something through.
+    """
+    proposal_id = candidate.proposal.id
+    commit_id = commit_of_proposal(proposal_id)
+    verdict = judge(candidate, known, policy, GATES, overruling=True)
+    view = SliceView(known, policy)
+    entries: tuple[Entry, ...] = ()
+    if not verdict.wanted and verdict.status is ProposalStatus.ACCEPTED:
+        said = replace(verdict, rationale=reason, rule=rule)
+        acceptance = accept(candidate, said, view, lambda label: derived_id(commit_id, label))
+        decision = _decision(said, acceptance, decided_by)
+        decided = ProposalDecided(proposal_id=proposal_id, decision=decision)
+        entries = (*acceptance.entries, decided)
     return Judgement(
         candidate=candidate,
         verdict=verdict,
@@ -119,6 +165,16 @@ def _rationale(verdict: Verdict, acceptance: Acceptance | None) -> str:
     return f"{verdict.rationale}; already canon: {acceptance.known}"
 
 
+def _is_told(proposal: Proposal, ruling: DecisionDraft) -> bool:
+    """Whether the log has this ruling already, whoever gave it."""
+    told = proposal.review
+    return told is not None and (told.rule, told.rationale, told.graded) == (
+        ruling.rule,
+        ruling.rationale,
+        ruling.graded,
+    )
+
+
 def _decision(verdict: Verdict, acceptance: Acceptance | None, decided_by: str) -> DecisionDraft:
     return DecisionDraft(
         status=verdict.status,
@@ -126,6 +182,7 @@ def _decision(verdict: Verdict, acceptance: Acceptance | None, decided_by: str) 
         rationale=_rationale(verdict, acceptance),
         score=verdict.score.value,
         conflicts=verdict.conflicts,
+        graded=verdict.graded,
         canonical_id=None if acceptance is None else acceptance.canonical_id,
         made=() if acceptance is None else acceptance.made,
         decided_by=decided_by,

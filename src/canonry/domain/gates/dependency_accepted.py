@@ -19,6 +19,10 @@ def _examine(candidate: Candidate, view: SliceView) -> Iterator[Objection]:
             rationale = f"the proposal {needed} that it builds on belongs to another universe"
         elif proposal.status is ProposalStatus.REJECTED:
             rationale = f"the proposal {needed} that it builds on was rejected"
+        elif proposal.status is ProposalStatus.PENDING and proposal.review is not None:
+            rationale = f"needs review: the proposal {needed} that it builds on does as well"
+            yield Objection(weight=Weight.DEFERS, rationale=rationale, conflicts=(needed,))
+            continue
         elif proposal.status is ProposalStatus.PENDING:
             rationale = f"the proposal {needed} that it builds on is not decided before it"
         else:

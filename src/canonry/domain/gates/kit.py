@@ -4,8 +4,8 @@ A gate is pure: it asks a `SliceView` and yields objections. `judge` weighs the 
 gates into a verdict that names the rule, the ids in conflict, and the keys that it rests on.
 """
 
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from enum import Enum
 from typing import Final, TypeAlias, TypeVar
 
@@ -15,7 +15,7 @@ from canonry.domain.judging.slices import Lookup, Slice, SliceView
 from canonry.domain.judging.standing_tags import TagHeld
 from canonry.domain.policy import Policy
 from canonry.domain.provenance import AUTHORITY_RANK, Authority
-from canonry.domain.things.proposals import ProposalStatus
+from canonry.domain.things.proposals import Grade, GradedConflict, Proposal, ProposalStatus
 
 T = TypeVar("T")
 ACCEPTED_RULE: Final = "gate:score-reaches-threshold"
@@ -28,7 +28,8 @@ class Weight(Enum):
     `REFUSES`: no authority helps. `DEFERS`: it stays pending. `CONTRADICTS`: canon stands against
     it, and falls where the proposal outranks it. `SUPERSEDES`: what held until then ends. `ENDS`:
     the same, where that is all that the proposal says. No lower word ends what a higher one said,
-    so it stays pending for review. `WARNS`: it is told and changes nothing.
+    so it stays pending for review. `WARNS`: it is told and changes nothing; the things that it
+    names perhaps conflict with the proposal.
     """
 
     REFUSES = "refuses"
@@ -75,48 +76,63 @@ class Gate:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verdict:
-    """How a proposal fares; `status` PENDING means that it is deferred.
+    """How a proposal fares; `status` PENDING means that it needs review.
 
-    `authority` is its real standing, `retcons` what falls, `supersedes` what ends, `reads` the
-    keys that all this rests on, `wanted` what must be loaded before it counts.
+    `graded` is what it does not go with, or perhaps not; `retcons` what falls, `supersedes` what
+    ends, `reads` the keys that all this rests on, `wanted` what must be loaded before it counts.
     """
 
     status: ProposalStatus
     rule: str
     rationale: str
     score: Score
-    conflicts: tuple[str, ...] = ()
+    graded: tuple[GradedConflict, ...] = ()
     retcons: tuple[Rival, ...] = ()
     supersedes: tuple[Rival, ...] = ()
     warnings: tuple[str, ...] = ()
     reads: frozenset[str] = frozenset()
     wanted: frozenset[Lookup] = frozenset()
 
+    @property
+    def conflicts(self) -> tuple[str, ...]:
+        """The ids of what contradicts it."""
+        return _each(one.id for one in self.graded if one.grade is Grade.CONTRADICTION)
 
-def judge(candidate: Candidate, known: Slice, policy: Policy, gates: Iterable[Gate]) -> Verdict:
-    """Weigh what the gates say, in their order; the first refusal decides."""
+
+def judge(
+    candidate: Candidate,
+    known: Slice,
+    policy: Policy,
+    gates: Iterable[Gate],
+    *,
+    overruling: bool = False,
+) -> Verdict:
+    """Weigh what the gates say, in their order; the first refusal decides.
+
+    `overruling`: the canon keeper has decided for the proposal; no score and no standing is in its
+    way, only what cannot be written and what a law of the world forbids.
+    """
     view = SliceView(known, policy)
-    view.thing(candidate.proposal.id)
+    proposal = view.thing(candidate.proposal.id)
+    waived = proposal.waived if isinstance(proposal, Proposal) else ()
     score = score_of(candidate.proposal, standing_of(candidate.proposal, view), policy.scoring)
     found: list[Objection] = []
     for gate in gates:
+        if overruling and gate.id == ACCEPTED_RULE:
+            continue
         for objection in gate.examine(candidate, view):
-            named = _named(objection, gate.id)
+            named = replace(objection, rule=gate.id)
             if named.weight in {Weight.REFUSES, Weight.DEFERS}:
                 return _turned_away(named, score, view)
-            found.append(named)
-    return _weighed(found, score, view)
+            if not _is_waived(named, waived):
+                found.append(named)
+    return _weighed(found, score, view, overruling=overruling)
 
 
-def _named(objection: Objection, rule: str) -> Objection:
-    return Objection(
-        weight=objection.weight,
-        rationale=objection.rationale,
-        conflicts=objection.conflicts,
-        rivals=objection.rivals,
-        authority=objection.authority,
-        rule=rule,
-    )
+def _is_waived(objection: Objection, waived: Sequence[str]) -> bool:
+    """Whether all that it perhaps conflicts with is meant to be so."""
+    named = set(objection.conflicts)
+    return objection.weight is Weight.WARNS and bool(named) and named <= set(waived)
 
 
 def _turned_away(objection: Objection, score: Score, view: SliceView) -> Verdict:
@@ -126,16 +142,18 @@ def _turned_away(objection: Objection, score: Score, view: SliceView) -> Verdict
         rule=objection.rule,
         rationale=objection.rationale,
         score=score,
-        conflicts=objection.conflicts,
+        graded=_graded((objection,)),
         reads=frozenset(view.read),
         wanted=frozenset(view.wanted),
     )
 
 
-def _weighed(found: list[Objection], score: Score, view: SliceView) -> Verdict:
+def _weighed(found: list[Objection], score: Score, view: SliceView, *, overruling: bool) -> Verdict:
     against = [one for one in found if one.weight is Weight.CONTRADICTS]
-    lost = [one for one in against if not outranks(score.authority, one.authority)]
-    warnings = tuple(one.rationale for one in found if one.weight is Weight.WARNS)
+    word = Authority.GM if overruling else score.authority
+    lost = [one for one in against if not outranks(word, one.authority)]
+    doubts = [one for one in found if one.weight is Weight.WARNS]
+    warnings = tuple(one.rationale for one in doubts)
     reads, wanted = frozenset(view.read), frozenset(view.wanted)
     if lost:
         return Verdict(
@@ -143,7 +161,7 @@ def _weighed(found: list[Objection], score: Score, view: SliceView) -> Verdict:
             rule=lost[0].rule,
             rationale="; ".join(dict.fromkeys(one.rationale for one in lost)),
             score=score,
-            conflicts=_each(id_ for one in lost for id_ in one.conflicts),
+            graded=_graded((*lost, *doubts)),
             warnings=warnings,
             reads=reads,
             wanted=wanted,
@@ -151,8 +169,7 @@ def _weighed(found: list[Objection], score: Score, view: SliceView) -> Verdict:
     unheard = [
         one
         for one in found
-        if one.weight in {Weight.SUPERSEDES, Weight.ENDS}
-        and not may_end(score.authority, one.authority)
+        if one.weight in {Weight.SUPERSEDES, Weight.ENDS} and not may_end(word, one.authority)
     ]
     if unheard:
         return Verdict(
@@ -160,7 +177,7 @@ def _weighed(found: list[Objection], score: Score, view: SliceView) -> Verdict:
             rule=unheard[0].rule,
             rationale=_review(unheard, score),
             score=score,
-            conflicts=_each(id_ for one in unheard for id_ in one.conflicts),
+            graded=_graded((*unheard, *doubts)),
             warnings=warnings,
             reads=reads,
             wanted=wanted,
@@ -172,13 +189,23 @@ def _weighed(found: list[Objection], score: Score, view: SliceView) -> Verdict:
         rule=deciding[0].rule if deciding else ACCEPTED_RULE,
         rationale=_reason(against, ended, score, warnings),
         score=score,
-        conflicts=_each(id_ for one in against for id_ in one.conflicts),
+        graded=_graded((*against, *doubts)),
         retcons=_each(rival for one in against for rival in one.rivals),
         supersedes=_each(rival for one in ended for rival in one.rivals),
         warnings=warnings,
         reads=reads,
         wanted=wanted,
     )
+
+
+def _graded(objections: Iterable[Objection]) -> tuple[GradedConflict, ...]:
+    """What the objections name, each once; a contradiction is told rather than a possible one."""
+    found: dict[str, GradedConflict] = {}
+    for one in sorted(objections, key=lambda each: each.weight is Weight.WARNS):
+        grade = Grade.POSSIBLE if one.weight is Weight.WARNS else Grade.CONTRADICTION
+        for named in one.conflicts:
+            found.setdefault(named, GradedConflict(id=named, grade=grade, reason=one.rationale))
+    return tuple(found.values())
 
 
 def outranks(new: Authority, old: Authority) -> bool:

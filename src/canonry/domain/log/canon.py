@@ -13,6 +13,7 @@ from canonry.domain.log.commits import Commit
 from canonry.domain.log.entries import (
     THING_KINDS,
     CausesLinked,
+    ConflictWaived,
     EntitiesMerged,
     EntitiesUnmerged,
     EntityRetconned,
@@ -26,6 +27,7 @@ from canonry.domain.log.entries import (
     FileAttached,
     Made,
     ProposalDecided,
+    ProposalDeferred,
     Redacted,
     RelationDetailed,
     RelationEnded,
@@ -111,7 +113,9 @@ def ids_of(entry: Entry) -> tuple[str, ...]:  # noqa: C901, PLR0911, PLR0912 - o
             return (thing_id,)
         case SceneMoved() | SceneNoted() | SceneDated() | SceneCompleted():
             return (entry.scene_id,)
-        case ProposalDecided(proposal_id=thing_id):
+        case ProposalDecided(proposal_id=thing_id) | ProposalDeferred(proposal_id=thing_id):
+            return (thing_id,)
+        case ConflictWaived(proposal_id=thing_id):
             return (thing_id,)
         case Erased(targets=ids) | Redacted(ids=ids):
             return ids
@@ -193,11 +197,26 @@ def _apply(folding: Folding, entry: Entry) -> None:  # noqa: C901, PLR0912 - one
         case ProposalDecided(proposal_id=proposal_id, decision=decision):
             dated = Decision(**spread(decision), decided_at=folding.commit.recorded_at)
             folding.change(proposal_id, Proposal, status=dated.status, decision=dated)
+        case ProposalDeferred() | ConflictWaived():
+            _review(folding, entry)
         case Erased(targets=targets):
             for target in targets:
                 _bury(folding, target)
         case Redacted():
             _redacted(folding, entry)
+
+
+def _review(folding: Folding, entry: ProposalDeferred | ConflictWaived) -> None:
+    match entry:
+        case ProposalDeferred(proposal_id=proposal_id, ruling=ruling):
+            told = Decision(**spread(ruling), decided_at=folding.commit.recorded_at)
+            folding.change(proposal_id, Proposal, review=told)
+        case ConflictWaived(proposal_id=proposal_id, other=other):
+            folding.develop(
+                proposal_id,
+                Proposal,
+                lambda p: {"waived": tuple(dict.fromkeys((*p.waived, other)))},
+            )
 
 
 def _make(folding: Folding, draft: ThingDraft) -> None:

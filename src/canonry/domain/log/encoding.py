@@ -15,6 +15,7 @@ from canonry.domain.log.entries import (
     STAMPED,
     THING_KINDS,
     CausesLinked,
+    ConflictWaived,
     EntitiesMerged,
     EntitiesUnmerged,
     EntityRetconned,
@@ -28,6 +29,7 @@ from canonry.domain.log.entries import (
     FileAttached,
     Made,
     ProposalDecided,
+    ProposalDeferred,
     RelationDetailed,
     RelationEnded,
     RelationResumed,
@@ -68,6 +70,8 @@ CHANGE_KINDS: Final[dict[type, str]] = {
     SceneDated: "scene.dated",
     SceneCompleted: "scene.completed",
     ProposalDecided: "proposal.decided",
+    ProposalDeferred: "proposal.deferred",
+    ConflictWaived: "proposal.waived",
     Erased: "space.erased",
 }
 _MADE: Final = {f"{THING_KINDS[born]}.made": draft for draft, born in STAMPED.items()}

@@ -316,6 +316,23 @@ class ProposalDecided:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ProposalDeferred:
+    """A proposal was judged and stays pending: somebody has to look at it."""
+
+    proposal_id: ProposalId
+    ruling: DecisionDraft
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConflictWaived:
+    """The proposal and `other` do not conflict, or are meant to; nobody is asked again."""
+
+    proposal_id: ProposalId
+    other: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Erased:
     """An operator erased the payloads of things; the chain keeps their commitments."""
 
@@ -354,6 +371,8 @@ Entry: TypeAlias = (
     | SceneDated
     | SceneCompleted
     | ProposalDecided
+    | ProposalDeferred
+    | ConflictWaived
     | Erased
     | Redacted
 )

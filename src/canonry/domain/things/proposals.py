@@ -28,12 +28,41 @@ class ProposalStatus(StrEnum):
     REJECTED = "rejected"
 
 
+class Grade(StrEnum):
+    """How sure it is that two things do not go together."""
+
+    CONTRADICTION = "contradiction"
+    POSSIBLE = "possible"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GradedConflict:
+    """A thing that a proposal does not go with, or perhaps not, and why."""
+
+    id: str
+    grade: Grade
+    reason: str
+
+
+class Ask(StrEnum):
+    """What a proposal asks somebody to look at.
+
+    `NEEDS_REVIEW`: it was judged and waits for a decision. `PENDING`: nobody has judged it yet.
+    `POSSIBLE`: it is or may become canon beside something that it perhaps conflicts with.
+    """
+
+    NEEDS_REVIEW = "needs_review"
+    PENDING = "pending"
+    POSSIBLE = "possible"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DecisionDraft:
-    """How a proposal was decided.
+    """How a proposal was decided, or why it waits for somebody who does.
 
-    `rule` is the id of the rule that decided, `conflicts` the ids that it conflicts with,
-    `canonical_id` the thing that it became, `made` everything that came with it.
+    `rule` is the id of the rule that decided, `conflicts` the ids that contradict it, `graded`
+    these and those that perhaps do, with the reasons; `canonical_id` the thing that it became,
+    `made` everything that came with it.
     """
 
     status: ProposalStatus
@@ -44,6 +73,17 @@ class DecisionDraft:
     canonical_id: str | None = None
     made: tuple[str, ...] = ()
     decided_by: str = ""
+    graded: tuple[GradedConflict, ...] = ()
+
+    @property
+    def all_conflicts(self) -> tuple[GradedConflict, ...]:
+        """The graded conflicts; of what was decided before they had grades, all contradict."""
+        known = {one.id for one in self.graded}
+        return self.graded + tuple(
+            GradedConflict(id=one, grade=Grade.CONTRADICTION, reason=self.rationale)
+            for one in self.conflicts
+            if one not in known
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,9 +118,34 @@ class ProposalDraft:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Proposal(ProposalDraft):
-    """A proposal in the log, with how it was decided."""
+    """A proposal in the log, with how it was decided.
+
+    `review` says why it was not decided when it was judged last, and `waived` are the things that
+    it perhaps conflicts with and is meant to.
+    """
 
     decision: Decision | None = None
+    review: Decision | None = None
+    waived: tuple[str, ...] = ()
     created_at: Instant
     position: int
     changed_at: int
+
+    @property
+    def doubts(self) -> tuple[GradedConflict, ...]:
+        """The possible conflicts that nobody has waived."""
+        ruling = self.decision or self.review
+        found = () if ruling is None else ruling.all_conflicts
+        return tuple(
+            one for one in found if one.grade is Grade.POSSIBLE and one.id not in self.waived
+        )
+
+    @property
+    def asks(self) -> tuple[Ask, ...]:
+        """What it asks somebody to look at."""
+        found: list[Ask] = []
+        if self.status is ProposalStatus.PENDING:
+            found.append(Ask.PENDING if self.review is None else Ask.NEEDS_REVIEW)
+        if self.doubts and self.status is not ProposalStatus.REJECTED:
+            found.append(Ask.POSSIBLE)
+        return tuple(found)

@@ -114,7 +114,7 @@ def rows_of(thing: Thing) -> Iterator[ListingRow]:  # noqa: C901, PLR0912 - one 
         case Scene():
             yield from _scene(thing)
         case Proposal():
-            facet = f"{thing.type}/{thing.status}"
+            facet = f"{thing.type}/{thing.status}/{'+'.join(thing.asks)}"
             yield _born(List.PROPOSALS, NOBODY, thing, facet)
             if thing.scene_id is not None:
                 yield _born(List.PROPOSALS_OF, thing.scene_id, thing, facet)

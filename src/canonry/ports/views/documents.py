@@ -7,7 +7,7 @@ from typing import Protocol
 
 from canonry.domain.ids import EntityId, SceneId, SourceId, SpaceId, StoryId
 from canonry.domain.things.memories import Memory
-from canonry.domain.things.proposals import Proposal, ProposalStatus, ProposalType
+from canonry.domain.things.proposals import Ask, Proposal, ProposalStatus, ProposalType
 from canonry.domain.things.scenes import Scene, SceneStatus, Turn
 from canonry.domain.things.sources import Snippet
 from canonry.ports.views.pages import Page
@@ -28,12 +28,16 @@ class SceneQuery:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProposalQuery:
-    """Proposals by (created_at, id); `scene_id` None covers all scenes and ingestion."""
+    """Proposals by (created_at, id); `scene_id` None covers all scenes and ingestion.
+
+    With `asks` only those that ask for something of these.
+    """
 
     spaces: Spaces = None
     scene_id: SceneId | None = None
     type: ProposalType | None = None
     status: ProposalStatus | None = None
+    asks: frozenset[Ask] | None = None
     limit: int = 50
     offset: int = 0
 

@@ -2,12 +2,21 @@
 
 from canonry.domain.ids import EntityId, ProposalId, SceneId, SourceId, StoryId
 from canonry.domain.log.entries import (
+    ConflictWaived,
     ProposalDecided,
+    ProposalDeferred,
     SceneCompleted,
     SceneMoved,
     SceneNoted,
 )
-from canonry.domain.things.proposals import Proposal, ProposalStatus, ProposalType
+from canonry.domain.things.proposals import (
+    Ask,
+    Grade,
+    GradedConflict,
+    Proposal,
+    ProposalStatus,
+    ProposalType,
+)
 from canonry.domain.things.scenes import Scene, SceneStatus, Story, StoryStatus
 from canonry.ports.views.documents import MemoryQuery, ProposalQuery, SceneQuery
 from canonry.testing.conformance.kit import Backend, Contract, requirement
@@ -152,7 +161,7 @@ class DocumentsContract(Contract):
         because="Canonizing decides each pending proposal once, in order.",
     )
     async def test_proposals_are_found_by_scene_type_and_status(self, backend: Backend) -> None:
-        """`proposals` filters by space, scene, type and status, oldest first, with totals."""
+        """`proposals` filters by space, scene, type, status and what they ask for, oldest first."""
         scribe, documents = Scribe(backend.canon), backend.canon.documents
         await scribe.make(a_scene(), a_scene("other"))
         event, pending = ProposalType.EVENT, ProposalStatus.PENDING
@@ -178,6 +187,19 @@ class DocumentsContract(Contract):
         assert await proposals(ProposalQuery(type=event, status=pending)) == ["three", "four"]
         assert await proposals(ProposalQuery(status=ProposalStatus.REJECTED)) == ["two"]
         assert await proposals(ProposalQuery(spaces=frozenset((ELSEWHERE,)))) == []
+        doubt = GradedConflict(id=ident("fact"), grade=Grade.POSSIBLE, reason="perhaps")
+        ruling = a_decision(status=pending, graded=(doubt,))
+        await scribe.write(ProposalDeferred(proposal_id=ProposalId(ident("three")), ruling=ruling))
+        review, possible = frozenset((Ask.NEEDS_REVIEW,)), frozenset((Ask.POSSIBLE,))
+        assert await proposals(ProposalQuery(asks=review | possible)) == ["three"]
+        assert await proposals(ProposalQuery(asks=frozenset((Ask.PENDING,)))) == ["one", "four"]
+        assert await proposals(ProposalQuery(asks=frozenset(Ask), scene_id=SCENE)) == ["one"]
+        waived = ConflictWaived(
+            proposal_id=ProposalId(ident("three")), other=doubt.id, reason="meant"
+        )
+        await scribe.write(waived)
+        assert await proposals(ProposalQuery(asks=possible)) == []
+        assert await proposals(ProposalQuery(asks=review)) == ["three"]
         page = await documents.proposals(ProposalQuery(limit=2, offset=1))
         assert ([p.id for p in page.items], page.total) == ([two, ident("three")], 4)
         rejected = await thing_named(backend.canon.state, "two")

@@ -48,7 +48,8 @@ _TEXTS: Final[Mapping[str, tuple[str, str, str]]] = {
 2. Canonize a finished scene with composite_canonize_scene. It judges every proposal, names the rule
    and the conflicts of each refusal, and closes the scene. If it reports a partial failure, call it
    again: nothing is written twice. What documents propose belongs to no scene: judge it with
-   composite_canonize_proposals.
+   composite_canonize_proposals. What needs review waits in mongodb_query_reviews; accept it
+   with a rationale by mongodb_evaluate_proposal, or reject it.
 3. Write directly (neo4j_create_entity, neo4j_create_fact and the like) only what needs no
    judgement, and cite evidence as kind:uuid.
 4. Never erase a mistake: neo4j_retcon_fact keeps the old statement and says what replaced it.

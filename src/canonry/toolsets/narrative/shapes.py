@@ -214,12 +214,26 @@ def _named(page: Any) -> list[dict[str, Any]]:
 NAMED_TURNS: Final = array(_NAMED_TURN).by(_named)
 """Turns, of a thing that has them as `turns` and the `names` of the entities which speak."""
 
+CONFLICTS: Final = array(
+    Shape(id=TEXT, grade=enum("contradiction", "possible").by(str), reason=TEXT)
+)
+"""Conflicts of a proposal, each with how sure it is and why."""
+
 _DECISION: Final = Shape(
     rule=TEXT,
     score=nullable(NUMBER),
     conflicts=array(TEXT),
+    conflict_details=CONFLICTS.of("all_conflicts"),
     made=UUIDS,
     decided_by=TEXT,
+)
+_REVIEW: Final = Shape(
+    rule=TEXT,
+    rationale=TEXT,
+    score=nullable(NUMBER),
+    conflicts=array(TEXT),
+    conflict_details=CONFLICTS.of("all_conflicts"),
+    judged_at=INSTANT.of("decided_at"),
 )
 PROPOSAL: Final = Shape(
     proposal_id=UUID.of("id"),
@@ -237,6 +251,8 @@ PROPOSAL: Final = Shape(
     rationale=nullable(TEXT).of(lambda each: each.decision and each.decision.rationale),
     canonical_id=nullable(UUID).of(lambda each: each.decision and each.decision.canonical_id),
     decision=nullable(_DECISION),
+    review=nullable(_REVIEW),
+    waived=array(TEXT),
     created_at=INSTANT,
     evaluated_at=nullable(INSTANT).of(lambda each: each.decision and each.decision.decided_at),
 )

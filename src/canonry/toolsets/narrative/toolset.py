@@ -15,7 +15,6 @@ from canonry.toolsets.narrative import (
     FACE,
     axioms,
     batches,
-    canonization,
     context,
     entities,
     events,
@@ -23,7 +22,6 @@ from canonry.toolsets.narrative import (
     facts,
     memories,
     prompts,
-    proposals,
     relations,
     resources,
     scenes,
@@ -34,6 +32,7 @@ from canonry.toolsets.narrative import (
     universes,
     upkeep,
 )
+from canonry.toolsets.narrative.canonizing import canonization, proposals, retconning, review
 from canonry.toolsets.narrative.contract import agent_types, contents
 
 _CLOSED: Final = ("additionalProperties", False)
@@ -54,6 +53,8 @@ EXACT: Final[tuple[Tool, ...]] = (
     *search.TOOLS,
     *context.TOOLS,
     *canonization.TOOLS,
+    *review.TOOLS,
+    *retconning.TOOLS,
     *explanations.TOOLS,
     *upkeep.TOOLS,
     *batches.TOOLS,

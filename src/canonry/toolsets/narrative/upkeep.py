@@ -76,7 +76,7 @@ def _says(thing: Retconnable) -> str:
             return thing.rel_type
 
 
-_DEPENDENT: Final = Shape(
+DEPENDENT: Final = Shape(
     id=UUID.of("thing.id"),
     kind=WORD.of(lambda each: THING_KINDS[type(each.thing)]),
     says=TEXT.of(lambda each: _says(each.thing)),
@@ -90,7 +90,7 @@ _RETCONNED: Final = Shape(
     id=UUID.of("thing.id"),
     kind=WORD,
     dry_run=given(BOOLEAN),
-    dependents=array(_DEPENDENT),
+    dependents=array(DEPENDENT),
     dependents_truncated=BOOLEAN.of("more"),
     retconned=UUIDS.of("fallen"),
     resumed=UUIDS,

@@ -1,21 +1,48 @@
-"""Canonize proposals: judge those that belong to no scene, such as an ingestion brings up.
+"""Canonize proposals: judge those of no scene, and those that their scene was closed without.
 
 It may be run again after any interruption: what is decided stays decided, and the rest follows.
 """
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
 
 from canonry.domain.errors import Conflict
 from canonry.domain.ids import SpaceId
-from canonry.domain.judging.candidates import read_candidate
-from canonry.domain.judging.ordering import declared_names, in_order
+from canonry.domain.judging.ordering import in_order
+from canonry.domain.log.commits import Position
+from canonry.domain.log.keys import key_hash, thing_key
 from canonry.domain.things.proposals import Proposal, ProposalStatus
+from canonry.domain.things.scenes import Scene, SceneStatus
 from canonry.usecases.canonization.complete_scene import SceneOutcome, outcomes_among
-from canonry.usecases.canonization.decide_proposals import Undecided, decide_proposals
-from canonry.usecases.canonization.proposal_verdicts import Judged, partial, verdict_on
+from canonry.usecases.canonization.decide_proposals import Undecided, decide_proposals, foretell
+from canonry.usecases.canonization.proposal_verdicts import (
+    Judged,
+    ProposalVerdict,
+    partial,
+    verdict_on,
+)
+from canonry.usecases.canonization.read_candidates import read_candidates
 from canonry.usecases.kernel.caller import Caller
 from canonry.usecases.kernel.canon import Canon
 from canonry.usecases.kernel.lookup import require_all
+
+_TOUCHES_MAX: Final = 1000
+"""After more commits than this beside the reading, the proposals are read again."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Read:
+    """Proposals by their spaces, and where each space's log stood with them as they are."""
+
+    proposals: tuple[Proposal, ...]
+    positions: dict[SpaceId, Position | None]
+
+    def of(self, space: SpaceId) -> list[Proposal]:
+        return [each for each in self.proposals if each.space == space]
+
+    def pending(self, space: SpaceId) -> list[Proposal]:
+        return [each for each in self.of(space) if each.status is ProposalStatus.PENDING]
 
 
 async def canonize_proposals(canon: Canon, caller: Caller, proposal_ids: Sequence[str]) -> Judged:
@@ -25,42 +52,85 @@ async def canonize_proposals(canon: Canon, caller: Caller, proposal_ids: Sequenc
 
     Raises:
         NotFound: `proposal.unknown`.
-        Conflict: `proposal.of-a-scene`, some belong to scenes and are canonized with these.
+        Conflict: `proposal.of-a-scene`, some belong to scenes that are not closed yet and are
+            canonized with these.
         Unavailable: `canonization.partial`, some could not be decided; the same request goes on
             where this one stopped.
     """
     wanted = tuple(dict.fromkeys(proposal_ids))
-    proposals = await require_all(canon, caller, Proposal, wanted)
-    _require_no_scene(proposals)
+    read = await _read(canon, caller, wanted)
     undecided = Undecided()
-    for space in dict.fromkeys(each.space for each in proposals):
-        mine = [each for each in proposals if each.space == space]
-        left = await _decide(canon, caller, space, mine)
-        undecided.failed |= left.failed
-        undecided.deferred |= left.deferred
-    decided = await require_all(canon, caller, Proposal, wanted)
+    decided = read.proposals
+    for space, position in read.positions.items():
+        pending = read.pending(space)
+        if pending:
+            candidates = in_order(
+                await read_candidates(canon, space, pending, beside=read.of(space))
+            )
+            left = await decide_proposals(canon, caller, space, candidates, read_at=position)
+            undecided.failed |= left.failed
+    if any(map(read.pending, read.positions)):
+        decided = await require_all(canon, caller, Proposal, wanted)
     if undecided.failed:
         raise partial(undecided, decided)
     return Judged(
-        verdicts=tuple(verdict_on(each, undecided.deferred.get(each.id)) for each in decided),
-        outcomes=tuple(await _outcomes(canon, decided)),
+        verdicts=tuple(map(verdict_on, decided)), outcomes=tuple(await _outcomes(canon, decided))
     )
 
 
-def _require_no_scene(proposals: Sequence[Proposal]) -> None:
-    scenes = sorted({each.scene_id for each in proposals if each.scene_id is not None})
-    if scenes:
-        message = "some of these belong to scenes; use composite_canonize_scene for each scene"
-        raise Conflict("proposal.of-a-scene", message, path="/proposal_ids", conflicts=scenes)
+async def preview_proposals(
+    canon: Canon, caller: Caller, proposal_ids: Sequence[str]
+) -> tuple[ProposalVerdict, ...]:
+    """The verdicts that canonizing these proposals would give now; nothing is written.
+
+    Raises:
+        NotFound: `proposal.unknown`.
+        Conflict: `proposal.of-a-scene`.
+    """
+    read = await _read(canon, caller, tuple(dict.fromkeys(proposal_ids)))
+    after: dict[str, Proposal] = {}
+    for space in read.positions:
+        pending, beside = read.pending(space), read.of(space)
+        candidates = in_order(await read_candidates(canon, space, pending, beside=beside))
+        after |= await foretell(canon, caller, space, candidates)
+    return tuple(verdict_on(after.get(each.id, each)) for each in read.proposals)
 
 
-async def _decide(
-    canon: Canon, caller: Caller, space: SpaceId, proposals: Sequence[Proposal]
-) -> Undecided:
-    names = declared_names(proposals)
+async def _read(canon: Canon, caller: Caller, wanted: Sequence[str]) -> _Read:
+    """The proposals, and a position of each space at which they were as they are read.
+
+    None: they change at this moment, and are read again when they are judged.
+    """
+    before = await canon.ledger.touched_since(0, limit=1)
+    proposals = await require_all(canon, caller, Proposal, wanted)
+    await _require_closed_scenes(canon, proposals)
+    spaces = dict.fromkeys(each.space for each in proposals)
+    heads = {space: await canon.ledger.head(space) for space in spaces}
+    since = await canon.ledger.touched_since(before.cursor, limit=_TOUCHES_MAX)
+    keys = {key_hash(thing_key(each.id)) for each in proposals}
+    still = since.keys is not None and since.keys.isdisjoint(keys)
+    return _Read(
+        proposals=proposals,
+        positions={space: head if still else None for space, head in heads.items()},
+    )
+
+
+async def _require_closed_scenes(canon: Canon, proposals: Sequence[Proposal]) -> None:
     pending = (each for each in proposals if each.status is ProposalStatus.PENDING)
-    candidates = in_order(read_candidate(each, None, names) for each in pending)
-    return await decide_proposals(canon, caller, space, candidates)
+    told = {each.scene_id: each.space for each in pending if each.scene_id is not None}
+    scenes = await canon.within(*told.values()).things(told)
+    open_ones = [
+        one
+        for one in sorted(told)
+        if not isinstance(scene := scenes.get(one), Scene)
+        or scene.status is not SceneStatus.COMPLETED
+    ]
+    if open_ones:
+        message = (
+            "some of these belong to scenes that are not closed; use composite_canonize_scene "
+            "for each of these"
+        )
+        raise Conflict("proposal.of-a-scene", message, path="/proposal_ids", conflicts=open_ones)
 
 
 async def _outcomes(canon: Canon, proposals: Sequence[Proposal]) -> list[SceneOutcome]:

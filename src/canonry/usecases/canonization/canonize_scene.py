@@ -3,18 +3,18 @@
 It may be run again after any interruption: what is decided stays decided, and the rest follows.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 from canonry.domain.errors import Conflict
 from canonry.domain.ids import NewId, SceneId, SpaceId, keyed_commit_id
-from canonry.domain.judging.candidates import read_candidate
+from canonry.domain.judging.candidates import Candidate, read_candidate
 from canonry.domain.judging.ordering import declared_names, in_order
 from canonry.domain.log.commits import Position
 from canonry.domain.log.entries import SceneCompleted, SceneMoved
 from canonry.domain.log.keys import thing_key
-from canonry.domain.things.proposals import ProposalStatus
+from canonry.domain.things.proposals import Proposal, ProposalStatus
 from canonry.domain.things.scenes import Scene, SceneStatus
 from canonry.usecases.canonization.complete_scene import (
     Completion,
@@ -22,8 +22,13 @@ from canonry.usecases.canonization.complete_scene import (
     outcomes_among,
     proposals_of,
 )
-from canonry.usecases.canonization.decide_proposals import Undecided, decide_proposals
-from canonry.usecases.canonization.proposal_verdicts import Judged, partial, verdict_on
+from canonry.usecases.canonization.decide_proposals import Undecided, decide_proposals, foretell
+from canonry.usecases.canonization.proposal_verdicts import (
+    Judged,
+    ProposalVerdict,
+    partial,
+    verdict_on,
+)
 from canonry.usecases.kernel.caller import Caller
 from canonry.usecases.kernel.canon import Canon
 from canonry.usecases.kernel.commit_change import Change, commit_change
@@ -66,7 +71,7 @@ async def canonize_scene(
     scene = await require(canon, caller, Scene, scene_id)
     with _sole(canon, scene.id):
         if await _is_retry(canon, caller, scene):
-            return _report(scene, Undecided(), await _completion(canon, caller, scene))
+            return _report(scene, await _completion(canon, caller, scene))
         scene = await _begin(canon, caller, scene)
         undecided = Undecided()
         if evaluate:
@@ -75,7 +80,21 @@ async def canonize_scene(
             left = await proposals_of(canon, scene.space, scene.id)
             raise partial(undecided, left, scene_id=scene.id)
         done = await complete_scene(canon, caller, scene, summary=summary)
-        return _report(scene, undecided, done or await _completion(canon, caller, scene))
+        return _report(scene, done or await _completion(canon, caller, scene))
+
+
+async def preview_scene(canon: Canon, caller: Caller, scene_id: str) -> tuple[ProposalVerdict, ...]:
+    """The verdicts that canonizing this scene would give now; nothing is written.
+
+    Raises:
+        NotFound: `scene.unknown`.
+        Conflict: `scene.completed`.
+    """
+    scene = await require(canon, caller, Scene, scene_id)
+    require_unfinished(scene)
+    proposals = await proposals_of(canon, scene.space, scene.id)
+    after = await foretell(canon, caller, scene.space, _candidates(scene, proposals))
+    return tuple(verdict_on(after.get(each.id, each)) for each in proposals)
 
 
 @contextmanager
@@ -134,12 +153,17 @@ async def _begin(canon: Canon, caller: Caller, scene: Scene) -> Scene:
 async def _decide(canon: Canon, caller: Caller, scene: Scene) -> Undecided:
     read_at = await canon.ledger.head(scene.space)
     proposals = await proposals_of(canon, scene.space, scene.id)
-    names = declared_names(proposals)
-    pending = (one for one in proposals if one.status is ProposalStatus.PENDING)
-    candidates = in_order(read_candidate(one, scene, names) for one in pending)
+    candidates = _candidates(scene, proposals)
     return await decide_proposals(
         canon, caller, scene.space, candidates, scene=scene, read_at=read_at
     )
+
+
+def _candidates(scene: Scene, proposals: Sequence[Proposal]) -> Sequence[Candidate]:
+    """The pending ones of a scene's proposals, in the order of judging."""
+    names = declared_names(proposals)
+    pending = (one for one in proposals if one.status is ProposalStatus.PENDING)
+    return in_order(read_candidate(one, scene, names) for one in pending)
 
 
 async def _completion(canon: Canon, caller: Caller, scene: Scene) -> Completion:
@@ -152,12 +176,11 @@ async def _completion(canon: Canon, caller: Caller, scene: Scene) -> Completion:
     )
 
 
-def _report(scene: Scene, undecided: Undecided, done: Completion) -> CanonizationReport:
-    deferred = undecided.deferred
+def _report(scene: Scene, done: Completion) -> CanonizationReport:
     return CanonizationReport(
         scene_id=scene.id,
         space=scene.space,
         summary=done.summary,
-        verdicts=tuple(verdict_on(one, deferred.get(one.id)) for one in done.proposals),
+        verdicts=tuple(map(verdict_on, done.proposals)),
         outcomes=tuple(done.outcomes),
     )

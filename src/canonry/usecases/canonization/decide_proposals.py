@@ -12,7 +12,6 @@ from typing import Final
 
 from canonry.domain.canonization.judgement import Judgement, decide, foreseen, foretold
 from canonry.domain.errors import BrokenInvariant, CanonryError, Unavailable
-from canonry.domain.gates.kit import Verdict
 from canonry.domain.ids import ProposalId, SpaceId
 from canonry.domain.judging.candidates import Candidate
 from canonry.domain.judging.ordering import dependencies_of
@@ -38,19 +37,13 @@ FAILURES_MAX: Final = 3
 
 @dataclass(slots=True)
 class Undecided:
-    """The proposals that stay pending: those that failed, with why, and those that are deferred."""
+    """The proposals that could not be decided, with why; those that need review were judged."""
 
     failed: dict[ProposalId, str] = field(default_factory=dict)
-    deferred: dict[ProposalId, Verdict] = field(default_factory=dict)
-
-    def forget(self, proposal_id: ProposalId) -> None:
-        """Judge a proposal anew."""
-        self.failed.pop(proposal_id, None)
-        self.deferred.pop(proposal_id, None)
 
     def blocks(self, candidate: Candidate) -> ProposalId | None:
-        """A proposal that `candidate` builds on and that is left pending."""
-        waiting = dependencies_of(candidate) & (self.failed.keys() | self.deferred.keys())
+        """A proposal that `candidate` builds on and that could not be decided."""
+        waiting = dependencies_of(candidate) & self.failed.keys()
         return min(waiting, default=None)
 
 
@@ -72,6 +65,15 @@ async def decide_proposals(
     run = _Run(canon=canon, caller=caller, space=space, scene=scene, queue=queue, read_at=read_at)
     await run.work()
     return run.undecided
+
+
+async def foretell(
+    canon: Canon, caller: Caller, space: SpaceId, candidates: Sequence[Candidate]
+) -> dict[str, Proposal]:
+    """The proposals as they would be once these candidates were decided; nothing is written."""
+    queue = deque(candidates)
+    run = _Run(canon=canon, caller=caller, space=space, scene=None, queue=queue, read_at=None)
+    return await run.foretell()
 
 
 @dataclass(slots=True)
@@ -106,6 +108,21 @@ class _Run:
                 self.queue.popleft()
             self.alone = max(0, self.alone - done)
             await self.caller.progress(total - len(self.queue), total, "proposals decided")
+
+    async def foretell(self) -> dict[str, Proposal]:
+        """What would become of the proposals, each judged as if those before it were decided."""
+        batch = list(self.queue)
+        position = await self.canon.ledger.head(self.space)
+        known = await self._slice(batch, Slice(space=self.space))
+        for number, candidate in enumerate(batch, start=1):
+            if not _pending(known, candidate):
+                continue
+            known, judgement = await self._settled(candidate, known)
+            if judgement.entries:
+                at = Position(position + number)
+                known = foretold(self._draft(judgement), known, at, self.canon.clock.now())
+        after = (known.things.get(each.proposal.id) for each in batch)
+        return {each.id: each for each in after if isinstance(each, Proposal)}
 
     def _give_up(self) -> None:
         reason = "others keep changing what it rests on" if self.stale else "the store is away"
@@ -184,16 +201,16 @@ class _Run:
         appends: list[Append] = []
         counts: list[int] = []
         for index, candidate in enumerate(batch):
-            self.undecided.forget(candidate.proposal.id)
+            self.undecided.failed.pop(candidate.proposal.id, None)
             if not _pending(known, candidate):
                 continue
             blocker = self.undecided.blocks(candidate)
             if blocker is not None:
-                self._wait(candidate, blocker)
+                reason = f"it waits for the proposal {blocker}"
+                self.undecided.failed[candidate.proposal.id] = reason
                 continue
             known, judgement = await self._settled(candidate, known)
             if not judgement.entries:
-                self.undecided.deferred[candidate.proposal.id] = judgement.verdict
                 continue
             draft = self._draft(judgement)
             counts.append(index)
@@ -232,13 +249,6 @@ class _Run:
             tool=self.caller.tool,
             entries=entries,
         )
-
-    def _wait(self, candidate: Candidate, blocker: ProposalId) -> None:
-        deferred = self.undecided.deferred.get(blocker)
-        if deferred is None:
-            self.undecided.failed[candidate.proposal.id] = f"it waits for the proposal {blocker}"
-        else:
-            self.undecided.deferred[candidate.proposal.id] = deferred
 
 
 def reason_of(error: Exception) -> str:

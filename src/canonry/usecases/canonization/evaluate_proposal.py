@@ -1,19 +1,26 @@
-"""Evaluate a proposal by hand: the canon keeper accepts or rejects it; the graph is not written."""
+"""Evaluate a proposal by hand: the canon keeper accepts or rejects it, and says why.
+
+Who accepts it names what they wrote for it, or has it written over whatever stood against it.
+"""
 
 from dataclasses import dataclass
 from typing import Final
 
+from canonry.domain.canonization.judgement import Judgement, overrule
 from canonry.domain.errors import Conflict
 from canonry.domain.ids import NewId
+from canonry.domain.judging.slices import Slice
 from canonry.domain.log.entries import ProposalDecided
 from canonry.domain.log.keys import thing_key
 from canonry.domain.provenance import CanonLevel
 from canonry.domain.things.proposals import Decision, DecisionDraft, Proposal, ProposalStatus
 from canonry.domain.time import Instant
 from canonry.usecases.canonization.finalize_scene import require_canonical
+from canonry.usecases.canonization.read_candidates import read_candidates
 from canonry.usecases.kernel.caller import Caller
 from canonry.usecases.kernel.canon import Canon
 from canonry.usecases.kernel.commit_change import Change, commit_change
+from canonry.usecases.kernel.extend_slice import extend_slice
 from canonry.usecases.kernel.lookup import require
 
 RULE: Final = "keeper:evaluation"
@@ -22,7 +29,11 @@ RULE: Final = "keeper:evaluation"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KeeperVerdict:
-    """What the canon keeper decides; an acceptance names the thing that the proposal became."""
+    """What the canon keeper decides.
+
+    An acceptance names the thing that the proposal became, or else has the proposal written, which
+    overrules what the gates said.
+    """
 
     status: ProposalStatus
     rationale: str
@@ -45,7 +56,8 @@ async def evaluate_proposal(
 
     Raises:
         NotFound: `proposal.unknown` or `outcome.unknown`.
-        Conflict: `proposal.decided`, `space.foreign` or `outcome.retconned`.
+        Conflict: `proposal.decided`, `space.foreign`, `outcome.retconned`, or
+            `proposal.not-writable`, no word of anybody makes it fit.
     """
     proposal = await require(canon, caller, Proposal, proposal_id)
     space = proposal.space
@@ -55,6 +67,8 @@ async def evaluate_proposal(
         if current.decision is not None:
             _require_same(current.decision, verdict)
             return Change(entries=(), reads=frozenset())
+        if verdict.status is ProposalStatus.ACCEPTED and verdict.canonical_id is None:
+            return await _overruled(canon, caller, current, verdict)
         reads = {thing_key(current.id)}
         if verdict.canonical_id is not None:
             path, wanted = "/canonical_id", (verdict.canonical_id,)
@@ -79,8 +93,37 @@ async def evaluate_proposal(
     return Evaluation(proposal=known, status=known.status, evaluated_at=at)
 
 
+async def _overruled(
+    canon: Canon, caller: Caller, proposal: Proposal, verdict: KeeperVerdict
+) -> Change:
+    """The proposal with all its effects, and what stood against it fallen or ended."""
+    (candidate,) = await read_candidates(canon, proposal.space, (proposal,))
+
+    def judged(known: Slice) -> Judgement:
+        return overrule(
+            candidate,
+            known,
+            canon.policy,
+            decided_by=caller.actor.agent_id,
+            reason=verdict.rationale,
+            rule=RULE,
+        )
+
+    empty = Slice(space=proposal.space)
+    known = await extend_slice(canon, empty, lambda known: judged(known).wanted)
+    judgement = judged(known)
+    if not judgement.entries:
+        why = judgement.verdict
+        message = f"it cannot be written: {why.rationale}; change that first, or reject it"
+        raise Conflict(
+            "proposal.not-writable", message, rule=why.rule, conflicts=list(why.conflicts)
+        )
+    return Change(entries=judgement.entries, reads=judgement.reads)
+
+
 def _require_same(decision: Decision, verdict: KeeperVerdict) -> None:
-    same_thing = decision.canonical_id == verdict.canonical_id
+    written = verdict.canonical_id is None and decision.rule == RULE
+    same_thing = written or decision.canonical_id == verdict.canonical_id
     if decision.status is verdict.status and same_thing:
         return
     message = f"this proposal is already {decision.status}; propose again if it should change"

@@ -4,16 +4,24 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from canonry.domain.errors import Unavailable
-from canonry.domain.gates.kit import Verdict
 from canonry.domain.ids import ProposalId
-from canonry.domain.things.proposals import Proposal, ProposalStatus, ProposalType
+from canonry.domain.things.proposals import (
+    Grade,
+    GradedConflict,
+    Proposal,
+    ProposalStatus,
+    ProposalType,
+)
 from canonry.usecases.canonization.complete_scene import SceneOutcome
 from canonry.usecases.canonization.decide_proposals import Undecided
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProposalVerdict:
-    """How one proposal fared; `made` is all that it brought into being."""
+    """How one proposal fared; `made` is all that it brought into being.
+
+    One that `needs_review` was judged and stays pending; one that was not judged does as well.
+    """
 
     proposal_id: ProposalId
     type: ProposalType
@@ -21,9 +29,15 @@ class ProposalVerdict:
     rule: str
     rationale: str
     score: float | None = None
-    conflicts: tuple[str, ...] = ()
+    needs_review: bool = False
+    graded: tuple[GradedConflict, ...] = ()
     canonical_id: str | None = None
     made: tuple[str, ...] = ()
+
+    @property
+    def conflicts(self) -> tuple[str, ...]:
+        """The ids of what contradicts it."""
+        return tuple(one.id for one in self.graded if one.grade is Grade.CONTRADICTION)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,29 +56,28 @@ class Judged:
         return tuple(each.id for each in self.outcomes if isinstance(each, kind))
 
 
-def verdict_on(proposal: Proposal, deferred: Verdict | None) -> ProposalVerdict:
-    """How a proposal fared, by its decision, or why it was `deferred`."""
-    decision = proposal.decision
-    if decision is None:
+def verdict_on(proposal: Proposal) -> ProposalVerdict:
+    """How a proposal fared, by its decision, or why it waits for one."""
+    ruling = proposal.decision or proposal.review
+    if ruling is None:
         return ProposalVerdict(
             proposal_id=proposal.id,
             type=proposal.type,
             status=proposal.status,
-            rule="" if deferred is None else deferred.rule,
-            rationale="it was not judged" if deferred is None else deferred.rationale,
-            score=None if deferred is None else deferred.score.value,
-            conflicts=() if deferred is None else deferred.conflicts,
+            rule="",
+            rationale="it was not judged",
         )
     return ProposalVerdict(
         proposal_id=proposal.id,
         type=proposal.type,
         status=proposal.status,
-        rule=decision.rule,
-        rationale=decision.rationale,
-        score=decision.score,
-        conflicts=decision.conflicts,
-        canonical_id=decision.canonical_id,
-        made=decision.made,
+        rule=ruling.rule,
+        rationale=ruling.rationale,
+        score=ruling.score,
+        needs_review=proposal.decision is None,
+        graded=ruling.all_conflicts,
+        canonical_id=ruling.canonical_id,
+        made=ruling.made,
     )
 
 

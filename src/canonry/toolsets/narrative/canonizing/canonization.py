@@ -6,11 +6,11 @@ from canonry.domain.things.entities import Entity
 from canonry.domain.things.facts import Event, Fact
 from canonry.domain.things.proposals import ProposalStatus
 from canonry.domain.things.relations import Relation
-from canonry.gateway.shapes import NUMBER, TEXT, UUID, Field, Shape, array, nullable, obj
+from canonry.gateway.shapes import NUMBER, TEXT, UUID, Field, Shape, array, enum, nullable, obj
 from canonry.gateway.tool import Arguments, Reply, Tool
 from canonry.toolsets.narrative.arguments import uuid_of, uuids_of
 from canonry.toolsets.narrative.contract import contract_tool, writing_tool
-from canonry.toolsets.narrative.shapes import PROPOSAL_STATUS, PROPOSAL_TYPE, UUIDS
+from canonry.toolsets.narrative.shapes import CONFLICTS, PROPOSAL_TYPE, UUIDS
 from canonry.usecases.canonization.canonize_proposals import canonize_proposals
 from canonry.usecases.canonization.canonize_scene import canonize_scene
 from canonry.usecases.canonization.complete_scene import SceneOutcome
@@ -26,14 +26,18 @@ def _outcomes(kind: type[SceneOutcome]) -> Field:
     return UUIDS.of(lambda report: report.ids(kind))
 
 
-_VERDICT: Final = Shape(
+_STATUS: Final = enum("accepted", "rejected", "needs_review", "pending").of(
+    lambda verdict: "needs_review" if verdict.needs_review else verdict.status.value
+)
+VERDICT: Final = Shape(
     proposal_id=UUID,
     type=PROPOSAL_TYPE,
-    status=PROPOSAL_STATUS,
+    status=_STATUS,
     rule=TEXT,
     rationale=TEXT,
     score=nullable(NUMBER),
     conflicts=array(TEXT),
+    conflict_details=CONFLICTS.of("graded"),
     canonical_id=nullable(UUID),
     made=UUIDS,
 )
@@ -45,7 +49,7 @@ _JUDGED: Final = Shape(
     canonical_event_ids=_outcomes(Event),
     canonical_entity_ids=_outcomes(Entity),
     canonical_relationship_ids=_outcomes(Relation),
-    verdicts=array(_VERDICT),
+    verdicts=array(VERDICT),
 )
 _CANONIZED: Final = Shape(scene_id=UUID, summary=TEXT, **_JUDGED.fields)
 PROPOSALS_MAX: Final = 100
@@ -74,8 +78,9 @@ TOOLS: Final[tuple[Tool, ...]] = (
     writing_tool(
         "composite_canonize_proposals",
         "Canonize proposals",
-        "Judge pending proposals that belong to no scene, such as an ingestion brings up, and "
-        "write what passes into canon; each verdict names its rule.",
+        "Judge pending proposals that belong to no scene, such as an ingestion brings up, or that "
+        "their scene was closed without, and write what passes into canon; each verdict names its "
+        "rule.",
         _canonize_proposals,
         takes=obj({"proposal_ids": UUIDS.but(minItems=1, maxItems=PROPOSALS_MAX)}),
         gives=_JUDGED,

@@ -89,8 +89,11 @@ async def _evaluate(canon: Canon, caller: Caller, arguments: Arguments) -> Reply
 def _canonical_id_of(arguments: Arguments) -> str | None:
     canonical_id = optional_uuid(arguments, "canonical_id")
     accepted = arguments["decision"] == ProposalStatus.ACCEPTED
-    if accepted and canonical_id is None:
-        message = "name in /canonical_id what the proposal became; write that first"
+    if accepted and canonical_id is None and not arguments.get("rationale"):
+        message = (
+            "name in /canonical_id what the proposal became, or say in /rationale why it is to be "
+            "written as it stands, whatever stood against it"
+        )
         raise InvalidInput("proposal.canonical-id-missing", message, path="/canonical_id")
     if not accepted and canonical_id is not None:
         message = "a rejected proposal became nothing; leave /canonical_id out"
@@ -131,8 +134,9 @@ TOOLS: Final[tuple[Tool, ...]] = (
     contract_tool(
         "mongodb_evaluate_proposal",
         "Evaluate proposal",
-        "Accept a pending proposal, naming what you wrote for it, or reject it; this does not "
-        "write canon itself.",
+        "Reject a pending proposal, or accept it: name in canonical_id what you wrote for it, or "
+        "say in rationale why it is to be written as it stands; then what stood "
+        "against it falls or ends.",
         _evaluate,
         gives=_EVALUATED,
         idempotent=True,

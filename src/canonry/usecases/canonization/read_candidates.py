@@ -1,0 +1,35 @@
+"""Read candidates: proposals with the scenes that they were told in, and the names around them."""
+
+from collections.abc import Iterable
+
+from canonry.domain.ids import SceneId, SpaceId
+from canonry.domain.judging.candidates import Candidate, Declared, read_candidate
+from canonry.domain.judging.ordering import declared_names
+from canonry.domain.things.proposals import Proposal
+from canonry.domain.things.scenes import Scene
+from canonry.usecases.canonization.complete_scene import proposals_of
+from canonry.usecases.kernel.canon import Canon
+
+
+async def read_candidates(
+    canon: Canon,
+    space: SpaceId,
+    proposals: Iterable[Proposal],
+    *,
+    beside: Iterable[Proposal] = (),
+) -> list[Candidate]:
+    """The candidates that these proposals of a space are.
+
+    One of a scene knows the names that any proposal of its scene declares; one of no scene those
+    of its like that are read with it or lie `beside` it.
+    """
+    told = list(proposals)
+    loose = declared_names(one for one in (*told, *beside) if one.scene_id is None)
+    around: dict[SceneId | None, tuple[Scene | None, Declared]] = {None: (None, loose)}
+    ids = tuple(dict.fromkeys(one.scene_id for one in told if one.scene_id is not None))
+    things = await canon.within(space).things(ids)
+    for one in ids:
+        scene = things.get(one)
+        names = declared_names(await proposals_of(canon, space, one))
+        around[one] = (scene if isinstance(scene, Scene) else None, names)
+    return [read_candidate(one, *around[one.scene_id]) for one in told]

@@ -1,0 +1,115 @@
+"""Retcon a scene: all that it made canon never was, and neither was what rests on that.
+
+What is canon already when a scene confirms it was not made by the scene, and stays.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from canonry.domain.errors import Conflict
+from canonry.domain.provenance import CanonLevel
+from canonry.domain.things.proposals import ProposalStatus
+from canonry.domain.things.scenes import Scene
+from canonry.ports.views.documents import ProposalQuery
+from canonry.usecases.graph.dependents import (
+    DEPENDENTS_MAX,
+    Dependent,
+    Retconnable,
+    dependents,
+)
+from canonry.usecases.graph.retcon_thing import Retcon, retcon_thing
+from canonry.usecases.kernel.caller import Caller
+from canonry.usecases.kernel.canon import Canon
+from canonry.usecases.kernel.every_item import every_match
+from canonry.usecases.kernel.lookup import require
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SceneRetcon:
+    """What a scene made that stands, what rests on it, and, unless nothing was written, what fell.
+
+    `more`: not everything that rests on it could be listed.
+    """
+
+    scene: Scene
+    made: tuple[Retconnable, ...]
+    dependents: tuple[Dependent, ...]
+    more: bool
+    fallen: tuple[str, ...] = ()
+    resumed: tuple[str, ...] = ()
+
+
+async def list_resting_on_scene(canon: Canon, caller: Caller, scene_id: str) -> SceneRetcon:
+    """What would fall with the scene; nothing is written.
+
+    Raises:
+        NotFound: `scene.unknown`.
+    """
+    scene = await require(canon, caller, Scene, scene_id)
+    made = await _made_by(canon, scene)
+    own = {each.id for each in made}
+    found: dict[str, Dependent] = {}
+    more = False
+    for each in made:
+        near = await dependents(canon, each)
+        more = more or near.more
+        for one in near.items:
+            known = found.get(one.thing.id)
+            if one.thing.id not in own and (known is None or one.certain > known.certain):
+                found[one.thing.id] = one
+    items = sorted(found.values(), key=lambda each: not each.certain)
+    return SceneRetcon(scene=scene, made=tuple(made), dependents=tuple(items), more=more)
+
+
+async def retcon_scene(canon: Canon, caller: Caller, scene_id: str, *, reason: str) -> SceneRetcon:
+    """Take back all that the scene made, the newest first, with what rests on it for sure.
+
+    Each thing falls in a commit of its own, so that the same call goes on where one was
+    interrupted; called again when all has fallen it changes nothing.
+
+    Raises:
+        NotFound: `scene.unknown`.
+        Conflict: `retcon.too-many`, more rests on it than can be listed.
+    """
+    listed = await list_resting_on_scene(canon, caller, scene_id)
+    if listed.more:
+        message = f"more than {DEPENDENTS_MAX} things may rest on this; retcon some of them first"
+        raise Conflict("retcon.too-many", message, path="/scene_id")
+    keyless = replace(caller, idempotency_key=None)
+    fallen: list[str] = []
+    resumed: list[str] = []
+    for each in listed.made:
+        now = await canon.within(each.space).thing(each.id)
+        if isinstance(now, Retconnable) and now.level is not CanonLevel.RETCONNED:
+            done = await retcon_thing(canon, keyless, each.id, Retcon(reason=reason, along=True))
+            fallen += done.fallen
+            resumed += done.resumed
+    return SceneRetcon(
+        scene=listed.scene,
+        made=listed.made,
+        dependents=listed.dependents,
+        more=False,
+        fallen=tuple(fallen),
+        resumed=tuple(one for one in dict.fromkeys(resumed) if one not in fallen),
+    )
+
+
+async def _made_by(canon: Canon, scene: Scene) -> Sequence[Retconnable]:
+    """What the scene brought into being and what stands of it, the newest first."""
+    query = ProposalQuery(
+        spaces=frozenset((scene.space,)), scene_id=scene.id, status=ProposalStatus.ACCEPTED
+    )
+    ids = [
+        one
+        async for proposal in every_match(canon.documents.proposals, query)
+        for one in (() if proposal.decision is None else proposal.decision.made)
+    ]
+    found = await canon.within(scene.space).things((*ids, *scene.outcomes))
+    standing = [
+        each
+        for each in found.values()
+        if isinstance(each, Retconnable)
+        and each.level is not CanonLevel.RETCONNED
+        and (each.id in ids or getattr(each, "scene_id", None) == scene.id)
+    ]
+    return sorted(standing, key=lambda each: (each.position, each.id), reverse=True)

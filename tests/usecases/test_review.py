@@ -1,0 +1,96 @@
+"""Review: what is not decided says why in the log, so that nobody judges again to tell it."""
+
+import pytest
+
+from canonry.domain.ids import ProposalId
+from canonry.domain.log.commits import ORIGIN
+from canonry.domain.log.entries import ConflictWaived, ProposalDeferred
+from canonry.domain.things.proposals import Grade, ProposalStatus
+from canonry.domain.vocabularies.narrative_types import EntityType
+from canonry.testing.things import MIDDLE_EARTH
+from canonry.testing.worlds import a_caller
+from canonry.usecases.canonization.canonize_proposals import canonize_proposals
+from tests.usecases.stage import ACCEPTED, PENDING, Stage, a_stage, id_of, verdict_on
+
+pytestmark = pytest.mark.anyio
+
+
+async def a_revival() -> tuple[Stage, str]:
+    """The game master has killed Bo; a player says that Bo lives."""
+    stage = await a_stage()
+    await stage.entity("Bo", EntityType.CHARACTER, "dead")
+    content = {"entity": id_of("Bo"), "add": ["alive"]}
+    return stage, await stage.propose("state_change", content)
+
+
+async def deferrals(stage: Stage) -> list[ProposalDeferred]:
+    commits = await stage.canon.ledger.read(MIDDLE_EARTH, after=ORIGIN, limit=1000)
+    entries = [entry for commit in commits for entry in commit.entries]
+    return [entry for entry in entries if isinstance(entry, ProposalDeferred)]
+
+
+async def test_d13_what_needs_review_says_why_in_the_log_and_stays_pending() -> None:
+    stage, revival = await a_revival()
+
+    verdict = verdict_on(await stage.canonize(), revival)
+
+    assert (verdict.status, verdict.needs_review) == (PENDING, True)
+    assert verdict.rule == "gate:state-tags-exclusive"
+    assert verdict.rationale.startswith("needs review: the word of player")
+    (conflict,) = verdict.graded
+    assert conflict.grade is Grade.CONTRADICTION
+    assert conflict.reason in verdict.rationale
+    proposal = await stage.thing(revival)
+    assert (proposal.status, proposal.decision) == (ProposalStatus.PENDING, None)
+    assert proposal.review.rationale == verdict.rationale
+    (entry,) = await deferrals(stage)
+    assert entry.ruling.graded == verdict.graded
+
+
+async def test_d13_judging_again_with_the_same_result_writes_nothing_again() -> None:
+    stage = await a_stage()
+    await stage.entity("Bo", EntityType.CHARACTER, "dead")
+    content = {"entity": id_of("Bo"), "add": ["alive"]}
+    revival = await stage.propose("state_change", content, scene_id=None, turn_id=None)
+
+    first = await canonize_proposals(stage.canon, a_caller(), [revival])
+    again = await canonize_proposals(stage.canon, a_caller(), [revival])
+
+    assert again == first
+    assert len(await deferrals(stage)) == 1
+
+
+async def a_funeral() -> tuple[Stage, str]:
+    """Bo is dead, and an event of a later scene involves him without letting him act."""
+    stage = await a_stage()
+    await stage.entity("Bo", EntityType.CHARACTER, "dead")
+    funeral = await stage.propose(
+        "event", {"title": "The funeral", "involved_entity_ids": [id_of("Bo")]}
+    )
+    return stage, funeral
+
+
+async def test_d13_a_possible_conflict_is_told_with_its_grade_and_blocks_nothing() -> None:
+    stage, funeral = await a_funeral()
+
+    verdict = verdict_on(await stage.canonize(), funeral)
+
+    assert verdict.status is ACCEPTED
+    assert [(one.grade, one.reason) for one in verdict.graded] == [
+        (Grade.POSSIBLE, "Bo is involved in it but is dead then")
+    ]
+    assert verdict.conflicts == ()
+    assert (await stage.thing(funeral)).decision.graded == verdict.graded
+
+
+async def test_d13_a_possible_conflict_that_was_waived_is_not_named_again() -> None:
+    stage, funeral = await a_funeral()
+    told = verdict_on(await (await a_funeral())[0].canonize(), funeral).graded
+    for one in told:
+        await stage.scribe.write(
+            ConflictWaived(proposal_id=ProposalId(funeral), other=one.id, reason="he is buried")
+        )
+
+    verdict = verdict_on(await stage.canonize(), funeral)
+
+    assert (verdict.status, verdict.graded) == (ACCEPTED, ())
