@@ -31,7 +31,7 @@ End: TypeAlias = tuple[Instant | None, str]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Word:
+class Telling:
     """That a relation holds from a moment on; `again` where it had been said before."""
 
     what: What
@@ -51,7 +51,7 @@ class RelationLine:
 
     what: What
     moment: Moment
-    words: tuple[Word, ...]
+    words: tuple[Telling, ...]
     same: Relation | None = None
     ends: tuple[Relation, ...] = ()
     against: tuple[Relation, ...] = ()
@@ -99,11 +99,11 @@ def restates(relation: Relation, content: RelationshipContent) -> bool:
     return {**relation.properties, **content.properties} != dict(relation.properties)
 
 
-def _words(view: SliceView, relations: Iterable[Relation]) -> list[Word]:
-    words: list[Word] = []
+def _words(view: SliceView, relations: Iterable[Relation]) -> list[Telling]:
+    words: list[Telling] = []
     for one in relations:
         what = (one.rel_type, view.roots((one.from_id, one.to_id)))
-        first = Word(what=what, moment=one.moment, authority=one.authority, relation=one)
+        first = Telling(what=what, moment=one.moment, authority=one.authority, relation=one)
         words.append(first)
     for first in tuple(words):
         if not isinstance(first.relation, Relation):
@@ -116,7 +116,7 @@ def _words(view: SliceView, relations: Iterable[Relation]) -> list[Word]:
     return arranged(words, lambda word: word.moment)
 
 
-def _cut(words: Sequence[Word], what: What, moment: Moment) -> RelationLine:
+def _cut(words: Sequence[Telling], what: What, moment: Moment) -> RelationLine:
     told = [word.relation for word in words if word.again is None]
     known = [one for one in told if isinstance(one, Relation)]
     says = {word.relation.id: word.what for word in words}
@@ -135,7 +135,7 @@ def _cut(words: Sequence[Word], what: What, moment: Moment) -> RelationLine:
 def word_behind(line: RelationLine, relation: Relation) -> Authority:
     """The strongest word by which a relation holds until the moment at which the line is cut."""
     before, _after = split_at(line.moment, line.words, lambda word: word.moment)
-    run: list[Word] = []
+    run: list[Telling] = []
     for word in before:
         run = [*run, word] if run and run[0].what == word.what else [word]
     own = any(word.relation.id == relation.id for word in run)
@@ -157,7 +157,7 @@ def written(
     """
     gone = {one.id for one in without}
     kept = [word for word in line.words if word.relation.id not in gone]
-    own = Word(what=line.what, moment=line.moment, authority=new.authority, relation=new)
+    own = Telling(what=line.what, moment=line.moment, authority=new.authority, relation=new)
     after, anew = _begun_anew(new_id, backing, _put(kept, own))
     was, wanted = _ends(line.words), _ends(after)
     entries: list[Entry] = list(anew)
@@ -177,16 +177,16 @@ def written(
     return tuple(entries)
 
 
-def _put(kept: list[Word], own: Word) -> list[Word]:
+def _put(kept: list[Telling], own: Telling) -> list[Telling]:
     before, after = split_at(own.moment, kept, lambda word: word.moment)
     return [*before, own, *after]
 
 
 def _begun_anew(
-    new_id: NewId, backing: Backing, words: Sequence[Word]
-) -> tuple[list[Word], list[Made]]:
+    new_id: NewId, backing: Backing, words: Sequence[Telling]
+) -> tuple[list[Telling], list[Made]]:
     """The words, where those that say again what has ended meanwhile are relations of their own."""
-    found: list[Word] = []
+    found: list[Telling] = []
     made: list[Made] = []
     for word in words:
         begins = not found or found[-1].what != word.what
@@ -218,7 +218,7 @@ def _begun_anew(
     return found, made
 
 
-def _ends(words: Sequence[Word]) -> dict[str, End | None]:
+def _ends(words: Sequence[Telling]) -> dict[str, End | None]:
     """Where each relation ends, and by which other; None: it holds on."""
     ends: dict[str, End | None] = {}
     for index, word in enumerate(words):
@@ -250,7 +250,7 @@ def _joins(relation: Relation, start: Entity, end: Entity) -> bool:
     return not ends.isdisjoint(family_of(start)) and not ends.isdisjoint(family_of(end))
 
 
-def _holding(words: Sequence[Word], moment: Moment) -> list[Relation]:
+def _holding(words: Sequence[Telling], moment: Moment) -> list[Relation]:
     """The relations that began before `moment` and have not ended by then."""
     before, _after = split_at(moment, words, lambda word: word.moment)
     begun = [word.relation for word in before if word.again is None]

@@ -6,7 +6,7 @@ changes become canon makes no difference.
 """
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 from canonry.domain.ids import FactId, NewId, ObservationId
 from canonry.domain.judging.making import Backing, make_observation
@@ -49,7 +49,10 @@ class _Pen:
     backing: Backing
     entity: Entity
     moment: Moment
-    groups: tuple[tuple[str, ...], ...] = field(default=())
+
+    @property
+    def groups(self) -> tuple[tuple[str, ...], ...]:
+        return self.view.policy.exclusive_tags
 
     def change(self, tag: str, *, holds: bool, at: Moment | None = None) -> TagChange:
         return TagChange(tag=tag, holds=holds, moment=at or self.moment, observation=_NEW)
@@ -89,14 +92,7 @@ def change_tags(
     A new tag takes the place of those that exclude it. One that holds already is confirmed, and
     one that does not hold is denied, since an earlier change may come to light.
     """
-    pen = _Pen(
-        view=view,
-        new_id=new_id,
-        backing=backing,
-        entity=entity,
-        moment=moment,
-        groups=view.policy.exclusive_tags,
-    )
+    pen = _Pen(view=view, new_id=new_id, backing=backing, entity=entity, moment=moment)
     gone = tuple(fallen)
     held = held_at(entity, moment)
     begun = sorted(set(add) - held.keys())

@@ -36,7 +36,7 @@ def superseded(fact: FactDraft, until: Instant | None, by: FactId) -> FactSupers
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Stretch:
+class _TagStretch:
     """From one change of a tag to the next that says otherwise; `facts` state it."""
 
     begins: TagChange
@@ -45,7 +45,7 @@ class _Stretch:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Desk:
+class _StatedTags:
     view: SliceView
     new_id: NewId
     backing: Backing
@@ -67,7 +67,7 @@ def facts_of_changes(
     fallen: Iterable[FactId] = (),
 ) -> TagFacts:
     """What becomes of the facts where the changes in order were `old` and are `new` now."""
-    desk = _Desk(
+    desk = _StatedTags(
         view=view,
         new_id=new_id,
         backing=backing,
@@ -102,8 +102,8 @@ def _told(begins: list[TagChange]) -> list[tuple[object, ...]]:
 
 
 def _stretches(
-    desk: _Desk, begins: list[TagChange], before: dict[str, list[TagChange]]
-) -> Iterator[_Stretch]:
+    desk: _StatedTags, begins: list[TagChange], before: dict[str, list[TagChange]]
+) -> Iterator[_TagStretch]:
     """The stretches of one tag, each with its facts; one that begins anew is stated anew."""
     if not begins:
         return
@@ -116,10 +116,10 @@ def _stretches(
         if not said and _told([change])[0] not in known:
             drafts.append(_stated(desk, change))
         ends = begins[index + 1] if index + 1 < len(begins) else None
-        yield _Stretch(begins=change, ends=ends, facts=drafts)
+        yield _TagStretch(begins=change, ends=ends, facts=drafts)
 
 
-def _facts_in(desk: _Desk, begins: list[TagChange], *, holds: bool) -> list[tuple[int, Fact]]:
+def _facts_in(desk: _StatedTags, begins: list[TagChange], *, holds: bool) -> list[tuple[int, Fact]]:
     """The facts that state this, each with the number of the stretch that it is told in."""
     found = []
     for fact in told_of(desk.view, desk.entity, begins[0].tag, holds=holds):
@@ -134,7 +134,7 @@ def _facts_in(desk: _Desk, begins: list[TagChange], *, holds: bool) -> list[tupl
     return found
 
 
-def _stated(desk: _Desk, change: TagChange) -> FactDraft:
+def _stated(desk: _StatedTags, change: TagChange) -> FactDraft:
     """The fact that states what a change brought about."""
     number = len(desk.made)
     backing = desk.backing
@@ -162,7 +162,7 @@ def _stated(desk: _Desk, change: TagChange) -> FactDraft:
     return made.thing
 
 
-def _ended(desk: _Desk, stretch: _Stretch) -> Iterator[Entry]:
+def _ended(desk: _StatedTags, stretch: _TagStretch) -> Iterator[Entry]:
     """Each fact holds until the next stretch begins."""
     heir = None if stretch.ends is None else _heir(desk, stretch.ends)
     for fact in stretch.facts:
@@ -177,7 +177,7 @@ def _ended(desk: _Desk, stretch: _Stretch) -> Iterator[Entry]:
             yield FactResumed(fact_id=fact.id, fallen=by)
 
 
-def _heir(desk: _Desk, change: TagChange) -> FactId | None:
+def _heir(desk: _StatedTags, change: TagChange) -> FactId | None:
     """The fact by which a stretch ends: of the tag that excludes it, else of the change itself."""
     begun = {one.tag: one for one in desk.new if one.holds and together(one.moment, change.moment)}
     excluding = excluded_by(change.tag, desk.view.policy.exclusive_tags, begun)
