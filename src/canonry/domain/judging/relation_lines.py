@@ -66,7 +66,7 @@ def _cut(
     def same(one: Relation) -> bool:
         return one.rel_type == kind.name and _joins(one, start, end)
 
-    holding = [one for one in before if _reaches(one, moment, after)]
+    holding = [one for one in before if reaches(one, moment, after)]
     against = [one for one in line if at_once(moment, one.moment) and not same(one)]
     return RelationLine(
         same=next((one for one in reversed(holding) if same(one)), None),
@@ -81,7 +81,7 @@ def standing_line(view: SliceView, entity: Entity, rel_type: str, moment: Moment
     line = list(view.relations(entity, rel_type, "out"))
     before, after = split_at(moment, line, lambda one: one.moment)
     at_that_time = [one for one in after if moment.at is not None and one.since == moment.at]
-    return [*(one for one in before if _reaches(one, moment, after)), *at_that_time]
+    return [*(one for one in before if reaches(one, moment, after)), *at_that_time]
 
 
 def _joins(relation: Relation, start: Entity, end: Entity) -> bool:
@@ -90,7 +90,7 @@ def _joins(relation: Relation, start: Entity, end: Entity) -> bool:
     return not ends.isdisjoint(family_of(start)) and not ends.isdisjoint(family_of(end))
 
 
-def _reaches(relation: Relation, moment: Moment, after: list[Relation]) -> bool:
+def reaches(relation: Relation, moment: Moment, after: list[Relation]) -> bool:
     """Whether a relation that began before `moment` has not ended by then."""
     if not relation.ended:
         return True
