@@ -97,6 +97,19 @@ async def test_a_completed_scene_keeps_its_participants() -> None:
     await stage.world.refused(UPDATE, code=-32006, scene_id=scene_id, leaving_entities=[stage.sam])
 
 
+async def test_a_scene_says_when_not_all_of_its_turns_are_told() -> None:
+    stage = await a_stage()
+    scene_id = await stage.scene()
+    for n in range(3):
+        await stage.turn(scene_id, f"turn {n}")
+
+    whole = await scene_of(stage, scene_id)
+    last = await stage.world.call("mongodb_get_scene", scene_id=scene_id, turn_limit=2)
+
+    assert (len(whole["turns"]), whole["truncated"]) == (3, False)
+    assert (len(last["turns"]), last["total_turns"], last["truncated"]) == (2, 3, True)
+
+
 async def test_a_scene_takes_its_time_when_it_is_created() -> None:
     stage = await a_stage()
     noon = "3019-03-15T12:00:00Z"

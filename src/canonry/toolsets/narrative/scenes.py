@@ -7,6 +7,7 @@ from canonry.domain.ids import StoryId
 from canonry.domain.log.keys import proposals_key, thing_key, turns_key
 from canonry.domain.things.scenes import SceneDraft, SceneStatus
 from canonry.gateway.shapes import (
+    BOOLEAN,
     COUNT,
     INSTANT,
     INTEGER,
@@ -66,6 +67,7 @@ _CREATED: Final = Shape(
 _SCENE_IN_FULL: Final = Shape(
     **{**SCENE.within("scene"), "total_turns": COUNT},
     turns=array(TURN),
+    truncated=given(BOOLEAN),
     proposed_changes=UUIDS.of(lambda found: (each.id for each in found.proposals.items)),
     total_proposals=COUNT.of("proposals.total"),
     proposals=optional(given(array(PROPOSAL))),
@@ -111,7 +113,11 @@ async def _get(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
         turns=_turn_limit_of(arguments) if arguments.get("include_turns", True) else 0,
     )
     wanted = arguments.get("include_proposals", False)
-    return _SCENE_IN_FULL(found, proposals=found.proposals.items if wanted else None)
+    return _SCENE_IN_FULL(
+        found,
+        proposals=found.proposals.items if wanted else None,
+        truncated=0 < len(found.turns) < found.total_turns,
+    )
 
 
 def _turn_limit_of(arguments: Arguments) -> int:
