@@ -35,17 +35,8 @@ def main() -> int:
     for meaning in (True, False):
         told = _scores(conversation, asked, meaning=meaning)
         unlike = _scores(conversation, strange, meaning=meaning)
-        verbatim = [
-            next((score for n, score in found if n == own), 0.0)
-            for own, found in zip(
-                chosen, _scores(conversation, asked, meaning=meaning), strict=True
-            )
-        ]
-        others = [
-            score
-            for found in _scores(conversation, strange, meaning=meaning)
-            for _, score in found[:10]
-        ]
+        verbatim = [dict(found).get(own, 0.0) for own, found in zip(chosen, told, strict=True)]
+        others = [score for found in unlike for _, score in found[:10]]
         kind = "words and meaning" if meaning else "words alone"
         high = np.mean(np.array(verbatim) >= 0.95)
         low = np.mean(np.array(others) < 0.3)
