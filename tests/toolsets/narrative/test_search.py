@@ -11,6 +11,7 @@ from canonry.adapters.vectors import FolderVectors
 from canonry.domain.ids import SourceId, SpaceId
 from canonry.domain.policy import Policy
 from canonry.gateway.call import Gateway
+from canonry.ports.embedder import Purpose
 from canonry.testing.things import a_snippet, ident, made
 from canonry.toolsets.narrative import NARRATIVE
 from canonry.usecases.kernel.recall import Engines, Recall
@@ -292,6 +293,7 @@ async def test_a_text_asked_verbatim_scores_high_and_what_is_unrelated_low(
         clock=canon.clock,
     )
     if meaning:
+        await embedder.embed(SAID, Purpose.PASSAGE)  # opens the model, which no search waits for
         stage.world.gateway = Gateway(replace(canon, recall=recall), (NARRATIVE,))
 
     async def asked(text: str, **more: Any) -> dict[str, float]:

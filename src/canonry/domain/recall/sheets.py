@@ -19,7 +19,7 @@ NAMED_MAX: Final = 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Place:
+class Whereabouts:
     """Where somebody is."""
 
     id: str
@@ -27,13 +27,13 @@ class Place:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Head:
+class Presence:
     """Who somebody is, in what state, and where: what is told of everybody who is there."""
 
     entity: Entity
     tags: tuple[str, ...]
     tags_left: int = 0
-    place: Place | None = None
+    place: Whereabouts | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,7 +55,7 @@ class Sheet:
 class Told:
     """An entity as a context tells of it; without a sheet there was no room for any of it."""
 
-    head: Head
+    head: Presence
     sheet: Sheet
 
     @property
@@ -64,7 +64,7 @@ class Told:
         return self.head.entity
 
 
-def head_of(entity: Entity, tags: tuple[str, ...], place: Place | None) -> Head:
+def head_of(entity: Entity, tags: tuple[str, ...], place: Whereabouts | None) -> Presence:
     """The head of an entity; of very many tags the first ones are told."""
     used, told = 0, 0
     for tag in tags:
@@ -72,7 +72,7 @@ def head_of(entity: Entity, tags: tuple[str, ...], place: Place | None) -> Head:
         if used > TAGS_TOKENS:
             break
         told += 1
-    return Head(entity=entity, tags=tags[:told], tags_left=len(tags) - told, place=place)
+    return Presence(entity=entity, tags=tags[:told], tags_left=len(tags) - told, place=place)
 
 
 def sheet_of(entity: Entity) -> Sheet:
@@ -80,7 +80,7 @@ def sheet_of(entity: Entity) -> Sheet:
     return Sheet(entity=entity, description=entity.description, properties=entity.properties)
 
 
-def head_cost(head: Head) -> int:
+def head_cost(head: Presence) -> int:
     """About how many tokens a head takes."""
     place = () if head.place is None else (head.place.name,)
     return cost_of(head.entity.name, *head.tags, *place, ids=1 + len(place), fields=9)

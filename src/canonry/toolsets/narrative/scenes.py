@@ -54,8 +54,8 @@ from canonry.usecases.narrative.update_scene import (
     SceneChange,
     Setting,
     Staging,
-    Summary,
     Time,
+    WrittenSummary,
     update_scene,
 )
 
@@ -158,7 +158,7 @@ async def _update(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
         changes.append(Time(instant_of(arguments, "time_ref")))
     if "summary" in arguments:
         text = optional_text(arguments, "summary", canon.policy.limits.summary)
-        changes.append(Summary(text))
+        changes.append(WrittenSummary(text))
     if "location_ref" in arguments:
         changes.append(Setting(optional_uuid(arguments, "location_ref")))
     if "joining_entities" in arguments or "leaving_entities" in arguments:

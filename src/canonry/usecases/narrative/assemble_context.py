@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from canonry.domain.recall.context import Fitted, Section, cost_of, cut, fit, tokens_of
-from canonry.domain.recall.sheets import Head, head_cost, sheet_cost, told_cost, trimmed
+from canonry.domain.recall.sheets import Presence, head_cost, sheet_cost, told_cost, trimmed
 from canonry.domain.things.facts import Event, Fact
 from canonry.domain.things.relations import Relation
 from canonry.domain.things.scenes import Scene, Turn
@@ -159,7 +159,7 @@ def _without_told(recalled: Recollections, narrative: Narrative) -> Recollection
     return replace(recalled, scenes=fresh)
 
 
-def _present(canonical: Canonical) -> Section[Head]:
+def _present(canonical: Canonical) -> Section[Presence]:
     """Who is there, in what state and where: told before anything else, out of the whole budget."""
     return Section(name="present", weight=1, items=canonical.present, cost=head_cost)
 

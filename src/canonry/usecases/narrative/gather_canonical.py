@@ -14,7 +14,16 @@ from canonry.domain.recall.context import (
     ties_of,
     without_repeats,
 )
-from canonry.domain.recall.sheets import Head, Place, Sheet, Told, bare, brief, head_of, sheet_of
+from canonry.domain.recall.sheets import (
+    Presence,
+    Sheet,
+    Told,
+    Whereabouts,
+    bare,
+    brief,
+    head_of,
+    sheet_of,
+)
 from canonry.domain.things.entities import Entity, family_of, normalised_name
 from canonry.domain.things.facts import Event, Fact
 from canonry.domain.things.relations import Relation
@@ -60,7 +69,7 @@ class Canonical:
     `roots` maps merged ids.
     """
 
-    present: Sequence[Head] = ()
+    present: Sequence[Presence] = ()
     around: Sequence[Told] = ()
     sheets: Sequence[Sheet] = ()
     facts: Sequence[Fact] = ()
@@ -123,12 +132,12 @@ async def gather_canonical(
     ranked = rank_facts(then.holding, actors, recalled)
     near = [edge for edge in edges if {edge.from_id, edge.to_id} <= roots.keys()]
     there = {
-        edge.from_id: Place(id=roots[edge.to_id].id, name=roots[edge.to_id].name)
+        edge.from_id: Whereabouts(id=roots[edge.to_id].id, name=roots[edge.to_id].name)
         for edge in near
         if edge.rel_type == PLACE
     }
 
-    def head(entity: Entity) -> Head:
+    def head(entity: Entity) -> Presence:
         place = next((there[i] for i in sorted(family_of(entity)) if i in there), None)
         return head_of(entity, tags_at(moment, entity), place)
 

@@ -38,7 +38,7 @@ class Notes:
 
 
 @dataclass(frozen=True, slots=True)
-class Summary:
+class WrittenSummary:
     """The summary written; None takes it back, and one is made when the scene is closed."""
 
     text: str | None
@@ -66,7 +66,7 @@ class Staging:
     leaving: Sequence[str]
 
 
-SceneChange: TypeAlias = Notes | Summary | Time | Setting | Staging
+SceneChange: TypeAlias = Notes | WrittenSummary | Time | Setting | Staging
 
 
 async def update_scene(
@@ -123,7 +123,7 @@ def _entry(scene: Scene, change: SceneChange, named: Sequence[Entity]) -> Entry 
         case Notes(text=text):
             same = scene.gm_notes == text
             return None if same else SceneNoted(scene_id=scene.id, gm_notes=text)
-        case Summary(text=text):
+        case WrittenSummary(text=text):
             same = scene.summary == text
             return None if same else SceneSummarised(scene_id=scene.id, summary=text)
         case Time(at=at):
