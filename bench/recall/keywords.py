@@ -46,7 +46,14 @@ class Keywords:
                     score = idf * times * (K1 + 1) / norm
                     hits[number][stem] = max(score, hits[number].get(stem, 0.0))
         strongest = max((sum(terms.values()) for terms in hits.values()), default=0.0)
-        return Asked(terms=possible, strongest=strongest), hits
+        return Asked(terms=possible, strongest=strongest, itself=self._itself(text, stems)), hits
+
+    def _itself(self, text: str, asked: Sequence[str]) -> float:
+        """What a turn of the same text scores."""
+        said = Counter(stems_of(text))
+        slack = K1 * (1 - B + B * said.total() / self._mean)
+        worth = {stem: self._idf(len(self._found.get(stem, ()))) * (K1 + 1) for stem in asked}
+        return sum(worth[s] * said[s] / (said[s] + slack) for s in asked if said[s])
 
     def _meant(self, stem: str) -> Sequence[tuple[str, float]]:
         if stem in self._found:

@@ -33,6 +33,9 @@ from canonry.domain.log.entries import (
     SceneDated,
     SceneMoved,
     SceneNoted,
+    ScenePlaced,
+    SceneStaged,
+    SceneSummarised,
     StoryMoved,
 )
 from canonry.domain.log.keys import ANY, facts_key, relations_key, thing_key
@@ -139,6 +142,13 @@ class _Teller:
             lambda: SceneMoved(scene_id=scene, status=self.draw(st.sampled_from(SceneStatus))),
             lambda: SceneNoted(scene_id=scene, gm_notes=self.draw(st.none() | some.texts())),
             lambda: SceneDated(scene_id=scene, time_ref=self.draw(st.none() | some.days)),
+            lambda: SceneStaged(
+                scene_id=scene,
+                joined=(EntityId(self.pick("entity")),),
+                left=(EntityId(self.pick("entity")),),
+            ),
+            lambda: ScenePlaced(scene_id=scene, location_ref=EntityId(self.pick("entity"))),
+            lambda: SceneSummarised(scene_id=scene, summary=self.draw(some.sentences())),
             lambda: SceneCompleted(
                 scene_id=scene, outcomes=tuple(fact), summary=self.draw(some.sentences())
             ),

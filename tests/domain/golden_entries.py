@@ -40,6 +40,9 @@ from canonry.domain.log.entries import (
     SceneDated,
     SceneMoved,
     SceneNoted,
+    ScenePlaced,
+    SceneStaged,
+    SceneSummarised,
     SpaceRevised,
     StoryMoved,
 )
@@ -205,6 +208,9 @@ def golden_entries() -> tuple[Entry, ...]:
         SceneMoved(scene_id=scene, status=SceneStatus.FINALIZING),
         SceneNoted(scene_id=scene, gm_notes="n"),
         SceneDated(scene_id=scene, time_ref=THEN),
+        SceneStaged(scene_id=scene, joined=(EntityId(one),), left=(EntityId(two),)),
+        ScenePlaced(scene_id=scene, location_ref=EntityId(one)),
+        SceneSummarised(scene_id=scene, summary="s"),
         SceneCompleted(scene_id=scene, outcomes=(one,), summary="s"),
         ProposalDecided(proposal_id=ProposalId(one), decision=decision),
         ProposalDeferred(

@@ -11,17 +11,18 @@ from canonry.domain.recall.context import (
     Fitted,
     Section,
     cost_of,
+    cut,
     fit,
-    holds_at,
     is_promised,
     loose_ends,
     rank_facts,
     rank_relations,
+    shares_of,
     ties_of,
     tokens_of,
     without_repeats,
 )
-from canonry.domain.time import SECOND, Instant
+from canonry.domain.time import Instant
 from canonry.testing.things import a_fact, a_relation, an_event, ident
 
 costs = st.lists(st.integers(0, 40), max_size=8)
@@ -74,6 +75,31 @@ def test_a_heavier_section_is_filled_faster() -> None:
     assert result.kept == {"0": [10], "1": [10] * 4}
 
 
+def test_what_a_section_does_not_need_goes_to_the_others_by_their_weights() -> None:
+    assert shares_of(100, [10, 500, 500], [1, 2, 1]) == [10, 60, 30]
+    assert shares_of(100, [10, 20, 30], [1, 1, 1]) == [10, 20, 30]
+    assert shares_of(0, [10], [1]) == [0]
+
+
+def test_a_long_item_is_cut_and_does_not_push_out_those_after_it() -> None:
+    texts = ["word " * 1000, "short", "short too"]
+    section = Section(name="said", weight=1, items=texts, cost=tokens_of, trim=cut)
+
+    kept = fit([section], 100).kept["said"]
+
+    assert kept[0].endswith("\u2026")
+    assert kept[1:] == ["short", "short too"]
+
+
+def test_sheets_that_share_a_section_have_equal_parts_of_it() -> None:
+    texts = ["word " * 1000, "short", "word " * 2000]
+    section = Section(name="sheets", weight=1, items=texts, cost=tokens_of, trim=cut, sharing=True)
+
+    kept = fit([section], 101).kept["sheets"]
+
+    assert [tokens_of(text) for text in kept] == [50, 1, 50]
+
+
 def test_texts_cost_their_tokens_and_ids_and_fields_cost_as_well() -> None:
     assert tokens_of("abcd", None, "", "abcd, e") == 4
     assert cost_of("abcd", None, ids=2, fields=3) == 1 + 2 * ID_TOKENS + 3 * FIELD_TOKENS
@@ -83,25 +109,6 @@ def test_what_shares_a_key_with_an_earlier_item_is_not_told_again() -> None:
     items = [("a", 1), ("b", 1), ("a", 2), ("c", 3)]
     fresh = without_repeats(items, lambda item: item[0], lambda item: item[1])
     assert fresh == [("a", 1), ("c", 3)]
-
-
-def test_a_fact_holds_within_its_interval() -> None:
-    fact = a_fact(time_ref=Instant(10 * SECOND), duration=5)
-    held = [holds_at(fact, Instant(s * SECOND)) for s in (9, 10, 14, 15)]
-    assert held == [False, True, True, False]
-    assert holds_at(a_fact(), Instant(0))
-
-
-def test_a_scene_without_time_stands_where_nothing_superseded_holds() -> None:
-    assert holds_at(a_fact(), None)
-    assert not holds_at(a_fact(until=Instant(5)), None)
-
-
-def test_what_was_superseded_without_a_date_holds_at_no_time() -> None:
-    ended = a_fact(time_ref=Instant(0), superseded_by=FactId(ident("heir")))
-
-    assert not holds_at(ended, None)
-    assert not holds_at(ended, Instant(1))
 
 
 def test_a_fact_is_promised_while_it_has_not_begun() -> None:

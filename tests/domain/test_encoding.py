@@ -46,9 +46,15 @@ def test_what_is_written_now_is_the_golden_file_of_this_version() -> None:
 
 @pytest.mark.parametrize("version", range(1, ENCODING_VERSION + 1))
 def test_every_version_ever_written_is_read(version: int) -> None:
-    read = [decode_entry(e["kind"], version, e["payload"].encode()) for e in golden(version)]
+    lines = golden(version)
+    known = {line["kind"] for line in lines}
+    read = [decode_entry(e["kind"], version, e["payload"].encode()) for e in lines]
 
+<<<<<<< HEAD
     assert read == [e for e in golden_entries() if kind_of(e) not in NEWER.get(version, ())]
+=======
+    assert read == [entry for entry in golden_entries() if kind_of(entry) in known]
+>>>>>>> context
 
 
 def test_the_golden_file_holds_every_kind() -> None:

@@ -16,7 +16,7 @@ from canonry.domain.moments import (
     moment_of,
     overlaps,
 )
-from canonry.domain.texts.summaries import extract
+from canonry.domain.texts.summaries import Said, digest
 from canonry.domain.time import Instant
 from canonry.domain.vocabularies.state_tags import EXCLUSIVE_GROUPS, excluded_by
 
@@ -139,10 +139,26 @@ def test_nobody_bears_two_places() -> None:
     assert excluded_by("alive", EXCLUSIVE_GROUPS, held) == []
 
 
-@given(st.lists(st.text(alphabet="ab .!?\n", max_size=30), max_size=6), st.integers(1, 40))
-def test_a_summary_is_made_of_sentences_that_were_told(texts: list[str], limit: int) -> None:
-    summary = extract(texts, limit=limit)
+said = st.lists(st.builds(Said, st.text(alphabet="ab .!?\n", max_size=30), st.integers(0, 10)))
+
+
+@given(said, st.integers(1, 40))
+def test_a_summary_is_made_of_statements_and_keeps_its_limit(told: list[Said], limit: int) -> None:
+    summary = digest(told, limit=limit)
 
     assert len(summary) <= limit
-    assert summary == extract(texts, limit=limit)
-    assert bool(summary) == any(text.strip(" .!?\n") for text in texts)
+    assert summary == digest(told, limit=limit)
+
+
+def test_a_summary_keeps_what_counts_most_in_the_order_of_the_story() -> None:
+    told = [
+        Said("Ana is queen", 5),
+        Said("They dine", 1),
+        Said("Bo rides", 5),
+        Said("Ana dies!", 9),
+    ]
+
+    assert digest(told, limit=200) == "Ana is queen. They dine. Bo rides. Ana dies!"
+    assert digest(told, limit=20) == "Bo rides. Ana dies!"
+    assert digest(told[:1] * 2, limit=200) == "Ana is queen."
+    assert digest([Said(" ", 5)], limit=200) == ""

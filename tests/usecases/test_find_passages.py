@@ -112,7 +112,7 @@ async def test_meaning_joins_in_and_says_how_near(stage: Stage, recall: Recall) 
     assert why.similarity > 0
     assert why.meaning > 0
     assert why.keywords > 0
-    assert found.hits[0].score == pytest.approx(why.strength / (1 + why.strength))
+    assert found.hits[0].strength == pytest.approx(why.strength / (1 + why.strength))
 
 
 async def test_meaning_alone_finds_where_the_words_are_away(stage: Stage, recall: Recall) -> None:
@@ -124,7 +124,7 @@ async def test_meaning_alone_finds_where_the_words_are_away(stage: Stage, recall
     hits = {hit.passage.id: hit for hit in found.hits}
     assert hits[ident("one")].why.similarity > 0
     assert found.degraded == ("text",)
-    assert all(hit.terms == () and hit.score > 0 for hit in found.hits)
+    assert all(hit.terms == () and hit.strength > 0 for hit in found.hits)
 
 
 async def test_without_both_nothing_is_found_and_both_are_told(

@@ -74,7 +74,7 @@ async def test_a_scene_becomes_canon_and_says_what_was_refused_and_why() -> None
     assert reply["rejected_proposals"] == [weak]
     assert reply["pending_proposals"] == []
     assert len(reply["canonical_fact_ids"]) == len(reply["canonical_event_ids"]) == 1
-    assert reply["summary"] == "Frodo is wounded at the gate."
+    assert reply["summary"] == "Frodo is wounded. A fight."
     by_id = {one["proposal_id"]: one for one in reply["verdicts"]}
     assert by_id[weak]["rule"] == "gate:score-reaches-threshold"
     assert by_id[weak]["score"] == 0.1

@@ -1,9 +1,12 @@
 """Context: what a model is told about a scene: canon, what was said, what it recalls; no more."""
 
+from typing import Any
+
 import pytest
 
 from canonry.domain.ids import EntityId, SceneId, SpaceId, StoryId
 from canonry.domain.log.entries import EntityRetconned
+from canonry.domain.policy import ContextLimits, Policy
 from canonry.domain.time import parse_instant
 from canonry.testing.things import a_scene, made
 from tests.toolsets.narrative.kit import NOWHERE
@@ -16,6 +19,8 @@ from tests.toolsets.narrative.stage import (
 )
 
 pytestmark = pytest.mark.anyio
+
+NOTHING: dict[str, list[object]] = {"entities": [], "facts": [], "relations": [], "events": []}
 
 
 async def test_every_section_is_told_and_the_metadata_names_the_scene() -> None:
@@ -205,7 +210,7 @@ async def test_sections_that_are_not_wanted_stay_as_empty_keys() -> None:
         include_narrative=False,
         include_semantic=False,
     )
-    assert context["canonical"] == {"entities": [], "facts": [], "relations": []}
+    assert context["canonical"] == NOTHING
     assert context["narrative"] == {
         "prior_turns": [],
         "scene_summary": None,
@@ -261,7 +266,7 @@ async def test_a_scene_with_nobody_in_it_has_a_context_too() -> None:
     )
     await stage.write(*made(scene))
     context = await assemble(stage, SceneId(scene.id))
-    assert context["canonical"] == {"entities": [], "facts": [], "relations": []}
+    assert context["canonical"] == NOTHING
 
 
 async def test_what_one_scene_made_canon_the_next_scene_is_told() -> None:
@@ -277,3 +282,110 @@ async def test_what_one_scene_made_canon_the_next_scene_is_told() -> None:
     assert told["scene_id"] == before
     assert told["summary"]
     assert context["narrative"]["open_threads"] == []
+
+
+def told_of(context: dict[str, Any]) -> dict[str, Any]:
+    return {entity["name"]: entity for entity in context["canonical"]["entities"]}
+
+
+LONG_SHEET = {f"chapter_{n}": "The deeds of the hero were many. " * 40 for n in range(12)}
+
+
+async def test_d8_a_long_sheet_is_trimmed_and_everybody_else_is_told_as_well() -> None:
+    stage = await a_stage()
+    ana = await stage.world.entity(
+        "Ana", properties={**LONG_SHEET, "hp": 7}, state_tags=["wounded"], description="A queen."
+    )
+    scene_id = await stage.scene(participating_entities=[ana, stage.frodo, stage.sam])
+    for n in range(20):
+        await stage.turn(scene_id, f"Turn {n} of the council, in which they speak of the road.")
+
+    context = await assemble(stage, scene_id)
+
+    assert names(context) == ["Ana", "Frodo", "Sam", "The Shire"]
+    told = told_of(context)
+    assert told["Ana"]["state_tags"] == ["wounded"]
+    assert told["Ana"]["properties"]["hp"] == 7
+    trimmed = told["Ana"]["trimmed"]
+    assert trimmed["read_with"] == "neo4j_get_entity"
+    assert trimmed["total_properties"] == 13 - len(told["Ana"]["properties"]) > 0
+    assert set(trimmed["properties"]) == LONG_SHEET.keys() - told["Ana"]["properties"].keys()
+    assert told["Frodo"]["trimmed"] is None
+    assert told["Frodo"]["description"] == "This is Frodo."
+    assert len(context["narrative"]["prior_turns"]) == 20
+    assert context["metadata"]["tokens"]["used"] <= 4_000
+
+
+async def test_d8_one_very_long_turn_is_cut_and_the_others_stay() -> None:
+    stage = await a_stage()
+    scene_id = await stage.scene()
+    for n in range(5):
+        await stage.turn(scene_id, f"turn {n}")
+    await stage.turn(scene_id, "o " * 4_900)
+
+    turns = (await assemble(stage, scene_id))["narrative"]["prior_turns"]
+
+    assert [turn["text"] for turn in turns[:-1]] == [f"turn {n}" for n in range(5)]
+    assert turns[-1]["text"].endswith("\u2026")
+
+
+async def test_d8_a_small_budget_still_names_everybody_with_state_and_place() -> None:
+    stage = await a_stage(Policy(context=ContextLimits(tokens=400)))
+    await stage.world.relation(stage.frodo, "LOCATED_IN", stage.shire)
+    scene_id = await stage.scene()
+    for n in range(20):
+        await stage.world.fact(f"The hobbit knows the name of star number {n}", stage.frodo)
+        await stage.turn(scene_id, f"turn {n} " * 40)
+
+    context = await assemble(stage, scene_id)
+
+    assert names(context)[:3] == ["Frodo", "Sam", "The Shire"]
+    place = {"entity_id": stage.shire, "name": "The Shire"}
+    assert told_of(context)["Frodo"]["located_in"] == place
+    assert context["canonical"]["facts"]
+    assert context["narrative"]["prior_turns"]
+    assert context["metadata"]["tokens"]["used"] <= 400
+
+
+async def test_d8_tags_and_places_are_those_of_the_scenes_place_in_the_story() -> None:
+    stage = await a_stage()
+    town = await stage.world.entity("The Town", entity_type="location")
+    early, late = await stage.scene("Early", order=10), await stage.scene("Late", order=40)
+    for scene_id, tag, place in ((late, "dead", town), (early, "wounded", stage.shire)):
+        change = {"entity_id": stage.frodo, "add": [tag], "remove": []}
+        await stage.propose(scene_id, type="state_change", content=change)
+        move = {"from_entity_id": stage.frodo, "rel_type": "LOCATED_IN", "to_entity_id": place}
+        await stage.propose(scene_id, type="relationship", content=move)
+        await stage.world.call("composite_canonize_scene", scene_id=scene_id)
+    between = await stage.scene("Between", order=20)
+    after = await stage.scene("After", order=50)
+
+    then = told_of(await assemble(stage, between))["Frodo"]
+    now = told_of(await assemble(stage, after))["Frodo"]
+
+    assert (then["state_tags"], then["located_in"]["name"]) == (["wounded"], "The Shire")
+    assert ("dead" in now["state_tags"], now["located_in"]["name"]) == (True, "The Town")
+
+
+async def test_d8_an_expired_fact_is_not_told_in_a_scene_without_a_time() -> None:
+    stage = await a_stage()
+    year = "1400-01-01T00:00:00Z"
+    await stage.world.fact("The gate stands open", stage.frodo, time_ref=year, duration=60)
+
+    assert statements(await assemble(stage, await stage.scene())) == []
+
+
+async def test_d8_recent_events_are_told_the_latest_first_and_none_that_is_still_to_come() -> None:
+    stage = await a_stage()
+    for year in (1400, 1402, 1401):
+        await stage.world.event(f"Fall {year}", stage.frodo, time_ref=f"{year}-01-01T00:00:00Z")
+    scene_id = await stage.scene()
+    told = (await assemble(stage, scene_id))["canonical"]["events"]
+    assert [event["title"] for event in told] == ["Fall 1402", "Fall 1401", "Fall 1400"]
+
+    await stage.world.call(
+        "mongodb_update_scene", "Orchestrator", scene_id=scene_id, time_ref="1401-06-01T00:00:00Z"
+    )
+
+    told = (await assemble(stage, scene_id))["canonical"]["events"]
+    assert [event["title"] for event in told] == ["Fall 1401", "Fall 1400"]

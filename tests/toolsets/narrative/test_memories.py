@@ -96,8 +96,10 @@ async def test_recency_halves_a_memory_after_thirty_days() -> None:
     stage = await a_stage()
     await stage.remember(stage.frodo, "Gandalf fell", importance=0.0)
     stage.world.clock.move(30 * DAY)
-    (memory,) = (await recall(stage, stage.frodo, semantic_query="nothing"))["memories"]
-    assert memory["score"] == pytest.approx(0.3 * 0.5)
+    await stage.remember(stage.frodo, "The road is long", importance=0.0)
+    new, old = (await recall(stage, stage.frodo, semantic_query="nothing"))["memories"]
+    assert new["score"] == pytest.approx(0.3)
+    assert old["score"] == pytest.approx(0.3 * 0.5)
 
 
 async def test_recalling_writes_nothing_and_does_not_change_the_order() -> None:
@@ -172,3 +174,16 @@ async def test_limits_of_a_recall_are_checked() -> None:
     await stage.world.refused(
         "mongodb_retrieve_character_memories", "MemoryManager", code=-32002, entity_id=NOWHERE
     )
+
+
+async def test_the_score_of_a_memory_does_not_drift_from_call_to_call() -> None:
+    stage = await a_stage()
+    await stage.remember(stage.sam, "The party was loud")
+    await stage.remember(stage.sam, "The road was long")
+    asked = {"entity_id": stage.sam, "semantic_query": "a loud party"}
+    tool, agent = "mongodb_retrieve_character_memories", "MemoryManager"
+    first = await stage.world.call(tool, agent, **asked)
+
+    stage.world.clock.move(DAY)
+
+    assert await stage.world.call(tool, agent, **asked) == first

@@ -6,6 +6,7 @@ what changed; so that views rebuilt from the log equal views kept up to date.
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from canonry.domain.ids import EntityId, EventId
@@ -37,6 +38,9 @@ from canonry.domain.log.entries import (
     SceneDated,
     SceneMoved,
     SceneNoted,
+    ScenePlaced,
+    SceneStaged,
+    SceneSummarised,
     SpaceRevised,
     StoryMoved,
     Thing,
@@ -113,9 +117,15 @@ def ids_of(entry: Entry) -> tuple[str, ...]:  # noqa: C901, PLR0911, PLR0912 - o
             return (thing_id,)
         case SceneMoved() | SceneNoted() | SceneDated() | SceneCompleted():
             return (entry.scene_id,)
+<<<<<<< HEAD
         case ProposalDecided(proposal_id=thing_id) | ProposalDeferred(proposal_id=thing_id):
             return (thing_id,)
         case ConflictWaived(proposal_id=thing_id):
+=======
+        case SceneStaged() | ScenePlaced() | SceneSummarised():
+            return (entry.scene_id,)
+        case ProposalDecided(proposal_id=thing_id):
+>>>>>>> context
             return (thing_id,)
         case Erased(targets=ids) | Redacted(ids=ids):
             return ids
@@ -192,6 +202,12 @@ def _apply(folding: Folding, entry: Entry) -> None:  # noqa: C901, PLR0912 - one
             folding.change(scene_id, Scene, gm_notes=notes)
         case SceneDated(scene_id=scene_id, time_ref=time_ref):
             folding.change(scene_id, Scene, time_ref=time_ref)
+        case SceneStaged():
+            folding.develop(entry.scene_id, Scene, partial(_cast, entry))
+        case ScenePlaced(scene_id=scene_id, location_ref=place):
+            folding.change(scene_id, Scene, location_ref=place)
+        case SceneSummarised(scene_id=scene_id, summary=summary):
+            folding.change(scene_id, Scene, summary=summary)
         case SceneCompleted():
             _complete(folding, entry)
         case ProposalDecided(proposal_id=proposal_id, decision=decision):
@@ -308,6 +324,16 @@ def _detail(folding: Folding, entry: RelationDetailed) -> None:
         }
 
     folding.develop(entry.relation_id, Relation, grow)
+
+
+def _cast(entry: SceneStaged, scene: Scene) -> Mapping[str, Any]:
+    """Who is in the scene, and who was in it and has left."""
+    present = dict.fromkeys((*scene.participants, *entry.joined))
+    departed = dict.fromkeys((*scene.departed, *(i for i in entry.left if i in present)))
+    return {
+        "participants": tuple(i for i in present if i not in entry.left),
+        "departed": tuple(i for i in departed if i in entry.left or i not in present),
+    }
 
 
 def _complete(folding: Folding, entry: SceneCompleted) -> None:

@@ -299,6 +299,31 @@ class SceneDated:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class SceneStaged:
+    """Who came into the scene, and who left it."""
+
+    scene_id: SceneId
+    joined: tuple[EntityId, ...] = ()
+    left: tuple[EntityId, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScenePlaced:
+    """Where the scene goes on; None takes a place back."""
+
+    scene_id: SceneId
+    location_ref: EntityId | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SceneSummarised:
+    """What somebody wrote of the scene while it was played; None takes it back."""
+
+    scene_id: SceneId
+    summary: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SceneCompleted:
     """The scene is closed for good, with what it made canon."""
 
@@ -369,6 +394,9 @@ Entry: TypeAlias = (
     | SceneMoved
     | SceneNoted
     | SceneDated
+    | SceneStaged
+    | ScenePlaced
+    | SceneSummarised
     | SceneCompleted
     | ProposalDecided
     | ProposalDeferred

@@ -10,7 +10,7 @@ from typing import Any, Final, Generic, TypeVar
 
 from canonry.domain.ids import EntityId
 from canonry.domain.provenance import AUTHORITY_RANK
-from canonry.domain.texts.sentences import tokens_in
+from canonry.domain.texts.sentences import token_starts, tokens_in
 from canonry.domain.things.facts import Event, Fact
 from canonry.domain.things.relations import Relation
 from canonry.domain.time import Instant
@@ -21,6 +21,12 @@ ID_TOKENS: Final = 10
 FIELD_TOKENS: Final = 5
 """What a quoted id, and the name of a field with its punctuation, take; models read the signs
 between two names of JSON together, so they are not counted one by one."""
+
+CUT: Final = "\u2026"
+"""What a text ends with that was cut short."""
+
+_PARTS: Final = 4
+"""In so many parts a section is shared at least, so that one long item does not fill it alone."""
 
 
 def tokens_of(*texts: str | None) -> int:
@@ -35,12 +41,18 @@ def cost_of(*texts: str | None, ids: int, fields: int) -> int:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Section(Generic[T]):
-    """Items of one kind in order of their rank; a heavier section is filled faster."""
+    """Items of one kind in order of their rank; of the budget it has a share by its weight.
+
+    What is longer than its part of the section is shortened by `trim`, where there is one. With
+    `sharing` all items have the same part; without, each may have a quarter of the section.
+    """
 
     name: str
     weight: int
     items: Sequence[T]
     cost: Callable[[T], int]
+    trim: Callable[[T, int], T] | None = None
+    sharing: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,33 +65,76 @@ class Fitted:
 
 
 def fit(sections: Iterable[Section[Any]], budget: int) -> Fitted:
-    """Fill the budget from all sections in turn, from the heavier ones more often.
+    """Fill the share that each section has of the budget; what one does not need, others get.
 
-    Of each section a prefix is kept: at the first item that does not fit the section ends, and its
-    room goes to the others. Never more than `budget` is used.
+    Of each section a prefix is kept: at the first item that does not fit the section ends. Never
+    more than `budget` is used.
     """
     ordered = tuple(sections)
-    turns = sorted(
-        ((rank + 1) / section.weight, place, rank)
-        for place, section in enumerate(ordered)
-        for rank in range(len(section.items))
-    )
-    kept: list[list[Any]] = [[] for _ in ordered]
-    used = 0
-    for _, place, rank in turns:
-        if len(kept[place]) < rank:
-            continue
-        section = ordered[place]
-        cost = section.cost(section.items[rank])
-        if used + cost <= budget:
-            used += cost
-            kept[place].append(section.items[rank])
-    named = dict(zip((s.name for s in ordered), kept, strict=True))
+    costs = [[section.cost(item) for item in section.items] for section in ordered]
+    rooms = shares_of(budget, [sum(each) for each in costs], [s.weight for s in ordered])
+    fills = [
+        _filled(section, known, room)
+        for section, known, room in zip(ordered, costs, rooms, strict=True)
+    ]
+    left = budget - sum(used for _, used in fills)
+    named: dict[str, list[Any]] = {}
+    for section, known, (kept, _used) in zip(ordered, costs, fills, strict=True):
+        for item, cost in list(zip(section.items, known, strict=True))[len(kept) :]:
+            if cost > left:
+                break
+            kept.append(item)
+            left -= cost
+        named[section.name] = kept
     return Fitted(
         kept=named,
         omitted={s.name: len(s.items) - len(named[s.name]) for s in ordered},
-        used=used,
+        used=budget - left,
     )
+
+
+def shares_of(budget: int, wanted: Sequence[int], weights: Sequence[int]) -> list[int]:
+    """What each gets of the budget: by its weight, but no more than it wants; others get the rest.
+
+    What is left of a division goes to nobody.
+    """
+    shares = [0] * len(wanted)
+    left, waiting = max(0, budget), set(range(len(wanted)))
+    while waiting:
+        total = sum(weights[n] for n in waiting)
+        content = {n for n in waiting if wanted[n] * total <= left * weights[n]}
+        for n in content or waiting:
+            shares[n] = wanted[n] if content else left * weights[n] // total
+        left -= sum(shares[n] for n in content)
+        waiting -= content or waiting
+    return shares
+
+
+def _filled(section: Section[T], costs: Sequence[int], room: int) -> tuple[list[T], int]:
+    """The first items that fit the room, the long ones shortened, and what they take."""
+    longest = max(shares_of(room, costs, [1] * len(costs)), default=0)
+    if not section.sharing:
+        longest = max(longest, room // _PARTS)
+    kept: list[T] = []
+    used = 0
+    for item, cost in zip(section.items, costs, strict=True):
+        told, takes = item, cost
+        if cost > longest and section.trim is not None:
+            told = section.trim(item, min(longest, room - used))
+            takes = section.cost(told)
+        if used + takes > room:
+            break
+        kept.append(told)
+        used += takes
+    return kept, used
+
+
+def cut(text: str, room: int) -> str:
+    """The beginning of the text that takes about so many tokens, ended by a sign where cut."""
+    starts = token_starts(text)
+    if len(starts) <= room:
+        return text
+    return text[: starts[max(0, room - 1)]].rstrip() + CUT
 
 
 def without_repeats(items: Iterable[T], *keys: Callable[[T], Hashable]) -> list[T]:
@@ -93,20 +148,6 @@ def without_repeats(items: Iterable[T], *keys: Callable[[T], Hashable]) -> list[
             for mark, known in zip(marks, seen, strict=True):
                 known.add(mark)
     return fresh
-
-
-def holds_at(fact: Fact, instant: Instant | None) -> bool:
-    """Whether the fact holds at `instant`; None: at the end of what is known so far.
-
-    What was superseded without a date holds at no time that could be named.
-    """
-    if fact.superseded and (fact.until is None or instant is None):
-        return False
-    if instant is None:
-        return True
-    begun = fact.time_ref is None or fact.time_ref <= instant
-    ended = fact.ends_at is not None and fact.ends_at <= instant
-    return begun and not ended
 
 
 def is_promised(fact: Fact, instant: Instant | None) -> bool:

@@ -13,7 +13,14 @@ from functools import lru_cache
 from typing import Final, TypeAlias
 
 from canonry.domain.recall.ranking import Asked
-from canonry.domain.texts.stems import asked_stems, is_near, phrases_in, prefixes_in, slips_forgiven
+from canonry.domain.texts.stems import (
+    asked_stems,
+    is_near,
+    phrases_in,
+    prefixes_in,
+    slips_forgiven,
+    stems_of,
+)
 
 K1: Final = 1.2
 B: Final = 0.75
@@ -39,11 +46,15 @@ Shares: TypeAlias = dict[str, float]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sought:
-    """What a query looks for: stems, beginnings of words, and phrases as stems in a row."""
+    """What a query looks for: stems, beginnings of words, and phrases as stems in a row.
+
+    `said` are all stems of its text, as a passage of the same text has them.
+    """
 
     stems: tuple[str, ...]
     begun: tuple[str, ...] = ()
     phrases: tuple[tuple[str, ...], ...] = ()
+    said: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,13 +76,14 @@ class Measure:
     """What the words of a passage add to its score for one query.
 
     `meant` leads from a stem to the terms of the query that it counts for; `most` has the most that
-    each term can add.
+    each term can add. `said` are the stems of the query as those of a passage.
     """
 
     meant: Mapping[str, Sequence[tuple[str, float]]]
     phrases: Sequence[tuple[tuple[str, ...], float]]
     most: Mapping[str, float]
     length: float
+    said: Sequence[str] = ()
 
     def shares(self, stems: Sequence[str]) -> Shares:
         """What each term of the query adds to the score of a passage with these stems."""
@@ -95,7 +107,8 @@ class Measure:
 
     def asked(self, best: Mapping[str, float]) -> Asked:
         """What ranking needs to know of the query; `best` has the shares of the best passage."""
-        return Asked(terms=self.most, strongest=sum(best.values()))
+        itself = sum(self.shares(self.said).values())
+        return Asked(terms=self.most, strongest=sum(best.values()), itself=itself)
 
 
 @lru_cache(maxsize=_ASKED_MAX)
@@ -104,7 +117,7 @@ def sought_in(text: str) -> Sought:
     begun = prefixes_in(text)
     covered = frozenset(asked_stems(" ".join(begun))) if begun else frozenset()
     stems = [stem for stem in asked_stems(text) if stem not in covered][:SOUGHT_MAX]
-    return Sought(stems=tuple(stems), begun=begun, phrases=phrases_in(text))
+    return Sought(stems=tuple(stems), begun=begun, phrases=phrases_in(text), said=stems_of(text))
 
 
 def doubted(sought: Sought, found_in: Mapping[str, int]) -> tuple[str, ...]:
@@ -188,7 +201,7 @@ def measure(
         worth = sum(figures.worth(found_in.get(stem, 0)) for stem in phrase)
         most[named(phrase)] = worth
         phrases.append((phrase, worth))
-    return Measure(meant=meant, phrases=phrases, most=most, length=figures.length)
+    return Measure(meant=meant, phrases=phrases, most=most, length=figures.length, said=sought.said)
 
 
 def named(phrase: Sequence[str]) -> str:

@@ -107,7 +107,7 @@ def _recorded(thing: Thing) -> Passage | None:
             )
         case Scene(status=SceneStatus.COMPLETED, summary=summary) if summary:
             where = {"scene_id": thing.id, "at": thing.completed_at or thing.created_at}
-            present = thing.participants
+            present = (*thing.participants, *thing.departed)
             return _passage(thing, Collection.SCENES, "scene_summary", summary, present, **where)
         case Memory(text=text, created_at=at):
             more = {"scene_id": thing.scene_id, "importance": thing.importance, "at": at}

@@ -22,8 +22,7 @@ Laws:
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from heapq import nsmallest
-from itertools import pairwise
+from itertools import islice, pairwise
 from math import fsum
 from operator import add, attrgetter
 from types import MappingProxyType
@@ -42,6 +41,9 @@ then what keywords, meaning, neighbours and names add to its strength."""
 
 _NO_TERMS: Final[Mapping[str, float]] = MappingProxyType({})
 _BY_PLACE: Final = attrgetter("place")  # between equal places nothing fades, in either order
+STEEPER: Final = 1.5
+"""The exponent that takes chance likeness of words or meaning below 0.3; `bench.recall.scores` has
+the data."""
 _NAME_LENGTH: Final = 3
 """Shorter words of a name ("of", "de") name nobody."""
 
@@ -52,11 +54,13 @@ class Asked:
 
     Terms that occur in no passage are among them. `strongest` is the best keyword score of all
     passages searched. It belongs to the query, so that the score of a passage does not depend on
-    which others are ranked with it.
+    which others are ranked with it. `itself` is the keyword score of a passage that says the query
+    word for word.
     """
 
     terms: Mapping[str, float]
     strongest: float
+    itself: float = 0.0
 
 
 class PassageCandidate(NamedTuple):
@@ -99,10 +103,15 @@ class Why:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ranked:
-    """A passage in its place of the order; `score` is its strength, mapped to [0, 1)."""
+    """A passage in its place of the order; `score` is its strength, mapped to [0, 1).
+
+    `shown` is what a reader can go by: 1 for a passage that says the query word for word, near 0
+    for one that has nothing to do with it, and never more than that of a passage before it.
+    """
 
     id: str
     score: float
+    shown: float
     why: Why
 
 
@@ -149,11 +158,35 @@ def rank_passages(
     found: list[_Placed] = []
     for stretch in _stretches(known.values()):
         found += _placed(stretch, typical, scale, strengths, weights)
-    first = sorted(found) if limit is None else nsmallest(limit, found)
+    found.sort()
+    worth = 1 / (asked.itself * scale) if asked.itself > 0 and scale else 0.0
+    likely = _likely(found, worth, weights.unrelated)
     return [
-        Ranked(id=identity, score=-score, why=_why(each, parts, scale))
-        for score, identity, each, *parts in first
+        Ranked(id=identity, score=-score, shown=shown, why=_why(each, parts, scale))
+        for shown, (score, identity, each, *parts) in islice(zip(likely, found, strict=True), limit)
     ]
+
+
+def _likely(found: Sequence[_Placed], worth: float, unrelated: float) -> Signals:
+    """How far each passage says what was asked, by itself; no less than any that is ranked below.
+
+    What its words and its meaning leave open is multiplied, so that either is enough. Neighbours
+    and names count for the order alone: they make nobody say what was asked. A turn is embedded
+    with the one before it; what that one says in its own words is not this one's meaning.
+    """
+    said = {(one.thread, one.place): min(1.0, words * worth) for _, _, one, words, *_ in found}
+    shown = [0.0] * len(found)
+    best = 0.0
+    for n in range(len(found) - 1, -1, -1):
+        each = found[n][2]
+        words = min(1.0, found[n][3] * worth)
+        sense = max(0.0, ((each.similarity or 0.0) - unrelated) / (1 - unrelated))
+        if each.thread is not None:
+            sense *= 1 - said.get((each.thread, each.place - 1), 0.0)
+        own = 1 - (1 - words**STEEPER) * (1 - min(1.0, sense) ** STEEPER)
+        best = max(best, own)
+        shown[n] = best
+    return shown
 
 
 def _placed(

@@ -1,31 +1,35 @@
-"""Summaries: the sentences of a text that share most with the rest of it, in their own order."""
+"""Summaries: what counts most of what came of something, told in the order in which it happened."""
 
-import re
-from collections import Counter
-from collections.abc import Iterable
-from typing import Final
+from collections.abc import Sequence
+from typing import Final, NamedTuple
 
-from canonry.domain.texts.words import terms_of
-
-SENTENCES: Final = 5
-_SENTENCE: Final = re.compile(r"[^.!?\n]+[.!?]*")
-_SHORT: Final = 3
+_ENDS: Final = (".", "!", "?", "\u2026")
 
 
-def extract(texts: Iterable[str], *, limit: int) -> str:
-    """Up to five sentences of `texts` with the most frequent words, at most `limit` characters.
+class Said(NamedTuple):
+    """A statement, and how much it counts."""
 
-    Equal texts give equal summaries; of sentences that count the same the earlier one is taken.
+    text: str
+    weight: int
+
+
+def digest(said: Sequence[Said], *, limit: int) -> str:
+    """The statements in their order, as sentences; at most `limit` characters.
+
+    Where there is no room for all, those that count most are kept, and of equal ones the later:
+    how it ended is worth more than how it began. What is said twice is told once.
     """
-    found = [s for text in texts for part in _SENTENCE.findall(text) if (s := part.strip())]
-    sentences = [sentence for sentence in dict.fromkeys(found) if terms_of(sentence)]
-    terms = [frozenset(t for t in terms_of(s) if len(t) > _SHORT) for s in sentences]
-    counts = Counter(term for each in terms for term in each)
-    weights = [sum(counts[t] for t in each) / (len(each) + _SHORT) for each in terms]
-    best = sorted(range(len(sentences)), key=lambda i: (-weights[i], i))[:SENTENCES]
-    summary = ""
-    for index in sorted(best):
-        longer = f"{summary} {sentences[index]}".strip()
-        if len(longer) <= limit:
-            summary = longer
-    return summary or (sentences[0][:limit] if sentences else "")
+    sentences = {_sentence(each.text): n for n, each in reversed([*enumerate(said)])}
+    ranked = sorted(sentences, key=lambda one: (-said[sentences[one]].weight, -sentences[one]))
+    kept: list[str] = []
+    left = limit + 1
+    for sentence in ranked:
+        if 1 < len(sentence) + 1 <= left:
+            kept.append(sentence)
+            left -= len(sentence) + 1
+    return " ".join(sorted(kept, key=sentences.__getitem__))
+
+
+def _sentence(text: str) -> str:
+    words = " ".join(text.split())
+    return words if not words or words.endswith(_ENDS) else f"{words}."

@@ -81,12 +81,14 @@ class SceneDraft:
 class Scene(SceneDraft):
     """A scene in the log, with what was told in it and came of it.
 
-    `story_place` is the place in the log at which its story began.
+    `story_place` is the place in the log at which its story began; `departed` are those who took
+    part and left.
     """
 
     story_place: int = 0
     turn_count: int = 0
     proposal_count: int = 0
+    departed: tuple[EntityId, ...] = ()
     outcomes: tuple[str, ...] = ()
     summary: str | None = None
     created_at: Instant

@@ -33,6 +33,9 @@ from canonry.domain.log.entries import (
     SceneDated,
     SceneMoved,
     SceneNoted,
+    ScenePlaced,
+    SceneStaged,
+    SceneSummarised,
     SpaceRevised,
     StoryMoved,
 )
@@ -240,6 +243,10 @@ def _changes() -> Iterator[tuple[Entry, ...]]:
         SceneMoved(scene_id=later, status=SceneStatus.FINALIZING),
         SceneNoted(scene_id=later, gm_notes=TEXTS[10]),
         SceneDated(scene_id=later, time_ref=Instant(6 * DAY)),
+        SceneStaged(scene_id=later, joined=(_entity("Frodo"),)),
+        SceneStaged(scene_id=later, left=(_entity("Frodo"),)),
+        ScenePlaced(scene_id=later, location_ref=_entity("Shire")),
+        SceneSummarised(scene_id=later, summary=TEXTS[10]),
         ProposalDecided(
             proposal_id=ProposalId(ident("they left")),
             decision=a_decision(canonical_id=ident("on the road"), made=(ident("on the road"),)),

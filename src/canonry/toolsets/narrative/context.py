@@ -4,12 +4,15 @@ from collections.abc import Iterator
 from operator import itemgetter
 from typing import Any, Final, NamedTuple
 
+from canonry.domain.recall.sheets import NAMED_MAX, Told
 from canonry.domain.things.entities import Entity
 from canonry.domain.things.relations import Relation
 from canonry.gateway.shapes import (
+    BOOLEAN,
     COUNT,
     INSTANT,
     NUMBER,
+    OBJECT,
     TEXT,
     UUID,
     WORD,
@@ -24,7 +27,7 @@ from canonry.gateway.tool import Arguments, Reply, Tool
 from canonry.toolsets.narrative.arguments import optional_text, uuid_of
 from canonry.toolsets.narrative.contract import contract_tool
 from canonry.toolsets.narrative.passages import HITS
-from canonry.toolsets.narrative.shapes import ENTITY, FACT, MEMORY, NAMED_TURNS, SCENE
+from canonry.toolsets.narrative.shapes import ENTITY, EVENT, FACT, MEMORY, NAMED_TURNS, SCENE
 from canonry.usecases.kernel.caller import Caller
 from canonry.usecases.kernel.canon import Canon
 from canonry.usecases.narrative.assemble_context import (
@@ -34,10 +37,22 @@ from canonry.usecases.narrative.assemble_context import (
 )
 from canonry.usecases.narrative.gather_narrative import ThreadKind
 
+_LEFT_OUT: Final = Shape(
+    read_with=TEXT,
+    description=BOOLEAN,
+    properties=array(TEXT),
+    total_properties=COUNT,
+    state_tags=COUNT,
+)
+_SHORT: Final = ENTITY.only("entity_id", "name", "entity_class", "entity_type")
 _ENTITY: Final = Shape(
-    **ENTITY.only("entity_id", "name", "entity_class", "entity_type"),
+    **{name: each.of(f"entity.{each.source or name}") for name, each in _SHORT.items()},
     role=given(enum("participant", "location", "related")),
-    **ENTITY.only("description", "properties", "state_tags"),
+    state_tags=array(TEXT).of("head.tags"),
+    located_in=nullable(Shape(entity_id=UUID.of("id"), name=TEXT)).of("head.place"),
+    description=TEXT.of("sheet.description"),
+    properties=OBJECT.of("sheet.properties"),
+    trimmed=nullable(given(_LEFT_OUT.by(dict))),
 )
 _FACT: Final = Shape(
     **FACT.only(
@@ -62,6 +77,10 @@ _RELATION: Final = Shape(
     to_entity_id=UUID.of("end.id"),
     to_name=TEXT.of("end.name"),
 )
+_EVENT: Final = Shape(
+    **EVENT.only("event_id", "title", "description", "time_ref", "severity", "scene_id"),
+    **EVENT.only("involved_entity_ids"),
+)
 _PREVIOUS: Final = Shape(**SCENE.only("scene_id", "title", "order", "summary", "completed_at"))
 _THREAD: Final = Shape(kind=enum(*ThreadKind), id=UUID, text=TEXT)
 _MEMORY: Final = Shape(
@@ -74,6 +93,7 @@ _SECTIONS: Final = (
     "entities",
     "facts",
     "relations",
+    "events",
     "prior_turns",
     "previous_scenes",
     "open_threads",
@@ -88,9 +108,23 @@ def _entities(context: SceneContext) -> list[dict[str, Any]]:
     if context.cast.location is not None:
         roles.setdefault(context.cast.location.id, "location")
     return [
-        _ENTITY(entity, role=roles.get(entity.id, "related"))
-        for entity in context.canonical.entities
+        _ENTITY(told, role=roles.get(told.entity.id, "related"), trimmed=_left_out(told))
+        for told in context.canonical.entities
     ]
+
+
+def _left_out(told: Told) -> dict[str, Any] | None:
+    """What of an entity there was no room for, and the tool that tells it."""
+    left = told.sheet.left
+    if not left and not told.sheet.shortened and not told.head.tags_left:
+        return None
+    return _LEFT_OUT(
+        read_with="neo4j_get_entity",
+        description=told.sheet.shortened,
+        properties=left[:NAMED_MAX],
+        total_properties=len(left),
+        state_tags=told.head.tags_left,
+    )
 
 
 def _joined(context: SceneContext) -> Iterator[_Joined]:
@@ -103,6 +137,7 @@ _CANONICAL: Final = Shape(
     entities=array(_ENTITY).made(_entities),
     facts=array(_FACT).of("canonical.facts"),
     relations=array(_RELATION).of(_joined),
+    events=array(_EVENT).of("canonical.events"),
 )
 _NARRATIVE: Final = Shape(
     prior_turns=NAMED_TURNS.of("narrative"),

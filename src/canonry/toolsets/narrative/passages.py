@@ -65,11 +65,11 @@ _WHY: Final = Shape(
 )
 """The words and the likeness that a passage was found by, and what makes up its strength.
 
-The score is the sum of the parts s as s / (1 + s).
+The sum of the parts decides the order; the score says how far the passage says what was asked.
 """
 _HIT: Final = Shape(
     id=UUID.of("passage.id"),
-    score=SHARE,
+    score=SHARE.by(lambda number: round(number, _DIGITS)),
     payload=given(OBJECT),
     text=TEXT.of("passage.text"),
     evidence_ref=nullable(TEXT).of(_cited),

@@ -7,6 +7,7 @@ from canonry.domain.ids import StoryId
 from canonry.domain.log.keys import proposals_key, thing_key, turns_key
 from canonry.domain.things.scenes import SceneDraft, SceneStatus
 from canonry.gateway.shapes import (
+    BOOLEAN,
     COUNT,
     INSTANT,
     INTEGER,
@@ -48,7 +49,15 @@ from canonry.usecases.kernel.canon import Canon
 from canonry.usecases.narrative.create_scene import SceneRequest, create_scene
 from canonry.usecases.narrative.get_scene import get_scene
 from canonry.usecases.narrative.query_scenes import SceneQuery, query_scenes
-from canonry.usecases.narrative.update_scene import Notes, SceneChange, Time, update_scene
+from canonry.usecases.narrative.update_scene import (
+    Notes,
+    SceneChange,
+    Setting,
+    Staging,
+    Time,
+    WrittenSummary,
+    update_scene,
+)
 
 ORDER_MAX: Final = 2**31 - 1
 ACTIVE_SECONDS: Final = 30.0
@@ -58,6 +67,7 @@ _CREATED: Final = Shape(
 _SCENE_IN_FULL: Final = Shape(
     **{**SCENE.within("scene"), "total_turns": COUNT},
     turns=array(TURN),
+    truncated=given(BOOLEAN),
     proposed_changes=UUIDS.of(lambda found: (each.id for each in found.proposals.items)),
     total_proposals=COUNT.of("proposals.total"),
     proposals=optional(given(array(PROPOSAL))),
@@ -82,6 +92,7 @@ async def _create(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
         order=_order_of(arguments),
         location_id=optional_uuid(arguments, "location_ref"),
         participant_ids=uuids_of(arguments, "participating_entities"),
+        time_ref=instant_of(arguments, "time_ref"),
     )
     return created(_CREATED, await create_scene(canon, caller, request), SceneDraft)
 
@@ -102,7 +113,11 @@ async def _get(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
         turns=_turn_limit_of(arguments) if arguments.get("include_turns", True) else 0,
     )
     wanted = arguments.get("include_proposals", False)
-    return _SCENE_IN_FULL(found, proposals=found.proposals.items if wanted else None)
+    return _SCENE_IN_FULL(
+        found,
+        proposals=found.proposals.items if wanted else None,
+        truncated=0 < len(found.turns) < found.total_turns,
+    )
 
 
 def _turn_limit_of(arguments: Arguments) -> int:
@@ -141,6 +156,14 @@ async def _update(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
         changes.append(Notes(optional_text(arguments, "gm_notes", canon.policy.limits.turn)))
     if "time_ref" in arguments:
         changes.append(Time(instant_of(arguments, "time_ref")))
+    if "summary" in arguments:
+        text = optional_text(arguments, "summary", canon.policy.limits.summary)
+        changes.append(WrittenSummary(text))
+    if "location_ref" in arguments:
+        changes.append(Setting(optional_uuid(arguments, "location_ref")))
+    if "joining_entities" in arguments or "leaving_entities" in arguments:
+        joining = uuids_of(arguments, "joining_entities")
+        changes.append(Staging(joining, uuids_of(arguments, "leaving_entities")))
     return _UPDATED(await update_scene(canon, caller, scene_id, changes), scene_id=scene_id)
 
 
@@ -162,6 +185,7 @@ TOOLS: Final[tuple[Tool, ...]] = (
         "Open a scene in a story, with its participants and place; turns follow.",
         _create,
         gives=_CREATED,
+        also={"time_ref": INSTANT},
     ),
     contract_tool(
         "mongodb_get_scene",
@@ -183,10 +207,20 @@ TOOLS: Final[tuple[Tool, ...]] = (
     writing_tool(
         "mongodb_update_scene",
         "Update scene",
-        "Set a scene's game master notes, which only context assembly tells, and its time in "
-        "the world, which its undated proposals take; null clears.",
+        "Set a scene's place, time, summary and game master notes, which only context assembly "
+        "tells (null clears), and let participants come and go.",
         _update,
-        takes=obj({"scene_id": UUID}, {"gm_notes": nullable(TEXT), "time_ref": nullable(INSTANT)}),
+        takes=obj(
+            {"scene_id": UUID},
+            {
+                "gm_notes": nullable(TEXT),
+                "time_ref": nullable(INSTANT),
+                "summary": nullable(TEXT),
+                "location_ref": nullable(UUID),
+                "joining_entities": UUIDS,
+                "leaving_entities": UUIDS,
+            },
+        ),
         gives=_UPDATED,
         roles=frozenset({"CanonKeeper", "Orchestrator"}),
         idempotent=True,

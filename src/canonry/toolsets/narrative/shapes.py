@@ -183,6 +183,7 @@ SCENE: Final = Shape(
     order=INTEGER,
     location_ref=nullable(UUID),
     participating_entities=UUIDS.of("participants"),
+    departed_entities=UUIDS.of("departed"),
     time_ref=nullable(INSTANT),
     canonical_outcomes=UUIDS.of("outcomes"),
     summary=nullable(TEXT),

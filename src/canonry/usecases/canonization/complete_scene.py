@@ -1,26 +1,30 @@
 """Complete a scene: close it with everything that it made canon and a summary of it."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Final
 
 from canonry.domain.ids import NewId, SceneId, SpaceId
 from canonry.domain.log.entries import SceneCompleted, Thing
 from canonry.domain.log.keys import proposals_key, thing_key
+from canonry.domain.moments import arranged
 from canonry.domain.provenance import CanonLevel
-from canonry.domain.texts.summaries import extract
+from canonry.domain.texts.summaries import Said, digest
 from canonry.domain.things.entities import Entity
 from canonry.domain.things.facts import Event, Fact
 from canonry.domain.things.proposals import Proposal, ProposalStatus
 from canonry.domain.things.relations import Relation
 from canonry.domain.things.scenes import Scene, SceneStatus
 from canonry.ports.views.documents import ProposalQuery
-from canonry.ports.views.pages import PAGE_MAX
 from canonry.ports.views.state import EventQuery
 from canonry.usecases.kernel.caller import Caller
 from canonry.usecases.kernel.canon import Canon
 from canonry.usecases.kernel.commit_change import Change, commit_change
 from canonry.usecases.kernel.every_item import every_match
 from canonry.usecases.kernel.lookup import require
+
+_STATED: Final = 5
+_RELATED: Final = 3
 
 SceneOutcome = Entity | Relation | Event | Fact
 
@@ -93,11 +97,26 @@ async def _outcomes(
 
 
 async def _summary(canon: Canon, scene: Scene, outcomes: Iterable[SceneOutcome]) -> str:
-    """The most telling sentences of the scene; without turns of what became canon."""
+    """What became canon, in the order of the stories; where nothing did, the scene's title."""
+    standing = [each for each in outcomes if each.level is CanonLevel.CANON]
+    edges = [each for each in standing if isinstance(each, Relation)]
+    ends = await canon.within(scene.space).roots(i for e in edges for i in (e.from_id, e.to_id))
+    names = {i: root.name for i, root in ends.items()}
+    told = arranged(
+        (each for each in standing if not isinstance(each, Entity)), lambda each: each.moment
+    )
     limit = canon.policy.limits.summary
-    turns = await canon.documents.turns(scene.id, limit=PAGE_MAX)
-    told = extract((turn.text for turn in turns), limit=limit)
-    if not told:
-        stated = [f"{each.statement}." for each in outcomes if isinstance(each, Fact)]
-        told = extract(stated, limit=limit)
-    return told or scene.title[:limit]
+    return digest([_said(each, names) for each in told], limit=limit) or scene.title[:limit]
+
+
+def _said(thing: Relation | Event | Fact, names: Mapping[str, str]) -> Said:
+    """What happened counts by its severity, of at most 10; what is so counts half of that."""
+    match thing:
+        case Event():
+            return Said(thing.title, thing.severity)
+        case Fact():
+            return Said(thing.statement, _STATED)
+        case Relation():
+            word = thing.rel_type.replace("_", " ").lower()
+            start, end = names.get(thing.from_id, ""), names.get(thing.to_id, "")
+            return Said(f"{start} {word} {end}", _RELATED)

@@ -7,6 +7,7 @@ from canonry.domain.ids import SpaceId
 from canonry.domain.provenance import CanonLevel
 from canonry.domain.things.entities import Entity, EntityClass
 from canonry.domain.things.scenes import Scene, SceneStatus
+from canonry.domain.vocabularies.narrative_types import EntityType
 from canonry.usecases.kernel.lookup import require_same_space
 
 
@@ -49,3 +50,16 @@ def require_instances(space: SpaceId, entities: Iterable[Entity], *, path: str) 
     if fallen:
         message = f"{path} names entities that were retconned and so never were; name others"
         raise Conflict("entity.retconned", message, path=path, conflicts=fallen)
+
+
+def require_location(space: SpaceId, place: Entity) -> None:
+    """Refuse to set a scene in what is no place of `space`.
+
+    Raises:
+        Conflict: `scene.not-a-location`, or as `require_instances`.
+    """
+    path = "/location_ref"
+    require_instances(space, (place,), path=path)
+    if place.entity_type != EntityType.LOCATION:
+        message = f"{path} names a {place.entity_type}; name an entity of type location"
+        raise Conflict("scene.not-a-location", message, path=path, conflicts=[place.id])

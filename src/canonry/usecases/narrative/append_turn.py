@@ -3,9 +3,9 @@
 from dataclasses import dataclass
 
 from canonry.domain.ids import EntityId, NewId, TurnId
-from canonry.domain.log.entries import Made
+from canonry.domain.log.entries import Entry, Made, SceneStaged
 from canonry.domain.log.keys import thing_key
-from canonry.domain.things.entities import Entity
+from canonry.domain.things.entities import Entity, family_of
 from canonry.domain.things.scenes import Scene, Speaker, TurnDraft
 from canonry.usecases.kernel.caller import Caller, unknown
 from canonry.usecases.kernel.canon import Canon
@@ -26,7 +26,7 @@ class TurnRequest:
 
 
 async def append_turn(canon: Canon, caller: Caller, request: TurnRequest) -> Receipt:
-    """Append the turn; its index is given by the log.
+    """Append the turn; its index is given by the log. Who speaks has come into the scene.
 
     The first read only tells the space, which never changes; the verdict rests on what is read
     after the head of that space, which is why the scene is read again.
@@ -49,6 +49,7 @@ async def append_turn(canon: Canon, caller: Caller, request: TurnRequest) -> Rec
         require_active(scene)
         reads = {thing_key(scene.id)}
         speaker: EntityId | None = None
+        entries: list[Entry] = []
         if request.entity_id is not None:
             entity = found.get(request.entity_id)
             if not isinstance(entity, Entity):
@@ -58,6 +59,8 @@ async def append_turn(canon: Canon, caller: Caller, request: TurnRequest) -> Rec
             require_instances(space, (entity,), path="/entity_id")
             reads |= {thing_key(request.entity_id), thing_key(entity.id)}
             speaker = entity.id
+            if not family_of(entity) & {*scene.participants, scene.location_ref}:
+                entries.append(SceneStaged(scene_id=scene.id, joined=(entity.id,)))
         turn = TurnDraft(
             id=TurnId(new_id("turn")),
             space=space,
@@ -67,6 +70,6 @@ async def append_turn(canon: Canon, caller: Caller, request: TurnRequest) -> Rec
             text=request.text,
             resolution_ref=request.resolution_ref,
         )
-        return Change(entries=(Made(thing=turn),), reads=frozenset(reads))
+        return Change(entries=(*entries, Made(thing=turn)), reads=frozenset(reads))
 
     return await commit_change(canon, caller, space, prepare)

@@ -1,20 +1,26 @@
 """Assemble a scene's context: canon, narrative and recollections, ranked to fit a token budget."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Awaitable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from canonry.domain.recall.context import Fitted, Section, cost_of, fit, tokens_of
-from canonry.domain.things.entities import Entity
-from canonry.domain.things.facts import Fact
+from canonry.domain.recall.context import Fitted, Section, cost_of, cut, fit, tokens_of
+from canonry.domain.recall.sheets import Presence, head_cost, sheet_cost, told_cost, trimmed
+from canonry.domain.things.facts import Event, Fact
 from canonry.domain.things.relations import Relation
 from canonry.domain.things.scenes import Scene, Turn
 from canonry.domain.time import Instant
 from canonry.usecases.kernel.caller import Caller
 from canonry.usecases.kernel.canon import Canon
 from canonry.usecases.kernel.lookup import require
-from canonry.usecases.narrative.gather_canonical import Canonical, Cast, find_cast, gather_canonical
+from canonry.usecases.narrative.gather_canonical import (
+    Canonical,
+    Cast,
+    events_of,
+    find_cast,
+    gather_canonical,
+)
 from canonry.usecases.narrative.gather_narrative import (
     Narrative,
     Thread,
@@ -68,18 +74,21 @@ async def assemble_context(canon: Canon, caller: Caller, request: ContextRequest
     """
     scene = await require(canon, caller, Scene, request.scene_id)
     cast, query = await asyncio.gather(find_cast(canon, scene), _query(canon, scene, request))
+    told = asyncio.ensure_future(_events(canon, scene, cast, request))
+    wanted = cast if request.canonical else None
     canonical, narrative, recalled = await asyncio.gather(
-        _canonical(canon, scene, cast, request, query),
-        _narrative(canon, scene, cast, request),
+        _canonical(canon, scene, wanted, query, told),
+        _narrative(canon, scene, request, told),
         _recalled(canon, scene, cast, query),
     )
     if request.narrative:
         threads = (*narrative.threads, *promises(canonical.promised))
         narrative = replace(narrative, threads=threads)
         recalled = _without_told(recalled, narrative)
-    notes = tokens_of(scene.gm_notes, scene.summary) if request.narrative else 0
     budget = canon.policy.context.tokens
-    fitted = fit(_sections(canonical, narrative, recalled), max(0, budget - notes))
+    notes = tokens_of(scene.gm_notes, scene.summary) if request.narrative else 0
+    first = fit((_present(canonical),), budget)
+    fitted = fit(_sections(canonical, narrative, recalled), max(0, budget - notes - first.used))
     return _kept(
         SceneContext(
             scene=scene,
@@ -90,10 +99,11 @@ async def assemble_context(canon: Canon, caller: Caller, request: ContextRequest
             query=query,
             at=canon.clock.now(),
             budget=budget,
-            used=notes + fitted.used,
-            omitted=dict(fitted.omitted),
+            used=notes + first.used + fitted.used,
+            omitted=_omitted(first, fitted),
             degraded=degraded_of(canonical.degraded, recalled.degraded),
         ),
+        first,
         fitted,
     )
 
@@ -108,18 +118,32 @@ async def _query(canon: Canon, scene: Scene, request: ContextRequest) -> str | N
     return query_of(scene, turns, request.query, limit=canon.policy.limits.query)
 
 
+async def _events(
+    canon: Canon, scene: Scene, cast: Cast, request: ContextRequest
+) -> Sequence[Event]:
+    """What happened to those present, which canon tells and open threads are found in."""
+    wanted = request.canonical or request.narrative
+    return await events_of(canon, scene, cast.present) if wanted else ()
+
+
 async def _canonical(
-    canon: Canon, scene: Scene, cast: Cast, request: ContextRequest, query: str | None
+    canon: Canon,
+    scene: Scene,
+    cast: Cast | None,
+    query: str | None,
+    told: Awaitable[Sequence[Event]],
 ) -> Canonical:
-    if not request.canonical:
+    if cast is None:
         return Canonical(roots={})
-    return await gather_canonical(canon, scene, cast, query)
+    return await gather_canonical(canon, scene, cast, query, await told)
 
 
-async def _narrative(canon: Canon, scene: Scene, cast: Cast, request: ContextRequest) -> Narrative:
+async def _narrative(
+    canon: Canon, scene: Scene, request: ContextRequest, told: Awaitable[Sequence[Event]]
+) -> Narrative:
     if not request.narrative:
         return Narrative(names={})
-    return await gather_narrative(canon, scene, cast.present)
+    return await gather_narrative(canon, scene, await told)
 
 
 async def _recalled(canon: Canon, scene: Scene, cast: Cast, query: str | None) -> Recollections:
@@ -135,10 +159,15 @@ def _without_told(recalled: Recollections, narrative: Narrative) -> Recollection
     return replace(recalled, scenes=fresh)
 
 
+def _present(canonical: Canonical) -> Section[Presence]:
+    """Who is there, in what state and where: told before anything else, out of the whole budget."""
+    return Section(name="present", weight=1, items=canonical.present, cost=head_cost)
+
+
 def _sections(
     canonical: Canonical, narrative: Narrative, recalled: Recollections
 ) -> tuple[Section[Any], ...]:
-    """Everything that shares the budget, by rank; of turns and scenes the newest come first."""
+    """Everything that shares the rest, by rank; of turns and scenes the newest come first."""
     roots, names = canonical.roots, narrative.names
     turns, scenes = narrative.turns[::-1], narrative.scenes[::-1]
 
@@ -152,27 +181,47 @@ def _sections(
     def memory_cost(each: Remembrance) -> int:
         return cost_of(each.memory.text, each.owner.name, *each.terms, ids=3, fields=12)
 
+    def shorter_turn(turn: Turn, room: int) -> Turn:
+        return replace(turn, text=cut(turn.text, room - turn_cost(replace(turn, text=""))))
+
+    sheets, around = canonical.sheets, canonical.around
+    memories, threads = recalled.memories, narrative.threads
     return (
-        Section(name="entities", weight=4, items=canonical.entities, cost=_entity_cost),
-        Section(name="prior_turns", weight=4, items=turns, cost=turn_cost),
+        Section(name="sheets", weight=4, items=sheets, cost=sheet_cost, trim=trimmed, sharing=True),
+        Section(name="around", weight=2, items=around, cost=told_cost),
+        Section(name="prior_turns", weight=4, items=turns, cost=turn_cost, trim=shorter_turn),
         Section(name="facts", weight=4, items=canonical.facts, cost=_fact_cost),
         Section(name="relations", weight=3, items=canonical.relations, cost=relation_cost),
+        Section(name="events", weight=2, items=canonical.events, cost=_event_cost),
         Section(name="previous_scenes", weight=1, items=scenes, cost=_scene_cost),
-        Section(name="character_memories", weight=1, items=recalled.memories, cost=memory_cost),
-        Section(name="open_threads", weight=1, items=narrative.threads, cost=_thread_cost),
-        Section(name="rule_excerpts", weight=1, items=recalled.rules, cost=_hit_cost),
-        Section(name="similar_scenes", weight=1, items=recalled.scenes, cost=_hit_cost),
+        Section(name="character_memories", weight=1, items=memories, cost=memory_cost),
+        Section(name="open_threads", weight=1, items=threads, cost=_thread_cost),
+        Section(
+            name="rule_excerpts", weight=1, items=recalled.rules, cost=_hit_cost, trim=_shorter_hit
+        ),
+        Section(
+            name="similar_scenes",
+            weight=1,
+            items=recalled.scenes,
+            cost=_hit_cost,
+            trim=_shorter_hit,
+        ),
     )
 
 
-def _entity_cost(entity: Entity) -> int:
-    properties = entity.properties
-    words = (entity.name, entity.description, *entity.state_tags, *map(str, properties.values()))
-    return cost_of(*words, ids=1, fields=8 + len(properties))
+def _omitted(first: Fitted, fitted: Fitted) -> dict[str, int]:
+    """How many of each kind were left out; a sheet that was is told of at its entity."""
+    left = {name: n for name, n in fitted.omitted.items() if name not in {"sheets", "around"}}
+    return {"entities": first.omitted["present"] + fitted.omitted["around"], **left}
 
 
 def _fact_cost(fact: Fact) -> int:
     return cost_of(fact.statement, ids=1 + len(fact.involved), fields=6)
+
+
+def _event_cost(event: Event) -> int:
+    words = (event.title, event.description)
+    return cost_of(*words, ids=1 + len(event.involved), fields=7)
 
 
 def _scene_cost(scene: Scene) -> int:
@@ -188,15 +237,24 @@ def _hit_cost(hit: FoundPassage) -> int:
     return cost_of(passage.text, *hit.terms, ids=5 + len(passage.entities), fields=23)
 
 
-def _kept(context: SceneContext, fitted: Fitted) -> SceneContext:
+def _shorter_hit(hit: FoundPassage, room: int) -> FoundPassage:
+    passage = hit.passage
+    others = _hit_cost(replace(hit, passage=replace(passage, text="")))
+    return replace(hit, passage=replace(passage, text=cut(passage.text, room - others)))
+
+
+def _kept(context: SceneContext, first: Fitted, fitted: Fitted) -> SceneContext:
     kept = fitted.kept
     return replace(
         context,
         canonical=replace(
             context.canonical,
-            entities=kept["entities"],
+            present=first.kept["present"],
+            sheets=kept["sheets"],
+            around=kept["around"],
             facts=kept["facts"],
             relations=kept["relations"],
+            events=kept["events"],
         ),
         narrative=replace(
             context.narrative,

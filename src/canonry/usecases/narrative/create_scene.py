@@ -9,7 +9,7 @@ from canonry.domain.log.entries import Made
 from canonry.domain.log.keys import scenes_key, thing_key
 from canonry.domain.things.entities import Entity
 from canonry.domain.things.scenes import SceneDraft, SceneStatus, Story, StoryStatus
-from canonry.domain.vocabularies.narrative_types import EntityType
+from canonry.domain.time import Instant
 from canonry.usecases.kernel.caller import Caller
 from canonry.usecases.kernel.canon import Canon
 from canonry.usecases.kernel.commit_change import Change, Receipt, commit_change
@@ -19,7 +19,7 @@ from canonry.usecases.kernel.lookup import (
     require_same_space,
     require_universe,
 )
-from canonry.usecases.kernel.staging import require_instances
+from canonry.usecases.kernel.staging import require_instances, require_location
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,6 +33,7 @@ class SceneRequest:
     order: int | None
     location_id: str | None
     participant_ids: Sequence[str]
+    time_ref: Instant | None = None
 
 
 async def create_scene(canon: Canon, caller: Caller, request: SceneRequest) -> Receipt:
@@ -59,6 +60,7 @@ async def create_scene(canon: Canon, caller: Caller, request: SceneRequest) -> R
             order=story.last_order + 1 if request.order is None else request.order,
             location_ref=None if location is None else location.id,
             participants=tuple(dict.fromkeys(EntityId(each.id) for each in participants)),
+            time_ref=request.time_ref,
             status=SceneStatus.ACTIVE,
         )
         staged = participants if location is None else (*participants, location)
@@ -86,11 +88,5 @@ async def _staged(
     require_instances(space, participants, path="/participating_entities")
     if not place:
         return None, participants
-    location = found[-1]
-    require_instances(space, (location,), path="/location_ref")
-    if location.entity_type != EntityType.LOCATION:
-        message = f"/location_ref names a {location.entity_type}; name an entity of type location"
-        raise Conflict(
-            "scene.not-a-location", message, path="/location_ref", conflicts=[location.id]
-        )
-    return location, participants
+    require_location(space, found[-1])
+    return found[-1], participants

@@ -2,32 +2,50 @@
 
 import asyncio
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Final
 
 from canonry.domain.ids import EntityId
 from canonry.domain.provenance import CanonLevel
 from canonry.domain.recall.context import (
-    holds_at,
-    is_promised,
     rank_facts,
     rank_relations,
     ties_of,
     without_repeats,
 )
+from canonry.domain.recall.sheets import (
+    Presence,
+    Sheet,
+    Told,
+    Whereabouts,
+    bare,
+    brief,
+    head_of,
+    sheet_of,
+)
 from canonry.domain.things.entities import Entity, family_of, normalised_name
-from canonry.domain.things.facts import Fact
+from canonry.domain.things.facts import Event, Fact
 from canonry.domain.things.relations import Relation
 from canonry.domain.things.scenes import Scene
 from canonry.ports.views.pages import PAGE_MAX
-from canonry.ports.views.state import FactQuery, RelationQuery
+from canonry.ports.views.state import EventQuery, FactQuery, RelationQuery
 from canonry.usecases.kernel.canon import Canon
 from canonry.usecases.kernel.find_newest import find_newest
+from canonry.usecases.narrative.as_of_scene import (
+    events_until,
+    facts_at,
+    moment_of,
+    relations_at,
+    tags_at,
+)
 from canonry.usecases.recall.search_canon import CanonKind, find_canon
 
 NEIGHBOURS_MAX: Final = 100
 """The most entities one relation away that a context looks at."""
+EVENTS_MAX: Final = 10
+"""The most recent events that a context tells."""
+PLACE: Final = "LOCATED_IN"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,14 +64,30 @@ class Cast:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Canonical:
-    """Each ranked: entities (those present first), facts, relations; `roots` maps merged ids."""
+    """Each ranked; those `present` and those `around` them, and what holds as of the scene.
 
-    entities: Sequence[Entity] = ()
+    `roots` maps merged ids.
+    """
+
+    present: Sequence[Presence] = ()
+    around: Sequence[Told] = ()
+    sheets: Sequence[Sheet] = ()
     facts: Sequence[Fact] = ()
     relations: Sequence[Relation] = ()
+    events: Sequence[Event] = ()
     promised: Sequence[Fact] = ()
     roots: Mapping[str, Entity]
     degraded: tuple[str, ...] = ()
+
+    @property
+    def entities(self) -> Sequence[Told]:
+        """Those present, then those around them, each with its sheet as far as there is room."""
+        known = {sheet.entity.id: sheet for sheet in self.sheets}
+        there = (
+            Told(head=head, sheet=known.get(head.entity.id) or bare(sheet_of(head.entity)))
+            for head in self.present
+        )
+        return (*there, *self.around)
 
 
 async def find_cast(canon: Canon, scene: Scene) -> Cast:
@@ -68,35 +102,75 @@ async def find_cast(canon: Canon, scene: Scene) -> Cast:
     )
 
 
-async def gather_canonical(canon: Canon, scene: Scene, cast: Cast, query: str | None) -> Canonical:
-    """Those present and what is one current relation away, with the facts that hold of them.
+async def gather_canonical(
+    canon: Canon, scene: Scene, cast: Cast, query: str | None, events: Sequence[Event]
+) -> Canonical:
+    """Those present and what is one relation away, with the facts that hold of them.
 
-    With a `query` also the facts of the universe that resemble it, whomever they involve. Facts
-    are those valid at the scene's own time; a scene without one stands at the end of what is known,
-    where nothing that was superseded holds. Of very many facts or relations the newest are ranked.
+    With a `query` also the facts of the universe that resemble it, whomever they involve. State,
+    relations, places and facts are those of the scene's moment, and of the `events` of those
+    present the latest until then. Of very many facts or relations the newest are ranked.
     """
+    moment = moment_of(scene)
     seeds = _ids_of(cast.present)
-    edges, (recalled, degraded) = await asyncio.gather(
+    known_edges, (recalled, degraded) = await asyncio.gather(
         _relations(canon, scene, seeds), _resembling(canon, scene, query)
     )
-    nearest = islice(ties_of(edges, seeds), NEIGHBOURS_MAX)
-    around = (await _roots(canon, scene, tuple(nearest))).values()
+    edges = relations_at(moment, known_edges)
+    places = [edge.to_id for edge in edges if edge.rel_type == PLACE and edge.from_id in seeds]
+    ties = (each for each in ties_of(edges, seeds) if each not in places)
+    nearest = [*islice(ties, NEIGHBOURS_MAX), *places]
+    around = [*(await _roots(canon, scene, tuple(dict.fromkeys(nearest)))).values()]
     entities = without_repeats((*cast.present, *around), lambda e: e.id)
+    roots: dict[str, Entity] = {i: one for one in entities for i in family_of(one)}
     facts = await _facts(canon, scene, _ids_of(entities))
     limits = canon.policy.context
     actors = _ids_of(cast.participants)
+    happened = events_until(moment, events)
     known = {fact.id: fact for fact in (*facts, *recalled.values())}
-    holding = (fact for fact in known.values() if holds_at(fact, scene.time_ref))
-    ranked = rank_facts(holding, actors, recalled)
-    inside = _ids_of(entities)
-    near = [edge for edge in edges if {edge.from_id, edge.to_id} <= inside]
+    then = facts_at(moment, known.values(), happened)
+    ranked = rank_facts(then.holding, actors, recalled)
+    near = [edge for edge in edges if {edge.from_id, edge.to_id} <= roots.keys()]
+    there = {
+        edge.from_id: Whereabouts(id=roots[edge.to_id].id, name=roots[edge.to_id].name)
+        for edge in near
+        if edge.rel_type == PLACE
+    }
+
+    def head(entity: Entity) -> Presence:
+        place = next((there[i] for i in sorted(family_of(entity)) if i in there), None)
+        return head_of(entity, tags_at(moment, entity), place)
+
+    others = entities[len(cast.present) :]
     return Canonical(
-        entities=entities,
+        present=[head(each) for each in cast.present],
+        sheets=[sheet_of(each) for each in cast.present],
+        around=[Told(head=head(each), sheet=brief(each)) for each in others],
         facts=without_repeats(ranked, lambda f: normalised_name(f.statement))[: limits.facts],
         relations=rank_relations(near, seeds, limit=limits.relations),
-        promised=rank_facts((f for f in facts if is_promised(f, scene.time_ref)), actors),
-        roots={i: entity for entity in entities for i in family_of(entity)},
+        events=happened[:EVENTS_MAX],
+        promised=rank_facts(then.promised, actors),
+        roots=roots,
         degraded=degraded,
+    )
+
+
+async def events_of(canon: Canon, scene: Scene, present: Sequence[Entity]) -> Sequence[Event]:
+    """The canon events of those present, of very many the newest."""
+    entities = _ids_of(present)
+    if not entities:
+        return ()
+    spaces = frozenset((scene.space,))
+    return await find_newest(
+        lambda offset: canon.state.events(
+            EventQuery(
+                spaces=spaces,
+                entities=entities,
+                level=CanonLevel.CANON,
+                limit=PAGE_MAX,
+                offset=offset,
+            )
+        )
     )
 
 
@@ -111,16 +185,18 @@ async def _roots(canon: Canon, scene: Scene, ids: Sequence[str]) -> Mapping[str,
 
 
 async def _relations(canon: Canon, scene: Scene, seeds: frozenset[EntityId]) -> Sequence[Relation]:
+    """The newest relations, also those that ended; of very many, those that did not as well."""
     if not seeds:
         return ()
-    spaces = frozenset((scene.space,))
-    return await find_newest(
-        lambda offset: canon.state.relations(
-            RelationQuery(
-                spaces=spaces, entities=seeds, current=True, limit=PAGE_MAX, offset=offset
-            )
-        )
+    asked = RelationQuery(
+        spaces=frozenset((scene.space,)), entities=seeds, newest_first=True, limit=PAGE_MAX
     )
+    newest = await canon.state.relations(asked)
+    found = {edge.id: edge for edge in newest.items if edge.level is CanonLevel.CANON}
+    if newest.total > PAGE_MAX:
+        current = await canon.state.relations(replace(asked, current=True))
+        found |= {edge.id: edge for edge in current.items}
+    return [*found.values()]
 
 
 async def _facts(canon: Canon, scene: Scene, entities: frozenset[EntityId]) -> Sequence[Fact]:

@@ -6,17 +6,13 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Final
 
-from canonry.domain.provenance import CanonLevel
 from canonry.domain.recall.context import loose_ends
-from canonry.domain.things.entities import Entity, family_of
 from canonry.domain.things.facts import Event, Fact
 from canonry.domain.things.proposals import Proposal, ProposalStatus, ProposalType
 from canonry.domain.things.scenes import Scene, SceneStatus, Turn
 from canonry.ports.views.documents import ProposalQuery, SceneQuery
-from canonry.ports.views.pages import PAGE_MAX
-from canonry.ports.views.state import EventQuery
 from canonry.usecases.kernel.canon import Canon
-from canonry.usecases.kernel.find_newest import find_newest
+from canonry.usecases.narrative.as_of_scene import events_until, moment_of
 from canonry.usecases.narrative.get_turns import names_of
 
 THREADS_MAX: Final = 10
@@ -51,21 +47,20 @@ class Narrative:
     names: Mapping[str, str]
 
 
-async def gather_narrative(canon: Canon, scene: Scene, present: Sequence[Entity]) -> Narrative:
+async def gather_narrative(canon: Canon, scene: Scene, events: Sequence[Event]) -> Narrative:
     """The last turns of the scene, the summaries of the last scenes of its story, open threads.
 
     An open thread is a proposal of this scene that nobody has decided, or a canon event of those
     present that names no effect yet. Promised facts, which only begin after the scene's own time,
     are added where the canonical part is gathered.
     """
-    turns, scenes, proposals, events = await asyncio.gather(
+    turns, scenes, proposals = await asyncio.gather(
         last_turns(canon, scene),
         _last_scenes(canon, scene),
         _pending(canon, scene),
-        _events(canon, scene, present),
     )
     unresolved = [thread_of_proposal(each) for each in proposals]
-    open_events = loose_ends(events)[:THREADS_MAX]
+    open_events = loose_ends(events_until(moment_of(scene), events))[:THREADS_MAX]
     loose = [Thread(kind=ThreadKind.EVENT, id=e.id, text=e.title) for e in open_events]
     return Narrative(
         turns=turns,
@@ -131,22 +126,3 @@ async def _pending(canon: Canon, scene: Scene) -> Sequence[Proposal]:
         limit=THREADS_MAX,
     )
     return (await canon.documents.proposals(query)).items
-
-
-async def _events(canon: Canon, scene: Scene, present: Sequence[Entity]) -> Sequence[Event]:
-    entities = frozenset(i for entity in present for i in family_of(entity))
-    if not entities:
-        return ()
-
-    spaces = frozenset((scene.space,))
-    return await find_newest(
-        lambda offset: canon.state.events(
-            EventQuery(
-                spaces=spaces,
-                entities=entities,
-                level=CanonLevel.CANON,
-                limit=PAGE_MAX,
-                offset=offset,
-            )
-        )
-    )

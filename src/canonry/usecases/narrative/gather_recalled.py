@@ -71,7 +71,7 @@ async def gather_recalled(
         find_canon(canon, spaces, query, _LORE, limit=limit * _LOOKED_AT),
         _memories(canon, scene, participants, query),
     )
-    told = sorted((*excerpts.hits, *lore.hits), key=lambda hit: (-hit.score, hit.passage.id))
+    told = sorted((*excerpts.hits, *lore.hits), key=lambda hit: (-hit.strength, hit.passage.id))
     similar, rules = _once(scenes.hits)[:limit], _once(told)[:limit]
     known = {**scenes.things, **excerpts.things, **lore.things}
     wanted = {i for hit in (*similar, *rules) for i in _ids_of(hit)} - known.keys()

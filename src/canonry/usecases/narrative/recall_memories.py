@@ -85,7 +85,8 @@ async def rank_for(
     """The memories of these minds by meaning, importance and recency, strongest first.
 
     `known` are memories to consider beside those that resemble the query; by default the
-    most important ones.
+    most important ones. How recent one is counts from the newest of them, so that the same
+    question has the same answer until something new is remembered.
     """
     if known is None:
         known, _ = await _most_important(canon, minds, min_importance)
@@ -106,10 +107,11 @@ async def rank_for(
         and thing.entity_id in minds
         and thing.importance >= min_importance
     ]
+    considered = (*known, *others)
     ranked = rank_memories(
-        (*known, *others),
+        considered,
         {hit.passage.id: _meaning(hit, found.degraded) for hit in found.hits},
-        now=canon.clock.now(),
+        now=max((memory.created_at for memory in considered), default=canon.clock.now()),
         weights=canon.policy.recall,
     )
     terms = {hit.passage.id: hit.terms for hit in found.hits}

@@ -1,25 +1,45 @@
-"""Update a scene: the game master's own notes on it, and when it plays in the world's time."""
+"""Update a scene: who is in it, where and when it plays, its summary, the game master's notes."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
 from canonry.domain.errors import InvalidInput
-from canonry.domain.ids import NewId
-from canonry.domain.log.entries import Entry, SceneDated, SceneNoted
+from canonry.domain.ids import EntityId, NewId
+from canonry.domain.log.entries import (
+    Entry,
+    SceneDated,
+    SceneNoted,
+    ScenePlaced,
+    SceneStaged,
+    SceneSummarised,
+)
 from canonry.domain.log.keys import thing_key
+from canonry.domain.things.entities import Entity, family_of
 from canonry.domain.things.scenes import Scene
 from canonry.domain.time import Instant
 from canonry.usecases.kernel.caller import Caller
 from canonry.usecases.kernel.canon import Canon
 from canonry.usecases.kernel.commit_change import Change, Receipt, commit_change
-from canonry.usecases.kernel.lookup import require
-from canonry.usecases.kernel.staging import require_active, require_unfinished
+from canonry.usecases.kernel.lookup import require, require_all
+from canonry.usecases.kernel.staging import (
+    require_active,
+    require_instances,
+    require_location,
+    require_unfinished,
+)
 
 
 @dataclass(frozen=True, slots=True)
 class Notes:
     """The notes replaced; None clears them."""
+
+    text: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenSummary:
+    """The summary written; None takes it back, and one is made when the scene is closed."""
 
     text: str | None
 
@@ -31,7 +51,22 @@ class Time:
     at: Instant | None
 
 
-SceneChange: TypeAlias = Notes | Time
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """The place moved; None leaves it open."""
+
+    place_id: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Staging:
+    """Those who come in and those who go; who is there already, or is not, stays so."""
+
+    joining: Sequence[str]
+    leaving: Sequence[str]
+
+
+SceneChange: TypeAlias = Notes | WrittenSummary | Time | Setting | Staging
 
 
 async def update_scene(
@@ -39,35 +74,91 @@ async def update_scene(
 ) -> Receipt:
     """Change what is named; what stands so already is not written again.
 
-    A scene that is being canonized still takes notes, but keeps its time: its proposals are
-    judged by it.
+    A scene that is being canonized still takes notes and a summary, but keeps its time, its place
+    and its participants: its proposals are judged by them.
 
     Raises:
         InvalidInput: `scene.empty-change`.
-        NotFound: `scene.unknown`.
-        Conflict: `scene.completed`, or `scene.finalizing` for a time.
+        NotFound: `scene.unknown` or `entity.unknown`.
+        Conflict: `scene.completed`, `scene.finalizing`, `space.foreign`,
+            `entity.not-an-instance`, `entity.retconned` or `scene.not-a-location`.
     """
     if not changes:
-        message = "name gm_notes or time_ref, or both; null clears what was there"
+        message = (
+            "name what changes: gm_notes, time_ref, summary, location_ref, joining_entities or "
+            "leaving_entities; null clears what was there"
+        )
         raise InvalidInput("scene.empty-change", message, path="")
     space = (await require(canon, caller, Scene, scene_id)).space
 
     async def prepare(_: NewId) -> Change:
         scene = await require(canon, caller, Scene, scene_id)
         require_unfinished(scene)
-        entries = tuple(entry for change in changes for entry in _entries(scene, change))
-        return Change(entries=entries, reads=frozenset((thing_key(scene.id),)))
+        entries: list[Entry] = []
+        reads = {thing_key(scene.id)}
+        for change in changes:
+            named = await require_all(canon, caller, Entity, _named(change))
+            reads |= {thing_key(each) for each in (*_named(change), *(e.id for e in named))}
+            entry = _entry(scene, change, named)
+            if entry is not None:
+                entries.append(entry)
+        return Change(entries=tuple(entries), reads=frozenset(reads))
 
     return await commit_change(canon, caller, space, prepare)
 
 
-def _entries(scene: Scene, change: SceneChange) -> tuple[Entry, ...]:
+def _named(change: SceneChange) -> tuple[str, ...]:
+    """The entities that a change names."""
+    match change:
+        case Setting(place_id=place_id) if place_id is not None:
+            return (place_id,)
+        case Staging(joining=joining, leaving=leaving):
+            return (*joining, *leaving)
+        case _:
+            return ()
+
+
+def _entry(scene: Scene, change: SceneChange, named: Sequence[Entity]) -> Entry | None:
     match change:
         case Notes(text=text):
             same = scene.gm_notes == text
-            return () if same else (SceneNoted(scene_id=scene.id, gm_notes=text),)
+            return None if same else SceneNoted(scene_id=scene.id, gm_notes=text)
+        case WrittenSummary(text=text):
+            same = scene.summary == text
+            return None if same else SceneSummarised(scene_id=scene.id, summary=text)
         case Time(at=at):
             if scene.time_ref == at:
-                return ()
+                return None
             require_active(scene)
-            return (SceneDated(scene_id=scene.id, time_ref=at),)
+            return SceneDated(scene_id=scene.id, time_ref=at)
+        case Setting():
+            return _placed(scene, named[0] if named else None)
+        case Staging(joining=joining):
+            return _staged(scene, named[: len(joining)], named[len(joining) :])
+
+
+def _placed(scene: Scene, place: Entity | None) -> Entry | None:
+    if place is not None:
+        require_location(scene.space, place)
+    where = None if place is None else place.id
+    if scene.location_ref == where:
+        return None
+    require_active(scene)
+    return ScenePlaced(scene_id=scene.id, location_ref=where)
+
+
+def _staged(
+    scene: Scene, joining: Sequence[Entity], leaving: Sequence[Entity]
+) -> SceneStaged | None:
+    require_instances(scene.space, joining, path="/joining_entities")
+    present = frozenset(scene.participants)
+    new = [each.id for each in joining if not family_of(each) & present]
+    gone = [i for each in leaving for i in sorted(family_of(each) & present)]
+    if not new and not gone:
+        return None
+    require_active(scene)
+    return SceneStaged(scene_id=scene.id, joined=_once(new), left=_once(gone))
+
+
+def _once(ids: Sequence[EntityId]) -> tuple[EntityId, ...]:
+    return tuple(dict.fromkeys(ids))

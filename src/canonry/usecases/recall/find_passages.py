@@ -38,13 +38,15 @@ _Missing: TypeAlias = tuple[str, ...]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FoundPassage:
-    """A passage with its score in [0, 1), and why it was found.
+    """A passage with its score in [0, 1], and why it was found.
 
+    `score` says how far it says what was asked, `strength` in [0, 1) what it was ranked by.
     `by_words` is its score by words alone, 0 where none matched.
     """
 
     passage: Passage
     score: float
+    strength: float
     by_words: float
     why: Why
 
@@ -198,7 +200,13 @@ def _shown(
     thing, hit = things.get(ranked.id), hits.get(ranked.id)
     by_words = 0.0 if hit is None else hit.score
     return [
-        FoundPassage(passage=passage, score=ranked.score, by_words=by_words, why=ranked.why)
+        FoundPassage(
+            passage=passage,
+            score=ranked.shown,
+            strength=ranked.score,
+            by_words=by_words,
+            why=ranked.why,
+        )
         for passage in (() if thing is None else passages_of(thing))
         if query.allows(passage)
     ]

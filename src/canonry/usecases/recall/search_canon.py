@@ -79,7 +79,7 @@ async def find_canon(
     )
     hits = [hit for each in found for hit in each.hits]
     return PassagesFound(
-        hits=sorted(hits, key=lambda hit: (-hit.score, hit.passage.id))[:limit],
+        hits=sorted(hits, key=lambda hit: (-hit.strength, hit.passage.id))[:limit],
         things={i: thing for each in found for i, thing in each.things.items()},
         degraded=degraded_of(*(each.degraded for each in found)),
     )

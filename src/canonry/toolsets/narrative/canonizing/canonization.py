@@ -8,7 +8,7 @@ from canonry.domain.things.proposals import ProposalStatus
 from canonry.domain.things.relations import Relation
 from canonry.gateway.shapes import NUMBER, TEXT, UUID, Field, Shape, array, enum, nullable, obj
 from canonry.gateway.tool import Arguments, Reply, Tool
-from canonry.toolsets.narrative.arguments import uuid_of, uuids_of
+from canonry.toolsets.narrative.arguments import optional_text, uuid_of, uuids_of
 from canonry.toolsets.narrative.contract import contract_tool, writing_tool
 from canonry.toolsets.narrative.shapes import CONFLICTS, PROPOSAL_TYPE, UUIDS
 from canonry.usecases.canonization.canonize_proposals import canonize_proposals
@@ -58,7 +58,10 @@ PROPOSALS_MAX: Final = 100
 async def _canonize(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
     evaluate = bool(arguments.get("evaluate_proposals", True))
     scene_id = uuid_of(arguments, "scene_id")
-    return _CANONIZED(await canonize_scene(canon, caller, scene_id, evaluate=evaluate))
+    written = optional_text(arguments, "summary", canon.policy.limits.summary)
+    return _CANONIZED(
+        await canonize_scene(canon, caller, scene_id, evaluate=evaluate, summary=written)
+    )
 
 
 async def _canonize_proposals(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
@@ -73,6 +76,7 @@ TOOLS: Final[tuple[Tool, ...]] = (
         "the scene; each verdict names its rule and the ids that it conflicts with.",
         _canonize,
         gives=_CANONIZED,
+        also={"summary": TEXT},
         destructive=True,
     ),
     writing_tool(

@@ -1,6 +1,6 @@
 """The published contract: names, input schemas and roles of the 21 tools, as published."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
 from typing import Any, Final
 
@@ -38,14 +38,22 @@ def contract_tool(
     destructive: bool = False,
     idempotent: bool = False,
     cached: Cached | None = None,
+    also: Mapping[str, Field] | None = None,
 ) -> Tool:
-    """A tool of the contract; its schema and roles come from the published file."""
+    """A tool of the contract; its schema and roles come from the published file.
+
+    `also` are arguments that the contract does not have; all of them may be left out.
+    """
     entry = entries()[name]
+    takes = _with_legacy_classes(entry["inputSchema"])
+    if also:
+        more = {argument: each.schema for argument, each in also.items()}
+        takes = {**takes, "properties": {**takes["properties"], **more}}
     return Tool(
         name=name,
         title=title,
         description=description,
-        input_schema=_with_legacy_classes(entry["inputSchema"]),
+        input_schema=takes,
         output_schema=gives.schema,
         roles=frozenset(entry["allowed_agent_types"]),
         run=run,

@@ -1,0 +1,90 @@
+"""As of a scene: what holds at its place in the stories and its time, and what came later."""
+
+from canonry.domain.ids import FactId
+from canonry.domain.moments import StoryPlace
+from canonry.domain.things.scenes import SceneStatus
+from canonry.domain.time import SECOND, Instant
+from canonry.testing.things import a_fact, a_relation, a_scene, an_event, ident
+from canonry.usecases.narrative.as_of_scene import (
+    events_until,
+    facts_at,
+    moment_of,
+    relations_at,
+)
+
+
+def at(seconds: int) -> Instant:
+    return Instant(seconds * SECOND)
+
+
+SCENE = a_scene(order=20, position=50, story_place=5)
+
+
+def told_in(order: int) -> StoryPlace:
+    return StoryPlace(story=5, order=order, scene=order + 20, turn=3, told=200 + order)
+
+
+def test_d8_a_fact_with_a_duration_is_told_within_its_interval() -> None:
+    fact = a_fact(time_ref=at(10), duration=5)
+    scenes = [a_scene(time_ref=at(s)) for s in (9, 10, 14, 15)]
+
+    held = [facts_at(moment_of(scene), (fact,), ()).holding for scene in scenes]
+
+    assert held == [[], [fact], [fact], []]
+
+
+def test_d8_a_fact_of_limited_time_is_not_told_as_current_where_no_time_is_known() -> None:
+    fact = a_fact(time_ref=at(10), duration=60)
+
+    assert facts_at(moment_of(SCENE), (fact,), ()).holding == []
+
+
+def test_d8_a_scene_without_a_time_has_the_latest_one_that_was_told() -> None:
+    fact = a_fact("lasts", time_ref=at(10), duration=60)
+    soon, late = an_event("soon", time_ref=at(20)), an_event("late", time_ref=at(90))
+
+    assert facts_at(moment_of(SCENE), (fact,), (soon,)).holding == [fact]
+    assert facts_at(moment_of(SCENE), (fact,), (soon, late)).holding == []
+
+
+def test_where_no_time_is_known_nothing_superseded_holds() -> None:
+    ended = a_fact("ended", until=Instant(5))
+    old = a_fact("old", time_ref=Instant(0), superseded_by=FactId(ident("heir")))
+
+    assert facts_at(moment_of(SCENE), (ended, old), ()).holding == []
+    assert facts_at(moment_of(a_scene(time_ref=Instant(1))), (old,), ()).holding == []
+
+
+def test_d8_a_fact_that_a_later_scene_took_over_still_holds_in_an_earlier_one() -> None:
+    heir = a_fact("heir", place=told_in(40), position=90)
+    old = a_fact("old", place=told_in(10), position=80, superseded_by=heir.id)
+
+    assert facts_at(moment_of(SCENE), (old, heir), ()).holding == [old]
+    later = a_scene(order=41, position=61, story_place=5)
+    assert facts_at(moment_of(later), (old, heir), ()).holding == [heir]
+
+
+def test_d8_what_a_later_scene_tells_is_not_told_in_an_earlier_one() -> None:
+    early, late = an_event("early", place=told_in(10)), an_event("late", place=told_in(40))
+
+    assert events_until(moment_of(SCENE), (late, early)) == [early]
+
+
+def test_d8_a_place_that_was_left_in_a_later_scene_is_where_one_is_in_an_earlier_one() -> None:
+    hall = a_relation("1", "ana", "hall", rel_type="LOCATED_IN", place=told_in(10), ended=True)
+    town = a_relation("2", "ana", "town", rel_type="LOCATED_IN", place=told_in(40), position=9)
+
+    assert relations_at(moment_of(SCENE), (town, hall)) == [hall]
+
+
+def test_d8_what_was_ended_without_a_successor_does_not_hold() -> None:
+    over = a_relation("1", "ana", "bo", rel_type="KNOWS", place=told_in(10), ended=True)
+
+    assert relations_at(moment_of(SCENE), (over,)) == []
+
+
+def test_a_closed_scene_does_not_know_what_was_written_beside_the_stories_later() -> None:
+    closed = a_scene(order=20, position=50, status=SceneStatus.COMPLETED, changed_at=70)
+    before, after = a_fact("before", position=60), a_fact("after", position=80)
+
+    assert facts_at(moment_of(closed), (before, after), ()).holding == [before]
