@@ -32,7 +32,7 @@ from canonry.toolsets.narrative import (
     turns,
     universes,
 )
-from canonry.toolsets.narrative.contract import agent_types
+from canonry.toolsets.narrative.contract import KEEPER, agent_types
 from canonry.toolsets.narrative.dialect import dialect
 
 _CLOSED: Final = ("additionalProperties", False)
@@ -94,6 +94,7 @@ def _names(schema: Mapping[str, Any]) -> list[str]:
 NARRATIVE: Final = Toolset(
     **FACE.told(),
     agent_types=agent_types(),
+    masters=KEEPER,
     dialect=dialect,
     tools=tuple(map(outlined, EXACT)),
     resources=resources.RESOURCES,
