@@ -128,6 +128,14 @@ class Fields:
             return {}
         return dict(sorted(typed(value, dict, self.at(name), "an object").items()))
 
+    def listed(self, *names: str) -> Sequence[Any]:
+        """A list of anything; an empty one where it is missing.
+
+        Raises:
+            InvalidInput: `content.wrong-type` or `list.too-long`.
+        """
+        return self._list(*names)[1]
+
     def _list(self, *names: str) -> tuple[str, Sequence[Any]]:
         name, value = self.find(*names)
         items = typed(value if value is not None else [], list | tuple, self.at(name), "a list")
