@@ -20,8 +20,9 @@ _RFC3339 = re.compile(
 )
 _EXPANDED = re.compile(r"([+-]\d{6})(-\d\d-\d\d[Tt].+)", re.ASCII)
 YEAR_MIN: Final = -290_000
-YEAR_MAX: Final = 290_000
-"""As far as 64 bits of microseconds reach, in round numbers."""
+YEAR_MAX: Final = 70_000
+"""As far as 64 bits of microseconds reach, and as `moments` sorts what has a time before what has
+none."""
 
 CYCLE: Final = 400
 """After so many years the Gregorian calendar repeats itself to the day."""

@@ -13,8 +13,8 @@ from canonry.domain.time import DAY, SECOND, YEAR_MAX, YEAR_MIN, Instant, parse_
 TIME_MAX: Final = 200
 """The most characters in which a time is said."""
 
-_FIRST: Final = parse_instant(f"{YEAR_MIN}-01-01T00:00:00Z")
-_LAST: Final = parse_instant(f"+{YEAR_MAX}-12-31T23:59:59.999999Z")
+_FIRST: Final = parse_instant(f"{YEAR_MIN:+07}-01-01T00:00:00Z")
+_LAST: Final = parse_instant(f"{YEAR_MAX:+07}-12-31T23:59:59.999999Z")
 _EXAMPLE: Final = parse_instant("1402-03-03T00:00:00Z")
 _ISO_DAY: Final = re.compile(r"[+-]\d{6}-\d\d-\d\d|\d{4}-\d\d-\d\d", re.ASCII)
 _RFC: Final = re.compile(r"(?:[+-]\d{6}|\d{4})-\d\d-\d\dt[\d:.z+-]+", re.ASCII)

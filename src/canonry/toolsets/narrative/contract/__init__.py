@@ -8,6 +8,7 @@ from canonry.gateway.contract import ContractFile
 from canonry.gateway.shapes import UUID, Field, Shape, obj
 from canonry.gateway.tool import ANYONE, Arguments, Cached, Reply, Run, Schema, Tool
 from canonry.toolsets.narrative.arguments import PAGING, page_of, uuid_of
+from canonry.toolsets.narrative.spoken_times import spoken
 from canonry.usecases.kernel.caller import Caller
 from canonry.usecases.kernel.canon import Canon
 
@@ -41,14 +42,15 @@ def contract_tool(
 ) -> Tool:
     """A tool of the contract; its schema and roles come from the published file."""
     entry = entries()[name]
+    schema = _with_legacy_classes(entry["inputSchema"])
     return Tool(
         name=name,
         title=title,
         description=description,
-        input_schema=_with_legacy_classes(entry["inputSchema"]),
+        input_schema=schema,
         output_schema=gives.schema,
         roles=frozenset(entry["allowed_agent_types"]),
-        run=run,
+        **spoken(schema, run),
         read_only=reads,
         destructive=destructive,
         idempotent=reads or idempotent,
@@ -97,7 +99,7 @@ def writing_tool(
         input_schema=takes,
         output_schema=gives.schema,
         roles=roles,
-        run=run,
+        **spoken(takes, run),
         read_only=False,
         destructive=destructive,
         idempotent=idempotent,
