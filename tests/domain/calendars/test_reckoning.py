@@ -19,14 +19,23 @@ from tests.domain.calendars.examples import ALDMOOR, ROUNDS
 SECONDS = st.integers(-9 * 10**12, 2 * 10**12)
 
 
+_names = st.permutations(
+    [
+        *("Frostmoon", "Days of the Dead", "The Day", "St. Anna's", "The 'Long' Night"),
+        *("Élul", "Nacht-Mond", "Day of Day", "Of", "Before", "Æ", "月", "May", "Later than Late"),
+    ]
+)
+
+
 @st.composite
 def calendars(draw: st.DrawFn) -> Calendar:
     """Any calendar that can be declared, with its leap rule, its eras and its odd days."""
     lengths = draw(st.lists(st.integers(1, 40), min_size=1, max_size=14))
     odd = draw(st.integers(0, len(lengths) - 1))
+    backwards = {"name": "B.E.", "first_year": -10, "backwards": True}
     months: list[dict[str, Any]] = [
-        {"name": f"Month {chr(65 + at)}", "days": days, "intercalary": at == odd}
-        for at, days in enumerate(lengths)
+        {"name": name, "days": days, "intercalary": at == odd}
+        for at, (name, days) in enumerate(zip(draw(_names), lengths, strict=False))
     ]
     declared: dict[str, Any] = {"name": "Drawn", "months": months}
     if draw(st.booleans()):
@@ -35,8 +44,7 @@ def calendars(draw: st.DrawFn) -> Calendar:
         if draw(st.booleans()):
             declared["leap"] |= {"except": every * 5, "but": every * 20}
     if draw(st.booleans()):
-        backwards = {"name": "BE", "first_year": -10, "backwards": True}
-        declared["eras"] = [{"name": "AE", "first_year": -9}, backwards]
+        declared["eras"] = [{"name": "After the End", "first_year": -9}, backwards]
     if draw(st.booleans()):
         declared["week"] = [f"Day {chr(97 + at)}" for at in range(draw(st.integers(1, 9)))]
     return read_calendar(declared)
@@ -134,6 +142,10 @@ def test_leap_years_are_those_of_the_rule() -> None:
          "content.out-of-range", "/calendar/months/0/days"),
         ({"months": [{"name": "M 2"}]}, "calendar.name-malformed", "/calendar/months/0/name"),
         ({"months": [{"name": "M"}, {"name": "m"}]}, "calendar.name-repeats", "/calendar"),
+        ({"months": [{"name": "M"}, {"name": "N", "short": ["m."]}]},
+         "calendar.name-repeats", "/calendar"),
+        ({"months": [{"name": "..."}]}, "calendar.name-malformed", "/calendar/months/0/name"),
+        ({"months": [{"name": "\u200b"}]}, "calendar.name-malformed", "/calendar/months/0/name"),
         ({"months": [{"name": "M"}], "weeks": ["A"]}, "calendar.unknown-property", "/calendar"),
         ({"months": [{"name": "M"}], "leap": {"every": 4, "month": "N"}},
          "calendar.leap-malformed", "/calendar/leap"),

@@ -20,6 +20,7 @@ NOW = read_time("3 Frostmoon 1402 AE 10:00", ALDMOOR)
         ("Frostmoon 3, 1402 Age of Embers", "3 Frostmoon 1402 AE"),
         ("3 fro. 1402 ae at 14:30", "3 Frostmoon 1402 AE 14:30"),
         ("1402 AE", "1 Frostmoon 1402 AE"),
+        ("1402 A.E.", "1 Frostmoon 1402 AE"),
         ("AE 1402", "1 Frostmoon 1402 AE"),
         ("Thaw 12 BE", "1 Thaw 12 BE"),
         ("Day of the Dead 1402 AE", "Day of the Dead 1402 AE"),

@@ -11,7 +11,7 @@ from canonry.domain.normal_forms import folded
 from canonry.domain.time import DAY, SECOND, Instant
 
 _NUMBER: Final = re.compile(r"[+-]?\d{1,9}", re.ASCII)
-_DAY: Final = re.compile(r"(\d{1,5})(?:st|nd|rd|th|\.)?", re.ASCII)
+_DAY: Final = re.compile(r"(\d{1,5})(?:st|nd|rd|th)?", re.ASCII)
 _CLOCK: Final = re.compile(r"(\d{1,2}):(\d\d)(?::(\d\d))?", re.ASCII)
 _LINKS: Final = ("the", "of", "day")
 _NAMED: Final = 40
@@ -63,7 +63,7 @@ def read_dated(said: str, calendar: Calendar, start: Instant | None, path: str) 
     Raises:
         InvalidInput: as `read_time`.
     """
-    words = said.replace(",", " ").split()
+    words = without_points(said).split()
     clock = _clock(words, path)
     weekday = _taken(words, forms_of((each, ()) for each in calendar.week))
     year = _year(words, calendar, path)
@@ -87,10 +87,15 @@ def read_dated(said: str, calendar: Calendar, start: Instant | None, path: str) 
 def forms_of(names: Iterable[tuple[str, Iterable[str]]]) -> Forms:
     """The words of names and of what else they are called, with their places."""
     return {
-        tuple(folded(form).replace(".", "").split()): place
+        tuple(without_points(folded(form)).split()): place
         for place, (name, also) in enumerate(names)
         for form in (*also, name)
     }
+
+
+def without_points(text: str) -> str:
+    """The text without the points and commas that may stand in a date, or may not."""
+    return text.replace(".", "").replace(",", " ")
 
 
 def _clock(words: list[str], path: str) -> int:
@@ -164,19 +169,19 @@ def _month_and_day(
     """The place of the month and the day in it; None where the words are surely no date."""
     forms = forms_of((each.name, each.short) for each in calendar.months)
     plain = [word for word in words if word not in _LINKS]
+    unknown: list[str] = []
     for some in (words, plain):
-        if (place := forms.get(tuple(each.rstrip(".") for each in some))) is not None:
+        if (place := forms.get(tuple(some))) is not None:
             return place, 1
-    for number, rest in ((plain[:1], plain[1:]), (plain[-1:], plain[:-1])):
-        match = _DAY.fullmatch(number[0]) if number else None
-        if match is None or not rest:
-            continue
-        place = forms.get(tuple(each.rstrip(".") for each in rest))
-        if place is not None:
-            return place, int(match[1])
-        raise unknown_month(" ".join(rest), calendar, path)
-    if sure:
-        raise unknown_month(" ".join(words), calendar, path)
+        for number, rest in ((some[:1], some[1:]), (some[-1:], some[:-1])):
+            match = _DAY.fullmatch(number[0]) if rest else None
+            if match is None:
+                continue
+            if (place := forms.get(tuple(rest))) is not None:
+                return place, int(match[1])
+            unknown = rest
+    if unknown or sure:
+        raise unknown_month(" ".join(unknown or words), calendar, path)
     return None
 
 

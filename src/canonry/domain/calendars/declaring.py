@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
+from canonry.domain.calendars.dates import without_points
 from canonry.domain.calendars.reckoning import (
     Calendar,
     Counter,
@@ -51,8 +52,8 @@ def read_calendar(declared: Mapping[str, Any], *, path: str = "/calendar") -> Ca
         raise InvalidInput("calendar.mixed", message, path=path)
     _require_distinct(
         [
-            *(month.name for month in months),
-            *(era.name for era in eras),
+            *(name for month in months for name in (month.name, *month.short)),
+            *(name for era in eras for name in (era.name, *era.also)),
             *(counter.name for counter in counters),
             *week,
         ],
@@ -149,8 +150,13 @@ def _names(fields: Fields, name: str) -> tuple[str, ...]:
 def _name(text: str, path: str) -> str:
     """A name that can stand in a date: no digits, nothing that parts words of it."""
     name = " ".join(text.split())
-    if not name or len(name) > NAME_MAX or any(each.isdigit() or each in ",:+" for each in name):
-        message = f"{path} is a name of 1 to {NAME_MAX} characters without digits, commas or colons"
+    form = without_points(folded(name))
+    lettered = any(each.isalpha() for each in form)
+    if not lettered or len(name) > NAME_MAX or any(c.isdigit() or c in ",:" for c in name + form):
+        message = (
+            f"{path} is a name of letters, of 1 to {NAME_MAX} characters, without digits, commas "
+            "or colons"
+        )
         raise InvalidInput("calendar.name-malformed", message, path=path)
     return name
 
@@ -162,7 +168,7 @@ def _require_days(days: tuple[int, ...], path: str) -> None:
 
 
 def _require_distinct(names: list[str], path: str) -> None:
-    forms = [folded(name) for name in names]
+    forms = [without_points(folded(name)) for name in names]
     twice = sorted({name for name, form in zip(names, forms, strict=True) if forms.count(form) > 1})
     if twice:
         message = f"{path}: {twice[0]!r} is named twice; give each month, day, era another name"

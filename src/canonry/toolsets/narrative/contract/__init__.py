@@ -8,7 +8,7 @@ from canonry.gateway.contract import ContractFile
 from canonry.gateway.shapes import UUID, Field, Shape, obj
 from canonry.gateway.tool import ANYONE, Arguments, Cached, Reply, Run, Schema, Tool
 from canonry.toolsets.narrative.arguments import PAGING, page_of, uuid_of
-from canonry.toolsets.narrative.spoken_times import spoken
+from canonry.toolsets.narrative.contract.spoken_times import spoken
 from canonry.usecases.kernel.caller import Caller
 from canonry.usecases.kernel.canon import Canon
 

@@ -8,7 +8,8 @@ from copy import deepcopy
 from typing import Any, Final, TypedDict
 
 from canonry.domain.calendars.spoken import TIME_MAX
-from canonry.domain.fields import ReadTime
+from canonry.domain.errors import InvalidInput
+from canonry.domain.fields import ReadTime, plain_time
 from canonry.domain.ids import is_uuid
 from canonry.domain.log.entries import Thing
 from canonry.domain.time import render_instant
@@ -38,7 +39,7 @@ def spoken(schema: Schema, run: Run) -> Spoken:
         return Spoken(run=run, accepted_schema=None)
 
     async def run_with_times(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
-        said = [path for path in paths if isinstance(_at(arguments, path), str)]
+        said = [path for path in paths if not _is_plain(_at(arguments, path))]
         place = await _place(canon, caller, arguments) if said else None
         if place is None:  # the tool tells what it does not know
             return await run(canon, caller, arguments)
@@ -53,6 +54,17 @@ def spoken(schema: Schema, run: Run) -> Spoken:
         return await run(canon, caller, await in_words(canon, caller, place, read))
 
     return Spoken(run=run_with_times, accepted_schema=_accepting(schema))
+
+
+def _is_plain(value: object) -> bool:
+    """Whether no calendar is needed to read it."""
+    if not isinstance(value, str):
+        return True
+    try:
+        plain_time(value, "")
+    except InvalidInput as error:
+        return error.code != "time.malformed"
+    return True
 
 
 def _times(schema: Schema, path: _Path = ()) -> Iterator[_Path]:
