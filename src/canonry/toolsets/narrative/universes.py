@@ -2,9 +2,8 @@
 
 from typing import Any, Final
 
-from canonry.domain.calendars.spoken import TIME_MAX
 from canonry.domain.spaces import SpaceDraft, SpaceKind
-from canonry.gateway.shapes import INSTANT, TEXT, UUID, Field, Shape, given, nullable, obj
+from canonry.gateway.shapes import INSTANT, OBJECT, TEXT, UUID, Shape, given, nullable, obj
 from canonry.gateway.tool import Arguments, Reply, Tool
 from canonry.toolsets.narrative.arguments import (
     PAGING,
@@ -24,27 +23,12 @@ from canonry.usecases.kernel.commit_change import Receipt
 from canonry.usecases.kernel.lookup import require_universe
 from canonry.usecases.kernel.spoken_times import CALENDAR
 from canonry.usecases.queries.query_universes import query_universes
-from canonry.usecases.queries.tell_time import tell_time
 
 _CREATED_UNIVERSE: Final = Shape(universe_id=UUID.of("id"), name=TEXT, created_at=given(INSTANT))
 _CREATED_MULTIVERSE: Final = Shape(
     multiverse_id=UUID.of("id"), name=TEXT, created_at=given(INSTANT)
 )
-_CALENDAR: Final = Field(
-    {
-        "type": "object",
-        "description": (
-            "How its days are counted: name, months [{name, days, intercalary, short}], week "
-            "[names], eras [{name, first_year, backwards, also}], leap {every, except, but, month, "
-            "days}, begins (RFC 3339); or counters [{name, seconds}] alone."
-        ),
-        "additionalProperties": True,
-    }
-)
 _DECLARED: Final = Shape(universe_id=given(UUID), declared_at=INSTANT.of("recorded_at"))
-_TOLD: Final = Shape(
-    said=TEXT, time_ref=INSTANT.of("instant"), in_calendar=TEXT, weekday=nullable(TEXT)
-)
 _UNIVERSES: Final = page_shape("universes", SPACE)
 
 
@@ -91,17 +75,6 @@ async def _declare_calendar(canon: Canon, caller: Caller, arguments: Arguments) 
     return _DECLARED(receipt, universe_id=universe_id)
 
 
-async def _tell_time(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
-    told = await tell_time(
-        canon,
-        caller,
-        uuid_of(arguments, "universe_id"),
-        text_of(arguments, "time", TIME_MAX),
-        scene_id=optional_uuid(arguments, "scene_id"),
-    )
-    return _TOLD(told)
-
-
 TOOLS: Final[tuple[Tool, ...]] = (
     writing_tool(
         "neo4j_create_universe",
@@ -116,7 +89,7 @@ TOOLS: Final[tuple[Tool, ...]] = (
                 "tone": TEXT,
                 "tech_level": TEXT,
                 "multiverse_id": UUID,
-                "calendar": _CALENDAR,
+                "calendar": OBJECT,
             },
         ),
         gives=_CREATED_UNIVERSE,
@@ -124,21 +97,13 @@ TOOLS: Final[tuple[Tool, ...]] = (
     writing_tool(
         "neo4j_declare_calendar",
         "Declare calendar",
-        "Declare how a universe counts its days, in which all its times may then be said; null "
-        "takes it back. Times that stand already stay as they are.",
+        "Declare how a universe counts days; null: Gregorian. months [{name, days, "
+        "intercalary}], week, eras [{name, first_year, backwards}], leap {every, except, but, "
+        "month}; or counters [{name, seconds}].",
         _declare_calendar,
-        takes=obj({"universe_id": UUID, "calendar": nullable(_CALENDAR)}),
+        takes=obj({"universe_id": UUID, "calendar": nullable(OBJECT)}),
         gives=_DECLARED,
         idempotent=True,
-    ),
-    reading_tool(
-        "neo4j_tell_time",
-        "Tell time",
-        "Say what a time in words means, such as 3 Frostmoon 1402 AE, next day or two hours "
-        "later, counted from a scene; and how the universe's calendar says it.",
-        _tell_time,
-        takes=obj({"universe_id": UUID, "time": TEXT}, {"scene_id": UUID}),
-        gives=_TOLD,
     ),
     writing_tool(
         "neo4j_create_multiverse",
