@@ -213,7 +213,8 @@ def test_the_principal_is_what_the_settings_say() -> None:
     principal = principal_for(load_settings(options, environment={}))
 
     assert principal.agent_id == "Narrator"
-    assert principal.authorities == {Authority.GM}
+    assert principal.authorities == frozenset({Authority.GM})
+    assert principal_for(load_settings({}, environment={})).authorities is None
     assert principal.spaces == frozenset((SpaceId(space.lower()),))
     assert principal.trusted
     with pytest.raises(InvalidInput, match="agent_id"):

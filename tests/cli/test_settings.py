@@ -23,7 +23,7 @@ def test_defaults_need_no_file(tmp_path: Path) -> None:
     assert settings.toolsets == ("narrative",)
     assert settings.data == user_data()
     assert settings.agent_type is None
-    assert settings.authorities == tuple(Authority)
+    assert settings.authorities is None
 
 
 def test_the_command_line_wins_over_the_environment_and_that_over_the_file(tmp_path: Path) -> None:

@@ -35,11 +35,27 @@ def test_more_confidence_never_scores_less(low: float, high: float, authority: A
     assert scores[0].passes <= scores[1].passes
 
 
-@given(confidence=SHARES, threshold=SHARES)
-def test_the_game_master_passes_every_threshold(confidence: float, threshold: float) -> None:
+@given(confidence=st.floats(0, 1, exclude_min=True), threshold=SHARES)
+def test_the_game_master_passes_every_threshold_with_evidence(
+    confidence: float, threshold: float
+) -> None:
     scoring = Scoring(threshold=threshold)
 
     assert score_of(a_proposal(confidence=confidence), Authority.GM, scoring).passes
+
+
+@given(authority=st.sampled_from(Authority), threshold=SHARES)
+def test_nothing_passes_without_confidence(authority: Authority, threshold: float) -> None:
+    scoring = Scoring(threshold=threshold)
+
+    assert not score_of(a_proposal(confidence=0.0), authority, scoring).passes
+
+
+def test_without_evidence_the_game_masters_rank_is_not_enough_by_itself() -> None:
+    bare = a_proposal(confidence=1.0, evidence=())
+
+    assert not score_of(bare, Authority.GM, Scoring()).passes
+    assert score_of(bare, Authority.GM, Scoring(threshold=0.45)).passes
 
 
 def test_a_claimed_source_without_one_stands_like_the_system() -> None:

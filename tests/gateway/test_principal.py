@@ -141,6 +141,7 @@ def test_nothing_in_meta_makes_an_untrusted_caller_more_than_the_principal(
         return
     assert BOUND.spaces is not None
     assert caller.spaces is not None
+    assert BOUND.authorities is not None
     assert caller.spaces <= BOUND.spaces
     assert caller.authorities <= BOUND.authorities
     assert caller.actor.agent_type == BOUND.agent_type

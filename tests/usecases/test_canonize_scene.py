@@ -8,6 +8,7 @@ from canonry.domain.canonization.judgement import commit_of_proposal
 from canonry.domain.errors import Conflict, NotFound
 from canonry.domain.ids import ProposalId, SceneId
 from canonry.domain.log.entries import ProposalDecided
+from canonry.domain.policy import Policy, Scoring
 from canonry.domain.provenance import Authority, CanonLevel
 from canonry.domain.things.entities import Entity
 from canonry.domain.things.facts import Event, Fact
@@ -53,7 +54,7 @@ async def test_a_scene_makes_canon_of_every_type_of_proposal_in_the_order_of_nee
 
 
 async def test_everything_that_is_made_names_its_turn_and_its_scene_as_evidence() -> None:
-    stage = await a_stage()
+    stage = await a_stage(Policy(scoring=Scoring(threshold=0.1)))
 
     verdict = await stage.verdict("fact", {"statement": "x"}, cited=(), authority=Authority.GM)
 

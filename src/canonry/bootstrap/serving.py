@@ -57,14 +57,14 @@ def principal_for(settings: Settings) -> Principal:
         if name is not None and not is_name(name):
             message = f"{key} must be 1 to 128 characters, none of them a control character"
             raise InvalidInput("settings.malformed", message, path=key)
-    spaces = settings.spaces
+    spaces, granted = settings.spaces, settings.authorities
     return Principal(
         agent_id=settings.agent_id or settings.agent_type,
         agent_type=settings.agent_type,
         user=settings.user.lower() if settings.user else None,
         spaces=None if spaces is None else frozenset(SpaceId(each.lower()) for each in spaces),
         world=None if settings.world is None else SpaceId(settings.world.lower()),
-        authorities=frozenset(Authority(name) for name in settings.authorities),
+        authorities=None if granted is None else frozenset(Authority(name) for name in granted),
         trusted=settings.trust_meta,
     )
 

@@ -75,11 +75,10 @@ class Settings:
         'Let the client name its agent in each call\'s _meta["dev.canonry/agent"].',
         default=False,
     )
-    authorities: tuple[str, ...] = setting(
+    authorities: tuple[str, ...] | None = setting(
         some_of(*Authority),
-        "Whose word the agent may claim; over HTTP with tokens, the token says.",
-        default=tuple(Authority),
-        told="all",
+        "Whose word the agent may claim, whatever its role; with tokens, the token says.",
+        told="all for the CanonKeeper, all but gm for others",
     )
     spaces: tuple[str, ...] | None = setting(
         NAMES, "The only universes that the agent may see.", metavar="UUID,...", told="all"

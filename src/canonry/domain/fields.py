@@ -1,9 +1,9 @@
 """Fields: reading the members of a JSON object under any of their names; errors say the path."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final, NewType
+from typing import Any, Final, NewType, TypeAlias
 
 from canonry.domain.errors import InvalidInput
 from canonry.domain.ids import is_uuid
@@ -17,17 +17,31 @@ LIST_MAX: Final = 200
 _DECLARED: Final = re.compile(r"\$[A-Za-z0-9_.-]{1,64}")
 
 
+ReadTime: TypeAlias = Callable[[str, str], Instant]
+"""When a text says, in a member at a path; raises InvalidInput with a code `time.*`."""
+
+
+def plain_time(text: str, path: str) -> Instant:
+    """What an RFC 3339 date-time says.
+
+    Raises:
+        InvalidInput: `time.malformed` or `time.out-of-range`.
+    """
+    return parse_instant(text, path=path)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fields:
     """The members of an object; each method takes the names under which a member may come.
 
-    `aliases` are further names of members. A member that is null counts as missing. All methods
-    raise InvalidInput with the `path`.
+    `aliases` are further names of members, `times` reads what says when. A member that is null
+    counts as missing. All methods raise InvalidInput with the `path`.
     """
 
     values: Mapping[str, Any]
     path: str
     aliases: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    times: ReadTime = plain_time
 
     def at(self, name: str) -> str:
         """The path of a member."""
@@ -106,11 +120,11 @@ class Fields:
         return tuple(sorted(found))
 
     def instant(self, *names: str) -> Instant | None:
-        """An RFC 3339 date-time that may be missing."""
+        """A time that may be missing."""
         name, value = self.find(*names)
         if value is None:
             return None
-        return parse_instant(typed(value, str, self.at(name), "a date-time"), path=self.at(name))
+        return self.times(typed(value, str, self.at(name), "a time"), self.at(name))
 
     def whole(self, *names: str, low: int, high: int) -> int | None:
         """A whole number that may be missing.
@@ -132,6 +146,14 @@ class Fields:
         if value is None:
             return {}
         return dict(sorted(typed(value, dict, self.at(name), "an object").items()))
+
+    def listed(self, *names: str) -> Sequence[Any]:
+        """A list of anything; an empty one where it is missing.
+
+        Raises:
+            InvalidInput: `content.wrong-type` or `list.too-long`.
+        """
+        return self._list(*names)[1]
 
     def _list(self, *names: str) -> tuple[str, Sequence[Any]]:
         name, value = self.find(*names)

@@ -45,7 +45,7 @@ def require_claim(arguments: Mapping[str, Any], caller: Caller) -> None:
     if claimed in list(Authority):
         allowed = sorted(each.value for each in caller.authorities)
         message = (
-            f"this caller may not claim the authority '{claimed}': the operator grants authorities "
-            "by --trust-meta, by settings or by token claims"
+            f"this caller may not claim the authority '{claimed}': claim one that it may, or ask "
+            "the operator to grant it by --authorities (CANONRY_AUTHORITIES) or by token claims"
         )
         raise NotAllowed("authority.claim-refused", message, path="/authority", allowed=allowed)

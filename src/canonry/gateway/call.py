@@ -162,6 +162,7 @@ class Gateway:
                 asking.meta,
                 tool=name,
                 default_type=toolset.default_agent_type,
+                masters=toolset.masters,
                 progress=asking.progress,
             )
             line.caller = self._pseudonyms.of(caller)

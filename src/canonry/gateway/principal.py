@@ -13,6 +13,7 @@ from canonry.usecases.kernel.caller import Caller, Progress, no_progress
 AGENT_META: Final = "dev.canonry/agent"
 KEY_META: Final = "dev.canonry/idempotency-key"
 _FIELDS: Final = frozenset({"agent_id", "agent_type", "spaces", "authorities"})
+_EVERY: Final = frozenset(Authority)
 _NAME_LENGTH: Final = 128
 _KEY_LENGTH: Final = 200
 
@@ -24,7 +25,8 @@ class Principal:
     """The identity that a process or a verified token is bound to.
 
     `agent_type` None means that only a trusted client's `_meta` can give one. `spaces` None means
-    all; `world` is the one that tools of a world are about. `trusted` is the operator's word that
+    all; `world` is the one that tools of a world are about. `authorities` None means that nobody
+    has granted any in particular, so that the role decides. `trusted` is the operator's word that
     this client may name its agent per call.
     """
 
@@ -33,7 +35,7 @@ class Principal:
     user: str | None = None
     spaces: frozenset[SpaceId] | None = None
     world: SpaceId | None = None
-    authorities: frozenset[Authority] = field(default_factory=frozenset)
+    authorities: frozenset[Authority] | None = field(default_factory=frozenset)
     trusted: bool = False
 
 
@@ -43,9 +45,13 @@ def identify(
     *,
     tool: str,
     default_type: str | None = None,
+    masters: frozenset[str] = frozenset(),
     progress: Progress = no_progress,
 ) -> Caller:
     """The caller of one call, of `default_type` where nobody has said of which.
+
+    Of those to whom the operator has granted no authorities in particular, only the agent types
+    in `masters` may speak as the game master.
 
     Raises:
         NotAllowed: `identity.malformed`, `identity.untrusted`, `identity.type-bound` or
@@ -54,6 +60,7 @@ def identify(
     """
     claimed = meta.get(AGENT_META) if meta else None
     named = principal if claimed is None else _narrowed(principal, claimed)
+    wanted = None if claimed is None else _names(claimed, "authorities")
     agent_type = named.agent_type or default_type
     if agent_type is None:
         message = (
@@ -62,13 +69,16 @@ def identify(
             f'_meta["{AGENT_META}"]'
         )
         raise NotAllowed("identity.missing", message, setting="--agent-type / CANONRY_AGENT_TYPE")
+    granted = principal.authorities
+    if granted is None:
+        granted = _EVERY if agent_type in masters else _EVERY - {Authority.GM}
     agent_id = named.agent_id or agent_type
     return Caller(
         actor=Actor(agent_id=agent_id, agent_type=agent_type, user=named.user),
         tool=tool,
         spaces=named.spaces,
         world=named.world,
-        authorities=named.authorities,
+        authorities=granted if wanted is None else granted.intersection(wanted),
         idempotency_key=_idempotency_key(meta) if meta else None,
         progress=progress,
     )
@@ -84,7 +94,6 @@ def _narrowed(principal: Principal, claimed: object) -> Principal:
         agent_id=_agent_id(principal, claimed),
         agent_type=_agent_type(principal, claimed),
         spaces=_spaces(principal, claimed),
-        authorities=_authorities(principal, claimed),
     )
 
 
@@ -115,12 +124,6 @@ def _spaces(principal: Principal, claimed: Meta) -> frozenset[SpaceId] | None:
         return principal.spaces
     narrowed = frozenset(SpaceId(name) for name in names)
     return narrowed if principal.spaces is None else narrowed & principal.spaces
-
-
-def _authorities(principal: Principal, claimed: Meta) -> frozenset[Authority]:
-    if (names := _names(claimed, "authorities")) is None:
-        return principal.authorities
-    return frozenset(authority for authority in principal.authorities if authority in names)
 
 
 def _name(claimed: Meta, key: str) -> str | None:

@@ -155,13 +155,15 @@ class Toolset(Face):
     A caller whose agent type nobody has named is of the `default_agent_type`. A `traced` toolset
     names failed calls by ids that the audit has as well. A server of `sealed` toolsets alone opens
     the store for reading only. `rates` are those that the contract publishes for each client, over
-    everything that it calls.
+    everything that it calls. `masters` are the agent types that may speak as the game master unless
+    the operator says otherwise.
     """
 
     agent_types: frozenset[str]
     dialect: Dialect
     tools: tuple[Tool, ...]
     default_agent_type: str | None = None
+    masters: frozenset[str] = frozenset()
     traced: bool = False
     sealed: bool = False
     rates: tuple[PublishedRate, ...] = ()

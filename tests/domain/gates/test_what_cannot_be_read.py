@@ -127,11 +127,13 @@ async def test_evidence_that_cannot_be_looked_up_is_none() -> None:
         (Authority.PLAYER, 1.0, False, REJECTED),
         (Authority.SYSTEM, 1.0, True, ACCEPTED),
         (Authority.SYSTEM, 0.99, True, REJECTED),
-        (Authority.GM, 0.01, False, ACCEPTED),
+        (Authority.GM, 0.01, True, ACCEPTED),
+        (Authority.GM, 0.0, True, ProposalStatus.PENDING),
+        (Authority.GM, 0.01, False, ProposalStatus.PENDING),
         (Authority.SOURCE, 0.6, True, REJECTED),
     ],
 )
-async def test_the_score_decides_and_the_game_master_always_passes(
+async def test_the_score_decides_or_a_game_masters_word_with_evidence(
     authority: Authority, confidence: float, cited: bool, status: ProposalStatus
 ) -> None:
     stage = await a_stage()

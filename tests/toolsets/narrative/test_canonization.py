@@ -36,7 +36,8 @@ async def proposed(
     world: World, scene: str, kind: str, content: dict[str, Any], **more: Any
 ) -> str:
     """A proposal by the resolver, by default with the weight of a player."""
-    arguments = {"evidence": [], "confidence": 1.0, "authority": "gm", **more}
+    cited = [{"type": "source", "ref_id": world.source_id}]
+    arguments = {"evidence": cited, "confidence": 1.0, "authority": "gm", **more}
     reply = await world.call(
         "mongodb_create_proposed_change",
         agent="Resolver",
@@ -65,7 +66,13 @@ async def test_a_scene_becomes_canon_and_says_what_was_refused_and_why() -> None
         world, scene, "event", {"title": "A fight", "entity_ids": [frodo]}, **cited
     )
     weak = await proposed(
-        world, scene, "fact", {"statement": "It rains"}, authority="system", confidence=0.4
+        world,
+        scene,
+        "fact",
+        {"statement": "It rains"},
+        authority="system",
+        confidence=0.4,
+        evidence=[],
     )
 
     reply = await world.call("composite_canonize_scene", scene_id=scene)
@@ -133,7 +140,9 @@ async def test_without_evaluation_proposals_stay_pending() -> None:
 async def test_a_policy_may_let_weak_proposals_wait() -> None:
     world = await a_world(Policy(scoring=Scoring(below="defer")))
     scene = await a_scene(world)
-    waiting = await proposed(world, scene, "fact", {"statement": "x"}, authority="system")
+    waiting = await proposed(
+        world, scene, "fact", {"statement": "x"}, authority="system", evidence=[]
+    )
 
     reply = await world.call("composite_canonize_scene", scene_id=scene)
 

@@ -96,7 +96,7 @@ async def test_the_end_of_a_relation_and_a_merge_are_explained() -> None:
 async def test_a_rejected_proposal_is_explained_too() -> None:
     world = await a_world()
     scene = await a_scene(world)
-    weak = await proposed(world, scene, "fact", {"statement": "x"}, authority="system")
+    weak = await proposed(world, scene, "fact", {"statement": "x"}, authority="system", evidence=[])
     await world.call("composite_canonize_scene", scene_id=scene)
 
     reply = await world.call("neo4j_explain", id=weak)

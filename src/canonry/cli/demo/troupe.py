@@ -96,10 +96,10 @@ class _Server:
 
 
 def _no_settings(data: Path) -> Path:
-    """A settings file that sets nothing, so that the user's own is not read."""
+    """A settings file that lets the Narrator speak as the game master; the user's is not read."""
     data.mkdir(parents=True, exist_ok=True)
     path = data / "demo.toml"
-    path.write_text("# The demonstration runs on the defaults.\n", encoding="utf-8")
+    path.write_text('authorities = ["source", "gm", "player", "system"]\n', encoding="utf-8")
     return path
 
 

@@ -1,4 +1,8 @@
-"""gate:score-reaches-threshold - a proposal has enough weight; the game master's always has."""
+"""gate:score-reaches-threshold - a proposal has enough weight.
+
+The game master's has, where there is any confidence in it and any evidence for it; else somebody
+must look at it.
+"""
 
 from collections.abc import Iterator
 from typing import Final
@@ -7,6 +11,7 @@ from canonry.domain.gates.kit import Gate, Objection, Weight
 from canonry.domain.judging.candidates import Candidate
 from canonry.domain.judging.scoring import score_of, standing_of
 from canonry.domain.judging.slices import SliceView
+from canonry.domain.provenance import Authority
 
 
 def _examine(candidate: Candidate, view: SliceView) -> Iterator[Objection]:
@@ -21,7 +26,10 @@ def _examine(candidate: Candidate, view: SliceView) -> Iterator[Objection]:
     )
     if proposal.authority is not score.authority:
         rationale += f" (claimed {proposal.authority}, but cites no source that is canon)"
-    defers = scoring.below == "defer"
+    by_rank = score.authority is Authority.GM
+    if by_rank:
+        rationale = f"needs review: the rank of gm is not enough by itself: {rationale}"
+    defers = by_rank or scoring.below == "defer"
     yield Objection(weight=Weight.DEFERS if defers else Weight.REFUSES, rationale=rationale)
 
 

@@ -9,7 +9,15 @@ from dataclasses import dataclass, field
 from typing import Any, Final, TypeAlias, TypeVar
 
 from canonry.domain.errors import InvalidInput
-from canonry.domain.fields import Fields, Reference, missing, reference_of, typed
+from canonry.domain.fields import (
+    Fields,
+    ReadTime,
+    Reference,
+    missing,
+    plain_time,
+    reference_of,
+    typed,
+)
 from canonry.domain.judging.content_shapes import (
     CONTENT_SHAPES,
     DURATION_MAX,
@@ -116,19 +124,27 @@ Content: TypeAlias = (
 
 
 def normalise(
-    kind: ProposalType, content: Mapping[str, Any], *, limits: TextLimits | None = None
+    kind: ProposalType,
+    content: Mapping[str, Any],
+    *,
+    limits: TextLimits | None = None,
+    times: ReadTime = plain_time,
 ) -> Mapping[str, Any]:
     """The canonical JSON form of `content`.
 
     Raises:
-        InvalidInput: `content.*`, `text.*`, `list.*`, `time.malformed` or
+        InvalidInput: `content.*`, `text.*`, `list.*`, `time.*` or
             `relation.type-malformed`, with the `path` from `/content` on.
     """
-    return render_content(read_content(kind, content, limits=limits))
+    return render_content(read_content(kind, content, limits=limits, times=times))
 
 
 def read_content(
-    kind: ProposalType, content: Mapping[str, Any], *, limits: TextLimits | None = None
+    kind: ProposalType,
+    content: Mapping[str, Any],
+    *,
+    limits: TextLimits | None = None,
+    times: ReadTime = plain_time,
 ) -> Content:
     """What `content` says, in any of the spellings in use.
 
@@ -136,7 +152,7 @@ def read_content(
         InvalidInput: as `normalise`.
     """
     shape = CONTENT_SHAPES[kind]
-    fields = Fields(values=content, path="/content", aliases=shape.aliases)
+    fields = Fields(values=content, path="/content", aliases=shape.aliases, times=times)
     try:
         shape.require_known(content, fields.path)
         return _READERS[kind](fields, limits or TextLimits())

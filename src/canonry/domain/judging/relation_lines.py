@@ -116,17 +116,12 @@ def _words(view: SliceView, relations: Iterable[Relation]) -> list[Telling]:
     return arranged(words, lambda word: word.moment)
 
 
-<<<<<<< HEAD
 def _cut(words: Sequence[Telling], what: What, moment: Moment) -> RelationLine:
     told = [word.relation for word in words if word.again is None]
     known = [one for one in told if isinstance(one, Relation)]
     says = {word.relation.id: word.what for word in words}
     holding = _holding(words, moment)
     against = [one for one in known if at_once(moment, one.moment) and says[one.id] != what]
-=======
-    holding = [one for one in before if reaches(one, moment, after)]
-    against = [one for one in line if at_once(moment, one.moment) and not same(one)]
->>>>>>> context
     return RelationLine(
         what=what,
         moment=moment,
@@ -244,15 +239,9 @@ def _follows(one: Relation, was: dict[str, End | None], wanted: dict[str, End | 
 def standing_line(view: SliceView, entity: Entity, rel_type: str, moment: Moment) -> list[Relation]:
     """The relations of a type that leave `entity` and hold at a moment, also from then on."""
     line = list(view.relations(entity, rel_type, "out"))
-<<<<<<< HEAD
     held = _holding(_words(view, line), moment)
     from_then = [one for one in line if moment.at is not None and one.since == moment.at]
     return [*held, *(one for one in from_then if one not in held)]
-=======
-    before, after = split_at(moment, line, lambda one: one.moment)
-    at_that_time = [one for one in after if moment.at is not None and one.since == moment.at]
-    return [*(one for one in before if reaches(one, moment, after)), *at_that_time]
->>>>>>> context
 
 
 def _joins(relation: Relation, start: Entity, end: Entity) -> bool:
@@ -261,7 +250,6 @@ def _joins(relation: Relation, start: Entity, end: Entity) -> bool:
     return not ends.isdisjoint(family_of(start)) and not ends.isdisjoint(family_of(end))
 
 
-<<<<<<< HEAD
 def _holding(words: Sequence[Telling], moment: Moment) -> list[Relation]:
     """The relations that began before `moment` and have not ended by then."""
     before, _after = split_at(moment, words, lambda word: word.moment)
@@ -280,12 +268,3 @@ def _reaches(one: Relation, end: End | None, moment: Moment, *, last: bool) -> b
     if end is not None and one.until == end[0]:
         return last
     return one.until is not None and moment.at is not None and one.until > moment.at
-=======
-def reaches(relation: Relation, moment: Moment, after: list[Relation]) -> bool:
-    """Whether a relation that began before `moment` has not ended by then."""
-    if not relation.ended:
-        return True
-    if relation.until is not None and moment.at is not None:
-        return relation.until > moment.at
-    return bool(after) and after[0].since == relation.until
->>>>>>> context

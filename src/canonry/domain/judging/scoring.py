@@ -22,10 +22,15 @@ class Score:
 
 
 def score_of(proposal: Proposal, authority: Authority, scoring: Scoring) -> Score:
-    """Confidence x weight of the authority x evidence factor; the game master always passes."""
+    """Confidence x weight of the authority x evidence factor, and whether that is enough.
+
+    The game master's word needs no threshold, but rank alone is not enough: somebody must believe
+    it, and something must show it.
+    """
     factor = 1.0 if proposal.evidence else scoring.without_evidence
     value = round(proposal.confidence * scoring.weights[authority] * factor, _DIGITS)
-    passes = authority is Authority.GM or value >= scoring.threshold
+    ranked = authority is Authority.GM and bool(proposal.evidence)
+    passes = proposal.confidence > 0 and (ranked or value >= scoring.threshold)
     return Score(value=value, authority=authority, passes=passes)
 
 

@@ -117,15 +117,11 @@ def ids_of(entry: Entry) -> tuple[str, ...]:  # noqa: C901, PLR0911, PLR0912 - o
             return (thing_id,)
         case SceneMoved() | SceneNoted() | SceneDated() | SceneCompleted():
             return (entry.scene_id,)
-<<<<<<< HEAD
+        case SceneStaged() | ScenePlaced() | SceneSummarised():
+            return (entry.scene_id,)
         case ProposalDecided(proposal_id=thing_id) | ProposalDeferred(proposal_id=thing_id):
             return (thing_id,)
         case ConflictWaived(proposal_id=thing_id):
-=======
-        case SceneStaged() | ScenePlaced() | SceneSummarised():
-            return (entry.scene_id,)
-        case ProposalDecided(proposal_id=thing_id):
->>>>>>> context
             return (thing_id,)
         case Erased(targets=ids) | Redacted(ids=ids):
             return ids
@@ -159,7 +155,7 @@ def fold(commit: Commit, loaded: Mapping[str, Thing]) -> Changes:
     return Changes(things=folding.changed, touched=frozenset(folding.touched))
 
 
-def _apply(folding: Folding, entry: Entry) -> None:  # noqa: C901, PLR0912 - one case a kind
+def _apply(folding: Folding, entry: Entry) -> None:  # noqa: C901, PLR0912, PLR0915 - a case a kind
     match entry:
         case Made(thing=draft):
             _make(folding, draft)

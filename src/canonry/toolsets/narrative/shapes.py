@@ -59,6 +59,7 @@ SPACE: Final = Shape(
     tone=_property("tone"),
     tech_level=_property("tech_level"),
     system_name=_property("system_name"),
+    calendar=optional(OBJECT).of(lambda space: space.properties.get("calendar")),
     created_at=INSTANT,
 )
 

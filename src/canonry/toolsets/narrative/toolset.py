@@ -33,7 +33,7 @@ from canonry.toolsets.narrative import (
     upkeep,
 )
 from canonry.toolsets.narrative.canonizing import canonization, proposals, retconning, review
-from canonry.toolsets.narrative.contract import agent_types, contents
+from canonry.toolsets.narrative.contract import KEEPER, agent_types, contents
 
 _CLOSED: Final = ("additionalProperties", False)
 
@@ -121,6 +121,7 @@ DIALECT: Final = DialectTable(
 NARRATIVE: Final = Toolset(
     **FACE.told(),
     agent_types=agent_types(),
+    masters=KEEPER,
     dialect=DIALECT,
     tools=tuple(map(outlined, EXACT)),
     resources=(*resources.RESOURCES, *contents.RESOURCES),

@@ -3,7 +3,7 @@
 from typing import Any, Final
 
 from canonry.domain.spaces import SpaceDraft, SpaceKind
-from canonry.gateway.shapes import INSTANT, TEXT, UUID, Shape, given, obj
+from canonry.gateway.shapes import INSTANT, OBJECT, TEXT, UUID, Shape, given, nullable, obj
 from canonry.gateway.tool import Arguments, Reply, Tool
 from canonry.toolsets.narrative.arguments import (
     PAGING,
@@ -16,16 +16,19 @@ from canonry.toolsets.narrative.arguments import (
 from canonry.toolsets.narrative.contract import reading_tool, writing_tool
 from canonry.toolsets.narrative.shapes import SPACE, created, page_shape
 from canonry.usecases.graph.create_universe import create_universe
+from canonry.usecases.graph.declare_calendar import declare_calendar
 from canonry.usecases.kernel.caller import Caller
 from canonry.usecases.kernel.canon import Canon
 from canonry.usecases.kernel.commit_change import Receipt
 from canonry.usecases.kernel.lookup import require_universe
+from canonry.usecases.kernel.spoken_times import CALENDAR
 from canonry.usecases.queries.query_universes import query_universes
 
 _CREATED_UNIVERSE: Final = Shape(universe_id=UUID.of("id"), name=TEXT, created_at=given(INSTANT))
 _CREATED_MULTIVERSE: Final = Shape(
     multiverse_id=UUID.of("id"), name=TEXT, created_at=given(INSTANT)
 )
+_DECLARED: Final = Shape(universe_id=given(UUID), declared_at=INSTANT.of("recorded_at"))
 _UNIVERSES: Final = page_shape("universes", SPACE)
 
 
@@ -34,13 +37,14 @@ async def _create(
 ) -> Receipt[Any]:
     limits = canon.policy.limits
     texts = {word: optional_text(arguments, word, limits.name) for word in words}
+    declared = {CALENDAR: arguments[CALENDAR]} if arguments.get(CALENDAR) else {}
     return await create_universe(
         canon,
         caller,
         kind=kind,
         name=text_of(arguments, "name", limits.name),
         description=optional_text(arguments, "description", limits.description) or "",
-        properties={word: text for word, text in texts.items() if text is not None},
+        properties={word: text for word, text in texts.items() if text is not None} | declared,
         parent=optional_uuid(arguments, "multiverse_id"),
     )
 
@@ -65,6 +69,12 @@ async def _query_universes(canon: Canon, caller: Caller, arguments: Arguments) -
     return _UNIVERSES(await query_universes(canon, caller, parent=parent, **page_of(arguments)))
 
 
+async def _declare_calendar(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
+    universe_id = uuid_of(arguments, "universe_id")
+    receipt = await declare_calendar(canon, caller, universe_id, arguments[CALENDAR])
+    return _DECLARED(receipt, universe_id=universe_id)
+
+
 TOOLS: Final[tuple[Tool, ...]] = (
     writing_tool(
         "neo4j_create_universe",
@@ -79,9 +89,21 @@ TOOLS: Final[tuple[Tool, ...]] = (
                 "tone": TEXT,
                 "tech_level": TEXT,
                 "multiverse_id": UUID,
+                "calendar": OBJECT,
             },
         ),
         gives=_CREATED_UNIVERSE,
+    ),
+    writing_tool(
+        "neo4j_declare_calendar",
+        "Declare calendar",
+        "Declare how a universe counts days; null: Gregorian. months [{name, days, "
+        "intercalary}], week, eras [{name, first_year, backwards}], leap {every, except, but, "
+        "month}; or counters [{name, seconds}].",
+        _declare_calendar,
+        takes=obj({"universe_id": UUID, "calendar": nullable(OBJECT)}),
+        gives=_DECLARED,
+        idempotent=True,
     ),
     writing_tool(
         "neo4j_create_multiverse",

@@ -5,17 +5,20 @@ from dataclasses import dataclass
 from typing import Any
 
 from canonry.domain.errors import Conflict
+from canonry.domain.fields import ReadTime
 from canonry.domain.ids import NewId, ProposalId, SceneId, SpaceId, TurnId
 from canonry.domain.judging.contents import normalise
 from canonry.domain.log.entries import Made
 from canonry.domain.log.keys import thing_key
 from canonry.domain.provenance import Authority, Evidence
+from canonry.domain.spaces import Space
 from canonry.domain.things.proposals import ProposalDraft, ProposalStatus, ProposalType
 from canonry.domain.things.scenes import Scene, Turn
 from canonry.usecases.kernel.caller import Caller
 from canonry.usecases.kernel.canon import Canon
 from canonry.usecases.kernel.commit_change import Change, Receipt, commit_change
 from canonry.usecases.kernel.lookup import require, require_evidence, require_universe
+from canonry.usecases.kernel.spoken_times import in_words
 from canonry.usecases.kernel.staging import require_active
 
 
@@ -59,8 +62,8 @@ async def create_proposal(
         NotFound: `scene.unknown`, `turn.unknown` or `evidence.unknown`.
         Conflict: `scene.completed`, `scene.finalizing`, `turn.foreign` or `space.foreign`.
     """
-    staged = _normalised(canon, suggestion)
-    space = (await require(canon, caller, Scene, scene_id)).space
+    opened = await require(canon, caller, Scene, scene_id)
+    staged, space = await _normalised(canon, caller, opened, suggestion), opened.space
 
     async def prepare(new_id: NewId) -> Change:
         scene = await require(canon, caller, Scene, scene_id)
@@ -81,8 +84,8 @@ async def create_loose_proposal(
         NotFound: `universe.unknown` or `evidence.unknown`.
         Conflict: `space.foreign`.
     """
-    staged = _normalised(canon, suggestion)
     universe = await require_universe(canon, caller, universe_id)
+    staged = await _normalised(canon, caller, universe, suggestion)
 
     async def prepare(new_id: NewId) -> Change:
         return await _stage(canon, caller, _Origin(space=universe.id), staged, new_id)
@@ -109,8 +112,14 @@ async def _place(canon: Canon, caller: Caller, scene: Scene, turn_id: str | None
     )
 
 
-def _normalised(canon: Canon, suggestion: Suggestion) -> _Staged:
-    content = normalise(suggestion.type, suggestion.content, limits=canon.policy.limits)
+async def _normalised(
+    canon: Canon, caller: Caller, place: Scene | Space, suggestion: Suggestion
+) -> _Staged:
+    def read(times: ReadTime) -> Mapping[str, Any]:
+        limits = canon.policy.limits
+        return normalise(suggestion.type, suggestion.content, limits=limits, times=times)
+
+    content = await in_words(canon, caller, place, read)
     return _Staged(suggestion=suggestion, content=content)
 
 

@@ -1,7 +1,9 @@
 """Create a universe or a multiverse: a new space with a log of its own."""
 
 from collections.abc import Mapping
+from typing import Any
 
+from canonry.domain.calendars.declaring import read_calendar
 from canonry.domain.errors import NotAllowed
 from canonry.domain.ids import NewId, SpaceId, keyed_commit_id
 from canonry.domain.log.entries import Made
@@ -9,6 +11,7 @@ from canonry.domain.spaces import Space, SpaceDraft, SpaceKind
 from canonry.usecases.kernel.caller import Caller, unknown
 from canonry.usecases.kernel.canon import Canon
 from canonry.usecases.kernel.commit_change import Change, Receipt, commit_change
+from canonry.usecases.kernel.spoken_times import CALENDAR
 
 
 async def create_universe(
@@ -18,15 +21,18 @@ async def create_universe(
     kind: SpaceKind,
     name: str,
     description: str,
-    properties: Mapping[str, str],
+    properties: Mapping[str, Any],
     parent: str | None = None,
 ) -> Receipt:
     """Open a space; a retry with the same idempotency key finds the one that it opened.
 
     Raises:
+        InvalidInput: as `read_calendar`, for the property `calendar`.
         NotAllowed: `space.bound`, the caller may see given universes only and would lose this one.
         NotFound: `multiverse.unknown`.
     """
+    if CALENDAR in properties:
+        read_calendar(properties[CALENDAR])
     if caller.spaces is not None:
         message = "this caller is bound to given universes and cannot create another"
         raise NotAllowed("space.bound", message)

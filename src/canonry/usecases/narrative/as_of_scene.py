@@ -6,7 +6,6 @@ A scene that is not closed yet stands at the end of what was told in it; so does
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from canonry.domain.judging.relation_lines import reaches
 from canonry.domain.judging.standing_tags import held_at
 from canonry.domain.moments import AFTER_ALL, Moment, split_at
 from canonry.domain.recall.context import is_promised
@@ -42,8 +41,15 @@ def relations_at(moment: Moment, relations: Iterable[Relation]) -> list[Relation
     return [
         one
         for one in before
-        if not one.ended or reaches(one, moment, [each for each in after if _follows(each, one)])
+        if not one.ended or _reaches(one, moment, [each for each in after if _follows(each, one)])
     ]
+
+
+def _reaches(relation: Relation, moment: Moment, after: Sequence[Relation]) -> bool:
+    """Whether a relation that has ended since had not ended by then."""
+    if relation.until is not None and moment.at is not None:
+        return relation.until > moment.at
+    return bool(after) and after[0].since == relation.until
 
 
 def _follows(later: Relation, one: Relation) -> bool:

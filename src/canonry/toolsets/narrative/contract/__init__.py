@@ -8,6 +8,7 @@ from canonry.gateway.contract import ContractFile
 from canonry.gateway.shapes import UUID, Field, Shape, obj
 from canonry.gateway.tool import ANYONE, Arguments, Cached, Reply, Run, Schema, Tool
 from canonry.toolsets.narrative.arguments import PAGING, page_of, uuid_of
+from canonry.toolsets.narrative.contract.spoken_times import spoken
 from canonry.usecases.kernel.caller import Caller
 from canonry.usecases.kernel.canon import Canon
 
@@ -45,18 +46,18 @@ def contract_tool(
     `also` are arguments that the contract does not have; all of them may be left out.
     """
     entry = entries()[name]
-    takes = _with_legacy_classes(entry["inputSchema"])
+    schema = _with_legacy_classes(entry["inputSchema"])
     if also:
         more = {argument: each.schema for argument, each in also.items()}
-        takes = {**takes, "properties": {**takes["properties"], **more}}
+        schema = {**schema, "properties": {**schema["properties"], **more}}
     return Tool(
         name=name,
         title=title,
         description=description,
-        input_schema=takes,
+        input_schema=schema,
         output_schema=gives.schema,
         roles=frozenset(entry["allowed_agent_types"]),
-        run=run,
+        **spoken(schema, run),
         read_only=reads,
         destructive=destructive,
         idempotent=reads or idempotent,
@@ -105,7 +106,7 @@ def writing_tool(
         input_schema=takes,
         output_schema=gives.schema,
         roles=roles,
-        run=run,
+        **spoken(takes, run),
         read_only=False,
         destructive=destructive,
         idempotent=idempotent,

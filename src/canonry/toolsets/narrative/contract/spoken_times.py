@@ -1,0 +1,105 @@
+"""Spoken times in arguments: whatever takes a date-time takes words of the universe's calendar too.
+
+The published schemas stay as they are; what a tool gets is the date-time that the words say.
+"""
+
+from collections.abc import Iterator, Mapping
+from copy import deepcopy
+from typing import Any, Final, TypedDict
+
+from canonry.domain.calendars.spoken import TIME_MAX
+from canonry.domain.errors import InvalidInput
+from canonry.domain.fields import ReadTime, plain_time
+from canonry.domain.ids import is_uuid
+from canonry.domain.log.entries import Thing
+from canonry.domain.time import render_instant
+from canonry.gateway.text import pointer
+from canonry.gateway.tool import Arguments, Reply, Run, Schema
+from canonry.usecases.kernel.caller import Caller
+from canonry.usecases.kernel.canon import Canon
+from canonry.usecases.kernel.spoken_times import in_words
+
+_PLACES: Final = ("scene_id", "story_id", "universe_id")
+"""Arguments that say where a time is said; else it is anything else that is named by its id."""
+
+_Path = tuple[str, ...]
+
+
+class Spoken(TypedDict):
+    """What a tool that takes times has otherwise."""
+
+    run: Run
+    accepted_schema: Schema | None
+
+
+def spoken(schema: Schema, run: Run) -> Spoken:
+    """How a tool of this schema takes words for times."""
+    paths = tuple(_times(schema))
+    if not paths:
+        return Spoken(run=run, accepted_schema=None)
+
+    async def run_with_times(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
+        said = [path for path in paths if not _is_plain(_at(arguments, path))]
+        place = await _place(canon, caller, arguments) if said else None
+        if place is None:  # the tool tells what it does not know
+            return await run(canon, caller, arguments)
+
+        def read(times: ReadTime) -> Arguments:
+            resolved = deepcopy(dict(arguments))
+            for path in said:
+                instant = times(_at(arguments, path), pointer(*path))
+                _at(resolved, path[:-1])[path[-1]] = render_instant(instant)
+            return resolved
+
+        return await run(canon, caller, await in_words(canon, caller, place, read))
+
+    return Spoken(run=run_with_times, accepted_schema=_accepting(schema))
+
+
+def _is_plain(value: object) -> bool:
+    """Whether no calendar is needed to read it."""
+    if not isinstance(value, str):
+        return True
+    try:
+        plain_time(value, "")
+    except InvalidInput as error:
+        return error.code != "time.malformed"
+    return True
+
+
+def _times(schema: Schema, path: _Path = ()) -> Iterator[_Path]:
+    for name, each in schema.get("properties", {}).items():
+        if each.get("format") == "date-time":
+            yield (*path, name)
+        elif "properties" in each:
+            yield from _times(each, (*path, name))
+
+
+def _accepting(schema: Schema) -> Schema:
+    """The schema that holds a time for any short text."""
+    properties = {
+        name: {**{key: value for key, value in each.items() if key != "format"}}
+        | {"maxLength": TIME_MAX}
+        if each.get("format") == "date-time"
+        else _accepting(each)
+        if "properties" in each
+        else each
+        for name, each in schema["properties"].items()
+    }
+    return {**schema, "properties": properties}
+
+
+def _at(arguments: Mapping[str, Any], path: _Path) -> Any:
+    found: Any = arguments
+    for name in path:
+        found = (found or {}).get(name)
+    return found
+
+
+async def _place(canon: Canon, caller: Caller, arguments: Arguments) -> Thing | None:
+    others = [name for name in arguments if name.endswith("_id") and name not in _PLACES]
+    for name in (*_PLACES, *others):
+        value = arguments.get(name)
+        if isinstance(value, str) and is_uuid(value):
+            return await canon.seen_by(caller).thing(value.lower())
+    return None

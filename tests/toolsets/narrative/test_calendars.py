@@ -1,0 +1,191 @@
+"""Calendars through the tools: declared, read back, and spoken wherever a time is taken."""
+
+from typing import Any
+
+import pytest
+
+from canonry.domain.calendars.spoken import read_time
+from canonry.domain.time import render_instant
+from tests.domain.calendars.examples import ALDMOOR, MONTHS
+from tests.toolsets.narrative.kit import NOWHERE
+from tests.toolsets.narrative.stage import Stage, a_stage
+
+pytestmark = pytest.mark.anyio
+
+
+async def in_aldmoor() -> Stage:
+    """The usual stage in a universe that counts its days in its own way."""
+    stage = await a_stage()
+    await stage.world.call(
+        "neo4j_declare_calendar", universe_id=stage.world.universe_id, calendar=MONTHS
+    )
+    return stage
+
+
+def when(said: str) -> str:
+    return render_instant(read_time(said, ALDMOOR))
+
+
+async def test_a_calendar_is_declared_with_the_universe_and_read_back() -> None:
+    stage = await a_stage()
+    made = await stage.world.call("neo4j_create_universe", name="Aldmoor", calendar=MONTHS)
+
+    shown = await stage.world.call("neo4j_get_universe", universe_id=made["universe_id"])
+
+    assert shown["calendar"] == MONTHS
+    usual = await stage.world.call("neo4j_get_universe", universe_id=stage.world.universe_id)
+    assert usual.get("calendar") is None
+
+
+async def test_a_calendar_is_declared_later_and_taken_back() -> None:
+    stage = await in_aldmoor()
+    universe = {"universe_id": stage.world.universe_id}
+    assert (await stage.world.call("neo4j_get_universe", **universe))["calendar"] == MONTHS
+    scene_id = await stage.scene()
+    dated = {"scene_id": scene_id, "time_ref": "3 Frostmoon 1402 AE"}
+    await stage.world.call("mongodb_update_scene", **dated)
+
+    await stage.world.call("neo4j_declare_calendar", **universe, calendar=None)
+
+    assert (await stage.world.call("neo4j_get_universe", **universe)).get("calendar") is None
+    shown = await stage.world.call("mongodb_get_scene", scene_id=scene_id)
+    assert shown["time_ref"] == when("3 Frostmoon 1402 AE")
+    await stage.world.refused("mongodb_update_scene", code=-32003, **dated)
+    earlier = {"scene_id": scene_id, "time_ref": "15 March 44 BC"}
+    await stage.world.call("mongodb_update_scene", **earlier)
+    shown = await stage.world.call("mongodb_get_scene", scene_id=scene_id)
+    assert shown["time_ref"] == "-000043-03-15T00:00:00Z"
+
+
+async def test_what_is_no_calendar_is_refused_with_its_path() -> None:
+    stage = await a_stage()
+    wrong = {"months": [{"name": "M", "days": -1}]}
+
+    for tool, more in (
+        ("neo4j_create_universe", {"name": "Aldmoor"}),
+        ("neo4j_declare_calendar", {"universe_id": stage.world.universe_id}),
+    ):
+        told = await stage.world.refused(tool, code=-32003, **more, calendar=wrong)
+        assert "/calendar/months/0/days" in str(told)
+    await stage.world.refused(
+        "neo4j_declare_calendar", code=-32002, universe_id=NOWHERE, calendar=MONTHS
+    )
+
+
+async def test_direct_writes_and_reads_take_words() -> None:
+    stage = await in_aldmoor()
+    universe = stage.world.universe_id
+    backed: dict[str, Any] = {
+        "confidence": 1.0,
+        "authority": "gm",
+        "evidence_refs": stage.world.evidence,
+    }
+    fact = await stage.world.call(
+        "neo4j_create_fact", universe_id=universe, statement="Frodo leaves",
+        involved_entity_ids=[stage.frodo], time_ref="3 Frostmoon 1402 AE", **backed,
+    )  # fmt: skip
+    event = await stage.world.call(
+        "neo4j_create_event", universe_id=universe, title="A feast", description="They eat",
+        involved_entity_ids=[stage.frodo], time_ref="Day of the Dead 12 BE", **backed,
+    )  # fmt: skip
+
+    found = await stage.world.call(
+        "neo4j_query_facts", universe_id=universe,
+        time_range={"start": "2 Frostmoon 1402 AE", "end": "4 Frostmoon 1402 AE"},
+    )  # fmt: skip
+    assert [each["fact_id"] for each in found["facts"]] == [fact["fact_id"]]
+    assert found["facts"][0]["time_ref"] == when("3 Frostmoon 1402 AE")
+    told = await stage.world.call("neo4j_get_timeline", universe_id=universe, end="1 AE")
+    assert event["event_id"] in str(told)
+    assert fact["fact_id"] not in str(told)
+    assert when("Day of the Dead 12 BE") < "0"
+
+
+async def test_proposals_take_words_and_keep_them() -> None:
+    stage = await in_aldmoor()
+    scene_id = await stage.scene()
+    await stage.world.call(
+        "mongodb_update_scene", scene_id=scene_id, time_ref="3 Frostmoon 1402 AE 10:00"
+    )
+    content = {"statement": "It snows", "entity_ids": [stage.frodo], "time_ref": "two hours later"}
+    proposal_id = await stage.propose(scene_id, content=content)
+
+    (kept,) = (await stage.world.call("mongodb_get_pending_proposals", scene_id=scene_id))[
+        "proposals"
+    ]
+    noon = when("3 Frostmoon 1402 AE 12:00")
+    assert kept["content"]["time_ref"] == noon
+    told = await stage.world.call("composite_canonize_scene", scene_id=scene_id)
+    assert told["accepted_proposals"] == [proposal_id]
+    found = await stage.world.call("neo4j_query_facts", universe_id=stage.world.universe_id)
+    assert [each["time_ref"] for each in found["facts"]] == [noon]
+
+
+async def test_what_is_relative_counts_from_the_present_of_its_place_in_the_story() -> None:
+    stage = await in_aldmoor()
+    first, second = await stage.scene("First"), await stage.scene("Second")
+    alone = {"scene_id": second, "time_ref": "next day"}
+    refused = await stage.world.refused("mongodb_update_scene", code=-32003, **alone)
+    assert "/time_ref" in str(refused)
+
+    await stage.world.call("mongodb_update_scene", scene_id=first, time_ref="30 Leaffall 1402 AE")
+    await stage.world.call("mongodb_update_scene", **alone)
+
+    shown = await stage.world.call("mongodb_get_scene", scene_id=second)
+    assert shown["time_ref"] == when("1 Frostmoon 1403 AE")
+    await stage.world.call(
+        "mongodb_update_scene", scene_id=second, time_ref="three days before that"
+    )
+    shown = await stage.world.call("mongodb_get_scene", scene_id=second)
+    assert shown["time_ref"] == when("28 Leaffall 1402 AE")
+
+
+async def test_as_of_reads_take_words() -> None:
+    stage = await in_aldmoor()
+    for tag, year in (("wounded", "1402 AE"), ("healed", "1403 AE")):
+        scene_id = await stage.scene(tag)
+        content = {"entity_id": stage.frodo, "add": [tag], "time_ref": year}
+        await stage.propose(scene_id, type="state_change", content=content)
+        await stage.world.call("composite_canonize_scene", scene_id=scene_id)
+
+    then = await stage.world.call("neo4j_get_entity_at", entity_id=stage.frodo, at="5 Thaw 1402 AE")
+
+    assert then["state_tags"] == ["wounded"]
+
+
+@pytest.mark.parametrize(
+    ("said", "words"),
+    [("3 Frostmon 1402 AE", "did you mean Frostmoon"), ("whenever", "write it like")],
+)
+async def test_an_error_names_the_months_and_the_path(said: str, words: str) -> None:
+    stage = await in_aldmoor()
+    scene_id = await stage.scene()
+    refused = await stage.world.refused(
+        "mongodb_update_scene", code=-32003, scene_id=scene_id, time_ref=said
+    )
+    assert "/time_ref" in str(refused)
+    outcome = await stage.world.outcome(
+        "mongodb_create_proposed_change",
+        stage.proposal(scene_id, content={"statement": "x", "time_ref": said}),
+    )
+    assert outcome.error is not None
+    assert words in outcome.text
+    assert "/content/time_ref" in outcome.text
+
+
+async def test_times_beyond_the_years_of_rfc_3339_are_kept_and_shown() -> None:
+    stage = await a_stage()
+    scene_id = await stage.scene()
+
+    for said, shown in (
+        ("12025 AD", "+012025-01-01T00:00:00Z"),
+        ("44 BC", "-000043-01-01T00:00:00Z"),
+        ("+012025-06-01T00:00:00Z", "+012025-06-01T00:00:00Z"),
+    ):
+        await stage.world.call("mongodb_update_scene", scene_id=scene_id, time_ref=said)
+        kept = await stage.world.call("mongodb_get_scene", scene_id=scene_id)
+        assert kept["time_ref"] == shown
+    refused = await stage.world.refused(
+        "mongodb_update_scene", code=-32003, scene_id=scene_id, time_ref="400000 BC"
+    )
+    assert "time.out-of-range" in str(refused)
