@@ -1,0 +1,68 @@
+"""Senses: words of one sense as one word, opposites, and words of which one is said of a thing."""
+
+from dataclasses import replace
+from functools import lru_cache
+from typing import Final
+
+from canonry.domain.frames.frames import Frame, Phrase
+from canonry.domain.frames.tokens import lemma
+from canonry.domain.vocabularies.frame_words import ONE_OF, OPPOSITES, SYNONYMS
+
+
+def _senses() -> dict[str, str]:
+    found: dict[str, str] = {}
+    for group in SYNONYMS:
+        found.update((lemma(word), lemma(group[0])) for word in group)
+    return found
+
+
+_SENSES: Final = _senses()
+
+
+def _opposites() -> frozenset[frozenset[str]]:
+    pairs = [frozenset(map(lemma, pair)) for pair in OPPOSITES]
+    pairs += [frozenset(lemma(word) for word in (pair[0], pair[1])) for pair in OPPOSITES]
+    pairs += [frozenset(sense(lemma(word)) for word in pair) for pair in OPPOSITES]
+    return frozenset(pairs)
+
+
+def sense(stem: str) -> str:
+    """The stem that stands for all of the same sense."""
+    return _SENSES.get(stem, stem)
+
+
+_OPPOSED: Final = _opposites()
+_CLASSES: Final = tuple(frozenset(map(lemma, group)) for group in ONE_OF)
+_PREFIXES: Final = ("un", "in", "im", "dis", "non", "ir", "il")
+_SHORT: Final = 3
+
+
+@lru_cache(maxsize=16_384)
+def opposed(one: str, other: str) -> bool:
+    """Whether two stems are opposites, by the list or by a prefix that denies."""
+    if frozenset((one, other)) in _OPPOSED:
+        return True
+    short, long = sorted((one, other), key=len)
+    denied = any(long == prefix + short for prefix in _PREFIXES) and len(short) > _SHORT
+    less = one.removesuffix("less") == other.removesuffix("ful") and one != other
+    more = other.removesuffix("less") == one.removesuffix("ful") and one != other
+    return denied or ("less" in one + other and (less or more))
+
+
+def one_class(one: str, other: str) -> bool:
+    """Whether of the two stems only one is said of a thing, as of colours."""
+    return one != other and any(one in group and other in group for group in _CLASSES)
+
+
+@lru_cache(maxsize=16_384)
+def sensed(frame: Frame) -> Frame:
+    """The frame with each word replaced by the one that stands for its sense."""
+    return replace(
+        frame, verb=sense(frame.verb), phrases=tuple(_sensed(phrase) for phrase in frame.phrases)
+    )
+
+
+def _sensed(phrase: Phrase) -> Phrase:
+    return replace(
+        phrase, head=sense(phrase.head), extras=frozenset(map(sense, phrase.extras))
+    )

@@ -1,0 +1,103 @@
+"""Conflicts: how a claim stands to what is held, by the frames of both and by their values.
+
+A contradiction is what the words themselves exclude; what only a reader with knowledge of the
+world would stop at is possible, and asked about.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import product
+from typing import Any, Final
+
+from canonry.domain.frames.frames import Frame, Standing
+from canonry.domain.frames.reading import frames_of
+from canonry.domain.frames.senses import sensed
+from canonry.domain.judging import changes, denials, rivalries
+from canonry.domain.judging.findings import Finding, Grade, Setting, When
+from canonry.domain.judging.property_values import compared_properties
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Statement:
+    """What is stated: words, the entities linked with them, values, and when it holds.
+
+    `time` and `until` count in any one measure; `scene` is the place in the story.
+    """
+
+    statement: str
+    entities: frozenset[str] = frozenset()
+    fact_type: str | None = None
+    properties: Mapping[str, Any] = field(default_factory=dict)
+    time: float | None = None
+    until: float | None = None
+    scene: int | None = None
+
+
+def grade(standing: Statement, claim: Statement) -> Grade | None:
+    """How the claim conflicts with what stands; None where both can simply be true."""
+    found = conflict(standing, claim)
+    return None if found is None else found.grade
+
+
+def conflict(standing: Statement, claim: Statement) -> Finding | None:
+    """The gravest conflict between the two, with its reason; None where there is none."""
+    setting = Setting(
+        when=_when(standing, claim), standing=standing.entities, claimed=claim.entities
+    )
+    worst: Finding | None = compared_properties(standing.properties, claim.properties, setting)
+    for found in _findings(frames_of(standing.statement), frames_of(claim.statement), setting):
+        if worst is None or found.graver_than(worst):
+            worst = found
+        if worst.grade is Grade.CONTRADICTION:
+            break
+    return worst
+
+
+def ends(standing: Statement, claim: Statement) -> bool:
+    """Whether the claim ends what stands rather than denies that it ever held."""
+    return any(
+        changes.ends(held, said)
+        for held, said in product(frames_of(standing.statement), frames_of(claim.statement))
+    )
+
+
+_RULES: Final = (denials.denied, changes.ended, *rivalries.RULES)
+
+
+def _findings(
+    held: Sequence[Frame], said: Sequence[Frame], setting: Setting
+) -> Iterator[Finding]:
+    for one, other in product(held, said):
+        yield from _compared(one, other, setting)
+    for one, other in product(map(sensed, held), map(sensed, said)):
+        for found in _compared(one, other, setting):
+            yield found.only_possible()
+
+
+def _compared(one: Frame, other: Frame, setting: Setting) -> Iterator[Finding]:
+    told = {one.standing, other.standing}
+    if Standing.SAID in told or told == {Standing.KNOWN}:
+        return
+    for rule in _RULES:
+        found = rule(one, other, setting)
+        if found is not None:
+            yield found.only_possible() if Standing.KNOWN in told else found
+
+
+def _when(standing: Statement, claim: Statement) -> When:
+    if standing.time is not None and claim.time is not None:
+        return _by_time(standing, claim, standing.time, claim.time)
+    if standing.scene is not None and claim.scene is not None and standing.scene != claim.scene:
+        return When.LATER if claim.scene > standing.scene else When.EARLIER
+    return When.ONE
+
+
+def _by_time(standing: Statement, claim: Statement, held: float, said: float) -> When:
+    if held == said:
+        return When.ONE
+    first, last = (standing, said) if held < said else (claim, held)
+    if first.until is not None and last <= first.until:
+        return When.ONE
+    return When.LATER if said > held else When.EARLIER
+
+
