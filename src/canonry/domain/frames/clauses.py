@@ -6,6 +6,7 @@ from typing import Final, TypeAlias
 
 from canonry.domain.frames.frames import Frame, Phrase, Standing
 from canonry.domain.frames.phrases import phrases_of
+from canonry.domain.frames.quantities import number_of, scale_of
 from canonry.domain.frames.tokens import Token, is_participle, is_past, is_progressive, lemma
 from canonry.domain.vocabularies.frame_words import (
     ADVERBS,
@@ -77,19 +78,22 @@ def read_clause(clause: Clause) -> Sequence[Frame]:
         at = first if helped else clause.verb_at
     if not tokens or at is None:
         return ()
+    tokens, at = _inverted(tokens, at)
     subject, marks = _subject(tokens[:at])
     lifted = [t.word for i, t in enumerate(tokens) if i >= at and _is_lifted(tokens, i)]
     group = _group(tuple(t for i, t in enumerate(tokens) if i >= at and not _is_lifted(tokens, i)))
     rest_marks = frozenset(t.word for t in group.rest if t.word in _NEGATING)
     rest = tuple(t for t in group.rest if t.word not in {"no", "nobody", "nothing"})
-    phrases, when = _timed(phrases_of(rest))
+    done = phrases_of(rest[:1]) + phrases_of(rest[1:]) if group.passive else phrases_of(rest)
+    phrases, when = _timed(done)
     negations = [*(w for w in (*marks, *lifted) if w in _NEGATING), *rest_marks]
     quantifier = next((QUANTIFIERS[w] for w in marks if w in QUANTIFIERS), "")
     none = any(w in {"no", "nobody", "none", "neither"} for w in marks)
-    odd = len([w for w in negations if w not in HEDGES]) % 2 == 1
+    odd = len(negations) % 2 == 1
     marked = frozenset((*marks, *lifted, *(t.word for t in rest if t.word in QUANTIFIERS)))
-    if "without" in {p.role for p in phrases}:
-        phrases, odd = _with(phrases), not odd
+    if group.verb == "be" and phrases and phrases[0].role == "without":
+        group = replace(group, verb="have")
+        phrases, odd = (replace(phrases[0], role=""), *phrases[1:]), not odd
     frame = Frame(
         subject=phrases_of(subject),
         verb=group.verb,
@@ -103,7 +107,7 @@ def read_clause(clause: Clause) -> Sequence[Frame]:
         past=group.past,
         perfect=group.perfect,
         future=group.future,
-        quantifier="none" if none else quantifier,
+        quantifier="none" if none else _quantifier(marks, quantifier),
         person=bool(set(marks) & PERSONS),
         exclusive="only" in marks or "exclusively" in lifted,
         marks=marked,
@@ -117,6 +121,10 @@ def read_clause(clause: Clause) -> Sequence[Frame]:
     return (frame, *_active(frame)) if group.passive else (frame,)
 
 
+def _quantifier(marks: tuple[str, ...], quantifier: str) -> str:
+    return "notall" if quantifier == "all" and "not" in marks else quantifier
+
+
 _EMPTY: Final = (
     DETERMINERS | _AUXILIARY | PREPOSITIONS | _LIFTED | {",", "'s", "no", "and", "or", "nor"}
 )
@@ -125,10 +133,6 @@ _EMPTY: Final = (
 def _is_lifted(tokens: Tokens, i: int) -> bool:
     """Whether a word is an adverb here; after an article, as in "a just man", it is none."""
     return tokens[i].word in _LIFTED and not (i and tokens[i - 1].word in DETERMINERS)
-
-
-def _with(phrases: tuple[Phrase, ...]) -> tuple[Phrase, ...]:
-    return tuple(replace(p, role="" if p.role == "without" else p.role) for p in phrases)
 
 
 def _active(frame: Frame) -> Iterator[Frame]:
@@ -188,6 +192,19 @@ def _cleft(tokens: Tokens) -> Tokens:
     return (*named, *rest)
 
 
+def _inverted(tokens: Tokens, at: int) -> tuple[Tokens, int]:
+    """`Present were X and Y` is `X and Y were present`."""
+    told = bool(at) and tokens[at].word in BE and at + 1 < len(tokens) and tokens[at + 1].name
+    if not told or tokens[0].word in DETERMINERS | set(QUANTIFIERS) | _LIFTED:
+        return tokens, at
+    if any(token.name for token in tokens[:1]) and tokens[0].stem not in _PRESENT:
+        return tokens, at
+    return (*tokens[at + 1 :], tokens[at], *tokens[:at]), len(tokens) - at - 1
+
+
+_PRESENT: Final = frozenset(map(lemma, ("present", "absent", "among", "missing", "invited", "dead")))
+
+
 def _existing(tokens: Tokens) -> Tokens:
     """`There is (no) X in Y` is `(no) X is in Y`."""
     at = next((i for i, t in enumerate(tokens) if t.word in BE), None)
@@ -226,7 +243,7 @@ def _verb_at(tokens: Tokens) -> int | None:
 
 
 def _back(tokens: Tokens, at: int) -> int:
-    while at > 1 and tokens[at - 1].word in _LIFTED - {"both", "alone"}:
+    while at > 1 and tokens[at - 1].word != "both" and _is_lifted(tokens, at - 1):
         at -= 1
     return at
 
@@ -234,6 +251,8 @@ def _back(tokens: Tokens, at: int) -> int:
 def _likely(tokens: Tokens, i: int) -> bool:
     token, before = tokens[i], tokens[i - 1]
     if token.name or before.word in DETERMINERS | PREPOSITIONS | {"'s"} | {"and", "no"}:
+        return False
+    if number_of(before.word) is not None or scale_of(before.word):
         return False
     if is_participle(token.word) and not _modifies(tokens, i):
         return True
@@ -275,6 +294,8 @@ def _group(tokens: Tokens) -> _Group:
         word = tokens[at].word
         if word in DO and at + 1 == len(tokens):
             break
+        if word == "need" and (at or not _bare(tokens[1:2])):
+            break
         if word in DO and (tokens[at + 1].word in DETERMINERS | PREPOSITIONS or tokens[at + 1].name):
             break
         modal = modal or ("" if word in FUTURE | DO else MODALS[word])
@@ -304,6 +325,11 @@ def _group(tokens: Tokens) -> _Group:
         verb="be", rest=rest, sure=True, modal=modal, past=past, perfect=perfect, future=future,
         passive=passive,
     )  # fmt: skip
+
+
+def _bare(following: Tokens) -> bool:
+    """Whether a verb may follow: "need go" and "need the blood" differ so."""
+    return bool(following) and following[0].word not in DETERMINERS | PREPOSITIONS
 
 
 def _timed(phrases: tuple[Phrase, ...]) -> tuple[tuple[Phrase, ...], frozenset[str]]:

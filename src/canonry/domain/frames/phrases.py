@@ -83,13 +83,15 @@ def _parts(tokens: Sequence[Token]) -> list[tuple[str, str, list[Token]]]:
 def _owned(tokens: Sequence[Token], i: int, parts: list[tuple[str, str, list[Token]]]) -> int:
     """What is owned takes the owner's place, and the owner follows it; where to go on."""
     role, article, owner = parts.pop()
+    counted = [t for t in owner[:1] if number_of(t.word) is not None]
+    owner = owner[len(counted) :]
     end = i + 1
     while end < len(tokens) and not (
         tokens[end].word in PREPOSITIONS or tokens[end].word in {"and", "or", ",", "'s"}
     ):
         end += 1
     own = [t for t in tokens[i + 1 : end] if t.word not in INDEFINITE | DEFINITE]
-    parts.append((role, "the", own))
+    parts.append((role, "the", counted + own))
     parts.append(("of", article, owner))
     return end
 

@@ -97,7 +97,7 @@ def _measured(one: Quantity, other: Quantity) -> Measured:
     gap = max(other_low - high, low - other_high)
     if gap <= max(slack, ROUNDING * max(abs(low), abs(other_low))):
         return Measured.SAME
-    near = gap <= 0.15 * max(abs(low), abs(other_low))
+    near = gap <= 0.08 * max(abs(low), abs(other_low))
     return Measured.UNCLEAR if near or first[0] == "mile" else Measured.OTHER
 
 

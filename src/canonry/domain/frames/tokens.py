@@ -47,7 +47,14 @@ _REWRITES: Final = tuple(
         (r"\bat all\b|\bwhatsoever\b|\bso far\b|\bin the least\b", " "),
         (r"\b(?:in|by) any way\b", " "),
         (r"\bnot (?:a|one) single\b|\bnot one\b(?= )", "no"),
-        (r"\ba single\b", "a"),
+        (r"\ba single \w+", " "),
+        (r"\bwas (?:once )?([^,]+), and (?:it|he|she) still is\b", r"is \1"),
+        (r"\bwere (?:once )?([^,]+), and they still are\b", r"are \1"),
+        (
+            r"\b(one|two|three|four|five|some|all|most|many|few|half|each|several|both) of"
+            r" (?:(?:the|his|her|its|their|my|your|our|those|these) |(?=\w+'s ))",
+            r"\1 ",
+        ),
         (r"\bnot one of\b|\bnone of\b", "no"),
         (r"\bha(s|ve|d) (not )?got\b(?= (?:a|an|no|any|the|two|three|\d))", r"ha\1 \2"),
         (r"\b(has|have) not (any|a|an)\b", r"\1 no"),

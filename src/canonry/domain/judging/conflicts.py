@@ -12,7 +12,7 @@ from typing import Any, Final
 from canonry.domain.frames.frames import Frame, Standing
 from canonry.domain.frames.reading import frames_of
 from canonry.domain.frames.senses import sensed
-from canonry.domain.judging import changes, denials, rivalries
+from canonry.domain.judging import changes, denials, leanings, rivalries
 from canonry.domain.judging.findings import Finding, Grade, Setting, When
 from canonry.domain.judging.property_values import compared_properties
 
@@ -61,7 +61,7 @@ def ends(standing: Statement, claim: Statement) -> bool:
     )
 
 
-_RULES: Final = (denials.denied, changes.ended, *rivalries.RULES)
+_RULES: Final = (denials.denied, changes.ended, *rivalries.RULES, *leanings.RULES)
 
 
 def _findings(

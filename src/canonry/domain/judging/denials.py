@@ -37,6 +37,8 @@ def _graded(said: Frame, denial: Frame, subject: Subjects) -> Finding | None:
     modal = _modals(said.modal, denial.modal)
     tense = _tenses(said, denial)
     number = _quantifiers(said, denial)
+    if modal == "unclear":
+        tense = modal
     worst = [each for each in (modal, tense, number) if each != "same"]
     if "other" in worst:
         return None

@@ -61,6 +61,11 @@ def _named(one: Frame, other: Frame) -> Subjects:
     return _modified(one.subject, other.subject)
 
 
+def _rest(frame: Frame) -> frozenset[str]:
+    """The words that modify the subject, such as its owner."""
+    return frozenset[str]().union(*(p.words for p in frame.subject[1:]))
+
+
 def _in_names(group: Frame, single: Frame) -> bool:
     if not group.group or single.group:
         return False
@@ -99,6 +104,8 @@ def _alias(one: Frame, other: Frame, setting: Setting) -> Subjects:
     if mine.words & theirs.words or one.group or other.group:
         return Subjects.OTHER
     if mine.head in other.words or theirs.head in one.words:
+        return Subjects.OTHER
+    if _rest(one) & _rest(other) and not (mine.name or theirs.name):
         return Subjects.OTHER
     owned = any(p.role == "of" for p in (*one.subject[1:], *other.subject[1:]))
     if setting.standing and setting.standing == setting.claimed:

@@ -233,7 +233,7 @@ def _opposed_pair(one: Frame, other: Frame) -> tuple[str, str] | None:
     for a in one.phrases:
         for b in other.phrases:
             if one.verb == other.verb and a.role == b.role:
-                if one_class(a.head, b.head) and one.verb == "be":
+                if one_class(a.head, b.head) and one.verb in _PLACE:
                     return a.head, b.head
                 pairs = ((x, y) for x in a.extras for y in b.extras if a.head == b.head)
                 if a.article != "the" or b.article != "the" or one.verb == "have":
@@ -336,6 +336,8 @@ def once(one: Frame, other: Frame, setting: Setting) -> Finding | None:
     both = one.when and other.when and one.when != other.when
     years = both and any(w.isdigit() for w in one.when) and any(w.isdigit() for w in other.when)
     why = "what happens once is told of two times or places"
+    if mine not in {_BORN, _DIE} and _words(one.phrases) != _words(other.phrases):
+        return None
     if years:
         return contradiction(why)
     if both:

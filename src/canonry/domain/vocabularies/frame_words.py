@@ -406,6 +406,43 @@ OPPOSITES: Final = _groups(
 )
 """Pairs that leave a middle or a point of view: said of the same, they are a question."""
 
+RULED_OUT: Final = {
+    "mute dumb speechless": "speak talk sing say shout whisper tell call cry chat shouted",
+    "blind sightless": "see read watch paint aim look spot notice stare",
+    "deaf": "hear listen overhear",
+    "lame crippled paralysed legless bedridden": "walk run dance climb jump march leap stroll",
+    "vegetarian vegan": "meat steak ham beef pork sausage bacon venison mutton chicken lamb",
+    "teetotaller teetotal abstinent": "wine ale beer mead brandy whisky drunk gin rum cider",
+    "illiterate": "read write wrote letter book",
+    "orphan": "parent mother father",
+    "bachelor unmarried celibate monk nun priest spinster": "wife husband spouse marry wed",
+    "widow widower": "wife husband",
+    "childless barren": "son daughter child grandson granddaughter",
+    "only_child": "brother sister sibling twin",
+    "penniless bankrupt beggar destitute": "pay buy donate lend purchase",
+    "bald": "hair braid curl lock",
+    "beardless": "beard",
+    "toothless": "bite tooth chew",
+    "asleep unconscious": "read talk walk run fight sing write cook",
+    "pacifist": "fight kill battle sword duel",
+    "hermit recluse": "party guest feast",
+    "empty deserted abandoned uninhabited": "crowd inhabitant crowded resident guest live",
+    "ruined destroyed demolished": "stand intact",
+    "landlocked": "harbour port coast beach sea",
+    "fireproof": "burn",
+    "stranger": "friend",
+    "retired": "work",
+    "homeless": "house home",
+    "one-armed": "juggle",
+    "sober": "drunk",
+    "unarmed": "sword dagger bow spear axe knife",
+    "imprisoned captive prisoner": "roam travel ride sail dance market",
+    "virgin": "child pregnant",
+    "immortal deathless": "die dead death kill",
+    "extinct": "see catch hunt live",
+}
+"""What a state leaves impossible, or odd enough to ask, of whoever is in it."""
+
 ONE_OF: Final = _groups(
     """
     red blue green yellow black white grey brown purple orange pink golden silver violet blond hazel
