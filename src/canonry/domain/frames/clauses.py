@@ -35,6 +35,7 @@ _NEGATING: Final = frozenset({"not", "never", "nolonger", "no", "nobody", "nothi
 _AUXILIARY: Final = BE | HAVE | DO | set(MODALS)
 _LIFTED: Final = ADVERBS | ALONE | LIMITS | {"exclusively", "not", "never", "nolonger", "seldom",
                                              "rarely"}  # fmt: skip
+_YEAR: Final = len("1402")
 _TIMES: Final = frozenset(map(lemma, TIMES))
 
 
@@ -155,6 +156,10 @@ def _active(frame: Frame) -> Iterator[Frame]:
 def _fronted(tokens: Tokens) -> Tokens:
     """A circumstance that is said first moves to the end."""
     tokens = tuple(t for i, t in enumerate(tokens) if i or t.word not in {",", "and", "then"})
+    if len(tokens) > 1 and any(
+        number_of(t.word) is not None and len(t.word) != _YEAR for t in tokens[1:3]
+    ):
+        return tokens
     if not tokens or tokens[0].word not in TEMPORAL | {"from", "despite", "around", "near"}:
         return tokens
     end = next((i for i, t in enumerate(tokens) if t.word == ","), 0)
@@ -220,7 +225,9 @@ def _existing(tokens: Tokens) -> Tokens:
 def _verb_at(tokens: Tokens) -> int | None:
     """Where the group of the verb begins: with an auxiliary, else with the likeliest word."""
     for i, token in enumerate(tokens):
-        if token.word in _AUXILIARY and not (i and tokens[i - 1].word in {"who", "that", "which"}):
+        if token.word in _AUXILIARY and not (
+            i and tokens[i - 1].word in {"who", "that", "which", "to"}
+        ):
             return _back(tokens, i)
     start = 0
     while start < len(tokens) - 1 and (
@@ -296,7 +303,7 @@ def _group(tokens: Tokens) -> _Group:
             break
         if word == "need" and (at or not _bare(tokens[1:2])):
             break
-        if word in DO and (tokens[at + 1].word in DETERMINERS | PREPOSITIONS or tokens[at + 1].name):
+        if word in DO and (tokens[at + 1].word in DETERMINERS | PREPOSITIONS - {"like"} or tokens[at + 1].name):
             break
         modal = modal or ("" if word in FUTURE | DO else MODALS[word])
         future, past, sure = future or word in FUTURE, past or word in PAST, True

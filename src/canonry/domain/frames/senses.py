@@ -6,7 +6,7 @@ from typing import Final
 
 from canonry.domain.frames.frames import Frame, Phrase
 from canonry.domain.frames.tokens import lemma
-from canonry.domain.vocabularies.frame_words import ONE_OF, OPPOSITES, SYNONYMS
+from canonry.domain.vocabularies.frame_words import ONE_OF, OPPOSED_GROUPS, OPPOSITES, SYNONYMS
 
 
 def _senses() -> dict[str, str]:
@@ -23,7 +23,9 @@ def _opposites() -> frozenset[frozenset[str]]:
     pairs = [frozenset(map(lemma, pair)) for pair in OPPOSITES]
     pairs += [frozenset(lemma(word) for word in (pair[0], pair[1])) for pair in OPPOSITES]
     pairs += [frozenset(sense(lemma(word)) for word in pair) for pair in OPPOSITES]
-    return frozenset(pairs)
+    for mine, theirs in OPPOSED_GROUPS:
+        pairs += [frozenset((lemma(one), lemma(other))) for one in mine for other in theirs]
+    return frozenset(pair for pair in pairs if len(pair) > 1)
 
 
 def sense(stem: str) -> str:

@@ -18,6 +18,7 @@ _RULED_OUT: Final = {
     for states, ruled in RULED_OUT.items()
     for state in states.split()
 }
+_OWN: Final = frozenset(map(lemma, ("have", "own", "possess", "keep")))
 _ONLY_CHILD: Final = frozenset(map(lemma, RULED_OUT["only_child"].split()))
 _CHILD: Final = lemma("child")
 
@@ -31,15 +32,17 @@ def _about_one(one: Frame, other: Frame, setting: Setting) -> bool:
     if not one.subject:
         return False
     owners = {p.head for p in other.subject[1:] if p.role == "of"}
-    return subjects_of(one, other, setting) is not Subjects.OTHER or one.subject[0].head in owners
+    places = {p.head for p in other.phrases if p.role in {"in", "at", "on", "inside"}}
+    known = one.subject[0].head in owners | places
+    return known or subjects_of(one, other, setting) is not Subjects.OTHER
 
 
 def absent(one: Frame, other: Frame, setting: Setting) -> Finding | None:
     """What somebody is said not to have, and the other statement tells of."""
     for lacking, using in ((one, other), (other, one)):
-        if not lacking.negative or using.negative or lacking.verb != "have" or using.modal:
+        if not lacking.negative or using.negative or lacking.verb not in _OWN or using.modal:
             continue
-        if len(lacking.phrases) != 1 or not setting.one_moment or using.verb == "have":
+        if len(lacking.phrases) != 1 or not setting.one_moment or using.verb in _OWN:
             continue
         lacked = lacking.phrases[0]
         told = [p for p in (*using.subject, *using.phrases) if p.head == lacked.head]
@@ -72,7 +75,7 @@ def never_met(one: Frame, other: Frame, setting: Setting) -> Finding | None:
             continue
         if denial.verb == told.verb or denial.verb in {"be", "have"} or not setting.one_moment:
             continue
-        done = told.past or told.perfect
+        done = told.past or told.perfect or (told.verb == "be" and told.group)
         objects = {p.head for p in denial.phrases if not p.role}
         if not done or not objects:
             continue
@@ -126,9 +129,15 @@ def superlative(one: Frame, other: Frame, setting: Setting) -> Finding | None:
         words = frozenset[str]().union(*(p.words for p in best.phrases))
         degrees = {w.removesuffix("est") for w in words if w.endswith("est")}
         raised = {p.head.removesuffix("er").removesuffix("e") for p in more.phrases}
-        if best.subject[0].head in than and {d.rstrip("e") for d in degrees} & raised:
+        ranked = best.subject[0].head in than or bool(than & words)
+        better = bool(words & _BEST) and bool(_words(more) & _BETTER)
+        if ranked and (better or {d.rstrip("e") for d in degrees} & raised):
             return possible("one is more than what the other says is the most")
     return None
+
+
+_BEST: Final = frozenset(map(lemma, ("best", "most", "worst", "least")))
+_BETTER: Final = frozenset(map(lemma, ("better", "more", "worse", "less")))
 
 
 def opposed_words(one: Frame, other: Frame, setting: Setting) -> Finding | None:

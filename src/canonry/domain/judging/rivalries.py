@@ -17,6 +17,7 @@ from canonry.domain.vocabularies.frame_words import (
     ONE_VALUED,
     PLACES_OF,
     PLACING,
+    SHADED,
     SEVERAL,
 )
 from canonry.domain.vocabularies.state_tags import EXCLUSIVE_GROUPS
@@ -32,6 +33,7 @@ _ONE: Final = _stems(ONE_VALUED)
 _SEVERAL: Final = _stems(SEVERAL)
 _DONE: Final = _stems(DONE_ONCE)
 _HOLD: Final = _stems(HOLDING)
+_SHADED: Final = _stems(SHADED)
 _PLACE: Final = _stems(PLACING)
 _ASYMMETRIC: Final = _stems(ASYMMETRIC)
 _BEGUN: Final = _stems(ONCE_BEGUN)
@@ -47,8 +49,8 @@ _EXCLUSIVE: Final = frozenset(
 
 
 def is_exclusive(one: str, other: str) -> bool:
-    """Whether two words are states that exclude each other."""
-    return frozenset((lemma(one), lemma(other))) in _EXCLUSIVE
+    """Whether two stems are of states that exclude each other."""
+    return frozenset((one, other)) in _EXCLUSIVE
 
 
 class _Attribute(NamedTuple):
@@ -73,6 +75,20 @@ def attribute_differs(one: Frame, other: Frame, setting: Setting) -> Finding | N
                 found = _values(mine, theirs, one, other, setting)
                 if found is not None:
                     return found
+    return None
+
+
+def value_denied(one: Frame, other: Frame, setting: Setting) -> Finding | None:
+    """The value of an attribute that one frame gives and the other denies, said the other way."""
+    if one.negative == other.negative or one.modal or other.modal or not setting.one_moment:
+        return None
+    for mine in _attributes(one):
+        for theirs in _attributes(other):
+            same = (mine.name, mine.extras, mine.owner) == (theirs.name, theirs.extras, theirs.owner)
+            if same and mine.turned != theirs.turned and mine.value == theirs.value and (
+                one.past == other.past
+            ):
+                return contradiction("one says what the other denies")
     return None
 
 
@@ -102,11 +118,16 @@ def _values(
     if mine.name in _ONE:
         return contradiction(why)
     classed = any(one_class(a, b) or opposed(a, b) for a in mine.value for b in theirs.value)
-    return possible(why) if classed or (mine.noun and theirs.noun) else None
+    noun = (mine.noun and theirs.noun) or mine.name in _SHADED
+    return possible(why) if classed or noun else None
 
 
 def _attributes(frame: Frame) -> Iterator[_Attribute]:
     phrases = [p for p in frame.phrases if p.head not in _CALL]
+    if frame.verb == "be" and frame.subject and phrases and len(phrases) < len(frame.phrases):
+        owner = frozenset[str]().union(*(p.words for p in frame.subject))
+        value = frozenset[str]().union(*(p.words for p in phrases))
+        yield _Attribute(lemma("name"), frozenset(), owner, value, "the", True, False)
     if frame.verb == "be" and frame.subject and phrases:
         yield from _told(frame, phrases)
     if frame.verb == "be" and frame.subject and phrases:
@@ -208,7 +229,7 @@ def opposite(one: Frame, other: Frame, setting: Setting) -> Finding | None:
     subject = subjects_of(one, other, setting)
     if subject is Subjects.OTHER:
         return None
-    if one.past != other.past and not is_exclusive(*pair):
+    if one.past != other.past and not is_exclusive(*pair) and one.verb != "be":
         return None
     sure = is_exclusive(*pair) and one.past == other.past and subject is Subjects.SAME
     if sure and _rest(one, pair[0]) == _rest(other, pair[1]):
@@ -313,7 +334,9 @@ def doer_differs(one: Frame, other: Frame, setting: Setting) -> Finding | None:
     mine, theirs = one.phrases[0], other.phrases[0]
     alike = mine.words == theirs.words and mine.role == theirs.role
     both = "the" in {mine.article} and "the" in {theirs.article} or mine.name
-    if not alike or not both or setting.standing == setting.claimed:
+    if not alike or not both or (
+        setting.standing and setting.standing == setting.claimed
+    ):
         return None
     rest = frozenset[str]().union(*(p.words for p in one.phrases))
     if rest != frozenset[str]().union(*(p.words for p in other.phrases)):
@@ -341,7 +364,7 @@ def once(one: Frame, other: Frame, setting: Setting) -> Finding | None:
     if years:
         return contradiction(why)
     if both:
-        return possible(why) if mine in {_BORN, _DIE} else None
+        return possible(why)
     if mine in {_BORN, _DIE}:
         for a in one.phrases:
             for b in other.phrases:
@@ -358,7 +381,7 @@ def _event(frame: Frame) -> str | None:
     if frame.verb == "be" and frame.phrases and frame.past:
         done = frame.phrases[0].head
         return done if done in _DONE | _BEGUN | {_BORN} else None
-    return frame.verb if frame.verb in _BEGUN | {_DIE, lemma("break")} else None
+    return frame.verb if frame.verb in _BEGUN | _DONE | {_DIE, lemma("break")} else None
 
 
 def closed_list(one: Frame, other: Frame, setting: Setting) -> Finding | None:
@@ -408,12 +431,12 @@ def reason_denied(one: Frame, other: Frame, setting: Setting) -> Finding | None:
         return None
     extra = [p for p in (*one.phrases, *other.phrases) if p.role in {"for", "because"}]
     mine, theirs = {p.head for p in one.phrases}, {p.head for p in other.phrases}
-    told = len(mine ^ theirs) == 1 and len(extra) == 1 and mine & theirs
+    told = len(mine ^ theirs) == 1 and len(extra) == 1
     return possible("one may deny only the reason") if told else None
 
 
 RULES: Final[tuple[Rule, ...]] = (
-    attribute_differs, number_differs, opposite, placed, swapped, doer_differs, once,
+    attribute_differs, value_denied, number_differs, opposite, placed, swapped, doer_differs, once,
     closed_list, limited, vague_quantity, reason_denied,
 )  # fmt: skip
 """Every rule; the gravest finding counts."""

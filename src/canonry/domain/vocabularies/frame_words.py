@@ -41,7 +41,7 @@ ADVERBS: Final = _words(
     " quite indeed truly certainly surely actually too ever yet then there here again well so"
     " at_all both simply merely only once exactly hardly scarcely barely"
 )
-HEDGES: Final = _words("exactly hardly scarcely barely quite really particularly entirely seldom")
+HEDGES: Final = _words("rarely exactly hardly scarcely barely quite really particularly entirely seldom")
 SCOPES: Final = _words("only always alone because together everything everyone everybody")
 ALONE: Final = _words("alone together")
 LIMITS: Final = _words("only just merely simply")
@@ -105,7 +105,7 @@ tear tore torn|tell told|think thought|throw threw thrown|tread trod trodden|und
 understand understood|wake woke woken|wear wore worn|weave wove woven|weep wept|win won
 wind wound|withdraw withdrew withdrawn|write wrote written|lie lying|die dying|do done|betray betrayed
 man men|woman women|child children|foot feet|tooth teeth|goose geese|mouse mice|wolf wolves|elf elves
-thief thieves|wife wives|knife knives|dwarf dwarves|ox oxen|leaf leaves|life lives_|half halves
+thief thieves|wife wives|knife knives|dwarf dwarves|ox oxen|half halves
 loaf loaves|shelf shelves|calf calves|wharf wharves|person persons people|brother brethren
 colour color|favourite favorite|honour honor|grey gray|armour armor|harbour harbor|centre center
 metre meter|litre liter|realise realize
@@ -145,8 +145,13 @@ SEVERAL: Final = _words("friend enemy rival ally servant cousin pupil apprentice
 ONCE: Final = _words("bear die found be_born crown bury execute birth death")
 """What happens to somebody once, so that two places or years of it contradict each other."""
 
-ONCE_BEGUN: Final = _words("begin start end break_out open close build erect burn fall")
-DONE_ONCE: Final = _words("kill murder slay betray found invent father sire discover write compose"
+ONCE_BEGUN: Final = _words(
+    "begin start end open close burn fall happen occur finish expire sink vanish disappear erupt"
+    " collapse launch arrive depart leave take"
+)
+DONE_ONCE: Final = _words("kill murder slay betray founded establish erect complete marry wed hide"
+                          " elect appoint consecrate baptise sink rob win abduct kidnap free save"
+                          " rescue design carve draw finish conquer light start cause invent father sire discover write compose"
                           " build destroy behead assassinate poison crown forge paint steal sign")
 """What happens to one object once: two that are said to have done it are a question."""
 
@@ -177,6 +182,99 @@ SYNONYMS: Final = _groups(
     scared afraid frightened
     """
 )
+
+OPPOSED_GROUPS: Final = (
+    (
+        _words("like love adore admire respect esteem cherish worship enjoy fancy prefer"),
+        _words("hate loathe detest despise dislike scorn abhor resent envy mind"),
+    ),
+    (_words("trust believe"), _words("distrust mistrust suspect doubt")),
+    (
+        _words("rich wealthy prosperous affluent well-off opulent"),
+        _words("poor penniless destitute broke bankrupt needy beggar pauper"),
+    ),
+    (
+        _words("brave courageous fearless valiant bold daring heroic hero intrepid"),
+        _words("coward cowardly timid fearful craven faint-hearted"),
+    ),
+    (
+        _words("happy glad cheerful merry joyful content jolly delighted"),
+        _words("sad unhappy miserable gloomy sorrowful melancholy dejected depressed"),
+    ),
+    (
+        _words("clever smart intelligent wise bright brilliant shrewd genius"),
+        _words("stupid foolish dumb dull dim fool idiot simpleton silly"),
+    ),
+    (
+        _words("beautiful pretty handsome lovely fair gorgeous attractive"),
+        _words("ugly hideous plain unsightly repulsive"),
+    ),
+    (
+        _words("good kind gentle merciful benevolent friendly kindly mild tender compassionate"),
+        _words("bad evil cruel wicked merciless harsh brutal malicious ruthless nasty heartless"),
+    ),
+    (
+        _words("honest truthful sincere trustworthy upright honourable"),
+        _words("dishonest liar deceitful lying insincere crook cheat swindler thief"),
+    ),
+    (
+        _words("loyal faithful devoted true steadfast"),
+        _words("disloyal unfaithful treacherous traitor faithless false turncoat"),
+    ),
+    (
+        _words("healthy well fit hale sound"),
+        _words("ill sick ailing unwell feverish diseased sickly dying"),
+    ),
+    (_words("big large huge great enormous vast giant gigantic"),
+     _words("small little tiny minute dwarfish")),
+    (_words("strong mighty powerful sturdy"), _words("weak feeble frail powerless")),
+    (_words("hot warm boiling scalding"), _words("cold cool freezing icy chilly frozen")),
+    (_words("safe secure harmless"), _words("dangerous perilous unsafe risky deadly")),
+    (_words("quiet silent peaceful still calm"), _words("loud noisy stormy rowdy turbulent")),
+    (_words("generous lavish open-handed"), _words("stingy miserly mean greedy miser niggardly")),
+    (_words("fast quick swift rapid"), _words("slow sluggish")),
+    (_words("thin lean slim slender skinny gaunt"), _words("fat stout plump obese corpulent")),
+    (_words("humble modest"), _words("proud arrogant vain haughty conceited")),
+    (_words("hardworking diligent industrious"), _words("lazy idle slothful")),
+    (_words("calm composed serene patient"), _words("angry furious nervous impatient anxious upset")),
+    (_words("friend ally supporter companion"), _words("enemy foe rival adversary opponent")),
+    (_words("guilty"), _words("innocent guiltless blameless")),
+    (_words("married wed"), _words("single unmarried bachelor spinster celibate")),
+    (_words("old aged elderly ancient"), _words("young youthful new")),
+    (_words("clean spotless pure"), _words("dirty filthy foul polluted muddy soiled")),
+    (_words("wet damp soaked moist"), _words("dry parched arid")),
+    (_words("full crowded packed busy"), _words("empty deserted vacant")),
+    (_words("blunt dull"), _words("sharp keen")),
+    (_words("famous renowned celebrated well-known"), _words("unknown obscure forgotten")),
+    (_words("cheap inexpensive"), _words("expensive costly dear pricey")),
+    (_words("easy simple"), _words("difficult hard tricky")),
+    (_words("support favour back help aid endorse"), _words("oppose resist hinder fight thwart")),
+    (_words("accept agree approve"), _words("refuse reject decline disapprove deny")),
+    (_words("praise commend"), _words("blame criticise condemn")),
+    (_words("protect guard shield defend"), _words("attack threaten harm endanger")),
+    (_words("sober"), _words("drunk tipsy intoxicated drunkard")),
+    (_words("fertile lush fruitful green"), _words("barren desolate infertile dead")),
+    (_words("wide broad"), _words("narrow")),
+    (_words("tall high"), _words("short low")),
+    (_words("awake"), _words("asleep sleep")),
+    (_words("polite courteous civil"), _words("rude impolite insolent")),
+    (_words("talkative chatty garrulous"), _words("taciturn silent reticent mute")),
+    (_words("sane"), _words("mad insane crazy lunatic madman")),
+    (_words("afraid scared frightened fear dread"), _words("fearless forward unafraid")),
+    (_words("sunny clear bright light"), _words("dark cloudy gloomy overcast dim")),
+    (_words("holy sacred blessed"), _words("unholy cursed profane accursed")),
+    (_words("peaceful"), _words("warlike aggressive violent belligerent")),
+    (_words("free"), _words("captive imprisoned enslaved slave prisoner bound")),
+    (_words("careful cautious prudent"), _words("careless reckless rash")),
+    (_words("secret hidden"), _words("public open known")),
+    (_words("genuine real authentic"), _words("fake forged counterfeit false")),
+    (_words("intact whole undamaged"), _words("broken shattered damaged ruined cracked")),
+    (_words("tame"), _words("wild feral savage")),
+    (_words("ripe"), _words("unripe")),
+    (_words("lucky fortunate"), _words("unlucky unfortunate")),
+    (_words("popular beloved"), _words("unpopular hated")),
+)
+"""Words of which each of the one side is against each of the other."""
 
 OPPOSITES: Final = _groups(
     """
