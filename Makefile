@@ -31,7 +31,7 @@ check: $(VENV)/dev.done ## Check style, types and rings (about a minute)
 	@$(BIN)/ruff format --check .
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports
-	@$(BIN)/python -m pytest -q tests/meta
+	@$(if $(TESTED),,$(BIN)/python -m pytest -q tests/meta)
 
 bench: $(VENV)/dev.done ## Measure the workloads, print a table and write it as JSON
 	@$(BIN)/python -m bench $(ARGS)

@@ -5,20 +5,19 @@ import random
 from typing import Any
 
 from bench.recall.conversations import CRD3, EPISODES, written
-from bench.worlds import STAMPS, Scribe
+from bench.worlds import Scribe
 from canonry.domain.ids import SceneId, SpaceId, StoryId, TurnId
 from canonry.domain.log.entries import Made
-from canonry.domain.spaces import Space, SpaceKind
+from canonry.domain.spaces import SpaceDraft, SpaceKind
 from canonry.domain.things.scenes import (
-    Scene,
+    SceneDraft,
     SceneStatus,
     Speaker,
-    Story,
+    StoryDraft,
     StoryStatus,
     StoryType,
-    Turn,
+    TurnDraft,
 )
-from canonry.domain.time import Instant
 from canonry.usecases.kernel.canon import Canon
 
 TURNS_A_SCENE, RARE_WORDS, RARE_SHARE = 500, 50_000, 0.03
@@ -59,14 +58,12 @@ async def fill(canon: Canon, speech: Speech, count: int) -> SpaceId:
     return space
 
 
-def _universe(space: SpaceId) -> Space:
-    return Space(
-        id=space, kind=SpaceKind.UNIVERSE, name="Bench", description="", parent=None, **STAMPS
-    )
+def _universe(space: SpaceId) -> SpaceDraft:
+    return SpaceDraft(id=space, kind=SpaceKind.UNIVERSE, name="Bench", description="", parent=None)
 
 
-def _story(space: SpaceId, story: StoryId) -> Story:
-    return Story(
+def _story(space: SpaceId, story: StoryId) -> StoryDraft:
+    return StoryDraft(
         id=story,
         space=space,
         title="Bench",
@@ -76,12 +73,11 @@ def _story(space: SpaceId, story: StoryId) -> Story:
         parent_id=None,
         start_time_ref=None,
         status=StoryStatus.PLANNED,
-        **STAMPS,
     )
 
 
-def _scene(space: SpaceId, story: StoryId, scene: SceneId, number: int) -> Scene:
-    return Scene(
+def _scene(space: SpaceId, story: StoryId, scene: SceneId, number: int) -> SceneDraft:
+    return SceneDraft(
         id=scene,
         space=space,
         story_id=story,
@@ -91,24 +87,18 @@ def _scene(space: SpaceId, story: StoryId, scene: SceneId, number: int) -> Scene
         location_ref=None,
         participants=(),
         status=SceneStatus.ACTIVE,
-        updated_at=Instant(0),
-        **STAMPS,
     )
 
 
-def _turn(space: SpaceId, scene: SceneId, turn: TurnId, text: str) -> Turn:
-    return Turn(
+def _turn(space: SpaceId, scene: SceneId, turn: TurnId, text: str) -> TurnDraft:
+    return TurnDraft(
         id=turn,
         space=space,
         scene_id=scene,
-        index=0,
         speaker=Speaker.GM,
         entity_id=None,
         text=text,
         resolution_ref=None,
-        timestamp=Instant(0),
-        position=0,
-        changed_at=0,
     )
 
 

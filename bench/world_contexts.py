@@ -21,10 +21,10 @@ from bench.worlds import Scribe
 from canonry.bootstrap.embedded import Embedded, open_embedded
 from canonry.cli.world.files import demo_atlas
 from canonry.domain.ids import EntityId, SpaceId
-from canonry.domain.judging.making import UNSET, Backing, make_entity, make_event, make_relation
+from canonry.domain.judging.making import Backing, make_entity, make_event, make_relation
 from canonry.domain.log.entries import Made
 from canonry.domain.provenance import Authority
-from canonry.domain.spaces import Space, SpaceKind
+from canonry.domain.spaces import SpaceDraft, SpaceKind
 from canonry.domain.things.entities import EntityClass
 from canonry.domain.vocabularies.world_types import (
     EXIT,
@@ -36,20 +36,15 @@ from canonry.domain.vocabularies.world_types import (
     Tie,
     WorldType,
 )
-from canonry.domain.world.identity import (
-    WORLD_KEY,
-    layer_id_of,
-    lore_id_of,
-    thing_id_of,
-)
+from canonry.domain.world.identity import WORLD_KEY, layer_id_of, lore_id_of, thing_id_of
 from canonry.domain.world.ticks import Tick, instant_of
 from canonry.gateway.call import Gateway
 from canonry.gateway.principal import Principal
-from canonry.testing.atlases import TICK, GeneratedWorld
 from canonry.testing.worlds import a_caller
 from canonry.toolsets.world import WORLD
 from canonry.usecases.kernel.canon import Canon
 from canonry.usecases.world.import_world import import_world
+from tests.domain.world.generated import TICK, GeneratedWorld
 
 SECTION = "world"
 FULL = os.environ.get("BENCH_WORLD") == "full"
@@ -190,10 +185,7 @@ async def _build(  # noqa: C901, PLR0912 - one loop a noun
     scribe = Scribe(canon, space)
     backing = Backing(space=space, authority=Authority.GM, confidence=1.0, evidence=())
     origin = instant_of(Tick(0))
-    stamps: dict[str, Any] = {"created_at": UNSET, "position": 0, "changed_at": 0}
-    world = Space(
-        id=space, kind=SpaceKind.WORLD, name=drawn.name, description="", parent=None, **stamps
-    )
+    world = SpaceDraft(id=space, kind=SpaceKind.WORLD, name=drawn.name, description="", parent=None)
     await scribe.add(Made(thing=world))
 
     async def entity(

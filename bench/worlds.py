@@ -3,23 +3,21 @@
 import random
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 from canonry.domain.ids import CommitId, EntityId, SceneId, SpaceId, StoryId, derived_id
-from canonry.domain.judging.making import UNSET, Backing, make_entity, make_fact, make_relation
+from canonry.domain.judging.making import Backing, make_entity, make_fact, make_relation
 from canonry.domain.log.commits import Append, Draft
 from canonry.domain.log.entries import Entry, Made
 from canonry.domain.provenance import Actor, Authority, Evidence, EvidenceKind
-from canonry.domain.spaces import Space, SpaceKind
+from canonry.domain.spaces import SpaceDraft, SpaceKind
 from canonry.domain.things.entities import EntityClass
-from canonry.domain.things.scenes import Scene, SceneStatus, Story, StoryStatus, StoryType
+from canonry.domain.things.scenes import SceneDraft, SceneStatus, StoryDraft, StoryStatus, StoryType
 from canonry.domain.vocabularies.narrative_types import EntityType
 from canonry.usecases.kernel.canon import Canon
 
 ACTOR = Actor(agent_id="bench", agent_type="CanonKeeper")
 ENTRIES_A_COMMIT = 500
 RARE_TAG_HOLDERS = 20
-STAMPS: dict[str, Any] = {"created_at": UNSET, "position": 0, "changed_at": 0}
 
 
 @dataclass(slots=True, kw_only=True)
@@ -73,11 +71,11 @@ async def build_world(
     fresh = canon.identities.fresh
     space = SpaceId(fresh())
     scribe = Scribe(canon, space)
-    universe = Space(
-        id=space, kind=SpaceKind.UNIVERSE, name="Bench", description="", parent=None, **STAMPS
+    universe = SpaceDraft(
+        id=space, kind=SpaceKind.UNIVERSE, name="Bench", description="", parent=None
     )
     story = StoryId(fresh())
-    tale = Story(
+    tale = StoryDraft(
         id=story,
         space=space,
         title="Bench",
@@ -87,7 +85,6 @@ async def build_world(
         parent_id=None,
         start_time_ref=None,
         status=StoryStatus.PLANNED,
-        **STAMPS,
     )
     await scribe.add(Made(thing=universe), Made(thing=tale))
     world = World(space=space, story=story, scenes=[])
@@ -158,8 +155,8 @@ def _statements(
         yield make_relation(new_id, backing, rel_type="KNOWS", from_id=here, to_id=other)
 
 
-def _scene(world: World, number: int) -> Scene:
-    return Scene(
+def _scene(world: World, number: int) -> SceneDraft:
+    return SceneDraft(
         id=world.scenes[number],
         space=world.space,
         story_id=world.story,
@@ -169,6 +166,4 @@ def _scene(world: World, number: int) -> Scene:
         location_ref=None,
         participants=tuple(world.entities[:3]),
         status=SceneStatus.ACTIVE,
-        updated_at=UNSET,
-        **STAMPS,
     )

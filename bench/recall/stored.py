@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bench.recall.conversations import Conversation
-from bench.worlds import ACTOR, STAMPS, Scribe
+from bench.worlds import ACTOR, Scribe
 from canonry.adapters.sqlite import Durability
 from canonry.bootstrap.embedded import open_embedded
 from canonry.domain.ids import CommitId, EntityId, SceneId, SpaceId, StoryId, TurnId, derived_id
@@ -25,8 +25,7 @@ from canonry.domain.log.entries import Made
 from canonry.domain.provenance import Authority, Evidence, EvidenceKind
 from canonry.domain.recall.passages import Collection
 from canonry.domain.things.entities import EntityClass
-from canonry.domain.things.scenes import Scene, SceneStatus, Speaker, Turn
-from canonry.domain.time import Instant
+from canonry.domain.things.scenes import SceneDraft, SceneStatus, Speaker, TurnDraft
 from canonry.domain.vocabularies.narrative_types import EntityType
 from canonry.ports.views.text import TextQuery
 from canonry.usecases.kernel.canon import Canon
@@ -95,18 +94,14 @@ async def _fill(canon: Canon, conversation: Conversation) -> tuple[SpaceId, Sequ
     speakers = await _speakers(canon, scribe, space, conversation)
     ids: list[str] = []
     for said in conversation.turns:
-        turn = Turn(
+        turn = TurnDraft(
             id=TurnId(fresh()),
             space=space,
             scene_id=scenes[said.thread],
-            index=0,
             speaker=Speaker.ENTITY,
             entity_id=speakers[said.speaker],
             text=said.text,
             resolution_ref=None,
-            timestamp=Instant(0),
-            position=0,
-            changed_at=0,
         )
         ids.append(turn.id)
         await scribe.add(Made(thing=turn))
@@ -139,8 +134,8 @@ async def _speakers(
     return known
 
 
-def _scene(space: SpaceId, story: StoryId, scene: SceneId, title: str, number: int) -> Scene:
-    return Scene(
+def _scene(space: SpaceId, story: StoryId, scene: SceneId, title: str, number: int) -> SceneDraft:
+    return SceneDraft(
         id=scene,
         space=space,
         story_id=story,
@@ -150,6 +145,4 @@ def _scene(space: SpaceId, story: StoryId, scene: SceneId, title: str, number: i
         location_ref=None,
         participants=(),
         status=SceneStatus.ACTIVE,
-        updated_at=Instant(0),
-        **STAMPS,
     )

@@ -14,7 +14,7 @@ from canonry.domain.provenance import Actor
 from canonry.domain.truth.accounts import account_space
 from canonry.domain.truth.files import FileHint
 from canonry.domain.vocabularies.schemas import EntitySchema
-from canonry.ports.views.queries import EntityQuery
+from canonry.ports.views.state import EntityQuery
 from canonry.testing.worlds import a_caller
 from canonry.usecases.kernel.account import Account
 from canonry.usecases.kernel.caller import Caller

@@ -12,8 +12,8 @@ import pytest
 
 from canonry.bootstrap.embedded import Embedded, open_embedded
 from canonry.domain.errors import Unavailable
-from canonry.testing.scribe import an_append, made
-from canonry.testing.things import a_space, a_turn
+from canonry.testing.scribe import an_append
+from canonry.testing.things import a_space, a_turn, made
 from tests.cli.run import SOURCE, canonry, canonry_process
 from tests.cli.test_store_commands import SESSION
 
@@ -22,7 +22,8 @@ DYING = f"""
 import asyncio, os, sys
 from pathlib import Path
 from canonry.bootstrap.embedded import open_embedded
-from canonry.testing.scribe import an_append, made
+from canonry.testing.scribe import an_append
+from canonry.testing.things import made
 from canonry.testing.things import a_space
 
 async def main():

@@ -16,9 +16,8 @@ import pytest
 from canonry.bootstrap.embedded import open_embedded
 from canonry.domain.ids import NewId, SceneId, StoryId
 from canonry.domain.log.entries import Made, SceneMoved
-from canonry.domain.spaces import Space, SpaceKind
-from canonry.domain.things.scenes import Scene, SceneStatus
-from canonry.domain.time import Instant
+from canonry.domain.spaces import SpaceDraft, SpaceKind
+from canonry.domain.things.scenes import SceneDraft, SceneStatus
 from canonry.testing.worlds import HandClock, a_caller
 from canonry.usecases.graph.create_universe import create_universe
 from canonry.usecases.kernel.commit_change import Change, commit_change
@@ -317,11 +316,11 @@ async def a_scene_in_canonization(data: Path) -> str:
             description="",
             properties={},
         )
-        space = the_made(receipt, Space).id
+        space = the_made(receipt, SpaceDraft).id
         scene_id = SceneId("01890a5d-ac96-774b-bcce-b302099a8057")
 
         async def prepare(new_id: NewId) -> Change:
-            scene = Scene(
+            scene = SceneDraft(
                 id=scene_id,
                 space=space,
                 story_id=StoryId(new_id("story")),
@@ -331,10 +330,6 @@ async def a_scene_in_canonization(data: Path) -> str:
                 location_ref=None,
                 participants=(),
                 status=SceneStatus.ACTIVE,
-                created_at=Instant(0),
-                updated_at=Instant(0),
-                position=0,
-                changed_at=0,
             )
             moved = SceneMoved(scene_id=scene_id, status=SceneStatus.FINALIZING)
             return Change(entries=(Made(thing=scene), moved), reads=frozenset())

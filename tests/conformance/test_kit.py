@@ -134,9 +134,13 @@ def test_a_liar_is_found_out(liar: type[Any], proof: Proof) -> None:
     asyncio.run(judge())
 
 
-def test_an_unknown_promise_fails_at_import() -> None:
-    with pytest.raises(KeyError):
-        requirement("ledger:never:promised")
+def test_a_second_proof_of_a_promise_fails_at_import() -> None:
+    def another() -> None:
+        """Something else is promised under the id of another."""
+
+    proves = requirement("ledger:append:large", because="Ids are stable.")
+    with pytest.raises(KeyError, match="ledger:append:large"):
+        proves(another)
 
 
 def test_an_overridden_test_is_noticed() -> None:

@@ -14,9 +14,9 @@ from canonry.testing.conformance.answers import answers
 from canonry.testing.conformance.kit import present
 from canonry.testing.conformance.log import whole_log
 from canonry.testing.conformance.upkeep import quiet
-from canonry.testing.histories import HistoryStep, contended_histories, histories
 from canonry.testing.scribe import an_append
 from canonry.testing.things import MIDDLE_EARTH
+from tests.conformance.histories import HistoryStep, contended_histories, histories
 from tests.conformance.sqlite_store import Folders
 from tests.conformance.test_memory import open_memory
 

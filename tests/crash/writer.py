@@ -14,8 +14,8 @@ from canonry.domain.log.entries import Erased
 from canonry.domain.truth.accounts import DEFAULT_USER
 from canonry.gateway.call import Gateway
 from canonry.gateway.principal import Principal
-from canonry.testing.scribe import an_append, made
-from canonry.testing.things import MIDDLE_EARTH, a_fact, a_turn, ident
+from canonry.testing.scribe import an_append
+from canonry.testing.things import MIDDLE_EARTH, a_fact, a_turn, ident, made
 from canonry.toolsets.truth import TRUTH
 
 if sys.platform != "win32":

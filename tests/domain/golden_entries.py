@@ -50,7 +50,6 @@ from canonry.domain.things.sources import SourceType
 from canonry.domain.time import Instant
 from canonry.domain.truth.runs import RunStatus
 from canonry.domain.vocabularies.narrative_types import EntityType
-from canonry.testing.scribe import made
 from canonry.testing.things import (
     a_decision,
     a_fact,
@@ -71,6 +70,7 @@ from canonry.testing.things import (
     an_observation,
     evidence,
     ident,
+    made,
 )
 
 THEN = Instant(-62_135_596_800_000_000)

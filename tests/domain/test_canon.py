@@ -17,7 +17,6 @@ from canonry.domain.log.entries import (
     Entry,
     Erased,
     FactRetconned,
-    Made,
     Redacted,
     SceneCompleted,
     Thing,
@@ -28,8 +27,7 @@ from canonry.domain.things.entities import Entity
 from canonry.domain.things.scenes import Scene, SceneStatus, Turn
 from canonry.domain.time import Instant
 from canonry.testing.conformance.chronicle import chronicle
-from canonry.testing.histories import HistoryStep, histories
-from canonry.testing.scribe import ACTOR, a_draft, made
+from canonry.testing.scribe import ACTOR, a_draft
 from canonry.testing.things import (
     MIDDLE_EARTH,
     a_memory,
@@ -40,7 +38,9 @@ from canonry.testing.things import (
     an_event,
     an_observation,
     ident,
+    made,
 )
+from tests.conformance.histories import HistoryStep, histories
 
 
 def a_commit(position: int, *entries: Entry) -> Commit:
@@ -249,7 +249,7 @@ def test_completing_a_scene_dates_it() -> None:
     [
         FactRetconned(fact_id=FactId(ident("memory")), replaced_by=None, reason=""),
         FactRetconned(fact_id=FactId(ident("nobody")), replaced_by=None, reason=""),
-        Made(thing=an_observation("nobody", "said")),
+        *made(an_observation("nobody", "said")),
     ],
 )
 def test_an_entry_about_nothing_is_a_broken_invariant(entry: Entry) -> None:

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from canonry.domain.errors import BrokenInvariant
 from canonry.domain.json_values import decode_json, encode_json
+from canonry.domain.log.canon import fold
 from canonry.domain.log.encoding import (
     CHANGE_KINDS,
     decode_entry,
@@ -19,10 +20,10 @@ from canonry.domain.log.encoding import (
     encode_thing,
     kind_of,
 )
-from canonry.domain.log.entries import THING_KINDS, Entry, Redacted, Thing
+from canonry.domain.log.entries import THING_KINDS, Entry, Made, Redacted, Thing, Tombstone
 from canonry.domain.log.upcasters import ENCODING_VERSION, MIN_READER, UPCASTERS, upcast
-from canonry.testing.histories import HistoryStep, histories
 from canonry.testing.strategies import json_values
+from tests.conformance.histories import HistoryStep, histories
 from tests.domain.golden_entries import golden_entries
 from tests.domain.test_canon import a_commit, folded
 
@@ -73,6 +74,16 @@ def test_entries_and_things_are_read_back_equal(steps: list[HistoryStep]) -> Non
         again = decode_thing(THING_KINDS[type(thing)], encode_thing(thing))
         assert again == thing
         assert encode_thing(again) == encode_thing(thing)
+
+
+def test_a_thing_is_stored_in_the_order_of_its_entry() -> None:
+    made = [entry for entry in golden_entries() if isinstance(entry, Made)]
+    things = fold(a_commit(1, *made), {}).things
+
+    assert {type(thing) for thing in things.values()} == {*THING_KINDS} - {Tombstone}
+    for entry in made:
+        stored = encode_thing(things[entry.thing.id])
+        assert list(decode_json(stored)) == list(decode_json(encode_entry(entry)))
 
 
 @settings(max_examples=60)

@@ -27,8 +27,7 @@ from canonry.domain.log.keys import (
 )
 from canonry.domain.things.facts import Fact
 from canonry.domain.time import Instant
-from canonry.testing.histories import HistoryStep, histories
-from canonry.testing.scribe import ACTOR, made
+from canonry.testing.scribe import ACTOR
 from canonry.testing.strategies import texts
 from canonry.testing.things import (
     MIDDLE_EARTH,
@@ -43,7 +42,9 @@ from canonry.testing.things import (
     an_event,
     an_observation,
     ident,
+    made,
 )
+from tests.conformance.histories import HistoryStep, histories
 
 
 def a_commit(step: HistoryStep, position: int) -> Commit:

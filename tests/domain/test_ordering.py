@@ -83,7 +83,7 @@ def test_a_scene_dates_what_has_no_time() -> None:
     candidate = read_candidate(proposed("x", "fact", {"statement": "x"}), scene, {})
 
     assert candidate.at == day(4)
-    assert not candidate.moment.dated
+    assert not candidate.moment.place.dated
 
 
 @given(st.lists(st.tuples(st.sampled_from(ProposalType), st.sets(st.integers(0, 7))), max_size=8))

@@ -12,7 +12,6 @@ from canonry.domain.recall.passages import Collection, is_silenced, passages_of
 from canonry.domain.things.entities import Entity
 from canonry.domain.things.scenes import SceneStatus
 from canonry.domain.time import Instant
-from canonry.testing.histories import HistoryStep, histories
 from canonry.testing.things import (
     MIDDLE_EARTH,
     a_fact,
@@ -25,6 +24,7 @@ from canonry.testing.things import (
     an_event,
     ident,
 )
+from tests.conformance.histories import HistoryStep, histories
 from tests.domain.test_canon import a_commit, folded
 
 SAM = EntityId(ident("sam"))

@@ -6,10 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from canonry.domain.log.entries import Made
 from canonry.domain.recall.portraits import PORTRAIT_MAX, is_portrayed, names_of, portrait
 from canonry.domain.things.entities import Entity
-from canonry.testing.things import an_entity, an_observation, ident
+from canonry.testing.things import an_entity, an_observation, ident, made
 from tests.domain.test_canon import a_commit, folded
 
 VALUES = st.recursive(
@@ -21,7 +20,7 @@ VALUES = st.recursive(
 
 def an_observed(**fields: Any) -> Entity:
     seen = an_observation("frodo", "seen", fields=fields)
-    entity = folded(a_commit(1, Made(thing=an_entity()), Made(thing=seen)))[ident("frodo")]
+    entity = folded(a_commit(1, *made(an_entity()), *made(seen)))[ident("frodo")]
     assert isinstance(entity, Entity)
     return entity
 

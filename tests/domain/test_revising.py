@@ -4,7 +4,8 @@ from dataclasses import dataclass, replace
 
 import pytest
 
-from canonry.domain.revising import revised
+from canonry.domain.revising import narrowed, revised, spread
+from canonry.domain.things.facts import FactDraft
 from canonry.domain.time import Instant
 from canonry.testing.things import a_fact, an_entity
 
@@ -31,6 +32,16 @@ def test_what_is_named_changes_and_nothing_else() -> None:
         fact, until=Instant(5), position=7
     )
     assert revised(an_entity()) == an_entity()
+
+
+def test_a_thing_is_its_draft_and_its_stamps() -> None:
+    fact = a_fact("fact", "ann", position=7)
+    draft = narrowed(FactDraft, fact)
+
+    assert type(draft) is FactDraft
+    assert not hasattr(draft, "position")
+    assert spread(fact).items() >= spread(draft).items()
+    assert narrowed(FactDraft, fact, statement="other").statement == "other"
 
 
 def test_a_name_that_is_no_field_is_refused() -> None:

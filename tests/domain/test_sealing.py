@@ -20,9 +20,9 @@ from canonry.domain.log.sealing import (
     unseal,
 )
 from canonry.domain.time import Instant
-from canonry.testing.histories import HistoryStep, histories
-from canonry.testing.scribe import a_draft, made
-from canonry.testing.things import a_fact, a_memory, a_turn, ident
+from canonry.testing.scribe import a_draft
+from canonry.testing.things import a_fact, a_memory, a_turn, ident, made
+from tests.conformance.histories import HistoryStep, histories
 from tests.domain.golden_entries import golden_entries
 from tests.domain.test_canon import a_log
 

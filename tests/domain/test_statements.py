@@ -4,10 +4,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from canonry.domain.ids import SceneId, StoryId
 from canonry.domain.judging.statements import opposites_of
+from canonry.domain.moments import (
+    NOW,
+    Moment,
+    StoryPlace,
+    arranged,
+    at_once,
+    comes_after,
+    is_dated_after,
+    moment_of,
+    overlaps,
+)
 from canonry.domain.texts.summaries import extract
-from canonry.domain.things.moments import Moment, comes_after, is_dated_after, overlaps
 from canonry.domain.time import Instant
 from canonry.domain.vocabularies.state_tags import EXCLUSIVE_GROUPS, excluded_by
 
@@ -40,29 +49,65 @@ def test_denying_is_mutual(form: str, verb: str) -> None:
     assert all(statement in opposites_of(opposite) for opposite in opposites_of(statement))
 
 
-def moment(at: int | None, *, dated: bool = True, scene: str = "s", order: int = 1) -> Moment:
-    return Moment(
-        at=None if at is None else Instant(at),
-        dated=dated,
-        scene_id=SceneId(scene),
-        story_id=StoryId("story"),
-        order=order,
-    )
+def moment(
+    at: int | None, *, order: int = 1, turn: int = 0, told: int = 0, dated: bool = True
+) -> Moment:
+    """Told in the scene of that order, at that place in the log."""
+    place = StoryPlace(story=1, order=order, scene=order, turn=turn, told=told, dated=dated)
+    return Moment(at=None if at is None else Instant(at), place=place)
 
 
-def test_the_order_of_application_within_a_scene_is_the_order_of_time() -> None:
-    assert comes_after(moment(1), moment(2))
+def beside(at: int | None, recorded: int) -> Moment:
+    """Written directly."""
+    return moment_of(None if at is None else Instant(at), None, recorded)
+
+
+def test_within_a_scene_the_turns_decide_and_then_the_order_of_proposing() -> None:
+    assert comes_after(moment(None, turn=2), moment(None, turn=1))
+    assert not comes_after(moment(None, turn=1), moment(None, turn=2))
 
 
 def test_the_worlds_time_decides_before_the_order_of_scenes() -> None:
-    assert comes_after(moment(2, scene="a", order=1), moment(1, scene="b", order=2))
-    assert not comes_after(moment(1, scene="a", order=2), moment(1, scene="b", order=1))
+    assert comes_after(moment(2, order=1), moment(1, order=2))
+    assert not comes_after(moment(1, order=2), moment(2, order=1))
 
 
 def test_where_a_time_is_missing_the_order_of_scenes_decides() -> None:
-    assert not comes_after(moment(None, scene="a", order=1), moment(9, scene="b", order=2))
-    assert comes_after(moment(None, scene="a", order=2), moment(9, scene="b", order=1))
-    assert comes_after(moment(5, dated=False, scene="a", order=2), moment(5, scene="b", order=1))
+    assert not comes_after(moment(None, order=1), moment(9, order=2))
+    assert comes_after(moment(None, order=2), moment(9, order=1))
+    assert comes_after(moment(5, dated=False, order=2), moment(5, order=1))
+
+
+def test_what_is_told_with_one_time_twice_follows_nothing() -> None:
+    assert at_once(moment(5, order=1), moment(5, order=2))
+    assert not at_once(moment(5, order=1), moment(5, order=2, dated=False))
+    assert not at_once(moment(None, order=1), moment(None, order=1))
+
+
+def test_what_is_written_directly_comes_after_what_had_been_told_by_then() -> None:
+    assert comes_after(beside(None, recorded=7), moment(None, order=6, told=6))
+    assert not comes_after(beside(None, recorded=7), moment(None, order=6, told=8))
+    assert comes_after(NOW, moment(None, order=6, told=10**9))
+
+
+def test_what_has_no_time_happens_in_the_present_of_its_place() -> None:
+    """A backstory that is told later does not go before it."""
+    tavern = moment(1400, order=1)
+    murder = moment(None, order=2)
+    childhood = moment(1380, order=3)
+
+    assert arranged([murder, childhood, tavern], lambda one: one) == [childhood, tavern, murder]
+
+
+@given(st.lists(st.tuples(st.none() | st.integers(0, 3), st.integers(0, 3)), max_size=8))
+def test_the_order_does_not_depend_on_who_came_first(told: list[tuple[int | None, int]]) -> None:
+    """No two things are told at one place of the log."""
+    moments = [
+        beside(at, recorded=place) if order == 0 else moment(at, order=order, told=place)
+        for place, (at, order) in enumerate(told)
+    ]
+
+    assert arranged(reversed(moments), lambda one: one) == arranged(moments, lambda one: one)
 
 
 def test_a_date_is_later_only_than_a_date() -> None:

@@ -47,6 +47,7 @@ from canonry.gateway.tool import (
     Toolset,
 )
 from canonry.ports.world import Clock
+from canonry.testing.things import drafted
 from canonry.testing.worlds import CountingIdentities, HandClock
 from canonry.usecases.kernel.caller import Caller
 from canonry.usecases.kernel.canon import Canon
@@ -124,7 +125,7 @@ async def found(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
         space=space,
         actor=caller.actor,
         tool=caller.tool,
-        entries=(Made(thing=thing),),
+        entries=(Made(thing=drafted(thing)),),
     )
     await canon.ledger.append([Append(draft=draft, judged_at=position, reads=frozenset())])
     return {"position": await canon.ledger.head(space)}

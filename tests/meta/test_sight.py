@@ -8,7 +8,7 @@ from typing import Final
 
 import pytest
 
-from canonry.ports.views import documents, queries, text
+from canonry.ports.views import documents, state, text
 from canonry.ports.views.state import State
 from tests.meta.tree import PACKAGE, python_files
 
@@ -21,7 +21,7 @@ BEYOND: Final = frozenset({"things", "things_as_known_at", "spaces", "cursor", "
 WITHIN: Final = frozenset(name for name in dir(State) if not name.startswith("_")) - BEYOND
 QUERIES: Final = frozenset(
     name
-    for view in (queries, documents, text)
+    for view in (state, documents, text)
     for name, kind in vars(view).items()
     if is_dataclass(kind) and "spaces" in {each.name for each in fields(kind)}
 )
@@ -50,7 +50,6 @@ LOOKING_BEYOND: Final = {
     "usecases/store/check_files.py": "checks the files of all users, for an operator",
     "usecases/store/erase.py": "erases in any space, for an operator",
     "usecases/store/what_goes.py": "says what an operator's erasing would take along",
-    "usecases/store/forget_files.py": "forgets files of all users, for an operator",
     "usecases/store/leave_behind.py": "looks after what erasing leaves, for an operator",
 }
 

@@ -9,14 +9,13 @@ from canonry.bootstrap.compose import compose_memory
 from canonry.domain.errors import Conflict, Unavailable
 from canonry.domain.ids import EntityId, FactId, NewId
 from canonry.domain.log.commits import ORIGIN
-from canonry.domain.log.entries import Made
 from canonry.domain.log.keys import facts_key, name_key
 from canonry.domain.log.sealing import GENESIS, fault_in
-from canonry.domain.things.facts import Fact
+from canonry.domain.things.facts import FactDraft
 from canonry.domain.vocabularies.narrative_types import EntityType
 from canonry.ports.views.state import FactQuery
 from canonry.testing.simulation import Faults, FaultyLedger, Simulation, simulate
-from canonry.testing.things import MIDDLE_EARTH, a_fact, an_entity, an_observation, ident
+from canonry.testing.things import MIDDLE_EARTH, a_fact, an_entity, an_observation, ident, made
 from canonry.testing.worlds import CountingIdentities, HandClock, a_caller
 from canonry.usecases.kernel.caller import Caller
 from canonry.usecases.kernel.canon import Canon
@@ -60,7 +59,7 @@ async def until_answered(world: World, name: str, add: str) -> Receipt:
             raise Conflict("facts.enough", "there are enough facts about this hero")
         await asyncio.sleep(0.1)
         fact = a_fact(add, "frodo", id=FactId(new_id("fact")), statement=add)
-        return Change(entries=(Made(thing=fact),), reads=frozenset((facts_key(FRODO),)))
+        return Change(entries=made(fact), reads=frozenset((facts_key(FRODO),)))
 
     for _ in range(RETRIES_MAX):
         try:
@@ -96,8 +95,8 @@ async def race(simulation: Simulation) -> None:
     assert {name for name, _ in world.acknowledged} <= set(statements), "nothing is lost"
     assert len(world.acknowledged) + refused == CALLERS * ROUNDS
     for name, receipt in world.acknowledged:
-        (thing,) = receipt.made(Fact)
-        assert isinstance(thing, Fact)
+        (thing,) = receipt.made(FactDraft)
+        assert isinstance(thing, FactDraft)
         assert thing.statement == name, "the answer is that of the request"
     await assert_sound(world)
 
@@ -130,7 +129,7 @@ async def name_race(simulation: Simulation) -> None:
             said = an_observation("", "", id=new_id("said"), entity_id=entity.id)
             named = replace(said, fields={"name": "Frodo"})
             return Change(
-                entries=(Made(thing=entity), Made(thing=named)),
+                entries=(*made(entity), *made(named)),
                 reads=frozenset((name_key(hero, "frodo"),)),
             )
 
@@ -165,7 +164,7 @@ async def contended(simulation: Simulation) -> None:
     async def prepare(new_id: NewId) -> Change:
         await asyncio.sleep(simulation.lots.random())
         fact = a_fact("one of many", "frodo", id=FactId(new_id("fact")))
-        return Change(entries=(Made(thing=fact),), reads=frozenset((facts_key(FRODO),)))
+        return Change(entries=made(fact), reads=frozenset((facts_key(FRODO),)))
 
     async def caller(number: int) -> Receipt:
         return await commit_change(world.canon, keyed(str(number)), MIDDLE_EARTH, prepare)
@@ -193,8 +192,8 @@ async def twins(simulation: Simulation) -> None:
 
     (fact,) = (await world.truth.state.facts(FactQuery())).items
     for receipt in (first, second):
-        (told,) = receipt.made(Fact)
-        assert isinstance(told, Fact)
+        (told,) = receipt.made(FactDraft)
+        assert isinstance(told, FactDraft)
         assert (told.id, told.statement) == (fact.id, fact.statement), "both hear what was written"
 
 

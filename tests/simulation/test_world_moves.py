@@ -29,24 +29,23 @@ from canonry.domain.world.atlas import Exit, Route
 from canonry.domain.world.directions import OPPOSITE, Direction
 from canonry.domain.world.edges import holds_at, kind_of
 from canonry.ports.views.state import EntityQuery, RelationQuery
-from canonry.testing.atlases import TICK, an_atlas
 from canonry.testing.simulation import Faults, FaultyLedger, Simulation, simulate
 from canonry.testing.worlds import CountingIdentities, HandClock, a_caller
 from canonry.usecases.kernel.caller import Caller
 from canonry.usecases.kernel.canon import Canon
 from canonry.usecases.world.advance_clock import advance_clock
 from canonry.usecases.world.bound_world import BoundWorld, find_world
-from canonry.usecases.world.build_world import (
-    create_exit,
-    create_route,
-    create_tie,
-    remove_exit,
-    remove_tie,
-)
+from canonry.usecases.world.build_world import create_exit, remove_exit
 from canonry.usecases.world.import_world import import_world
 from canonry.usecases.world.move_mover import Move, move_mover
 from canonry.usecases.world.transfer_item import Transfer, transfer_item
-from canonry.usecases.world.world_ties import TieBetween
+from canonry.usecases.world.world_ties import (
+    TieBetween,
+    create_route,
+    create_tie,
+    remove_tie,
+)
+from tests.domain.world.generated import TICK, an_atlas
 
 SEEDS = range(25)
 PLAYERS, ITEMS, PLACES = 3, 2, 9

@@ -7,8 +7,11 @@ from typing import Any
 from canonry.bootstrap.compose import compose_memory
 from canonry.domain.ids import EntityId, SceneId, TurnId
 from canonry.domain.judging.contents import normalise
-from canonry.domain.judging.making import Backing, change_state, make_entity
+from canonry.domain.judging.making import Backing, make_entity
+from canonry.domain.judging.slices import SliceView
+from canonry.domain.judging.tag_changes import TagsChanged, change_tags
 from canonry.domain.log.entries import Born
+from canonry.domain.moments import NOW, Moment
 from canonry.domain.policy import Policy
 from canonry.domain.provenance import Authority, Evidence, EvidenceKind
 from canonry.domain.things.entities import Entity, EntityClass
@@ -32,8 +35,10 @@ from canonry.testing.worlds import CountingIdentities, HandClock, a_caller
 from canonry.usecases.canonization.canonize_scene import CanonizationReport, canonize_scene
 from canonry.usecases.canonization.proposal_verdicts import Judged, ProposalVerdict
 from canonry.usecases.kernel.canon import Canon
+from canonry.usecases.kernel.extend_slice import judged_by
 
 ACCEPTED, REJECTED = ProposalStatus.ACCEPTED, ProposalStatus.REJECTED
+PENDING = ProposalStatus.PENDING
 
 
 def day(number: int) -> Instant:
@@ -94,14 +99,19 @@ class Stage:
         """A change of state written by the canon keeper."""
         entity = await self.thing(id_of(name))
         assert isinstance(entity, Entity)
-        _, entries = change_state(
-            lambda label: ident(f"{name}/{tag}/{label}"),
-            backing(authority),
-            entity,
-            add=(tag,),
-            remove=(),
-            time_ref=at,
-        )
+
+        def change(view: SliceView) -> TagsChanged:
+            return change_tags(
+                view,
+                lambda label: ident(f"{name}/{tag}/{label}"),
+                backing(authority),
+                entity,
+                add=(tag,),
+                remove=(),
+                moment=Moment(at=at, place=NOW.place),
+            )
+
+        entries = (await judged_by(self.canon, entity.space, change))[0].entries
         await self.scribe.write(*entries)
 
     async def scene(self, name: str = "scene", order: int = 1, **changes: Any) -> str:

@@ -6,7 +6,7 @@ import pytest
 
 from canonry.domain.canonization.judgement import commit_of_proposal
 from canonry.domain.errors import Conflict, NotFound
-from canonry.domain.ids import ProposalId
+from canonry.domain.ids import ProposalId, SceneId
 from canonry.domain.log.entries import ProposalDecided
 from canonry.domain.provenance import Authority, CanonLevel
 from canonry.domain.things.entities import Entity
@@ -18,12 +18,14 @@ from canonry.domain.vocabularies.narrative_types import EntityType
 from canonry.testing.things import (
     MIDDLE_EARTH,
     a_decision,
+    a_proposal,
     a_turn,
     an_event,
     ident,
 )
 from canonry.testing.worlds import a_caller
 from canonry.usecases.canonization.canonize_scene import canonize_scene
+from canonry.usecases.canonization.complete_scene import proposals_of
 from tests.usecases.stage import ACCEPTED, REJECTED, Stage, a_stage, day, id_of, rfc, verdict_on
 
 pytestmark = pytest.mark.anyio
@@ -232,3 +234,24 @@ async def test_a_symmetric_relation_is_the_same_from_either_end() -> None:
     report = await stage.canonize()
 
     assert verdict_on(report, one).canonical_id == verdict_on(report, two).canonical_id
+
+
+async def test_all_proposals_of_a_scene_are_read_however_many_they_are() -> None:
+    stage = await a_stage()
+    for first in range(0, 20_500, 500):
+        await stage.make(*(a_proposal(f"proposal {first + n}", "scene") for n in range(500)))
+
+    found = await proposals_of(stage.canon, MIDDLE_EARTH, SceneId(ident("scene")))
+
+    assert len({each.id for each in found}) == 20_500
+
+
+async def test_a_scene_is_completed_with_every_event_that_was_told_in_it() -> None:
+    stage = await a_stage()
+    told = [an_event(f"event {n}", scene_id=SceneId(ident("scene"))) for n in range(501)]
+    await stage.make(*told)
+
+    await stage.canonize()
+
+    scene = await stage.thing(ident("scene"))
+    assert set(scene.outcomes) == {each.id for each in told}

@@ -10,9 +10,9 @@ from canonry.domain.ids import FactId, NewId, SpaceId, is_uuid
 from canonry.domain.log.commits import ORIGIN
 from canonry.domain.log.entries import Made
 from canonry.domain.log.keys import ANY
-from canonry.domain.things.facts import Fact
+from canonry.domain.things.facts import FactDraft
 from canonry.testing.scribe import Scribe
-from canonry.testing.things import MIDDLE_EARTH, a_fact, ident
+from canonry.testing.things import MIDDLE_EARTH, a_fact, ident, made
 from canonry.testing.worlds import CountingIdentities, HandClock, a_caller
 from canonry.usecases.kernel.canon import Canon
 from canonry.usecases.kernel.commit_change import ATTEMPTS_MAX, Change, commit_change
@@ -44,13 +44,13 @@ class Preparing:
         if self.attempts <= self._disturbed:
             await self._scribe.make(a_fact(f"other {self.attempts}"))
         fact = a_fact("mine", id=FactId(fact_id), statement=self._statement)
-        return Change(entries=(Made(thing=fact),), reads=frozenset((ANY,)), warnings=("mind",))
+        return Change(entries=made(fact), reads=frozenset((ANY,)), warnings=("mind",))
 
 
 async def statements(canon: Canon) -> list[str]:
     log = await canon.ledger.read(MIDDLE_EARTH, after=ORIGIN, limit=100)
     things = [e.thing for c in log for e in c.entries if isinstance(e, Made)]
-    return [thing.statement for thing in things if isinstance(thing, Fact)]
+    return [thing.statement for thing in things if isinstance(thing, FactDraft)]
 
 
 async def test_a_change_is_written_and_told(canon: Canon) -> None:
@@ -58,7 +58,7 @@ async def test_a_change_is_written_and_told(canon: Canon) -> None:
 
     receipt = await commit_change(canon, a_caller(), MIDDLE_EARTH, prepare)
 
-    (fact,) = receipt.made(Fact)
+    (fact,) = receipt.made(FactDraft)
     assert (receipt.position, receipt.warnings, receipt.replayed) == (1, ("mind",), False)
     assert is_uuid(receipt.commit_id)
     assert prepare.ids == {fact.id}
@@ -103,8 +103,8 @@ async def test_a_key_makes_a_request_happen_once(canon: Canon) -> None:
 
     assert again.attempts == 0
     assert replayed == replace(first, replayed=True, warnings=(), entries=replayed.entries)
-    (fact,) = replayed.made(Fact)
-    assert isinstance(fact, Fact)
+    (fact,) = replayed.made(FactDraft)
+    assert isinstance(fact, FactDraft)
     assert fact.statement == "first"
     assert await statements(canon) == ["first"]
 

@@ -12,8 +12,7 @@ from canonry.domain.spaces import Space, SpaceKind
 from canonry.domain.things.entities import Entity
 from canonry.domain.truth.accounts import account_space, user_id_of
 from canonry.ports.views.pages import Page
-from canonry.ports.views.queries import EntityQuery
-from canonry.ports.views.state import State
+from canonry.ports.views.state import EntityQuery, State
 from canonry.testing.scribe import Scribe
 from canonry.testing.things import a_space, an_entity, ident
 from canonry.testing.worlds import a_caller

@@ -10,7 +10,7 @@ from canonry.bootstrap.embedded import Embedded, open_embedded
 from canonry.domain.log.entries import Tombstone
 from canonry.domain.provenance import EvidenceKind
 from canonry.domain.things.sources import SourceType
-from canonry.ports.views.queries import IdentifierQuery, TimelineQuery
+from canonry.ports.views.state import IdentifierQuery, TimelineQuery
 from canonry.testing.scribe import Scribe
 from canonry.testing.things import a_record, a_run, a_source, a_space, an_entity, evidence, ident
 from canonry.testing.worlds import a_caller

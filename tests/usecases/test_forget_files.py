@@ -8,10 +8,10 @@ import pytest
 from canonry.bootstrap.embedded import open_embedded
 from canonry.domain.errors import NotFound
 from canonry.domain.provenance import Actor
-from canonry.domain.things.sources import Source
+from canonry.domain.things.sources import SourceDraft
 from canonry.domain.truth.accounts import account_space
 from canonry.domain.truth.files import FileHint
-from canonry.ports.views.queries import EntityQuery
+from canonry.ports.views.state import EntityQuery
 from canonry.testing.worlds import a_caller
 from canonry.usecases.kernel.account import Account
 from canonry.usecases.kernel.canon import Canon
@@ -27,7 +27,7 @@ EVE = "00000000-0000-0000-0000-0000000000ee"
 SECRET = b"The words that must go."
 
 
-async def kept(canon: Canon, user: str, data: bytes) -> Source:
+async def kept(canon: Canon, user: str, data: bytes) -> SourceDraft:
     caller = replace(a_caller(), actor=Actor(agent_id="a-1", agent_type="x", user=user))
     account = Account(user_id=user, space=account_space(user))
     given = GivenFile(data=data, hint=FileHint(name="note.txt"))

@@ -15,9 +15,9 @@ from canonry.domain.catalog.catalog import item_id
 from canonry.domain.ids import SpaceId
 from canonry.domain.log.commits import Append, Outcome
 from canonry.domain.log.entries import Erased, Made
-from canonry.domain.spaces import Space
-from canonry.domain.things.entities import Entity
-from canonry.domain.things.relations import Relation
+from canonry.domain.spaces import SpaceDraft
+from canonry.domain.things.entities import EntityDraft
+from canonry.domain.things.relations import RelationDraft
 from canonry.testing.scribe import Scribe
 from canonry.testing.worlds import CountingIdentities, HandClock
 from canonry.usecases.kernel.canon import Canon
@@ -43,20 +43,20 @@ class BusyLedger(MemoryLedger):
 
     def __init__(self, whole: MemoryLedger) -> None:
         super().__init__(whole._store, whole._clock, whole._identities)
-        self.before: type = Entity
+        self.before: type = EntityDraft
         self.first: Callable[[], Awaitable[Any]] | None = None
 
     @override
     async def append(self, batch: Sequence[Append]) -> Sequence[Outcome]:
         made = [e.thing for item in batch for e in item.draft.entries if isinstance(e, Made)]
-        if self.before is not Space and any(isinstance(thing, self.before) for thing in made):
+        if self.before is not SpaceDraft and any(isinstance(thing, self.before) for thing in made):
             await self._let_in()
         return await super().append(batch)
 
     @override
     @asynccontextmanager
     async def exclusive(self) -> AsyncIterator[None]:
-        if self.before is Space:
+        if self.before is SpaceDraft:
             await self._let_in()
         async with super().exclusive():
             yield
@@ -103,7 +103,7 @@ async def test_an_end_that_was_erased_meanwhile_refuses_its_relation() -> None:
     await put(canon, {"projects": PROJECTS, "entities": CONCEPTS})
     scribe = Scribe(canon, space=SpaceId(LAB))
     gone = Erased(targets=(item_id(LAB, "concept", uuid(1)),), reason="")
-    ledger.before, ledger.first = Relation, lambda: scribe.write(gone)
+    ledger.before, ledger.first = RelationDraft, lambda: scribe.write(gone)
 
     report = await put(canon, {"relations": [LINK, ANOTHER]}, lenient=True)
 
@@ -115,7 +115,7 @@ async def test_the_same_relation_that_came_meanwhile_is_not_stored_twice() -> No
     canon, ledger = a_busy_canon()
     await put(canon, {"projects": PROJECTS, "entities": CONCEPTS})
     twin = {**LINK, "id": uuid(77)}
-    ledger.before, ledger.first = Relation, lambda: put(canon, {"relations": [twin]})
+    ledger.before, ledger.first = RelationDraft, lambda: put(canon, {"relations": [twin]})
 
     report = await put(canon, {"relations": [LINK, ANOTHER]}, lenient=True)
 
@@ -137,7 +137,7 @@ async def test_what_somebody_writes_beside_it_refuses_nothing() -> None:
 async def test_a_project_whose_slug_was_taken_meanwhile_keeps_its_items_out() -> None:
     canon, ledger = a_busy_canon()
     faster = {"id": OTHER, "name": "Faster", "slug": "lab"}
-    ledger.before, ledger.first = Space, lambda: put(canon, {"projects": [faster]})
+    ledger.before, ledger.first = SpaceDraft, lambda: put(canon, {"projects": [faster]})
 
     arrays = {"projects": PROJECTS[:1], "entities": CONCEPTS, "relations": [LINK]}
     report = await put(canon, arrays, lenient=True)

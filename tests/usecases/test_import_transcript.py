@@ -164,3 +164,12 @@ async def test_scenes_name_those_who_speak_in_them() -> None:
 
     assert isinstance(scene, Scene)
     assert {getattr(thing, "name", "") for thing in things.values()} == {"GM", "Ann", "Ben"}
+
+
+async def test_every_proposal_of_a_long_scene_is_counted() -> None:
+    told = tuple(Summary(start=0, end=4, text=f"The bell rings {n} times.") for n in range(1, 502))
+    session = replace(SESSION, summaries=told)
+
+    report = await run(compose_memory(), replace(REQUEST, transcripts=(session,)))
+
+    assert (report.transcripts[0].scenes, report.transcripts[0].proposals) == (1, 501)

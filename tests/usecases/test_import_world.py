@@ -16,7 +16,6 @@ from canonry.domain.world.atlas import Atlas, Exit, LoreVersion, completed
 from canonry.domain.world.directions import Direction
 from canonry.domain.world.identity import thing_id_of
 from canonry.domain.world.routes import legs_of
-from canonry.testing.atlases import an_atlas
 from canonry.testing.worlds import CountingIdentities, HandClock, a_caller
 from canonry.usecases.kernel.canon import Canon
 from canonry.usecases.store.erase import erase, plan_erasure
@@ -28,6 +27,7 @@ from canonry.usecases.world.get_player_context import get_player_context
 from canonry.usecases.world.import_world import ImportedWorld, import_world
 from canonry.usecases.world.move_mover import Move, move_mover
 from canonry.usecases.world.transfer_item import Transfer, transfer_item
+from tests.domain.world.generated import an_atlas
 from tests.toolsets.world.kit import an_isle, tied_isle
 
 pytestmark = pytest.mark.anyio

@@ -13,9 +13,9 @@ from canonry.domain.errors import InvalidInput, NotFound, Unavailable
 from canonry.domain.ids import NewId, SpaceId
 from canonry.domain.log.entries import Erased, Tombstone
 from canonry.domain.provenance import CanonLevel
-from canonry.domain.spaces import Space, SpaceKind
+from canonry.domain.spaces import SpaceDraft, SpaceKind
 from canonry.domain.texts.excerpts import DocumentType
-from canonry.domain.things.sources import Snippet, Source, SourceType
+from canonry.domain.things.sources import Snippet, SourceDraft, SourceType
 from canonry.testing.worlds import a_caller
 from canonry.usecases.graph.create_source import NewSource, create_source
 from canonry.usecases.graph.create_universe import create_universe
@@ -47,12 +47,12 @@ async def canon(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator
     await opened.close()
 
 
-async def a_source(canon: Canon, doc_id: str = "rules") -> Source:
+async def a_source(canon: Canon, doc_id: str = "rules") -> SourceDraft:
     made = await create_universe(
         canon, KEEPER, kind=SpaceKind.UNIVERSE, name=doc_id, description="A world.", properties={}
     )
     new = NewSource(
-        space=the_made(made, Space).id,
+        space=the_made(made, SpaceDraft).id,
         doc_id=doc_id,
         title="Rules",
         edition=None,
@@ -60,12 +60,12 @@ async def a_source(canon: Canon, doc_id: str = "rules") -> Source:
         source_type=SourceType.RULEBOOK,
         level=CanonLevel.AUTHORITATIVE,
     )
-    return the_made(await create_source(canon, KEEPER, new), Source)
+    return the_made(await create_source(canon, KEEPER, new), SourceDraft)
 
 
 async def ingest(
     canon: Canon,
-    source: Source,
+    source: SourceDraft,
     data: bytes = RULES,
     kind: DocumentType = DocumentType.MARKDOWN,
     *,
@@ -75,7 +75,7 @@ async def ingest(
     return await ingest_source(canon, KEEPER, request)
 
 
-async def snippets(canon: Canon, source: Source) -> list[Snippet]:
+async def snippets(canon: Canon, source: SourceDraft) -> list[Snippet]:
     found: list[Snippet] = []
     while True:
         page = await query_snippets(canon, KEEPER, source.id, limit=500, offset=len(found))

@@ -9,9 +9,13 @@ from typing_extensions import override
 from canonry.adapters.memory import MemoryState, MemoryStore
 from canonry.bootstrap.compose import compose_memory
 from canonry.domain.errors import BrokenInvariant, CanonryError, Unavailable
+from canonry.domain.ids import StoryId
+from canonry.domain.log.commits import Appended
+from canonry.domain.log.entries import StoryMoved
+from canonry.domain.things.scenes import StoryStatus
 from canonry.ports.views.view import Folded
-from canonry.testing.scribe import Scribe
-from canonry.testing.things import MIDDLE_EARTH, a_fact, ident
+from canonry.testing.scribe import Scribe, an_append
+from canonry.testing.things import MIDDLE_EARTH, a_fact, ident, made
 from canonry.usecases.kernel.canon import Canon
 from canonry.usecases.projection.join import join
 
@@ -85,3 +89,18 @@ async def test_nothing_to_append_is_nothing_appended() -> None:
 
     assert await canon.ledger.append([]) == []
     assert await canon.ledger.heads(limit=10) == []
+
+
+async def test_a_commit_that_stands_is_answered_whatever_is_said_under_its_id_now() -> None:
+    canon, _ = joined()
+    said = an_append("once", made(a_fact("told")))
+    nowhere = StoryMoved(story_id=StoryId(ident("never told")), status=StoryStatus.ACTIVE)
+    (first,) = await canon.ledger.append([said])
+
+    (again,) = await canon.ledger.append([an_append("once", [nowhere], judged_at=1)])
+
+    assert isinstance(first, Appended)
+    assert again == replace(first, replayed=True)
+    with pytest.raises(BrokenInvariant) as dangling:
+        await canon.ledger.append([an_append("another", [nowhere], judged_at=1)])
+    assert dangling.value.code == "canon.dangling-entry"

@@ -12,8 +12,7 @@ from canonry.domain.ids import SpaceId
 from canonry.domain.things.entities import Entity
 from canonry.domain.vocabularies.catalog_tables import ENTITIES
 from canonry.testing.worlds import a_caller
-from canonry.usecases.catalog.import_catalog import store_row
-from canonry.usecases.catalog.save_catalog_row import save_catalog_row
+from canonry.usecases.catalog.save_catalog_row import save_catalog_row, store_row
 from tests.toolsets.catalog.kit import LAB, hostile, put, uuid
 
 pytestmark = pytest.mark.anyio

@@ -8,7 +8,6 @@ import pytest
 
 from canonry.bootstrap.embedded import Embedded, open_embedded
 from canonry.domain.errors import Conflict
-from canonry.domain.vocabularies.world_types import WorldType
 from canonry.domain.world.atlas import Item
 from canonry.domain.world.identity import layer_id_of, lore_id_of, thing_id_of
 from canonry.domain.world.ticks import Tick
@@ -20,13 +19,7 @@ from canonry.usecases.world.move_mover import Move, move_mover
 from canonry.usecases.world.record_lore import declare_version
 from canonry.usecases.world.transfer_item import Transfer, transfer_item
 from canonry.usecases.world.world_draft import WorldDraft
-from canonry.usecases.world.world_parts import (
-    declare_item,
-    declare_layer,
-    declare_mover,
-    declare_place,
-    declare_realm,
-)
+from canonry.usecases.world.world_parts import declare_part
 from tests.toolsets.world.kit import TICK, an_isle, brought_in
 
 pytestmark = pytest.mark.anyio
@@ -117,11 +110,11 @@ async def test_what_is_erased_while_a_file_comes_in_is_not_said_again(store: Emb
     )
 
     said = [
-        await declare_realm(draft, realm),
-        await declare_place(draft, yard),
-        await declare_mover(draft, cook, WorldType.CHARACTER),
-        await declare_item(draft, cup),
-        await declare_layer(draft, layer),
+        await declare_part(draft, realm),
+        await declare_part(draft, yard),
+        await declare_part(draft, cook),
+        await declare_part(draft, cup),
+        await declare_part(draft, layer),
         await declare_version(draft, fact, 1),
     ]
 

@@ -7,6 +7,8 @@ import pytest
 
 from canonry.bootstrap.compose import compose_memory
 from canonry.domain.errors import CanonryError, Conflict, InvalidInput
+from canonry.domain.judging.making import Backing, make_observation
+from canonry.domain.provenance import Authority
 from canonry.domain.spaces import SpaceKind
 from canonry.domain.vocabularies.world_types import RealmScope, RealmType, Tie
 from canonry.domain.world.atlas import (
@@ -20,15 +22,16 @@ from canonry.domain.world.atlas import (
 )
 from canonry.domain.world.checks import TIES_MAX, VERSIONS_MAX
 from canonry.domain.world.directions import Direction
-from canonry.domain.world.identity import event_id_of, world_id_of
+from canonry.domain.world.identity import event_id_of, thing_id_of, world_id_of
+from canonry.testing.scribe import Scribe
+from canonry.testing.things import a_space, ident
 from canonry.testing.worlds import CountingIdentities, HandClock, a_caller
 from canonry.usecases.graph.create_universe import create_universe
 from canonry.usecases.kernel.canon import Canon
 from canonry.usecases.world.bound_world import find_world
-from canonry.usecases.world.build_world import create_route, create_tie
 from canonry.usecases.world.export_world import export_world
-from canonry.usecases.world.query_worlds import world_named
-from canonry.usecases.world.world_ties import TieBetween
+from canonry.usecases.world.query_worlds import query_worlds, world_named
+from canonry.usecases.world.world_ties import TieBetween, create_route, create_tie
 from tests.toolsets.world.kit import an_isle, brought_in
 
 pytestmark = pytest.mark.anyio
@@ -290,3 +293,33 @@ async def test_so_many_legs_of_routes_lead_on_from_a_stop_and_no_more() -> None:
         await create_route(canon, a_caller(), world, more)
 
     assert refused.value.code == "route.too-many"
+
+
+async def test_a_world_is_found_by_its_name_among_any_number_of_worlds() -> None:
+    canon = a_canon()
+    for number in range(505):
+        space = a_space(f"isle {number:03}", kind=SpaceKind.WORLD)
+        await Scribe(canon, space.name, space.id).make(space)
+    last = await brought_in(canon, an_isle())
+
+    assert len(await query_worlds(canon)) == 506
+    assert (await world_named(canon, "the isle")).space == last.world_id
+
+
+async def test_what_no_file_of_a_world_may_hold_is_not_written_into_one() -> None:
+    canon = a_canon()
+    done = await brought_in(canon, an_isle())
+    item = thing_id_of(done.world_id, "cup")
+    seen = make_observation(
+        ident,
+        Backing(space=done.world_id, authority=Authority.GM, confidence=1.0, evidence=()),
+        item,
+        {"properties.quantity": "many"},
+    )
+    await Scribe(canon, "elsewhere", done.world_id).write(seen)
+
+    with pytest.raises(InvalidInput) as refused:
+        await export_world(canon, await world_named(canon, "the isle"))
+
+    assert refused.value.code == "value.malformed"
+    assert "quantity" in refused.value.message

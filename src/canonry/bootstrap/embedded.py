@@ -1,6 +1,5 @@
 """Open the embedded store: one folder with one database file and the blobs beside it."""
 
-from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -10,38 +9,29 @@ from canonry.adapters.readers import LocalReader
 from canonry.adapters.sqlite import (
     Durability,
     LookingUpkeep,
+    SealedStore,
+    SqliteStore,
     SqliteUpkeep,
     open_sealed,
     open_store,
 )
 from canonry.adapters.system import SystemClock, SystemIdentities
 from canonry.bootstrap.filing import copy_files, folder_filing
+from canonry.bootstrap.stores import KeptStore
 from canonry.domain.policy import Policy
 from canonry.ports.records.blobs import Blobs
-from canonry.ports.views.upkeep import Upkeep
 from canonry.ports.world import Clock, Identities
 from canonry.usecases.kernel.canon import Canon
+from canonry.usecases.kernel.filing import Filing
 
 BLOBS = "blobs"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ReadOnlyStore:
-    """A store that is open for reading; whoever opened it awaits `close`."""
+class Embedded(KeptStore):
+    """The same with the blobs beside it."""
 
-    canon: Canon
-    upkeep: Upkeep
-    close: Callable[[], Awaitable[None]]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Embedded:
-    """An open store; whoever opened it awaits `close`."""
-
-    canon: Canon
     blobs: Blobs
-    upkeep: Upkeep
-    close: Callable[[], Awaitable[None]]
 
 
 async def open_embedded(
@@ -75,19 +65,7 @@ async def open_embedded(
     except BaseException:
         await store.close()
         raise
-    canon = Canon(
-        ledger=store.ledger,
-        state=store.state,
-        documents=store.documents,
-        text=store.text,
-        catalog=store.catalog,
-        places=store.places,
-        clock=the_clock,
-        identities=the_identities,
-        policy=policy or Policy(),
-        reader=LocalReader(),
-        filing=filing,
-    )
+    canon = _canon(store, the_clock, the_identities, policy, filing)
     upkeep = SqliteUpkeep(
         store,
         blobs=blobs,
@@ -99,7 +77,7 @@ async def open_embedded(
     return Embedded(canon=canon, blobs=blobs, upkeep=upkeep, close=store.close)
 
 
-async def open_embedded_sealed(folder: Path, *, policy: Policy | None = None) -> ReadOnlyStore:
+async def open_embedded_sealed(folder: Path, *, policy: Policy | None = None) -> KeptStore:
     """Open the store in `folder`, which must be there and of this version, without a trace.
 
     Raises:
@@ -110,19 +88,8 @@ async def open_embedded_sealed(folder: Path, *, policy: Policy | None = None) ->
     blobs = FolderBlobs(folder / BLOBS, syncs=False)
     store = await open_sealed(folder, blobs=blobs)
     identities = SystemIdentities()
-    canon = Canon(
-        ledger=store.ledger,
-        state=store.state,
-        documents=store.documents,
-        text=store.text,
-        catalog=store.catalog,
-        places=store.places,
-        clock=SystemClock(),
-        identities=identities,
-        policy=policy or Policy(),
-        reader=LocalReader(),
-        filing=folder_filing(folder, identities, syncs=False, signs=False),
-    )
+    filing = folder_filing(folder, identities, syncs=False, signs=False)
+    canon = _canon(store, SystemClock(), identities, policy, filing)
     upkeep = LookingUpkeep(
         store.path,
         store.readers,
@@ -131,4 +98,26 @@ async def open_embedded_sealed(folder: Path, *, policy: Policy | None = None) ->
         copy_files=partial(copy_files, folder),
         way=store.way,
     )
-    return ReadOnlyStore(canon=canon, upkeep=upkeep, close=store.close)
+    return KeptStore(canon=canon, upkeep=upkeep, close=store.close)
+
+
+def _canon(
+    store: SqliteStore | SealedStore,
+    clock: Clock,
+    identities: Identities,
+    policy: Policy | None,
+    filing: Filing,
+) -> Canon:
+    return Canon(
+        ledger=store.ledger,
+        state=store.state,
+        documents=store.documents,
+        text=store.text,
+        catalog=store.catalog,
+        places=store.places,
+        clock=clock,
+        identities=identities,
+        policy=policy or Policy(),
+        reader=LocalReader(),
+        filing=filing,
+    )

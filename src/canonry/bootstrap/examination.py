@@ -3,10 +3,10 @@
 import os
 import shutil
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
+from canonry.bootstrap.diagnosis import Diagnosis, ShownSetting
 from canonry.bootstrap.file_modes import open_to_others
 from canonry.bootstrap.recall_examination import look_at_recall
 from canonry.bootstrap.recalling import origin_of, recall_folder
@@ -17,7 +17,6 @@ from canonry.bootstrap.toolsets import load_toolsets
 from canonry.domain.errors import CanonryError
 from canonry.domain.log.dating import OFF_MAX, is_plausible
 from canonry.domain.time import SECOND, Instant, parse_instant, render_instant
-from canonry.usecases.kernel.recall import Recall
 from canonry.usecases.store.check_files import check_files
 
 DISK_WRONG: Final = 200 * 1024 * 1024
@@ -27,41 +26,6 @@ SCENES_SHOWN: Final = 100
 PROCESSES_SHOWN: Final = 10
 CLOCK_HINT: Final = 60 * SECOND
 WAL_HINT: Final = 256 * 1024 * 1024
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ShownSetting:
-    """A setting as it is in force."""
-
-    key: str
-    value: str
-    source: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Advice:
-    """What was found, and what helps."""
-
-    what: str
-    help: str
-
-
-@dataclass(slots=True, kw_only=True)
-class Diagnosis:
-    """Everything that was seen; `wrong` must be mended, `hints` are good to know."""
-
-    settings: list[ShownSetting] = field(default_factory=list)
-    store: dict[str, str | int] = field(default_factory=dict)
-    wrong: list[Advice] = field(default_factory=list)
-    hints: list[Advice] = field(default_factory=list)
-
-    def is_wrong(self, what: str, advice: str) -> None:
-        """Something that must be mended."""
-        self.wrong.append(Advice(what=what, help=advice))
-
-    def hint(self, what: str, advice: str) -> None:
-        """Something that is good to know."""
-        self.hints.append(Advice(what=what, help=advice))
 
 
 async def examine(settings: Settings) -> Diagnosis:
@@ -152,7 +116,8 @@ async def _look_at_store(diagnosis: Diagnosis, settings: Settings) -> None:
         await _look_at_scenes(diagnosis, store)
         await _look_at_files(diagnosis, store)
         if store.canon.recall is not None:
-            await _look_at_recall(diagnosis, store.canon.recall, settings)
+            folder, origin = recall_folder(settings), origin_of(settings)
+            await look_at_recall(diagnosis, store.canon.recall, folder, origin)
     except CanonryError as error:
         diagnosis.is_wrong(f"the store does not answer: {error.message}", _remedy(error))
     finally:
@@ -247,16 +212,6 @@ async def _look_at_files(diagnosis: Diagnosis, store: KeptStore) -> None:
             f"{seen.orphans} files are kept that no source names",
             "`canonry rebuild` deletes those that are older than a day",
         )
-
-
-async def _look_at_recall(diagnosis: Diagnosis, recall: Recall, settings: Settings) -> None:
-    """The embedder and its index; whatever is wrong with them, search goes on by words."""
-    seen = await look_at_recall(recall, recall_folder(settings), origin_of(settings))
-    diagnosis.store.update(seen.facts)
-    for what, advice in seen.wrong:
-        diagnosis.is_wrong(what, advice)
-    for what, advice in seen.hints:
-        diagnosis.hint(what, advice)
 
 
 def _remedy(error: CanonryError) -> str:

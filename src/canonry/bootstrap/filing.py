@@ -19,8 +19,7 @@ from canonry.domain.truth.file_links import KEY_BYTES
 from canonry.ports.interpreter import Interpreter
 from canonry.ports.records.blobs import Blobs
 from canonry.ports.world import Identities
-from canonry.usecases.kernel.filing import Filing
-from canonry.usecases.store.carry_files import FilesBeside
+from canonry.usecases.kernel.filing import Filing, UserFiles
 
 FOLDER: Final = "files"
 KEY_FILE: Final = "files.key"
@@ -63,9 +62,9 @@ def blobs_in(folder: Path, *, syncs: bool) -> Callable[[str], Blobs]:
     return lambda user_id: _folder_of(folder / FOLDER, user_id, syncs=syncs)
 
 
-def files_beside(folder: Path) -> FilesBeside:
+def files_beside(folder: Path) -> UserFiles:
     """Files in a folder of their own, as a store has them in its folder of files."""
-    return FilesBeside(
+    return UserFiles(
         blobs_of=lambda user_id: _folder_of(folder, user_id),
         users=lambda: _users_below(folder),
     )

@@ -67,12 +67,19 @@ class BackgroundIndexing:
                 self._failures += 1
 
     async def _bide(self, seconds: float) -> None:
-        """Wait before the next attempt; an older index that still serves follows meanwhile."""
+        """Wait before the next attempt, at most until somebody drops or replaces the index.
+
+        An older index that still serves follows meanwhile.
+        """
+        file = self._file()
         with suppress(TimeoutError):
             async with asyncio.timeout(seconds):
                 with suppress(Exception):  # it was told already, and the next attempt may say more
                     await self._follow_older()
-                await asyncio.sleep(seconds)
+                while True:
+                    await asyncio.sleep(LOOKS_EVERY)
+                    if file != self._file():
+                        return
 
     async def _follow_older(self) -> None:
         """Follow with the model before, as long as it serves and nobody else indexes."""

@@ -8,7 +8,7 @@ import asyncio
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 from urllib.parse import urlsplit
 
 from canonry.bootstrap.settings import KEY_VARIABLE, Settings
@@ -21,9 +21,6 @@ from canonry.ports.views.vectors import Vectors
 from canonry.usecases.kernel.canon import Canon
 from canonry.usecases.kernel.recall import Engines, Recall
 from canonry.usecases.recall.index_passages import forget_passages
-
-if TYPE_CHECKING:
-    from canonry.adapters.embedders import Library, Prefixes
 
 FOLDER: Final = "recall"
 RECALL_FILE: Final = "recall.db"
@@ -115,10 +112,8 @@ def embedder_for(settings: Settings, model: EmbeddingModel | None = None) -> Emb
             chosen = known[0]
         case "hashing":
             chosen = known[1]
-        case "openai":
-            chosen = _endpoint(settings, model)
-        case "hub":
-            chosen = _hub(settings, embedders.Library(settings.recall_library), model)
+        case "openai" | "hub":
+            chosen = _remote(settings, model)
         case _:
             return None
     if model is None:
@@ -129,50 +124,34 @@ def embedder_for(settings: Settings, model: EmbeddingModel | None = None) -> Emb
     return next((each for each in (*known, chosen) if each.model == model), None)
 
 
-def _endpoint(settings: Settings, model: EmbeddingModel | None) -> Embedder:
-    from canonry.adapters.embedders import Endpoint, OpenAICompatibleEmbedder  # noqa: PLC0415
+def _remote(settings: Settings, model: EmbeddingModel | None) -> Embedder:
+    """The model of an endpoint or of a hub, which are asked for another one by its name."""
+    from canonry.adapters import embedders  # noqa: PLC0415 - see above
 
-    version, prefixes = _version(settings, model)
-    return OpenAICompatibleEmbedder(
-        Endpoint(
+    if model is not None:
+        name, dimensions = model.name, model.dimensions
+        version, prefixes = embedders.Prefixes.in_version(model.version)
+    else:
+        name, dimensions = settings.recall_model or "", int(settings.recall_dimensions or 0)
+        query, passage = settings.recall_query_prefix, settings.recall_passage_prefix
+        prefixes = embedders.Prefixes(query=query or "", passage=passage or "")
+        version = settings.recall_model_version
+    if settings.recall_embedder == "hub":
+        return embedders.HubEmbedder(
+            library=embedders.Library(settings.recall_library),
+            name=name,
+            dimensions=dimensions,
+            version=version,
+            prefixes=prefixes,
+        )
+    return embedders.OpenAICompatibleEmbedder(
+        embedders.Endpoint(
             base_url=settings.recall_url or "",
-            model=_name(settings, model),
-            dimensions=_dimensions(settings, model),
+            model=name,
+            dimensions=dimensions,
             version=version,
             prefixes=prefixes,
             key=os.environ.get(KEY_VARIABLE) or None,
             ask_dimensions=settings.recall_ask_dimensions,
         )
     )
-
-
-def _hub(settings: Settings, library: "Library", model: EmbeddingModel | None) -> Embedder:
-    from canonry.adapters.embedders import HubEmbedder  # noqa: PLC0415 - see above
-
-    version, prefixes = _version(settings, model)
-    return HubEmbedder(
-        library=library,
-        name=_name(settings, model),
-        dimensions=_dimensions(settings, model),
-        version=version,
-        prefixes=prefixes,
-    )
-
-
-def _version(settings: Settings, model: EmbeddingModel | None) -> tuple[str, "Prefixes"]:
-    from canonry.adapters.embedders import Prefixes  # noqa: PLC0415 - see above
-
-    if model is not None:
-        return Prefixes.in_version(model.version)
-    prefixes = Prefixes(
-        query=settings.recall_query_prefix or "", passage=settings.recall_passage_prefix or ""
-    )
-    return settings.recall_model_version, prefixes
-
-
-def _name(settings: Settings, model: EmbeddingModel | None) -> str:
-    return (settings.recall_model or "") if model is None else model.name
-
-
-def _dimensions(settings: Settings, model: EmbeddingModel | None) -> int:
-    return int(settings.recall_dimensions or 0) if model is None else model.dimensions

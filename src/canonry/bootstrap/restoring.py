@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
+from canonry.adapters.folder import sync_folder
 from canonry.bootstrap.file_modes import close_to_others
 from canonry.bootstrap.settings import Settings
 from canonry.bootstrap.stores import STORE_FILE, open_kept_store
@@ -38,11 +39,8 @@ async def restore_backup(settings: Settings, source: Path, told: UpkeepProgress)
     heads = heads_from(manifest.read_bytes(), str(manifest))
     staged = target.with_name(f"{target.name}.restoring")
     with _staged(source, staged):
-        store = await open_kept_store(replace(settings, data=staged), existing=True)
-        try:
+        async with await open_kept_store(replace(settings, data=staged), existing=True) as store:
             verification = await verify_store(store.canon.ledger, store.upkeep, told, against=heads)
-        finally:
-            await store.close()
         if verification.findings or dict(verification.heads) != dict(heads):
             what = verification.findings[0].what if verification.findings else "other heads"
             message = f"the backup is not what its manifest says ({what}); nothing was restored"
@@ -51,7 +49,7 @@ async def restore_backup(settings: Settings, source: Path, told: UpkeepProgress)
             target.rmdir()
         _sync(staged)
         staged.replace(target)
-        _sync_folder(target.parent)
+        sync_folder(target.parent)
     return verification
 
 
@@ -78,14 +76,5 @@ def _sync(staged: Path) -> None:
             with path.open("rb+") as file:
                 os.fsync(file.fileno())
         else:
-            _sync_folder(path)
-    _sync_folder(staged)
-
-
-def _sync_folder(folder: Path) -> None:
-    if os.name == "posix":  # elsewhere a folder cannot be opened, and needs no syncing
-        descriptor = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
+            sync_folder(path)
+    sync_folder(staged)

@@ -20,11 +20,15 @@ _FALSE: Final = frozenset({"0", "false", "no", "off", ""})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SettingKind:
-    """`of_text` and `of_toml` return the value or raise ValueError; `expected` says what it is."""
+    """`of_text` and `of_toml` return the value or raise ValueError; `expected` says what it is.
+
+    `metavar` stands for the value on the command line, unless the setting has a better word.
+    """
 
     expected: str
     of_text: Callable[[str], Any]
     of_toml: Callable[[Any], Any]
+    metavar: str = ""
     flag: bool = False
 
 
@@ -72,14 +76,19 @@ def _names_of_toml(value: Any) -> tuple[str, ...]:
     return tuple(value)
 
 
-TEXT: Final = SettingKind(expected="text", of_text=_plain_text, of_toml=_plain_text)
-PATH: Final = SettingKind(expected="a path", of_text=_path, of_toml=_path)
+TEXT: Final = SettingKind(expected="text", of_text=_plain_text, of_toml=_plain_text, metavar="NAME")
+PATH: Final = SettingKind(expected="a path", of_text=_path, of_toml=_path, metavar="DIR")
 FLAG: Final = SettingKind(
     expected="true or false", of_text=_flag_of_text, of_toml=_flag_of_toml, flag=True
 )
-NUMBER: Final = SettingKind(expected="a number above 0", of_text=_number, of_toml=_number)
+NUMBER: Final = SettingKind(
+    expected="a number above 0", of_text=_number, of_toml=_number, metavar="NUMBER"
+)
 NAMES: Final = SettingKind(
-    expected="names separated by commas", of_text=_names_of_text, of_toml=_names_of_toml
+    expected="names separated by commas",
+    of_text=_names_of_text,
+    of_toml=_names_of_toml,
+    metavar="NAME,...",
 )
 
 
@@ -91,7 +100,8 @@ def one_of(*choices: str) -> SettingKind:
             raise ValueError(value)
         return str(value)
 
-    return SettingKind(expected=" or ".join(choices), of_text=choose, of_toml=choose)
+    expected, metavar = " or ".join(choices), "|".join(choices)
+    return SettingKind(expected=expected, of_text=choose, of_toml=choose, metavar=metavar)
 
 
 def some_of(*choices: str) -> SettingKind:
@@ -106,6 +116,7 @@ def some_of(*choices: str) -> SettingKind:
         expected=f"any of {', '.join(choices)}, separated by commas",
         of_text=lambda text: check(_names_of_text(text)),
         of_toml=lambda value: check(_names_of_toml(value)),
+        metavar=NAMES.metavar,
     )
 
 
@@ -155,7 +166,7 @@ def setting(
     metadata = {
         "kind": kind,
         "help": help,
-        "metavar": metavar,
+        "metavar": metavar or kind.metavar,
         "default": shown(default) if told is None else told,
         "group": group,
     }

@@ -48,7 +48,6 @@ class Settings:
         PATH,
         "Folder of the store; made when missing.",
         factory=user_data,
-        metavar="DIR",
         told="the user's data folder",
         group=STORE,
     )
@@ -56,12 +55,9 @@ class Settings:
         one_of("full", "normal"),
         "full: an acknowledged write survives power loss; normal: it survives kill -9.",
         default="full",
-        metavar="full|normal",
         group=STORE,
     )
-    toolsets: tuple[str, ...] = setting(
-        NAMES, "Toolsets to serve.", default=("narrative",), metavar="NAME,..."
-    )
+    toolsets: tuple[str, ...] = setting(NAMES, "Toolsets to serve.", default=("narrative",))
     http: str | None = setting(
         TEXT,
         "Serve Streamable HTTP there instead of standard input and output.",
@@ -83,7 +79,6 @@ class Settings:
         some_of(*Authority),
         "Whose word the agent may claim; over HTTP with tokens, the token says.",
         default=tuple(Authority),
-        metavar="NAME,...",
         told="all",
     )
     spaces: tuple[str, ...] | None = setting(
@@ -102,7 +97,6 @@ class Settings:
         one_of("result", "jsonrpc"),
         "How a failed call is told: as a tool result that a model can read, or as an error.",
         default="result",
-        metavar="result|jsonrpc",
     )
     allow_unknown_properties: bool = setting(
         FLAG, "Accept arguments that a tool does not have, and ignore them.", default=False
@@ -126,7 +120,6 @@ class Settings:
         one_of("info", "warning"),
         "info: one structured line a call on standard error; warning: failures only.",
         default="info",
-        metavar="info|warning",
     )
     http_public: bool = setting(
         FLAG,
@@ -146,13 +139,11 @@ class Settings:
         NUMBER,
         "The most connections at one time; the longest idle one makes room for another.",
         default=1_000,
-        metavar="NUMBER",
         told="1000, or half of the files that may be open",
     )
     http_connections_each: float | None = setting(
         NUMBER,
         "The most connections from one address; raise it behind a proxy.",
-        metavar="NUMBER",
         told="half of http_connections",
     )
     http_idle: float = setting(
@@ -165,7 +156,6 @@ class Settings:
         NUMBER,
         "The most sessions of one caller; the longest idle one makes room for another.",
         default=1_000,
-        metavar="NUMBER",
     )
     http_in_flight: float = setting(
         NUMBER,
@@ -176,9 +166,7 @@ class Settings:
     auth_issuer: str | None = setting(
         TEXT, "Who signs bearer tokens; switches token verification on.", metavar="URL"
     )
-    auth_audience: str | None = setting(
-        TEXT, "The audience that a token must be for.", metavar="NAME"
-    )
+    auth_audience: str | None = setting(TEXT, "The audience that a token must be for.")
     auth_resource_url: str | None = setting(
         TEXT,
         "The address under which clients reach this server.",
@@ -195,11 +183,8 @@ class Settings:
         some_of(*ALGORITHMS),
         "Accepted signature algorithms; those that begin with HS take a shared secret.",
         default=("RS256", "ES256", "EdDSA"),
-        metavar="NAME,...",
     )
-    auth_scopes: tuple[str, ...] = setting(
-        NAMES, "Scopes that every token must have.", default=(), metavar="NAME,..."
-    )
+    auth_scopes: tuple[str, ...] = setting(NAMES, "Scopes that every token must have.", default=())
     recall_embedder: str = setting(
         one_of("onnx", "hashing", "openai", "hub", "none"),
         (
@@ -210,7 +195,7 @@ class Settings:
         metavar="NAME",
     )
     recall_model: str | None = setting(
-        TEXT, "The model of an endpoint or a hub, by its name there.", metavar="NAME"
+        TEXT, "The model of an endpoint or a hub, by its name there."
     )
     recall_model_version: str = setting(
         TEXT,
@@ -219,13 +204,10 @@ class Settings:
         metavar="TEXT",
     )
     recall_model_folder: Path | None = setting(
-        PATH,
-        "Where onnx finds its model's file, model.onnx.",
-        metavar="DIR",
-        told="an installed package",
+        PATH, "Where onnx finds its model's file, model.onnx.", told="an installed package"
     )
     recall_dimensions: float | None = setting(
-        NUMBER, "The dimensions of the vectors of an endpoint or a hub.", metavar="NUMBER"
+        NUMBER, "The dimensions of the vectors of an endpoint or a hub."
     )
     recall_query_prefix: str | None = setting(
         TEXT,
@@ -266,9 +248,7 @@ class Settings:
         default="rules",
         metavar="NAME",
     )
-    truth_model: str | None = setting(
-        TEXT, "The language model, by its name at the endpoint.", metavar="NAME"
-    )
+    truth_model: str | None = setting(TEXT, "The language model, by its name at the endpoint.")
     truth_url: str | None = setting(
         TEXT, "The base address of the endpoint, up to and with its version.", metavar="URL"
     )

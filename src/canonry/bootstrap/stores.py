@@ -2,7 +2,7 @@
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Final
+from typing import Final, Self
 
 from canonry.bootstrap.filing import set_up
 from canonry.bootstrap.recalling import recall_for
@@ -11,18 +11,24 @@ from canonry.domain.errors import BrokenInvariant, NotFound, Unavailable
 from canonry.ports.views.upkeep import Upkeep
 from canonry.usecases.kernel.canon import Canon
 
-if TYPE_CHECKING:
-    from canonry.bootstrap.embedded import Embedded
-
 STORE_FILE: Final = "canon.db"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Store:
-    """An open store; `close` finishes what was begun, and must be awaited once."""
+    """An open store; `close` finishes what was begun, and must be awaited once.
+
+    `async with` does that at the end of its block.
+    """
 
     canon: Canon
     close: Callable[[], Awaitable[None]]
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.close()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,13 +70,12 @@ async def open_sealed_store(settings: Settings) -> Store:
     from canonry.bootstrap.embedded import open_embedded_sealed  # noqa: PLC0415 - as below
 
     try:
-        opened = await open_embedded_sealed(settings.data, policy=settings.policy)
+        return await open_embedded_sealed(settings.data, policy=settings.policy)
     except (NotFound, BrokenInvariant) as error:
         if error.code not in {"store.absent", "store.older"}:
             raise
         await (await open_kept_store(settings)).close()
-        opened = await open_embedded_sealed(settings.data, policy=settings.policy)
-    return Store(canon=opened.canon, close=opened.close)
+        return await open_embedded_sealed(settings.data, policy=settings.policy)
 
 
 async def open_store_to_look(settings: Settings) -> KeptStore:
@@ -91,8 +96,7 @@ async def open_store_to_look(settings: Settings) -> KeptStore:
     except Unavailable as error:
         if error.code not in UNWRITABLE:
             raise
-    opened = await open_embedded_sealed(settings.data, policy=settings.policy)
-    return KeptStore(canon=opened.canon, close=opened.close, upkeep=opened.upkeep)
+    return await open_embedded_sealed(settings.data, policy=settings.policy)
 
 
 async def open_kept_store(settings: Settings, *, existing: bool = False) -> KeptStore:
@@ -105,7 +109,12 @@ async def open_kept_store(settings: Settings, *, existing: bool = False) -> Kept
     if existing and not (settings.data / STORE_FILE).is_file():
         message = f"there is no store in {settings.data}; name its folder with --data"
         raise NotFound("store.absent", message, path=str(settings.data))
-    opened = await _open(settings)
+    from canonry.adapters.sqlite import Durability  # noqa: PLC0415 - loads the engine
+    from canonry.bootstrap.embedded import open_embedded  # noqa: PLC0415 - as above
+
+    opened = await open_embedded(
+        settings.data, durability=Durability(settings.durability), policy=settings.policy
+    )
     recall = recall_for(settings, opened.canon)
 
     async def close() -> None:
@@ -115,15 +124,6 @@ async def open_kept_store(settings: Settings, *, existing: bool = False) -> Kept
 
     canon = replace(opened.canon, recall=recall)
     return KeptStore(canon=canon, close=close, upkeep=opened.upkeep)
-
-
-async def _open(settings: Settings) -> "Embedded":
-    from canonry.adapters.sqlite import Durability  # noqa: PLC0415 - loads the engine
-    from canonry.bootstrap.embedded import open_embedded  # noqa: PLC0415 - as above
-
-    return await open_embedded(
-        settings.data, durability=Durability(settings.durability), policy=settings.policy
-    )
 
 
 async def _nothing() -> None:

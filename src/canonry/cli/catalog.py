@@ -1,25 +1,26 @@
 """`canonry catalog import` and `canonry catalog export`: how a catalog's data get in and out."""
 
-import asyncio
+import csv
 import json
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Mapping
+from contextlib import ExitStack
+from dataclasses import asdict
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TextIO, TypeAlias
 
 import click
 
-from canonry.bootstrap.settings import Settings
 from canonry.bootstrap.stores import open_kept_store
-from canonry.cli.catalog_files import CatalogFiles, read_files
-from canonry.cli.catalog_output import TableRows, whole, write_csv, write_json
+from canonry.cli.catalog_files import LIST_MARK, CatalogFiles, read_files
+from canonry.cli.csv_cells import sheltered
 from canonry.cli.entry import complain
 from canonry.cli.operator import operator
-from canonry.cli.options import settings_from, store_options
+from canonry.cli.options import awaited, settings_from, store_options
 from canonry.cli.progress import progress
-from canonry.cli.screen import tell_line, utf8_output
-from canonry.domain.catalog.rows import RowProblem
+from canonry.cli.screen import data_output, tell_line
 from canonry.domain.errors import InvalidInput
 from canonry.domain.ids import SpaceId, is_uuid
+from canonry.domain.texts.visible import visible
 from canonry.domain.vocabularies.catalog_tables import TABLES
 from canonry.usecases.catalog.export_catalog import export_catalog
 from canonry.usecases.catalog.import_catalog import (
@@ -30,6 +31,9 @@ from canonry.usecases.catalog.import_catalog import (
 
 FILES: Final = click.Path(path_type=Path, exists=True, dir_okay=False)
 SHOWN: Final = 20
+
+TableRows: TypeAlias = AsyncIterator[tuple[str, Mapping[str, Any]]]
+"""(array, row), array by array in the order of the tables."""
 
 IMPORT_EPILOG: Final = """\
 \b
@@ -57,7 +61,8 @@ def catalog() -> None:
 @click.option("--dry-run", is_flag=True, help="Check everything and store nothing.")
 @click.option("--json", "as_json", is_flag=True, help="Tell the outcome as JSON.")
 @store_options
-def import_(
+@awaited
+async def import_(
     *, files: tuple[Path, ...], lenient: bool, dry_run: bool, as_json: bool, **given: Any
 ) -> None:
     """Store the rows of FILES, each under its id; a second run adds nothing.
@@ -68,7 +73,10 @@ def import_(
     found = read_files(files)
     request = CatalogImportRequest(arrays=found.arrays, lenient=lenient, dry_run=dry_run)
     try:
-        report = asyncio.run(_import(settings, request))
+        async with await open_kept_store(settings) as store:
+            with progress("importing rows") as told:
+                caller = operator("canonry catalog import")
+                report = await import_catalog(store.canon, caller, request, told)
     except InvalidInput as error:
         _complain(error, found)
         raise
@@ -96,7 +104,8 @@ Examples:
 )
 @click.option("--project", "projects", multiple=True, metavar="UUID", help="Only these projects.")
 @store_options
-def export(
+@awaited
+async def export(
     *, file: Path | None, folder: Path | None, projects: tuple[str, ...], **given: Any
 ) -> None:
     """Write the catalog to FILE, or to standard output, as `canonry catalog import` reads it.
@@ -108,41 +117,60 @@ def export(
     if not all(map(is_uuid, projects)):
         raise click.UsageError("--project takes the UUID of a project")
     spaces = frozenset(SpaceId(each.lower()) for each in projects) if projects else None
-    settings = settings_from(given)
-    if folder is not None:
-        into = folder
-        into.mkdir(parents=True, exist_ok=True)
-        asyncio.run(_export(settings, spaces, lambda rows: write_csv(rows, into)))
-    elif file is None:
-        stdout = utf8_output()
-        asyncio.run(_export(settings, spaces, lambda rows: write_json(rows, stdout)))
-    else:
-        with whole(file) as out:
-            asyncio.run(_export(settings, spaces, lambda rows: write_json(rows, out)))
-
-
-async def _import(settings: Settings, request: CatalogImportRequest) -> CatalogImported:
-    store = await open_kept_store(settings)
-    try:
-        with progress("importing rows") as told:
-            return await import_catalog(
-                store.canon, operator("canonry catalog import"), request, told
-            )
-    finally:
-        await store.close()
-
-
-async def _export(
-    settings: Settings,
-    spaces: frozenset[SpaceId] | None,
-    write: Callable[[TableRows], Awaitable[None]],
-) -> None:
-    store = await open_kept_store(settings, existing=True)
-    try:
+    async with await open_kept_store(settings_from(given), existing=True) as store:
         with progress("exporting rows") as told:
-            await write(export_catalog(store.canon, spaces, told))
-    finally:
-        await store.close()
+            rows = export_catalog(store.canon, spaces, told)
+            if folder is not None:
+                await _write_csv(rows, folder)
+                return
+            with data_output(file) as out:
+                await _write_json(rows, out)
+
+
+async def _write_json(rows: TableRows, out: TextIO) -> None:
+    """All arrays as one object, a row a line, so that two exports can be compared line by line."""
+    names = list(TABLES)
+    current, between = names.pop(0), "\n"
+    out.write(f'{{\n"{current}": [')
+    async for array, row in rows:
+        while current != array:
+            current, between = _next_array(out, names, between)
+        out.write(between + visible(json.dumps(row, ensure_ascii=False)))
+        between = ",\n"
+    while names:
+        _, between = _next_array(out, names, between)
+    out.write("]\n}\n" if between == "\n" else "\n]\n}\n")
+
+
+def _next_array(out: TextIO, names: list[str], between: str) -> tuple[str, str]:
+    name = names.pop(0)
+    end = "]" if between == "\n" else "\n]"
+    out.write(f'{end},\n"{name}": [')
+    return name, "\n"
+
+
+async def _write_csv(rows: TableRows, folder: Path) -> None:
+    """Each array as a file of its own in `folder`, which is made if it is missing."""
+    with ExitStack() as files:
+        writers = _begun(folder, files)
+        async for array, row in rows:
+            writers[array].writerow([_cell(row[c.name]) for c in TABLES[array].columns])
+
+
+def _begun(folder: Path, files: ExitStack) -> dict[str, Any]:
+    folder.mkdir(parents=True, exist_ok=True)
+    writers = {}
+    for name, table in TABLES.items():
+        out = files.enter_context(data_output(folder / f"{name}.csv", newline=""))
+        writers[name] = csv.writer(out)
+        writers[name].writerow(column.name for column in table.columns)
+    return writers
+
+
+def _cell(value: Any) -> Any:
+    if isinstance(value, list | tuple):
+        return LIST_MARK.join(value)
+    return sheltered(value) if isinstance(value, str) else "" if value is None else value
 
 
 def _complain(error: InvalidInput, found: CatalogFiles) -> None:
@@ -162,17 +190,7 @@ def _as_data(report: CatalogImported) -> Mapping[str, Any]:
         "created": dict(report.made),
         "changed": dict(report.changed),
         "unchanged": dict(report.unchanged),
-        "refused": [_problem(each) for each in report.problems],
-    }
-
-
-def _problem(problem: RowProblem) -> Mapping[str, Any]:
-    return {
-        "array": problem.array,
-        "row": problem.row,
-        "field": problem.field,
-        "code": problem.code,
-        "reason": problem.reason,
+        "refused": [asdict(each) for each in report.problems],
     }
 
 

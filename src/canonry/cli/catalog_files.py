@@ -46,8 +46,8 @@ class CatalogFiles:
         """For each array that several files make up: where in it the rows of each begin."""
         for name, starts in self.starts.items():
             if len(starts) > 1:
-                told = ", ".join(f"from {name}[{first}] on {file}" for first, file in starts)
-                yield f"{name} come from {len(starts)} files: {told}"
+                places = ", ".join(f"from {name}[{first}] on {file}" for first, file in starts)
+                yield f"{name} come from {len(starts)} files: {places}"
 
 
 def read_files(files: Sequence[Path]) -> CatalogFiles:
@@ -88,7 +88,7 @@ def _open(file: Path) -> TextIO:
 
 
 def _json_arrays(file: Path) -> Mapping[str, Any]:
-    def said(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    def row_of(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         row = dict(pairs)
         if len(row) != len(pairs):
             raise _said_twice(file, pairs)
@@ -100,7 +100,7 @@ def _json_arrays(file: Path) -> Mapping[str, Any]:
     with _open(file) as text:
         content = text.read()
     try:
-        found = json.loads(content, object_pairs_hook=said, parse_constant=no_number)
+        found = json.loads(content, object_pairs_hook=row_of, parse_constant=no_number)
     except json.JSONDecodeError as error:
         spot = f"line {error.lineno}, column {error.colno}"
         raise _unreadable(file, f"is no JSON: {spot}: {error.msg}") from error

@@ -7,7 +7,8 @@ from typing import Any
 
 import click
 
-from canonry.bootstrap.examination import Diagnosis, examine
+from canonry.bootstrap.diagnosis import Diagnosis
+from canonry.bootstrap.examination import examine
 from canonry.bootstrap.file_modes import close_to_others, open_to_others
 from canonry.cli.options import all_options, settings_from
 from canonry.cli.screen import tell_line

@@ -1,19 +1,17 @@
 """`canonry import documents`: rulebooks, lore and notes become sources with citable snippets."""
 
-import asyncio
 import json
-from collections.abc import Coroutine, Sequence
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Coroutine
+from dataclasses import asdict, replace
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any, Final
 
 import click
 
-from canonry.bootstrap.settings import Settings
 from canonry.bootstrap.stores import open_kept_store
 from canonry.cli.operator import operator
-from canonry.cli.options import settings_from, store_options
+from canonry.cli.options import awaited, settings_from, store_options
 from canonry.cli.progress import progress
 from canonry.cli.screen import tell_line
 from canonry.domain.errors import CanonryError, InvalidInput
@@ -22,7 +20,9 @@ from canonry.domain.provenance import CanonLevel
 from canonry.domain.texts.excerpts import DocumentType
 from canonry.domain.things.sources import SourceType
 from canonry.ports.document_reader import DocumentLimits
+from canonry.ports.views.upkeep import UpkeepProgress
 from canonry.usecases.graph.import_documents import GivenDocument, ImportedDocument, import_document
+from canonry.usecases.kernel.caller import Progress
 from canonry.usecases.narrative.transcripts import plain
 
 KINDS: Final = {
@@ -81,7 +81,8 @@ documents. A new edition from another place is told by --doc-id.
 )
 @click.option("--json", "as_json", is_flag=True, help="Print JSON for programs.")
 @store_options
-def documents(
+@awaited
+async def documents(
     *,
     files: tuple[Path, ...],
     universe: str,
@@ -98,17 +99,22 @@ def documents(
         raise click.UsageError(f"--universe takes a name of 1 to {NAME_MAX} characters")
     if doc_id is not None and (len(files) > 1 or not 0 < len(plain(doc_id)) <= NAME_MAX):
         raise click.UsageError(f"--doc-id takes one file, and 1 to {NAME_MAX} characters")
-    done = asyncio.run(
-        _import(
-            settings_from(given),
-            agent_type,
-            [(path, _kind_of(path)) for path in files],
-            _FilesReading(charset=charset, doc_id=None if doc_id is None else plain(doc_id)),
-            universe=plain(universe),
-            source_type=SourceType(source_type),
-            level=CanonLevel(level),
-        )
-    )
+    kinds = [_kind_of(path) for path in files]
+    known_as = None if doc_id is None else plain(doc_id)
+    source: dict[str, Any] = {
+        "universe": plain(universe),
+        "source_type": SourceType(source_type),
+        "level": CanonLevel(level),
+    }
+    caller = operator("canonry import documents", agent_type=agent_type)
+    done: list[ImportedDocument] = []
+    async with await open_kept_store(settings_from(given)) as store:
+        with progress("importing snippets") as told:
+            caller = replace(caller, progress=_telling(told))
+            for path, kind in zip(files, kinds, strict=True):
+                document = _read(path, kind, charset=charset, doc_id=known_as)
+                work = import_document(store.canon, caller, document, **source)
+                done.append(await _named(document.name, work))
     if as_json:
         click.echo(json.dumps([asdict(each) for each in done], sort_keys=True))
         return
@@ -120,6 +126,14 @@ def documents(
         click.echo(f"  {each.added:6} snippets added{already}")
 
 
+def _telling(told: UpkeepProgress) -> Progress:
+    async def tell(done: float, total: float | None, message: str) -> None:
+        del message  # the bar says it
+        told(int(done), None if total is None else int(total))
+
+    return tell
+
+
 def _kind_of(path: Path) -> DocumentType:
     kind = KINDS.get(path.suffix.lower())
     if kind is None:
@@ -128,15 +142,7 @@ def _kind_of(path: Path) -> DocumentType:
     return kind
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _FilesReading:
-    """What is said about the files."""
-
-    charset: str | None
-    doc_id: str | None
-
-
-def _read(path: Path, kind: DocumentType, reading: _FilesReading) -> GivenDocument:
+def _read(path: Path, kind: DocumentType, **told: Any) -> GivenDocument:
     limit = DocumentLimits().bytes
     try:
         with path.open("rb") as file:
@@ -154,38 +160,10 @@ def _read(path: Path, kind: DocumentType, reading: _FilesReading) -> GivenDocume
         title=title,
         data=data,
         kind=kind,
-        charset=reading.charset,
         place=f"file:{place}",
         folder=plain(whole.parent.name)[: NAME_MAX // 2],
-        doc_id=reading.doc_id,
+        **told,
     )
-
-
-async def _import(
-    settings: Settings,
-    agent_type: str,
-    files: Sequence[tuple[Path, DocumentType]],
-    reading: _FilesReading,
-    **source: Any,
-) -> list[ImportedDocument]:
-    store = await open_kept_store(settings)
-    caller = operator("canonry import documents", agent_type=agent_type)
-    try:
-        with progress("importing snippets") as told:
-
-            async def tell(done: float, total: float | None, message: str) -> None:
-                del message  # the bar says it
-                told(int(done), None if total is None else int(total))
-
-            told_caller = replace(caller, progress=tell)
-            done = []
-            for path, kind in files:
-                given = _read(path, kind, reading)
-                importing = import_document(store.canon, told_caller, given, **source)
-                done.append(await _named(given.name, importing))
-            return done
-    finally:
-        await store.close()
 
 
 async def _named(name: str, importing: Coroutine[Any, Any, ImportedDocument]) -> ImportedDocument:

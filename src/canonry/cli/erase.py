@@ -1,20 +1,16 @@
 """`canonry erase`: a person's right to be forgotten, as an operator's deliberate action."""
 
-import asyncio
 from collections import Counter
-from collections.abc import Awaitable, Callable, Sequence
-from functools import partial
+from collections.abc import Sequence
 from typing import Any, Final
 
 import click
 
 from canonry.bootstrap.recalling import forget_erased
-from canonry.bootstrap.settings import Settings
-from canonry.bootstrap.stores import KeptStore, open_kept_store
+from canonry.bootstrap.stores import open_kept_store
 from canonry.cli.operator import operator
-from canonry.cli.options import settings_from, store_options
+from canonry.cli.options import awaited, settings_from, store_options
 from canonry.domain.ids import is_uuid
-from canonry.usecases.kernel.canon import Canon
 from canonry.usecases.store.erase import (
     ERASABLE,
     MENTIONING,
@@ -22,9 +18,7 @@ from canonry.usecases.store.erase import (
     ErasurePlan,
     plan_erasure,
 )
-from canonry.usecases.store.erase import (
-    erase as erase_things,
-)
+from canonry.usecases.store.erase import erase as erase_things
 from canonry.usecases.store.find_mentions import Mention
 
 SHOWN_MAX: Final = 100
@@ -79,7 +73,8 @@ def _kinds(command: Any) -> Any:
 @click.option("--reason", default="erased by the operator", help="Kept in the tombstone.")
 @click.option("--yes", is_flag=True, help="Do it; without this, only the plan is shown.")
 @store_options
-def erase(
+@awaited
+async def erase(
     *, also_called: tuple[str, ...], mentions: str, reason: str, yes: bool, **given: Any
 ) -> None:
     """Erase a thing for good: its content goes from records and views, a tombstone stays."""
@@ -91,35 +86,20 @@ def erase(
     ((kind, thing_id),) = chosen
     if not is_uuid(thing_id):
         raise click.UsageError(f"--{kind} takes an id, which is a UUID")
-    plans = partial(
-        plan_erasure,
-        kind=kind,
-        thing_id=thing_id,
-        also_called=also_called,
-        with_mentions=mentions == "erase",
-    )
-    plan, done = asyncio.run(_erase(settings_from(given), plans, reason if yes else None))
+    settings, done = settings_from(given), None
+    async with await open_kept_store(settings, existing=True) as store:
+        plan = await plan_erasure(
+            store.canon,
+            kind=kind,
+            thing_id=thing_id,
+            also_called=also_called,
+            with_mentions=mentions == "erase",
+        )
+        if yes:
+            caller = operator("canonry erase")
+            done = await erase_things(store.canon, store.upkeep, caller, plan, reason=reason)
+            await forget_erased(settings, store.canon, plan.space, plan.targets)
     _print(plan, done)
-
-
-async def _erase(
-    settings: Settings, plans: Callable[[Canon], Awaitable[ErasurePlan]], reason: str | None
-) -> tuple[ErasurePlan, Erasure | None]:
-    store = await open_kept_store(settings, existing=True)
-    try:
-        plan = await plans(store.canon)
-        if reason is None:
-            return plan, None
-        done = await _do(store, plan, reason)
-        await forget_erased(settings, store.canon, plan.space, plan.targets)
-        return plan, done
-    finally:
-        await store.close()
-
-
-async def _do(store: KeptStore, plan: ErasurePlan, reason: str) -> Erasure:
-    caller = operator("canonry erase")
-    return await erase_things(store.canon, store.upkeep, caller, plan, reason=reason)
 
 
 def _print(plan: ErasurePlan, done: Erasure | None) -> None:
@@ -139,8 +119,8 @@ def _print(plan: ErasurePlan, done: Erasure | None) -> None:
 
 def _print_mentions(mentions: Sequence[Mention]) -> None:
     counts = Counter(each.kind for each in mentions)
-    told = ", ".join(f"{kind}: {count}" for kind, count in sorted(counts.items()))
-    click.echo(f"\nmentioned also in what stays ({told}):")
+    listed = ", ".join(f"{kind}: {count}" for kind, count in sorted(counts.items()))
+    click.echo(f"\nmentioned also in what stays ({listed}):")
     for each in mentions[:SHOWN_MAX]:
         named = f"--{each.kind} {each.id}" if each.kind in ERASABLE else f"{each.kind} {each.id}"
         click.echo(f"  {named}")

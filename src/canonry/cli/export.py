@@ -1,19 +1,15 @@
 """`canonry export`: the whole log as JSON Lines, and beside it the files that it names."""
 
-import asyncio
-import os
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import click
 
 from canonry.bootstrap.filing import files_beside
-from canonry.bootstrap.settings import Settings
 from canonry.bootstrap.stores import open_store_to_look
-from canonry.cli.options import settings_from, store_options
+from canonry.cli.options import awaited, settings_from, store_options
 from canonry.cli.progress import progress
-from canonry.cli.screen import utf8_output
+from canonry.cli.screen import data_output
 from canonry.usecases.store.carry_files import export_files
 from canonry.usecases.store.export_log import export_log
 
@@ -36,7 +32,8 @@ Examples:
     help="Copy the users' files there too; a new or empty folder.",
 )
 @store_options
-def export(*, file: Path | None, files: Path | None, **given: Any) -> None:
+@awaited
+async def export(*, file: Path | None, files: Path | None, **given: Any) -> None:
     """Write every commit of every universe to FILE, or to standard output.
 
     The same log gives the same bytes. The last line is a manifest of all heads; keep it
@@ -44,36 +41,21 @@ def export(*, file: Path | None, files: Path | None, **given: Any) -> None:
     A log names files and does not hold them; --files brings along those that are not erased.
     """
     settings = settings_from(given)
-    if files is not None and files.exists() and any(files.iterdir()):
-        raise click.UsageError(f"{files} is not empty; name another folder with --files")
     if files is not None:
-        files.mkdir(parents=True, exist_ok=True)
-    if file is None:
-        out = utf8_output()
-        asyncio.run(_export(settings, lambda line: out.write(line.decode()), files))
-        return
-    part = file.with_name(f"{file.name}.part")
-    try:
-        with part.open("wb") as data:
-            asyncio.run(_export(settings, data.write, files))
-            data.flush()
-            os.fsync(data.fileno())
-        part.replace(file)
-    finally:
-        part.unlink(missing_ok=True)
-
-
-async def _export(settings: Settings, write: Callable[[bytes], object], files: Path | None) -> None:
-    store = await open_store_to_look(settings)
-    try:
-        with progress("exporting commits") as told:
+        _begin(files)
+    async with await open_store_to_look(settings) as store:
+        with data_output(file) as out, progress("exporting commits") as told:
             async for line in export_log(store.canon.ledger, told):
-                write(line)
+                out.write(line.decode())
         if files is not None:  # after the log, so that nothing that it names is left out
             with progress("exporting files") as told:
                 carried = await export_files(store.canon, files_beside(files), told)
             click.echo(f"copied {carried.files} files to {files}", err=True)
             if carried.missing:
                 click.echo(f"{carried.missing} files are missing; see `canonry verify`", err=True)
-    finally:
-        await store.close()
+
+
+def _begin(files: Path) -> None:
+    files.mkdir(parents=True, exist_ok=True)
+    if any(files.iterdir()):
+        raise click.UsageError(f"{files} is not empty; name another folder with --files")

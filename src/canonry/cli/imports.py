@@ -1,30 +1,32 @@
-"""`canonry import` and `canonry import transcript`: bringing in what happened elsewhere."""
+"""`canonry import transcript` and `canonry import log`: bringing in what happened elsewhere."""
 
-import asyncio
 import json
+from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import click
 
-from canonry.bootstrap.settings import Settings
+from canonry.bootstrap.filing import files_beside
 from canonry.bootstrap.stores import open_kept_store
 from canonry.cli.documents import documents
-from canonry.cli.import_log import log
 from canonry.cli.operator import operator
-from canonry.cli.options import settings_from, store_options
+from canonry.cli.options import awaited, settings_from, store_options
 from canonry.cli.progress import progress
 from canonry.cli.screen import tell_line
 from canonry.cli.transcript_files import gm_names_in, read_transcripts
 from canonry.domain.policy import NAME_MAX
 from canonry.domain.things.entities import normalised_name
+from canonry.domain.time import parse_instant
 from canonry.usecases.narrative.import_transcript import (
     ImportReport,
     ImportRequest,
     import_transcripts,
 )
 from canonry.usecases.narrative.transcripts import plain
+from canonry.usecases.store.carry_files import import_files, require_whole
+from canonry.usecases.store.import_log import import_log
 
 FILES = click.Path(path_type=Path, exists=True, dir_okay=False)
 
@@ -48,13 +50,22 @@ again adds nothing; after an interruption it goes on.
 """
 
 
+LOG_EPILOG = """\
+\b
+Examples:
+  canonry import log world.jsonl --data ./copy
+  canonry import log world.jsonl        again: skips what is there
+  canonry import log world.jsonl --files world-files
+  canonry import log world.jsonl --before 2026-03-01T12:00:00Z --data ./sound
+"""
+
+
 @click.group()
 def imports() -> None:
     """Bring in transcripts, documents, or a log that was exported."""
 
 
 imports.add_command(documents)
-imports.add_command(log)
 
 
 @imports.command(epilog=TRANSCRIPT_EPILOG)
@@ -74,7 +85,8 @@ imports.add_command(log)
 )
 @click.option("--json", "as_json", is_flag=True, help="Print JSON for programs.")
 @store_options
-def transcript(
+@awaited
+async def transcript(
     *,
     files: tuple[Path, ...],
     universe: str,
@@ -95,7 +107,10 @@ def transcript(
         gm_names=frozenset(map(normalised_name, gms)) or gm_names_in(transcripts),
         casting=_casting(casts),
     )
-    report = asyncio.run(_import(settings, agent_type, request))
+    caller = operator("canonry import transcript", agent_type=agent_type)
+    async with await open_kept_store(settings) as store:
+        with progress("importing turns") as told:
+            report = await import_transcripts(store.canon, caller, request, told)
     if as_json:
         click.echo(json.dumps(asdict(report), sort_keys=True))
     else:
@@ -116,16 +131,6 @@ def _casting(casts: tuple[str, ...]) -> dict[str, str]:
             raise click.UsageError(f"--cast takes SPEAKER=CHARACTER, not {each}")
         found[normalised_name(speaker)] = _name(character, "--cast")
     return found
-
-
-async def _import(settings: Settings, agent_type: str, request: ImportRequest) -> ImportReport:
-    store = await open_kept_store(settings)
-    caller = operator("canonry import transcript", agent_type=agent_type)
-    try:
-        with progress("importing turns") as told:
-            return await import_transcripts(store.canon, caller, request, told)
-    finally:
-        await store.close()
 
 
 def _print(report: ImportReport) -> None:
@@ -149,3 +154,56 @@ def _print(report: ImportReport) -> None:
     click.echo(
         f"universe {report.universe_id}, story {report.story_id}, {report.entities} entities"
     )
+
+
+@imports.command(epilog=LOG_EPILOG)
+@click.argument("file", type=FILES)
+@click.option(
+    "--files",
+    type=click.Path(path_type=Path, exists=True, file_okay=False),
+    metavar="FOLDER",
+    help="Where `canonry export --files` copied the users' files.",
+)
+@click.option(
+    "--before",
+    metavar="INSTANT",
+    help="Leave out what was recorded at this instant or later, like 2026-03-01T12:00:00Z.",
+)
+@store_options
+@awaited
+async def log(*, file: Path, files: Path | None, before: str | None, **given: Any) -> None:
+    """Append the commits of FILE, which `canonry export` wrote, exactly as they were.
+
+    The file is verified first, and those of --files as well: a damaged one is refused, and nothing
+    is written. An interrupted import goes on when it is run again. Files that no source of the log
+    names, as theirs was erased, are left where they are; exit code 1 when named ones are missing.
+    """
+    until = None if before is None else parse_instant(before, path="--before")
+    beside, carried = None if files is None else files_beside(files), None
+    if beside is not None:
+        await require_whole(beside)
+    async with await open_kept_store(settings_from(given)) as store:
+        with progress("importing commits") as told:
+            done = await import_log(store.canon.ledger, lambda: _lines(file), told, before=until)
+        if beside is not None:
+            with progress("importing files") as told:
+                carried = await import_files(store.canon, beside, told)
+    click.echo(
+        f"imported {done.commits - done.known - done.late} commits of {done.spaces} spaces; "
+        f"{done.known} were there already"
+    )
+    if until is not None:
+        click.echo(f"left out {done.late} commits that were recorded later")
+    if carried is None:
+        return
+    click.echo(f"imported {carried.files} files; {carried.known} were there already")
+    if carried.unnamed:
+        click.echo(f"left out {carried.unnamed} files that no source names")
+    if carried.missing:
+        click.echo(f"{carried.missing} files are missing in {files}", err=True)
+        raise click.exceptions.Exit(1)
+
+
+def _lines(file: Path) -> Iterator[bytes]:
+    with file.open("rb") as lines:
+        yield from lines

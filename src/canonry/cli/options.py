@@ -1,8 +1,10 @@
 """Options that commands share, made from the table of settings, so that no two can differ."""
 
-from collections.abc import Callable, Mapping
+import asyncio
+from collections.abc import Callable, Coroutine, Mapping
+from functools import wraps
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, ParamSpec, TypeVar
 
 import click
 
@@ -11,6 +13,7 @@ from canonry.bootstrap.setting_table import SETTINGS
 from canonry.bootstrap.settings import Settings, load_settings
 
 F = TypeVar("F", bound=Callable[..., Any])
+P = ParamSpec("P")
 
 CONFIG = click.option(
     "--config",
@@ -18,6 +21,16 @@ CONFIG = click.option(
     metavar="FILE",
     help="Settings file in TOML; else CANONRY_CONFIG, else canonry.toml of the user.",
 )
+
+
+def awaited(command: Callable[P, Coroutine[Any, Any, None]]) -> Callable[P, None]:
+    """The command as click calls it: its own event loop runs it to the end."""
+
+    @wraps(command)
+    def run(*args: P.args, **kwargs: P.kwargs) -> None:
+        asyncio.run(command(*args, **kwargs))
+
+    return run
 
 
 def store_options(command: F) -> F:

@@ -18,47 +18,28 @@ _BAR_SECONDS: Final = 0.1
 @contextmanager
 def progress(what: str) -> Iterator[UpkeepProgress]:
     """Tell how far `what` has come; the listener takes (done, total or None)."""
-    listener = _Bar(what) if sys.stderr.isatty() else _Lines(what)
-    try:
-        yield listener.tell
-    finally:
-        listener.finish()
+    watched, shown = sys.stderr.isatty(), time.monotonic()
+    drawn = False
 
-
-class _Bar:
-    def __init__(self, what: str) -> None:
-        self._what = what
-        self._shown = 0.0
-        self._drawn = False
-
-    def tell(self, done: int, total: int | None) -> None:
+    def tell(done: int, total: int | None) -> None:
+        nonlocal shown, drawn
         now = time.monotonic()
-        if now - self._shown < _BAR_SECONDS and done != total:
-            return
-        self._shown = now
-        self._drawn = True
-        wipe_line()
-        click.echo(f"{self._what} {_bar(done, total)}", err=True, nl=False)
-
-    def finish(self) -> None:
-        if self._drawn:
+        if watched and (not drawn or done == total or now - shown >= _BAR_SECONDS):
             wipe_line()
-
-
-class _Lines:
-    def __init__(self, what: str) -> None:
-        self._what = what
-        self._said = time.monotonic()
-
-    def tell(self, done: int, total: int | None) -> None:
-        now = time.monotonic()
-        if now - self._said >= _LINE_SECONDS:
-            self._said = now
+            click.echo(f"{what} {_bar(done, total)}", err=True, nl=False)
+            drawn = True
+        elif not watched and now - shown >= _LINE_SECONDS:
             of = f" of {total}" if total else ""
-            click.echo(f"{self._what}: {done}{of}", err=True)
+            click.echo(f"{what}: {done}{of}", err=True)
+        else:
+            return
+        shown = now
 
-    def finish(self) -> None:
-        """Nothing is left on the screen."""
+    try:
+        yield tell
+    finally:
+        if drawn:
+            wipe_line()
 
 
 def _bar(done: int, total: int | None, width: int = 30) -> str:

@@ -4,8 +4,12 @@ It stands before standard output and standard error from the first command on. W
 there, by us, by click or as a traceback, is made visible; only what is styled here passes as it is.
 """
 
+import os
 import sys
-from typing import TextIO, TypeAlias, cast
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Final, TextIO, TypeAlias, cast
 
 import click
 
@@ -22,6 +26,9 @@ _STYLES = {
 }
 _PLAIN = "\x1b[0m"
 _WIPE = "\r\x1b[K"
+_PASSED_ON: Final = frozenset(
+    {"closed", "errors", "fileno", "flush", "isatty", "readable", "writable"}
+)
 
 
 class Screen:
@@ -39,16 +46,6 @@ class Screen:
         """That of the stream behind."""
         return self.bare.encoding or "utf-8"
 
-    @property
-    def errors(self) -> str | None:
-        """What becomes of characters that the stream behind does not know."""
-        return self.bare.errors
-
-    @property
-    def closed(self) -> bool:
-        """Whether the stream behind is closed."""
-        return self.bare.closed
-
     def write(self, text: str) -> int:
         """Write it so that it can be seen, whatever the encoding knows."""
         shown = visible(text)
@@ -58,25 +55,11 @@ class Screen:
             self.bare.write(shown.encode(self.encoding, "backslashreplace").decode(self.encoding))
         return len(text)
 
-    def flush(self) -> None:
-        """Pass on what was written."""
-        self.bare.flush()
-
-    def isatty(self) -> bool:
-        """Whether somebody watches."""
-        return self.bare.isatty()
-
-    def fileno(self) -> int:
-        """The descriptor behind."""
-        return self.bare.fileno()
-
-    def writable(self) -> bool:
-        """It is for writing only."""
-        return True
-
-    def readable(self) -> bool:
-        """Nothing is read from it."""
-        return False
+    def __getattr__(self, name: str) -> Any:
+        """What a program may ask or let the stream behind do, and nothing else."""
+        if name not in _PASSED_ON:
+            raise AttributeError(name)
+        return getattr(self.bare, name)
 
 
 def take_streams() -> None:
@@ -92,6 +75,23 @@ def utf8_output() -> TextIO:
     bare = _bare(sys.stdout)
     bare.reconfigure(encoding="utf-8", newline="\n")  # type: ignore[attr-defined]
     return sys.stdout
+
+
+@contextmanager
+def data_output(file: Path | None, *, newline: str = "\n") -> Iterator[TextIO]:
+    """Where data go: standard output, or a file that takes its name only when it is whole."""
+    if file is None:
+        yield utf8_output()
+        return
+    part = file.with_name(f"{file.name}.part")
+    try:
+        with part.open("w", encoding="utf-8", newline=newline) as out:
+            yield out
+            out.flush()
+            os.fsync(out.fileno())
+        part.replace(file)
+    finally:
+        part.unlink(missing_ok=True)
 
 
 def tell(*parts: Styled) -> None:

@@ -59,10 +59,10 @@ def _list(offered: list[tuple[Toolset, Tool]], *, as_json: bool) -> None:
 
 
 def _explain(toolset: Toolset, tool: Tool, *, as_json: bool) -> None:
-    if as_json:
-        _print_json(_data(toolset, tool))
-        return
     data = _data(toolset, tool)
+    if as_json:
+        _print_json(data)
+        return
     click.echo(f"{tool.name}: {tool.title}\n\n{tool.description}\n")
     click.echo(f"toolset   {toolset.name}{', an extension' if tool.extension else ''}")
     click.echo(f"roles     {', '.join(data['roles'])}")
@@ -71,12 +71,9 @@ def _explain(toolset: Toolset, tool: Tool, *, as_json: bool) -> None:
     click.echo(f"lives in  {data['lives_in']}\n")
     click.echo("arguments")
     _properties(tool.input_schema)
-    click.echo("\nexample")
-    click.echo(_indented(data["example"]))
-    click.echo("\ninput schema")
-    click.echo(_indented(tool.input_schema))
-    click.echo("\noutput schema")
-    click.echo(_indented(tool.output_schema))
+    for part in ("example", "input_schema", "output_schema"):
+        click.echo(f"\n{part.replace('_', ' ')}")
+        click.echo(_indented(data[part]))
 
 
 def _properties(schema: Any) -> None:

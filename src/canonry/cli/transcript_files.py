@@ -80,11 +80,11 @@ def _transcript(stem: str, data: Any) -> Transcript:
     lines = tuple(
         TranscriptLine(speakers=_speakers(turn["speaker"]), text=_text(turn)) for turn in turns
     )
-    told = tuple(
+    given = tuple(
         Summary(start=int(each["start"]), end=int(each["end"]), text=_text(each))
         for each in summaries
     )
-    return Transcript(title=_name(title), lines=lines, summaries=_in_order(told, len(lines)))
+    return Transcript(title=_name(title), lines=lines, summaries=_in_order(given, len(lines)))
 
 
 def _speakers(value: Any) -> tuple[str, ...]:

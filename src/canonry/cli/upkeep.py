@@ -1,7 +1,5 @@
 """`canonry rebuild`, `backup` and `restore`: what an operator does to a whole store."""
 
-import asyncio
-from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,11 +10,9 @@ from canonry.bootstrap.recalling import recall_folder
 from canonry.bootstrap.restoring import restore_backup
 from canonry.bootstrap.settings import Settings
 from canonry.bootstrap.stores import open_kept_store, open_store_to_look
-from canonry.cli.options import settings_from, store_options
+from canonry.cli.options import awaited, settings_from, store_options
 from canonry.cli.progress import progress
 from canonry.domain.errors import InvalidInput
-from canonry.domain.ids import SpaceId
-from canonry.ports.views.upkeep import Finding
 from canonry.usecases.store.check_files import collect_files
 
 
@@ -36,7 +32,8 @@ Examples:
     help="views: what the records say; vectors: the index that finds passages by meaning, whole.",
 )
 @store_options
-def rebuild(*, only: str | None, **given: Any) -> None:
+@awaited
+async def rebuild(*, only: str | None, **given: Any) -> None:
     """Fold all views from the records again, and forget a damaged index of vectors.
 
     Records are not touched; bytes that none of them names, and that are older than a day, are
@@ -45,10 +42,16 @@ def rebuild(*, only: str | None, **given: Any) -> None:
     """
     settings = settings_from(given)
     if only == "vectors":
-        vectors = asyncio.run(_rebuild_vectors(settings))
+        vectors = await _rebuild_vectors(settings)
         click.echo(f"made {vectors} vectors anew")
         return
-    commits, dropped, orphans = asyncio.run(_rebuild(settings, mends=only is None))
+    async with await open_kept_store(settings, existing=True) as store:
+        with progress("rebuilding views") as told:
+            commits = await store.upkeep.rebuild(told)
+        recall = store.canon.recall
+        known = only is None and recall_folder(settings).is_dir()
+        dropped = known and recall is not None and await mend_index(recall)
+        orphans = await store.upkeep.collect_orphans() + await collect_files(store.canon)
     click.echo(f"rebuilt all views from {commits} commits")
     if orphans:
         click.echo(f"deleted {orphans} files that nothing names")
@@ -56,30 +59,13 @@ def rebuild(*, only: str | None, **given: Any) -> None:
         click.echo("dropped the damaged index of vectors; a server makes it anew")
 
 
-async def _rebuild(settings: Settings, *, mends: bool) -> tuple[int, bool, int]:
-    store = await open_kept_store(settings, existing=True)
-    try:
-        with progress("rebuilding views") as told:
-            commits = await store.upkeep.rebuild(told)
-        recall = store.canon.recall
-        known = recall is not None and recall_folder(settings).is_dir()
-        dropped = mends and known and recall is not None and await mend_index(recall)
-        orphans = await store.upkeep.collect_orphans() + await collect_files(store.canon)
-        return commits, dropped, orphans
-    finally:
-        await store.close()
-
-
 async def _rebuild_vectors(settings: Settings) -> int:
-    store = await open_kept_store(settings, existing=True)
-    try:
+    async with await open_kept_store(settings, existing=True) as store:
         if store.canon.recall is None:
             message = "no passages are found by meaning here: set recall.embedder"
             raise InvalidInput("settings.incomplete", message, path="recall.embedder")
         with progress("making vectors") as told:
             return await rebuild_index(store.canon.recall, recall_folder(settings), told)
-    finally:
-        await store.close()
 
 
 @click.command(
@@ -93,14 +79,18 @@ Examples:
 )
 @click.argument("target", type=click.Path(path_type=Path, file_okay=False))
 @store_options
-def backup(*, target: Path, **given: Any) -> None:
+@awaited
+async def backup(*, target: Path, **given: Any) -> None:
     """Copy the store into the new folder TARGET while servers go on.
 
     The copy holds a manifest of all heads, which proves later what the backup contains.
     Exit code 1 when the copy is made and a quick look shows views that lack what they should hold:
     it counts rows and reads no record; `canonry verify` looks at everything.
     """
-    heads, findings = asyncio.run(_backup(settings_from(given), target))
+    async with await open_store_to_look(settings_from(given)) as store:
+        with progress("backing up") as told:
+            heads = await store.upkeep.backup(target, told)
+        findings = await store.upkeep.glance()
     commits = sum(position for position, _ in heads.values())
     click.echo(f"backed up {commits} commits of {len(heads)} spaces into {target}")
     if findings:
@@ -113,18 +103,6 @@ def backup(*, target: Path, **given: Any) -> None:
         raise click.exceptions.Exit(1)
 
 
-async def _backup(
-    settings: Settings, target: Path
-) -> tuple[Mapping[SpaceId, tuple[int, str]], Sequence[Finding]]:
-    store = await open_store_to_look(settings)
-    try:
-        with progress("backing up") as told:
-            heads = await store.upkeep.backup(target, told)
-        return heads, await store.upkeep.glance()
-    finally:
-        await store.close()
-
-
 @click.command(
     epilog="""\
 \b
@@ -134,14 +112,15 @@ Example:
 )
 @click.argument("source", type=click.Path(path_type=Path, exists=True, file_okay=False))
 @store_options
-def restore(*, source: Path, **given: Any) -> None:
+@awaited
+async def restore(*, source: Path, **given: Any) -> None:
     """Put the backup in SOURCE into an empty data folder.
 
     It is verified against its manifest first; a damaged backup is refused and nothing is left.
     """
     settings = settings_from(given)
     with progress("restoring") as told:
-        verification = asyncio.run(restore_backup(settings, source, told))
+        verification = await restore_backup(settings, source, told)
     click.echo(
         f"restored {verification.commits} commits of {len(verification.heads)} spaces into "
         f"{settings.data}"

@@ -1,16 +1,14 @@
 """`canonry verify`: proves that the chains hold and that the views are what the records say."""
 
-import asyncio
 import json
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
 import click
 
-from canonry.bootstrap.settings import Settings
 from canonry.bootstrap.stores import open_store_to_look
-from canonry.cli.options import settings_from, store_options
+from canonry.cli.options import awaited, settings_from, store_options
 from canonry.cli.progress import progress
 from canonry.cli.screen import tell_line
 from canonry.domain.errors import InvalidInput
@@ -48,14 +46,20 @@ with --against also a tail that was cut off or a past that was replaced since th
 )
 @click.option("--json", "as_json", is_flag=True, help="Print JSON for programs.")
 @store_options
-def verify(*, against: Path | None, record: Path | None, as_json: bool, **given: Any) -> None:
+@awaited
+async def verify(*, against: Path | None, record: Path | None, as_json: bool, **given: Any) -> None:
     """Check every chain, every view against a fresh fold of the records, and every kept file.
 
     Exit code 1 when anything is wrong; the first differences are named.
     """
     settings = settings_from(given)
     heads = None if against is None else read_heads(against)
-    verification = asyncio.run(_verify(settings, heads))
+    async with await open_store_to_look(settings) as store:
+        with progress("verifying") as told:
+            found = await verify_store(store.canon.ledger, store.upkeep, told, against=heads)
+        with progress("verifying files") as told:
+            files = await check_files(store.canon, told, whole=True)
+    verification = replace(found, findings=(*found.findings, *files.findings))
     if as_json:
         click.echo(json.dumps(_data(verification), sort_keys=True))
     else:
@@ -63,20 +67,7 @@ def verify(*, against: Path | None, record: Path | None, as_json: bool, **given:
     if verification.findings:
         raise click.exceptions.Exit(1)
     if record is not None:
-        text = json.dumps({"heads": _data(verification)["heads"]}, sort_keys=True)
-        record.write_text(text + "\n", encoding="utf-8")
-
-
-async def _verify(settings: Settings, heads: Heads | None) -> Verification:
-    store = await open_store_to_look(settings)
-    try:
-        with progress("verifying") as told:
-            found = await verify_store(store.canon.ledger, store.upkeep, told, against=heads)
-        with progress("verifying files") as told:
-            files = await check_files(store.canon, told, whole=True)
-        return replace(found, findings=(*found.findings, *files.findings))
-    finally:
-        await store.close()
+        _record(record, verification)
 
 
 def read_heads(path: Path) -> Heads:
@@ -114,11 +105,16 @@ def _print(verification: Verification) -> None:
     )
 
 
+def _record(file: Path, verification: Verification) -> None:
+    text = json.dumps({"heads": _data(verification)["heads"]}, sort_keys=True)
+    file.write_text(text + "\n", encoding="utf-8")
+
+
 def _data(verification: Verification) -> dict[str, Any]:
     return {
         "ok": not verification.findings,
         "commits": verification.commits,
         "things": verification.things,
         "heads": {space: list(head) for space, head in sorted(verification.heads.items())},
-        "findings": [{"where": each.where, "what": each.what} for each in verification.findings],
+        "findings": [asdict(each) for each in verification.findings],
     }

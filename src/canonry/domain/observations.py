@@ -7,6 +7,7 @@ from hashlib import blake2b
 from typing import Any, Final
 
 from canonry.domain.ids import EntityId, ObservationId, RunId, SourceId, SpaceId
+from canonry.domain.moments import Moment, StoryPlace, moment_of
 from canonry.domain.provenance import Authority, Evidence, EvidenceKind
 from canonry.domain.time import Instant
 
@@ -46,12 +47,12 @@ class Dated:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Observation:
+class ObservationDraft:
     """Fields seen together.
 
     `fields` maps a field's name to its value: `name`, `description`, `properties.<key>`; the field
     `state_tags` maps each tag to whether it holds. `observed_at` is the instant in the world's own
-    time, where one was given; `recorded_at` the instant of the commit. A correction outranks every
+    time, where one was given, `place` its place in the stories. A correction outranks every
     observation that is none.
 
     One that was read by a schema names the schema's version. `priority` and `specificity` are what
@@ -67,7 +68,7 @@ class Observation:
     confidence: float
     evidence: tuple[Evidence, ...]
     observed_at: Instant | None
-    recorded_at: Instant
+    place: StoryPlace | None = None
     correction: bool = False
     priority: int = PRIORITY_STRUCTURED
     specificity: float = SPECIFICITY_STATED
@@ -75,8 +76,20 @@ class Observation:
     run_id: RunId | None = None
     fragments: Mapping[str, Fragment] = field(default_factory=dict)
     dates: Mapping[str, Dated] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Observation(ObservationDraft):
+    """An observation in the log; `recorded_at` is the instant of the commit."""
+
+    recorded_at: Instant
     position: int
-    changed_at: int = field(default=0)
+    changed_at: int
+
+    @property
+    def moment(self) -> Moment:
+        """When what it says begins to hold."""
+        return moment_of(self.observed_at, self.place, self.position)
 
     @property
     def effective_at(self) -> Instant:

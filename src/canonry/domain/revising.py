@@ -4,6 +4,7 @@ A fold revises a few things for every entry, so that this is where most of its t
 """
 
 from collections.abc import Callable
+from dataclasses import fields
 from functools import cache
 from operator import attrgetter
 from typing import Any, Final, TypeAlias, TypeVar
@@ -22,7 +23,7 @@ _put_named: Final = object.__setattr__
 def revised(value: T, /, **changes: Any) -> T:
     """A copy of a frozen, slotted dataclass value in which `changes` are made."""
     kind: Any = type(value)
-    put, fields_of = _shape(kind)
+    _, put, fields_of = _shape(kind)
     made: T = _blank(kind)
     for put_one, field in zip(put, fields_of(value), strict=True):
         put_one(made, field)
@@ -35,13 +36,29 @@ def revised(value: T, /, **changes: Any) -> T:
     return made
 
 
+def spread(value: Any) -> dict[str, Any]:
+    """The fields of such a value by their names."""
+    kind: Any = type(value)
+    names, _, fields_of = _shape(kind)
+    return dict(zip(names, fields_of(value), strict=True))
+
+
+def narrowed(kind: type[T], value: T, /, **changes: Any) -> T:
+    """What a `kind` knows of `value`, which knows more, with `changes`."""
+    names, *_ = _shape(kind)  # type: ignore[arg-type] # a type is hashable
+    known = {name: getattr(value, name) for name in names}
+    return kind(**known | changes)
+
+
 @cache
-def _shape(kind: type[Any]) -> tuple[tuple[Put, ...], Callable[[Any], tuple[Any, ...]]]:
-    names: tuple[str, ...] = kind.__dict__["__slots__"]
+def _shape(
+    kind: type[Any],
+) -> tuple[tuple[str, ...], tuple[Put, ...], Callable[[Any], tuple[Any, ...]]]:
+    names = tuple(each.name for each in fields(kind))
     if len(names) < _FEWEST:
         message = f"{kind.__name__} has too few fields to be revised"
         raise TypeError(message)
     if hasattr(kind, "__post_init__"):
         message = f"{kind.__name__} looks at its fields when it is made, so that it is not copied"
         raise TypeError(message)
-    return tuple(kind.__dict__[name].__set__ for name in names), attrgetter(*names)
+    return names, tuple(getattr(kind, name).__set__ for name in names), attrgetter(*names)

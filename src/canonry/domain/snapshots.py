@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from canonry.domain.ids import ObservationId, SourceId
+from canonry.domain.moments import Moment
 from canonry.domain.observations import Dated
 
 Rank: TypeAlias = tuple[int, int, float, int, int]
@@ -21,13 +22,15 @@ Rank: TypeAlias = tuple[int, int, float, int, int]
 class Held:
     """A value that stands until something of a higher rank says otherwise.
 
-    `date` is there where the value is one, with the `source` that said it.
+    `date` is there where the value is one, with the `source` that said it, and `moment` where the
+    merge policy goes by the order of the stories.
     """
 
     value: Any
     rank: Rank
     observation: ObservationId
     date: Dated | None = None
+    moment: Moment | None = None
     source: SourceId | None = None
 
     @property

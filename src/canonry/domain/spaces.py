@@ -24,7 +24,7 @@ class SpaceKind(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Space:
+class SpaceDraft:
     """A closed world of its own; `parent` is the multiverse that contains a universe."""
 
     id: SpaceId
@@ -33,9 +33,6 @@ class Space:
     description: str
     parent: SpaceId | None
     properties: Mapping[str, Any] = field(default_factory=dict)
-    created_at: Instant
-    position: int
-    changed_at: int
 
     @property
     def space(self) -> SpaceId:
@@ -46,3 +43,12 @@ class Space:
     def told(self) -> bool:
         """Whether stories can take place in it."""
         return self.kind in {SpaceKind.UNIVERSE, SpaceKind.WORLD}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Space(SpaceDraft):
+    """A space that was opened."""
+
+    created_at: Instant
+    position: int
+    changed_at: int

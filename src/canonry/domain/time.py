@@ -16,6 +16,8 @@ _RFC3339 = re.compile(
     r"\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d(?:\.(\d+))?([Zz]|[+-]\d\d:\d\d)", re.ASCII
 )
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_EPOCH_IN_UTC = _EPOCH.replace(tzinfo=None)
+"""Without its offset, which takes half as long to write."""
 _MICROSECOND = timedelta(microseconds=1)
 _DIGITS = 6
 _SECONDS = len("2025-01-15T12:00:00")
@@ -41,8 +43,8 @@ def parse_instant(text: str, *, path: str = "") -> Instant:
 
 def render_instant(instant: Instant) -> str:
     """The instant as RFC 3339 in UTC; microseconds only where there are any."""
-    moment = _EPOCH + timedelta(microseconds=instant)
-    return moment.isoformat().replace("+00:00", "Z")
+    moment = _EPOCH_IN_UTC + timedelta(0, 0, instant)
+    return f"{moment.isoformat()}Z"
 
 
 def _offset(text: str) -> timedelta:

@@ -69,19 +69,10 @@ class Audit:
         """Write a line that is about no call."""
         self._write(line)
 
-    def begin(self) -> None:
-        """Count a call that has begun; `end` follows."""
-        self.metrics.in_flight += 1
-
-    def end(self, line: AuditLine, seconds: float) -> None:
-        """Keep what is known about a call that has ended."""
-        self.metrics.in_flight -= 1
-        self.record(line, seconds)
-
     def record(self, line: AuditLine, seconds: float) -> None:
         """Count a call and write its line."""
         self.metrics.count(line.name, line.code, seconds)
-        told: dict[str, Any] = {
+        fields: dict[str, Any] = {
             "event": line.kind,
             "name": line.name,
             "agent_type": line.agent_type,
@@ -91,12 +82,12 @@ class Audit:
             "size": line.size,
         }
         if line.cached:
-            told["cached"] = True
+            fields["cached"] = True
         if line.trace:
-            told["trace"] = line.trace
+            fields["trace"] = line.trace
         if line.incident:
-            told["incident"] = line.incident
-        self._write(orjson.dumps(told, option=orjson.OPT_APPEND_NEWLINE))
+            fields["incident"] = line.incident
+        self._write(orjson.dumps(fields, option=orjson.OPT_APPEND_NEWLINE))
 
     def incident(self, incident: str, error: BaseException) -> None:
         """Write where an unexpected error arose.

@@ -17,9 +17,10 @@ def authorize(toolset: Toolset, name: str, roles: frozenset[str], caller: Caller
         NotAllowed: `authority.denied`, with the tool, the agent type and the allowed types.
     """
     agent_type = caller.actor.agent_type
-    if knows(toolset, agent_type) and (agent_type in roles or roles >= ANYONE):
+    known = toolset.agent_types
+    if (agent_type in known or known >= ANYONE) and (agent_type in roles or roles >= ANYONE):
         return
-    allowed = toolset.agent_types if roles >= ANYONE else roles
+    allowed = known if roles >= ANYONE else roles
     message = f"Agent type '{shown(agent_type)}' is not authorized to call '{name}'"
     raise NotAllowed(
         "authority.denied",
@@ -28,11 +29,6 @@ def authorize(toolset: Toolset, name: str, roles: frozenset[str], caller: Caller
         agent_type=shown(agent_type),
         allowed_types=sorted(allowed),
     )
-
-
-def knows(toolset: Toolset, agent_type: str) -> bool:
-    """Whether the toolset has a role of this name, or takes every name."""
-    return agent_type in toolset.agent_types or toolset.agent_types >= ANYONE
 
 
 def require_claim(arguments: Mapping[str, Any], caller: Caller) -> None:

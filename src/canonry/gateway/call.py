@@ -12,11 +12,11 @@ from canonry.gateway.authority import authorize, require_claim
 from canonry.gateway.cache import Filling, ReplyCache, reply_name
 from canonry.gateway.catalogue import Catalogue, Offer, catalogue
 from canonry.gateway.clock_watch import ClockWatch
-from canonry.gateway.limits import Limits, is_heavy, measure, require_readable, within
+from canonry.gateway.limits import Limits, is_heavy, measure, within
 from canonry.gateway.principal import KEY_META, Meta, Principal, identify
 from canonry.gateway.rates import Rates
 from canonry.gateway.replies import Result, broken, refused, unknown
-from canonry.gateway.tool import CallTool, Prompt, Reply, Resource, Toolset
+from canonry.gateway.tool import Cached, CallTool, Prompt, Reply, Resource, Toolset
 from canonry.usecases.kernel.caller import Caller, Progress, no_progress
 from canonry.usecases.kernel.canon import Canon
 
@@ -155,7 +155,7 @@ class Gateway:
         toolset, name, limits = offer.toolset, offer.thing.name, offer.limits
         line, started = AuditLine(kind=offer.kind, name=name), self._seconds()
         caller: Caller | None = None
-        self.audit.begin()
+        self.audit.metrics.in_flight += 1
         try:
             caller = identify(
                 asking.principal,
@@ -168,7 +168,7 @@ class Gateway:
             if caller.actor.agent_type in toolset.agent_types:  # any other word may be personal
                 line.agent_type = caller.actor.agent_type
             authorize(toolset, name, offer.thing.roles, caller)
-            given = _object(arguments)
+            given = {} if arguments is None else _object(arguments)
             if not offer.read_only:  # there an authority is a filter, not a claim
                 require_claim(given, caller)
             self._rates.admit(offer, asking.principal)
@@ -178,7 +178,12 @@ class Gateway:
                 line.size, checked = _checked(offer, given)
             if caller.idempotency_key is not None:
                 caller = caller.asking(checked)
-            work = self._answered(offer, caller, checked, asking, line)
+            if offer.cached is None:
+                work = self._made(offer, caller, checked, asking)
+            else:
+                work = self._kept_or_made(
+                    offer, caller, checked, asking, policy=offer.cached, line=line
+                )
             return _bounded(await within(limits.seconds, work), offer, asking.batch)
         except CanonryError as error:
             return self._refused(error, toolset, caller, line)
@@ -188,19 +193,20 @@ class Gateway:
             line.code = "cancelled"
             raise
         finally:
-            self.audit.end(line, self._seconds() - started)
+            self.audit.metrics.in_flight -= 1
+            self.audit.record(line, self._seconds() - started)
 
-    async def _answered(
+    async def _kept_or_made(
         self,
         offer: Offer[Any],
         caller: Caller,
         arguments: dict[str, Any],
         asking: _Asking,
+        *,
+        policy: Cached,
         line: AuditLine,
     ) -> Result:
         """The reply as it was kept, or as it is made now."""
-        if offer.cached is None:
-            return offer.told(await self._run(offer, caller, arguments, asking))
         found = await self._cache.find(reply_name(offer, caller, arguments))
         if not isinstance(found, Filling):
             self.audit.metrics.cache_hits += 1
@@ -208,23 +214,25 @@ class Gateway:
             return found
         self.audit.metrics.cache_misses += 1
         try:
-            result = offer.told(await self._run(offer, caller, arguments, asking))
-            self._cache.keep(found, offer.cached, arguments, result)
+            result = await self._made(offer, caller, arguments, asking)
+            self._cache.keep(found, policy, arguments, result)
         finally:
             self._cache.abandon(found)
         return result
 
-    async def _run(
+    async def _made(
         self, offer: Offer[Any], caller: Caller, arguments: dict[str, Any], asking: _Asking
-    ) -> Reply:
+    ) -> Result:
+        """The reply as it is made now."""
+        batch = asking.batch
         if offer.compose is None:
-            if asking.batch is not None and asking.batch.room <= 0:  # nobody would be told
+            if batch is not None and batch.room <= 0:  # nobody would be told
                 raise _beyond_batch(offer)
-            return await offer.run(self.canon, caller, arguments)
-        if asking.batch is not None:
+            return offer.result_of(await offer.run(self.canon, caller, arguments))
+        if batch is not None:
             message = f"'{offer.thing.name}' is made of other calls and cannot be part of one"
             raise InvalidInput("call.nested", message, path="")
-        return await offer.compose(self._inner_call(offer, asking), arguments)
+        return offer.result_of(await offer.compose(self._inner_call(offer, asking), arguments))
 
     def _inner_call(self, outer: Offer[Any], asking: _Asking) -> CallTool:
         """How a composed tool calls others: the whole path, and a retry key for each call."""
@@ -271,8 +279,6 @@ def _checked(offer: Offer[Any], given: dict[str, Any]) -> tuple[int, dict[str, A
 
 
 def _object(arguments: object) -> dict[str, Any]:
-    if arguments is None:
-        return {}
     if not isinstance(arguments, Mapping):
         raise InvalidInput("input.invalid", "the arguments of a call are a JSON object", path="")
     return dict(arguments)
@@ -280,9 +286,14 @@ def _object(arguments: object) -> dict[str, Any]:
 
 def _bounded(result: Result, offer: Offer[Any], batch: _Batch | None) -> Result:
     """The result, unless it is too long; what was written must not be told as refused."""
-    size = len(result.text)
+    size, limit = len(result.text), offer.limits.reply
     if offer.read_only:
-        require_readable(size, offer.limits)
+        if size > limit:
+            message = (
+                f"the reply has more than {limit} characters: ask for less, by a lower limit "
+                "or without what else was asked for"
+            )
+            raise InvalidInput("limits.reply", message, path="", limit=limit)
         if batch is not None and size > batch.room:
             raise _beyond_batch(offer)
     if batch is not None:

@@ -27,7 +27,7 @@ class Offer(Generic[Thing]):
     """What can be asked for, whatever it is: who may, what checks the arguments, what answers.
 
     `run` is that of a tool, reads a resource, or renders a prompt; `compose` takes its place where
-    it is there. `told` makes a result of the reply. `limits` are those that hold in the end.
+    it is there. `result_of` makes a result of the reply. `limits` are those that hold in the end.
     """
 
     kind: str
@@ -36,7 +36,7 @@ class Offer(Generic[Thing]):
     limits: Limits
     check: Callable[[dict[str, Any]], dict[str, Any]]
     run: Run
-    told: Callable[[Reply], Result]
+    result_of: Callable[[Reply], Result]
     compose: Callable[[CallTool, Mapping[str, Any]], Awaitable[Reply]] | None = None
     cached: Cached | None = None
     read_only: bool = True
@@ -141,7 +141,7 @@ def _offered_tool(
         limits=limits if tool.limits is None else tool.limits.under(limits),
         check=compile_arguments(schema, unknown_properties=unknown_properties),
         run=tool.run,
-        told=replied,
+        result_of=replied,
         compose=tool.compose,
         cached=tool.cached,
         read_only=tool.read_only,
@@ -156,7 +156,7 @@ def _offered_resource(toolset: Toolset, resource: Resource, limits: Limits) -> O
         limits=limits,
         check=lambda variables: variables,  # the URI has matched; the resource knows its things
         run=resource.read,
-        told=as_text,
+        result_of=as_text,
     )
 
 
@@ -187,7 +187,7 @@ def _offered_prompt(toolset: Toolset, prompt: Prompt, limits: Limits) -> Offer[P
         limits=limits,
         check=check,
         run=render,
-        told=as_text,
+        result_of=as_text,
     )
 
 

@@ -69,7 +69,7 @@ def measure(arguments: Mapping[str, Any], limits: Limits) -> int:
             `limits.type`, with the path.
     """
     try:
-        size = _measure(arguments, limits, limits.depth)
+        size = _object(arguments, limits, limits.depth)
         if size > limits.characters:
             raise _too_long(limits)
     except _SpotError as refused:
@@ -114,7 +114,7 @@ def _measure(value: object, limits: Limits, depth: int) -> int:
     raise _SpotError("limits.type", "this is not a JSON value")
 
 
-def _object(value: dict[Any, Any], limits: Limits, depth: int) -> int:
+def _object(value: Mapping[Any, Any], limits: Limits, depth: int) -> int:
     if depth == 0:
         raise _too_deep(limits)
     size = _OVERHEAD
@@ -151,6 +151,8 @@ def _text(text: object, limits: Limits) -> int:
         raise _SpotError("limits.type", "the names of properties are text")
     if len(text) > limits.characters:
         raise _too_long(limits)
+    if text.isascii() and (limits.any_text or "\0" not in text):
+        return len(text)
     if not is_clean(text.replace("\0", "") if limits.any_text else text):
         raise _SpotError("limits.text", "text must not hold a NUL or a lone surrogate")
     return len(text)
@@ -163,20 +165,6 @@ def _too_long(limits: Limits) -> _SpotError:
 
 def _too_deep(limits: Limits) -> _SpotError:
     return _SpotError("limits.depth", f"arguments may be nested {limits.depth} levels deep")
-
-
-def require_readable(size: int, limits: Limits) -> None:
-    """See that a reply of `size` characters is no longer than a client can be expected to take.
-
-    Raises:
-        InvalidInput: `limits.reply`.
-    """
-    if size > limits.reply:
-        message = (
-            f"the reply has more than {limits.reply} characters: ask for less, by a lower limit "
-            "or without what else was asked for"
-        )
-        raise InvalidInput("limits.reply", message, path="", limit=limits.reply)
 
 
 async def within(seconds: float | None, work: Coroutine[Any, Any, T]) -> T:

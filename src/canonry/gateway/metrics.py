@@ -68,8 +68,8 @@ class Metrics:
             "canonry_call_seconds", "How long calls took.", labels=("tool",)
         )
         for tool, buckets in sorted(self._buckets.items()):
-            told = zip((*map(str, _BOUNDS), "+Inf"), accumulate(buckets), strict=True)
-            seconds.add_metric((tool,), buckets=list(told), sum_value=self._seconds[tool])
+            cumulative = zip((*map(str, _BOUNDS), "+Inf"), accumulate(buckets), strict=True)
+            seconds.add_metric((tool,), buckets=list(cumulative), sum_value=self._seconds[tool])
         yield calls
         yield GaugeMetricFamily(
             "canonry_calls_in_flight", "Calls that have begun and not ended.", self.in_flight

@@ -1,7 +1,7 @@
 """Who is behind a connection, and whom a call names: `_meta` narrows, and sets under trust."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from canonry.domain.errors import InvalidInput, NotAllowed
@@ -37,14 +37,6 @@ class Principal:
     trusted: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Claim:
-    agent_id: str | None
-    agent_type: str | None
-    spaces: frozenset[SpaceId] | None
-    authorities: frozenset[Authority]
-
-
 def identify(
     principal: Principal,
     meta: Meta | None,
@@ -61,8 +53,8 @@ def identify(
         InvalidInput: `idempotency-key.malformed`.
     """
     claimed = meta.get(AGENT_META) if meta else None
-    claim = _own(principal) if claimed is None else _claim(principal, claimed)
-    agent_type = claim.agent_type or default_type
+    named = principal if claimed is None else _narrowed(principal, claimed)
+    agent_type = named.agent_type or default_type
     if agent_type is None:
         message = (
             "this server does not know the agent type of its caller: start it with --agent-type "
@@ -70,36 +62,25 @@ def identify(
             f'_meta["{AGENT_META}"]'
         )
         raise NotAllowed("identity.missing", message, setting="--agent-type / CANONRY_AGENT_TYPE")
-    actor = Actor(
-        agent_id=claim.agent_id or agent_type,
-        agent_type=agent_type,
-        user=principal.user,
-    )
+    agent_id = named.agent_id or agent_type
     return Caller(
-        actor=actor,
+        actor=Actor(agent_id=agent_id, agent_type=agent_type, user=named.user),
         tool=tool,
-        spaces=claim.spaces,
-        world=principal.world,
-        authorities=claim.authorities,
+        spaces=named.spaces,
+        world=named.world,
+        authorities=named.authorities,
         idempotency_key=_idempotency_key(meta) if meta else None,
         progress=progress,
     )
 
 
-def _own(principal: Principal) -> _Claim:
-    return _Claim(
-        agent_id=principal.agent_id,
-        agent_type=principal.agent_type,
-        spaces=principal.spaces,
-        authorities=principal.authorities,
-    )
-
-
-def _claim(principal: Principal, claimed: object) -> _Claim:
+def _narrowed(principal: Principal, claimed: object) -> Principal:
+    """The principal as the call names it."""
     if not isinstance(claimed, Mapping) or not _FIELDS.issuperset(claimed):
         names = ", ".join(sorted(_FIELDS))
         raise _malformed("", f"it must be an object with any of {names}")
-    return _Claim(
+    return replace(
+        principal,
         agent_id=_agent_id(principal, claimed),
         agent_type=_agent_type(principal, claimed),
         spaces=_spaces(principal, claimed),

@@ -52,8 +52,8 @@ def compile_arguments(
     def check(arguments: Given) -> Given:
         if not is_valid(arguments):
             begun = _begun(arguments)
-            told = arguments if is_valid(begun) else begun
-            raise _refusal(validator.iter_errors(told), schema)
+            explained = arguments if is_valid(begun) else begun
+            raise _refusal(validator.iter_errors(explained), schema)
         return arguments if fill is None else fill(arguments)
 
     return check

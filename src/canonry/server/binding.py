@@ -1,13 +1,12 @@
 """The one binding from a gateway to the MCP SDK: what is listed, and how an outcome is said."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from typing import Any, Final
 
 import mcp_types as types
 from mcp import MCPError
 from mcp.server import Server
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
-from typing_extensions import override
 
 from canonry.gateway.call import Gateway
 from canonry.gateway.principal import Principal
@@ -15,7 +14,7 @@ from canonry.gateway.replies import INTERNAL_ERROR, INVALID_PARAMS, Result
 from canonry.gateway.tool import ErrorBody, Prompt, Resource, Tool
 from canonry.server.client_model import Exchange, SessionModel, calling
 from canonry.server.greeting import Handlers, RequestContext, greet
-from canonry.server.malformed import NO_OBJECT
+from canonry.server.middleware import NO_OBJECT
 from canonry.server.options import ServerOptions
 
 EXTENSION_META: Final = "dev.canonry/extension"
@@ -34,13 +33,13 @@ def bind(gateway: Gateway, principal: Callable[[], Principal], options: ServerOp
     binding = Binding(gateway, principal, options)
 
     async def ready() -> Handlers:
-        return binding
+        return binding.handlers
 
     faces = gateway.catalogue.toolsets
-    return greet(faces, ready, options, header_schema=binding.header_schema)
+    return greet(faces, ready, header_schema=binding.header_schema)
 
 
-class Binding(Handlers):
+class Binding:
     """The handlers; what never changes is built once."""
 
     def __init__(
@@ -54,23 +53,18 @@ class Binding(Handlers):
         if gateway.canon.filing is not None:
             gateway.canon.filing.client = SessionModel()
         resources = [offer.thing for offer in catalogue.resources.values()]
-        self._tools = {
-            "tools": [_tool_entry(offer.thing) for offer in catalogue.tools.values()],
-            **_LIST_HINTS,
-        }
-        self._resources = {
-            "resources": [_resource_entry(each, "uri") for each in resources if not _varies(each)],
-            **_LIST_HINTS,
-        }
-        self._templates = {
-            "resourceTemplates": [
-                _resource_entry(each, "uriTemplate") for each in resources if _varies(each)
-            ],
-            **_LIST_HINTS,
-        }
-        self._prompts = {
-            "prompts": [_prompt_entry(offer.thing) for offer in catalogue.prompts.values()],
-            **_LIST_HINTS,
+        fixed = [_resource_entry(each, "uri") for each in resources if not _varies(each)]
+        varying = [_resource_entry(each, "uriTemplate") for each in resources if _varies(each)]
+        tools = [_tool_entry(offer.thing) for offer in catalogue.tools.values()]
+        prompts = [_prompt_entry(offer.thing) for offer in catalogue.prompts.values()]
+        self.handlers: Handlers = {
+            "list_tools": _listing("tools", tools),
+            "list_resources": _listing("resources", fixed),
+            "list_resource_templates": _listing("resourceTemplates", varying),
+            "list_prompts": _listing("prompts", prompts),
+            "call_tool": self._call_tool,
+            "read_resource": self._read_resource,
+            "get_prompt": self._get_prompt,
         }
         self._header_schemas = {
             name: offer.thing.input_schema if _mirrors(offer.thing.input_schema) else _PLAIN_SCHEMA
@@ -84,24 +78,7 @@ class Binding(Handlers):
         """
         return self._header_schemas.get(name)
 
-    @override
-    async def list_tools(self) -> Any:
-        return self._tools
-
-    @override
-    async def list_resources(self) -> Any:
-        return self._resources
-
-    @override
-    async def list_resource_templates(self) -> Any:
-        return self._templates
-
-    @override
-    async def list_prompts(self) -> Any:
-        return self._prompts
-
-    @override
-    async def call_tool(self, ctx: RequestContext, params: types.CallToolRequestParams) -> Any:
+    async def _call_tool(self, ctx: RequestContext, params: types.CallToolRequestParams) -> Any:
         exchange = Exchange(context=ctx, answers=params.input_responses or {})
         with calling(exchange):
             outcome = await self._gateway.call(
@@ -129,8 +106,7 @@ class Binding(Handlers):
             result["_meta"] = outcome.meta
         return result
 
-    @override
-    async def read_resource(
+    async def _read_resource(
         self, ctx: RequestContext, params: types.ReadResourceRequestParams
     ) -> Any:
         uri = params.uri
@@ -140,8 +116,7 @@ class Binding(Handlers):
         content = {"uri": uri, "mimeType": resource.mime_type, "text": outcome.text}
         return {"contents": [content], **_READ_HINTS}
 
-    @override
-    async def get_prompt(self, ctx: RequestContext, params: types.GetPromptRequestParams) -> Any:
+    async def _get_prompt(self, ctx: RequestContext, params: types.GetPromptRequestParams) -> Any:
         prompt, outcome = await self._gateway.get_prompt(
             params.name, params.arguments, self._principal(), ctx.meta
         )
@@ -150,6 +125,18 @@ class Binding(Handlers):
         message = {"role": "user", "content": {"type": "text", "text": outcome.text}}
         described = {"description": prompt.description} if prompt else {}
         return {**described, "messages": [message], **_COMPLETE}
+
+
+def _listing(
+    name: str, entries: Sequence[Any]
+) -> Callable[[RequestContext, Any], Coroutine[Any, Any, Any]]:
+    reply = {name: entries, **_LIST_HINTS}
+
+    async def listed(ctx: RequestContext, params: Any) -> Any:
+        del ctx, params  # everybody is told the same, on one page
+        return reply
+
+    return listed
 
 
 def _protocol_error(error: ErrorBody, version: str) -> MCPError:

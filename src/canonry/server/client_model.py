@@ -67,12 +67,12 @@ class SessionModel(ClientModel):
         session = None if exchange is None else exchange.context.session
         if exchange is None or session is None or not session.check_client_capability(_SAMPLING):
             raise _no_model()
-        said = types.SamplingMessage(
+        prompt = types.SamplingMessage(
             role="user", content=types.TextContent(type="text", text=question)
         )
         request = types.CreateMessageRequest(
             params=types.CreateMessageRequestParams(
-                messages=[said], system_prompt=system, temperature=temperature, max_tokens=tokens
+                messages=[prompt], system_prompt=system, temperature=temperature, max_tokens=tokens
             )
         )
         if exchange.context.protocol_version in MODERN_PROTOCOL_VERSIONS:

@@ -8,6 +8,8 @@ from types import FrameType
 from typing import TYPE_CHECKING, Any, Final
 
 import uvicorn
+from mcp.server import Server
+from mcp.server.transport_security import TransportSecuritySettings
 from starlette.applications import Starlette
 from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
@@ -17,7 +19,7 @@ from canonry.domain.errors import InvalidInput
 from canonry.gateway.call import Gateway
 from canonry.gateway.principal import Principal
 from canonry.server.binding import bind
-from canonry.server.endpoints import Shared, largest_body, mcp_app
+from canonry.server.bodies import InFlight, RequestBodies
 from canonry.server.file_hosts import host_files
 from canonry.server.hosts import HostGuard
 from canonry.server.listening import bounded_config, listen
@@ -25,11 +27,16 @@ from canonry.server.logs import LineLog, capture_library_logs
 from canonry.server.opening import Close
 from canonry.server.options import ServerOptions
 from canonry.server.pages import Pages, is_loopback
+from canonry.server.sessions import Sessions
 from canonry.server.worlds import PATH, about, narrowed, world_in
 
 if TYPE_CHECKING:
     from canonry.server.identity import BearerVerifier
 
+_ENVELOPE: Final = 1 << 20
+"""Room for what a request says beside the arguments that its tool bounds."""
+
+_GUARDED_ALREADY: Final = TransportSecuritySettings(enable_dns_rebinding_protection=False)
 _LOCAL_NAMES: Final = ("127.0.0.1", "localhost", "[::1]")
 
 
@@ -57,7 +64,7 @@ async def serve_http(
     gateway.audit.write_to(log.write)
     try:
         app = http_app(gateway, principal, host=host, server_options=server_options)
-        body_bytes = largest_body(gateway, server_options)
+        body_bytes = _largest_body(gateway, server_options)
         seconds = server_options.shutdown_seconds
         await gateway.clock_fault()  # a line of the log says so before anybody asks
         config = bounded_config(app, server_options.limits, body_bytes, shutdown_seconds=seconds)
@@ -106,20 +113,61 @@ def http_app(
     gateways = {"/mcp": gateway}
     for toolset in gateway.catalogue.toolsets:
         gateways[f"/mcp/{toolset.name}"] = gateway.only(toolset.name)
-    shared = Shared.of(server_options, largest_body(gateway, server_options))
+    limits = server_options.limits
+    sessions = Sessions(limits)
+    # The largest body alone never is too much.
+    flight = InFlight(max(limits.in_flight_bytes, _largest_body(gateway, server_options)))
     apps = [
-        mcp_app(
+        _mcp_app(
             path,
             bind(each, identify, server_options),
             verifier=verifier,
             options=server_options,
-            body_bytes=largest_body(each, server_options),
-            shared=shared,
+            body_bytes=_largest_body(each, server_options),
+            sessions=sessions,
+            flight=flight,
         )
         for path, each in gateways.items()
     ]
     pages = Pages(gateway, guard, verifier, server_options.bearer)
     return _Dispatcher(apps, pages.app(), guard)
+
+
+def _mcp_app(
+    path: str,
+    server: Server,
+    *,
+    verifier: "BearerVerifier | None",
+    options: ServerOptions,
+    body_bytes: int,
+    sessions: Sessions,
+    flight: InFlight,
+) -> Starlette:
+    """The application that serves `server` under `path`."""
+    auth = None
+    if options.bearer is not None:
+        from canonry.server.identity import auth_settings  # noqa: PLC0415 - needs PyJWT
+
+        auth = auth_settings(options.bearer)
+    app = server.streamable_http_app(
+        streamable_http_path=path,
+        max_sessions=None,  # counted by us, for each caller
+        transport_security=_GUARDED_ALREADY,
+        auth=auth,
+        token_verifier=verifier,
+    )
+    manager = server.session_manager
+    bodies = RequestBodies(manager.asgi_app.app, body_bytes, flight)
+    bounded: Any = sessions.around(bodies)
+    manager.asgi_app = bounded  # typed as the SDK's own bound on bodies, whose place this takes
+    return app
+
+
+def _largest_body(gateway: Gateway, options: ServerOptions) -> int:
+    """The largest body: as set, or as a tool that takes files needs it, with room for the rest."""
+    own = (offer.thing.limits for offer in gateway.catalogue.tools.values())
+    largest = max((each.characters for each in own if each is not None), default=0)
+    return max(options.body_bytes, largest + _ENVELOPE)
 
 
 class _Host(uvicorn.Server):
@@ -146,7 +194,7 @@ class _Dispatcher:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":
-            await self._lifespan(scope, receive, send)
+            await Starlette(lifespan=self._running)(scope, receive, send)
             return
         path = scope["path"].rstrip("/")
         world = world_in(path)
@@ -156,9 +204,6 @@ class _Dispatcher:
                 await self._by_path[PATH](inner, receive, send)
             return
         await self._by_path.get(path, self._pages)(scope, receive, send)
-
-    async def _lifespan(self, scope: Scope, receive: Receive, send: Send) -> None:
-        await Starlette(lifespan=self._running)(scope, receive, send)
 
     @contextlib.asynccontextmanager
     async def _running(self, _: Starlette) -> AsyncIterator[None]:

@@ -72,7 +72,7 @@ class BearerVerifier:
         """
         access = get_access_token()
         claims = (access.claims or {}) if access else {}
-        return principal_of(claims, self._options)
+        return principal_of(claims)
 
     async def _claims(self, token: str) -> Mapping[str, Any] | None:
         options = self._options
@@ -91,7 +91,7 @@ class BearerVerifier:
         except (jwt.PyJWTError, ValueError, TypeError):
             return None
         # Whoever is nobody would be taken for the one user of a local server.
-        return claims if _user_of(claims, options) is not None else None
+        return claims if _user_of(claims) is not None else None
 
     def _access(self, token: str, claims: Mapping[str, Any]) -> AccessToken:
         scope = claims.get("scope")
@@ -108,19 +108,19 @@ class BearerVerifier:
         )
 
 
-def principal_of(claims: Mapping[str, Any], options: BearerOptions) -> Principal:
+def principal_of(claims: Mapping[str, Any]) -> Principal:
     """The principal that verified claims describe.
 
     A token without a claim about spaces sees every space; one without a claim about authorities
     may claim none, and one without an agent type may call nothing. Its user is the one that it
     names, or else its subject: two subjects never share an account.
     """
-    agent_id = claims.get(options.agent_id_claim)
-    agent_type = claims.get(options.agent_type_claim)
-    user = _user_of(claims, options)
-    spaces = claims.get(options.spaces_claim)
-    world = claims.get(options.world_claim)
-    authorities = claims.get(options.authorities_claim)
+    agent_id = claims.get("sub")
+    agent_type = claims.get("agent_type")
+    user = _user_of(claims)
+    spaces = claims.get("spaces")
+    world = claims.get("world")
+    authorities = claims.get("authorities")
     return Principal(
         agent_id=agent_id if is_name(agent_id) else None,
         agent_type=agent_type if is_name(agent_type) else None,
@@ -131,11 +131,10 @@ def principal_of(claims: Mapping[str, Any], options: BearerOptions) -> Principal
     )
 
 
-def _user_of(claims: Mapping[str, Any], options: BearerOptions) -> str | None:
+def _user_of(claims: Mapping[str, Any]) -> str | None:
     """On whose behalf the bearer calls, by the first claim that says it."""
-    names = (options.user_claim, "sub", "client_id", "azp")
-    said = (claims.get(name) for name in names)
-    return next((each for each in said if isinstance(each, str) and each.strip()), None)
+    named = (claims.get(name) for name in ("user_id", "sub", "client_id", "azp"))
+    return next((each for each in named if isinstance(each, str) and each.strip()), None)
 
 
 def require_strong(options: BearerOptions) -> None:

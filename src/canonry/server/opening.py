@@ -1,12 +1,11 @@
 """What is served, on its way: begun after the greeting or at the first need, and only once."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Coroutine
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from canonry.domain.errors import CanonryError
-from canonry.server.greeting import Handlers, NotOpened
+from canonry.server.greeting import Handlers
 
 if TYPE_CHECKING:  # importing them is a part of the opening
     from canonry.gateway.call import Gateway
@@ -35,7 +34,7 @@ class Bound:
 class Opening:
     """Runs `work` once, however many wait for it; one who stops waiting does not stop it."""
 
-    def __init__(self, work: Callable[[], Awaitable[Bound]]) -> None:
+    def __init__(self, work: Callable[[], Coroutine[Any, Any, Bound]]) -> None:
         """Nothing begins yet."""
         self._work = work
         self._task: asyncio.Task[Bound] | None = None
@@ -43,7 +42,7 @@ class Opening:
     def begin(self) -> asyncio.Task[Bound]:
         """Begin, unless it has begun."""
         if self._task is None:
-            self._task = asyncio.create_task(self._run())
+            self._task = asyncio.create_task(self._work())
         return self._task
 
     async def settled(self) -> None:
@@ -59,18 +58,3 @@ class Opening:
         """
         await self.settled()
         return self.begin().result()
-
-    async def handlers(self) -> Handlers:
-        """What answers requests.
-
-        Raises:
-            NotOpened: what the work raised, if it is an error of ours.
-            Exception: anything else that the work raised.
-        """
-        try:
-            return (await self.result()).handlers
-        except CanonryError as error:
-            raise NotOpened(error.code, error.message) from error
-
-    async def _run(self) -> Bound:
-        return await self._work()

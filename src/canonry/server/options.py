@@ -8,7 +8,7 @@ ErrorMode = Literal["result", "jsonrpc"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BearerOptions:
-    """How bearer tokens over HTTP are verified, and which claims say what.
+    """How bearer tokens over HTTP are verified.
 
     Either `key` (a PEM public key, or a shared secret with an HS algorithm) or `jwks_url`.
     `resource_url` is the address under which clients reach the server.
@@ -21,12 +21,6 @@ class BearerOptions:
     jwks_url: str | None = None
     algorithms: tuple[str, ...] = ("RS256", "ES256", "EdDSA")
     required_scopes: tuple[str, ...] = ()
-    agent_id_claim: str = "sub"
-    agent_type_claim: str = "agent_type"
-    spaces_claim: str = "spaces"
-    world_claim: str = "world"
-    authorities_claim: str = "authorities"
-    user_claim: str = "user_id"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,7 +58,6 @@ class ServerOptions:
     """
 
     error_mode: ErrorMode = "result"
-    tracing: bool = False
     drain_seconds: float = 0.6
     shutdown_seconds: float = 2.0
     body_bytes: int = 64 * 1024 * 1024

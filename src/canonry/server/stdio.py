@@ -10,14 +10,13 @@ import sys
 import threading
 from collections import deque
 from collections.abc import Awaitable, Callable, Sequence
-from types import TracebackType
 from typing import Final, Self
 
 import mcp_types as types
 from mcp.shared.message import SessionMessage
 
 from canonry.gateway.face import Face
-from canonry.server.greeting import greet
+from canonry.server.greeting import Handlers, greet
 from canonry.server.lines import decode, encode
 from canonry.server.logs import LineLog, capture_library_logs
 from canonry.server.opening import Bound, OpenGateway, Opening
@@ -57,7 +56,11 @@ async def serve_stdio(
     opening = Opening(work)
     output = _Output(loop, sink, opening.begin)
     inputs = _Input(loop, source, output, opening, server_options.drain_seconds)
-    server = greet(faces, opening.handlers, server_options)
+
+    async def ready() -> Handlers:
+        return (await opening.result()).handlers
+
+    server = greet(faces, ready)
     for number in (signal.SIGTERM, signal.SIGINT):
         with contextlib.suppress(NotImplementedError):  # Windows has no handlers in a loop
             loop.add_signal_handler(number, inputs.end)
@@ -80,9 +83,9 @@ async def _bound(
 
     opened.gateway.audit.write_to(log.write)
     host_files(opened.gateway.canon, options.public_url)
-    bound = Binding(opened.gateway, lambda: opened.principal, options)
+    binding = Binding(opened.gateway, lambda: opened.principal, options)
     gc.freeze()  # what is loaded stays: no collection looks at it again, not even the last one
-    return Bound(handlers=bound, close=opened.close)
+    return Bound(handlers=binding.handlers, close=opened.close)
 
 
 def _take_standard_streams() -> tuple[int, int]:
@@ -96,7 +99,27 @@ def _take_standard_streams() -> tuple[int, int]:
     return source, sink
 
 
-class _Output:
+class _Stream:
+    """One direction, as the SDK enters and leaves it; nothing is to be closed.
+
+    The descriptor lives as long as the process, and its thread ends with it.
+    """
+
+    def __init__(self, loop: asyncio.AbstractEventLoop, descriptor: int) -> None:
+        self._loop = loop
+        self._descriptor = descriptor
+
+    async def aclose(self) -> None:
+        """Nothing to do."""
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        """Nothing to do."""
+
+
+class _Output(_Stream):
     """Messages to the client, written by a thread of their own.
 
     `begun` is called in the loop when the first of them has been written.
@@ -105,9 +128,8 @@ class _Output:
     def __init__(
         self, loop: asyncio.AbstractEventLoop, descriptor: int, begun: Callable[[], object]
     ) -> None:
-        self._loop = loop
+        super().__init__(loop, descriptor)
         self._begun = begun
-        self._descriptor = descriptor
         self._lines: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
         self._queued = 0  # counted by the loop only
         self._written = 0  # counted by the thread only
@@ -152,20 +174,6 @@ class _Output:
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(self._finished.wait(), seconds)
 
-    async def aclose(self) -> None:
-        """Nothing to do: the descriptor lives as long as the process."""
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(
-        self,
-        exc_type: type[BaseException] | None,
-        exc_val: BaseException | None,
-        exc_tb: TracebackType | None,
-    ) -> None:
-        await self.aclose()
-
     def _write(self) -> None:
         while (line := self._lines.get()) is not None:
             with contextlib.suppress(OSError):  # the client has gone; its input ends as well
@@ -184,7 +192,7 @@ class _Output:
             self._loop.call_soon_threadsafe(callback)
 
 
-class _Input:
+class _Input(_Stream):
     """Messages from the client, read by a thread of their own; a few hundred lines ahead at most.
 
     When the input ends, the stream ends only after everything read has been answered, because
@@ -200,8 +208,7 @@ class _Input:
         opening: Opening,
         drain: float,
     ) -> None:
-        self._loop = loop
-        self._descriptor = descriptor
+        super().__init__(loop, descriptor)
         self._output = output
         self._opening = opening
         self._drain = drain
@@ -250,25 +257,11 @@ class _Input:
             if isinstance(cancelled, int | str):  # anything else was never asked
                 self._output.settle(cancelled)
 
-    async def aclose(self) -> None:
-        """Nothing to do: the thread ends with the process."""
-
     def __aiter__(self) -> Self:
         return self
 
     async def __anext__(self) -> SessionMessage | Exception:
         return await self.receive()
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(
-        self,
-        exc_type: type[BaseException] | None,
-        exc_val: BaseException | None,
-        exc_tb: TracebackType | None,
-    ) -> None:
-        await self.aclose()
 
     def _feed(self, line: bytes | None) -> None:
         self._lines.append(line)

@@ -7,15 +7,14 @@ from typing import Any, Final
 
 from canonry.domain.catalog.catalog import TABLE_OF, item_fields, item_id, relation_id
 from canonry.domain.ids import EntityId, ObservationId, RelationId, SpaceId
-from canonry.domain.judging.making import UNSET
 from canonry.domain.log.entries import Entry
 from canonry.domain.observations import Observation
 from canonry.domain.provenance import Authority
 from canonry.domain.spaces import Space, SpaceKind
 from canonry.domain.things.relations import Relation
+from canonry.domain.time import Instant
 from canonry.domain.vocabularies.narrative_fields import DESCRIPTION, NAME, PROPERTY_PREFIX
-from canonry.testing.scribe import made
-from canonry.testing.things import a_relation, a_space, an_entity, ident
+from canonry.testing.things import a_relation, a_space, an_entity, ident, made
 
 PROJECT: Final = SpaceId(ident("project"))
 """The project that items lie in unless a test says otherwise."""
@@ -95,6 +94,7 @@ def _seen(
         confidence=1.0,
         evidence=(),
         observed_at=None,
-        recorded_at=UNSET,
-        position=0,
+        recorded_at=Instant(0),
+        position=1,
+        changed_at=1,
     )

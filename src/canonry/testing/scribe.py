@@ -4,18 +4,13 @@ from collections.abc import Iterable, Sequence
 
 from canonry.domain.ids import CommitId, SpaceId
 from canonry.domain.log.commits import Append, Appended, Draft, Outcome, Position
-from canonry.domain.log.entries import Born, Entry, Made, Thing
+from canonry.domain.log.entries import Born, Entry, Thing
 from canonry.domain.provenance import Actor
 from canonry.ports.views.state import State
-from canonry.testing.things import MIDDLE_EARTH, a_space, ident
+from canonry.testing.things import MIDDLE_EARTH, a_space, ident, made
 from canonry.usecases.kernel.canon import Canon
 
 ACTOR = Actor(agent_id="scribe-001", agent_type="CanonKeeper")
-
-
-def made(*things: Born) -> tuple[Made, ...]:
-    """The entries that bring these things into being."""
-    return tuple(Made(thing=thing) for thing in things)
 
 
 def a_draft(name: str, entries: Iterable[Entry], *, space: SpaceId = MIDDLE_EARTH) -> Draft:

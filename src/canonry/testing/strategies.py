@@ -6,17 +6,7 @@ from typing import Any, Final, TypeVar
 
 from hypothesis import strategies as st
 
-from canonry.domain.ids import (
-    AxiomId,
-    EntityId,
-    EventId,
-    FactId,
-    MemoryId,
-    ObservationId,
-    ProposalId,
-    RelationId,
-    TurnId,
-)
+from canonry.domain.ids import EntityId
 from canonry.domain.merge import CHOICES
 from canonry.domain.observations import Dated, Fragment, Observation
 from canonry.domain.provenance import Authority, CanonLevel, Evidence, EvidenceKind
@@ -118,7 +108,7 @@ def entities(thing_id: str) -> st.SearchStrategy[Entity]:
     """An entity without observations."""
     return st.builds(
         an_entity,
-        id=st.just(EntityId(thing_id)),
+        id=st.just(thing_id),
         entity_class=st.sampled_from(EntityClass),
         entity_type=st.sampled_from((EntityType.CHARACTER, EntityType.LOCATION)),
         level=levels,
@@ -134,8 +124,8 @@ def observations(thing_id: str, entity_id: str) -> st.SearchStrategy[Observation
         an_observation,
         st.just(""),
         st.just(""),
-        id=st.just(ObservationId(thing_id)),
-        entity_id=st.just(EntityId(entity_id)),
+        id=st.just(thing_id),
+        entity_id=st.just(entity_id),
         fields=fields(),
         authority=st.sampled_from(Authority),
         confidence=confidences,
@@ -168,7 +158,7 @@ def facts(thing_id: str, about: list[str]) -> st.SearchStrategy[Fact]:
     """A fact about some of `about`."""
     return st.builds(
         a_fact,
-        id=st.just(FactId(thing_id)),
+        id=st.just(thing_id),
         statement=sentences(),
         fact_type=st.sampled_from(FactType),
         properties=property_maps(),
@@ -184,10 +174,10 @@ def facts(thing_id: str, about: list[str]) -> st.SearchStrategy[Fact]:
 
 def events(thing_id: str, about: list[str], effects: list[str]) -> st.SearchStrategy[Event]:
     """An event about some of `about` that may have had effects."""
-    caused = st.lists(st.sampled_from(effects).map(EventId), max_size=2) if effects else st.just([])
+    caused = st.lists(st.sampled_from(effects), max_size=2) if effects else st.just([])
     return st.builds(
         an_event,
-        id=st.just(EventId(thing_id)),
+        id=st.just(thing_id),
         title=texts(),
         description=sentences(),
         time_ref=st.none() | days,
@@ -206,10 +196,10 @@ def relations(thing_id: str, ends: list[str]) -> st.SearchStrategy[Relation]:
         st.just(""),
         st.just(""),
         st.just(""),
-        id=st.just(RelationId(thing_id)),
+        id=st.just(thing_id),
         rel_type=st.sampled_from(EDGES),
-        from_id=st.sampled_from(ends).map(EntityId),
-        to_id=st.sampled_from(ends).map(EntityId),
+        from_id=st.sampled_from(ends),
+        to_id=st.sampled_from(ends),
         properties=property_maps(),
         since=st.none() | days,
         evidence=evidence_lists,
@@ -221,7 +211,7 @@ def axioms(thing_id: str) -> st.SearchStrategy[Axiom]:
     """A law of a world."""
     return st.builds(
         an_axiom,
-        id=st.just(AxiomId(thing_id)),
+        id=st.just(thing_id),
         statement=texts(),
         domain=st.sampled_from(AxiomDomain),
         confidence=confidences,
@@ -230,10 +220,10 @@ def axioms(thing_id: str) -> st.SearchStrategy[Axiom]:
 
 def turns(thing_id: str, scene: str, speakers: list[str]) -> st.SearchStrategy[Turn]:
     """Something said in the scene whose id is `scene`."""
-    who = st.none() | st.sampled_from(speakers).map(EntityId) if speakers else st.none()
+    who = st.none() | st.sampled_from(speakers) if speakers else st.none()
     return st.builds(
         a_turn,
-        id=st.just(TurnId(thing_id)),
+        id=st.just(thing_id),
         scene_id=st.just(scene),
         speaker=st.sampled_from(Speaker),
         entity_id=who,
@@ -245,7 +235,7 @@ def proposals(thing_id: str, scene: str | None) -> st.SearchStrategy[Proposal]:
     """A change that somebody wants."""
     return st.builds(
         a_proposal,
-        id=st.just(ProposalId(thing_id)),
+        id=st.just(thing_id),
         scene_id=st.just(scene),
         type=st.sampled_from(ProposalType),
         content=property_maps(),
@@ -261,8 +251,8 @@ def memories(thing_id: str, entity_id: str) -> st.SearchStrategy[Memory]:
     """What a character believes."""
     return st.builds(
         a_memory,
-        id=st.just(MemoryId(thing_id)),
-        entity_id=st.just(EntityId(entity_id)),
+        id=st.just(thing_id),
+        entity_id=st.just(entity_id),
         text=sentences() | texts(),
         emotional_valence=st.floats(-1.0, 1.0),
         importance=st.sampled_from((0.0, 0.25, 0.5, 1.0)),

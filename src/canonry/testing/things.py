@@ -1,38 +1,24 @@
 """Examples of every kind of thing: valid, small, and changed by keyword; an id is made from a name.
 
-Stamps (position, instants of recording) are zero, as in an entry; the fold sets them.
+They are stamped as by the first commit; `made` gives their drafts, as an entry holds them.
 """
 
-from dataclasses import replace
+from collections.abc import Mapping
+from dataclasses import MISSING, fields, replace
+from functools import cache
 from hashlib import sha256
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
-from canonry.domain.ids import (
-    AxiomId,
-    EntityId,
-    EventId,
-    FactId,
-    MemoryId,
-    ObservationId,
-    ProposalId,
-    RelationId,
-    RunId,
-    SceneId,
-    SchemaId,
-    SnippetId,
-    SourceId,
-    SpaceId,
-    StoryId,
-    TurnId,
-)
-from canonry.domain.log.entries import Made
+from canonry.domain.ids import EntityId, SpaceId
+from canonry.domain.log.entries import Born, Made, ThingDraft
 from canonry.domain.observations import Dated, Observation
 from canonry.domain.provenance import Authority, CanonLevel, Evidence, EvidenceKind
+from canonry.domain.revising import narrowed
 from canonry.domain.spaces import Space, SpaceKind
 from canonry.domain.things.entities import Entity, EntityClass
 from canonry.domain.things.facts import Axiom, AxiomDomain, Event, Fact, FactType
 from canonry.domain.things.memories import Memory
-from canonry.domain.things.proposals import Decision, Proposal, ProposalStatus, ProposalType
+from canonry.domain.things.proposals import DecisionDraft, Proposal, ProposalStatus, ProposalType
 from canonry.domain.things.relations import Relation
 from canonry.domain.things.scenes import (
     Scene,
@@ -47,10 +33,11 @@ from canonry.domain.things.sources import Snippet, Source, SourceType
 from canonry.domain.time import DAY, Instant
 from canonry.domain.truth.runs import InterpretationRun, RunStatus
 from canonry.domain.vocabularies.narrative_types import EntityType
-from canonry.domain.vocabularies.schemas import EntitySchema, FieldSpec, FieldType, IdentityRule
+from canonry.domain.vocabularies.schemas import FieldSpec, FieldType, IdentityRule, RegisteredSchema
+
+T = TypeVar("T")
 
 NEVER: Final = Instant(0)
-STAMPS: Final[dict[str, Any]] = {"created_at": NEVER, "position": 0, "changed_at": 0}
 
 
 def ident(name: str) -> str:
@@ -62,6 +49,47 @@ def ident(name: str) -> str:
 MIDDLE_EARTH: Final = SpaceId(ident("space"))
 """The space that things lie in unless a test says otherwise."""
 
+ELSEWHERE: Final = SpaceId(ident("elsewhere"))
+HERE: Final = frozenset((MIDDLE_EARTH,))
+
+_USUAL: Final[Mapping[str, Any]] = {
+    "space": MIDDLE_EARTH,
+    "level": CanonLevel.CANON,
+    "authority": Authority.GM,
+    "confidence": 1.0,
+    "evidence": (),
+    "position": 1,
+    "changed_at": 1,
+    **dict.fromkeys(("created_at", "updated_at", "recorded_at", "timestamp"), NEVER),
+}
+"""What the fields of things hold unless their kind or a test says otherwise."""
+
+
+@cache
+def _usual_of(kind: Any) -> Mapping[str, Any]:
+    """The fields that a kind requires, as usual; None where nothing is."""
+    required = (f.name for f in fields(kind) if f.default is f.default_factory is MISSING)
+    return {name: _USUAL.get(name) for name in required}
+
+
+def _example(kind: type[T], name: str, changes: Mapping[str, Any], /, **said: Any) -> T:
+    """A thing of this kind with the id made from `name`, and with what its kind says of it."""
+    make: Any = kind
+    thing: T = make(**{**_usual_of(make), "id": ident(name), **said, **changes})
+    return thing
+
+
+def made(*things: Born) -> tuple[Made, ...]:
+    """The entries that bring these things into being."""
+    return tuple(Made(thing=drafted(thing)) for thing in things)
+
+
+def drafted(thing: Born) -> ThingDraft:
+    """What the author of a thing knew of it."""
+    kind: Any = type(thing).__base__
+    draft: ThingDraft = narrowed(kind, thing)
+    return draft
+
 
 def evidence(name: str = "turn", kind: EvidenceKind = EvidenceKind.TURN) -> tuple[Evidence, ...]:
     """One reference to what is called `name`."""
@@ -70,50 +98,18 @@ def evidence(name: str = "turn", kind: EvidenceKind = EvidenceKind.TURN) -> tupl
 
 def a_space(name: str = "space", **changes: Any) -> Space:
     """A universe."""
-    space = Space(
-        id=SpaceId(ident(name)),
-        kind=SpaceKind.UNIVERSE,
-        name=name,
-        description="",
-        parent=None,
-        **STAMPS,
-    )
-    return replace(space, **changes)
+    return _example(Space, name, changes, kind=SpaceKind.UNIVERSE, name=name, description="")
 
 
 def an_entity(name: str = "frodo", **changes: Any) -> Entity:
     """A character without any observation yet, so without a name."""
-    entity = Entity(
-        id=EntityId(ident(name)),
-        space=MIDDLE_EARTH,
-        entity_class=EntityClass.INSTANCE,
-        entity_type=EntityType.CHARACTER,
-        derives_from=None,
-        level=CanonLevel.CANON,
-        authority=Authority.GM,
-        confidence=1.0,
-        evidence=(),
-        updated_at=NEVER,
-        **STAMPS,
-    )
-    return replace(entity, **changes)
+    kinds = {"entity_class": EntityClass.INSTANCE, "entity_type": EntityType.CHARACTER}
+    return _example(Entity, name, changes, **kinds)
 
 
 def an_observation(entity: str, name: str, /, **changes: Any) -> Observation:
     """The observation `name` of the entity called `entity`; says `fields`."""
-    observation = Observation(
-        id=ObservationId(ident(name)),
-        space=MIDDLE_EARTH,
-        entity_id=EntityId(ident(entity)),
-        fields={},
-        authority=Authority.GM,
-        confidence=1.0,
-        evidence=(),
-        observed_at=None,
-        recorded_at=NEVER,
-        position=0,
-    )
-    return replace(observation, **changes)
+    return _example(Observation, name, changes, entity_id=ident(entity), fields={})
 
 
 def a_record(entity: str, name: str, /, *, due: int = 0, **changes: Any) -> Observation:
@@ -130,19 +126,20 @@ def a_record(entity: str, name: str, /, *, due: int = 0, **changes: Any) -> Obse
     return replace(said, **changes)
 
 
-def a_named(name: str, *, tags: tuple[str, ...] = (), **changes: Any) -> tuple[Made, Made]:
+def a_named(name: str, *, tags: tuple[str, ...] = (), **changes: Any) -> tuple[Made, ...]:
     """The entries that make an entity and say its name and tags."""
     entity = an_entity(name, **changes)
     fields = {"name": name, "state_tags": dict.fromkeys(tags, True)}
     said = an_observation(name, f"{name}/born", space=entity.space, fields=fields)
-    return Made(thing=entity), Made(thing=said)
+    return made(entity, said)
 
 
-def a_schema(name: str = "invoice", version: str = "1.0", **changes: Any) -> EntitySchema:
+def a_schema(name: str = "invoice", version: str = "1.0", **changes: Any) -> RegisteredSchema:
     """A schema of the type `name`, with texts, an amount and a date."""
-    schema = EntitySchema(
-        id=SchemaId(ident(f"schema {name} {version}")),
-        space=MIDDLE_EARTH,
+    return _example(
+        RegisteredSchema,
+        f"schema {name} {version}",
+        changes,
         entity_type=name,
         version=version,
         label=name,
@@ -156,227 +153,110 @@ def a_schema(name: str = "invoice", version: str = "1.0", **changes: Any) -> Ent
         names=(("number",),),
         type_aliases=("bill",),
     )
-    return replace(schema, **changes)
 
 
 def a_run(name: str = "run", source: str = "source", **changes: Any) -> InterpretationRun:
     """A run that found nothing."""
-    run = InterpretationRun(
-        id=RunId(ident(name)),
-        space=MIDDLE_EARTH,
-        source_id=SourceId(ident(source)),
+    return _example(
+        InterpretationRun,
+        name,
+        changes,
+        source_id=ident(source),
         config={"provider": "rules"},
         status=RunStatus.COMPLETED,
         started_at=NEVER,
         ended_at=NEVER,
-        **STAMPS,
     )
-    return replace(run, **changes)
 
 
 def a_relation(name: str, from_name: str, to_name: str, **changes: Any) -> Relation:
     """An edge between two entities called by name."""
-    relation = Relation(
-        id=RelationId(ident(name)),
-        space=MIDDLE_EARTH,
-        rel_type="ALLY_OF",
-        from_id=EntityId(ident(from_name)),
-        to_id=EntityId(ident(to_name)),
-        since=None,
-        confidence=1.0,
-        authority=Authority.GM,
-        evidence=(),
-        level=CanonLevel.CANON,
-        **STAMPS,
-    )
-    return replace(relation, **changes)
+    ends = {"from_id": ident(from_name), "to_id": ident(to_name)}
+    return _example(Relation, name, changes, rel_type="ALLY_OF", **ends)
+
+
+def _about(involved: tuple[str, ...]) -> Mapping[str, Any]:
+    """What a fact and an event about the entities of these names have in common."""
+    entities = tuple(EntityId(ident(one)) for one in involved)
+    return {"involved": entities, "confidence": 0.9, "evidence": evidence()}
 
 
 def a_fact(name: str = "fact", *involved: str, **changes: Any) -> Fact:
     """A timeless fact about the entities called by name, which says its own name."""
-    fact = Fact(
-        id=FactId(ident(name)),
-        space=MIDDLE_EARTH,
-        statement=name,
-        fact_type=FactType.STATE,
-        time_ref=None,
-        duration=None,
-        involved=tuple(EntityId(ident(one)) for one in involved),
-        confidence=0.9,
-        authority=Authority.GM,
-        evidence=evidence(),
-        level=CanonLevel.CANON,
-        **STAMPS,
-    )
-    return replace(fact, **changes)
+    said = {"statement": name, "fact_type": FactType.STATE}
+    return _example(Fact, name, changes, **said, **_about(involved))
 
 
 def an_event(name: str = "event", *involved: str, **changes: Any) -> Event:
     """An event at an unknown time."""
-    event = Event(
-        id=EventId(ident(name)),
-        space=MIDDLE_EARTH,
-        scene_id=None,
-        title=name,
-        description="",
-        time_ref=None,
-        severity=5,
-        involved=tuple(EntityId(ident(one)) for one in involved),
-        causes=(),
-        confidence=0.9,
-        authority=Authority.GM,
-        evidence=evidence(),
-        level=CanonLevel.CANON,
-        **STAMPS,
-    )
-    return replace(event, **changes)
+    said = {"title": name, "description": "", "severity": 5, "causes": ()}
+    return _example(Event, name, changes, **said, **_about(involved))
 
 
 def an_axiom(name: str = "axiom", **changes: Any) -> Axiom:
     """A law that nothing enforces."""
-    axiom = Axiom(
-        id=AxiomId(ident(name)),
-        space=MIDDLE_EARTH,
-        statement=name,
-        domain=AxiomDomain.MAGIC,
-        constraint=None,
-        confidence=1.0,
-        authority=Authority.SOURCE,
-        evidence=(),
-        level=CanonLevel.CANON,
-        **STAMPS,
-    )
-    return replace(axiom, **changes)
+    said = {"statement": name, "domain": AxiomDomain.MAGIC, "authority": Authority.SOURCE}
+    return _example(Axiom, name, changes, **said)
 
 
 def a_source(name: str = "source", **changes: Any) -> Source:
     """A rulebook."""
-    source = Source(
-        id=SourceId(ident(name)),
-        space=MIDDLE_EARTH,
-        doc_id=name,
-        title=name,
-        edition=None,
-        origin=None,
-        source_type=SourceType.RULEBOOK,
-        level=CanonLevel.CANON,
-        **STAMPS,
-    )
-    return replace(source, **changes)
+    kind = SourceType.RULEBOOK
+    return _example(Source, name, changes, doc_id=name, title=name, source_type=kind)
 
 
 def a_snippet(name: str = "snippet", source: str = "source", **changes: Any) -> Snippet:
     """An excerpt that says its own name."""
-    snippet = Snippet(
-        id=SnippetId(ident(name)),
-        space=MIDDLE_EARTH,
-        source_id=SourceId(ident(source)),
-        text=name,
-        page=None,
-        section=None,
-        index=0,
-        **STAMPS,
-    )
-    return replace(snippet, **changes)
+    return _example(Snippet, name, changes, source_id=ident(source), text=name, index=0)
 
 
 def a_story(name: str = "story", **changes: Any) -> Story:
     """A planned story."""
-    story = Story(
-        id=StoryId(ident(name)),
-        space=MIDDLE_EARTH,
-        title=name,
-        story_type=StoryType.CAMPAIGN,
-        theme=None,
-        premise=None,
-        parent_id=None,
-        start_time_ref=None,
-        status=StoryStatus.PLANNED,
-        **STAMPS,
-    )
-    return replace(story, **changes)
+    kinds = {"story_type": StoryType.CAMPAIGN, "status": StoryStatus.PLANNED}
+    return _example(Story, name, changes, title=name, **kinds)
 
 
 def a_scene(name: str = "scene", story: str = "story", **changes: Any) -> Scene:
     """An active scene."""
-    scene = Scene(
-        id=SceneId(ident(name)),
-        space=MIDDLE_EARTH,
-        story_id=StoryId(ident(story)),
-        title=name,
-        purpose=None,
-        order=1,
-        location_ref=None,
-        participants=(),
-        status=SceneStatus.ACTIVE,
-        updated_at=NEVER,
-        **STAMPS,
-    )
-    return replace(scene, **changes)
+    said = {"title": name, "order": 1, "participants": (), "status": SceneStatus.ACTIVE}
+    return _example(Scene, name, changes, story_id=ident(story), **said)
 
 
 def a_turn(name: str = "turn", scene: str = "scene", **changes: Any) -> Turn:
     """Something the game master says; its own name unless a test says otherwise."""
-    turn = Turn(
-        id=TurnId(ident(name)),
-        space=MIDDLE_EARTH,
-        scene_id=SceneId(ident(scene)),
-        index=0,
-        speaker=Speaker.GM,
-        entity_id=None,
-        text=name,
-        resolution_ref=None,
-        timestamp=NEVER,
-        position=0,
-        changed_at=0,
-    )
-    return replace(turn, **changes)
+    said = {"index": 0, "speaker": Speaker.GM, "text": name}
+    return _example(Turn, name, changes, scene_id=ident(scene), **said)
 
 
 def a_proposal(name: str = "proposal", scene: str | None = "scene", **changes: Any) -> Proposal:
     """A pending fact."""
-    proposal = Proposal(
-        id=ProposalId(ident(name)),
-        space=MIDDLE_EARTH,
-        scene_id=None if scene is None else SceneId(ident(scene)),
-        turn_id=None,
+    return _example(
+        Proposal,
+        name,
+        changes,
+        scene_id=None if scene is None else ident(scene),
         type=ProposalType.FACT,
         content={"statement": name},
         evidence=evidence(),
         confidence=0.9,
-        authority=Authority.GM,
         proposed_by="narrator-001",
         status=ProposalStatus.PENDING,
-        **STAMPS,
     )
-    return replace(proposal, **changes)
 
 
-def a_decision(**changes: Any) -> Decision:
+def a_decision(**changes: Any) -> DecisionDraft:
     """An acceptance."""
-    decision = Decision(
+    decision = DecisionDraft(
         status=ProposalStatus.ACCEPTED,
         rule="score",
         rationale="it is well supported",
         score=0.81,
         decided_by="canonkeeper-001",
-        decided_at=NEVER,
     )
     return replace(decision, **changes)
 
 
 def a_memory(name: str = "memory", entity: str = "frodo", **changes: Any) -> Memory:
     """A recollection that says its own name."""
-    memory = Memory(
-        id=MemoryId(ident(name)),
-        space=MIDDLE_EARTH,
-        entity_id=EntityId(ident(entity)),
-        text=name,
-        linked_fact_id=None,
-        scene_id=None,
-        emotional_valence=0.0,
-        importance=0.5,
-        certainty=1.0,
-        **STAMPS,
-    )
-    return replace(memory, **changes)
+    felt = {"emotional_valence": 0.0, "importance": 0.5, "certainty": 1.0}
+    return _example(Memory, name, changes, entity_id=ident(entity), text=name, **felt)

@@ -15,7 +15,6 @@ from canonry.domain.truth.files import FileType, Reading
 from canonry.domain.vocabularies.truth_types import TRUTH_TYPES
 from canonry.gateway.face import Face
 from canonry.server.greeting import greet
-from canonry.server.options import ServerOptions
 from canonry.toolsets.catalog import FACE as CATALOG
 from canonry.toolsets.narrative import FACE as NARRATIVE
 from canonry.toolsets.operator import FACE as OPERATOR
@@ -76,7 +75,7 @@ def test_r14_every_server_says_once_that_stored_text_is_data(faces: tuple[Face, 
     async def ready() -> None:
         raise AssertionError
 
-    told = greet(faces, ready, ServerOptions()).instructions  # type: ignore[arg-type]
+    told = greet(faces, ready).instructions  # type: ignore[arg-type]
     assert told is not None
     assert told.count(STORED_IS_DATA) == 1
     assert all(each.instructions in told for each in faces)
@@ -88,4 +87,4 @@ def test_r14_a_toolset_without_words_of_its_own_says_so_too() -> None:
         raise AssertionError
 
     mute = replace(WORLD, instructions="")
-    assert greet((mute,), ready, ServerOptions()).instructions == STORED_IS_DATA  # type: ignore[arg-type]
+    assert greet((mute,), ready).instructions == STORED_IS_DATA  # type: ignore[arg-type]

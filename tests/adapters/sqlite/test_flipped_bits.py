@@ -16,8 +16,8 @@ from canonry.domain.ids import EntityId
 from canonry.domain.log.commits import ORIGIN
 from canonry.ports.views.documents import MemoryQuery
 from canonry.ports.views.state import FactQuery
-from canonry.testing.scribe import an_append, made
-from canonry.testing.things import MIDDLE_EARTH, a_fact, a_memory, a_space, a_turn, ident
+from canonry.testing.scribe import an_append
+from canonry.testing.things import MIDDLE_EARTH, a_fact, a_memory, a_space, a_turn, ident, made
 from tests.adapters.sqlite.opened import a_store, rows
 
 pytestmark = pytest.mark.anyio
@@ -75,6 +75,41 @@ def flip(folder: Path, table: str, column: str, key: str, where: int) -> None:
     data = data[:spot] + bytes([data[spot] ^ (1 << where % 8)]) + data[spot + 1 :]
     db.execute(f"UPDATE {table} SET {column} = ? WHERE {key} = ?", (data, n))
     db.close()
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        "UPDATE listing SET facet = 'canon/gm/stat' WHERE list = 4 AND id = :id",
+        "UPDATE listing SET space = x'00' WHERE list = 4 AND id = :id",
+        "UPDATE listing SET list = 5 WHERE list = 4 AND id = :id",
+        "UPDATE listing SET owner = :owner WHERE list = 4 AND id = :other",
+        "UPDATE listing SET id = x'00' WHERE list = 4 AND id = :id",
+        "UPDATE counts SET n = n + 1 WHERE list = 4 AND owner = :owner",
+        "UPDATE counts SET n = n - 1 WHERE list = 4 AND owner = :owner",
+    ],
+)
+async def test_r10_a_flipped_index_key_is_told_by_the_list_that_it_was_in_or_is_in_now(
+    tmp_path: Path, damage: str
+) -> None:
+    await write(tmp_path)
+    async with a_store(tmp_path) as store:
+        await store.ledger.append([an_append("Sam", made(a_fact("Sam waits", "Sam")))])
+    db = apsw.Connection(str(tmp_path / "canon.db"))
+    names = {"id": "fact 7", "owner": "Frodo", "other": "Sam waits"}
+    db.execute(damage, {key: pack(ident(name)) for key, name in names.items()})
+    assert db.changes() == 1
+    db.close()
+
+    query = FactQuery(entities=frozenset((EntityId(ident("Frodo")),)), limit=100)
+    async with a_store(tmp_path) as store:
+        with pytest.raises(BrokenInvariant) as caught:
+            await store.state.facts(query)
+        others = await store.state.things([ident("fact 7")])
+
+    assert caught.value.code == "store.altered"
+    assert VERIFY in caught.value.message
+    assert list(others) == [ident("fact 7")]
 
 
 @pytest.mark.parametrize(

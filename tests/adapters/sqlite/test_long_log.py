@@ -11,8 +11,8 @@ from canonry.adapters.memory import MemoryBlobs
 from canonry.adapters.sqlite import SqliteUpkeep
 from canonry.adapters.sqlite.checkpoints import PAGES_KEPT
 from canonry.adapters.sqlite.upkeep.verification import verify_store
-from canonry.testing.scribe import an_append, made
-from canonry.testing.things import MIDDLE_EARTH, a_fact, ident
+from canonry.testing.scribe import an_append
+from canonry.testing.things import MIDDLE_EARTH, a_fact, ident, made
 from canonry.testing.worlds import HandClock
 from tests.adapters.sqlite.opened import a_store
 

@@ -13,8 +13,8 @@ from canonry.adapters.sqlite import Durability
 from canonry.adapters.sqlite.anchor import Anchor
 from canonry.domain.errors import BrokenInvariant, Unavailable
 from canonry.domain.log.commits import ORIGIN
-from canonry.testing.scribe import an_append, made
-from canonry.testing.things import MIDDLE_EARTH, a_fact, a_space, a_turn
+from canonry.testing.scribe import an_append
+from canonry.testing.things import MIDDLE_EARTH, a_fact, a_space, a_turn, made
 from tests.adapters.sqlite.opened import a_store
 
 pytestmark = [
@@ -26,7 +26,8 @@ CUT = """
 import asyncio, os, sys, time
 from pathlib import Path
 from canonry.ports.views.state import FactQuery
-from canonry.testing.scribe import an_append, made
+from canonry.testing.scribe import an_append
+from canonry.testing.things import made
 from canonry.testing.things import a_fact
 from tests.adapters.sqlite.opened import a_store
 

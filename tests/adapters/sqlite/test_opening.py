@@ -6,8 +6,8 @@ import apsw
 import pytest
 
 from canonry.domain.errors import BrokenInvariant, CanonryError, Unavailable
-from canonry.testing.scribe import an_append, made
-from canonry.testing.things import MIDDLE_EARTH, a_fact, a_space, a_turn, an_entity
+from canonry.testing.scribe import an_append
+from canonry.testing.things import MIDDLE_EARTH, a_fact, a_space, a_turn, an_entity, made
 from tests.adapters.sqlite.opened import a_store, rows
 
 pytestmark = pytest.mark.anyio

@@ -7,7 +7,7 @@ import pytest
 
 from canonry.adapters.sqlite import lookups, pages, schema
 from canonry.adapters.sqlite.ledger import records
-from canonry.adapters.sqlite.state import entities, sightings, state, timeline
+from canonry.adapters.sqlite.state import entities, sightings, timeline
 from canonry.adapters.sqlite.text import placing, vocabulary, waiting
 
 RUN = f"SELECT l.id FROM listing l WHERE {pages._RUN}"
@@ -20,7 +20,7 @@ STATEMENTS = {
     ),
     "a thing": lookups._ONE,
     "things together": lookups._MANY,
-    "a past version": state._VERSION,
+    "a past version": lookups._VERSION,
     "a head": records._HEAD,
     "a known commit": records._KNOWN,
     "what was touched": records._TOUCHED,

@@ -12,8 +12,8 @@ from canonry.domain.recall.passages import Collection
 from canonry.domain.things.entities import Entity
 from canonry.ports.views.state import EntityQuery
 from canonry.ports.views.text import TextQuery
-from canonry.testing.scribe import an_append, made
-from canonry.testing.things import a_named, a_space, a_turn
+from canonry.testing.scribe import an_append
+from canonry.testing.things import a_named, a_space, a_turn, made
 from tests.adapters.sqlite.opened import a_store, rows
 
 pytestmark = pytest.mark.anyio

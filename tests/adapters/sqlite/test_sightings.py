@@ -45,6 +45,7 @@ def observed(draw: st.DrawFn, number: int) -> Observation:
         schema_version=draw(st.sampled_from((None, "1.0"))),
         fragments=fragments,
         position=draw(st.integers(1, 4)),
+        changed_at=number,
     )
 
 

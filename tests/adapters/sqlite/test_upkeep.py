@@ -9,8 +9,8 @@ from canonry.adapters.sqlite import Durability
 from canonry.adapters.sqlite.upkeep.scratch import FOLDER
 from canonry.bootstrap.embedded import open_embedded
 from canonry.domain.log.entries import Erased
-from canonry.testing.scribe import an_append, made
-from canonry.testing.things import MIDDLE_EARTH, a_space, a_turn, ident
+from canonry.testing.scribe import an_append
+from canonry.testing.things import MIDDLE_EARTH, a_space, a_turn, ident, made
 
 pytestmark = pytest.mark.anyio
 

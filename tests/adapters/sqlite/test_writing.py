@@ -20,8 +20,8 @@ from canonry.domain.log.keys import ANY, thing_key
 from canonry.domain.log.sealing import GENESIS
 from canonry.domain.time import Instant
 from canonry.testing.conformance.upkeep import quiet
-from canonry.testing.scribe import an_append, made
-from canonry.testing.things import MIDDLE_EARTH, a_fact, a_space, a_turn, an_entity, ident
+from canonry.testing.scribe import an_append
+from canonry.testing.things import MIDDLE_EARTH, a_fact, a_space, a_turn, an_entity, ident, made
 from canonry.testing.worlds import HandClock
 from tests.adapters.sqlite.opened import a_store, rows
 

@@ -41,6 +41,7 @@ from canonry.testing.things import (
     a_source,
     an_axiom,
     an_event,
+    drafted,
     evidence,
     ident,
 )
@@ -109,17 +110,17 @@ class Chance:
         start, end = self.entity(), self.entity()
         made = a_relation(self.fresh(), "x", "y", rel_type=self.pick(*RELATIONS))
         made = replace(made, from_id=start, to_id=end, since=self.at(), authority=self.word())
-        return () if start == end else (Made(thing=made),)
+        return () if start == end else (Made(thing=drafted(made)),)
 
     def _fact(self) -> tuple[Entry, ...]:
         made = a_fact(self.fresh(), statement=self.pick(*STATEMENTS), authority=self.word())
         made = replace(made, involved=(self.entity(),), time_ref=self.at())
-        return (Made(thing=made),)
+        return (Made(thing=drafted(made)),)
 
     def _event(self) -> tuple[Entry, ...]:
         causes = (EventId(ident("spring")),) if self.pick(True, False) else ()
         made = an_event(self.fresh(), involved=(self.entity(),), time_ref=self.at())
-        return (Made(thing=replace(made, causes=causes)),)
+        return (Made(thing=drafted(replace(made, causes=causes))),)
 
     async def _namesake(self) -> None:
         await self._stage.entity(f"Sam {self.pick(1, 2)}" if self.pick(True, False) else "Sam")
@@ -156,7 +157,7 @@ class Chance:
 
     def _law(self) -> tuple[Entry, ...]:
         law = Constraint(kind="forbidden_tag", values=(self.pick(*TAGS),))
-        return (Made(thing=an_axiom(self.fresh(), constraint=law)),)
+        return (Made(thing=drafted(an_axiom(self.fresh(), constraint=law))),)
 
     async def _merge(self) -> None:
         kept = await self._stage.thing(self.entity())

@@ -11,8 +11,10 @@ from canonry.domain.provenance import Authority, CanonLevel
 from canonry.domain.things.proposals import ProposalStatus
 from canonry.domain.vocabularies.narrative_types import EntityType
 from canonry.testing.things import ident
+from canonry.usecases.kernel.get_entity_as_of import entity_at
 from tests.usecases.stage import (
     ACCEPTED,
+    PENDING,
     REJECTED,
     a_peopled_stage,
     a_relation_of,
@@ -35,7 +37,9 @@ async def test_a_later_state_takes_over_from_the_one_it_excludes() -> None:
     )
 
     verdict = await stage.verdict(
-        "state_change", {"entity_id": id_of("Frodo"), "add": ["wounded"], "time_ref": rfc(2)}
+        "state_change",
+        {"entity_id": id_of("Frodo"), "add": ["wounded"], "time_ref": rfc(2)},
+        authority=Authority.GM,
     )
 
     assert (verdict.status, verdict.rule) == (ACCEPTED, "gate:state-tags-exclusive")
@@ -45,13 +49,9 @@ async def test_a_later_state_takes_over_from_the_one_it_excludes() -> None:
 
 @pytest.mark.parametrize(
     ("authority", "status"),
-    [
-        (Authority.SYSTEM, REJECTED),
-        (Authority.PLAYER, REJECTED),
-        (Authority.GM, ACCEPTED),
-    ],
+    [(Authority.SYSTEM, REJECTED), (Authority.PLAYER, REJECTED), (Authority.GM, ACCEPTED)],
 )
-async def test_an_earlier_state_contradicts_and_falls_only_before_a_stronger_word(
+async def test_a_state_told_of_the_same_time_contradicts_and_falls_only_before_a_stronger_word(
     authority: Authority, status: ProposalStatus
 ) -> None:
     stage = await a_peopled_stage()
@@ -62,7 +62,7 @@ async def test_an_earlier_state_contradicts_and_falls_only_before_a_stronger_wor
 
     verdict = await stage.verdict(
         "state_change",
-        {"entity_id": id_of("Frodo"), "add": ["wounded"], "time_ref": rfc(2)},
+        {"entity_id": id_of("Frodo"), "add": ["wounded"], "time_ref": rfc(3)},
         authority=authority,
         confidence=1.0,
     )
@@ -77,6 +77,63 @@ async def test_an_earlier_state_contradicts_and_falls_only_before_a_stronger_wor
     else:
         assert fallen.level is CanonLevel.CANON
         assert (await stage.thing(id_of("Frodo"))).state_tags == ("healthy",)
+
+
+@pytest.mark.parametrize("authority", [Authority.SYSTEM, Authority.PLAYER, Authority.GM])
+async def test_d1_a_backstory_holds_until_what_begins_later(authority: Authority) -> None:
+    stage = await a_peopled_stage()
+    await stage.tag("Frodo", "wounded", at=day(3), authority=Authority.PLAYER)
+
+    verdict = await stage.verdict(
+        "state_change",
+        {"entity_id": id_of("Frodo"), "add": ["healthy"], "time_ref": rfc(2)},
+        authority=authority,
+        confidence=1.0,
+    )
+
+    assert verdict.status is ACCEPTED
+    frodo = await stage.thing(id_of("Frodo"))
+    assert frodo.state_tags == ("wounded",)
+    (healthy,) = await stage.canon.state.facts_stating(frodo.space, "Frodo is healthy")
+    (wounded,) = await stage.canon.state.facts_stating(frodo.space, "Frodo is wounded")
+    assert (healthy.until, healthy.superseded_by) == (day(3), wounded.id)
+    assert (wounded.until, wounded.level) == (None, CanonLevel.CANON)
+    assert (await entity_at(stage.canon, frodo, day(2))).state_tags == ("healthy",)
+
+
+async def test_d6_a_player_does_not_bring_back_whom_the_game_master_killed() -> None:
+    stage = await a_peopled_stage()
+    await stage.tag("Frodo", "dead", authority=Authority.GM)
+
+    verdict = await stage.verdict(
+        "state_change", {"entity_id": id_of("Frodo"), "add": ["alive"]}, confidence=1.0
+    )
+
+    assert (verdict.status, verdict.rule) == (PENDING, "gate:state-tags-exclusive")
+    assert "needs review" in verdict.rationale
+    assert len(verdict.conflicts) == 1
+    assert (await stage.thing(id_of("Frodo"))).state_tags == ("dead",)
+
+
+@pytest.mark.parametrize(
+    ("authority", "status"), [(Authority.PLAYER, PENDING), (Authority.GM, ACCEPTED)]
+)
+async def test_d6_a_player_does_not_take_away_a_state_that_the_game_master_gave(
+    authority: Authority, status: ProposalStatus
+) -> None:
+    stage = await a_peopled_stage()
+    await stage.tag("Frodo", "cursed", authority=Authority.GM)
+
+    verdict = await stage.verdict(
+        "state_change",
+        {"entity_id": id_of("Frodo"), "remove": ["cursed"]},
+        authority=authority,
+        confidence=1.0,
+    )
+
+    assert verdict.status is status
+    held = (await stage.thing(id_of("Frodo"))).state_tags
+    assert held == (("cursed",) if status is PENDING else ())
 
 
 async def test_a_policy_adds_groups_of_tags_that_exclude_each_other() -> None:
@@ -96,6 +153,7 @@ async def test_somebody_who_moves_on_is_no_longer_where_they_were() -> None:
     verdict = await stage.verdict(
         "relationship",
         {"from": id_of("Frodo"), "to": id_of("Mordor"), "type": "LOCATED_IN", "since": rfc(2)},
+        authority=Authority.GM,
     )
 
     assert (verdict.status, verdict.rule) == (ACCEPTED, "gate:functional-relation")
@@ -103,23 +161,45 @@ async def test_somebody_who_moves_on_is_no_longer_where_they_were() -> None:
     assert (left.ended, left.until, left.level) == (True, day(2), CanonLevel.CANON)
 
 
-@pytest.mark.parametrize("since", [1, 2])
-async def test_nobody_is_at_two_places_at_once(since: int) -> None:
+async def test_nobody_is_at_two_places_at_once() -> None:
     stage = await a_peopled_stage()
     await stage.make(a_relation_of("old", "LOCATED_IN", "Frodo", "Shire", since=day(2)))
+    there = {"from": id_of("Frodo"), "to": id_of("Mordor"), "type": "LOCATED_IN", "since": rfc(2)}
 
-    verdict = await stage.verdict(
-        "relationship",
-        {
-            "from": id_of("Frodo"),
-            "to": id_of("Mordor"),
-            "type": "LOCATED_IN",
-            "since": rfc(since),
-        },
-    )
+    verdict = await stage.verdict("relationship", there)
 
     assert (verdict.status, verdict.rule) == (REJECTED, "gate:functional-relation")
     assert verdict.conflicts == (ident("old"),)
+
+
+async def test_d1_who_was_elsewhere_before_is_now_where_they_went() -> None:
+    stage = await a_peopled_stage()
+    await stage.make(
+        a_relation_of(
+            "old", "LOCATED_IN", "Frodo", "Shire", authority=Authority.PLAYER, since=day(2)
+        )
+    )
+    there = {"from": id_of("Frodo"), "to": id_of("Mordor"), "type": "LOCATED_IN", "since": rfc(1)}
+
+    verdict = await stage.verdict("relationship", there, authority=Authority.GM)
+
+    assert verdict.status is ACCEPTED
+    before, now = await stage.thing(verdict.canonical_id), await stage.thing(ident("old"))
+    assert (before.ended, before.until, before.level) == (True, day(2), CanonLevel.CANON)
+    assert (now.ended, now.level) == (False, CanonLevel.CANON)
+
+
+async def test_d6_a_player_does_not_take_what_the_game_master_gave() -> None:
+    stage = await a_peopled_stage()
+    await stage.entity("Crown", EntityType.OBJECT)
+    await stage.make(a_relation_of("gift", "OWNS", "Gollum", "Crown", authority=Authority.GM))
+    mine = {"from": id_of("Frodo"), "to": id_of("Crown"), "type": "OWNS"}
+
+    verdict = await stage.verdict("relationship", mine, confidence=1.0)
+
+    assert (verdict.status, verdict.rule) == (PENDING, "gate:functional-relation")
+    assert verdict.conflicts == (ident("gift"),)
+    assert not (await stage.thing(ident("gift"))).ended
 
 
 async def test_a_thing_has_one_owner_and_the_game_master_may_say_who_it_always_was() -> None:
@@ -129,7 +209,7 @@ async def test_a_thing_has_one_owner_and_the_game_master_may_say_who_it_always_w
 
     verdict = await stage.verdict(
         "relationship",
-        {"from": id_of("Frodo"), "to": id_of("Ring"), "type": "OWNS", "since": rfc(1)},
+        {"from": id_of("Frodo"), "to": id_of("Ring"), "type": "OWNS", "since": rfc(5)},
         authority=Authority.GM,
     )
 
@@ -138,19 +218,22 @@ async def test_a_thing_has_one_owner_and_the_game_master_may_say_who_it_always_w
     assert (fallen.level, fallen.replaced_by) == (CanonLevel.RETCONNED, verdict.canonical_id)
 
 
-async def test_allies_are_no_enemies_unless_a_later_date_says_so() -> None:
+@pytest.mark.parametrize("since", [None, rfc(2)])
+async def test_d3_a_change_of_heart_ends_what_was_and_leaves_it_true(since: str | None) -> None:
     stage = await a_peopled_stage()
     await stage.make(a_relation_of("pact", "ALLY_OF", "Gollum", "Frodo", since=day(1)))
     hostile: dict[str, Any] = {"from": id_of("Frodo"), "to": id_of("Gollum"), "type": "ENEMY_OF"}
+    told = hostile if since is None else {**hostile, "since": since}
 
-    undated = await stage.verdict("relationship", hostile)
+    lower = await stage.verdict("relationship", told)
     await stage.scene("scene 2", order=2)
-    dated = await stage.verdict("relationship", {**hostile, "since": rfc(2)}, scene="scene 2")
+    later = await stage.verdict("relationship", told, authority=Authority.GM, scene="scene 2")
 
-    assert (undated.status, undated.rule) == (REJECTED, "gate:opposed-relation")
-    assert undated.conflicts == (ident("pact"),)
-    assert (dated.status, dated.rule) == (ACCEPTED, "gate:opposed-relation")
-    assert (await stage.thing(ident("pact"))).ended
+    assert (lower.status, lower.rule) == (PENDING, "gate:opposed-relation")
+    assert lower.conflicts == (ident("pact"),)
+    assert (later.status, later.rule) == (ACCEPTED, "gate:opposed-relation")
+    pact = await stage.thing(ident("pact"))
+    assert (pact.ended, pact.level) == (True, CanonLevel.CANON)
 
 
 async def test_the_dead_do_not_act_but_may_be_involved() -> None:
@@ -173,7 +256,7 @@ async def test_the_dead_do_not_act_but_may_be_involved() -> None:
     assert verdict_on(report, before).status is ACCEPTED
     told = verdict_on(report, mourned)
     assert told.status is ACCEPTED
-    assert "is involved in it but is dead" in told.rationale
+    assert "is involved in it but is dead then" in told.rationale
 
 
 async def test_where_the_game_master_lets_the_dead_act_they_never_died() -> None:
@@ -254,7 +337,9 @@ async def test_a_merged_entity_is_where_those_merged_into_it_were() -> None:
     await stage.scribe.write(merged)
 
     verdict = await stage.verdict(
-        "relationship", {"from": strider, "to": id_of("Mordor"), "type": "LOCATED_IN"}
+        "relationship",
+        {"from": strider, "to": id_of("Mordor"), "type": "LOCATED_IN"},
+        authority=Authority.GM,
     )
 
     assert (verdict.status, verdict.rule) == (ACCEPTED, "gate:functional-relation")

@@ -60,7 +60,8 @@ async def test_a_state_that_has_been_left_denies_nothing() -> None:
     stage = await a_peopled_stage()
     frodo = id_of("Frodo")
     await stage.tag("Frodo", "healthy")
-    await stage.verdict("state_change", {"entity_id": frodo, "add": ["wounded"]})
+    wounded = {"entity_id": frodo, "add": ["wounded"]}
+    await stage.verdict("state_change", wounded, authority=Authority.GM)
     await stage.scene("scene 2", order=2)
 
     verdict = await stage.verdict(
@@ -83,7 +84,9 @@ async def test_a_denial_of_other_entities_or_of_another_time_contradicts_nothing
         "fact", {"statement": "The gate is not open", "entity_ids": [mordor], "time_ref": rfc(3)}
     )
     ended = await stage.propose(
-        "fact", {"statement": "The road is not safe", "entity_ids": [mordor], "time_ref": rfc(3)}
+        "fact",
+        {"statement": "The road is not safe", "entity_ids": [mordor], "time_ref": rfc(3)},
+        authority=Authority.GM,
     )
 
     report = await stage.canonize()

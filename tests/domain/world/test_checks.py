@@ -22,7 +22,7 @@ from canonry.domain.world.atlas import (
 )
 from canonry.domain.world.checks import TIES_MAX, problems, unreachable
 from canonry.domain.world.directions import OPPOSITE, Direction
-from canonry.testing.atlases import an_atlas
+from tests.domain.world.generated import an_atlas
 
 NORTH, SOUTH, EAST = Direction.NORTH, Direction.SOUTH, Direction.EAST
 

@@ -7,9 +7,8 @@ import pytest
 
 from canonry.domain.world.atlas import Atlas, Exit, Place, Route
 from canonry.domain.world.directions import STEPS, Direction
-from canonry.domain.world.drawing import drawn, painted
-from canonry.domain.world.layout import spots_of
-from canonry.testing.atlases import an_atlas
+from canonry.domain.world.drawing import drawn, painted, spots_of
+from tests.domain.world.generated import an_atlas
 
 SVG = "{http://www.w3.org/2000/svg}"
 

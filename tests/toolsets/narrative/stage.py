@@ -5,10 +5,10 @@ from typing import Any
 
 from canonry.domain.ids import CommitId, SpaceId
 from canonry.domain.log.commits import Append, Draft, Position
-from canonry.domain.log.entries import Entry, Made
+from canonry.domain.log.entries import Entry
 from canonry.domain.policy import Policy
 from canonry.testing.scribe import ACTOR
-from canonry.testing.things import an_axiom
+from canonry.testing.things import an_axiom, made
 from tests.toolsets.narrative.kit import World, a_world
 
 
@@ -78,7 +78,7 @@ class Stage:
         """A new law of this world, or of another one."""
         where = SpaceId(space or self.world.universe_id)
         axiom = an_axiom(f"{statement} in {where}", statement=statement, space=where)
-        await self.write(Made(thing=axiom), space=space)
+        await self.write(*made(axiom), space=space)
         return axiom.id
 
     async def complete(self, scene_id: str, summary: str = "They left.") -> None:

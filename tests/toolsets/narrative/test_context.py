@@ -3,9 +3,9 @@
 import pytest
 
 from canonry.domain.ids import EntityId, SceneId, SpaceId, StoryId
-from canonry.domain.log.entries import EntityRetconned, Made
+from canonry.domain.log.entries import EntityRetconned
 from canonry.domain.time import parse_instant
-from canonry.testing.things import a_scene
+from canonry.testing.things import a_scene, made
 from tests.toolsets.narrative.kit import NOWHERE
 from tests.toolsets.narrative.stage import (
     CONTEXT_TOOL,
@@ -118,7 +118,7 @@ async def test_a_dated_scene_is_told_what_holds_then_and_what_is_still_to_come()
         participants=(EntityId(stage.frodo),),
         time_ref=parse_instant("3010-01-01T00:00:00Z"),
     )
-    await stage.write(Made(thing=scene))
+    await stage.write(*made(scene))
     context = await assemble(stage, scene.id)
     assert statements(context) == ["Frodo has the Ring"]
     (thread,) = context["narrative"]["open_threads"]
@@ -259,7 +259,7 @@ async def test_a_scene_with_nobody_in_it_has_a_context_too() -> None:
     scene = a_scene(
         space=SpaceId(stage.world.universe_id), story_id=StoryId(stage.story_id), title="Empty"
     )
-    await stage.write(Made(thing=scene))
+    await stage.write(*made(scene))
     context = await assemble(stage, SceneId(scene.id))
     assert context["canonical"] == {"entities": [], "facts": [], "relations": []}
 

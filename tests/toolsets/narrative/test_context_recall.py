@@ -13,11 +13,11 @@ from canonry.adapters.memory import MemoryStore, MemoryText
 from canonry.adapters.vectors import FolderVectors
 from canonry.domain.errors import Unavailable
 from canonry.domain.ids import FactId, SourceId, SpaceId
-from canonry.domain.log.entries import FactSuperseded, Made
+from canonry.domain.log.entries import FactSuperseded
 from canonry.domain.policy import ContextLimits, Policy
 from canonry.gateway.call import Gateway
 from canonry.ports.views.text import Hit, TextFound, TextQuery
-from canonry.testing.things import a_snippet, ident
+from canonry.testing.things import a_snippet, ident, made
 from canonry.toolsets.narrative import NARRATIVE
 from canonry.usecases.kernel.recall import Engines, Recall
 from tests.toolsets.narrative.stage import (
@@ -104,7 +104,7 @@ async def test_rules_are_recalled_from_sources_of_the_universe() -> None:
         source_id=SourceId(stage.world.source_id),
         text="A grappled creature cannot move.",
     )
-    await stage.write(Made(thing=snippet))
+    await stage.write(*made(snippet))
     context = await assemble(stage, await stage.scene(), semantic_query="grappled")
     (hit,) = context["recalled"]["rule_excerpts"]
     assert (hit["id"], hit["payload"]["doc_id"]) == (ident("snippet"), "book-1")
@@ -120,7 +120,7 @@ async def a_play(stage: Stage) -> dict[str, str]:
         source_id=SourceId(world.source_id),
         text="Whoever opens a gate is seen.",
     )
-    await stage.write(Made(thing=snippet))
+    await stage.write(*made(snippet))
     await stage.complete(await stage.scene("Before"), "They rested.")
     return {
         "frodo": frodo,

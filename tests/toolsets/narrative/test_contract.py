@@ -7,22 +7,14 @@ from typing import Any
 import orjson
 import pytest
 
+from canonry.gateway.shapes import INSTANT, OBJECT, UUID, array, enum, nullable, obj
 from canonry.gateway.tool import Tool
 from canonry.gateway.validation import closed
 from canonry.server.binding import _tool_entry
 from canonry.toolsets.narrative import EXACT, NARRATIVE
 from canonry.toolsets.narrative.contract import published
-from canonry.toolsets.narrative.replies.outlines import outline
-from canonry.toolsets.narrative.replies.present import FACT
-from canonry.toolsets.narrative.replies.schemas import (
-    INSTANT,
-    OBJECT,
-    UUID,
-    array,
-    enum,
-    nullable,
-    obj,
-)
+from canonry.toolsets.narrative.shapes import FACT
+from canonry.toolsets.narrative.toolset import outline
 
 LISTED = {tool.name: tool for tool in NARRATIVE.tools}
 CONTRACT = {entry["name"]: entry for entry in published()["tools"]}

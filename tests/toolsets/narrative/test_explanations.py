@@ -113,7 +113,7 @@ async def test_nothing_stands_behind_what_does_not_exist_or_is_not_canon() -> No
         await world.refused("neo4j_explain", id=thing, code=-32002)
 
 
-async def test_a_timeline_has_events_and_dated_facts_by_the_worlds_time() -> None:
+async def test_a_timeline_has_events_and_dated_facts_in_the_order_of_the_story() -> None:
     world = await a_world()
     frodo, sam = await world.entity("Frodo"), await world.entity("Sam")
     await world.event("undated", frodo)
@@ -135,7 +135,7 @@ async def test_a_timeline_has_events_and_dated_facts_by_the_worlds_time() -> Non
 
     titles = [one.get("event", one.get("fact")) for one in whole["items"]]
     assert [one.get("title", one.get("statement")) for one in titles] == [
-        "first", "second", "third", "undated",
+        "undated", "first", "second", "third",
     ]  # fmt: skip
     assert [one["kind"] for one in window["items"]] == ["fact"]
     assert (page["total"], page["items"][0]["kind"], page["truncated"]) == (2, "fact", False)

@@ -125,7 +125,7 @@ async def test_whoever_acts_by_a_higher_word_after_all_is_alive_again() -> None:
         first,
         "state_change",
         death,
-        authority="player",
+        authority="gm",
         evidence=[{"type": "source", "ref_id": world.source_id}],
     )
     await world.call("composite_canonize_scene", scene_id=first)

@@ -55,7 +55,7 @@ def test_nobody_is_in_two_places(seed: int) -> None:
 
 
 @SEEDS
-def test_of_two_opposed_relations_one_is_refused(seed: int) -> None:
+def test_of_two_opposed_relations_one_ends_the_other(seed: int) -> None:
     async def race(simulation: Simulation) -> None:
         world, _ = await a_slow_world(simulation)
         ann, ben = await world.entity("Ann"), await world.entity("Ben")
@@ -64,7 +64,10 @@ def test_of_two_opposed_relations_one_is_refused(seed: int) -> None:
             [related(world, ann, "ALLY_OF", ben), related(world, ben, "ENEMY_OF", ann)]
         )
 
-        assert refused == ["relation.opposed"]
+        assert refused == []
+        told = await world.call("neo4j_query_relationships", entity_id=ann)
+        now = await world.call("neo4j_query_relationships", entity_id=ann, current_only=True)
+        assert (told["total"], now["total"]) == (2, 1)
 
     simulate(race, seed=seed)
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from canonry.usecases.graph import standing_relations
+from canonry.usecases.kernel import extend_slice
 from tests.toolsets.narrative.kit import NOWHERE, World, a_world
 
 pytestmark = pytest.mark.anyio
@@ -92,27 +92,30 @@ async def test_a_thing_has_one_owner_and_an_owner_many_things() -> None:
     assert await current(world) == [(ann, "OWNS", sword), (ben, "OWNS", ring)]
 
 
-async def test_an_earlier_date_does_not_supersede_a_later_one() -> None:
+async def test_d1_what_began_earlier_ends_where_the_later_one_begins() -> None:
     world = await a_world()
     ann = await world.entity("Ann")
     inn, mill = [await world.entity(n, entity_type="location") for n in ("Inn", "Mill")]
-    first = await world.relation(ann, "LOCATED_IN", inn, since=YEAR_2)
+    await world.relation(ann, "LOCATED_IN", inn, since=YEAR_2)
 
-    data = await world.refused(
+    made = await world.call(
         "neo4j_create_relationship",
-        code=-32004,
         from_entity_id=ann,
         to_entity_id=mill,
         rel_type="LOCATED_IN",
         since=YEAR_1,
     )
 
-    assert (data["code"], data["conflicts"]) == ("relation.superseded-before", [first])
+    assert made["superseded"] == []
+    assert await current(world) == [(ann, "LOCATED_IN", inn)]
+    both = (await world.call("neo4j_query_relationships", entity_id=ann))["relationships"]
+    until = {each["to_entity_id"]: each["until"] for each in both}
+    assert until == {inn: None, mill: YEAR_2}
 
 
 @pytest.mark.parametrize(("one", "other"), [("ALLY_OF", "ENEMY_OF"), ("HOSTILE_TO", "allied with")])
 @pytest.mark.parametrize("turned", [False, True])
-async def test_allies_are_no_enemies_in_either_direction(
+async def test_d3_a_change_of_heart_ends_what_was_in_either_direction(
     one: str, other: str, turned: bool
 ) -> None:
     world = await a_world()
@@ -120,17 +123,30 @@ async def test_allies_are_no_enemies_in_either_direction(
     standing = await world.relation(ann, one, ben)
     ends = (ben, ann) if turned else (ann, ben)
 
+    made = await world.call(
+        "neo4j_create_relationship", from_entity_id=ends[0], to_entity_id=ends[1], rel_type=other
+    )
+
+    assert made["superseded"] == [standing]
+    assert len(await current(world)) == 1
+
+
+@pytest.mark.parametrize(("one", "other"), [("ALLY_OF", "ENEMY_OF"), ("HOSTILE_TO", "allied with")])
+async def test_allies_are_no_enemies_at_one_time(one: str, other: str) -> None:
+    world = await a_world()
+    ann, ben = await world.entity("Ann"), await world.entity("Ben")
+    standing = await world.relation(ann, one, ben, since=YEAR_1)
+
     data = await world.refused(
         "neo4j_create_relationship",
         code=-32004,
-        from_entity_id=ends[0],
-        to_entity_id=ends[1],
+        from_entity_id=ben,
+        to_entity_id=ann,
         rel_type=other,
+        since=YEAR_1,
     )
 
     assert (data["code"], data["conflicts"]) == ("relation.opposed", [standing])
-    await world.call("neo4j_end_relationship", relationship_id=standing, reason="peace or war")
-    await world.relation(ends[0], other, ends[1])
 
 
 async def test_saying_exactly_the_same_again_writes_nothing() -> None:
@@ -258,7 +274,7 @@ async def test_an_ended_relation_is_past_and_ends_once() -> None:
 async def test_a_pair_is_found_among_more_relations_than_a_page_holds(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(standing_relations, "PAGE_MAX", 2)
+    monkeypatch.setattr(extend_slice, "PAGE_MAX", 2)
     world = await a_world()
     hubs = [await world.entity("Ann"), await world.entity("Ben")]
     guests = [await world.entity(f"Guest {n}") for n in range(3)]

@@ -9,10 +9,9 @@ import pytest
 from canonry.adapters.embedders import HashingEmbedder
 from canonry.adapters.vectors import FolderVectors
 from canonry.domain.ids import SourceId, SpaceId
-from canonry.domain.log.entries import Made
 from canonry.domain.policy import Policy
 from canonry.gateway.call import Gateway
-from canonry.testing.things import a_snippet, ident
+from canonry.testing.things import a_snippet, ident, made
 from canonry.toolsets.narrative import NARRATIVE
 from canonry.usecases.kernel.recall import Engines, Recall
 from tests.toolsets.narrative.kit import NOWHERE
@@ -40,7 +39,7 @@ async def a_rule(stage: Stage, text: str, name: str = "snippet") -> str:
         page=7,
         section="Combat",
     )
-    await stage.write(Made(thing=snippet))
+    await stage.write(*made(snippet))
     return ident(name)
 
 

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from canonry.domain.ids import EntityId, FactId, SpaceId
-from canonry.domain.log.entries import EntityRetconned, Erased, FactSuperseded, Made
-from canonry.testing.things import an_observation
+from canonry.domain.log.entries import EntityRetconned, Erased, FactSuperseded
+from canonry.testing.things import an_observation, made
 from tests.toolsets.narrative.kit import NOWHERE
 from tests.toolsets.narrative.stage import Stage, a_stage
 
@@ -35,7 +35,7 @@ async def an_axiom(stage: Stage, statement: str) -> str:
 async def rename(stage: Stage, entity_id: str, name: str) -> None:
     space = SpaceId(stage.world.universe_id)
     said = an_observation("", f"now {name}", space=space, fields={"name": name})
-    await stage.write(Made(thing=replace(said, entity_id=EntityId(entity_id))))
+    await stage.write(*made(replace(said, entity_id=EntityId(entity_id))))
 
 
 async def test_an_entity_is_found_by_its_names_its_description_and_its_fields() -> None:

@@ -9,6 +9,18 @@ from canonry.gateway.call import Gateway
 from canonry.gateway.tool import Tool
 from canonry.toolsets.truth import EXACT, FACE, TRUTH
 from canonry.toolsets.truth.contract import entries, published, resolved
+from canonry.toolsets.truth.shapes import (
+    DUPLICATE,
+    ENTITY,
+    EVENT,
+    OBSERVATION,
+    RELATION,
+    RUN,
+    SCHEMA,
+    SOURCE,
+    WARNING,
+    WITNESS,
+)
 from tests.toolsets.truth.kit import a_desk
 
 ACTIONS = {
@@ -82,6 +94,22 @@ EXTENSIONS = {
     "explain_snapshot",
     "list_possible_duplicates",
 }
+SHAPES = {
+    "entity": ENTITY,
+    "listed_entity": ENTITY,
+    "relationship": RELATION,
+    "edge": RELATION,
+    "observation": OBSERVATION,
+    "field_observation": WITNESS,
+    "source": SOURCE,
+    "event": EVENT,
+    "run": RUN,
+    "warning": WARNING,
+    "duplicate": DUPLICATE,
+    "schema": SCHEMA,
+}
+BESIDE = {"existing"}
+"""What only the reply of one tool has beside the fields of the thing."""
 EVERY_TOOL = pytest.mark.parametrize("tool", EXACT, ids=lambda tool: tool.name)
 
 
@@ -96,6 +124,16 @@ def test_an_action_requires_and_answers_what_was_published(name: str) -> None:
     required, answered = ACTIONS[name]
     assert tool.input_schema["required"] == required
     assert tool.output_schema["required"] == answered
+
+
+@pytest.mark.parametrize("name", SHAPES)
+def test_a_thing_is_answered_with_fields_that_are_published(name: str) -> None:
+    declared, file = SHAPES[name].schema, published()["$defs"][name]
+    answered = {k: v for k, v in declared["properties"].items() if k not in BESIDE}
+    assert answered.keys() <= file["properties"].keys()
+    assert set(file["required"]) <= set(declared["required"])
+    for field, schema in answered.items():
+        assert schema.get("type") == file["properties"][field].get("type"), field
 
 
 @EVERY_TOOL

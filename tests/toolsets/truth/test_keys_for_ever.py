@@ -151,6 +151,23 @@ async def test_t6_two_who_bore_a_name_in_turn_are_an_ambiguity_that_is_told() ->
     assert set(await named(desk, "anna smith")) == {anna, other, found}
 
 
+async def test_t6_equal_bank_lines_with_numbers_of_their_own_are_told_and_stay_apart() -> None:
+    """Of whom a record cannot be only what they bear is read; who may be meant is read whole."""
+    desk = a_desk()
+    line = {"posting_date": "2025-03-01", "amount": 5, "currency": "EUR", "description": "Rent"}
+    first = await desk.entity("transaction", transaction_id="T-1", **line)
+    second, doubts = await told(desk, "transaction", transaction_id="T-2", **line)
+    assert (second != first, doubts) == (True, {first})
+    other, doubts = await told(desk, "transaction", transaction_id="T-3", **line)
+    assert (other in {first, second}, doubts) == (False, {first, second})
+    bare, doubts = await told(desk, "transaction", **line)
+    assert (bare in {first, second, other}, doubts) == (False, {first, second, other})
+    assert await told(desk, "transaction", transaction_id="T-2", status="booked") == (second, set())
+    await desk.merge(first, other)
+    assert await told(desk, "transaction", transaction_id="T-1", **line) == (other, set())
+    assert await told(desk, "transaction", transaction_id="T-4", **line) == (bare, {second, other})
+
+
 async def test_t7_unmerging_gives_back_all_that_was_addressed_to_either_side() -> None:
     desk = a_desk()
     a = await desk.entity("person", name="Ann Lee", email="ann@lee.test")

@@ -11,9 +11,19 @@ from canonry.gateway.principal import AGENT_META, Principal
 from canonry.testing.worlds import HandClock
 from canonry.toolsets.world import FACE, WORLD
 from canonry.toolsets.world.contract import published
+from canonry.toolsets.world.shapes import EVENT, EXIT, ITEM, LOCATION, REALM, ROUTE, TIE
 from tests.toolsets.world.kit import a_world
 
 CONTRACT = {tool["name"]: tool for tool in published()["tools"]}
+SHAPES = {
+    "location": LOCATION,
+    "exit": EXIT,
+    "route": ROUTE,
+    "realm": REALM,
+    "tie": TIE,
+    "event": EVENT,
+    "item": ITEM,
+}
 READERS = {"IntentParser", "World", "Encounter", "Canonicality", "Narrative", "Planner"}
 
 
@@ -29,6 +39,15 @@ def test_every_tool_of_the_contract_is_served_as_published() -> None:
         assert tool.roles == frozenset(entry["allowedAgentTypes"])
         assert entry["toolId"] in tool.aliases
         assert tool.read_only
+
+
+@pytest.mark.parametrize("name", SHAPES)
+def test_a_thing_is_answered_with_the_fields_that_are_published(name: str) -> None:
+    declared, file = SHAPES[name].schema, published()["$defs"][name]
+    assert declared["properties"].keys() == file["properties"].keys()
+    assert set(file["required"]) <= set(declared["required"])
+    for field, schema in file["properties"].items():
+        assert "enum" in schema or declared["properties"][field]["type"] == schema["type"]
 
 
 def test_the_names_are_those_of_the_published_catalogue() -> None:

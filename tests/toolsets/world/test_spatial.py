@@ -6,7 +6,7 @@ import pytest
 
 from canonry.domain.world.atlas import Atlas
 from canonry.domain.world.directions import PLACE_IN_ORDER, Direction
-from canonry.testing.atlases import an_atlas
+from tests.domain.world.generated import an_atlas
 from tests.toolsets.world.kit import a_world
 
 pytestmark = pytest.mark.anyio

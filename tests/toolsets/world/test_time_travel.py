@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from canonry.domain.vocabularies.world_types import Tie
-from canonry.testing.atlases import an_atlas
+from tests.domain.world.generated import an_atlas
 from tests.toolsets.world.kit import Isle, a_world
 
 pytestmark = pytest.mark.anyio

@@ -43,8 +43,9 @@ class HubEmbedder(Embedder):
         """
         self._library = library
         self._prefixes = prefixes or Prefixes()
-        told = self._prefixes.versioned(version)
-        self._model = EmbeddingModel(name=name, version=told, dimensions=dimensions)
+        self._model = EmbeddingModel(
+            name=name, version=self._prefixes.versioned(version), dimensions=dimensions
+        )
         self._loading = threading.Lock()
         # A download that hangs must not take the threads that everything else needs.
         self._threads = ThreadPoolExecutor(2, "hub")
@@ -95,43 +96,23 @@ class HubEmbedder(Embedder):
 
 
 def _opened(library: Library, package: Any, name: str, prefixes: Prefixes) -> _Encode:
-    encode = _plainly if prefixes != Prefixes() else _knowingly
-    opened = encode(library, package, name)
-
-    def prefixed(texts: Sequence[str], purpose: Purpose) -> Any:
-        return opened([prefixes.before(purpose) + text for text in texts], purpose)
-
-    return prefixed
-
-
-def _plainly(library: Library, package: Any, name: str) -> _Encode:
-    """Every text as it stands: what tells questions from passages is in it."""
-    match library:
-        case Library.FASTEMBED:
-            model = package.TextEmbedding(model_name=name)
-            return lambda texts, _: list(model.embed(list(texts)))
-        case Library.SENTENCE_TRANSFORMERS:
-            transformer = package.SentenceTransformer(name)
-            return lambda texts, _: transformer.encode(list(texts), prompt="")
-
-
-def _knowingly(library: Library, package: Any, name: str) -> _Encode:
-    """As the library knows the model."""
+    """Every text with its prefix; without any, as the library knows the model."""
+    plainly = prefixes != Prefixes()  # what tells questions from passages is in the text
     match library:
         case Library.FASTEMBED:
             model = package.TextEmbedding(model_name=name)
 
-            def by_fastembed(texts: Sequence[str], purpose: Purpose) -> Any:
-                embed = model.query_embed if purpose is Purpose.QUERY else model.passage_embed
-                return list(embed(list(texts)))
+            def encode(texts: Sequence[str], purpose: Purpose) -> Any:
+                knowing = model.query_embed if purpose is Purpose.QUERY else model.passage_embed
+                return list((model.embed if plainly else knowing)(texts))
 
-            return by_fastembed
         case Library.SENTENCE_TRANSFORMERS:
             transformer = package.SentenceTransformer(name)
 
-            def by_transformers(texts: Sequence[str], purpose: Purpose) -> Any:
-                asks = purpose is Purpose.QUERY
-                named = "query" if asks and "query" in transformer.prompts else None
-                return transformer.encode(list(texts), prompt_name=named)
+            def encode(texts: Sequence[str], purpose: Purpose) -> Any:
+                if plainly:
+                    return transformer.encode(texts, prompt="")
+                asks = purpose is Purpose.QUERY and "query" in transformer.prompts
+                return transformer.encode(texts, prompt_name="query" if asks else None)
 
-            return by_transformers
+    return lambda texts, purpose: encode([prefixes.before(purpose) + t for t in texts], purpose)

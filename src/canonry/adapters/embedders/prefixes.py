@@ -22,9 +22,9 @@ class Prefixes:
     @classmethod
     def in_version(cls, version: str) -> tuple[str, Self]:
         """The operator's part of a model's version, and the prefixes that it tells."""
-        plain, mark, told = version.partition(_MARK)
+        plain, mark, rest = version.partition(_MARK)
         try:
-            query, passage = json.loads(told) if mark else ("", "")
+            query, passage = json.loads(rest) if mark else ("", "")
         except ValueError:
             return version, cls()
         return plain, cls(query=str(query), passage=str(passage))
@@ -33,8 +33,8 @@ class Prefixes:
         """The version of a model that gets its texts with these prefixes."""
         if self == Prefixes():
             return version
-        told = json.dumps([self.query, self.passage], ensure_ascii=False)
-        return f"{version}{_MARK}{told}"
+        written = json.dumps([self.query, self.passage], ensure_ascii=False)
+        return f"{version}{_MARK}{written}"
 
     def before(self, purpose: Purpose) -> str:
         """What stands before a text for this purpose."""

@@ -10,6 +10,7 @@ import os
 import re
 import tempfile
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from hashlib import sha256
 from pathlib import Path
 from typing import Final
@@ -72,20 +73,11 @@ class FolderBlobs(Blobs):
         return digest
 
     def _write(self, path: Path, data: bytes) -> None:
-        handle, name = tempfile.mkstemp(prefix=".new-", dir=path.parent)
-        try:
-            with os.fdopen(handle, "wb") as file:
-                file.write(data)
-                file.flush()
-                if self._syncs:
-                    os.fsync(file.fileno())
-            Path(name).replace(path)
-        except BaseException:
-            Path(name).unlink(missing_ok=True)
-            raise
+        with new_file(path.parent, data, syncs=self._syncs) as new:
+            new.replace(path)
         if self._syncs:
-            _sync_folder(path.parent)
-            _sync_folder(self._folder)
+            sync_folder(path.parent)
+            sync_folder(self._folder)
 
     def _get(self, digest: str) -> bytes:
         path = self._path(digest)
@@ -125,6 +117,21 @@ class FolderBlobs(Blobs):
         return self._folder / digest[:_FAN_OUT] / digest
 
 
+@contextmanager
+def new_file(folder: Path, data: bytes, *, syncs: bool = True) -> Iterator[Path]:
+    """A file that holds `data` whole, under a name of its own; gone unless it gets another."""
+    handle, name = tempfile.mkstemp(prefix=".new-", dir=folder)  # mode 0600
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(data)
+            file.flush()
+            if syncs:
+                os.fsync(file.fileno())
+        yield Path(name)
+    finally:
+        Path(name).unlink(missing_ok=True)
+
+
 def _make_private(folder: Path) -> None:
     """Make a folder, and those above it that are missing, which others cannot enter."""
     if not folder.is_dir():
@@ -138,7 +145,8 @@ def _fault(error: OSError) -> Unavailable:
     return Unavailable("blobs.io", "the blob folder cannot be used: check it and its disk")
 
 
-def _sync_folder(folder: Path) -> None:
+def sync_folder(folder: Path) -> None:
+    """Make durable which names are in the folder, where the system can."""
     if os.name == "nt":  # Windows has no handle of a folder to sync
         return
     handle = os.open(folder, os.O_RDONLY)

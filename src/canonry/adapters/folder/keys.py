@@ -1,10 +1,10 @@
 """A key of a store's own: made once, readable by its owner only, and then the same for ever."""
 
 import os
-import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
+from canonry.adapters.folder.blobs import new_file
 from canonry.domain.errors import Unavailable
 
 
@@ -29,18 +29,11 @@ def kept_key(path: Path, make: Callable[[], bytes]) -> bytes:
 
 def _make(path: Path, key: bytes) -> None:
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(prefix=".new-", dir=path.parent)  # mode 0600
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(key)
-            file.flush()
-            os.fsync(file.fileno())
+    with new_file(path.parent, key) as new:
         try:
-            os.link(name, path)
+            os.link(new, path)
         except FileExistsError:
             return
         except OSError:  # a file system without links
             if not path.exists():
-                Path(name).replace(path)
-    finally:
-        Path(name).unlink(missing_ok=True)
+                new.replace(path)

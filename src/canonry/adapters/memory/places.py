@@ -79,8 +79,8 @@ class MemoryPlaces(MemoryView, Places):
         return (e for e in events if e.level is CanonLevel.CANON)
 
 
-def _when(event: Event) -> tuple[int, str]:
-    return (event.created_at if event.time_ref is None else event.time_ref, event.id)
+def _when(event: Event) -> tuple[int, int, str]:
+    return (*event.rank, event.id)
 
 
 def _born(entity: Entity) -> tuple[int, str]:

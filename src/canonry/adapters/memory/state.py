@@ -22,7 +22,7 @@ from canonry.domain.things.relations import Relation
 from canonry.domain.things.scenes import Story
 from canonry.domain.things.sources import Source
 from canonry.domain.time import Instant
-from canonry.domain.truth.identifiers import IdentifierRow, rows_of
+from canonry.domain.truth.identifiers import Bearer, IdentifierRow, rows_of
 from canonry.domain.truth.runs import InterpretationRun
 from canonry.domain.truth.timeline import (
     TimelineEntry,
@@ -31,7 +31,7 @@ from canonry.domain.truth.timeline import (
     entries_said,
     event_of,
 )
-from canonry.domain.vocabularies.schemas import EntitySchema
+from canonry.domain.vocabularies.schemas import RegisteredSchema
 from canonry.ports.views.pages import PAGE_MAX, Page
 from canonry.ports.views.state import (
     EntityQuery,
@@ -163,6 +163,19 @@ class MemoryState(MemoryView, State):
         return found
 
     @override
+    async def bearers(self, query: IdentifierQuery) -> Mapping[str, Page[Bearer]]:
+        return {
+            key: Page(
+                items=[
+                    Bearer(id=e.id, entity_type=e.entity_type, members=e.members, borne=e.borne)
+                    for e in found.items
+                ],
+                total=found.total,
+            )
+            for key, found in (await self.entities_identified(query)).items()
+        }
+
+    @override
     async def entity_types(self, spaces: Spaces) -> Mapping[str, int]:
         standing = (
             e.entity_type
@@ -260,8 +273,8 @@ class MemoryState(MemoryView, State):
             and query.level in {None, e.level}
         )
 
-        def when(event: Event) -> tuple[int, str]:
-            return (event.created_at if event.time_ref is None else event.time_ref, event.id)
+        def when(event: Event) -> tuple[int, int, str]:
+            return (*event.rank, event.id)
 
         return page(found, query.limit, query.offset, key=when)
 
@@ -308,8 +321,8 @@ class MemoryState(MemoryView, State):
     @override
     async def schemas(
         self, spaces: Spaces, entity_type: str | None, *, limit: int, offset: int
-    ) -> Page[EntitySchema]:
-        known = self._store.of(EntitySchema, spaces)
+    ) -> Page[RegisteredSchema]:
+        known = self._store.of(RegisteredSchema, spaces)
         return page((s for s in known if entity_type in {None, s.entity_type}), limit, offset)
 
     @override

@@ -6,7 +6,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing_extensions import override
 
 from canonry.adapters.memory.store import MemoryView
-from canonry.domain.log.entries import Thing
 from canonry.domain.recall.keywords import (
     Figures,
     Measure,
@@ -29,7 +28,7 @@ class MemoryText(MemoryView, Text):
     async def search(self, query: TextQuery) -> TextFound:
         everything = [
             (passage, stems_of(passage.text))
-            for thing in self._things()
+            for thing in self._store.things.values()
             for passage in passages_of(thing)
             if passage.collection is query.collection
             and (query.spaces is None or passage.space in query.spaces)
@@ -54,9 +53,6 @@ class MemoryText(MemoryView, Text):
             for passage in passages_of(thing)
             if query.allows(passage)
         ]
-
-    def _things(self) -> Sequence[Thing]:
-        return list(self._store.things.values())
 
 
 def measure_of(sought: Sought, passages: Sequence[Sequence[str]]) -> Measure:

@@ -9,6 +9,7 @@ do harm, by the cheapest question that the system answers: what stands at a path
 import os
 from collections.abc import Sequence
 from pathlib import Path
+from threading import Lock
 from typing import Final, TypeAlias
 
 from canonry.domain.errors import Unavailable
@@ -30,6 +31,7 @@ class Anchor:
         self._index_bytes = 0
         self._bytes = 0
         self._frozen: tuple[int, ...] | None = None
+        self._mending = Lock()
         self.mapped = False
         self.mended = 0
 
@@ -50,7 +52,7 @@ class Anchor:
             Unavailable: `store.changed`, somebody writes into what is read as it lies.
         """
         if self._frozen is None:
-            self._mend_index(_look_at(self._index))
+            self._see_index()
         elif self._lies() != self._frozen:
             raise _changed()
 
@@ -74,8 +76,7 @@ class Anchor:
         Raises:
             Unavailable: `store.moved`.
         """
-        index = _look_at(self._index)
-        self._mend_index(index)
+        index = self._see_index()
         if self._known and [_id_at(self._path), _id_at(self._log), _id_of(index)] != self._known:
             raise _moved()
 
@@ -96,25 +97,37 @@ class Anchor:
         found = _stat(self._path)
         return found.st_ino, found.st_size, found.st_mtime_ns, log
 
-    def _mend_index(self, found: os.stat_result | None) -> None:
-        """Give a shared index that was cut its length again, as zeros, which SQLite makes anew.
+    def _see_index(self) -> os.stat_result | None:
+        """What the shared index is now; one that was cut gets its length again."""
+        # The length comes first: an index that grows, seen by another thread meanwhile, is not cut.
+        known = self._index_bytes
+        found = _look_at(self._index)
+        if found is None:  # none yet, or gone with its folder: whoever writes is told
+            return None
+        if found.st_size < known:
+            self._mend_index(known)
+        else:
+            self._index_bytes = found.st_size
+        return found
+
+    def _mend_index(self, known: int) -> None:
+        """Give the shared index its length again, as zeros, which SQLite makes anew.
 
         Memory that is mapped past the end of a file is death to whoever touches it. What was read
         meanwhile may miss commits: `mended` counts up, so that it is read again.
         """
-        if found is None:  # none yet, or gone with its folder: whoever writes is told
-            return
-        if found.st_size >= self._index_bytes:
-            self._index_bytes = found.st_size
-            return
-        # By its name: closing a file of one's own would give up every lock on it. To nothing
-        # first: what is left of a cut index is believed, although the rest of it is gone.
-        try:
-            os.truncate(self._index, 0)
-            os.truncate(self._index, self._index_bytes)
-        except OSError:  # gone meanwhile
-            return
-        self.mended += 1
+        with self._mending:
+            now = _look_at(self._index)
+            if now is None or now.st_size >= known:  # gone, or mended by another thread meanwhile
+                return
+            # By its name: closing a file of one's own would give up every lock on it. To nothing
+            # first: what is left of a cut index is believed, although the rest of it is gone.
+            try:
+                os.truncate(self._index, 0)
+                os.truncate(self._index, known)
+            except OSError:  # gone meanwhile
+                return
+            self.mended += 1
 
 
 def _look_at(path: str) -> os.stat_result | None:

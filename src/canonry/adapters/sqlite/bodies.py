@@ -8,7 +8,7 @@ alters a row on purpose is found by `verify`, which has the records to compare w
 from typing import Any, Final
 from zlib import crc32
 
-from canonry.adapters.sqlite.packing import Packed, pack
+from canonry.adapters.sqlite.packing import Packed, unpack
 from canonry.domain.errors import BrokenInvariant
 from canonry.domain.log.encoding import decode_thing, encode_thing
 from canonry.domain.log.entries import THING_KINDS, Thing
@@ -26,8 +26,8 @@ def body_of(kind: str, thing: Thing) -> bytes:
     return payload + crc32(payload, _SEEDS[kind]).to_bytes(_WIDTH, "little")
 
 
-def thing_in(kind: str, body: Any) -> Any:
-    """The thing that a row holds.
+def thing_in(kind: str, body: Any, part: type | None = None) -> Any:
+    """The thing that a row holds, or the `part` of it that is asked for.
 
     Raises:
         BrokenInvariant: `store.altered`, the row is not what was written.
@@ -36,17 +36,17 @@ def thing_in(kind: str, body: Any) -> Any:
     seed = _SEEDS.get(kind) if isinstance(body, bytes) else None
     if seed is None or crc32(body, seed) != _RIGHT:
         raise altered()
-    return decode_thing(kind, body[:-_WIDTH])
+    return decode_thing(kind, body[:-_WIDTH], part=part)
 
 
-def thing_under(packed: Packed, kind: str, body: Any) -> Any:
+def thing_under(packed: Packed, kind: str, body: Any, part: type | None = None) -> Any:
     """The thing that was looked up by its id: an index whose bits flip leads to another one.
 
     Raises:
         BrokenInvariant: `store.altered`.
     """
-    thing = thing_in(kind, body)
-    if pack(thing.id) != packed:
+    thing = thing_in(kind, body, part)
+    if thing.id != unpack(packed):
         raise altered()
     return thing
 

@@ -48,7 +48,6 @@ def connect(
     durability: Durability = Durability.FULL,
     patience_ms: int = 0,
     vfs: str | None = None,
-    cache_kb: int = CACHE_KB,
     mapped: bool = False,
     way: OpenMode = OpenMode.SERVED,
 ) -> apsw.Connection:
@@ -68,7 +67,7 @@ def connect(
     with translated():
         db = apsw.Connection(name, flags=flags, vfs=vfs, statementcachesize=_STATEMENTS)
         db.set_busy_timeout(_BUSY_MS)
-        db.execute(f"PRAGMA cache_size = -{cache_kb}")
+        db.execute(f"PRAGMA cache_size = -{CACHE_KB}")
         if mapped:
             db.execute(f"PRAGMA mmap_size = {MAPPED_BYTES}")
         if writes:

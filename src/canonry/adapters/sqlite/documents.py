@@ -1,14 +1,12 @@
 """Scenes, turns, proposals, memories and snippets in SQLite."""
 
 from collections.abc import Sequence
-from typing import Any
 
-import apsw
 from typing_extensions import override
 
 from canonry.adapters.sqlite.keeping import SqliteView
 from canonry.adapters.sqlite.packing import pack
-from canonry.adapters.sqlite.pages import Selection, page_of, things_of
+from canonry.adapters.sqlite.pages import Selection
 from canonry.domain.ids import SceneId, SourceId, SpaceId
 from canonry.domain.things.memories import Memory
 from canonry.domain.things.proposals import Proposal
@@ -44,12 +42,8 @@ class SqliteDocuments(SqliteView, Documents):
             f" ORDER BY rank {'DESC' if newest else 'ASC'} LIMIT ?"
         )
         values = (int(List.TURNS), pack(scene_id), after, last if last is not None else limit)
-
-        def find(db: apsw.Connection) -> Sequence[Turn]:
-            ids = [row[0] for row in db.execute(sql, values)]
-            return things_of(db, ids[::-1] if newest else ids)
-
-        return await self._readers.consistent(find)
+        turns = await self._things(sql, values)
+        return turns[::-1] if newest else turns
 
     @override
     async def proposals(self, query: ProposalQuery) -> Page[Proposal]:
@@ -86,6 +80,3 @@ class SqliteDocuments(SqliteView, Documents):
         spaces = None if space is None else frozenset((space,))
         selection = Selection(listed=List.SCENES_OPEN, spaces=spaces)
         return (await self._page(selection, limit, 0)).items
-
-    async def _page(self, selection: Selection, limit: int, offset: int) -> Page[Any]:
-        return await self._readers.consistent(lambda db: page_of(db, selection, limit, offset))

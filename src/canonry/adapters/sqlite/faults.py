@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Final
+from typing import Any, Final
 
 import apsw
 
@@ -21,6 +21,19 @@ def translated() -> Iterator[None]:
         yield
     except RAISED as error:
         raise as_canonry(error) from error
+
+
+@contextmanager
+def transaction(db: Any, begin: str = "BEGIN") -> Iterator[None]:
+    """All that the block writes, or nothing: an error takes it back."""
+    db.execute(begin)
+    try:
+        yield
+    except BaseException:
+        if db.in_transaction:  # a full disk ends it by itself
+            db.execute("ROLLBACK")
+        raise
+    db.execute("COMMIT")
 
 
 def as_canonry(error: Exception) -> CanonryError:  # noqa: C901, PLR0911 - one case a kind

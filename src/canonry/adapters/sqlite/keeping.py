@@ -5,7 +5,7 @@ Beside the log of another engine they stand where `shown` says.
 """
 
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import apsw
 from typing_extensions import override
@@ -13,12 +13,17 @@ from typing_extensions import override
 from canonry.adapters.sqlite import views
 from canonry.adapters.sqlite.ledger import records
 from canonry.adapters.sqlite.ledger.pump import Pump
+from canonry.adapters.sqlite.lookups import things_found
 from canonry.adapters.sqlite.packing import pack
-from canonry.adapters.sqlite.readers import Readers
+from canonry.adapters.sqlite.pages import Selection, page_of
+from canonry.adapters.sqlite.readers import Query, Readers
 from canonry.domain.errors import Conflict, NotSupported
 from canonry.domain.ids import SpaceId
 from canonry.domain.log.commits import ORIGIN, Position
+from canonry.ports.views.pages import Page
 from canonry.ports.views.view import Folded, View
+
+T = TypeVar("T")
 
 _SHOWN: Final = "SELECT position FROM shown WHERE space = ?"
 _SHOW: Final = "INSERT OR REPLACE INTO shown VALUES (?, ?)"
@@ -45,6 +50,17 @@ class SqliteView(View):
             raise NotSupported("store.reading-only", message)
         pump, db = self._writing
         await pump.submit(lambda: show(db, folded), sum(len(each.things) for each in folded))
+
+    async def _read(self, query: Query[T]) -> T:
+        """What a short query of several statements finds in one state."""
+        return await self._readers.consistent(query)
+
+    async def _page(self, selection: Selection, limit: int, offset: int) -> Page[Any]:
+        return await self._read(lambda db: page_of(db, selection, limit, offset))
+
+    async def _things(self, sql: str, values: Sequence[Any]) -> Sequence[Any]:
+        """The things whose ids a statement gives."""
+        return await self._read(lambda db: things_found(db, sql, values))
 
 
 def cursor_of(db: apsw.Connection, space: SpaceId) -> Position:

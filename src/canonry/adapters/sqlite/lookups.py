@@ -1,10 +1,11 @@
-"""Lookups of things by their ids: many in one statement, so that few statements are run."""
+"""Things looked up by their ids: many in one statement, so that few statements are run."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Final, TypeAlias
 
 import apsw
 
+from canonry.adapters.sqlite.bodies import altered, thing_under
 from canonry.adapters.sqlite.packing import Packed
 
 LookupRow: TypeAlias = tuple[int, str, bytes]
@@ -16,6 +17,44 @@ _FEW: Final = 8
 
 _ONE: Final = "SELECT n, kind, body FROM things WHERE id = ?"
 _MANY: Final = f"SELECT id, n, kind, body FROM things WHERE id IN ({', '.join('?' * _TOGETHER)})"  # noqa: S608
+_VERSION: Final = (
+    "SELECT kind, body FROM versions WHERE id = ? AND since <= ? ORDER BY since DESC LIMIT 1"
+)
+
+
+def thing_of(db: apsw.Connection, packed: Packed) -> Any:
+    """The thing under a stored id; None where there is none."""
+    row: Any = db.execute(_ONE, (packed,)).fetchone()
+    return None if row is None else thing_under(packed, *row[1:])
+
+
+def version_of(db: apsw.Connection, packed: Packed, position: int) -> Any:
+    """What a thing was at a position that lies before its last change; None before the first."""
+    row: Any = db.execute(_VERSION, (packed, position)).fetchone()
+    return None if row is None else thing_under(packed, *row)
+
+
+def things_of(db: apsw.Connection, ids: Sequence[Packed]) -> list[Any]:
+    """The things under the ids that an index holds, in that order.
+
+    Raises:
+        BrokenInvariant: `store.altered`, one of them is the id of nothing.
+    """
+    found = dict(look_up(db, ids))
+    if len(found) < len(ids) and len(found) < len(frozenset(ids)):
+        raise altered()
+    return [thing_under(packed, *found[packed][1:]) for packed in ids]
+
+
+def things_found(db: apsw.Connection, sql: str, values: Sequence[Any]) -> list[Any]:
+    """The things whose ids a statement gives in its first column, in that order."""
+    return things_of(db, [row[0] for row in db.execute(sql, values)])
+
+
+def number(db: apsw.Connection, sql: str, values: Sequence[Any] | dict[str, Any] = ()) -> int:
+    """The one number that a statement gives; 0 where it gives none."""
+    row: Any = db.execute(sql, values).fetchone()
+    return int(row[0] or 0)
 
 
 def look_up(db: apsw.Connection, ids: Iterable[Packed]) -> Iterator[tuple[Packed, LookupRow]]:

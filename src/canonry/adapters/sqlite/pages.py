@@ -10,9 +10,9 @@ from typing import Any, Final
 
 import apsw
 
-from canonry.adapters.sqlite.bodies import thing_under
+from canonry.adapters.sqlite.bodies import altered
 from canonry.adapters.sqlite.listing import PackedOwner
-from canonry.adapters.sqlite.lookups import look_up
+from canonry.adapters.sqlite.lookups import number, things_of
 from canonry.adapters.sqlite.packing import Packed, pack, unpack
 from canonry.domain.views.listing import NOBODY, List
 from canonry.ports.views.pages import Page
@@ -56,10 +56,17 @@ class _PageRun:
 
 
 def page_of(db: apsw.Connection, selection: Selection, limit: int, offset: int) -> Page[Any]:
-    """The things of a page, and how many there are in all."""
+    """The things of a page, and how many there are in all.
+
+    Raises:
+        BrokenInvariant: `store.altered`, there are more or fewer rows than are counted: the key of
+            an index is not what was written, so that a list lacks a thing or shows a strange one.
+    """
     runs = _runs(db, selection)
     total = _total(db, selection, runs)
     ids = _ids(db, selection, runs, limit, offset) if offset < total else ()
+    if len(ids) != max(0, min(limit, total - offset)):
+        raise altered()
     return Page(items=things_of(db, ids), total=total)
 
 
@@ -75,12 +82,6 @@ def counted(
     for space in spaces:
         found += db.execute(sql, (int(listed), owner, pack(space)))
     return found
-
-
-def things_of(db: apsw.Connection, ids: Sequence[Packed]) -> list[Any]:
-    """The things under stored ids, in that order."""
-    found = dict(look_up(db, ids))
-    return [thing_under(packed, *found[packed][1:]) for packed in ids if packed in found]
 
 
 def first_ids(
@@ -111,8 +112,7 @@ def _total(db: apsw.Connection, selection: Selection, runs: Sequence[_PageRun]) 
     if not selection.where:
         return sum(run.n for run in runs)
     sql = f"SELECT count(*) FROM listing l WHERE {_RUN} {selection.where}"  # noqa: S608 - our SQL
-    found: list[Any] = [db.execute(sql, _values(selection, run)).fetchone() for run in runs]
-    return sum(row[0] for row in found)
+    return sum(number(db, sql, _values(selection, run)) for run in runs)
 
 
 def _ids(

@@ -10,8 +10,8 @@ import apsw
 from typing_extensions import override
 
 from canonry.adapters.sqlite.keeping import SqliteView
+from canonry.adapters.sqlite.lookups import things_of
 from canonry.adapters.sqlite.packing import Packed, pack, unpack
-from canonry.adapters.sqlite.pages import things_of
 from canonry.domain.ids import EntityId, SpaceId
 from canonry.domain.provenance import CanonLevel
 from canonry.domain.things.entities import Entity, EntityClass
@@ -47,8 +47,8 @@ _EVENTS: Final = (
     " AND rank <= ? ORDER BY rank DESC, later DESC, id DESC LIMIT ?"
 )
 _FOLLOWING: Final = (
-    "SELECT rank, id FROM listing WHERE list = ? AND owner = ? AND space = ? AND facet = ?"
-    " AND (rank, later, id) > (?, 0, ?) ORDER BY rank, later, id LIMIT ?"
+    "SELECT rank, later, id FROM listing WHERE list = ? AND owner = ? AND space = ? AND facet = ?"
+    " AND (rank, later, id) > (?, ?, ?) ORDER BY rank, later, id LIMIT ?"
 )
 
 
@@ -57,32 +57,27 @@ class SqlitePlaces(SqliteView, Places):
 
     @override
     async def edges(self, query: EdgeQuery) -> Sequence[Relation]:
-        return await self._readers.consistent(lambda db: _edges(db, query))
+        return await self._read(lambda db: _edges(db, query))
 
     @override
     async def ways(self, space: SpaceId, places: Iterable[EntityId], at: Instant) -> Sequence[Way]:
         wanted = tuple(places)
-        return await self._readers.consistent(lambda db: _ways(db, space, wanted, at))
+        return await self._read(lambda db: _ways(db, space, wanted, at))
 
     @override
     async def events_until(
         self, space: SpaceId, entity: EntityId, at: Instant, *, limit: int
     ) -> Sequence[Event]:
         place = (int(List.EVENTS_OF), pack(entity), pack(space), str(CanonLevel.CANON))
-
-        def find(db: apsw.Connection) -> Sequence[Event]:
-            rows: Any = db.execute(_EVENTS, (*place, at, limit))
-            return things_of(db, [row[0] for row in rows])
-
-        return await self._readers.consistent(find)
+        return await self._things(_EVENTS, (*place, at, limit))
 
     @override
     async def entities_after(
         self, space: SpaceId, entity_type: str, last: Entity | None, *, limit: int
     ) -> Sequence[Entity]:
         facets = [f"{entity_type}/{each}/{CanonLevel.CANON}" for each in EntityClass]
-        start = None if last is None else (last.created_at, last.id)
-        return await self._readers.consistent(
+        start = None if last is None else (last.created_at, 0, last.id)
+        return await self._read(
             lambda db: _following(db, List.ENTITIES, space, facets, start, limit)
         )
 
@@ -90,13 +85,9 @@ class SqlitePlaces(SqliteView, Places):
     async def events_after(
         self, space: SpaceId, last: Event | None, *, limit: int
     ) -> Sequence[Event]:
-        start = None
-        if last is not None:
-            start = (last.created_at if last.time_ref is None else last.time_ref, last.id)
+        start = None if last is None else (*last.rank, last.id)
         facets = [str(CanonLevel.CANON)]
-        return await self._readers.consistent(
-            lambda db: _following(db, List.EVENTS, space, facets, start, limit)
-        )
+        return await self._read(lambda db: _following(db, List.EVENTS, space, facets, start, limit))
 
 
 def _following(  # noqa: PLR0917 - where to begin in which list
@@ -104,17 +95,17 @@ def _following(  # noqa: PLR0917 - where to begin in which list
     listed: List,
     space: SpaceId,
     facets: Sequence[str],
-    start: tuple[int, str] | None,
+    start: tuple[int, int, str] | None,
     limit: int,
 ) -> Sequence[Any]:
-    """What follows in a list of everybody's, whose rows have one place beside their rank."""
-    rank, identity = (ALWAYS, "") if start is None else (start[0], pack(start[1]))
+    """What follows in a list of everybody's."""
+    rank, later, identity = (ALWAYS, 0, "") if start is None else (*start[:2], pack(start[2]))
     rows: list[Any] = []
     for facet in facets:
         place = (int(listed), NOBODY, pack(space), facet)
-        rows += db.execute(_FOLLOWING, (*place, rank, identity, limit))
-    rows.sort(key=lambda row: (row[0], unpack(row[1])))
-    return things_of(db, [row[1] for row in rows[:limit]])
+        rows += db.execute(_FOLLOWING, (*place, rank, later, identity, limit))
+    rows.sort(key=lambda row: (*row[:2], unpack(row[2])))
+    return things_of(db, [row[2] for row in rows[:limit]])
 
 
 def _edges(db: apsw.Connection, query: EdgeQuery) -> Sequence[Relation]:

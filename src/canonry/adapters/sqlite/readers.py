@@ -108,8 +108,7 @@ class Readers:
                 return found
             raise apsw.BusyError  # noqa: TRY301 - as where another process mends the index
         except (apsw.InterruptError, apsw.BusyError):
-            allowed = self._deadline if seconds is None else seconds
-            return await self._apart(query, allowed, together=together)
+            return await self.long(query, together=together, seconds=seconds)
         except RAISED as error:
             raise as_canonry(error) from error
 
@@ -121,21 +120,9 @@ class Readers:
         self, query: Query[T], *, together: bool = False, seconds: float | None = None
     ) -> T:
         """Run a query in a thread, until `seconds` or the deadline are over."""
-        allowed = self._deadline if seconds is None else seconds
-        return await self._apart(query, allowed, together=together)
-
-    async def whole(self, query: Query[T], *, together: bool = True) -> T:
-        """Run a query over everything in a thread, however long it takes.
-
-        Statements that need not agree do not run `together`: each then sees a moment of its own,
-        and the write-ahead log can be emptied between them.
-        """
-        return await self._apart(query, math.inf, together=together)
-
-    async def _apart(self, query: Query[T], seconds: float, *, together: bool) -> T:
         if self._closed:
             raise closed()
-
+        allowed = self._deadline if seconds is None else seconds
         asker = _Asker()
 
         def run() -> T:
@@ -143,7 +130,7 @@ class Readers:
                 self._anchor.look()
                 mended = self._anchor.mended
                 db, watch = self._borrow()
-                watch.asker, watch.until = asker, time.monotonic() + seconds
+                watch.asker, watch.until = asker, time.monotonic() + allowed
                 try:
                     found = _ask(db, watch, query, together=together)
                 finally:
@@ -157,6 +144,14 @@ class Readers:
         except asyncio.CancelledError:
             asker.gone = True
             raise
+
+    async def whole(self, query: Query[T], *, together: bool = True) -> T:
+        """Run a query over everything in a thread, however long it takes.
+
+        Statements that need not agree do not run `together`: each then sees a moment of its own,
+        and the write-ahead log can be emptied between them.
+        """
+        return await self.long(query, together=together, seconds=math.inf)
 
     def _look(self, now: float) -> None:
         """Look at the files before the event loop's connection reads them."""

@@ -6,16 +6,10 @@ from pathlib import Path
 from typing import Final
 
 from canonry.adapters.sqlite.anchor import Anchor
-from canonry.adapters.sqlite.catalog.catalog import SqliteCatalog
 from canonry.adapters.sqlite.connections import OpenMode, connect
-from canonry.adapters.sqlite.documents import SqliteDocuments
-from canonry.adapters.sqlite.ledger.ledger import SqliteLedger
-from canonry.adapters.sqlite.places import SqlitePlaces
 from canonry.adapters.sqlite.readers import Readers
 from canonry.adapters.sqlite.schema import is_current
-from canonry.adapters.sqlite.state.state import SqliteState
-from canonry.adapters.sqlite.store import FILE
-from canonry.adapters.sqlite.text.text import SqliteText
+from canonry.adapters.sqlite.store import DEADLINE, FILE, SqlitePorts, ports_over, size_of
 from canonry.domain.errors import BrokenInvariant, NotFound, Unavailable
 from canonry.ports.records.blobs import Blobs
 
@@ -24,20 +18,11 @@ UNWRITABLE: Final = frozenset(
 )
 """What opening says of a disk that is full or cannot be written."""
 
-_DEADLINE: Final = 10.0
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SealedStore:
+class SealedStore(SqlitePorts):
     """Everything that reads one folder, for as long as it is open."""
 
-    ledger: SqliteLedger
-    state: SqliteState
-    documents: SqliteDocuments
-    text: SqliteText
-    catalog: SqliteCatalog
-    places: SqlitePlaces
-    readers: Readers
     path: Path
     way: OpenMode
 
@@ -63,19 +48,9 @@ async def open_sealed(folder: Path, *, blobs: Blobs) -> SealedStore:
     anchor = Anchor(path)
     if way is OpenMode.FROZEN:
         anchor.freeze()
-    readers = Readers(path, deadline=_DEADLINE, anchor=anchor, way=way)
+    readers = Readers(path, deadline=DEADLINE, anchor=anchor, way=way)
     anchor.hold()
-    return SealedStore(
-        ledger=SqliteLedger(readers, None, blobs),
-        state=SqliteState(readers),
-        documents=SqliteDocuments(readers),
-        text=SqliteText(readers),
-        catalog=SqliteCatalog(readers),
-        places=SqlitePlaces(readers),
-        readers=readers,
-        path=path,
-        way=way,
-    )
+    return SealedStore(**ports_over(readers, blobs, None), path=path, way=way)
 
 
 def _way_to(path: Path) -> OpenMode:
@@ -87,7 +62,7 @@ def _way_to(path: Path) -> OpenMode:
             raise
     else:
         return OpenMode.SEALED
-    way = OpenMode.APART if _size(f"{path}-wal") else OpenMode.FROZEN
+    way = OpenMode.APART if size_of(Path(f"{path}-wal")) else OpenMode.FROZEN
     try:
         _require_current(path, way)
     except Unavailable as error:
@@ -99,13 +74,6 @@ def _way_to(path: Path) -> OpenMode:
         )
         raise Unavailable("store.unclosed", message) from error
     return way
-
-
-def _size(path: str) -> int:
-    try:
-        return Path(path).stat().st_size
-    except FileNotFoundError:
-        return 0
 
 
 def _require_current(path: Path, way: OpenMode) -> None:

@@ -6,17 +6,17 @@ from typing import Any, Final
 
 import apsw
 
-from canonry.adapters.sqlite.catalog.views import TABLES
-from canonry.adapters.sqlite.faults import newer, not_canonry, translated
+from canonry.adapters.sqlite.faults import newer, not_canonry, transaction, translated
 from canonry.adapters.sqlite.folding import fold_all
 from canonry.adapters.sqlite.ledger.records import Stored
+from canonry.adapters.sqlite.lookups import number
 from canonry.adapters.sqlite.packing import pack_keys
 from canonry.adapters.sqlite.text.waiting import index_waiting
 from canonry.domain.log.keys import key_hash
 from canonry.domain.log.upcasters import ENCODING_VERSION, MIN_READER
 
 APPLICATION_ID: Final = 0x43414E4F
-VIEWS_VERSION: Final = 8
+VIEWS_VERSION: Final = 9
 """Grows when a view changes its shape or what it holds; older views are then folded again."""
 
 _FOLDER: Final = files("canonry.adapters.sqlite")
@@ -28,29 +28,12 @@ _MIGRATIONS: Final = tuple(
 )
 SCHEMA_VERSION: Final = len(_MIGRATIONS)
 _TOUCHED: Final = "UPDATE commits SET touched = ? WHERE seq = ? AND touched <> ?"
-VIEWS: Final = (
-    "passage_terms",  # of the first version; it leans on `passages` and goes before it
-    "catalog_terms",  # of the third version; it leans on `catalog_grams`
-    "catalog_grams",
-    "catalog_counts",  # of the third version; those that follow are of the fourth
-    "catalog_fresh",
-    "catalog_segments",
-    "catalog_documents",
-    "catalog_kinds",
-    "catalog_postings",
-    *TABLES,
-    "stem_counts",
-    "passage_stems",
-    "unindexed",
-    "shown",
-    "passages",
-    "timeline",
-    "identifiers",
-    "counts",
-    "listing",
-    "versions",
-    "things",
+_VIEWS: Final = (
+    "SELECT name FROM main.sqlite_schema WHERE type = 'table'"
+    " AND name NOT IN ('meta', 'commits', 'parts') AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\'"
+    " ORDER BY sql LIKE '%fts5vocab%' DESC, sql LIKE '%fts5%' DESC"
 )
+"""Every table but those of the records, of whatever version; those that lean on others first."""
 
 
 def prepare(db: apsw.Connection, fetch: Callable[[str], bytes]) -> None:
@@ -59,30 +42,20 @@ def prepare(db: apsw.Connection, fetch: Callable[[str], bytes]) -> None:
     Raises:
         BrokenInvariant: `store.not-canonry`, `store.newer` or `store.corrupt`.
     """
-    with translated():
-        db.execute("BEGIN IMMEDIATE")
-        try:
-            _prepare(db, fetch)
-        except BaseException:
-            db.execute("ROLLBACK")
-            raise
-        db.execute("COMMIT")
-
-
-def _prepare(db: apsw.Connection, fetch: Callable[[str], bytes]) -> None:
-    version = _version(db)
-    if version == 0:
-        db.execute(f"PRAGMA application_id = {APPLICATION_ID}")
-    for migration in _MIGRATIONS[version:]:
-        db.execute(migration.read_text(encoding="utf-8"))
-    db.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
-    if _said(db, "min_reader", 0) < MIN_READER:
-        _say(db, "min_reader", MIN_READER)
-    if _said(db, "views", 0) != VIEWS_VERSION:
-        make_views(db)
-        fold_all(db, fetch, touched=_Touched(db))
-        index_waiting(db)
-        _say(db, "views", VIEWS_VERSION)
+    with translated(), transaction(db, "BEGIN IMMEDIATE"):
+        version = _version(db)
+        if version == 0:
+            db.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+        for migration in _MIGRATIONS[version:]:
+            db.execute(migration.read_text(encoding="utf-8"))
+        db.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
+        if _stated(db, "min_reader") < MIN_READER:
+            _state(db, "min_reader", MIN_READER)
+        if _stated(db, "views") != VIEWS_VERSION:
+            make_views(db)
+            fold_all(db, fetch, touched=_Touched(db))
+            index_waiting(db)
+            _state(db, "views", VIEWS_VERSION)
 
 
 class _Touched:
@@ -111,7 +84,7 @@ def is_current(db: apsw.Connection) -> bool:
         BrokenInvariant: `store.not-canonry` or `store.newer`.
     """
     with translated():
-        return _version(db) == SCHEMA_VERSION and _said(db, "views", 0) == VIEWS_VERSION
+        return _version(db) == SCHEMA_VERSION and _stated(db, "views") == VIEWS_VERSION
 
 
 def require_reader(db: apsw.Connection) -> None:
@@ -120,14 +93,14 @@ def require_reader(db: apsw.Connection) -> None:
     Raises:
         BrokenInvariant: `store.newer`.
     """
-    if _said(db, "min_reader", 0) > ENCODING_VERSION:
+    if _stated(db, "min_reader") > ENCODING_VERSION:
         raise newer()
 
 
 def make_views(db: apsw.Connection) -> None:
     """Empty views, in place of those that there are."""
-    for name in VIEWS:
-        db.execute(f"DROP TABLE IF EXISTS {name}")
+    for (name,) in list[Any](db.execute(_VIEWS)):
+        db.execute(f"DROP TABLE IF EXISTS main.{name}")
     db.execute((_FOLDER / "views.sql").read_text(encoding="utf-8"))
 
 
@@ -144,10 +117,9 @@ def _version(db: apsw.Connection) -> int:
     return version
 
 
-def _said(db: apsw.Connection, name: str, default: int) -> int:
-    row: Any = db.execute("SELECT value FROM meta WHERE name = ?", (name,)).fetchone()
-    return default if row is None else int(row[0])
+def _stated(db: apsw.Connection, name: str) -> int:
+    return number(db, "SELECT max(value) FROM meta WHERE name = ?", (name,))
 
 
-def _say(db: apsw.Connection, name: str, value: int) -> None:
+def _state(db: apsw.Connection, name: str, value: int) -> None:
     db.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (name, value))

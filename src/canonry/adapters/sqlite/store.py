@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import apsw
 
@@ -32,14 +32,13 @@ from canonry.ports.world import Clock, Identities
 
 FILE: Final = "canon.db"
 _RECORDS_BESIDE: Final = (f"{FILE}-wal", "blobs", "files")
-_DEADLINE: Final = 10.0
+DEADLINE: Final = 10.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SqliteStore:
-    """Everything that reads and writes one folder, for as long as it is open."""
+class SqlitePorts:
+    """The ports of one folder over the same connections."""
 
-    folder: Path
     ledger: SqliteLedger
     state: SqliteState
     documents: SqliteDocuments
@@ -47,6 +46,27 @@ class SqliteStore:
     catalog: SqliteCatalog
     places: SqlitePlaces
     readers: Readers
+
+
+def ports_over(readers: Readers, blobs: Blobs, writing: tuple[Pump, Pen] | None) -> dict[str, Any]:
+    """What `SqlitePorts` holds; without `writing` nothing can be written."""
+    views = None if writing is None else (writing[0], writing[1].db)
+    return {
+        "ledger": SqliteLedger(readers, writing, blobs),
+        "state": SqliteState(readers, views),
+        "documents": SqliteDocuments(readers, views),
+        "text": SqliteText(readers, views),
+        "catalog": SqliteCatalog(readers, views),
+        "places": SqlitePlaces(readers, views),
+        "readers": readers,
+    }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SqliteStore(SqlitePorts):
+    """Everything that reads and writes one folder, for as long as it is open."""
+
+    folder: Path
     pump: Pump
     writer: apsw.Connection
     turnstile: Turnstile
@@ -78,7 +98,7 @@ async def open_store(
     identities: Identities,
     blobs: Blobs,
     durability: Durability = Durability.FULL,
-    deadline: float = _DEADLINE,
+    deadline: float = DEADLINE,
     vfs: str | None = None,
     mapped_from: int = CACHE_KB * 1024,
 ) -> SqliteStore:
@@ -113,14 +133,8 @@ async def open_store(
     dating = Dating(clock.now(), clock.monotonic())
     writing = (pump, Pen(db=writer, clock=clock, identities=identities, dating=dating))
     return SqliteStore(
+        **ports_over(readers, blobs, writing),
         folder=folder,
-        ledger=SqliteLedger(readers, writing, blobs),
-        state=SqliteState(readers, (pump, writer)),
-        documents=SqliteDocuments(readers, (pump, writer)),
-        text=SqliteText(readers, (pump, writer)),
-        catalog=SqliteCatalog(readers, (pump, writer)),
-        places=SqlitePlaces(readers, (pump, writer)),
-        readers=readers,
         pump=pump,
         writer=writer,
         turnstile=turnstile,
@@ -185,7 +199,7 @@ def _require_not_emptied(path: Path) -> None:
 
     SQLite would even remove a write-ahead log that belongs to an empty file.
     """
-    if _size(path) > 0 or not any(_has_content(path.parent / each) for each in _RECORDS_BESIDE):
+    if size_of(path) > 0 or not any(_has_content(path.parent / each) for each in _RECORDS_BESIDE):
         return
     message = (
         f"{FILE} is missing or empty, but records lie beside it: put a backup in place with "
@@ -195,10 +209,11 @@ def _require_not_emptied(path: Path) -> None:
 
 
 def _has_content(path: Path) -> bool:
-    return any(path.iterdir()) if path.is_dir() else _size(path) > 0
+    return any(path.iterdir()) if path.is_dir() else size_of(path) > 0
 
 
-def _size(path: Path) -> int:
+def size_of(path: Path) -> int:
+    """The bytes of a file; 0 where there is none."""
     try:
         return path.stat().st_size
     except FileNotFoundError:

@@ -1,8 +1,8 @@
 """Codes: vectors in one byte a dimension with a scale each, small enough to scan by thousands."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +24,14 @@ class Codes:
 
     def __len__(self) -> int:
         return len(self.scales)
+
+    @classmethod
+    def joined(cls, parts: Sequence[Self]) -> Self:
+        """The rows of all parts, one part after the other."""
+        return cls(
+            values=np.concatenate([part.values for part in parts]),
+            scales=np.concatenate([part.scales for part in parts]),
+        )
 
     def floats(self, rows: Any) -> Floats:
         """The vectors of some rows, as exactly as their codes say."""

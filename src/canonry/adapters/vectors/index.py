@@ -6,11 +6,12 @@ removed or replaced is never found, whichever version of the published file is m
 
 import asyncio
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from functools import wraps
 from pathlib import Path
 from threading import Lock
-from typing import Final
+from typing import Any, Final, ParamSpec, TypeVar
 
 import apsw
 from typing_extensions import override
@@ -40,6 +41,21 @@ WAITING: Final = 4096
 
 _SHARE: Final = 8
 _SEARCHED_EXACTLY: Final = 200_000
+
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+def _beside(work: Callable[P, R]) -> Callable[P, Coroutine[Any, Any, R]]:
+    """The same beside the event loop, raising the errors of the port in place of the engine's."""
+    translating = translated()(work)
+
+    @wraps(work)
+    async def run(*args: P.args, **kwargs: P.kwargs) -> R:
+        return await asyncio.to_thread(translating, *args, **kwargs)
+
+    return run
 
 
 @dataclass(slots=True)
@@ -74,75 +90,35 @@ class FolderVectors(Vectors):
         self._opened: dict[int, _Opened] = {}
 
     @override
-    async def apply(self, batch: VectorBatch) -> None:
+    @_beside
+    def apply(self, batch: VectorBatch) -> None:
         _require_size(batch)
-        await asyncio.to_thread(self._apply, batch)
-
-    @override
-    async def search(self, query: VectorQuery) -> Sequence[VectorHit]:
-        if query.limit < 1 or len(query.vector) != 4 * query.model.dimensions:
-            return []
-        return await asyncio.to_thread(self._search, query)
-
-    @override
-    async def status(self) -> Sequence[VectorStatus]:
-        return await asyncio.to_thread(self._status)
-
-    @override
-    async def cursors(self) -> Mapping[EmbeddingModel, str]:
-        return await asyncio.to_thread(self._cursors)
-
-    @override
-    async def digests(
-        self, model: EmbeddingModel, ids: Sequence[str]
-    ) -> Mapping[str, Sequence[bytes]]:
-        return await asyncio.to_thread(self._digests, model, ids)
-
-    @override
-    async def about(
-        self, model: EmbeddingModel, entity: str, *, after: str = "", limit: int
-    ) -> Sequence[str]:
-        return await asyncio.to_thread(self._about, model, entity, after, limit)
-
-    @override
-    async def remove(self, ids: Sequence[str]) -> None:
-        await asyncio.to_thread(self._remove, ids)
-
-    @override
-    async def purge(self) -> None:
-        await asyncio.to_thread(self._purge)
-
-    @override
-    async def tend(self, model: EmbeddingModel) -> bool:
-        return await asyncio.to_thread(self._tend, model)
-
-    @override
-    async def drop(self, model: EmbeddingModel | None = None) -> None:
-        await asyncio.to_thread(self._drop, model)
-
-    @override
-    async def close(self) -> None:
-        self._forget()
-
-    def _apply(self, batch: VectorBatch) -> None:
-        with translated(), self._rows.writing() as db:
+        with self._rows.writing() as db:
             rows.write(db, batch)
 
-    def _remove(self, ids: Sequence[str]) -> None:
-        with translated(), self._rows.writing() as db:
+    @override
+    @_beside
+    def remove(self, ids: Sequence[str]) -> None:
+        with self._rows.writing() as db:
             for m, _, _ in rows.models(db):
                 rows.remove(db, m, ids)
 
-    def _search(self, query: VectorQuery) -> Sequence[VectorHit]:
-        with translated(), self._rows.reading() as db:
+    @override
+    @_beside
+    def search(self, query: VectorQuery) -> Sequence[VectorHit]:
+        if query.limit < 1 or len(query.vector) != 4 * query.model.dimensions:
+            return []
+        with self._rows.reading() as db:
             m = rows.model_number(db, query.model)
             if m is None:
                 return []
             opened = self._current(db, m, query.model)
             return Search(db, m, query, opened.published, opened.tail).hits()
 
-    def _status(self) -> Sequence[VectorStatus]:
-        with translated(), self._rows.reading() as db:
+    @override
+    @_beside
+    def status(self) -> Sequence[VectorStatus]:
+        with self._rows.reading() as db:
             return [
                 VectorStatus(
                     model=model,
@@ -153,26 +129,32 @@ class FolderVectors(Vectors):
                 for m, model, cursor in rows.models(db)
             ]
 
-    def _cursors(self) -> Mapping[EmbeddingModel, str]:
-        with translated(), self._rows.reading() as db:
+    @override
+    @_beside
+    def cursors(self) -> Mapping[EmbeddingModel, str]:
+        with self._rows.reading() as db:
             return {model: cursor for _, model, cursor in rows.models(db)}
 
-    def _digests(self, model: EmbeddingModel, ids: Sequence[str]) -> Mapping[str, Sequence[bytes]]:
-        with translated(), self._rows.reading() as db:
+    @override
+    @_beside
+    def digests(self, model: EmbeddingModel, ids: Sequence[str]) -> Mapping[str, Sequence[bytes]]:
+        with self._rows.reading() as db:
             m = rows.model_number(db, model)
             return {} if m is None else rows.digests(db, m, ids)
 
-    def _about(self, model: EmbeddingModel, entity: str, after: str, limit: int) -> Sequence[str]:
-        with translated(), self._rows.reading() as db:
+    @override
+    @_beside
+    def about(
+        self, model: EmbeddingModel, entity: str, *, after: str = "", limit: int
+    ) -> Sequence[str]:
+        with self._rows.reading() as db:
             m = rows.model_number(db, model)
             return [] if m is None else rows.about(db, m, entity, after=after, limit=limit)
 
-    def _mapped(self, db: apsw.Connection, m: int, model: EmbeddingModel) -> int:
-        published = self._open(db, m, model).published
-        return published.newest if published is not None else 0
-
-    def _tend(self, model: EmbeddingModel) -> bool:
-        with translated(), owning(self._folder / LOCK) as owned:
+    @override
+    @_beside
+    def tend(self, model: EmbeddingModel) -> bool:
+        with owning(self._folder / LOCK) as owned:
             if not owned:
                 return False
             with self._rows.reading() as db:
@@ -183,6 +165,45 @@ class FolderVectors(Vectors):
             self._remove_versions(m)
             return True
 
+    @override
+    @_beside
+    def purge(self) -> None:
+        if not (self._folder / FILE).is_file():
+            return
+        with owning_in_the_end(self._folder / LOCK):
+            with self._rows.reading() as db:
+                known = rows.models(db)
+                for m, model, _ in known:
+                    self._renew(db, m, model)
+            self._remove_leftovers(frozenset(m for m, _, _ in known))
+            if not self._rows.scrub():
+                raise unfinished()
+
+    @override
+    @_beside
+    def drop(self, model: EmbeddingModel | None = None) -> None:
+        if model is None:
+            self._forget()
+            for path in self._folder.glob("recall*"):
+                if path.name != LOCK:
+                    path.unlink(missing_ok=True)
+            return
+        with self._rows.writing() as db:
+            m = rows.model_number(db, model)
+            if m is not None:
+                rows.forget(db, m)
+        if m is not None:
+            self._remove_versions(m, kept=0)
+        self._forget()
+
+    @override
+    async def close(self) -> None:
+        self._forget()
+
+    def _mapped(self, db: apsw.Connection, m: int, model: EmbeddingModel) -> int:
+        published = self._open(db, m, model).published
+        return published.newest if published is not None else 0
+
     def _publish(self, db: apsw.Connection, m: int, model: EmbeddingModel) -> None:
         last = max(self._versions(m), default=(0, None))[0]
         target = self._folder / f"recall-{m}-{last + 1:08}.index"
@@ -192,18 +213,6 @@ class FolderVectors(Vectors):
         """Remove the published files of a model, but keep so many of the newest."""
         for _, path in sorted(self._versions(m), reverse=True)[kept:]:
             _remove(path)
-
-    def _purge(self) -> None:
-        if not (self._folder / FILE).is_file():
-            return
-        with translated(), owning_in_the_end(self._folder / LOCK):
-            with self._rows.reading() as db:
-                known = rows.models(db)
-                for m, model, _ in known:
-                    self._renew(db, m, model)
-            self._remove_leftovers(frozenset(m for m, _, _ in known))
-            if not self._rows.scrub():
-                raise unfinished()
 
     def _remove_leftovers(self, known: frozenset[int]) -> None:
         """Remove the files of a process that was killed while it published or dropped a model."""
@@ -245,20 +254,13 @@ class FolderVectors(Vectors):
     def _open(self, db: apsw.Connection, m: int, model: EmbeddingModel) -> _Opened:
         """The newest version that is whole; a damaged one is passed over."""
         with self._lock:
-            paths = [path for _, path in sorted(self._versions(m), reverse=True)]
+            _, path = max(self._versions(m), default=(0, None))
             opened = self._opened.get(m)
-            if opened is not None and opened.stands(paths[0] if paths else None):
-                return opened
-            published = None
-            for path in paths[:1]:
-                published = _whole(path, rows.identity(db), model)
-            after = 0 if published is None else published.newest
-            opened = _Opened(
-                path=paths[0] if paths else None,
-                published=published,
-                tail=Tail(m, after, model.dimensions),
-            )
-            self._opened[m] = opened
+            if opened is None or not opened.stands(path):
+                published = None if path is None else _whole(path, rows.identity(db), model)
+                after = 0 if published is None else published.newest
+                opened = _Opened(path, published, Tail(m, after, model.dimensions))
+                self._opened[m] = opened
             return opened
 
     def _versions(self, m: int) -> list[tuple[int, Path]]:
@@ -274,22 +276,6 @@ class FolderVectors(Vectors):
             for name in names
             if name.startswith(begin) and name.endswith(end)
         ]
-
-    def _drop(self, model: EmbeddingModel | None) -> None:
-        with translated():
-            if model is None:
-                self._forget()
-                for path in self._folder.glob("recall*"):
-                    if path.name != LOCK:
-                        path.unlink(missing_ok=True)
-                return
-            with self._rows.writing() as db:
-                m = rows.model_number(db, model)
-                if m is not None:
-                    rows.forget(db, m)
-            if m is not None:
-                self._remove_versions(m, kept=0)
-            self._forget()
 
     def _forget(self) -> None:
         with self._lock:

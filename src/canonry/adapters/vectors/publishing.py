@@ -4,6 +4,7 @@ A process that dies before the rename leaves a file that nobody reads; the next 
 """
 
 import json
+import math
 import os
 import zlib
 from collections.abc import Iterator, Mapping
@@ -16,8 +17,7 @@ import apsw
 import numpy as np
 
 from canonry.adapters.vectors import rows
-from canonry.adapters.vectors.clusters import assigned, centres_of, how_many
-from canonry.adapters.vectors.codes import Codes, Numbers, encoded
+from canonry.adapters.vectors.codes import Codes, Floats, Numbers, encoded
 from canonry.adapters.vectors.published import ALIGNED, MAGIC
 from canonry.ports.embedder import EmbeddingModel
 
@@ -25,6 +25,8 @@ SCANNED_WHOLE: Final = 32_768
 """A space with so many vectors or fewer has no clusters."""
 
 _READ_AT_ONCE: Final = 4096
+_ROUNDS: Final = 3
+_SAMPLED: Final = 16
 
 
 class _Writer:
@@ -83,8 +85,8 @@ class _Layout:
         start, first, order = self.rows, self.clusters, np.arange(len(codes), dtype=np.int64)
         self.rows += len(codes)
         if len(codes) > self._scanned_whole:
-            centres = centres_of(codes, how_many(len(codes)))
-            groups = assigned(codes, centres)
+            centres = _centres_of(codes, _how_many(len(codes)))
+            groups = _assigned(codes, centres)
             order = np.argsort(groups, kind="stable")
             bounds = np.searchsorted(groups[order], np.arange(len(centres) + 1))
             # One bound more than clusters: the extra centre keeps both arrays in step.
@@ -122,8 +124,8 @@ def publish(
         writer.begin("values", "|i1", model.dimensions)
         for (collection, space), numbers, codes in _spaces(db, m, model.dimensions, newest):
             order = layout.add(collection, space, numbers, codes)
-            for low in range(0, len(order), _READ_AT_ONCE):
-                writer.extend("values", codes.values[order[low : low + _READ_AT_ONCE]])
+            for block in _blocks(len(order)):
+                writer.extend("values", codes.values[order[block]])
         _write_small(writer, layout, model.dimensions)
         header = {
             "model": asdict(model),
@@ -172,12 +174,49 @@ def _spaces(
         while block := list(islice(group, _READ_AT_ONCE)):
             numbers.extend(row[2] for row in block)
             blocks.append(encoded(rows.floats([row[3] for row in block], dimensions)))
-        codes = Codes(
-            values=np.concatenate([block.values for block in blocks]),
-            scales=np.concatenate([block.scales for block in blocks]),
-        )
+        codes = Codes.joined(blocks)
         blocks.clear()
         yield place, np.array(numbers, dtype=np.int64), codes
+
+
+def _how_many(rows: int) -> int:
+    """The number of clusters for so many rows; finer ones find more in the same time."""
+    return max(1, round(6 * math.sqrt(rows)))
+
+
+def _centres_of(codes: Codes, number: int) -> Floats:
+    """Centres of unit length found by spherical k-means on an even sample; the same every time."""
+    step = max(1, len(codes) // (number * _SAMPLED))
+    sample = codes.floats(np.arange(0, len(codes), step))
+    centres = sample[np.linspace(0, len(sample) - 1, number).astype(np.int64)].copy()
+    for _ in range(_ROUNDS):
+        nearest = np.concatenate(
+            [_nearest(sample[block], centres) for block in _blocks(len(sample))]
+        )
+        order = np.argsort(nearest, kind="stable")
+        groups, starts = np.unique(nearest[order], return_index=True)
+        sums = np.add.reduceat(sample[order], starts, axis=0)
+        lengths = np.linalg.norm(sums, axis=1, keepdims=True)
+        centres[groups] = sums / np.where(lengths == 0, 1, lengths)
+    return centres
+
+
+def _assigned(codes: Codes, centres: Floats) -> Numbers:
+    """The cluster of each row."""
+    found = np.empty(len(codes), dtype=np.int64)
+    for block in _blocks(len(codes)):
+        found[block] = _nearest(codes.floats(block), centres)
+    return found
+
+
+def _nearest(vectors: Floats, centres: Floats) -> Numbers:
+    nearest: Numbers = np.argmax(vectors @ centres.T, axis=1)
+    return nearest
+
+
+def _blocks(rows: int) -> Iterator[slice]:
+    for low in range(0, rows, _READ_AT_ONCE):
+        yield slice(low, min(low + _READ_AT_ONCE, rows))
 
 
 def _sync_folder(folder: Path) -> None:

@@ -9,7 +9,7 @@ from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from threading import Lock
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 import apsw
 import numpy as np
@@ -18,12 +18,12 @@ from canonry.adapters.vectors.codes import Floats, Numbers
 from canonry.adapters.vectors.faults import corrupt
 from canonry.domain.errors import Unavailable
 from canonry.ports.embedder import EmbeddingModel
-from canonry.ports.views.vectors import VectorBatch, VectorEntry
+from canonry.ports.views.vectors import VectorBatch
 
 APPLICATION: Final = 0x43414E56
 VERSION: Final = 2
 _BUSY_MS: Final = 10_000
-_ROW: Final = "SELECT n, id, part, collection, space, scene, vector FROM vectors"
+_ROW: Final = "SELECT collection, space, n, vector FROM vectors"
 _SCHEMA: Final = """
 CREATE TABLE identity (id TEXT NOT NULL) STRICT;
 INSERT INTO identity VALUES (lower(hex(randomblob(16))));
@@ -48,17 +48,8 @@ _UPGRADES: Final = {1: "ALTER TABLE vectors ADD COLUMN digest BLOB NOT NULL DEFA
 """From which version each statement leads to the next one."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class VectorRow:
-    """A vector with its number, and what tells whether a query may find it."""
-
-    n: int
-    id: str
-    part: int
-    collection: str
-    space: str
-    scene: str | None
-    vector: bytes
+VectorRow: TypeAlias = tuple[str, str, int, bytes]
+"""Collection, space, number and vector of a row."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -211,13 +202,6 @@ def model_number(db: apsw.Connection, model: EmbeddingModel) -> int | None:
     return None if row is None else int(row[0])
 
 
-def _cursor(db: apsw.Connection, model: EmbeddingModel) -> str:
-    """How far the log was read for a model; empty for an unknown one."""
-    sql = "SELECT cursor FROM models WHERE name = ? AND version = ? AND dimensions = ?"
-    row: Any = db.execute(f"{sql} AND digest = ?", _bound(model)).fetchone()
-    return "" if row is None else str(row[0])
-
-
 def models(db: apsw.Connection) -> Sequence[tuple[int, EmbeddingModel, str]]:
     """Every model with its number and cursor."""
     sql = "SELECT m, name, version, dimensions, digest, cursor FROM models ORDER BY m"
@@ -237,7 +221,8 @@ def write(db: apsw.Connection, batch: VectorBatch) -> None:
     Raises:
         Unavailable: `vectors.moved`, the batch follows another cursor.
     """
-    if batch.follows is not None and batch.follows != _cursor(db, batch.model):
+    cursors = {model: cursor for _, model, cursor in models(db)}
+    if batch.follows is not None and batch.follows != cursors.get(batch.model, ""):
         message = "the vector index was dropped or indexed by another process meanwhile; try again"
         raise Unavailable("vectors.moved", message)
     db.execute(
@@ -248,7 +233,15 @@ def write(db: apsw.Connection, batch: VectorBatch) -> None:
     m = model_number(db, batch.model)
     remove(db, m, {*batch.removed, *(entry.id for entry in batch.entries)})
     for entry in batch.entries:
-        n = _insert(db, m, entry)
+        db.execute(
+            "INSERT INTO vectors (m, id, part, collection, space, scene, source, vector, digest)"
+            " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            (
+                *(m, entry.id, entry.part, str(entry.collection), entry.space),
+                *(entry.scene_id, entry.source_id, halves(entry.vector), entry.digest),
+            ),
+        )
+        n = db.last_insert_rowid()
         about = [(m, entity, n) for entity in sorted(set(entry.entities))]
         db.executemany("INSERT INTO about (m, entity, n) VALUES (?, ?, ?)", about)
 
@@ -304,8 +297,7 @@ def newest(db: apsw.Connection) -> int:
 
 def after(db: apsw.Connection, m: int, n: int) -> Iterator[VectorRow]:
     """The rows of a model with a higher number, in order."""
-    sql = f"{_ROW} WHERE n > ? AND +m = ? ORDER BY n"
-    return (_row(row) for row in db.execute(sql, (n, m)))
+    return iter(db.execute(f"{_ROW} WHERE n > ? AND +m = ? ORDER BY n", (n, m)))
 
 
 def numbers_about(db: apsw.Connection, m: int, entities: frozenset[str]) -> set[int]:
@@ -320,12 +312,9 @@ def numbers_from(db: apsw.Connection, m: int, source: str) -> set[int]:
     return {row[0] for row in list[Any](db.execute(sql, (m, source)))}
 
 
-def by_space(db: apsw.Connection, m: int, newest: int) -> Iterator[tuple[str, str, int, bytes]]:
-    """Collection, space, number and vector of every row up to `newest`, spaces together."""
-    sql = (
-        "SELECT collection, space, n, vector FROM vectors INDEXED BY vectors_by_space"
-        " WHERE m = ? AND n <= ? ORDER BY collection, space, n"
-    )
+def by_space(db: apsw.Connection, m: int, newest: int) -> Iterator[VectorRow]:
+    """Every row of a model up to `newest`, spaces together."""
+    sql = f"{_ROW} INDEXED BY vectors_by_space WHERE m = ? AND n <= ? ORDER BY collection, space, n"
     return iter(db.execute(sql, (m, newest)))
 
 
@@ -346,32 +335,5 @@ def floats(stored: Sequence[bytes], dimensions: int) -> Floats:
     return joined.reshape(len(stored), dimensions)
 
 
-def _insert(db: apsw.Connection, m: int | None, entry: VectorEntry) -> int:
-    bound = (
-        m,
-        entry.id,
-        entry.part,
-        str(entry.collection),
-        entry.space,
-        entry.scene_id,
-        entry.source_id,
-        halves(entry.vector),
-        entry.digest,
-    )
-    db.execute(
-        "INSERT INTO vectors (m, id, part, collection, space, scene, source, vector, digest)"
-        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
-        bound,
-    )
-    return db.last_insert_rowid()
-
-
 def _bound(model: EmbeddingModel) -> tuple[str, str, int, str]:
     return model.name, model.version, model.dimensions, model.digest or ""
-
-
-def _row(row: Any) -> VectorRow:
-    n, i, part, collection, space, scene, vector = row
-    return VectorRow(
-        n=n, id=i, part=part, collection=collection, space=space, scene=scene, vector=vector
-    )

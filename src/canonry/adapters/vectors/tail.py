@@ -44,14 +44,17 @@ class Tail:
         stream = rows.after(db, self._m, self._read)
         while block := list(islice(stream, _READ_AT_ONCE)):
             place = self._places
-            places = [place.setdefault((row.collection, row.space), len(place)) for row in block]
+            collections, spaces, numbers, vectors = zip(*block, strict=True)
+            places = [
+                place.setdefault(one, len(place)) for one in zip(collections, spaces, strict=True)
+            ]
             chunk = _Chunk(
-                numbers=np.array([row.n for row in block], dtype=np.int64),
+                numbers=np.array(numbers, dtype=np.int64),
                 places=np.array(places, dtype=np.int64),
-                codes=encoded(rows.floats([row.vector for row in block], self._dimensions)),
+                codes=encoded(rows.floats(vectors, self._dimensions)),
             )
             self._chunks = _joined((*self._chunks, chunk))
-            self._read = block[-1].n
+            self._read = numbers[-1]
 
     def nearest(
         self,
@@ -93,9 +96,6 @@ def _joined(chunks: Sequence[_Chunk]) -> tuple[_Chunk, ...]:
     whole = _Chunk(
         numbers=np.concatenate([chunk.numbers for chunk in chunks]),
         places=np.concatenate([chunk.places for chunk in chunks]),
-        codes=Codes(
-            values=np.concatenate([chunk.codes.values for chunk in chunks]),
-            scales=np.concatenate([chunk.codes.scales for chunk in chunks]),
-        ),
+        codes=Codes.joined([chunk.codes for chunk in chunks]),
     )
     return (whole,)

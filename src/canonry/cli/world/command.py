@@ -1,7 +1,6 @@
 """`canonry world`: worlds come from files and go into files; they can be drawn and checked."""
 
 import asyncio
-import os
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from shlex import quote
@@ -14,7 +13,7 @@ from canonry.bootstrap.stores import open_kept_store
 from canonry.cli.operator import operator
 from canonry.cli.options import settings_from, store_options
 from canonry.cli.progress import progress
-from canonry.cli.screen import tell_line, utf8_output
+from canonry.cli.screen import data_output, tell_line
 from canonry.cli.world.files import atlas_bytes, demo_atlas, read_atlas
 from canonry.domain.json_values import encode_json
 from canonry.domain.world.atlas import Atlas, completed
@@ -31,24 +30,22 @@ OUT: Final = click.Path(path_type=Path, dir_okay=False)
 WRONG: Final = 1
 DEMO: Final = "demo.json of Canonry"
 
-EPILOG = """\
-\b
-Examples:
-  canonry world demo
-  canonry world import isles.json --dry-run
-  canonry world list
-  canonry world export "The Salt Marches" marches.json
-  canonry world map "The Salt Marches" --svg marches.svg
-  canonry world check marches.json
-"""
-
 
 def examples(*lines: str) -> str:
     """What a command's help ends with."""
     return "\n".join(("\b", "Examples:", *(f"  {line}" for line in lines)))
 
 
-@click.group(epilog=EPILOG)
+@click.group(
+    epilog=examples(
+        "canonry world demo",
+        "canonry world import isles.json --dry-run",
+        "canonry world list",
+        'canonry world export "The Salt Marches" marches.json',
+        'canonry world map "The Salt Marches" --svg marches.svg',
+        "canonry world check marches.json",
+    )
+)
 def world() -> None:
     """Bring in, draw and check worlds to play in."""
 
@@ -131,11 +128,9 @@ def list_worlds(**given: Any) -> None:
 @store_options
 def export(*, name: str, file: Path | None, **given: Any) -> None:
     """Write WORLD, by its id or name, as it is now to FILE or to standard output."""
-    data = atlas_bytes(_atlas(settings_from(given), name))
-    if file is None:
-        utf8_output().write(data.decode())
-    else:
-        _replace(file, data)
+    text = atlas_bytes(_atlas(settings_from(given), name)).decode()
+    with data_output(file) as out:
+        out.write(text)
 
 
 @world.command(
@@ -153,7 +148,8 @@ def draw(*, name: str, svg: Path | None, **given: Any) -> None:
     if svg is None:
         click.echo(drawn(atlas))
     else:
-        _replace(svg, painted(atlas).encode())
+        with data_output(svg) as out:
+            out.write(painted(atlas))
 
 
 @world.command(
@@ -200,15 +196,3 @@ def _with_store(
             await store.close()
 
     return asyncio.run(run())
-
-
-def _replace(path: Path, data: bytes) -> None:
-    part = path.with_name(f"{path.name}.part")
-    try:
-        with part.open("wb") as out:
-            out.write(data)
-            out.flush()
-            os.fsync(out.fileno())
-        part.replace(path)
-    finally:
-        part.unlink(missing_ok=True)

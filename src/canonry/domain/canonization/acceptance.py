@@ -3,7 +3,7 @@
 What is canon already is not made twice: the proposal then becomes more evidence for it.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from canonry.domain.errors import BrokenInvariant
@@ -20,22 +20,16 @@ from canonry.domain.judging.contents import (
 )
 from canonry.domain.judging.making import (
     Backing,
-    change_state,
     make_entity,
     make_event,
     make_fact,
     make_observation,
     make_relation,
 )
+from canonry.domain.judging.relation_lines import functional_line, opposed_line
 from canonry.domain.judging.slices import SliceView
-from canonry.domain.judging.standing_tags import (
-    TagHeld,
-    still_stands,
-    superseded,
-    tag_held,
-    take_over,
-    told_of,
-)
+from canonry.domain.judging.standing_tags import TagHeld, changes_of, still_stands
+from canonry.domain.judging.tag_changes import change_tags, superseded
 from canonry.domain.judging.undone_tags import undone
 from canonry.domain.log.entries import (
     CausesLinked,
@@ -43,16 +37,15 @@ from canonry.domain.log.entries import (
     EventRetconned,
     EvidenceLinked,
     FactRetconned,
-    FactSuperseded,
     Made,
     RelationEnded,
     RelationRetconned,
 )
-from canonry.domain.observations import Observation
+from canonry.domain.moments import arranged, overlaps
+from canonry.domain.observations import ObservationDraft
 from canonry.domain.provenance import Evidence
 from canonry.domain.things.entities import Entity
 from canonry.domain.things.facts import Event, Fact
-from canonry.domain.things.moments import overlaps
 from canonry.domain.things.relations import Relation
 from canonry.domain.time import SECOND, Instant
 from canonry.domain.vocabularies.narrative_fields import STATE_TAGS
@@ -70,7 +63,7 @@ class Acceptance:
     def made(self) -> tuple[str, ...]:
         """The ids of what came into being; observations are part of their entities."""
         things = [entry.thing for entry in self.entries if isinstance(entry, Made)]
-        return tuple(thing.id for thing in things if not isinstance(thing, Observation))
+        return tuple(thing.id for thing in things if not isinstance(thing, ObservationDraft))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -112,6 +105,7 @@ def accept(candidate: Candidate, verdict: Verdict, view: SliceView, new_id: NewI
         confidence=proposal.confidence,
         evidence=candidate.evidence,
         scene_id=proposal.scene_id,
+        place=candidate.place,
         proposal_id=proposal.id,
     )
     desk = _Desk(candidate=candidate, verdict=verdict, view=view, new_id=new_id, backing=backing)
@@ -153,14 +147,10 @@ def _entity(desk: _Desk, content: EntityContent) -> Acceptance:
 
 def _relation(desk: _Desk, content: RelationshipContent) -> Acceptance:
     start, end = desk.entity(content.from_entity), desk.entity(content.to_entity)
-    kind = relation_type(content.rel_type)
-    for relation in desk.view.relations(start, kind.name, "any" if kind.symmetric else "out"):
-        if relation.current and desk.view.roots((relation.from_id, relation.to_id)) == {
-            start.id,
-            end.id,
-        }:
-            known = _known(desk, relation.id, relation.evidence)
-            return _with_rivals(desk, known)
+    kind, moment = relation_type(content.rel_type), desk.candidate.moment
+    line = functional_line(desk.view, kind, start, end, moment)
+    if line.same is not None:
+        return _with_rivals(desk, _known(desk, line.same.id, line.same.evidence))
     made = make_relation(
         desk.new_id,
         desk.backing,
@@ -170,49 +160,43 @@ def _relation(desk: _Desk, content: RelationshipContent) -> Acceptance:
         properties=content.properties,
         since=desk.candidate.at,
     )
-    return _with_rivals(desk, Acceptance(canonical_id=made.thing.id, entries=(made,)))
+    entries: list[Entry] = [made]
+    heirs = [line.next, opposed_line(desk.view, kind, start, end, moment).next]
+    heir = next(iter(arranged((h for h in heirs if h is not None), lambda h: h.moment)), None)
+    if heir is not None and heir.id not in desk.verdict.retcons:
+        entries.append(
+            RelationEnded(
+                relation_id=RelationId(made.thing.id),
+                until=heir.since,
+                superseded_by=heir.id,
+                reason="what began later was canon already",
+            )
+        )
+    return _with_rivals(desk, Acceptance(canonical_id=made.thing.id, entries=tuple(entries)))
 
 
 def _state(desk: _Desk, content: StateChangeContent) -> Acceptance:
     entity = desk.entity(content.entity)
-    rivals = (*desk.verdict.retcons, *desk.verdict.supersedes)
-    gone = {r.tag for r in rivals if isinstance(r, TagHeld) and r.entity_id == entity.id}
-    facts, entries = change_state(
+    fallen = [rival for rival in desk.verdict.retcons if isinstance(rival, TagHeld)]
+    changed = change_tags(
+        desk.view,
         desk.new_id,
         desk.backing,
         entity,
         add=content.add,
-        remove=(*content.remove, *sorted(gone)),
-        time_ref=desk.candidate.at,
+        remove=(*content.remove, *sorted({one.tag for one in fallen})),
+        moment=desk.candidate.moment,
+        fallen=[fact for one in fallen for fact in one.facts],
     )
-    if facts:
-        begun = [thing.id for thing in _states(entries) if thing.properties.get("holds")]
-        ended = _ended(desk, entity, _states(entries))
-        made = Acceptance(canonical_id=(begun or facts)[0], entries=(*entries, *ended))
+    documents = (*changed.begun, *changed.ended)
+    if documents:
+        made = Acceptance(canonical_id=documents[0], entries=changed.entries)
         return _with_rivals(desk, made, subject=entity.id)
-    known = [fact for tag in content.add for fact in tag_held(desk.view, entity, tag).facts]
-    fact = desk.view.thing(known[0]) if known else None
-    if isinstance(fact, Fact):
-        return _known(desk, fact.id, fact.evidence)
-    return Acceptance(canonical_id=entity.id, entries=())
-
-
-def _ended(desk: _Desk, entity: Entity, made: Iterable[Fact]) -> Iterator[FactSuperseded]:
-    """The facts about the same tags that those made take over from; what is retconned never was."""
-    fallen = {one for r in desk.verdict.retcons if isinstance(r, TagHeld) for one in r.facts}
-    groups = desk.view.policy.exclusive_tags
-
-    def standing(tag: str, holds: bool) -> Iterable[Fact]:  # noqa: FBT001 - both are asked for
-        told = told_of(desk.view, entity, tag, holds=holds)
-        return [fact for fact in told if fact.id not in fallen]
-
-    return take_over(made, standing, groups)
-
-
-def _states(entries: tuple[Entry, ...]) -> Iterator[Fact]:
-    for entry in entries:
-        if isinstance(entry, Made) and isinstance(entry.thing, Fact):
-            yield entry.thing
+    fact = desk.view.thing(changed.known[0]) if changed.known else None
+    if not isinstance(fact, Fact):
+        return Acceptance(canonical_id=entity.id, entries=changed.entries)
+    known = _known(desk, fact.id, fact.evidence)
+    return replace(known, entries=(*changed.entries, *known.entries))
 
 
 def _event(desk: _Desk, content: EventContent) -> Acceptance:
@@ -238,7 +222,7 @@ def _fact(desk: _Desk, content: FactContent) -> Acceptance:
     for fact in same:
         about = desk.view.roots(fact.involved)
         then = about == set(involved) and _holds_then(fact, at, content.duration)
-        if then and still_stands(desk.view, fact, at):
+        if then and still_stands(desk.view, fact, desk.candidate.moment):
             return _with_rivals(desk, _known(desk, fact.id, fact.evidence))
     fallen = [rival for rival in desk.verdict.retcons if isinstance(rival, str)]
     facts = [one for one in fallen if isinstance(desk.view.thing(one), Fact)]
@@ -318,8 +302,9 @@ def _untold(desk: _Desk, fact: Fact) -> Iterator[Entry]:
     entity = None if not isinstance(entity_id, str) else desk.view.entity(Reference(entity_id))
     if entity is None or fact.properties.get("holds") is not True:
         return
-    if tag in entity.state_tags:
-        held = TagHeld(entity_id=entity.id, tag=str(tag), facts=(fact.id,))
+    change = {one.tag: one for one in changes_of(entity)}.get(str(tag))
+    if change is not None and change.holds:
+        held = TagHeld(entity_id=entity.id, tag=str(tag), change=change, facts=(fact.id,))
         yield from _undone(desk, held, f"retcon:{fact.id}")
 
 
@@ -327,8 +312,15 @@ def _undone(desk: _Desk, held: TagHeld, label: str) -> Iterator[Entry]:
     """The tag never held; those whose place it had taken hold again."""
     entity = desk.entity(Reference(held.entity_id))
     change = undone(desk.view, entity, held, reason=desk.verdict.rationale)
-    fields = {STATE_TAGS: change.tags}
-    yield make_observation(desk.new_id, desk.backing, entity.id, fields, label=label)
+    moment = held.change.moment
+    yield make_observation(
+        desk.new_id,
+        replace(desk.backing, place=moment.place),
+        entity.id,
+        {STATE_TAGS: change.tags},
+        label=label,
+        observed_at=moment.at,
+    )
     yield from change.entries
 
 

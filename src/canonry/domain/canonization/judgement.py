@@ -24,8 +24,9 @@ from canonry.domain.log.canon import beside, fold, needs
 from canonry.domain.log.commits import Commit, Draft, Position
 from canonry.domain.log.entries import Entry, ProposalDecided
 from canonry.domain.policy import Policy
+from canonry.domain.revising import spread
 from canonry.domain.things.entities import normalised_name
-from canonry.domain.things.proposals import Decision, ProposalStatus
+from canonry.domain.things.proposals import DecisionDraft, ProposalStatus
 from canonry.domain.time import Instant
 
 
@@ -105,25 +106,15 @@ def decide(
 
 def foretold(draft: Draft, known: Slice, position: Position, now: Instant) -> Slice:
     """The slice as it will be once `draft` is in the log, for the proposals judged after it."""
-    commit = Commit(
-        id=draft.id,
-        space=draft.space,
-        position=position,
-        recorded_at=now,
-        actor=draft.actor,
-        tool=draft.tool,
-        entries=draft.entries,
-        previous="",
-        hash="",
-    )
+    commit = Commit(**spread(draft), position=position, recorded_at=now, previous="", hash="")
     loaded = {one: known.things[one] for one in needs(draft.entries) if one in known.things}
     more = beside(draft.entries, loaded)
     loaded |= {one: known.things[one] for one in more if one in known.things}
     return known.after(fold(commit, loaded))
 
 
-def _decision(verdict: Verdict, acceptance: Acceptance | None, decided_by: str) -> Decision:
-    return Decision(
+def _decision(verdict: Verdict, acceptance: Acceptance | None, decided_by: str) -> DecisionDraft:
+    return DecisionDraft(
         status=verdict.status,
         rule=verdict.rule,
         rationale=verdict.rationale,
@@ -132,5 +123,4 @@ def _decision(verdict: Verdict, acceptance: Acceptance | None, decided_by: str) 
         canonical_id=None if acceptance is None else acceptance.canonical_id,
         made=() if acceptance is None else acceptance.made,
         decided_by=decided_by,
-        decided_at=Instant(0),
     )

@@ -4,14 +4,21 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
-from canonry.domain.catalog.catalog import stamp
+from canonry.domain.catalog.catalog import item_id, stamp
 from canonry.domain.errors import InvalidInput
 from canonry.domain.ids import is_uuid
 from canonry.domain.time import parse_instant
 from canonry.domain.vocabularies.catalog_kinds import RELATIONS
-from canonry.domain.vocabularies.catalog_tables import NAME_MAX, CatalogTable, Column, Form
+from canonry.domain.vocabularies.catalog_tables import (
+    NAME_MAX,
+    PROJECTS,
+    RELATION_ROWS,
+    CatalogTable,
+    Column,
+    Form,
+)
 
 IDS_MAX: Final = 1_000
 _COUNT_MAX: Final = 2**53
@@ -20,6 +27,9 @@ RUNNING_SCHEMES: Final = frozenset(
     ("javascript", "data", "vbscript", "livescript", "mocha", "blob", "filesystem", "view-source")
 )
 """What whoever follows an address would run or unpack instead of going somewhere."""
+
+RowPlace: TypeAlias = tuple[str, str, str]
+"""What no two rows have: a slug or address in a project and kind, or what a relation joins."""
 
 _IGNORED: Final = re.compile(r"^[\x00-\x20]+|[\t\r\n]")
 
@@ -67,11 +77,30 @@ class CatalogRow:
         """The slug or address that is its own."""
         return str(self.values[self.table.unique]) if self.table.unique else ""
 
+    @property
+    def place(self) -> RowPlace | None:
+        """What no other row of its table may have, if there is such a thing."""
+        if self.table is RELATION_ROWS:
+            return triple_of(self.values)
+        if self.table is PROJECTS:
+            return ("", "", self.word)
+        return (self.project, self.kind, self.word) if self.table.unique else None
+
     def problem(self, field: str, code: str, reason: str) -> RowProblem:
         """What is wrong with a field of it."""
         return RowProblem(
             array=self.table.array, row=self.number, field=field, code=code, reason=reason
         )
+
+
+def triple_of(values: Mapping[str, Any]) -> RowPlace:
+    """The ends and the type of a relation's row, the ends as things."""
+    project = values["projectId"]
+    return (
+        item_id(project, values["fromEntityType"], values["fromEntityId"]),
+        values["relationType"],
+        item_id(project, values["toEntityType"], values["toEntityId"]),
+    )
 
 
 def read_row(

@@ -7,9 +7,9 @@ from canonry.domain.gates.kit import Gate, Objection, Weight
 from canonry.domain.judging.candidates import Candidate
 from canonry.domain.judging.contents import EventContent, FactContent
 from canonry.domain.judging.slices import SliceView
-from canonry.domain.judging.standing_tags import conflicts_of, origin_of, tag_held
+from canonry.domain.judging.standing_tags import authority_of, conflicts_of, held_at, tag_held
+from canonry.domain.moments import same_scene
 from canonry.domain.things.entities import Entity
-from canonry.domain.things.moments import comes_after, same_scene
 from canonry.domain.vocabularies.state_tags import DEAD
 
 
@@ -27,21 +27,18 @@ def _examine(candidate: Candidate, view: SliceView) -> Iterator[Objection]:
 def _of(
     candidate: Candidate, entity: Entity, view: SliceView, *, acts: bool
 ) -> Iterator[Objection]:
-    for tag in entity.state_tags:
-        if tag.casefold() not in DEAD:
+    now = candidate.moment
+    for tag, change in held_at(entity, now).items():
+        if tag.casefold() not in DEAD or same_scene(now, change.moment):
             continue
-        died, authority = origin_of(view, entity, tag)
-        now = candidate.moment
-        if same_scene(now, died) or not comes_after(now, died):
-            continue
-        held = tag_held(view, entity, tag)
+        held = tag_held(view, entity, change)
         verb = "acts in it" if acts else "is involved in it"
         yield Objection(
             weight=Weight.CONTRADICTS if acts else Weight.WARNS,
-            rationale=f"{entity.name} {verb} but is {tag}",
+            rationale=f"{entity.name} {verb} but is {tag} then",
             conflicts=conflicts_of(held),
             rivals=(held,) if acts else (),
-            authority=authority,
+            authority=authority_of(view, entity, change),
         )
 
 

@@ -11,10 +11,10 @@ from canonry.domain.gates.kit import Gate, Objection, Weight
 from canonry.domain.ids import EntityId
 from canonry.domain.judging.candidates import Candidate
 from canonry.domain.judging.contents import EventContent
+from canonry.domain.judging.relation_lines import standing_line
 from canonry.domain.judging.slices import SliceView
+from canonry.domain.moments import Moment, same_scene
 from canonry.domain.things.entities import Entity
-from canonry.domain.things.moments import Moment, comes_after, moment_of, same_scene
-from canonry.domain.things.relations import Relation
 
 PLACE: Final = "LOCATED_IN"
 DEPTH_MAX: Final = 8
@@ -39,9 +39,9 @@ def _plays_there(candidate: Candidate, actor: Entity, place: Entity) -> bool:
 
 
 def _elsewhere(now: Moment, actor: Entity, place: Entity, view: SliceView) -> Iterator[Objection]:
-    for relation in view.relations(actor, PLACE, "out"):
-        began = moment_of(relation.since, view.scene(relation.scene_id))
-        if same_scene(now, began) or not _holds(relation, began, now):
+    line = standing_line(view, actor, PLACE, now)
+    for relation in line:
+        if same_scene(now, relation.moment):
             continue
         there = view.entity(Reference(relation.to_id))
         if there is None:
@@ -55,14 +55,6 @@ def _elsewhere(now: Moment, actor: Entity, place: Entity, view: SliceView) -> It
             rivals=(relation.id,),
             authority=relation.authority,
         )
-
-
-def _holds(relation: Relation, began: Moment, now: Moment) -> bool:
-    if relation.ended:
-        known = now.at is not None and relation.until is not None and now.at < relation.until
-        return known and comes_after(now, began)
-    at_once = now.at is not None and now.at == began.at
-    return at_once or comes_after(now, began)
 
 
 def _within(inner: EntityId, outer: EntityId, view: SliceView) -> bool:

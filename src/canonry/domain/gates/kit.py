@@ -26,14 +26,16 @@ class Weight(Enum):
     """What an objection means for the proposal.
 
     `REFUSES`: no authority helps. `DEFERS`: it stays pending. `CONTRADICTS`: canon stands against
-    it, and falls where the proposal outranks it. `SUPERSEDES`: what was canon until now ends.
-    `WARNS`: it is told and changes nothing.
+    it, and falls where the proposal outranks it. `SUPERSEDES`: what held until then ends. `ENDS`:
+    the same, where that is all that the proposal says. No lower word ends what a higher one said,
+    so it stays pending for review. `WARNS`: it is told and changes nothing.
     """
 
     REFUSES = "refuses"
     DEFERS = "defers"
     CONTRADICTS = "contradicts"
     SUPERSEDES = "supersedes"
+    ENDS = "ends"
     WARNS = "warns"
 
 
@@ -146,6 +148,23 @@ def _weighed(found: list[Objection], score: Score, view: SliceView) -> Verdict:
             reads=reads,
             wanted=wanted,
         )
+    unheard = [
+        one
+        for one in found
+        if one.weight in {Weight.SUPERSEDES, Weight.ENDS}
+        and not may_end(score.authority, one.authority)
+    ]
+    if unheard:
+        return Verdict(
+            status=ProposalStatus.PENDING,
+            rule=unheard[0].rule,
+            rationale=_review(unheard, score),
+            score=score,
+            conflicts=_each(id_ for one in unheard for id_ in one.conflicts),
+            warnings=warnings,
+            reads=reads,
+            wanted=wanted,
+        )
     ended = [one for one in found if one.weight is Weight.SUPERSEDES]
     deciding = against or ended
     return Verdict(
@@ -165,6 +184,17 @@ def _weighed(found: list[Objection], score: Score, view: SliceView) -> Verdict:
 def outranks(new: Authority, old: Authority) -> bool:
     """Whether the word `new` retcons what rests on `old`; the game master's always does."""
     return new is Authority.GM or AUTHORITY_RANK[new] > AUTHORITY_RANK[old]
+
+
+def may_end(new: Authority, old: Authority) -> bool:
+    """Whether the word `new` ends what was established by `old`; the game master's always does."""
+    return new is Authority.GM or AUTHORITY_RANK[new] >= AUTHORITY_RANK[old]
+
+
+def _review(unheard: list[Objection], score: Score) -> str:
+    said = "; ".join(dict.fromkeys(one.rationale for one in unheard))
+    why = f"the word of {score.authority} does not end what a higher one said"
+    return f"needs review: {why}: {said}"
 
 
 def _reason(

@@ -1,7 +1,7 @@
 """gate:state-tags-exclusive - of the tags that exclude each other at most one holds at a time.
 
-A later change takes over from the tag that held; an earlier one, or one at the same instant,
-contradicts it.
+A later change takes over from the tag that held until then, and an earlier one holds until the
+next; two that were told with the same time contradict each other.
 """
 
 from collections.abc import Iterator
@@ -11,8 +11,16 @@ from canonry.domain.gates.kit import Gate, Objection, Weight
 from canonry.domain.judging.candidates import Candidate
 from canonry.domain.judging.contents import EntityContent, StateChangeContent
 from canonry.domain.judging.slices import SliceView
-from canonry.domain.judging.standing_tags import conflicts_of, origin_of, tag_held
-from canonry.domain.things.moments import comes_after
+from canonry.domain.judging.standing_tags import (
+    authority_of,
+    changes_of,
+    conflicts_of,
+    held_at,
+    tag_held,
+)
+from canonry.domain.merge.tag_set import TagChange
+from canonry.domain.moments import at_once
+from canonry.domain.things.entities import Entity
 from canonry.domain.vocabularies.state_tags import excluded_by
 
 
@@ -42,27 +50,41 @@ def _against_held(
     entity = view.entity(content.entity)
     if entity is None:
         return
-    staying = [tag for tag in entity.state_tags if tag not in content.remove]
-    beginning = [tag for tag in content.add if staying and tag not in entity.state_tags]
-    rivals = {
-        rival: tag
-        for tag in beginning
-        for rival in excluded_by(tag, view.policy.exclusive_tags, staying)
+    now, groups = candidate.moment, view.policy.exclusive_tags
+    held = held_at(entity, now)
+    told_then = {
+        one.tag: one for one in changes_of(entity) if one.holds and at_once(now, one.moment)
     }
-    for rival, tag in sorted(rivals.items()):
-        held = tag_held(view, entity, rival)
-        began, authority = origin_of(view, entity, rival)
-        later = comes_after(candidate.moment, began)
-        yield Objection(
-            weight=Weight.SUPERSEDES if later else Weight.CONTRADICTS,
-            rationale=_said(entity.name, rival, tag, later=later),
-            conflicts=conflicts_of(held),
-            rivals=(held,),
-            authority=authority,
-        )
+    removed = held.keys() & set(content.remove)
+    beginning = [tag for tag in content.add if tag not in held]
+    against = {rival: tag for tag in beginning for rival in excluded_by(tag, groups, told_then)}
+    for rival, tag in sorted(against.items()):
+        if rival not in removed:
+            yield _objection(view, entity, told_then[rival], tag, Weight.CONTRADICTS)
+    staying = held.keys() - removed - against.keys()
+    ended = {rival: tag for tag in beginning for rival in excluded_by(tag, groups, staying)}
+    for rival, tag in sorted(ended.items()):
+        yield _objection(view, entity, held[rival], tag, Weight.SUPERSEDES)
+    for tag in sorted(removed):
+        yield _objection(view, entity, held[tag], None, Weight.ENDS)
 
 
-def _said(name: str, rival: str, tag: str, *, later: bool) -> str:
+def _objection(
+    view: SliceView, entity: Entity, change: TagChange, tag: str | None, weight: Weight
+) -> Objection:
+    held = tag_held(view, entity, change)
+    return Objection(
+        weight=weight,
+        rationale=_said(entity.name, change.tag, tag, later=weight is Weight.SUPERSEDES),
+        conflicts=conflicts_of(held),
+        rivals=(held,),
+        authority=authority_of(view, entity, change),
+    )
+
+
+def _said(name: str, rival: str, tag: str | None, *, later: bool) -> str:
+    if tag is None:
+        return f"{name} was {rival} until then"
     if later:
         return f"{name} was {rival} until it became {tag}"
     return f"{name} is {rival} at that time, which excludes {tag}"

@@ -12,8 +12,8 @@ from canonry.domain.judging.contents import FactContent
 from canonry.domain.judging.slices import SliceView
 from canonry.domain.judging.standing_tags import still_stands
 from canonry.domain.judging.statements import contraries_of, opposites_of
+from canonry.domain.moments import is_dated_after, overlaps, same_scene
 from canonry.domain.things.facts import Fact
-from canonry.domain.things.moments import is_dated_after, moment_of, overlaps, same_scene
 from canonry.domain.time import SECOND, Instant
 
 
@@ -28,8 +28,8 @@ def _examine(candidate: Candidate, view: SliceView) -> Iterator[Objection]:
     for opposite in (*opposites_of(said), *contraries_of(said, groups)):
         for fact in view.stating(opposite):
             same = view.roots(fact.involved) == about and _at_once(candidate, content, fact)
-            if same and still_stands(view, fact, candidate.at):
-                yield _objection(candidate, fact, view)
+            if same and still_stands(view, fact, candidate.moment):
+                yield _objection(candidate, fact)
 
 
 def _at_once(candidate: Candidate, content: FactContent, fact: Fact) -> bool:
@@ -39,9 +39,8 @@ def _at_once(candidate: Candidate, content: FactContent, fact: Fact) -> bool:
     return overlaps(start, end, fact.time_ref, fact.ends_at)
 
 
-def _objection(candidate: Candidate, fact: Fact, view: SliceView) -> Objection:
-    said = moment_of(fact.time_ref, view.scene(fact.scene_id))
-    now = candidate.moment
+def _objection(candidate: Candidate, fact: Fact) -> Objection:
+    now, said = candidate.moment, fact.moment
     later = is_dated_after(now, said)
     same = same_scene(now, said)
     weight = Weight.SUPERSEDES if later else Weight.WARNS if same else Weight.CONTRADICTS

@@ -17,10 +17,10 @@ from canonry.domain.judging.contents import (
     StateChangeContent,
     read_content,
 )
+from canonry.domain.moments import Moment, StoryPlace
 from canonry.domain.provenance import Evidence, EvidenceKind
-from canonry.domain.things.moments import Moment, moment_of
 from canonry.domain.things.proposals import Proposal
-from canonry.domain.things.scenes import Scene
+from canonry.domain.things.scenes import Scene, place_in
 from canonry.domain.time import Instant
 
 Declared: TypeAlias = Mapping[Reference, ProposalId]
@@ -50,9 +50,15 @@ class Candidate:
         return own if own is not None or self.scene is None else self.scene.time_ref
 
     @property
+    def place(self) -> StoryPlace:
+        """Where in the stories it was told."""
+        proposal, dated = self.proposal, time_of(self.content) is not None
+        return place_in(self.scene, proposal.turn_index, proposal.position, dated=dated)
+
+    @property
     def moment(self) -> Moment:
         """When it happens, for comparing."""
-        return moment_of(self.at, self.scene, dated=time_of(self.content) is not None)
+        return Moment(at=self.at, place=self.place)
 
     @property
     def evidence(self) -> tuple[Evidence, ...]:

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any
 
 from canonry.domain.ids import (
     EntityId,
@@ -16,11 +16,12 @@ from canonry.domain.ids import (
     SpaceId,
 )
 from canonry.domain.log.entries import Entry, Made
-from canonry.domain.observations import Observation
+from canonry.domain.moments import StoryPlace
+from canonry.domain.observations import ObservationDraft
 from canonry.domain.provenance import Authority, CanonLevel, Evidence
-from canonry.domain.things.entities import Entity, EntityClass
-from canonry.domain.things.facts import Event, Fact, FactType
-from canonry.domain.things.relations import Relation
+from canonry.domain.things.entities import EntityClass, EntityDraft
+from canonry.domain.things.facts import EventDraft, FactDraft, FactType
+from canonry.domain.things.relations import RelationDraft
 from canonry.domain.time import Instant
 from canonry.domain.vocabularies.narrative_fields import (
     DESCRIPTION,
@@ -29,18 +30,17 @@ from canonry.domain.vocabularies.narrative_fields import (
     STATE_TAGS,
 )
 
-UNSET: Final = Instant(0)
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Backing:
-    """What supports a new thing: authority, confidence, evidence, and the scene it comes from."""
+    """What supports a new thing: authority, confidence, evidence, and where it was told."""
 
     space: SpaceId
     authority: Authority
     confidence: float
     evidence: tuple[Evidence, ...]
     scene_id: SceneId | None = None
+    place: StoryPlace | None = None
     proposal_id: ProposalId | None = None
     level: CanonLevel = CanonLevel.CANON
 
@@ -64,7 +64,7 @@ def make_entity(
     fields |= {PROPERTY_PREFIX + key: value for key, value in properties.items()}
     if state_tags:
         fields[STATE_TAGS] = dict.fromkeys(sorted(set(state_tags)), True)
-    entity = Entity(
+    entity = EntityDraft(
         id=entity_id,
         space=backing.space,
         entity_class=entity_class,
@@ -74,10 +74,6 @@ def make_entity(
         authority=backing.authority,
         confidence=backing.confidence,
         evidence=backing.evidence,
-        created_at=UNSET,
-        updated_at=UNSET,
-        position=0,
-        changed_at=0,
     )
     seen = _observation(new_id("observation"), backing, entity_id, fields, observed_at)
     return entity_id, (Made(thing=entity), Made(thing=seen))
@@ -102,8 +98,8 @@ def _observation(
     entity_id: EntityId,
     fields: Mapping[str, Any],
     observed_at: Instant | None,
-) -> Observation:
-    return Observation(
+) -> ObservationDraft:
+    return ObservationDraft(
         id=ObservationId(observation_id),
         space=backing.space,
         entity_id=entity_id,
@@ -112,47 +108,8 @@ def _observation(
         confidence=backing.confidence,
         evidence=backing.evidence,
         observed_at=observed_at,
-        recorded_at=UNSET,
-        position=0,
+        place=backing.place,
     )
-
-
-def change_state(
-    new_id: NewId,
-    backing: Backing,
-    entity: Entity,
-    *,
-    add: tuple[str, ...],
-    remove: tuple[str, ...],
-    time_ref: Instant | None = None,
-) -> tuple[tuple[FactId, ...], tuple[Entry, ...]]:
-    """The tags of an entity that really change, each with a fact that documents it.
-
-    No entries where nothing changes.
-    """
-    held = frozenset(entity.state_tags)
-    effective = dict.fromkeys(sorted(set(add) - held), True)
-    effective |= dict.fromkeys(sorted(set(remove) & held), False)
-    if not effective:
-        return (), ()
-    seen = make_observation(
-        new_id, backing, entity.id, {STATE_TAGS: effective}, observed_at=time_ref
-    )
-    facts = [
-        make_fact(
-            new_id,
-            backing,
-            label=f"fact:{tag}",
-            statement=tag_statement(entity.name, tag, holds=holds),
-            involved=(entity.id,),
-            time_ref=time_ref,
-            fact_type=FactType.STATE,
-            properties={"entity_id": entity.id, "tag": tag, "holds": holds},
-        )
-        for tag, holds in effective.items()
-    ]
-    ids = tuple(FactId(fact.thing.id) for fact in facts)
-    return ids, (seen, *facts)
 
 
 def tag_statement(name: str, tag: str, *, holds: bool) -> str:
@@ -175,7 +132,7 @@ def make_fact(
 ) -> Made:
     """A fact asserted."""
     return Made(
-        thing=Fact(
+        thing=FactDraft(
             id=FactId(new_id(label)),
             space=backing.space,
             statement=statement,
@@ -189,11 +146,9 @@ def make_fact(
             evidence=backing.evidence,
             level=backing.level,
             scene_id=backing.scene_id,
+            place=backing.place,
             proposal_id=backing.proposal_id,
             replaces=replaces,
-            created_at=UNSET,
-            position=0,
-            changed_at=0,
         )
     )
 
@@ -212,10 +167,11 @@ def make_event(
 ) -> Made:
     """An event asserted."""
     return Made(
-        thing=Event(
+        thing=EventDraft(
             id=EventId(new_id("event")),
             space=backing.space,
             scene_id=backing.scene_id,
+            place=backing.place,
             title=title,
             description=description,
             time_ref=time_ref,
@@ -228,9 +184,6 @@ def make_event(
             evidence=backing.evidence,
             level=backing.level,
             proposal_id=backing.proposal_id,
-            created_at=UNSET,
-            position=0,
-            changed_at=0,
         )
     )
 
@@ -248,7 +201,7 @@ def make_relation(
 ) -> Made:
     """A relation asserted; `until` where its end is known from the beginning."""
     return Made(
-        thing=Relation(
+        thing=RelationDraft(
             id=RelationId(new_id("relation")),
             space=backing.space,
             rel_type=rel_type,
@@ -262,9 +215,7 @@ def make_relation(
             evidence=backing.evidence,
             level=backing.level,
             scene_id=backing.scene_id,
+            place=backing.place,
             proposal_id=backing.proposal_id,
-            created_at=UNSET,
-            position=0,
-            changed_at=0,
         )
     )

@@ -1,57 +1,93 @@
-"""Standing tags: a state tag that holds now, its facts, and since when it holds."""
+"""Standing tags: which state tags hold at a moment, by which change, and which facts say so."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from canonry.domain.fields import Reference
-from canonry.domain.ids import EntityId, FactId, SceneId
+from canonry.domain.ids import EntityId, FactId
 from canonry.domain.judging.making import tag_statement
 from canonry.domain.judging.slices import SliceView
-from canonry.domain.log.entries import FactSuperseded
+from canonry.domain.merge.tag_set import TagChange, changes_in
+from canonry.domain.moments import Moment, arranged, split_at
 from canonry.domain.observations import Observation
-from canonry.domain.provenance import Authority, EvidenceKind
+from canonry.domain.provenance import Authority
 from canonry.domain.things.entities import Entity, family_of, normalised_name
 from canonry.domain.things.facts import Fact
-from canonry.domain.things.moments import Moment, moment_of
-from canonry.domain.time import Instant
 from canonry.domain.vocabularies.narrative_fields import STATE_TAGS
-from canonry.domain.vocabularies.state_tags import excluded_by
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TagHeld:
-    """A state tag that holds for an entity; `facts` document it."""
+    """A state tag that holds for an entity by a change of it; `facts` document it."""
 
     entity_id: EntityId
     tag: str
-    facts: tuple[FactId, ...]
+    change: TagChange
+    facts: tuple[FactId, ...] = ()
 
 
-def tag_held(view: SliceView, entity: Entity, tag: str) -> TagHeld:
-    """The tag with the facts that document it under the present name of the entity."""
-    told = told_of(view, entity, tag, holds=True)
-    return TagHeld(entity_id=entity.id, tag=tag, facts=tuple(fact.id for fact in told))
+def changes_of(entity: Entity) -> list[TagChange]:
+    """All changes of the tags of an entity, in the order of the stories."""
+    return changes_in(entity.snapshot.get(STATE_TAGS, {}))
+
+
+def around(entity: Entity, moment: Moment) -> tuple[list[TagChange], list[TagChange]]:
+    """The changes before a moment and those after it."""
+    return split_at(moment, changes_of(entity), lambda change: change.moment)
+
+
+def held_at(entity: Entity, moment: Moment) -> dict[str, TagChange]:
+    """The tags that hold as a moment begins, each with the change by which it does."""
+    before, _after = around(entity, moment)
+    last = {change.tag: change for change in before}
+    return {tag: change for tag, change in last.items() if change.holds}
+
+
+def tag_held(view: SliceView, entity: Entity, change: TagChange) -> TagHeld:
+    """The tag that holds by `change`, with the fact that documents it."""
+    fact = fact_for(view, entity, change)
+    facts = () if fact is None else (fact.id,)
+    return TagHeld(entity_id=entity.id, tag=change.tag, change=change, facts=facts)
+
+
+def fact_for(view: SliceView, entity: Entity, change: TagChange) -> Fact | None:
+    """The newest fact until a change that states what it brought about."""
+    found = None
+    for fact in told_of(view, entity, change.tag, holds=change.holds):
+        if not _after(fact, change):
+            found = fact
+    return found
+
+
+def _after(fact: Fact, change: TagChange) -> bool:
+    """Whether the fact is of a later change."""
+    if (fact.moment.at, fact.moment.place) == (change.moment.at, change.moment.place):
+        return False
+    return bool(split_at(fact.moment, (change.moment,), lambda one: one)[0])
 
 
 def told_of(view: SliceView, entity: Entity, tag: str, *, holds: bool) -> list[Fact]:
-    """The facts, oldest first, which state that the tag holds, or that it does not.
+    """The facts, in the order of the stories, which state that the tag holds, or that it does not.
 
     Of a tag that no observation of the entity mentions, no fact denies anything.
     """
-    if not holds and tag not in entity.snapshot.get(STATE_TAGS, {}):
+    if not holds and all(change.tag != tag for change in changes_of(entity)):
         return []
-    facts = view.stating(tag_statement(entity.name, tag, holds=holds))
-    return [fact for fact in facts if documents(fact, entity, tag, holds=holds)]
+    others = [view.thing(member) for member in entity.members]
+    names = {entity.name, *(one.name for one in others if isinstance(one, Entity))}
+    found = [
+        fact
+        for name in sorted(names)
+        for fact in view.stating(tag_statement(name, tag, holds=holds))
+        if documents(fact, entity, tag, holds=holds)
+    ]
+    return arranged(found, lambda fact: fact.moment)
 
 
-def origin_of(view: SliceView, entity: Entity, tag: str) -> tuple[Moment, Authority]:
-    """When the tag began to hold, and by whose authority."""
-    observation_id = entity.provenance.get(f"{STATE_TAGS}.{tag}")
-    seen = None if observation_id is None else view.thing(observation_id)
-    if not isinstance(seen, Observation):
-        return moment_of(None, None), entity.authority
-    scene = view.scene(_scene_of(seen))
-    return moment_of(seen.observed_at, scene), seen.authority
+def authority_of(view: SliceView, entity: Entity, change: TagChange) -> Authority:
+    """By whose word a tag began to hold."""
+    seen = view.thing(change.observation)
+    return seen.authority if isinstance(seen, Observation) else entity.authority
 
 
 def conflicts_of(held: TagHeld) -> tuple[str, ...]:
@@ -59,32 +95,25 @@ def conflicts_of(held: TagHeld) -> tuple[str, ...]:
     return held.facts or (held.entity_id,)
 
 
-def still_stands(view: SliceView, fact: Fact, at: Instant | None) -> bool:
+def still_stands(view: SliceView, fact: Fact, moment: Moment) -> bool:
     """Whether no later change of the state, and no other fact, has ended what a fact states.
 
-    Where the fact was superseded at a known time, its interval says whether it holds `at` a time.
-    Without `at` the question is about now, when a superseded fact does not hold.
+    Where the fact was superseded at a known time, its interval says whether it holds at a time.
+    Without a time the question is about now, when a superseded fact does not hold.
     """
-    if fact.superseded and (fact.until is None or at is None):
+    if fact.superseded and (fact.until is None or moment.at is None):
         return False
     said = fact.properties
     entity_id, tag, holds = said.get("entity_id"), said.get("tag"), said.get("holds")
     if fact.until is not None or not isinstance(entity_id, str) or not isinstance(holds, bool):
         return True
     entity = view.entity(Reference(entity_id))
-    return entity is None or (tag in entity.state_tags) is holds
-
-
-def _scene_of(seen: Observation) -> SceneId | None:
-    scenes = [each.ref for each in seen.evidence if each.kind is EvidenceKind.SCENE]
-    return SceneId(scenes[0]) if scenes else None
+    return entity is None or (tag in held_at(entity, moment)) is holds
 
 
 def documents(fact: Fact, entity: Entity, tag: str, *, holds: bool) -> bool:
-    """Whether a fact that was not superseded states this, by its properties or its words alone."""
+    """Whether a fact states this, by its properties or its words alone."""
     said, family = fact.properties, family_of(entity)
-    if fact.superseded:
-        return False
     if "tag" in said:
         told = (said["tag"], said.get("holds"))
         return said.get("entity_id") in family and told == (tag, holds)
@@ -93,27 +122,16 @@ def documents(fact: Fact, entity: Entity, tag: str, *, holds: bool) -> bool:
     return same and bool(fact.involved) and family.issuperset(fact.involved)
 
 
-def take_over(
-    made: Iterable[Fact],
-    standing: Callable[[str, bool], Iterable[Fact]],
-    groups: Iterable[tuple[str, ...]],
-) -> Iterator[FactSuperseded]:
-    """The entries that end the facts which state the opposite of these tags.
-
-    `standing(tag, holds)` finds those facts. A tag that another one replaced ends as well.
-    """
-    changes = {str(fact.properties["tag"]): fact for fact in made}
-    begun = [tag for tag, fact in changes.items() if fact.properties["holds"]]
-    excluding = tuple(groups)
-    for tag, fact in changes.items():
-        holds = bool(fact.properties["holds"])
-        came = () if holds else excluded_by(tag, excluding, begun)
-        heir = changes[came[0]] if came else fact
-        for old in standing(tag, not holds):
-            yield superseded(old, heir.time_ref, FactId(heir.id))
+def displaced_by(entity: Entity, change: TagChange) -> Iterator[str]:
+    """The tags that ceased to hold when a change came, and that none changed since."""
+    before, _after = around(entity, change.moment)
+    held = {one.tag: one.holds for one in before if not _together(one, change)}
+    last = {one.tag: one for one in changes_of(entity)}
+    for tag, one in last.items():
+        if not one.holds and held.get(tag) and _together(one, change):
+            yield tag
 
 
-def superseded(fact: Fact, until: Instant | None, by: FactId) -> FactSuperseded:
-    """The entry that ends a fact; without a date where the one given is before the fact began."""
-    backwards = until is not None and fact.time_ref is not None and until < fact.time_ref
-    return FactSuperseded(fact_id=fact.id, until=None if backwards else until, superseded_by=by)
+def _together(one: TagChange, other: TagChange) -> bool:
+    mine, theirs = one.moment, other.moment
+    return (mine.at, mine.place) == (theirs.at, theirs.place)

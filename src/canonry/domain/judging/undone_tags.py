@@ -1,15 +1,13 @@
 """Undone tags: when a tag is retconned, the tags that it had replaced hold again."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from canonry.domain.judging.making import tag_statement
 from canonry.domain.judging.slices import SliceView
-from canonry.domain.judging.standing_tags import TagHeld
+from canonry.domain.judging.standing_tags import TagHeld, displaced_by
 from canonry.domain.log.entries import Entry, FactResumed, FactRetconned
-from canonry.domain.observations import Observation
 from canonry.domain.things.entities import Entity
-from canonry.domain.vocabularies.narrative_fields import STATE_TAGS
 from canonry.domain.vocabularies.state_tags import excluded_by
 
 
@@ -21,32 +19,14 @@ class UndoneTag:
     entries: tuple[Entry, ...] = ()
 
 
-def displaced(
-    entity: Entity, seen: Observation, tag: str, groups: Iterable[tuple[str, ...]]
-) -> list[str]:
-    """The tags that the observation `seen` ended when `tag` began, and that none changed since.
-
-    Only tags that `tag` excludes: they ended for no other reason.
-    """
-    gone = [
-        other
-        for other, holds in seen.fields.get(STATE_TAGS, {}).items()
-        if not holds and entity.provenance.get(f"{STATE_TAGS}.{other}") == seen.id
-    ]
-    return excluded_by(tag, groups, gone)
-
-
 def undone(view: SliceView, entity: Entity, held: TagHeld, *, reason: str) -> UndoneTag:
     """What retconning the tag, and the facts that document it, changes besides."""
-    origin = entity.provenance.get(f"{STATE_TAGS}.{held.tag}")
-    seen = None if origin is None else view.thing(origin)
-    if not isinstance(seen, Observation):
-        return UndoneTag(tags={held.tag: False})
-    back = displaced(entity, seen, held.tag, view.policy.exclusive_tags)
+    groups = view.policy.exclusive_tags
+    back = excluded_by(held.tag, groups, displaced_by(entity, held.change))
     entries: list[Entry] = []
     for other in back:
         for denial in view.stating(tag_statement(entity.name, other, holds=False)):
-            if denial.position == seen.position:
+            if denial.moment.place == held.change.moment.place:
                 fallen = FactRetconned(fact_id=denial.id, replaced_by=None, reason=reason)
                 entries.append(fallen)
         ended = view.stating(tag_statement(entity.name, other, holds=True))

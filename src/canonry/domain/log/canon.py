@@ -37,20 +37,29 @@ from canonry.domain.log.entries import (
     SpaceRevised,
     StoryMoved,
     Thing,
+    ThingDraft,
     Tombstone,
 )
 from canonry.domain.log.folding import Folding
 from canonry.domain.log.merging import merge, unmerge
 from canonry.domain.log.observing import beside, observe
-from canonry.domain.observations import Observation
+from canonry.domain.log.stamping import stamped
+from canonry.domain.observations import Observation, ObservationDraft
 from canonry.domain.provenance import CanonLevel
-from canonry.domain.revising import revised
+from canonry.domain.revising import revised, spread
 from canonry.domain.spaces import Space
 from canonry.domain.things.entities import Entity
 from canonry.domain.things.facts import Axiom, Event, Fact
-from canonry.domain.things.proposals import Proposal
+from canonry.domain.things.proposals import Decision, Proposal, ProposalDraft
 from canonry.domain.things.relations import Relation
-from canonry.domain.things.scenes import Scene, SceneStatus, Story, StoryStatus, Turn
+from canonry.domain.things.scenes import (
+    Scene,
+    SceneDraft,
+    SceneStatus,
+    Story,
+    StoryStatus,
+    TurnDraft,
+)
 from canonry.domain.things.sources import Source
 
 __all__ = ["Changes", "beside", "fold", "ids_of", "needs"]
@@ -105,16 +114,16 @@ def ids_of(entry: Entry) -> tuple[str, ...]:  # noqa: C901, PLR0911, PLR0912 - o
             return ids
 
 
-def _context(thing: Thing) -> tuple[str, ...]:
-    match thing:
-        case Observation():
-            return (thing.entity_id,)
-        case Turn():
-            return (thing.scene_id,)
-        case Proposal(scene_id=scene) if scene is not None:
+def _context(draft: ThingDraft) -> tuple[str, ...]:
+    match draft:
+        case ObservationDraft():
+            return (draft.entity_id,)
+        case TurnDraft():
+            return (draft.scene_id,)
+        case ProposalDraft(scene_id=scene) if scene is not None:
             return (scene,)
-        case Scene():
-            return (thing.story_id,)
+        case SceneDraft():
+            return (draft.story_id,)
         case _:
             return ()
 
@@ -135,8 +144,8 @@ def fold(commit: Commit, loaded: Mapping[str, Thing]) -> Changes:
 
 def _apply(folding: Folding, entry: Entry) -> None:  # noqa: C901, PLR0912 - one case a kind
     match entry:
-        case Made(thing=thing):
-            _make(folding, thing)
+        case Made(thing=draft):
+            _make(folding, draft)
         case SpaceRevised():
             _revise_space(folding, entry)
         case EntityRetconned() | RelationRetconned() | FactRetconned() | EventRetconned():
@@ -175,7 +184,7 @@ def _apply(folding: Folding, entry: Entry) -> None:  # noqa: C901, PLR0912 - one
         case SceneCompleted():
             _complete(folding, entry)
         case ProposalDecided(proposal_id=proposal_id, decision=decision):
-            dated = revised(decision, decided_at=folding.commit.recorded_at)
+            dated = Decision(**spread(decision), decided_at=folding.commit.recorded_at)
             folding.change(proposal_id, Proposal, status=dated.status, decision=dated)
         case Erased(targets=targets):
             for target in targets:
@@ -184,26 +193,20 @@ def _apply(folding: Folding, entry: Entry) -> None:  # noqa: C901, PLR0912 - one
             _redacted(folding, entry)
 
 
-def _make(folding: Folding, thing: Thing) -> None:
-    commit = folding.commit
-    stamps: dict[str, Any] = {"position": commit.position, "changed_at": commit.position}
-    match thing:
-        case Observation():
-            observe(folding, revised(thing, recorded_at=commit.recorded_at, **stamps))
-            return
-        case Turn():
-            index = _count(folding, thing.scene_id, "turn_count")
-            folding.put(revised(thing, index=index, timestamp=commit.recorded_at, **stamps))
-            return
-        case Entity():
-            stamps["updated_at"] = commit.recorded_at
-        case Scene():
-            stamps["updated_at"] = commit.recorded_at
-            _enter_story(folding, thing)
-        case Proposal(scene_id=scene_id) if scene_id is not None:
+def _make(folding: Folding, draft: ThingDraft) -> None:
+    counted: dict[str, int] = {}
+    match draft:
+        case TurnDraft():
+            counted["index"] = _count(folding, draft.scene_id, "turn_count")
+        case SceneDraft():
+            counted["story_place"] = _enter_story(folding, draft)
+        case ProposalDraft(scene_id=scene_id) if scene_id is not None:
             _count(folding, scene_id, "proposal_count")
-    born: Any = thing  # every kind left here has `created_at`, which no type says at once
-    folding.put(revised(born, created_at=commit.recorded_at, **stamps))
+    thing = stamped(draft, folding.commit.position, folding.commit.recorded_at, **counted)
+    if isinstance(thing, Observation):
+        observe(folding, thing)
+    else:
+        folding.put(thing)
 
 
 def _count(folding: Folding, scene_id: str, counter: str) -> int:
@@ -216,7 +219,8 @@ def _count(folding: Folding, scene_id: str, counter: str) -> int:
     return before
 
 
-def _enter_story(folding: Folding, scene: Scene) -> None:
+def _enter_story(folding: Folding, scene: SceneDraft) -> int:
+    """Let the story know of its scene; where the story began in the log."""
     story = folding.get(scene.story_id)
     if isinstance(story, Story):
         began = story.status is StoryStatus.PLANNED
@@ -228,6 +232,8 @@ def _enter_story(folding: Folding, scene: Scene) -> None:
             changed_at=folding.commit.position,
         )
         folding.put(grown, counted=not began)
+        return story.position
+    return 0
 
 
 def _retcon(

@@ -27,16 +27,11 @@ class Draft:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Commit:
+class Commit(Draft):
     """A draft at its place in the log; `hash` covers `previous`, both lower-case hex SHA-256."""
 
-    id: CommitId
-    space: SpaceId
     position: Position
     recorded_at: Instant
-    actor: Actor
-    tool: str
-    entries: tuple[Entry, ...]
     previous: str
     hash: str
 

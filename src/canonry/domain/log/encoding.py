@@ -4,12 +4,15 @@ Stored bytes are never rewritten. When a value changes shape, `ENCODING_VERSION`
 upcaster in `canonry.domain.log.upcasters` lifts the old form as it is read.
 """
 
-from typing import Any, Final, TypeVar
+from dataclasses import fields
+from functools import cache
+from typing import Any, Final
 
 import msgspec
 
 from canonry.domain.errors import BrokenInvariant
 from canonry.domain.log.entries import (
+    STAMPED,
     THING_KINDS,
     CausesLinked,
     EntitiesMerged,
@@ -37,8 +40,10 @@ from canonry.domain.log.entries import (
     Thing,
 )
 from canonry.domain.log.upcasters import ENCODING_VERSION, upcast
-
-T = TypeVar("T")
+from canonry.domain.observations import Observation
+from canonry.domain.revising import spread
+from canonry.domain.things.proposals import Decision
+from canonry.domain.things.scenes import Turn
 
 CHANGE_KINDS: Final[dict[type, str]] = {
     SpaceRevised: "space.revised",
@@ -63,9 +68,18 @@ CHANGE_KINDS: Final[dict[type, str]] = {
     ProposalDecided: "proposal.decided",
     Erased: "space.erased",
 }
-_MADE: Final = {f"{kind}.made": born for born, kind in THING_KINDS.items()}
+_MADE: Final = {f"{THING_KINDS[born]}.made": draft for draft, born in STAMPED.items()}
 _CHANGES: Final = {kind: change for change, kind in CHANGE_KINDS.items()}
 _KINDS: Final = {kind: born for born, kind in THING_KINDS.items()}
+
+_FIRST: Final[dict[type, tuple[str, ...]]] = {
+    Observation: (
+        *("id", "space", "entity_id", "fields", "authority", "confidence", "evidence"),
+        *("observed_at", "recorded_at"),
+    ),
+    Turn: ("id", "space", "scene_id", "index"),
+}
+"""What is stored first of a thing that has a stamp amid what its author knows."""
 
 _encoder: Final = msgspec.json.Encoder()
 _decoders: Final[dict[type, msgspec.json.Decoder[Any]]] = {}
@@ -74,13 +88,19 @@ _decoders: Final[dict[type, msgspec.json.Decoder[Any]]] = {}
 def kind_of(entry: Entry) -> str:
     """The stored name of an entry's kind, such as `fact.made` or `scene.completed`."""
     if isinstance(entry, Made):
-        return f"{THING_KINDS[type(entry.thing)]}.made"
+        return f"{THING_KINDS[STAMPED[type(entry.thing)]]}.made"
     return CHANGE_KINDS[type(entry)]
 
 
 def encode_entry(entry: Entry) -> bytes:
     """The payload of an entry; its kind and version are stored beside it."""
-    return _encoder.encode(entry.thing if isinstance(entry, Made) else entry)
+    match entry:
+        case Made(thing=draft):
+            return _encoder.encode(_room(STAMPED[type(draft)]) | spread(draft))
+        case ProposalDecided(decision=decision):
+            return _encoder.encode(spread(entry) | {"decision": _room(Decision) | spread(decision)})
+        case _:
+            return _encoder.encode(entry)
 
 
 def decode_entry(kind: str, version: int, payload: bytes) -> Entry:
@@ -100,12 +120,25 @@ def decode_entry(kind: str, version: int, payload: bytes) -> Entry:
 
 def encode_thing(thing: Thing) -> bytes:
     """A thing as views store it."""
-    return _encoder.encode(thing)
+    kind: Any = type(thing)
+    return _encoder.encode(_room(kind) | spread(thing) if kind in _FIRST else thing)
 
 
-def decode_thing(kind: str, payload: bytes, version: int = ENCODING_VERSION) -> Any:
-    """The thing of `kind` (see `THING_KINDS`) that `payload` holds."""
-    return _decode(_KINDS[kind], kind, version, payload)
+def decode_thing(
+    kind: str, payload: bytes, version: int = ENCODING_VERSION, *, part: type | None = None
+) -> Any:
+    """The thing of `kind` (see `THING_KINDS`) that `payload` holds.
+
+    Of a thing in the present encoding `part` may name a type with some of its fields instead.
+    """
+    return _decode(part or _KINDS[kind], kind, version, payload)
+
+
+@cache
+def _room(kind: type[Any]) -> dict[str, Any]:
+    """The fields of `kind` in their stored order: zero where the log stamps, else as it begins."""
+    blank = kind(**{each.name: 0 for each in fields(kind) if each.default is each.default_factory})
+    return dict.fromkeys(_FIRST.get(kind, ()), 0) | spread(blank)
 
 
 def _decode(target: type, kind: str, version: int, payload: bytes) -> Any:

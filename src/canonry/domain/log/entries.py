@@ -1,7 +1,7 @@
 """Entries: everything that can happen, as a closed union; a commit is made of them.
 
-`Made` brings a new thing into being; the thing's stamps (position, instants of recording) are
-zero in the entry and set by the fold. All other entries change things that exist.
+`Made` brings a new thing into being out of a draft, which the fold stamps with its position and
+instants of recording. All other entries change things that exist.
 """
 
 from collections.abc import Mapping
@@ -19,19 +19,28 @@ from canonry.domain.ids import (
     SpaceId,
     StoryId,
 )
-from canonry.domain.observations import Observation
+from canonry.domain.observations import Observation, ObservationDraft
 from canonry.domain.provenance import Evidence
-from canonry.domain.spaces import Space
-from canonry.domain.things.entities import Entity
-from canonry.domain.things.facts import Axiom, Event, Fact
-from canonry.domain.things.memories import Memory
-from canonry.domain.things.proposals import Decision, Proposal
-from canonry.domain.things.relations import Relation
-from canonry.domain.things.scenes import Scene, SceneStatus, Story, StoryStatus, Turn
-from canonry.domain.things.sources import Snippet, Source
+from canonry.domain.spaces import Space, SpaceDraft
+from canonry.domain.things.entities import Entity, EntityDraft
+from canonry.domain.things.facts import Axiom, AxiomDraft, Event, EventDraft, Fact, FactDraft
+from canonry.domain.things.memories import Memory, MemoryDraft
+from canonry.domain.things.proposals import DecisionDraft, Proposal, ProposalDraft
+from canonry.domain.things.relations import Relation, RelationDraft
+from canonry.domain.things.scenes import (
+    Scene,
+    SceneDraft,
+    SceneStatus,
+    Story,
+    StoryDraft,
+    StoryStatus,
+    Turn,
+    TurnDraft,
+)
+from canonry.domain.things.sources import Snippet, SnippetDraft, Source, SourceDraft
 from canonry.domain.time import Instant
-from canonry.domain.truth.runs import InterpretationRun
-from canonry.domain.vocabularies.schemas import EntitySchema
+from canonry.domain.truth.runs import InterpretationRun, RunDraft
+from canonry.domain.vocabularies.schemas import EntitySchema, RegisteredSchema
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,10 +69,30 @@ Born: TypeAlias = (
     | Turn
     | Proposal
     | Memory
-    | EntitySchema
+    | RegisteredSchema
     | InterpretationRun
 )
-"""Whatever an entry can bring into being."""
+"""Whatever an entry has brought into being."""
+
+ThingDraft: TypeAlias = (
+    SpaceDraft
+    | EntityDraft
+    | ObservationDraft
+    | RelationDraft
+    | FactDraft
+    | EventDraft
+    | AxiomDraft
+    | SourceDraft
+    | SnippetDraft
+    | StoryDraft
+    | SceneDraft
+    | TurnDraft
+    | ProposalDraft
+    | MemoryDraft
+    | EntitySchema
+    | RunDraft
+)
+"""Whatever an entry can bring into being: what its author knows of it, without any stamp."""
 
 Thing: TypeAlias = Born | Tombstone
 """Whatever has an id in a view."""
@@ -83,18 +112,23 @@ THING_KINDS: Final[dict[type, str]] = {
     Turn: "turn",
     Proposal: "proposal",
     Memory: "memory",
-    EntitySchema: "schema",
+    RegisteredSchema: "schema",
     InterpretationRun: "run",
     Tombstone: "tombstone",
 }
 """The name of each kind of thing, as ids are located and payloads are stored."""
+
+STAMPED: Final[dict[type, type]] = {
+    kind.__base__: kind for kind in THING_KINDS if kind.__base__ not in {None, object}
+}
+"""What each kind of draft becomes: the type that extends it by stamps."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Made:
     """A new thing: a space opened, a fact asserted, a turn appended, ..."""
 
-    thing: Born
+    thing: ThingDraft
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -266,10 +300,10 @@ class SceneCompleted:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProposalDecided:
-    """A proposal became canon or was refused; `decision.decided_at` is set by the fold."""
+    """A proposal became canon or was refused."""
 
     proposal_id: ProposalId
-    decision: Decision
+    decision: DecisionDraft
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

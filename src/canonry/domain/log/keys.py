@@ -18,7 +18,7 @@ from canonry.domain.things.relations import Relation
 from canonry.domain.things.scenes import Scene, Story, Turn
 from canonry.domain.things.sources import Snippet, Source
 from canonry.domain.truth.runs import InterpretationRun
-from canonry.domain.vocabularies.schemas import EntitySchema
+from canonry.domain.vocabularies.schemas import RegisteredSchema
 from canonry.domain.vocabularies.world_types import WORLD_RELATIONS
 
 ANY: Final = "*"
@@ -164,7 +164,7 @@ def keys_of(thing: Thing) -> frozenset[str]:  # noqa: C901, PLR0911, PLR0912 - o
             return frozenset((own, proposals_key(thing.scene_id or thing.space)))
         case Memory():
             return frozenset((own, memories_key(thing.entity_id)))
-        case EntitySchema():
+        case RegisteredSchema():
             return frozenset((own, schemas_key(thing.space, thing.entity_type)))
         case InterpretationRun():
             return frozenset((own, runs_key(thing.source_id)))

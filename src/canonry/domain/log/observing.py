@@ -12,8 +12,8 @@ from canonry.domain.log.folding import Folding
 from canonry.domain.log.keys import bearer_key
 from canonry.domain.log.sighting import sighting_of
 from canonry.domain.merge import accumulate, join
-from canonry.domain.observations import Observation
-from canonry.domain.things.entities import Entity, alone
+from canonry.domain.observations import Observation, ObservationDraft
+from canonry.domain.things.entities import Entity, EntityDraft, alone
 from canonry.domain.truth.derived_schemas import schema_id_of
 from canonry.domain.truth.identifiers import borne_by
 from canonry.domain.truth.identity_keys import KeyReader
@@ -30,18 +30,19 @@ def beside(entries: Iterable[Entry], loaded: Mapping[str, Thing]) -> frozenset[s
     schema an observation was read.
     """
     wanted: set[str] = set()
-    made: dict[str, Entity] = {}
+    made: dict[str, EntityDraft] = {}
     for entry in entries:
         if not isinstance(entry, Made):
             continue
-        if isinstance(entry.thing, Entity):
+        if isinstance(entry.thing, EntityDraft):
             made[entry.thing.id] = entry.thing
-        elif isinstance(entry.thing, Observation):
+        elif isinstance(entry.thing, ObservationDraft):
             about = entry.thing.entity_id
             entity = made.get(about) or loaded.get(about)
-            if isinstance(entity, Entity):
+            if isinstance(entity, EntityDraft):
+                root = entity.merged_into if isinstance(entity, Entity) else None
                 schema_id = _registered(entity, entry.thing)
-                wanted |= {each for each in (entity.merged_into, schema_id) if each is not None}
+                wanted |= {each for each in (root, schema_id) if each is not None}
     return frozenset(wanted)
 
 
@@ -81,7 +82,7 @@ def observe(folding: Folding, observation: Observation) -> None:
         folding.develop(entity.merged_into, Entity, absorb)
 
 
-def _registered(entity: Entity, observation: Observation) -> SchemaId | None:
+def _registered(entity: EntityDraft, observation: ObservationDraft) -> SchemaId | None:
     """The id of the schema that read the observation, unless it came with Canonry."""
     version, built_in = observation.schema_version, TRUTH_TYPES.get(entity.entity_type)
     if version is None or (built_in is not None and built_in.version == version):
@@ -96,7 +97,7 @@ def _read_by(folding: Folding, entity: Entity, observation: Observation) -> KeyR
     schema_id = _registered(entity, observation)
     name = entity.entity_type if schema_id is None else schema_id
     if name not in folding.readers:
-        schema: Thing | None = TRUTH_TYPES.get(entity.entity_type)
+        schema: Thing | EntitySchema | None = TRUTH_TYPES.get(entity.entity_type)
         if schema_id is not None:
             schema = folding.get(schema_id) or schema
         folding.readers[name] = KeyReader(schema) if isinstance(schema, EntitySchema) else None

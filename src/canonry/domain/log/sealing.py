@@ -18,6 +18,7 @@ from canonry.domain.log.encoding import decode_entry, encode_entry, kind_of
 from canonry.domain.log.entries import Entry, Redacted
 from canonry.domain.log.upcasters import ENCODING_VERSION
 from canonry.domain.provenance import Actor
+from canonry.domain.revising import spread
 from canonry.domain.time import Instant
 
 GENESIS: Final = "0" * 64
@@ -114,13 +115,9 @@ def unseal(sealed: Sealed) -> Commit:
 def commit_of(draft: Draft, sealed: Sealed, previous: str) -> Commit:
     """The commit just sealed from `draft`, without reading it back."""
     return Commit(
-        id=draft.id,
-        space=draft.space,
+        **spread(draft),
         position=sealed.position,
         recorded_at=sealed.recorded_at,
-        actor=draft.actor,
-        tool=draft.tool,
-        entries=draft.entries,
         previous=previous,
         hash=sealed.hash,
     )

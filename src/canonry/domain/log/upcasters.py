@@ -5,16 +5,22 @@ from typing import Any, Final
 
 from canonry.domain.errors import BrokenInvariant
 
-ENCODING_VERSION: Final = 1
+ENCODING_VERSION: Final = 2
 """The version that this Canonry writes."""
 
-MIN_READER: Final = 1
+MIN_READER: Final = 2
 """The oldest Canonry encoding that may still write into a store which this one has written."""
 
 Upcaster = Callable[[str, Mapping[str, Any]], Mapping[str, Any]]
 """(kind, payload of version n) -> payload of version n + 1."""
 
-UPCASTERS: Final[Mapping[int, Upcaster]] = {}
+
+def _without_places(_kind: str, payload: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Version 2 says where in the stories a thing was told; older ones are at no place."""
+    return payload
+
+
+UPCASTERS: Final[Mapping[int, Upcaster]] = {1: _without_places}
 """From which version each step lifts; a golden file in the tests holds every version."""
 
 

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
+from canonry.domain import winners
 from canonry.domain.ids import ObservationId
 from canonry.domain.observations import Observation
 from canonry.domain.snapshots import Accumulator, Elements, Held, by_log
@@ -19,7 +20,8 @@ class MergePolicy:
 
     `join` gives the elements of the observations of both; it is associative, commutative and
     idempotent. `credit` names the observations that the shown value comes from, by the part of the
-    value (`""`: the whole), each part's newest first.
+    value (`""`: the whole), each part's newest first. One that is `timed` keeps every element of
+    every observation, with its moment.
     """
 
     name: str
@@ -27,6 +29,18 @@ class MergePolicy:
     join: Callable[[Elements, Elements], Elements]
     show: Callable[[Elements], Any]
     credit: Callable[[Elements], Mapping[str, tuple[ObservationId, ...]]]
+    timed: bool = False
+
+
+def by_winner(name: str, slot: str) -> MergePolicy:
+    """The policy by which the winner in the order of `slot` stands, see `domain.winners`."""
+    return MergePolicy(
+        name=name,
+        split=winners.split,
+        join=winners.join,
+        show=lambda elements: winners.pick(elements, slot).value,
+        credit=lambda elements: {"": (winners.pick(elements, slot).observation,)},
+    )
 
 
 PolicyOf: TypeAlias = Callable[[str], MergePolicy]
@@ -50,13 +64,16 @@ def accumulate(observation: Observation, policy_of: PolicyOf) -> Accumulator:
     found: dict[str, Elements] = {}
     for name in sorted(said):
         date = dates.get(name)
-        parts = policy_of(name).split(said[name])
+        policy = policy_of(name)
+        parts = policy.split(said[name])
+        own, moment = ("", None) if not policy.timed else (f"@{observation.id}", observation.moment)
         found[name] = {
-            element: Held(
+            element + own: Held(
                 value=parts[element],
                 rank=rank,
                 observation=observation.id,
                 date=date,
+                moment=moment,
                 source=None if date is None else source,
             )
             for element in (parts if len(parts) == 1 else sorted(parts))

@@ -1,25 +1,77 @@
-"""merge:tag-set - each tag holds or not by the observation that spoke of it last."""
+"""merge:tag-set - each tag holds or not by the change of it that comes last in the stories.
 
-from collections.abc import Mapping
+All changes are kept, since an earlier one may come to light later and make no difference.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any, Final
 
 from canonry.domain.ids import ObservationId
-from canonry.domain.merge.kit import MergePolicy, latest_of_each
-from canonry.domain.snapshots import Elements
+from canonry.domain.merge.kit import MergePolicy
+from canonry.domain.moments import Moment, arranged
+from canonry.domain.snapshots import Elements, Held
+
+_APART: Final = "@"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TagChange:
+    """That a tag began to hold, or ceased to."""
+
+    tag: str
+    holds: bool
+    moment: Moment
+    observation: ObservationId
+    corrected: bool = False
+
+
+def changes_in(elements: Elements) -> list[TagChange]:
+    """All changes of tags, in the order of the stories; corrections come after all others."""
+    found = arranged(_changes(elements), lambda change: change.moment)
+    return sorted(found, key=lambda change: change.corrected)
+
+
+def _changes(elements: Elements) -> Iterator[TagChange]:
+    for name, held in elements.items():
+        yield TagChange(
+            tag=name.rpartition(_APART)[0],
+            holds=bool(held.value),
+            moment=_moment_of(held),
+            observation=held.observation,
+            corrected=held.corrected,
+        )
+
+
+def _moment_of(held: Held) -> Moment:
+    if held.moment is None:
+        message = "a change of a tag has no moment"
+        raise TypeError(message)
+    return held.moment
+
+
+def last_of_each(elements: Elements) -> dict[str, TagChange]:
+    """The change by which each tag holds now, or does not."""
+    return {change.tag: change for change in changes_in(elements)}
 
 
 def _split(value: Any) -> dict[str, Any]:
     return dict(value)
 
 
+def _join(left: Elements, right: Elements) -> Elements:
+    return dict(sorted({**left, **right}.items()))
+
+
 def _show(elements: Elements) -> tuple[str, ...]:
-    return tuple(sorted(tag for tag, held in elements.items() if held.value))
+    last = last_of_each(elements)
+    return tuple(sorted(tag for tag, change in last.items() if change.holds))
 
 
 def _credit(elements: Elements) -> Mapping[str, tuple[ObservationId, ...]]:
-    return {tag: (held.observation,) for tag, held in elements.items()}
+    return {tag: (change.observation,) for tag, change in sorted(last_of_each(elements).items())}
 
 
 TAG_SET: Final = MergePolicy(
-    name="tag_set", split=_split, join=latest_of_each, show=_show, credit=_credit
+    name="tag_set", split=_split, join=_join, show=_show, credit=_credit, timed=True
 )

@@ -53,13 +53,13 @@ def _lines(entity: Entity) -> Iterator[str]:
     prose = (fields[name] for name in PROSE if name in fields)
     yield from dict.fromkeys(text for each in prose for text in _words(each))
     for name in sorted(fields.keys() - _TOLD_FIRST):
-        if told := _told(name, fields[name]):
-            yield told
+        if line := _line_of(name, fields[name]):
+            yield line
 
 
 def _names(entity: Entity, fields: Mapping[str, Any]) -> tuple[str, ...]:
-    told = (fields, _fields(entity.own)) if entity.members else (fields,)
-    names = (each[name] for each in told for name in _CALLED if name in each)
+    snapshots = (fields, _fields(entity.own)) if entity.members else (fields,)
+    names = (each[name] for each in snapshots for name in _CALLED if name in each)
     return tuple(dict.fromkeys(text for name in names for text in _words(name)))
 
 
@@ -78,7 +78,7 @@ def _headline(names: Sequence[str], kind: str) -> str:
     return f"{names[0]}{others}: {kind}"
 
 
-def _told(name: str, value: Any, depth: int = 0) -> str:
+def _line_of(name: str, value: Any, depth: int = 0) -> str:
     """A field after its name; of a yes the name alone, of a no nothing."""
     if value is True:
         return _spoken(name)
@@ -91,8 +91,8 @@ def _words(value: Any, depth: int = 0) -> Iterator[str]:
     match value:
         case Mapping() if depth < _DEPTH_MAX:
             for name, part in sorted(value.items()):
-                if not _is_silent(name) and (told := _told(name, part, depth + 1)):
-                    yield told
+                if not _is_silent(name) and (line := _line_of(name, part, depth + 1)):
+                    yield line
         case list() | tuple() if depth < _DEPTH_MAX:
             for part in value:
                 yield from _words(part, depth + 1)

@@ -173,10 +173,12 @@ def _placed(
         around = _nearby(sense, fading, 0, len(sense) - 1)
     by_words = scale / (1 + weights.keywords_alone)
     by_sense = strengths.meaning / (1 + strengths.meaning_alone)
-    for each, told, like, said, felt in zip(stretch, own, sense, words, around, strict=True):
-        keywords, meaning = told * scale, like * strengths.meaning
-        nearby = (said - told) * by_words if said > told else 0.0
-        nearby += (felt - like) * by_sense
+    for each, words_here, sense_here, words_best, sense_best in zip(
+        stretch, own, sense, words, around, strict=True
+    ):
+        keywords, meaning = words_here * scale, sense_here * strengths.meaning
+        nearby = (words_best - words_here) * by_words if words_best > words_here else 0.0
+        nearby += (sense_best - sense_here) * by_sense
         named = each.named * strengths.named
         strength = keywords + meaning + nearby + named
         yield -strength / (1 + strength), each.id, each, keywords, meaning, nearby, named
@@ -190,8 +192,8 @@ def _typical(candidates: Iterable[PassageCandidate]) -> float:
 
 def _likeness(stretch: Sequence[PassageCandidate], typical: float, unrelated: float) -> Signals:
     """By how much each candidate is more similar than a passage that has nothing to do with it."""
-    told = [each.similarity for each in stretch]
-    known = [typical if similarity is None else similarity for similarity in told]
+    measured = [each.similarity for each in stretch]
+    known = [typical if similarity is None else similarity for similarity in measured]
     return [similarity - unrelated if similarity > unrelated else 0.0 for similarity in known]
 
 

@@ -82,15 +82,9 @@ def says(value: Any) -> bool:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Entity:
-    """An entity with its current snapshot.
+class EntityDraft:
+    """An entity as somebody declares it.
 
-    `own` folds this entity's observations, `absorbed` those of `members`, the entities merged into
-    it; `sightings` and `absorbed_sightings` count them likewise. `merged_into` names the root
-    where this one was merged away: readers follow it. `brought` are those whom it answered for
-    then, so that they go along when the merge is taken back.
-    `borne` is everything under which its own observations have ever named it, see
-    `canonry.domain.truth.identifiers`. `naming` is there where its name follows from its fields.
     `entity_type` never changes; which types there are is for each vocabulary to say.
     """
 
@@ -103,6 +97,20 @@ class Entity:
     authority: Authority
     confidence: float
     evidence: tuple[Evidence, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entity(EntityDraft):
+    """An entity with its current snapshot.
+
+    `own` folds this entity's observations, `absorbed` those of `members`, the entities merged into
+    it; `sightings` and `absorbed_sightings` count them likewise. `merged_into` names the root
+    where this one was merged away: readers follow it. `brought` are those whom it answered for
+    then, so that they go along when the merge is taken back.
+    `borne` is everything under which its own observations have ever named it, see
+    `canonry.domain.truth.identifiers`. `naming` is there where its name follows from its fields.
+    """
+
     own: Accumulator = field(default_factory=dict)
     absorbed: Accumulator = field(default_factory=dict)
     sightings: Sightings = NEVER_SEEN

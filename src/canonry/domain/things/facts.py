@@ -6,6 +6,7 @@ from enum import StrEnum
 from typing import Any
 
 from canonry.domain.ids import AxiomId, EntityId, EventId, FactId, ProposalId, SceneId, SpaceId
+from canonry.domain.moments import Moment, StoryPlace, moment_of, rank_in_stories
 from canonry.domain.provenance import Authority, CanonLevel, Evidence
 from canonry.domain.time import SECOND, Instant
 
@@ -20,7 +21,7 @@ class FactType(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Fact:
+class FactDraft:
     """A statement that holds over an interval of the world's time.
 
     It holds from `time_ref` (None: always) for `duration` seconds (None: without end), but not
@@ -42,14 +43,26 @@ class Fact:
     evidence: tuple[Evidence, ...]
     level: CanonLevel
     scene_id: SceneId | None = None
+    place: StoryPlace | None = None
     proposal_id: ProposalId | None = None
     replaces: FactId | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fact(FactDraft):
+    """A fact in the log, with what became of it."""
+
     replaced_by: FactId | None = None
     superseded_by: FactId | None = None
     retcon_reason: str | None = None
     created_at: Instant
     position: int
     changed_at: int
+
+    @property
+    def moment(self) -> Moment:
+        """When it begins to hold."""
+        return moment_of(self.time_ref, self.place, self.position)
 
     @property
     def superseded(self) -> bool:
@@ -66,12 +79,13 @@ class Fact:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Event:
+class EventDraft:
     """Something that happened; `causes` are the events that it brought about."""
 
     id: EventId
     space: SpaceId
     scene_id: SceneId | None
+    place: StoryPlace | None = None
     title: str
     description: str
     time_ref: Instant | None
@@ -84,11 +98,29 @@ class Event:
     evidence: tuple[Evidence, ...]
     level: CanonLevel
     proposal_id: ProposalId | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Event(EventDraft):
+    """An event in the log, with what became of it."""
+
     replaced_by: EventId | None = None
     retcon_reason: str | None = None
     created_at: Instant
     position: int
     changed_at: int
+
+    @property
+    def moment(self) -> Moment:
+        """When it happened."""
+        return moment_of(self.time_ref, self.place, self.position)
+
+    @property
+    def rank(self) -> tuple[int, int]:
+        """Its place in lists: by its time; what was told without one follows in story order."""
+        if self.time_ref is not None:
+            return self.time_ref, 0
+        return (self.created_at, 0) if self.place is None else rank_in_stories(self.place)
 
 
 class AxiomDomain(StrEnum):
@@ -116,7 +148,7 @@ class Constraint:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Axiom:
+class AxiomDraft:
     """A law of a world; with a `constraint` the gates enforce it."""
 
     id: AxiomId
@@ -128,6 +160,12 @@ class Axiom:
     authority: Authority
     evidence: tuple[Evidence, ...]
     level: CanonLevel
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Axiom(AxiomDraft):
+    """An axiom in the log."""
+
     created_at: Instant
     position: int
     changed_at: int

@@ -7,7 +7,7 @@ from canonry.domain.time import Instant
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Memory:
+class MemoryDraft:
     """A subjective recollection of one character."""
 
     id: MemoryId
@@ -19,6 +19,12 @@ class Memory:
     emotional_valence: float
     importance: float
     certainty: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Memory(MemoryDraft):
+    """A memory in the log."""
+
     created_at: Instant
     position: int
     changed_at: int

@@ -29,7 +29,7 @@ class ProposalStatus(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Decision:
+class DecisionDraft:
     """How a proposal was decided.
 
     `rule` is the id of the rule that decided, `conflicts` the ids that it conflicts with,
@@ -44,11 +44,17 @@ class Decision:
     canonical_id: str | None = None
     made: tuple[str, ...] = ()
     decided_by: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Decision(DecisionDraft):
+    """A decision in the log."""
+
     decided_at: Instant
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Proposal:
+class ProposalDraft:
     """A staged change; `content` is normalised, `original` as it came.
 
     A proposal from ingestion has no scene. `turn_index` is the position within the scene, which
@@ -68,6 +74,12 @@ class Proposal:
     authority: Authority
     proposed_by: str
     status: ProposalStatus
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Proposal(ProposalDraft):
+    """A proposal in the log, with how it was decided."""
+
     decision: Decision | None = None
     created_at: Instant
     position: int

@@ -5,12 +5,13 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from canonry.domain.ids import EntityId, ProposalId, RelationId, SceneId, SpaceId
+from canonry.domain.moments import Moment, StoryPlace, moment_of
 from canonry.domain.provenance import Authority, CanonLevel, Evidence
 from canonry.domain.time import Instant
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Relation:
+class RelationDraft:
     """An edge; `until` is set when a later one superseded it or it was withdrawn.
 
     One that is said again grows: `told` counts how often something new was said, `told_at` is when
@@ -31,7 +32,14 @@ class Relation:
     evidence: tuple[Evidence, ...]
     level: CanonLevel
     scene_id: SceneId | None = None
+    place: StoryPlace | None = None
     proposal_id: ProposalId | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Relation(RelationDraft):
+    """A relation in the log, with what became of it."""
+
     replaced_by: RelationId | None = None
     retcon_reason: str | None = None
     told: int = 1
@@ -40,6 +48,11 @@ class Relation:
     created_at: Instant
     position: int
     changed_at: int
+
+    @property
+    def moment(self) -> Moment:
+        """When it begins to hold."""
+        return moment_of(self.since, self.place, self.position)
 
     @property
     def current(self) -> bool:

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from canonry.domain.ids import EntityId, SceneId, SpaceId, StoryId, TurnId
+from canonry.domain.moments import AFTER_ALL, StoryPlace
 from canonry.domain.time import Instant
 
 
@@ -26,7 +27,7 @@ class StoryStatus(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Story:
+class StoryDraft:
     """A container of scenes; arcs may lie in campaigns or arcs."""
 
     id: StoryId
@@ -38,6 +39,12 @@ class Story:
     parent_id: StoryId | None
     start_time_ref: Instant | None
     status: StoryStatus
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Story(StoryDraft):
+    """A story in the log, with what the scenes in it make of it."""
+
     scene_count: int = 0
     last_order: int = 0
     created_at: Instant
@@ -54,7 +61,7 @@ class SceneStatus(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Scene:
+class SceneDraft:
     """A stretch of play with its participants; its turns and proposals are kept beside it."""
 
     id: SceneId
@@ -68,6 +75,16 @@ class Scene:
     time_ref: Instant | None = None
     status: SceneStatus
     gm_notes: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scene(SceneDraft):
+    """A scene in the log, with what was told in it and came of it.
+
+    `story_place` is the place in the log at which its story began.
+    """
+
+    story_place: int = 0
     turn_count: int = 0
     proposal_count: int = 0
     outcomes: tuple[str, ...] = ()
@@ -79,6 +96,20 @@ class Scene:
     changed_at: int
 
 
+def place_in(scene: Scene | None, turn: int | None, told: int, *, dated: bool) -> StoryPlace:
+    """The place of what was proposed in `scene` at `turn`, or outside of all scenes."""
+    if scene is None:
+        return StoryPlace(told=told, dated=dated)
+    return StoryPlace(
+        story=scene.story_place,
+        order=scene.order,
+        scene=scene.position,
+        turn=AFTER_ALL if turn is None else turn,
+        told=told,
+        dated=dated,
+    )
+
+
 class Speaker(StrEnum):
     """Who speaks in a turn."""
 
@@ -88,17 +119,23 @@ class Speaker(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Turn:
-    """One utterance; `index` counts from 0 within its scene."""
+class TurnDraft:
+    """One utterance."""
 
     id: TurnId
     space: SpaceId
     scene_id: SceneId
-    index: int
     speaker: Speaker
     entity_id: EntityId | None
     text: str
     resolution_ref: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Turn(TurnDraft):
+    """A turn in the log; `index` counts from 0 within its scene."""
+
+    index: int
     timestamp: Instant
     position: int
     changed_at: int

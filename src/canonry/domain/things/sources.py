@@ -23,7 +23,7 @@ class SourceType(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Source:
+class SourceDraft:
     """A document by its title and edition; `doc_id` is the caller's own name for it.
 
     What came as bytes has their hash and says where they are kept: `files` are storage keys, the
@@ -45,13 +45,19 @@ class Source:
     files: tuple[str, ...] = ()
     content: str | None = None
     properties: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Source(SourceDraft):
+    """A source in the log."""
+
     created_at: Instant
     position: int
     changed_at: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Snippet:
+class SnippetDraft:
     """An excerpt of a source, small enough to cite; `index` is its place among the excerpts."""
 
     id: SnippetId
@@ -61,6 +67,12 @@ class Snippet:
     page: int | None
     section: str | None
     index: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Snippet(SnippetDraft):
+    """A snippet in the log."""
+
     created_at: Instant
     position: int
     changed_at: int

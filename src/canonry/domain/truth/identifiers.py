@@ -4,7 +4,8 @@ An entity is found under everything that it was ever called: nothing that an obs
 it is taken back by a later one, and what a merge brings together is not lost by it.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Final, NamedTuple
 
@@ -69,6 +70,16 @@ class IdentifierRow(NamedTuple):
     root: EntityId
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bearer:
+    """Who bears a text, as far as it takes to tell whether a record can be about it."""
+
+    id: EntityId
+    entity_type: str
+    members: tuple[EntityId, ...] = ()
+    borne: tuple[str, ...] = ()
+
+
 def rows_of(entity: Entity) -> Iterator[IdentifierRow]:
     """Under which texts an entity is found, each once; none where it is no canon.
 
@@ -106,7 +117,7 @@ def borne_by(
         if label is not None:
             found |= _texts(entity_type, NAME, label)
         everything = {**standing, **fields} if standing else fields
-        borne = [key_mark(each.key) for each in keys.identities(everything)]
+        borne = [key_mark(each) for each in keys.keys(everything)]
         found.difference_update(map(found_under, borne))
         found.update(borne)
     return frozenset(found)
@@ -182,7 +193,13 @@ def _label(keys: KeyReader, fields: Mapping[str, Any], known: Mapping[str, Any])
 def _texts(entity_type: str, field: str, value: Any) -> set[str]:
     found: set[str] = set()
     for one in value if isinstance(value, list | tuple) else (value,):
-        found.update(form[:KEY_MAX] for form in _forms(entity_type, field, one))
+        text = plain_text(one)
+        if text is None:
+            continue
+        found.add(text[:KEY_MAX])
+        special = _special_form(entity_type, field, str(one))
+        if special:
+            found.add(special[:KEY_MAX])
         if field in _CALLED and isinstance(one, str):
             found |= looks_in(entity_type, {field: one})
     return found
@@ -211,27 +228,20 @@ def meant_by(text: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(form[:KEY_MAX] for form in forms if form))
 
 
-def _forms(entity_type: str, field: str, value: Any) -> Iterator[str]:
-    text = plain_text(value)
-    if text is None:
-        return
-    yield text
-    given = str(value)
-    match field:
-        case "email":
-            special = email_address(given)
-        case "phone":
-            special = phone_number(given)
-        case "website" | "domain" | "url":
-            special = web_domain(given)
-        case _ if field not in _NAMES:
-            special = None
-        case _ if entity_type in {"person", "contact", "character"}:
-            special = person_name(given)
-        case _:
-            special = company_name(given) if entity_type in _FIRMS else None
-    if special:
-        yield special
+def _special_form(entity_type: str, field: str, given: str) -> str | None:
+    """The normal form of a kind of address, or of the names of a type, if there is one."""
+    if field not in _NAMES:
+        address = _ADDRESS_FORMS.get(field)
+        return None if address is None else address(given)
+    if entity_type in _PEOPLE:
+        return person_name(given)
+    return company_name(given) if entity_type in _FIRMS else None
 
 
+_ADDRESS_FORMS: Final[Mapping[str, Callable[[str], str | None]]] = {
+    "email": email_address,
+    "phone": phone_number,
+    **dict.fromkeys(("website", "domain", "url"), web_domain),
+}
 _FIRMS: Final = frozenset({"company", "organization"})
+_PEOPLE: Final = frozenset({"person", "contact", "character"})

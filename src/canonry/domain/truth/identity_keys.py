@@ -4,7 +4,7 @@ A key is never a guess: where no rule fits, the record's whole content is its id
 different records stay two entities.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from hashlib import blake2b, sha256
 from typing import Any, Final, TypeAlias
@@ -103,6 +103,24 @@ class KeyReader:
 
     def identities(self, fields: Mapping[str, Any]) -> tuple[Identity, ...]:
         """The identities by all rules that fit, the strongest first."""
+        parts = self._parts(fields)
+        return tuple(
+            [
+                Identity(
+                    rule="+".join([name for name, _ in used]),
+                    key=_joined(used),
+                    apart=tuple([parts[names] for names in apart if names in parts]),
+                )
+                for used, apart in self._fitting(parts)
+            ]
+        )
+
+    def keys(self, fields: Mapping[str, Any]) -> list[str]:
+        """The keys of the identities alone."""
+        return [_joined(used) for used, _ in self._fitting(self._parts(fields))]
+
+    def _parts(self, fields: Mapping[str, Any]) -> dict[str, _Part]:
+        """What is said of what the rules ask for."""
         parts: dict[str, _Part] = {}
         for names, (label, forms) in self._forms.items():
             for name, form in forms:
@@ -110,15 +128,15 @@ class KeyReader:
                 if given is not None and (value := form(given)):
                     parts[names] = label, value
                     break
-        found = []
+        return parts
+
+    def _fitting(self, parts: Mapping[str, _Part]) -> Iterator[tuple[list[_Part], _Asked]]:
+        """Of each rule that fits what its key is made of, and what tells its entities apart."""
         for needed, optional, apart in self._rules:
             used = [parts[names] for names in needed if names in parts]
             if len(used) == len(needed):
                 used += [parts[names] for names in optional if names in parts]
-                details = tuple([parts[names] for names in apart if names in parts])
-                rule = "+".join([name for name, _ in used])
-                found.append(Identity(rule=rule, key=_joined(used), apart=details))
-        return tuple(found)
+                yield used, apart
 
     def _forms_of(self, names: str) -> tuple[str, tuple[tuple[str, _Form], ...]]:
         alternatives = names.split("|")

@@ -18,7 +18,7 @@ from canonry.domain.truth.assertions import (
     SEVERAL_FIT,
     Assertion,
 )
-from canonry.domain.truth.identifiers import KEY_MARK, LOOK_MARK, bears_any, keys_of
+from canonry.domain.truth.identifiers import KEY_MARK, LOOK_MARK, Bearer, bears_any, keys_of
 from canonry.domain.truth.identity_keys import identities_of
 from canonry.domain.vocabularies.truth_types import types_alike
 
@@ -44,9 +44,8 @@ class Target:
         It is if it bears other keys of a stronger rule, or if the rule itself names details that
         differ.
         """
-        for stronger, key in zip(assertion.identities[:index], assertion.keys, strict=False):
-            if key not in self.borne and bears_any(self.borne, stronger.rule):
-                return True
+        if _bears_others(self.borne, assertion, index):
+            return True
         ours = assertion.identities[index]
         if not ours.apart:
             return False
@@ -75,11 +74,15 @@ class Resolved:
 
 @dataclass(slots=True)
 class Known:
-    """Everybody whom records may be about, found by ids, by keys and by looks."""
+    """Everybody whom records may be about, found by ids, by keys and by looks.
+
+    `others` bear a key or look so, and no record can be about them (see `clearly_others`).
+    """
 
     targets: dict[str, Target] = field(default_factory=dict)
     families: dict[EntityId, list[Target]] = field(default_factory=dict)
     by_text: dict[tuple[frozenset[str], str], dict[EntityId, Target]] = field(default_factory=dict)
+    others: dict[str, list[Bearer]] = field(default_factory=dict)
 
     def add(self, target: Target) -> None:
         """Take somebody in."""
@@ -97,6 +100,11 @@ class Known:
         """Who ever bore a key or looked so, of all types that are alike."""
         return self.by_text.get((types_alike(entity_type), text), _NONE).values()
 
+    def others_bearing(self, entity_type: str, text: str) -> Sequence[Bearer]:
+        """Those of `others` who ever bore a key or looked so, of all types that are alike."""
+        kinds = types_alike(entity_type)
+        return [each for each in self.others.get(text, ()) if each.entity_type in kinds]
+
     def _lead(self, target: Target, texts: Iterable[str]) -> None:
         kinds = types_alike(target.entity_type)
         for text in texts:
@@ -107,9 +115,48 @@ _MARKS: Final = frozenset((KEY_MARK, LOOK_MARK))
 _NONE: Final[Mapping[EntityId, Target]] = {}
 
 
-def known_among(entities: Iterable[Entity]) -> Known:
-    """What the store has, as something to resolve by."""
+def _bears_others(borne: Collection[str], assertion: Assertion, index: int) -> bool:
+    """Whether there are other keys of a stronger rule than the record's key at `index`."""
+    for stronger, key in zip(assertion.identities[:index], assertion.keys, strict=False):
+        if key not in borne and bears_any(borne, stronger.rule):
+            return True
+    return False
+
+
+def clearly_others(
+    bearers: Iterable[Bearer], assertions: Iterable[Assertion]
+) -> Mapping[str, Bearer]:
+    """Those of whom none of the records can be, though they bear some of their weaker keys."""
+    leading: dict[str, list[tuple[Assertion, int]]] = {}
+    for assertion in assertions:
+        for index, key in enumerate(assertion.keys):
+            leading.setdefault(key, []).append((assertion, index))
+    return {
+        each.id: each
+        for each in bearers
+        if not each.members and not _can_be_meant(each.borne, leading)
+    }
+
+
+def _can_be_meant(
+    borne: Sequence[str], leading: Mapping[str, Sequence[tuple[Assertion, int]]]
+) -> bool:
+    for text in borne:
+        for assertion, index in leading.get(text, ()):
+            if not _bears_others(borne, assertion, index):
+                return True
+    return False
+
+
+def known_among(
+    entities: Iterable[Entity], others: Iterable[Bearer], assertions: Iterable[Assertion]
+) -> Known:
+    """What the store has, as something by which to resolve these assertions."""
     known = Known()
+    asked = {text for each in assertions for text in (*each.keys, *each.looks)}
+    for other in others:
+        for text in asked.intersection(other.borne):
+            known.others.setdefault(text, []).append(other)
     for given in entities:
         known.add(
             Target(
@@ -127,7 +174,11 @@ def known_among(entities: Iterable[Entity]) -> Known:
 def resolve(known: Known, assertion: Assertion) -> Resolved:
     """Whom the assertion is about."""
     doubts: dict[EntityId, str] = {}
-    for index in range(len(assertion.identities)):
+    wanted = assertion.schema.entity_type
+    for index, key in enumerate(assertion.keys):
+        for other in known.others_bearing(wanted, key):
+            if other.entity_type == wanted:
+                doubts[other.id] = OTHER_DETAILS
         fitting: list[Target] = []
         for each in _possible(known, assertion, index):
             if each.is_apart_from(assertion, index):
@@ -136,7 +187,7 @@ def resolve(known: Known, assertion: Assertion) -> Resolved:
                 fitting.append(each)
         roots = {each.root_id for each in fitting}
         if len(roots) == 1:
-            target = _addressed(known, assertion.schema.entity_type, fitting)
+            target = _addressed(known, wanted, fitting)
             others = {i: why for i, why in doubts.items() if index and i != target.root_id}
             return Resolved(target=target, entity_id=target.id, index=index, doubts=others)
         doubts |= dict.fromkeys(roots, SEVERAL_FIT)
@@ -204,10 +255,11 @@ def tied(known: Known, assertion: Assertion, root_id: EntityId) -> Mapping[Entit
     rules += [LOOK_ALIKE] * len(assertion.looks)
     found: dict[EntityId, str] = {}
     for text, reason in zip((*assertion.keys, *assertion.looks), rules, strict=True):
-        others = [e for e in known.bearers(entity_type, text) if e.root_id != root_id]
+        others = [e.root_id for e in known.bearers(entity_type, text) if e.root_id != root_id]
+        others += [each.id for each in known.others_bearing(entity_type, text)]
         if others and not any(text in each.borne for each in family):
             for other in others:
-                found.setdefault(other.root_id, reason)
+                found.setdefault(other, reason)
     return found
 
 

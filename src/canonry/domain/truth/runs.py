@@ -17,7 +17,7 @@ class RunStatus(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class InterpretationRun:
+class RunDraft:
     """One reading of one source; it is recorded when it has ended, also when it failed.
 
     `config` is all that decides the outcome; `error` is the stable code of what went wrong.
@@ -35,6 +35,12 @@ class InterpretationRun:
     error: str | None = None
     started_at: Instant
     ended_at: Instant
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InterpretationRun(RunDraft):
+    """A run in the log."""
+
     created_at: Instant
     position: int
     changed_at: int

@@ -24,7 +24,7 @@ from canonry.domain.things.relations import Relation
 from canonry.domain.things.scenes import Scene, SceneStatus, Story, Turn
 from canonry.domain.things.sources import Snippet, Source
 from canonry.domain.truth.runs import InterpretationRun
-from canonry.domain.vocabularies.schemas import EntitySchema
+from canonry.domain.vocabularies.schemas import RegisteredSchema
 from canonry.domain.world.edges import kind_of, span_of
 from canonry.domain.world.paths import way_of
 
@@ -128,7 +128,7 @@ def rows_of(thing: Thing) -> Iterator[ListingRow]:  # noqa: C901, PLR0912 - one 
             yield _born(List.SOURCES, NOBODY, thing)
         case Story():
             yield _born(List.STORIES, NOBODY, thing)
-        case EntitySchema():
+        case RegisteredSchema():
             yield _born(List.SCHEMAS, NOBODY, thing, thing.entity_type)
         case InterpretationRun():
             yield _born(List.RUNS, NOBODY, thing)
@@ -175,7 +175,7 @@ def _born(
     | Axiom
     | Source
     | Story
-    | EntitySchema
+    | RegisteredSchema
     | InterpretationRun,
     facet: str = "",
     *,
@@ -223,12 +223,12 @@ def _fact(fact: Fact) -> Iterator[ListingRow]:
 
 
 def _event(event: Event) -> Iterator[ListingRow]:
-    rank = event.created_at if event.time_ref is None else event.time_ref
-    yield _row(List.EVENTS, NOBODY, event, event.level, rank=rank)
+    rank, later = event.rank
+    yield _row(List.EVENTS, NOBODY, event, event.level, rank=rank, later=later)
     for entity in frozenset(event.involved):
-        yield _row(List.EVENTS_OF, entity, event, event.level, rank=rank)
+        yield _row(List.EVENTS_OF, entity, event, event.level, rank=rank, later=later)
     if event.scene_id is not None:
-        yield _row(List.EVENTS_IN, event.scene_id, event, event.level, rank=rank)
+        yield _row(List.EVENTS_IN, event.scene_id, event, event.level, rank=rank, later=later)
     for effect in frozenset(event.causes):
         yield _born(List.EVENTS_CAUSING, effect, event)
 

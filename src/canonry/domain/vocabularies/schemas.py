@@ -14,8 +14,6 @@ from canonry.domain.time import Instant
 BUILT_IN: Final = SpaceId("")
 """The space of the schemas that come with Canonry: they are in every account and in no log."""
 
-UNSET: Final = Instant(0)
-
 CUSTOM_VERSION: Final = "1.0"
 """The version of a schema that was derived from the first record of an unknown type."""
 
@@ -84,9 +82,6 @@ class EntitySchema:
     names: tuple[tuple[str, ...], ...] = ()
     type_aliases: tuple[str, ...] = ()
     derived: bool = False
-    created_at: Instant = UNSET
-    position: int = 0
-    changed_at: int = 0
 
     def field(self, name: str) -> FieldSpec | None:
         """The field of exactly this name."""
@@ -102,3 +97,12 @@ class EntitySchema:
         """How a field is merged."""
         spec = self.field(name)
         return LAST_WRITE if spec is None else CHOICES[spec.policy]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RegisteredSchema(EntitySchema):
+    """A schema in the log; those that come with Canonry are in none."""
+
+    created_at: Instant
+    position: int
+    changed_at: int

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from canonry.domain.vocabularies.world_types import (
     ActorKind,
@@ -167,6 +167,14 @@ class Happening:
 
 AtlasPart: TypeAlias = Place | Realm | Layer | Mover | Item | Happening
 """What a world is made of and a builder makes at once; lore grows version by version."""
+
+KEPT: Final[Mapping[type, tuple[str, ...]]] = {
+    Place: ("terrain", "tags"),
+    Realm: ("realm_type", "scope", "narrative_tags"),
+    Mover: ("tags", "attributes", "clock"),
+    Item: ("item_type", "quantity"),
+}
+"""The fields of a part that its entity has as properties; relations hold how it joins others."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

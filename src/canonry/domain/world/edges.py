@@ -3,7 +3,7 @@
 from typing import Final
 
 from canonry.domain.provenance import CanonLevel
-from canonry.domain.things.relations import Relation
+from canonry.domain.things.relations import RelationDraft
 from canonry.domain.time import Instant
 from canonry.domain.vocabularies.world_types import KIND, WORLD_RELATIONS, Tie
 
@@ -13,18 +13,18 @@ ALWAYS: Final = -(2**63)
 _TIES: Final = frozenset(Tie)
 
 
-def kind_of(relation: Relation) -> str:
+def kind_of(relation: RelationDraft) -> str:
     """The kind of an edge, as `world_types` says for each relation; empty where it has none."""
     return str(relation.properties.get(KIND, ""))
 
 
-def tie_of(relation: Relation) -> Tie | None:
+def tie_of(relation: RelationDraft) -> Tie | None:
     """The tie that an edge is; None: one of this name that somebody else made says no tie."""
     kind = kind_of(relation)
     return Tie(kind) if kind in _TIES else None
 
 
-def span_of(relation: Relation) -> tuple[int, int] | None:
+def span_of(relation: RelationDraft) -> tuple[int, int] | None:
     """From when until just before when an edge holds; None: never, as far as is known."""
     if relation.rel_type not in WORLD_RELATIONS or relation.level is not CanonLevel.CANON:
         return None
@@ -35,7 +35,7 @@ def span_of(relation: Relation) -> tuple[int, int] | None:
     return (since, until) if since < until else None
 
 
-def holds_at(relation: Relation, at: Instant) -> bool:
+def holds_at(relation: RelationDraft, at: Instant) -> bool:
     """Whether an edge holds at an instant."""
     span = span_of(relation)
     return span is not None and span[0] <= at < span[1]

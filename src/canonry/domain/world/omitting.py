@@ -1,10 +1,13 @@
 """Omitting: an atlas without things that were erased, and without what others say of them."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from itertools import groupby
+from typing import Any, TypeVar
 
-from canonry.domain.world.atlas import Atlas, Happening, Item, Layer, Mover, Place, Realm, Route
+from canonry.domain.world.atlas import Atlas, Exit, Item, Mover, Place, Realm, Route
+
+P = TypeVar("P", Place, Realm, Mover, Item)
 
 
 def omitted(atlas: Atlas, gone: frozenset[str]) -> Atlas:
@@ -15,42 +18,51 @@ def omitted(atlas: Atlas, gone: frozenset[str]) -> Atlas:
     """
     if not gone:
         return atlas
+
+    def left(keys: Iterable[str]) -> tuple[str, ...]:
+        return tuple(key for key in keys if key not in gone)
+
+    def kept(parts: Iterable[P]) -> Iterator[P]:
+        return (part for part in parts if part.key not in gone)
+
+    def moved(movers: Iterable[Mover]) -> tuple[Mover, ...]:
+        return tuple(replace(each, location=there(each.location)) for each in kept(movers))
+
+    def there(key: str) -> str:
+        return atlas.starter if key in gone else key
+
     return replace(
         atlas,
-        realms=tuple(_realm(each, gone) for each in atlas.realms if each.key not in gone),
-        locations=tuple(_place(each, gone) for each in atlas.locations if each.key not in gone),
+        realms=tuple(
+            replace(each, within=left(each.within), **_ties(each, left))
+            for each in kept(atlas.realms)
+        ),
+        locations=tuple(
+            replace(each, realms=left(each.realms), exits=_exits(each, gone), **_ties(each, left))
+            for each in kept(atlas.locations)
+        ),
         routes=tuple(part for route in atlas.routes for part in _parts(route, gone)),
-        characters=tuple(_movers(atlas.characters, gone, atlas.starter)),
-        players=tuple(_movers(atlas.players, gone, atlas.starter)),
-        items=tuple(_items(atlas.items, gone, atlas.starter)),
-        layers=tuple(_layers(atlas.layers, gone)),
-        events=tuple(_event(each, gone) for each in atlas.events),
+        characters=moved(atlas.characters),
+        players=moved(atlas.players),
+        items=tuple(replace(each, holder=there(each.holder)) for each in kept(atlas.items)),
+        layers=tuple(layer for layer in atlas.layers if layer.scope not in gone),
+        events=tuple(
+            replace(
+                each,
+                location=None if each.location in gone else each.location,
+                participants=left(each.participants),
+            )
+            for each in atlas.events
+        ),
     )
 
 
-def _left(keys: Iterable[str], gone: frozenset[str]) -> tuple[str, ...]:
-    return tuple(key for key in keys if key not in gone)
+def _ties(part: Realm | Place, left: Callable[[Iterable[str]], tuple[str, ...]]) -> dict[str, Any]:
+    return {tie.value: left(keys) for tie, keys in part.ties.items()}
 
 
-def _realm(realm: Realm, gone: frozenset[str]) -> Realm:
-    return replace(
-        realm,
-        within=_left(realm.within, gone),
-        member_of=_left(realm.member_of, gone),
-        borders=_left(realm.borders, gone),
-        vassal_of=_left(realm.vassal_of, gone),
-        allied_with=_left(realm.allied_with, gone),
-        at_war_with=_left(realm.at_war_with, gone),
-    )
-
-
-def _place(place: Place, gone: frozenset[str]) -> Place:
-    return replace(
-        place,
-        realms=_left(place.realms, gone),
-        member_of=_left(place.member_of, gone),
-        exits=tuple(way for way in place.exits if gone.isdisjoint({way.to, way.requires})),
-    )
+def _exits(place: Place, gone: frozenset[str]) -> tuple[Exit, ...]:
+    return tuple(way for way in place.exits if gone.isdisjoint({way.to, way.requires}))
 
 
 def _parts(route: Route, gone: frozenset[str]) -> Iterator[Route]:
@@ -58,27 +70,3 @@ def _parts(route: Route, gone: frozenset[str]) -> Iterator[Route]:
         part = tuple(stops)
         if not away and len(part) > 1:
             yield replace(route, stops=part)
-
-
-def _movers(movers: Iterable[Mover], gone: frozenset[str], starter: str) -> Iterator[Mover]:
-    for mover in movers:
-        if mover.key not in gone:
-            yield replace(mover, location=starter) if mover.location in gone else mover
-
-
-def _items(items: Iterable[Item], gone: frozenset[str], starter: str) -> Iterator[Item]:
-    for item in items:
-        if item.key not in gone:
-            yield replace(item, holder=starter) if item.holder in gone else item
-
-
-def _layers(layers: Iterable[Layer], gone: frozenset[str]) -> Iterator[Layer]:
-    return (layer for layer in layers if layer.scope not in gone)
-
-
-def _event(event: Happening, gone: frozenset[str]) -> Happening:
-    return replace(
-        event,
-        location=None if event.location in gone else event.location,
-        participants=_left(event.participants, gone),
-    )

@@ -2,44 +2,132 @@
 
 from abc import abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Protocol
 
 from canonry.domain.ids import EntityId, EventId, SourceId, SpaceId
 from canonry.domain.log.commits import Position
 from canonry.domain.log.entries import Thing
 from canonry.domain.observations import Observation
+from canonry.domain.provenance import Authority, CanonLevel
 from canonry.domain.spaces import Space, SpaceKind
-from canonry.domain.things.entities import Entity
-from canonry.domain.things.facts import Axiom, Event, Fact
+from canonry.domain.things.entities import Entity, EntityClass
+from canonry.domain.things.facts import Axiom, Event, Fact, FactType
 from canonry.domain.things.relations import Relation
 from canonry.domain.things.scenes import Story
 from canonry.domain.things.sources import Source
 from canonry.domain.time import Instant
+from canonry.domain.truth.identifiers import Bearer
 from canonry.domain.truth.runs import InterpretationRun
 from canonry.domain.truth.timeline import TimelineEvent
-from canonry.domain.vocabularies.schemas import EntitySchema
+from canonry.domain.vocabularies.schemas import RegisteredSchema
 from canonry.ports.views.pages import Page
-from canonry.ports.views.queries import (
-    EntityQuery,
-    EventQuery,
-    FactQuery,
-    IdentifierQuery,
-    RelationQuery,
-    Spaces,
-    TimelineQuery,
-)
-
-__all__ = [
-    "EntityQuery",
-    "EventQuery",
-    "FactQuery",
-    "IdentifierQuery",
-    "RelationQuery",
-    "Spaces",
-    "State",
-    "TimelineQuery",
-]
 from canonry.ports.views.view import View
+
+Spaces = frozenset[SpaceId] | None
+"""The spaces that a query covers; None: all."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EntityQuery:
+    """Entities, ordered by (created_at, id): within a space, by the position of their birth.
+
+    Those that were merged away are left out, unless `include_merged` and no tag is asked for.
+    `name_pattern` is a case-insensitive substring in which `*` and `%` stand for any characters.
+    """
+
+    spaces: Spaces = None
+    entity_type: str | None = None
+    entity_class: EntityClass | None = None
+    level: CanonLevel | None = None
+    all_of: frozenset[str] = frozenset()
+    any_of: frozenset[str] = frozenset()
+    none_of: frozenset[str] = frozenset()
+    name_pattern: str | None = None
+    include_merged: bool = False
+    limit: int = 50
+    offset: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IdentifierQuery:
+    """Entities by texts in the normal form of `canonry.domain.truth.identifiers`.
+
+    `begins` asks also for those under a longer text that begins so, after all others. One that was
+    merged away is found under its own texts as the entity that it became.
+    """
+
+    spaces: Spaces = None
+    keys: tuple[str, ...]
+    entity_type: str | None = None
+    begins: bool = False
+    limit: int = 50
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FactQuery:
+    """Facts, ordered by (created_at, id).
+
+    `start` and `end` select by overlap with [start, end]; a fact without time is timeless and
+    overlaps everything; each bound may be missing.
+    """
+
+    spaces: Spaces = None
+    entities: frozenset[EntityId] = frozenset()
+    start: Instant | None = None
+    end: Instant | None = None
+    level: CanonLevel | None = None
+    authority: Authority | None = None
+    fact_type: FactType | None = None
+    limit: int = 50
+    offset: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EventQuery:
+    """Events, ordered by (time_ref where known, else created_at; id)."""
+
+    spaces: Spaces = None
+    entities: frozenset[EntityId] = frozenset()
+    scene_id: str | None = None
+    level: CanonLevel | None = None
+    limit: int = 50
+    offset: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RelationQuery:
+    """Relations that touch any of `entities` (empty: all), ordered by (created_at, id).
+
+    `direction` is `out` (from them), `in` (to them) or `any`; `current` leaves out what ended or
+    was retconned; `newest_first` turns the order of created_at around, not that of the id.
+    """
+
+    spaces: Spaces = None
+    entities: frozenset[EntityId] = frozenset()
+    rel_type: str | None = None
+    direction: str = "any"
+    current: bool = False
+    newest_first: bool = False
+    limit: int = 50
+    offset: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TimelineQuery:
+    """Events at the dates that entities' fields say, ordered by (instant descending, id).
+
+    `start` and `end` are inclusive; `superseded` asks also for what no snapshot shows any longer.
+    """
+
+    spaces: Spaces = None
+    event_type: str | None = None
+    source_id: SourceId | None = None
+    start: Instant | None = None
+    end: Instant | None = None
+    superseded: bool = False
+    limit: int = 50
+    offset: int = 0
 
 
 class State(View, Protocol):
@@ -84,6 +172,10 @@ class State(View, Protocol):
     @abstractmethod
     async def entities_identified(self, query: IdentifierQuery) -> Mapping[str, Page[Entity]]:
         """For each key the canon entities that bear it, oldest first; no key without any."""
+
+    @abstractmethod
+    async def bearers(self, query: IdentifierQuery) -> Mapping[str, Page[Bearer]]:
+        """The same as `entities_identified`, of each entity only who it is and what it bears."""
 
     @abstractmethod
     async def entity_types(self, spaces: Spaces) -> Mapping[str, int]:
@@ -150,7 +242,7 @@ class State(View, Protocol):
     @abstractmethod
     async def schemas(
         self, spaces: Spaces, entity_type: str | None, *, limit: int, offset: int
-    ) -> Page[EntitySchema]:
+    ) -> Page[RegisteredSchema]:
         """The registered versions of schemas by (created_at, id)."""
 
     @abstractmethod

@@ -4,10 +4,17 @@ from canonry.testing.conformance.blobs import BlobsContract, DurableBlobsContrac
 from canonry.testing.conformance.catalog import CatalogContract
 from canonry.testing.conformance.documents import DocumentsContract
 from canonry.testing.conformance.durability import DurabilityContract, WritersContract
-from canonry.testing.conformance.kit import Backend, Contract, Damages, KnownGap
+from canonry.testing.conformance.kit import (
+    REQUIREMENTS,
+    Backend,
+    Contract,
+    Damages,
+    KnownGap,
+    proved_by,
+    requirement,
+)
 from canonry.testing.conformance.ledger import LedgerContract
 from canonry.testing.conformance.places import PlacesContract
-from canonry.testing.conformance.requirements import REQUIREMENTS, proved_by, requirement
 from canonry.testing.conformance.state import StateContract
 from canonry.testing.conformance.text import TextContract
 from canonry.testing.conformance.upkeep import UpkeepContract

@@ -6,7 +6,7 @@ import pytest
 
 from canonry.domain.errors import NotFound
 from canonry.domain.ids import RelationId, SpaceId
-from canonry.domain.log.entries import EntityRetconned, Erased, Made, RelationEnded
+from canonry.domain.log.entries import EntityRetconned, Erased, RelationEnded
 from canonry.domain.log.keys import thing_key
 from canonry.ports.views.catalog import PLACE_BEFORE_ALL, CatalogQuery
 from canonry.testing.catalogs import (
@@ -19,10 +19,9 @@ from canonry.testing.catalogs import (
     an_item_id,
 )
 from canonry.testing.conformance.catalog_graph import CatalogGraphContract
-from canonry.testing.conformance.kit import Backend
-from canonry.testing.conformance.requirements import requirement
-from canonry.testing.scribe import Scribe, an_append, made
-from canonry.testing.things import a_space, ident
+from canonry.testing.conformance.kit import Backend, requirement
+from canonry.testing.scribe import Scribe, an_append
+from canonry.testing.things import a_space, ident, made
 
 OTHER: Final = SpaceId(ident("other project"))
 TITLES: Final = (
@@ -82,9 +81,12 @@ async def a_catalog(backend: Backend, *names: str) -> Scribe:
 class CatalogContract(CatalogGraphContract):
     """Provide a fixture `backend` that yields an empty one."""
 
-    @requirement("catalog:projects:order")
+    @requirement(
+        "catalog:projects:order",
+        because="Equal questions have equal answers, whatever a database takes for alphabetical.",
+    )
     async def test_projects_come_by_name(self, backend: Backend) -> None:
-        """Neither capitals nor the order of writing matters."""
+        """Projects come by name without regard to case, by name and by id, up to the limit."""
         names = ("beta", "Alpha", "alpha", "\u00c4rger", "Beta", "zoo")
         for name in names:
             await Scribe(backend.canon, name=name, space=SpaceId(ident(name))).make(a_project(name))
@@ -97,9 +99,9 @@ class CatalogContract(CatalogGraphContract):
         assert [space.name for space in told] == expected
         assert [space.name for space in first] == expected[:2]
 
-    @requirement("catalog:projects:own")
+    @requirement("catalog:projects:own", because="What a caller may not see does not exist.")
     async def test_only_the_given_projects_are_told(self, backend: Backend) -> None:
-        """A universe among them is none."""
+        """Of given spaces only those are told that are projects."""
         await Scribe(backend.canon, space=PROJECT).make(a_project())
         other = a_project("other project")
         await Scribe(backend.canon, name="other", space=OTHER).make(other)
@@ -110,9 +112,12 @@ class CatalogContract(CatalogGraphContract):
 
         assert [space.id for space in told] == [OTHER]
 
-    @requirement("catalog:search:literal")
+    @requirement("catalog:search:literal", because="A percent sign is a percent sign.")
     async def test_a_text_is_found_as_it_is(self, backend: Backend) -> None:
-        """In any of the three texts, and nowhere else."""
+        """A text is found wherever it occurs in title, slug or summary, character by character.
+
+        Case and canonical form make no difference; no character has another meaning.
+        """
         scribe = await a_catalog(backend, *TITLES)
         await scribe.write(*an_item("slugged", title="plain", slug="a%b_c"))
         await scribe.write(*an_item("told", title="silent", summary="Summed UP here"))
@@ -125,9 +130,9 @@ class CatalogContract(CatalogGraphContract):
         assert await titles(backend, "summed up") == ["silent"]
         assert await titles(backend, "silentsummed") == []
 
-    @requirement("catalog:search:order")
+    @requirement("catalog:search:order", because="An agent must know how much it has not seen.")
     async def test_the_newest_come_first_and_all_are_counted(self, backend: Backend) -> None:
-        """Where two are as new, the smaller id."""
+        """Matches come newest first, then by id; the total counts those past the limit too."""
         scribe = Scribe(backend.canon, space=PROJECT)
         await scribe.make(a_project())
         times = ("2025-01-01", "2025-03-01", "2025-02-01", "2025-03-01")
@@ -145,9 +150,12 @@ class CatalogContract(CatalogGraphContract):
         ]
         assert found.total == len(times)
 
-    @requirement("catalog:search:kinds")
+    @requirement("catalog:search:kinds", because="A source item is not an entity.")
     async def test_only_entities_of_the_kinds_match(self, backend: Backend) -> None:
-        """A source item never does."""
+        """Only entities of the given kinds match; none given means all.
+
+        No other item ever does.
+        """
         scribe = Scribe(backend.canon, space=PROJECT)
         await scribe.make(a_project())
         for kind in ("guide", "concept", "project", "news"):
@@ -159,9 +167,9 @@ class CatalogContract(CatalogGraphContract):
         assert set(some) == {"one guide", "one news"}
         assert len(await titles(backend, "one")) == 4
 
-    @requirement("catalog:search:own")
+    @requirement("catalog:search:own", because="Projects are apart.")
     async def test_a_search_sees_one_project(self, backend: Backend) -> None:
-        """What is none is refused."""
+        """A search sees one project, and an unknown one raises NotFound `project.unknown`."""
         await a_catalog(backend, "here")
         other = Scribe(backend.canon, name="other", space=OTHER)
         await other.make(a_project("other project"))
@@ -174,9 +182,12 @@ class CatalogContract(CatalogGraphContract):
                 await titles(backend, "here", project=SpaceId(ident(stranger)))
             assert refused.value.code == "project.unknown"
 
-    @requirement("catalog:search:follows")
+    @requirement("catalog:search:follows", because="A view is what the records lead to.")
     async def test_an_old_name_is_not_found_any_more(self, backend: Backend) -> None:
-        """Renamed, retconned, erased."""
+        """What an entity was called is not found any more once it is called otherwise.
+
+        Nor once it was retconned or erased.
+        """
         scribe = await a_catalog(backend, "first name", "gone name", "erased name")
         await scribe.make(a_revised_item("item 0", title="second name", slug="0"))
         gone, erased = an_item_id("item 1"), an_item_id("item 2")
@@ -188,9 +199,12 @@ class CatalogContract(CatalogGraphContract):
         query = CatalogQuery(project=PROJECT, text="n")
         assert (await backend.canon.catalog.search(query)).total == 1
 
-    @requirement("catalog:bearers:told")
+    @requirement("catalog:bearers:told", because="Whoever writes must know what is taken.")
     async def test_who_bears_a_word_is_told(self, backend: Backend) -> None:
-        """Slugs of projects and items, addresses of sources, ends of relations."""
+        """`bearers` and `projects_called` tell who bears a slug or an address.
+
+        `joined` tells which relation holds between two items.
+        """
         scribe = await a_catalog(backend, "one", "two")
         await scribe.write(*an_item("item", "sourceItem", url="https://example.org"))
         link = a_link(
@@ -215,16 +229,16 @@ class CatalogContract(CatalogGraphContract):
         )
         assert await catalog.joined([triple]) == {}
 
-    @requirement("catalog:items:paged")
+    @requirement("catalog:items:paged", because="An export must not forget a row.")
     async def test_items_and_relations_are_paged(self, backend: Backend) -> None:
-        """Everything once, in order."""
+        """`items` and relations_from give everything once, in order, page by page."""
         names = [f"item {n}" for n in range(7)]
         scribe = await a_catalog(backend, *names)
         links = [
             a_link(f"l{n}", "CONCEPT_RELATES_TO_CONCEPT", ("concept", names[0]), ("concept", to))
             for n, to in enumerate(names)
         ]
-        await scribe.append([an_append("links", map(_made, links), space=PROJECT)])
+        await scribe.append([an_append("links", made(*links), space=PROJECT)])
         catalog = backend.canon.catalog
         words, relations = list[str](), list[str]()
 
@@ -241,7 +255,3 @@ class CatalogContract(CatalogGraphContract):
         assert words == [str(n) for n in range(7)]
         assert relations == sorted(an_item_id(name) for name in names)
         assert thing_key(hub)
-
-
-def _made(thing: Any) -> Made:
-    return made(thing)[0]

@@ -18,8 +18,7 @@ from canonry.testing.catalogs import (
     an_item,
     an_item_id,
 )
-from canonry.testing.conformance.kit import Backend, Contract
-from canonry.testing.conformance.requirements import requirement
+from canonry.testing.conformance.kit import Backend, Contract, requirement
 from canonry.testing.scribe import Scribe
 from canonry.testing.things import ident
 
@@ -77,9 +76,15 @@ def ended(source: str, target: str) -> RelationEnded:
 class CatalogGraphContract(Contract):
     """Provide a fixture `backend` that yields an empty one."""
 
-    @requirement("catalog:entry:counts")
+    @requirement(
+        "catalog:entry:counts",
+        because="A reader sees how connected an entity is before asking for its graph.",
+    )
     async def test_relations_are_counted_at_both_ends(self, backend: Backend) -> None:
-        """Those that ended are not, nor those of another vocabulary."""
+        """Every relation of a catalog that holds is counted at both of its ends.
+
+        One to itself is counted twice.
+        """
         scribe = await linked(backend, ("a", "b"), ("a", "c"), ("c", "a"), ("a", "a"))
         await scribe.write(*an_item("item", "sourceItem", url="x"))
         await scribe.make(
@@ -93,9 +98,12 @@ class CatalogGraphContract(Contract):
         assert (entry.outgoing, entry.incoming) == (3, 2)
         assert entry.entity.name == "a"
 
-    @requirement("catalog:entry:unknown")
+    @requirement("catalog:entry:unknown", because="A refusal must not tell which of them it was.")
     async def test_what_is_not_there_is_refused_alike(self, backend: Backend) -> None:
-        """Elsewhere, of another sort, or nowhere."""
+        """What is no entity of the project raises NotFound `entity.unknown`.
+
+        So do an entity of another project, an item of another kind and none at all.
+        """
         scribe = await linked(backend, ("a", "b"))
         await scribe.write(*an_item("item", "sourceItem", url="x"))
         other = SpaceId(ident("other"))
@@ -117,9 +125,13 @@ class CatalogGraphContract(Contract):
             await catalog.entry(SpaceId(ident("nowhere")), ident("a"))
         assert absent.value.code == "project.unknown"
 
-    @requirement("catalog:graph:steps")
+    @requirement("catalog:graph:steps", because="Equal questions have equal answers.")
     async def test_nodes_have_the_least_steps(self, backend: Backend) -> None:
-        """In a circle with a short cut, and with names that differ in case alone."""
+        """Nodes have the least number of steps from the root, along relations in either direction.
+
+        Only relations of the given types count. Nodes come by steps, title without regard to case,
+        title, id.
+        """
         scribe = await linked(
             backend, ("a", "d"), ("c", "a"), ("d", "e"), ("e", "f"), ("c", "d"), ("e", "b")
         )
@@ -132,9 +144,15 @@ class CatalogGraphContract(Contract):
         assert nodes(one) == [("a", 0), ("C", 1), ("c", 1), ("d", 1)]
         assert not two.more_nodes
 
-    @requirement("catalog:graph:edges")
+    @requirement(
+        "catalog:graph:edges",
+        because="A client draws what it gets, and must not find an end missing.",
+    )
     async def test_edges_join_what_was_looked_at(self, backend: Backend) -> None:
-        """Of two nodes at the last step none was; parallel types and loops are told once."""
+        """Edges join nodes that are told, of which one was looked at, each once.
+
+        They keep their own direction, and come by the ids of their ends and their type.
+        """
         guide = (*an_item("g", "guide"),)
         scribe = await linked(
             backend, ("a", "b"), ("b", "a"), ("a", "c"), ("b", "c"), ("a", "a"), guide=guide
@@ -152,9 +170,12 @@ class CatalogGraphContract(Contract):
         assert edges(one) == sorted(near)
         assert edges(two) == sorted({*near, (ident("b"), ident("c"), RELATES)})
 
-    @requirement("catalog:graph:bounds")
+    @requirement("catalog:graph:bounds", because="A hub must not bury its own entity.")
     async def test_a_graph_has_bounds(self, backend: Backend) -> None:
-        """The first in order stay, and the root always."""
+        """The root is always told, and of others as many as there is room for, in their order.
+
+        What had no room is told.
+        """
         scribe = await linked(backend, *(("z", f"n{n}") for n in range(9)), ("n0", "m"))
         await scribe.make(link("n1", "n0"))
 
@@ -170,9 +191,15 @@ class CatalogGraphContract(Contract):
         assert (exact.more_nodes, exact.more_edges) == (False, False)
         assert (full.more_nodes, len(full.nodes)) == (True, 10)
 
-    @requirement("catalog:graph:entities")
+    @requirement(
+        "catalog:graph:entities",
+        because="An id that a source item shares with an entity must not make it one.",
+    )
     async def test_a_graph_holds_entities_alone(self, backend: Backend) -> None:
-        """Also where a source item has the id of an entity."""
+        """Relations to items that are no entities are neither followed nor told.
+
+        An entity that was erased is gone from every graph.
+        """
         scribe = await linked(backend, ("a", "b"), ("b", "c"))
         await scribe.write(*an_item("c", "sourceItem", url="x"))
         await scribe.make(
@@ -187,9 +214,12 @@ class CatalogGraphContract(Contract):
         assert nodes(lonely) == [("a", 0)]
         assert edges(lonely) == []
 
-    @requirement("catalog:graph:follows")
+    @requirement("catalog:graph:follows", because="A view is what the records lead to.")
     async def test_a_graph_follows_what_happens(self, backend: Backend) -> None:
-        """Names, ends of relations, mergers that are undone, types that are not asked for."""
+        """A graph follows when an entity is called otherwise and when a relation ends.
+
+        Also when a merger of entities is undone.
+        """
         scribe = await linked(backend, ("a", "b"), ("c", "a"), ("a", "d"), ("d", "d"))
         await scribe.make(a_revised_item("b", title="x", slug="b"))
         await scribe.make(a_revised_item("d", title="0", slug="d"))

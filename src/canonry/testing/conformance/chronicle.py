@@ -47,18 +47,12 @@ from canonry.domain.things.sources import SourceType
 from canonry.domain.time import DAY, Instant
 from canonry.domain.truth.runs import RunStatus
 from canonry.domain.vocabularies.narrative_types import EntityType
-from canonry.testing.catalogs import (
-    PROJECT,
-    a_link,
-    a_link_id,
-    a_project,
-    a_revised_item,
-    an_item,
-)
+from canonry.testing.catalogs import PROJECT, a_link, a_link_id, a_project, a_revised_item, an_item
 from canonry.testing.conformance.hostile import PROPERTIES, TEXTS
 from canonry.testing.conformance.kit import Backend
-from canonry.testing.scribe import a_draft, an_append, made
+from canonry.testing.scribe import a_draft, an_append
 from canonry.testing.things import (
+    ELSEWHERE,
     MIDDLE_EARTH,
     a_decision,
     a_fact,
@@ -81,9 +75,9 @@ from canonry.testing.things import (
     an_observation,
     evidence,
     ident,
+    made,
 )
 
-ELSEWHERE: Final = SpaceId(ident("elsewhere"))
 _NAMES: Final = {MIDDLE_EARTH: "here", ELSEWHERE: "there", PROJECT: "listed"}
 SECRET: Final = "xyzzy-the-words-that-must-vanish"  # noqa: S105 - nobody logs in with it
 """What the memory called `secret` says, and nothing else does."""

@@ -1,6 +1,6 @@
 """The contract of `canonry.ports.views.documents.Documents`."""
 
-from canonry.domain.ids import EntityId, ProposalId, SceneId, SourceId, SpaceId, StoryId
+from canonry.domain.ids import EntityId, ProposalId, SceneId, SourceId, StoryId
 from canonry.domain.log.entries import (
     ProposalDecided,
     SceneCompleted,
@@ -10,10 +10,10 @@ from canonry.domain.log.entries import (
 from canonry.domain.things.proposals import Proposal, ProposalStatus, ProposalType
 from canonry.domain.things.scenes import Scene, SceneStatus, Story, StoryStatus
 from canonry.ports.views.documents import MemoryQuery, ProposalQuery, SceneQuery
-from canonry.testing.conformance.kit import Backend, Contract
-from canonry.testing.conformance.requirements import requirement
+from canonry.testing.conformance.kit import Backend, Contract, requirement
 from canonry.testing.scribe import Scribe, thing_named
 from canonry.testing.things import (
+    ELSEWHERE,
     MIDDLE_EARTH,
     a_decision,
     a_memory,
@@ -26,16 +26,15 @@ from canonry.testing.things import (
     ident,
 )
 
-ELSEWHERE = SpaceId(ident("elsewhere"))
 SCENE = SceneId(ident("scene"))
 
 
 class DocumentsContract(Contract):
     """Provide a fixture `backend` that yields an empty one."""
 
-    @requirement("documents:scenes:filters")
+    @requirement("documents:scenes:filters", because="A game master asks where the story stands.")
     async def test_scenes_come_in_the_order_of_play(self, backend: Backend) -> None:
-        """By story and status, with totals."""
+        """`scenes` filters by space, story and status, in the order of play, with totals."""
         scribe, documents = Scribe(backend.canon), backend.canon.documents
         await scribe.make(a_story(), a_story("side"))
         for name, story, order in (("c", "story", 3), ("a", "story", 1), ("b", "side", 2)):
@@ -59,9 +58,11 @@ class DocumentsContract(Contract):
         page = await documents.scenes(SceneQuery(limit=2, offset=1))
         assert ([s.title for s in page.items], page.total) == (["b", "c"], 4)
 
-    @requirement("documents:scenes:open")
+    @requirement(
+        "documents:scenes:open", because="A crash in the middle of canonizing must be found."
+    )
     async def test_open_scenes_are_those_being_canonized(self, backend: Backend) -> None:
-        """Until they are completed or taken up again."""
+        """`open_scenes` gives scenes that are being canonized, of one space or all."""
         scribe, documents = Scribe(backend.canon), backend.canon.documents
         await scribe.make(a_scene("one"), a_scene("two"), a_scene("three"))
         one, two = SceneId(ident("one")), SceneId(ident("two"))
@@ -80,9 +81,12 @@ class DocumentsContract(Contract):
         assert (done.summary, done.outcomes) == ("done", (ident("fact"),))
         assert done.completed_at == done.updated_at > done.created_at
 
-    @requirement("documents:scenes:counts")
+    @requirement(
+        "documents:scenes:counts",
+        because="Nobody should have to read all turns to number the next.",
+    )
     async def test_scenes_and_stories_count_what_is_in_them(self, backend: Backend) -> None:
-        """In one commit and over many; the first scene makes a planned story active."""
+        """A scene counts its turns and proposals, and its story its scenes."""
         scribe, state = Scribe(backend.canon), backend.canon.state
         await scribe.make(a_story(), a_scene(), a_turn("t0"), a_turn("t1"), a_proposal("p0"))
         await scribe.make(a_turn("t2"), a_proposal("p1"), a_proposal("p2"))
@@ -99,9 +103,9 @@ class DocumentsContract(Contract):
         assert (story.scene_count, story.last_order) == (2, 7)
         assert story.status is StoryStatus.ACTIVE
 
-    @requirement("documents:turns:indexes")
+    @requirement("documents:turns:indexes", because="A transcript without an order is not one.")
     async def test_turns_are_numbered_within_their_scene(self, backend: Backend) -> None:
-        """Across commits, and apart from other scenes; unknown scenes have none."""
+        """Turns are numbered 0, 1, 2, ... within a scene in the order of their commits."""
         scribe, documents = Scribe(backend.canon), backend.canon.documents
         await scribe.make(a_scene(), a_scene("other"))
         for n in range(3):
@@ -115,9 +119,9 @@ class DocumentsContract(Contract):
         assert [t.index for t in other] == [0, 1, 2]
         assert await documents.turns(SceneId(ident("nowhere"))) == []
 
-    @requirement("documents:turns:last")
+    @requirement("documents:turns:last", because="An agent's context ends with what was said last.")
     async def test_last_turns_are_the_newest(self, backend: Backend) -> None:
-        """Oldest of them first; more than there are gives all, none gives none."""
+        """`last` gives that many of the newest turns, oldest of them first."""
         scribe, documents = Scribe(backend.canon), backend.canon.documents
         await scribe.make(a_scene(), *(a_turn(f"turn {n}") for n in range(12)))
 
@@ -129,9 +133,9 @@ class DocumentsContract(Contract):
         assert await last(99) == list(range(12))
         assert await last(0) == []
 
-    @requirement("documents:turns:after")
+    @requirement("documents:turns:after", because="Long scenes are read in pieces.")
     async def test_turns_are_paged_without_a_gap(self, backend: Backend) -> None:
-        """From before the first to past the last."""
+        """`after` and `limit` page through all turns without a gap."""
         scribe, documents = Scribe(backend.canon), backend.canon.documents
         await scribe.make(a_scene(), *(a_turn(f"turn {n}") for n in range(12)))
 
@@ -143,9 +147,12 @@ class DocumentsContract(Contract):
         assert seen == list(range(12))
         assert await documents.turns(SCENE, after=99) == []
 
-    @requirement("documents:proposals:filters")
+    @requirement(
+        "documents:proposals:filters",
+        because="Canonizing decides each pending proposal once, in order.",
+    )
     async def test_proposals_are_found_by_scene_type_and_status(self, backend: Backend) -> None:
-        """Deciding one moves it; those of ingestion have no scene."""
+        """`proposals` filters by space, scene, type and status, oldest first, with totals."""
         scribe, documents = Scribe(backend.canon), backend.canon.documents
         await scribe.make(a_scene(), a_scene("other"))
         event, pending = ProposalType.EVENT, ProposalStatus.PENDING
@@ -179,9 +186,9 @@ class DocumentsContract(Contract):
         assert rejected.decision.decided_at == decided.recorded_at
         assert rejected.decision.conflicts == (ident("fact"),)
 
-    @requirement("documents:memories:order")
+    @requirement("documents:memories:order", because="The context of a character has room for few.")
     async def test_memories_come_most_important_first(self, backend: Backend) -> None:
-        """Then the newest; a floor includes its own value."""
+        """`memories` gives one character's, most important first, then newest, above a floor."""
         scribe, documents = Scribe(backend.canon), backend.canon.documents
         frodo = EntityId(ident("frodo"))
         for name, importance in (("old", 0.5), ("new", 0.5), ("top", 1.0), ("low", 0.0)):
@@ -197,9 +204,9 @@ class DocumentsContract(Contract):
         assert await memories(0.0, limit=2, offset=1) == ["new", "old"]
         assert (await documents.memories(MemoryQuery(entity_id=frodo, limit=1))).total == 4
 
-    @requirement("documents:memories:own")
+    @requirement("documents:memories:own", because="What somebody believes is nobody else's.")
     async def test_memories_are_one_characters_own(self, backend: Backend) -> None:
-        """Whatever others remember."""
+        """A character's memories never hold another's."""
         scribe, documents = Scribe(backend.canon), backend.canon.documents
         await scribe.make(*(a_memory(f"m{n}", "sam", importance=1.0) for n in range(5)))
         await scribe.make(a_memory("mine", "frodo", importance=0.1))
@@ -208,9 +215,9 @@ class DocumentsContract(Contract):
 
         assert ([m.text for m in page.items], page.total) == (["mine"], 1)
 
-    @requirement("documents:snippets:order")
+    @requirement("documents:snippets:order", because="A book is read from its beginning.")
     async def test_snippets_come_by_their_index(self, backend: Backend) -> None:
-        """Page by page, of one source."""
+        """`snippets` gives those of one source by index, page by page, with the total."""
         scribe, documents = Scribe(backend.canon), backend.canon.documents
         await scribe.make(a_source(), a_source("other"), a_snippet("x", "other"))
         for n in (3, 1, 0, 2):

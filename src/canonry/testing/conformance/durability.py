@@ -10,19 +10,20 @@ from canonry.domain.log.keys import facts_key, key_hash, thing_key
 from canonry.ports.views.state import FactQuery
 from canonry.testing.conformance.answers import answers
 from canonry.testing.conformance.chronicle import write_chronicle
-from canonry.testing.conformance.kit import Backend, Contract, present
+from canonry.testing.conformance.kit import Backend, Contract, present, requirement
 from canonry.testing.conformance.log import whole_log
-from canonry.testing.conformance.requirements import requirement
-from canonry.testing.scribe import Scribe, made
-from canonry.testing.things import MIDDLE_EARTH, a_fact, ident
+from canonry.testing.scribe import Scribe
+from canonry.testing.things import MIDDLE_EARTH, a_fact, ident, made
 
 
 class DurabilityContract(Contract):
     """For backends that can `reopen` and `close`."""
 
-    @requirement("ledger:durable:reopened")
+    @requirement(
+        "ledger:durable:reopened", because="An acknowledgement is a promise about tomorrow."
+    )
     async def test_everything_survives_closing(self, backend: Backend) -> None:
-        """The log byte by byte, every answer, and positions go on."""
+        """After closing and opening, log, views and positions are what they were."""
         await write_chronicle(backend)
         log, told = await whole_log(backend), await answers(backend.canon)
 
@@ -34,9 +35,11 @@ class DurabilityContract(Contract):
         after = await Scribe(again.canon, "after").make(a_fact("after"))
         assert after.position == Position(head + 1)
 
-    @requirement("ledger:durable:closed")
+    @requirement(
+        "ledger:durable:closed", because="A late call must learn that nothing was written."
+    )
     async def test_closed_store_refuses(self, backend: Backend) -> None:
-        """Closing finishes what was asked before; afterwards nothing is written."""
+        """A closed store refuses with Unavailable `ledger.closed`."""
         scribe = Scribe(backend.canon)
         drafts = [scribe.next(made(a_fact(f"early {n}"))) for n in range(5)]
         early = asyncio.gather(*(scribe.append([draft]) for draft in drafts))
@@ -55,9 +58,9 @@ class DurabilityContract(Contract):
 class WritersContract(Contract):
     """For backends that offer a `second` instance on the same store."""
 
-    @requirement("ledger:writers:share")
+    @requirement("ledger:writers:share", because="Each desktop client starts a server of its own.")
     async def test_instances_see_each_other(self, backend: Backend) -> None:
-        """Each append is seen by the other at once, and positions alternate."""
+        """Two instances on one store see each other's commits at once, in one order."""
         other = await present(backend.second)()
         both = (backend, other)
         scribes = [Scribe(one.canon, name) for one, name in zip(both, "ab", strict=True)]
@@ -70,9 +73,11 @@ class WritersContract(Contract):
             assert (await reader.canon.state.facts(FactQuery())).total == n
         assert await answers(backend.canon) == await answers(other.canon)
 
-    @requirement("ledger:writers:conflict")
+    @requirement(
+        "ledger:writers:conflict", because="The truth is one, however many processes serve it."
+    )
     async def test_verdicts_and_ids_hold_across_instances(self, backend: Backend) -> None:
-        """The other instance's touch makes stale, its commit id is replayed."""
+        """What one instance touched makes the other's verdict stale, and ids are replayed."""
         other = await present(backend.second)()
         ours, theirs = Scribe(backend.canon, "same"), Scribe(other.canon, "same")
         first = ours.next(made(a_fact("one", "ann")))
@@ -87,9 +92,11 @@ class WritersContract(Contract):
         assert replayed.replayed
         assert stale == Stale(head=Position(1))
 
-    @requirement("ledger:writers:many-at-once")
+    @requirement(
+        "ledger:writers:many-at-once", because="Busy is not an answer that a client should see."
+    )
     async def test_concurrent_instances_lose_nothing(self, backend: Backend) -> None:
-        """A hundred callers on each, reading meanwhile."""
+        """Two instances under concurrent load lose and repeat nothing."""
         other = await present(backend.second)()
         calls = [
             Scribe(one.canon, f"{name} {n}").make(a_fact(f"{name} {n}"))
@@ -105,9 +112,11 @@ class WritersContract(Contract):
         assert len({commit.id for commit in log}) == 200
         assert (await backend.canon.state.facts(FactQuery())).total == 200
 
-    @requirement("ledger:writers:exclusive")
+    @requirement(
+        "ledger:writers:exclusive", because="The writer that starves may sit in another process."
+    )
     async def test_exclusive_keeps_the_other_instance_out(self, backend: Backend) -> None:
-        """It waits, and comes after the block."""
+        """`exclusive` keeps the other instance out as well, until the block ends."""
         other = await present(backend.second)()
         ours, theirs = Scribe(backend.canon, "ours"), Scribe(other.canon, "theirs")
 
@@ -121,9 +130,12 @@ class WritersContract(Contract):
 
         assert (await waiting).position == Position(4)
 
-    @requirement("ledger:writers:touched")
+    @requirement(
+        "ledger:writers:touched",
+        because="A cache must not outlive a change that another process made.",
+    )
     async def test_touches_of_the_other_instance_are_told(self, backend: Backend) -> None:
-        """As if they were one's own."""
+        """`touched_since` tells what other instances touched."""
         other = await present(backend.second)()
         cursor = (await backend.canon.ledger.touched_since(0, limit=10)).cursor
         await Scribe(other.canon, "theirs").make(a_fact("ring", "ann"))

@@ -4,20 +4,53 @@ from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import ClassVar, TypeAlias, TypeVar
+from typing import Any, ClassVar, Final, TypeAlias, TypeVar
 
 import pytest
 
 from canonry.ports.records.blobs import Blobs
 from canonry.ports.views.upkeep import Upkeep
-from canonry.testing.conformance.requirements import REQUIREMENTS, proved_by
 from canonry.testing.worlds import HandClock
 from canonry.usecases.kernel.canon import Canon
 
 T = TypeVar("T")
 
+_Test = TypeVar("_Test", bound=Callable[..., Any])
+_PROVES: Final = "proves_requirements"
+
 OpenBackend: TypeAlias = Callable[[], Awaitable["Backend"]]
 Damage: TypeAlias = Callable[[], Awaitable[None]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Requirement:
+    """One observable promise and the reason why it is made."""
+
+    promise: str
+    because: str
+
+
+REQUIREMENTS: Final[dict[str, Requirement]] = {}
+"""Every promise that a port makes, by a stable id `port:subject:promise`."""
+
+
+def requirement(requirement_id: str, *, because: str) -> Callable[[_Test], _Test]:
+    """Name a test as the proof of a promise, which its docstring states; each id has one test."""
+
+    def apply(test: _Test) -> _Test:
+        promise = Requirement(promise=" ".join((test.__doc__ or "").split()), because=because)
+        if REQUIREMENTS.setdefault(requirement_id, promise) != promise:
+            raise KeyError(requirement_id)
+        setattr(test, _PROVES, requirement_id)
+        return test
+
+    return apply
+
+
+def proved_by(test: Callable[..., Any]) -> tuple[str, ...]:
+    """The ids of the promises that a test proves."""
+    proved: str | None = getattr(test, _PROVES, None)
+    return () if proved is None else (proved,)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

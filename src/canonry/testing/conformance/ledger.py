@@ -6,36 +6,30 @@ from dataclasses import replace
 import pytest
 
 from canonry.domain.errors import BrokenInvariant, Unavailable
-from canonry.domain.ids import FactId, SpaceId
+from canonry.domain.ids import FactId
 from canonry.domain.log.canon import fold
 from canonry.domain.log.commits import ORIGIN, Appended, Position, Stale
-from canonry.domain.log.entries import Erased, EvidenceLinked, FactRetconned, Made
+from canonry.domain.log.entries import Erased, EvidenceLinked, FactRetconned
 from canonry.domain.log.keys import ANY, facts_key, name_key, thing_key
 from canonry.domain.provenance import Evidence, EvidenceKind
 from canonry.domain.time import DAY, SECOND, Instant
 from canonry.testing.conformance.chronicle import write_chronicle
 from canonry.testing.conformance.hostile import PROPERTIES, TEXTS
-from canonry.testing.conformance.kit import Backend, Contract
+from canonry.testing.conformance.kit import Backend, Contract, requirement
 from canonry.testing.conformance.log import LogContract
-from canonry.testing.conformance.requirements import requirement
-from canonry.testing.scribe import Scribe, a_draft, an_append, made
-from canonry.testing.things import (
-    MIDDLE_EARTH,
-    a_fact,
-    a_named,
-    a_turn,
-    ident,
-)
-
-ELSEWHERE = SpaceId(ident("elsewhere"))
+from canonry.testing.scribe import Scribe, a_draft, an_append
+from canonry.testing.things import ELSEWHERE, MIDDLE_EARTH, a_fact, a_named, a_turn, ident, made
 
 
 class AppendContract(Contract):
     """Provide a fixture `backend` that yields an empty one."""
 
-    @requirement("ledger:empty:head-is-origin")
+    @requirement(
+        "ledger:empty:head-is-origin",
+        because="Nobody asks whether a space exists before looking at its log.",
+    )
     async def test_new_ledger_is_empty(self, backend: Backend) -> None:
-        """Nothing has happened yet, in any space."""
+        """A space without commits has its head at ORIGIN and nothing to read."""
         ledger = backend.canon.ledger
 
         assert await ledger.head(MIDDLE_EARTH) == ORIGIN
@@ -43,9 +37,12 @@ class AppendContract(Contract):
         assert list(await ledger.read_sealed(MIDDLE_EARTH, after=ORIGIN, limit=10)) == []
         assert list(await ledger.heads(limit=10)) == []
 
-    @requirement("ledger:append:round-trip")
+    @requirement(
+        "ledger:append:round-trip",
+        because="Provenance is worth nothing if words change on their way through a store.",
+    )
     async def test_commit_is_read_back_equal(self, backend: Backend) -> None:
-        """Actor, tool and every hostile value survive."""
+        """A commit is read back equal to its draft, whatever its texts and numbers hold."""
         entries = [
             *made(a_fact("hostile", properties=PROPERTIES, statement=TEXTS[-1])),
             *made(*(a_turn(f"turn {n}", text=text) for n, text in enumerate(TEXTS))),
@@ -61,9 +58,12 @@ class AppendContract(Contract):
         assert commit.position == outcome.position == Position(1)
         assert commit.recorded_at == outcome.recorded_at == backend.clock.now()
 
-    @requirement("ledger:append:every-kind")
+    @requirement(
+        "ledger:append:every-kind",
+        because="A kind that one backend forgets is found out when a world depends on it.",
+    )
     async def test_every_kind_of_entry_is_kept_and_folded(self, backend: Backend) -> None:
-        """The whole chronicle reads back as it was written, and folds to what the view shows."""
+        """Entries of every kind are stored, read back equal and folded into the views."""
         written = await write_chronicle(backend)
 
         things: dict[str, object] = {}
@@ -74,9 +74,12 @@ class AppendContract(Contract):
                 things.update(fold(commit, things).things)  # type: ignore[arg-type]
         assert await backend.canon.state.things(things) == things
 
-    @requirement("ledger:append:positions-are-dense")
+    @requirement(
+        "ledger:append:positions-are-dense",
+        because="A reader proves that it missed nothing by counting.",
+    )
     async def test_positions_have_no_gap_even_after_a_refusal(self, backend: Backend) -> None:
-        """A stale draft burns no position."""
+        """Positions are 1, 2, 3, ... within a space; a refusal burns none."""
         scribe = Scribe(backend.canon)
         await scribe.make(a_fact("one"))
         stale = scribe.next(made(a_fact("two")), reads=[ANY])
@@ -88,9 +91,12 @@ class AppendContract(Contract):
         assert second.position == Position(2)
         assert await backend.canon.ledger.head(MIDDLE_EARTH) == Position(2)
 
-    @requirement("ledger:append:stale-when-touched")
+    @requirement(
+        "ledger:append:stale-when-touched",
+        because="The verdict was given on a canon that no longer exists.",
+    )
     async def test_verdict_on_a_touched_key_is_stale(self, backend: Backend) -> None:
-        """Whoever read a fact, or the facts of an entity, looks again; nothing was written."""
+        """A draft is Stale and not written where a later commit touched what it read."""
         scribe = Scribe(backend.canon)
         frodo = ident("frodo")
         await scribe.make(a_fact("ring", "frodo"))
@@ -104,9 +110,12 @@ class AppendContract(Contract):
             assert await backend.canon.ledger.find(draft.draft.id) is None
         assert await backend.canon.state.things([ident("late")]) == {}
 
-    @requirement("ledger:append:absence-can-be-read")
+    @requirement(
+        "ledger:append:absence-can-be-read",
+        because="Most verdicts rest on something that was not there.",
+    )
     async def test_verdict_on_a_free_name_is_stale_once_it_is_taken(self, backend: Backend) -> None:
-        """The name key guards what was not there; its case and spaces are folded."""
+        """A draft that read that a name is free is Stale once somebody took the name."""
         scribe = Scribe(backend.canon)
         free = name_key("character", "  FRODO ")
         judged_at = await backend.canon.ledger.head(MIDDLE_EARTH)
@@ -117,9 +126,12 @@ class AppendContract(Contract):
 
         assert outcome == Stale(head=Position(1))
 
-    @requirement("ledger:append:untouched-reads-pass")
+    @requirement(
+        "ledger:append:untouched-reads-pass",
+        because="Writers of different things must not starve each other.",
+    )
     async def test_others_progress_does_not_matter(self, backend: Backend) -> None:
-        """Judged at the origin, appended after twenty commits about something else."""
+        """A draft passes at a moved head where nobody touched what it read."""
         scribe = Scribe(backend.canon)
         for n in range(20):
             await scribe.make(a_fact(f"fact {n}", "sam"))
@@ -130,9 +142,12 @@ class AppendContract(Contract):
         assert isinstance(outcome, Appended)
         assert outcome.position == Position(21)
 
-    @requirement("ledger:append:any-is-everything")
+    @requirement(
+        "ledger:append:any-is-everything",
+        because="A rule may look at a whole space, and an erased thing may be anything.",
+    )
     async def test_any_conflicts_with_everything(self, backend: Backend) -> None:
-        """Both ways: reading everything, and touching everything."""
+        """Reading ANY conflicts with each later commit, a tombstone with each reader."""
         scribe = Scribe(backend.canon)
         await scribe.make(a_fact("one", "frodo"))
 
@@ -145,9 +160,9 @@ class AppendContract(Contract):
         assert read_all == Stale(head=Position(1))
         assert touched_all == Stale(head=Position(2))
 
-    @requirement("ledger:append:spaces-are-apart")
+    @requirement("ledger:append:spaces-are-apart", because="A space is the boundary of isolation.")
     async def test_another_space_is_another_log(self, backend: Backend) -> None:
-        """Even reading everything reads only one's own space."""
+        """Commits of other spaces neither conflict nor take positions."""
         here, there = Scribe(backend.canon), Scribe(backend.canon, "there", ELSEWHERE)
         await here.make(a_fact("one"))
         await here.make(a_fact("two"))
@@ -159,9 +174,12 @@ class AppendContract(Contract):
         assert outcome.position == Position(1)
         assert await backend.canon.ledger.head(MIDDLE_EARTH) == Position(2)
 
-    @requirement("ledger:append:batch-ignores-itself")
+    @requirement(
+        "ledger:append:batch-ignores-itself",
+        because="Whoever sends a batch has judged it as a whole.",
+    )
     async def test_batch_does_not_make_itself_stale(self, backend: Backend) -> None:
-        """The second draft even changes what the first made."""
+        """Drafts of one batch do not make each other stale."""
         scribe = Scribe(backend.canon)
         key = thing_key(ident("ring"))
         link = EvidenceLinked(
@@ -174,9 +192,12 @@ class AppendContract(Contract):
 
         assert [o.position for o in outcomes if isinstance(o, Appended)] == [1, 2]
 
-    @requirement("ledger:append:batch-stops-at-stale")
+    @requirement(
+        "ledger:append:batch-stops-at-stale",
+        because="Later drafts of a batch may rest on earlier ones.",
+    )
     async def test_batch_is_written_up_to_the_first_stale_draft(self, backend: Backend) -> None:
-        """The third is fresh, but may rest on the second."""
+        """A stale draft and all that follow it in a batch are not written; a prefix is."""
         scribe = Scribe(backend.canon)
         await scribe.make(a_fact("one"))
         key = thing_key(ident("one"))
@@ -196,9 +217,12 @@ class AppendContract(Contract):
         assert set(found) == {ident("two")}
         assert await backend.canon.ledger.head(MIDDLE_EARTH) == Position(2)
 
-    @requirement("ledger:append:replay-by-id")
+    @requirement(
+        "ledger:append:replay-by-id",
+        because="A client that lost the answer must be able to ask again.",
+    )
     async def test_same_id_again_is_the_first_answer(self, backend: Backend) -> None:
-        """Though everything it read has been touched, and though it says something else."""
+        """A commit id that is in the log is Appended there, replayed, whatever has moved."""
         scribe = Scribe(backend.canon)
         first = scribe.next(made(a_fact("one")))
         (before,) = await scribe.append([first])
@@ -214,9 +238,12 @@ class AppendContract(Contract):
         assert await backend.canon.state.things([ident("other")]) == {}
         assert await backend.canon.ledger.head(MIDDLE_EARTH) == Position(2)
 
-    @requirement("ledger:append:replay-within-batch")
+    @requirement(
+        "ledger:append:replay-within-batch",
+        because="A queue that delivers twice must not write twice.",
+    )
     async def test_same_id_twice_in_a_batch_is_one_commit(self, backend: Backend) -> None:
-        """Also behind a stale draft, where it is only asked about."""
+        """The same commit id twice in a batch, or before and in it, is one commit."""
         scribe = Scribe(backend.canon)
         one = scribe.next(made(a_fact("one")))
         stale = scribe.next(made(a_fact("two")), reads=[ANY])
@@ -231,9 +258,12 @@ class AppendContract(Contract):
         assert [isinstance(o, Stale) for o in again] == [False, True, False]
         assert await backend.canon.ledger.head(MIDDLE_EARTH) == Position(1)
 
-    @requirement("ledger:append:recorded-at-grows")
+    @requirement(
+        "ledger:append:recorded-at-grows",
+        because="What was known at an instant must be a prefix of the log.",
+    )
     async def test_recorded_at_grows_whatever_the_clock_does(self, backend: Backend) -> None:
-        """It stands still, goes back a second, and goes on."""
+        """`recorded_at` grows strictly within a space, also when the clock does not."""
         scribe = Scribe(backend.canon)
         batch = [scribe.next(made(a_fact(f"batch {n}"))) for n in range(3)]
         await scribe.append(batch)
@@ -248,9 +278,16 @@ class AppendContract(Contract):
         steps = [c.recorded_at - start for c in commits]
         assert steps == [0, 1, 2, 3, 4_000_000]
 
-    @requirement("ledger:append:no-date-by-a-wrong-clock")
+    @requirement(
+        "ledger:append:no-date-by-a-wrong-clock",
+        because="A wrong date cannot be taken back, and falsifies all that follow.",
+    )
     async def test_r13_a_wrong_clock_dates_nothing(self, backend: Backend) -> None:
-        """Before 1970, in two thousand years, and 400 days behind what it said before."""
+        """A clock that cannot be right dates nothing.
+
+        Nor does one that lies more than a day behind the newest commit. The append is refused, and
+        the log goes on when the clock is right.
+        """
         scribe, clock = Scribe(backend.canon), backend.clock
         right = clock.now()
         await scribe.make(a_fact("before"))
@@ -269,24 +306,26 @@ class AppendContract(Contract):
 
         assert [c.recorded_at - right for c in commits] == [0, 1, SECOND]
 
-    @requirement("ledger:append:whole-or-nothing")
+    @requirement(
+        "ledger:append:whole-or-nothing", because="Half a commit is a canon that nobody decided on."
+    )
     async def test_draft_that_cannot_be_folded_leaves_no_trace(self, backend: Backend) -> None:
-        """Its first entry is good, its second changes what does not exist."""
+        """A draft that cannot be folded raises, leaves no trace, and the log goes on."""
         scribe = Scribe(backend.canon)
         await scribe.make(a_fact("one"))
         dangling = FactRetconned(fact_id=FactId(ident("nobody")), replaced_by=None, reason="")
 
         with pytest.raises(BrokenInvariant) as caught:
-            await scribe.write(Made(thing=a_fact("good")), dangling)
+            await scribe.write(*made(a_fact("good")), dangling)
         after = await scribe.make(a_fact("two"))
 
         assert caught.value.code == "canon.dangling-entry"
         assert after.position == Position(2)
         assert await backend.canon.state.things([ident("good")]) == {}
 
-    @requirement("ledger:append:large")
+    @requirement("ledger:append:large", because="A book is imported in one piece.")
     async def test_large_commits_are_kept(self, backend: Backend) -> None:
-        """One entry of a megabyte, and five megabytes of small ones."""
+        """Commits of several megabytes are stored and read back equal."""
         scribe = Scribe(backend.canon)
         one = made(a_turn("book", text="word " * 200_000))
         many = made(*(a_turn(f"page {n}", text=f"{n} " * 15_000) for n in range(120)))
@@ -300,9 +339,9 @@ class AppendContract(Contract):
         (book,) = (await backend.canon.state.things([ident("book")])).values()
         assert getattr(book, "text", None) == "word " * 200_000
 
-    @requirement("ledger:append:many-at-once")
+    @requirement("ledger:append:many-at-once", because="Agents do not wait for each other.")
     async def test_concurrent_callers_get_positions_of_their_own(self, backend: Backend) -> None:
-        """Sixty callers, two of them with the same commit."""
+        """Concurrent callers each get their own position, and every commit is there once."""
         scribe = Scribe(backend.canon)
         drafts = [scribe.next(made(a_fact(f"fact {n}"))) for n in range(60)]
 
@@ -314,9 +353,9 @@ class AppendContract(Contract):
         things = await backend.canon.state.things(ident(f"fact {n}") for n in range(60))
         assert len(things) == 60
 
-    @requirement("ledger:append:cancelled")
+    @requirement("ledger:append:cancelled", because="Clients hang up at any moment.")
     async def test_cancelled_caller_leaves_the_ledger_in_order(self, backend: Backend) -> None:
-        """Each cancelled draft is there whole, or not at all; sending it again settles it."""
+        """A cancelled caller leaves the ledger in order, and its commit whole or not."""
         scribe = Scribe(backend.canon)
         drafts = [scribe.next(made(a_fact(f"a{n}"), a_fact(f"b{n}"))) for n in range(20)]
         calls = [asyncio.ensure_future(scribe.append([draft])) for draft in drafts]

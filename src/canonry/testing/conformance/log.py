@@ -13,10 +13,9 @@ from canonry.domain.log.sealing import GENESIS, ErasablePart, Sealed, fault_in
 from canonry.domain.time import Instant
 from canonry.testing.conformance.answers import answers
 from canonry.testing.conformance.chronicle import write_chronicle
-from canonry.testing.conformance.kit import Backend, Contract
-from canonry.testing.conformance.requirements import requirement
-from canonry.testing.scribe import Scribe, made
-from canonry.testing.things import MIDDLE_EARTH, a_fact, ident
+from canonry.testing.conformance.kit import Backend, Contract, requirement
+from canonry.testing.scribe import Scribe
+from canonry.testing.things import MIDDLE_EARTH, a_fact, ident, made
 
 
 async def whole_log(backend: Backend) -> list[Sealed]:
@@ -39,9 +38,12 @@ def altered(sealed: Sealed) -> Sealed:
 class LogContract(Contract):
     """Provide a fixture `backend` that yields an empty one."""
 
-    @requirement("ledger:exclusive:keeps-others-out")
+    @requirement(
+        "ledger:exclusive:keeps-others-out",
+        because="A call that lost again and again must be able to win.",
+    )
     async def test_exclusive_block_is_alone(self, backend: Backend) -> None:
-        """Others wait; the block's own appends go through, one after the other."""
+        """While the block runs only its own appends go through; the others come after it."""
         ledger, scribe = backend.canon.ledger, Scribe(backend.canon)
         other = scribe.next(made(a_fact("other")))
 
@@ -57,9 +59,11 @@ class LogContract(Contract):
         assert isinstance(outcome, Appended)
         assert outcome.position == Position(4)
 
-    @requirement("ledger:exclusive:ends-with-the-block")
+    @requirement(
+        "ledger:exclusive:ends-with-the-block", because="One failing call must not stop a store."
+    )
     async def test_failing_block_lets_others_go_on(self, backend: Backend) -> None:
-        """An error ends it, and so does cancelling a block or one that waits for its turn."""
+        """An error in the block, or a cancelled block, lets the others go on."""
         ledger, scribe = backend.canon.ledger, Scribe(backend.canon)
         entered = asyncio.Event()
 
@@ -81,9 +85,9 @@ class LogContract(Contract):
 
         assert (await scribe.make(a_fact("after"))).position == Position(1)
 
-    @requirement("ledger:find:by-id")
+    @requirement("ledger:find:by-id", because="An idempotency key is all that a retry has.")
     async def test_commit_is_found_by_its_id(self, backend: Backend) -> None:
-        """In whatever space it is."""
+        """`find` gives the commit of that id from any space, and None for an unknown id."""
         scribe = Scribe(backend.canon)
         await scribe.open("there")
         draft = scribe.next(made(a_fact("one")))
@@ -99,9 +103,9 @@ class LogContract(Contract):
         assert await backend.canon.ledger.find(CommitId(ident("nobody"))) is None
         assert await backend.canon.ledger.find(CommitId("no id at all")) is None
 
-    @requirement("ledger:heads:paged")
+    @requirement("ledger:heads:paged", because="An export must not forget a space.")
     async def test_heads_of_all_spaces_page_by_page(self, backend: Backend) -> None:
-        """Two pages make the whole, and each head is that of its log."""
+        """`heads` pages through all spaces with commits, in order of their ids."""
         ledger = backend.canon.ledger
         names = [f"space {n}" for n in range(5)]
         await Scribe(backend.canon).open(*names)
@@ -114,9 +118,9 @@ class LogContract(Contract):
             (sealed,) = await ledger.read_sealed(head.space, after=ORIGIN, limit=5)
             assert (head.position, head.hash) == (sealed.position, sealed.hash)
 
-    @requirement("ledger:read:paged")
+    @requirement("ledger:read:paged", because="A log does not fit into memory.")
     async def test_log_is_read_page_by_page(self, backend: Backend) -> None:
-        """Oldest first; past the end there is nothing."""
+        """`read` and read_sealed give at most `limit` commits past `after`, oldest first."""
         ledger, scribe = backend.canon.ledger, Scribe(backend.canon)
         for n in range(5):
             await scribe.make(a_fact(f"fact {n}"))
@@ -132,9 +136,11 @@ class LogContract(Contract):
 
         assert pages == sealed == [[1, 2, 3], [4, 5], [], []]
 
-    @requirement("ledger:position-at:by-instant")
+    @requirement(
+        "ledger:position-at:by-instant", because="People ask by date, logs answer by position."
+    )
     async def test_instants_find_positions(self, backend: Backend) -> None:
-        """Before the first, at each, between two and after the last; another space has none."""
+        """`position_at` gives the last position recorded at or before an instant."""
         scribe, ledger = Scribe(backend.canon), backend.canon.ledger
         start = backend.clock.now()
         for n in range(3):
@@ -156,9 +162,9 @@ class LogContract(Contract):
         nowhere = SpaceId(ident("nowhere"))
         assert await ledger.position_at(nowhere, Instant(start + 10**12)) == ORIGIN
 
-    @requirement("ledger:chain:verifies")
+    @requirement("ledger:chain:verifies", because="The record must prove that nobody altered it.")
     async def test_log_is_a_chain(self, backend: Backend) -> None:
-        """From GENESIS to the head, in every space."""
+        """Sealed commits are a chain without a fault from GENESIS to the head."""
         await write_chronicle(backend)
 
         for head in await backend.canon.ledger.heads(limit=100):
@@ -169,9 +175,12 @@ class LogContract(Contract):
                 previous = sealed.hash
             assert previous == head.hash
 
-    @requirement("ledger:restore:byte-identical")
+    @requirement(
+        "ledger:restore:byte-identical",
+        because="A copy that differs in a byte has another hash, and proves nothing.",
+    )
     async def test_restored_log_is_the_same(self, backend: Backend) -> None:
-        """Byte by byte, and every query answers alike."""
+        """What was read sealed and restored elsewhere is sealed alike, with equal views."""
         empty = await backend.another()
         await write_chronicle(backend)
         log = await whole_log(backend)
@@ -182,9 +191,12 @@ class LogContract(Contract):
         assert await whole_log(empty) == log
         assert await answers(empty.canon) == await answers(backend.canon)
 
-    @requirement("ledger:restore:refuses-what-does-not-fit")
+    @requirement(
+        "ledger:restore:refuses-what-does-not-fit",
+        because="A damaged export must not become the record.",
+    )
     async def test_damaged_export_is_refused(self, backend: Backend) -> None:
-        """A gap, a repetition, an altered payload: the log stays as it was."""
+        """`restore` refuses a gap, a repetition and an altered commit with Conflict."""
         empty = await backend.another()
         scribe, target = Scribe(backend.canon), empty.canon.ledger
         for n in range(3):
@@ -201,9 +213,12 @@ class LogContract(Contract):
 
         assert await whole_log(empty) == [one, two, three]
 
-    @requirement("ledger:touched:tells-keys")
+    @requirement(
+        "ledger:touched:tells-keys",
+        because="A cached reply lives until what it rests on is touched.",
+    )
     async def test_touched_keys_are_told(self, backend: Backend) -> None:
-        """Of every space, once each."""
+        """`touched_since` tells all keys touched since a cursor, and none where none were."""
         ledger, scribe = backend.canon.ledger, Scribe(backend.canon)
         start = await ledger.touched_since(0, limit=100)
         nothing = await ledger.touched_since(start.cursor, limit=100)
@@ -228,9 +243,12 @@ class LogContract(Contract):
         assert both.keys >= {key_hash(key) for key in keys}
         assert again.keys == frozenset()
 
-    @requirement("ledger:touched:gives-up")
+    @requirement(
+        "ledger:touched:gives-up",
+        because="Forgetting everything is right, forgetting too little never.",
+    )
     async def test_too_much_to_tell_is_told_as_none(self, backend: Backend) -> None:
-        """At the first call and past the limit; just at the limit it still tells."""
+        """`touched_since` says None for cursor 0 and after more than `limit` commits."""
         ledger, scribe = backend.canon.ledger, Scribe(backend.canon)
         start = await ledger.touched_since(0, limit=3)
         for n in range(3):

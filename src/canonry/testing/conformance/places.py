@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from canonry.domain.ids import EntityId, EventId, RelationId, SpaceId
+from canonry.domain.ids import EntityId, EventId, RelationId
 from canonry.domain.log.entries import EventRetconned, RelationEnded, RelationRetconned
 from canonry.domain.provenance import CanonLevel
 from canonry.domain.things.entities import Entity, EntityClass
@@ -11,12 +11,9 @@ from canonry.domain.things.facts import Event
 from canonry.domain.things.relations import Relation
 from canonry.domain.time import Instant
 from canonry.ports.views.places import EdgeQuery
-from canonry.testing.conformance.kit import Backend, Contract
-from canonry.testing.conformance.requirements import requirement
+from canonry.testing.conformance.kit import Backend, Contract, requirement
 from canonry.testing.scribe import Scribe
-from canonry.testing.things import MIDDLE_EARTH, a_relation, an_entity, an_event, ident
-
-ELSEWHERE = SpaceId(ident("elsewhere"))
+from canonry.testing.things import ELSEWHERE, MIDDLE_EARTH, a_relation, an_entity, an_event, ident
 
 
 def an_edge(name: str, start: str, end: str, **changes: Any) -> Relation:
@@ -49,9 +46,12 @@ def ids(*names: str) -> list[str]:
 class PlacesContract(Contract):
     """Provide a fixture `backend` that yields an empty one."""
 
-    @requirement("places:edges:interval")
+    @requirement(
+        "places:edges:interval",
+        because="Whoever left at a tick is not there at that tick, and is there one before.",
+    )
     async def test_an_edge_holds_over_a_half_open_interval(self, backend: Backend) -> None:
-        """Bounded on both sides, on one, on none; an empty interval holds nothing."""
+        """An edge holds from since until just before until; without either, without end."""
         scribe = Scribe(backend.canon)
         await scribe.make(
             an_edge("both", "ann", "inn", since=Instant(10), until=Instant(20)),
@@ -72,9 +72,12 @@ class PlacesContract(Contract):
         assert await among(20) == set(ids("open", "ever"))
         assert await among(2**60) == set(ids("open", "ever"))
 
-    @requirement("places:edges:ended")
+    @requirement(
+        "places:edges:ended",
+        because="The past of a world stays as it was, and what never was is nowhere in it.",
+    )
     async def test_what_was_ended_held_until_then(self, backend: Backend) -> None:
-        """What ended at a time that nobody knows is not found at any time."""
+        """An edge that was ended holds until its end; ended without a date or retconned, never."""
         scribe = Scribe(backend.canon)
         names = ("left", "lost", "never")
         await scribe.make(*(an_edge(name, name, "inn", since=Instant(0)) for name in names))
@@ -90,9 +93,11 @@ class PlacesContract(Contract):
         assert await held(backend, "inn", at=30) == []
         assert await held(backend, "lost", "never", at=5, outward=True) == []
 
-    @requirement("places:edges:selection")
+    @requirement(
+        "places:edges:selection", because="A crowd at an inn must not hide the two who live there."
+    )
     async def test_edges_are_chosen_by_what_they_are(self, backend: Backend) -> None:
-        """By kind, by type, by side, by space; a loop is on both sides of itself."""
+        """Space, type, side, entities and kinds select edges; other relations are none."""
         scribe = Scribe(backend.canon)
         await scribe.make(
             an_edge("player", "ann", "inn"),
@@ -125,9 +130,15 @@ class PlacesContract(Contract):
         assert await held(backend, "inn", kinds=None, limit=1) == ids("character")
         assert await held(backend) == []
 
-    @requirement("places:edges:order")
+    @requirement(
+        "places:edges:order",
+        because="Of a crowd a few are told, and it must not matter who of them leaves later.",
+    )
     async def test_edges_come_in_the_order_of_their_beginnings(self, backend: Backend) -> None:
-        """Each entity and kind has a limit of its own; whoever leaves keeps their turn."""
+        """Edges come by entity and kind as asked, at most limit of each.
+
+        The one that began first comes before others or, with newest_first, the one that began last.
+        """
         scribe = Scribe(backend.canon)
         for name, since in (("c", 30), ("a", 10), ("b", 20)):
             await scribe.make(an_edge(name, name, "inn", since=Instant(since)))
@@ -151,9 +162,12 @@ class PlacesContract(Contract):
         assert await held(backend, "inn", limit=2) == ids("a", "b")
         assert await held(backend, "inn", at=55, limit=2) == ids("a", "c")
 
-    @requirement("places:ways:open")
+    @requirement("places:ways:open", because="A path through a wall is no path.")
     async def test_ways_are_the_exits_that_can_be_taken(self, backend: Backend) -> None:
-        """Not those that are blocked, have ended, are to come, or lead in no direction."""
+        """`ways` gives the exits of places that hold and are not blocked, by place and direction.
+
+        Also after an exit was changed or ended.
+        """
         scribe = Scribe(backend.canon)
         exits: dict[str, Any] = {"rel_type": "EXIT"}
         await scribe.make(
@@ -188,9 +202,14 @@ class PlacesContract(Contract):
         assert await among(70) == [home, (inn, "east", road)]
         assert await among(69) == [home, (inn, "north", yard)]
 
-    @requirement("places:events:newest")
+    @requirement(
+        "places:events:newest", because="What happened last is what a narrator needs first."
+    )
     async def test_the_newest_events_come_first(self, backend: Backend) -> None:
-        """Those of one entity and one space, and none that was retconned."""
+        """`events_until` gives canon events that involve an entity, the newest first.
+
+        They are dated at or before an instant.
+        """
         scribe = Scribe(backend.canon)
         for name, when in (("second", 20), ("first", 10), ("third", 30), ("never", 25)):
             await scribe.make(an_event(name, "inn", time_ref=Instant(when)))
@@ -212,9 +231,15 @@ class PlacesContract(Contract):
         assert [e.id for e in await until(99, place="house")] == ids("other")
         assert await until(9) == []
 
-    @requirement("places:following:pages")
+    @requirement(
+        "places:following:pages",
+        because="An export of a large world must neither slow down nor miss or repeat a thing.",
+    )
     async def test_pages_follow_each_other_by_the_last_thing(self, backend: Backend) -> None:
-        """Whatever is written between them; not what is of another type, space or level."""
+        """`entities_after` and `events_after` page through canon things in a stated order.
+
+        Each page follows the last thing of the one before, also while others write.
+        """
         scribe, places = Scribe(backend.canon), backend.canon.places
         for name in ("b", "a", "d", "c"):
             await scribe.make(an_entity(name, entity_type="location"))

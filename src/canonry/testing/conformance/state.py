@@ -9,20 +9,18 @@ from canonry.domain.log.entries import EntitiesMerged, EntitiesUnmerged, EntityR
 from canonry.domain.things.entities import Entity
 from canonry.domain.truth.derived_schemas import schema_id_of
 from canonry.domain.truth.identifiers import found_under, key_mark, look_mark
-from canonry.domain.vocabularies.schemas import EntitySchema, FieldSpec, IdentityRule
-from canonry.ports.views.queries import IdentifierQuery
-from canonry.testing.conformance.kit import Backend, Contract
-from canonry.testing.conformance.requirements import requirement
+from canonry.domain.vocabularies.schemas import FieldSpec, IdentityRule, RegisteredSchema
+from canonry.ports.views.state import IdentifierQuery
+from canonry.testing.conformance.kit import Backend, Contract, requirement
 from canonry.testing.conformance.state_entities import EntityContract
 from canonry.testing.conformance.state_facts import FactContract
-from canonry.testing.conformance.state_graph import GraphContract
-from canonry.testing.conformance.state_history import HistoryContract
+from canonry.testing.conformance.state_graph import GraphContract, HistoryContract
 from canonry.testing.conformance.state_records import RecordsContract
 from canonry.testing.scribe import Scribe, thing_named
-from canonry.testing.things import MIDDLE_EARTH, a_named, a_record, a_schema, an_entity, ident
+from canonry.testing.things import MIDDLE_EARTH, a_named, a_record, a_schema, an_entity, ident, made
 
 
-def a_lamp_schema(version: str) -> EntitySchema:
+def a_lamp_schema(version: str) -> RegisteredSchema:
     """A registered type: a lamp is known by its serial number, or by its room and shelf."""
     return a_schema(
         "lamp",
@@ -37,7 +35,7 @@ def a_lamp_schema(version: str) -> EntitySchema:
 def said(lamp: str, name: str, **fields: Any) -> Made:
     """What a record says of a lamp."""
     told = {f"properties.{field}": value for field, value in fields.items()}
-    return Made(thing=a_record(lamp, name, fields=told, dates={}, schema_version="1.0"))
+    return made(a_record(lamp, name, fields=told, dates={}, schema_version="1.0"))[0]
 
 
 async def found(backend: Backend, *texts: str) -> dict[str, list[str]]:
@@ -56,9 +54,12 @@ async def entity_named(backend: Backend, name: str) -> Entity:
 class IdentityContract(Contract):
     """Provide a fixture `backend` that yields an empty one."""
 
-    @requirement("state:identified:ever")
+    @requirement(
+        "state:identified:ever",
+        because="Who knows it by a former name means it, and documents are not rewritten.",
+    )
     async def test_a_former_text_still_leads_to_its_entity(self, backend: Backend) -> None:
-        """After a change, a correction and a merge; until the entity is no canon."""
+        """Every text and every key that an entity ever bore leads to it, also after others."""
         scribe = Scribe(backend.canon)
         await scribe.write(*a_named("ann", entity_type="person"))
         await scribe.write(*a_named("bo", entity_type="person"))
@@ -83,26 +84,32 @@ class IdentityContract(Contract):
         await scribe.write(EntityRetconned(entity_id=merged, replaced_by=None, reason=""))
         assert await found(backend, *texts) == {}
 
-    @requirement("state:identified:keys")
+    @requirement(
+        "state:identified:keys",
+        because="What makes two records one entity is for their schema to say.",
+    )
     async def test_keys_by_a_registered_schema_lead_to_the_entity(self, backend: Backend) -> None:
-        """Of one field and of several, whether the schema came before or with the observation."""
+        """The keys by the rules of the schema that read an observation lead to its entity."""
         scribe = Scribe(backend.canon)
-        lamp = Made(thing=an_entity("lamp", entity_type="lamp"))
+        lamp = made(an_entity("lamp", entity_type="lamp"))[0]
         first = said("lamp", "first", serial="S-1", room="Hall", shelf="2")
-        await scribe.write(Made(thing=a_lamp_schema("1.0")), lamp, first)
+        await scribe.write(*made(a_lamp_schema("1.0")), lamp, first)
         await scribe.write(said("lamp", "second", serial="S-2", room="Attic"))
         shelf = key_mark("room:hall\x1fshelf:2")
         texts = ("s-1", "s-2", shelf)
         assert await found(backend, *texts) == {each: [ident("lamp")] for each in texts}
         assert await found(backend, "hall", key_mark("room:attic\x1fshelf:2")) == {}
 
-    @requirement("state:merged:addressed")
+    @requirement(
+        "state:merged:addressed",
+        because="A merge that is taken back leaves what would be without it.",
+    )
     async def test_what_is_said_of_a_merged_entity_stays_with_it(self, backend: Backend) -> None:
-        """Its root shows it meanwhile; who was merged before goes along when they part."""
+        """What is observed of a merged entity shows in its root, and goes when they part."""
         scribe = Scribe(backend.canon)
-        await scribe.write(Made(thing=a_lamp_schema("1.0")))
+        await scribe.write(*made(a_lamp_schema("1.0")))
         for name in ("a", "b", "c"):
-            lamp = Made(thing=an_entity(name, entity_type="lamp"))
+            lamp = made(an_entity(name, entity_type="lamp"))[0]
             await scribe.write(lamp, said(name, f"{name} born", serial=name, label=f"lamp {name}"))
         alone = {name: await entity_named(backend, name) for name in ("a", "b", "c")}
         a, b, c = (alone[name].id for name in ("a", "b", "c"))
@@ -135,18 +142,21 @@ class IdentityContract(Contract):
         assert (again.name, again.members, again.brought) == ("lamp a", (c,), ())
         assert again.properties == {"serial": "c", "label": "lamp c", "room": "Attic", "shelf": "9"}
 
-    @requirement("state:entities:named-by-fields")
+    @requirement(
+        "state:entities:named-by-fields",
+        because="A display name must not depend on which document came first.",
+    )
     async def test_a_name_follows_from_fields_in_any_order(self, backend: Backend) -> None:
-        """Of the first group of names that says something; a root keeps its own."""
+        """What a schema has read is called by its fields, in whatever order it was told."""
         scribe = Scribe(backend.canon)
-        await scribe.write(Made(thing=a_lamp_schema("1.0")))
+        await scribe.write(*made(a_lamp_schema("1.0")))
         records = ({"serial": "S-1", "label": "Desk"}, {"serial": "S-1", "room": "Hall"})
         for name, order in (("forth", records), ("back", records[::-1])):
-            await scribe.write(Made(thing=an_entity(name, entity_type="lamp")))
+            await scribe.write(*made(an_entity(name, entity_type="lamp")))
             for n, fields in enumerate(order):
                 await scribe.write(said(name, f"{name} {n}", **fields))
             assert (await entity_named(backend, name)).name == "Desk"
-        await scribe.write(Made(thing=an_entity("bare", entity_type="lamp")))
+        await scribe.write(*made(an_entity("bare", entity_type="lamp")))
         await scribe.write(said("bare", "bare born", room="Hall"))
         assert (await entity_named(backend, "bare")).name == "lamp"
         bare, forth = [(await entity_named(backend, name)).id for name in ("bare", "forth")]

@@ -5,25 +5,24 @@ from typing import Any
 
 import pytest
 
-from canonry.domain.ids import EntityId, SpaceId
+from canonry.domain.ids import EntityId
 from canonry.domain.log.commits import ORIGIN, Position
 from canonry.domain.log.entries import EntitiesMerged, EntitiesUnmerged, EntityRetconned
 from canonry.domain.provenance import CanonLevel
 from canonry.domain.things.entities import Entity, EntityClass
 from canonry.domain.vocabularies.narrative_types import EntityType
 from canonry.ports.views.state import EntityQuery
-from canonry.testing.conformance.kit import Backend, Contract
-from canonry.testing.conformance.requirements import requirement
-from canonry.testing.scribe import Scribe, made, thing_named
+from canonry.testing.conformance.kit import Backend, Contract, requirement
+from canonry.testing.scribe import Scribe, thing_named
 from canonry.testing.things import (
+    ELSEWHERE,
     MIDDLE_EARTH,
     a_named,
     an_entity,
     an_observation,
     ident,
+    made,
 )
-
-ELSEWHERE = SpaceId(ident("elsewhere"))
 
 
 def names(entities: Iterable[Entity]) -> list[str]:
@@ -46,9 +45,11 @@ def tags(*tags: str) -> frozenset[str]:
 class EntityContract(Contract):
     """Provide a fixture `backend` that yields an empty one."""
 
-    @requirement("state:entities:tags")
+    @requirement(
+        "state:entities:tags", because="Who is alive and here is the most frequent question."
+    )
     async def test_tags_select_all_any_and_none(self, backend: Backend) -> None:
-        """Each alone, combined, and with tags that nobody bears."""
+        """`all_of`, any_of and none_of select by the tags that hold now, also combined."""
         await Scribe(backend.canon).write(
             *a_named("ann", tags=("alive", "in:shire")),
             *a_named("bob", tags=("alive",)),
@@ -68,9 +69,11 @@ class EntityContract(Contract):
         assert await found(backend, all_of=tags("alive", "nobody")) == []
         assert await found(backend, none_of=tags("nobody")) == ["ann", "bob", "cid", "dan"]
 
-    @requirement("state:entities:filters")
+    @requirement(
+        "state:entities:filters", because="A faction called like a character is not that character."
+    )
     async def test_space_type_class_and_level_select(self, backend: Backend) -> None:
-        """Also combined with tags."""
+        """Space, type, class and level select, alone and combined with tags."""
         place, idea = EntityType.LOCATION, EntityClass.ARCHETYPE
         there = Scribe(backend.canon, "there", ELSEWHERE)
         await Scribe(backend.canon).write(
@@ -98,7 +101,7 @@ class EntityContract(Contract):
         assert await found(backend, **mine, entity_type=EntityType.CHARACTER) == ["ann", "elf"]
         assert await found(backend, **mine, entity_class=EntityClass.INSTANCE) == ["ann", "moor"]
 
-    @requirement("state:entities:patterns")
+    @requirement("state:entities:patterns", because="Names hold brackets, dots and underscores.")
     @pytest.mark.parametrize(
         ("pattern", "expected"),
         [
@@ -125,15 +128,15 @@ class EntityContract(Contract):
     async def test_pattern_is_a_substring_with_wildcards(
         self, backend: Backend, pattern: str, expected: Sequence[str]
     ) -> None:
-        """Nothing but `*` and `%` is special, and accents are kept."""
+        """`name_pattern` is a case-insensitive substring in which only * and % are wild."""
         for name in ("Lord of [Lies]", "house_of.cards", "back\\slash", "d'Arc", "\u00c4rger"):
             await Scribe(backend.canon, name).write(*a_named(name))
 
         assert await found(backend, name_pattern=pattern) == list(expected)
 
-    @requirement("state:entities:pages")
+    @requirement("state:entities:pages", because="Agents count what they see.")
     async def test_pages_of_entities_have_no_gap(self, backend: Backend) -> None:
-        """Twenty-three entities, made singly and together, filtered and not."""
+        """Pages follow (created_at, id) without gap or repetition, with the exact total."""
         scribe = Scribe(backend.canon)
         for n in range(5):
             backend.clock.move(1_000)
@@ -151,9 +154,9 @@ class EntityContract(Contract):
             assert len(seen) == total
             assert seen == sorted(seen, key=lambda e: (e.created_at, e.id))
 
-    @requirement("state:entities:current")
+    @requirement("state:entities:current", because="An index that lags tells an old truth.")
     async def test_queries_follow_every_change(self, backend: Backend) -> None:
-        """A tag goes, a name changes, one is retconned, one merged and separated again."""
+        """Queries follow changes of tags, names and levels, and leave out merged ones."""
         scribe = Scribe(backend.canon)
         await scribe.write(
             *a_named("ann", tags=("alive",)), *a_named("bob", tags=("alive",)), *a_named("cid")
@@ -175,9 +178,11 @@ class EntityContract(Contract):
         assert await found(backend, level=CanonLevel.CANON) == ["anna", "cid"]
         assert await found(backend, level=CanonLevel.RETCONNED, all_of=tags("alive")) == ["bob"]
 
-    @requirement("state:entities:named")
+    @requirement(
+        "state:entities:named", because="Two names that a reader cannot tell apart are one."
+    )
     async def test_namesakes_are_found(self, backend: Backend) -> None:
-        """By type and normalised name, within a space, canon only, oldest first."""
+        """`entities_named` finds canon entities of a type by normalised name, oldest first."""
         scribe, hero, state = Scribe(backend.canon), EntityType.CHARACTER, backend.canon.state
         await scribe.write(*a_named("Frodo  Baggins"))
         await scribe.write(*a_named("FRODO BAGGINS"))
@@ -198,9 +203,11 @@ class EntityContract(Contract):
         (one,) = await state.entities_named(MIDDLE_EARTH, hero, "frodo baggins")
         assert one.id == ident("Frodo  Baggins")
 
-    @requirement("state:observations:order")
+    @requirement(
+        "state:observations:order", because="The history of an entity is told from its beginning."
+    )
     async def test_observations_are_read_in_log_order(self, backend: Backend) -> None:
-        """Of exactly this entity; its merged members keep theirs."""
+        """`observations` gives exactly one entity's, past a position, in log order."""
         scribe, state = Scribe(backend.canon), backend.canon.state
         await scribe.make(an_entity("ann"), an_entity("bob"))
         for n in range(4):
@@ -215,9 +222,9 @@ class EntityContract(Contract):
         assert [o.position for o in seen] == [2, 3, 4, 5]
         assert [o.id for o in later] == [ident("a2")]
 
-    @requirement("state:fields:provenance")
+    @requirement("state:fields:provenance", because="Every value can be traced to its evidence.")
     async def test_each_field_names_its_observation(self, backend: Backend) -> None:
-        """Latest wins in log order, a correction outranks, tags stand one by one."""
+        """Each field of an entity names the observation that it comes from, after storing."""
         scribe = Scribe(backend.canon)
         await scribe.write(*a_named("ann", tags=("alive", "young")))
         age = {"properties.age": 20}

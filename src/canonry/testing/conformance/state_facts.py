@@ -4,19 +4,16 @@ from typing import Any
 
 import pytest
 
-from canonry.domain.ids import EntityId, EventId, FactId, SceneId, SpaceId
+from canonry.domain.ids import EntityId, EventId, FactId, SceneId
 from canonry.domain.log.entries import CausesLinked, FactResumed, FactRetconned, FactSuperseded
 from canonry.domain.provenance import Authority, CanonLevel
 from canonry.domain.things.facts import Event, Fact, FactType
 from canonry.domain.time import DAY, SECOND, Instant
 from canonry.ports.views.state import EventQuery, FactQuery
 from canonry.testing.conformance.hostile import LONGEST_DURATION, YEAR_9999, YEAR_ONE
-from canonry.testing.conformance.kit import Backend, Contract
-from canonry.testing.conformance.requirements import requirement
-from canonry.testing.scribe import Scribe, made
-from canonry.testing.things import MIDDLE_EARTH, a_fact, an_event, ident
-
-ELSEWHERE = SpaceId(ident("elsewhere"))
+from canonry.testing.conformance.kit import Backend, Contract, requirement
+from canonry.testing.scribe import Scribe
+from canonry.testing.things import ELSEWHERE, MIDDLE_EARTH, a_fact, an_event, ident, made
 
 
 def some(*names: str) -> frozenset[EntityId]:
@@ -41,7 +38,9 @@ async def events(backend: Backend, **query: Any) -> list[str]:
 class FactContract(Contract):
     """Provide a fixture `backend` that yields an empty one."""
 
-    @requirement("state:facts:overlap")
+    @requirement(
+        "state:facts:overlap", because="A fact that ended when another began did not hold then."
+    )
     @pytest.mark.parametrize(
         ("start", "end", "expected"),
         [
@@ -61,7 +60,7 @@ class FactContract(Contract):
     async def test_interval_selects_by_overlap(
         self, backend: Backend, start: int | None, end: int | None, expected: list[str]
     ) -> None:
-        """A fact does not hold any more at the instant of its end; a query includes its bounds."""
+        """`start` and end select by overlap of half-open intervals, each may be missing."""
         scribe = Scribe(backend.canon)
         lasting = 2 * DAY // SECOND
         await scribe.make(a_fact("day 2 to 4", time_ref=Instant(2 * DAY), duration=lasting))
@@ -73,9 +72,9 @@ class FactContract(Contract):
         }
         assert await facts(backend, **bounds) == expected
 
-    @requirement("state:facts:timeless")
+    @requirement("state:facts:timeless", because="Most facts are simply true.")
     async def test_timeless_facts_hold_until_superseded(self, backend: Backend) -> None:
-        """And hold on when resumed; also at the ends of time, and a duration may outlast them."""
+        """A fact without time overlaps everything until a later one supersedes it."""
         scribe = Scribe(backend.canon)
         await scribe.make(a_fact("always"))
         ages = a_fact("for ages", time_ref=YEAR_ONE, duration=LONGEST_DURATION)
@@ -100,9 +99,9 @@ class FactContract(Contract):
         await scribe.write(FactResumed(fact_id=FactId(ident("always")), fallen=last_id))
         assert await facts(backend, start=Instant(5)) == ["always", "at last"]
 
-    @requirement("state:facts:undated-end")
+    @requirement("state:facts:undated-end", because="Nobody knows when it ended, but that it did.")
     async def test_what_ended_without_a_date_is_found_as_before(self, backend: Backend) -> None:
-        """Nobody knows when it ended, so its interval stays open and the fact names its heir."""
+        """A fact superseded without a date keeps its interval and names its heir."""
         scribe = Scribe(backend.canon)
         await scribe.make(a_fact("before", time_ref=Instant(0)), a_fact("after"))
         heir = FactId(ident("after"))
@@ -114,9 +113,11 @@ class FactContract(Contract):
         assert isinstance(found, Fact)
         assert (found.until, found.superseded_by) == (None, heir)
 
-    @requirement("state:facts:filters")
+    @requirement(
+        "state:facts:filters", because="Whose word it was matters as much as what was said."
+    )
     async def test_space_entities_level_and_authority_select(self, backend: Backend) -> None:
-        """Alone and together; a retcon moves a fact from one level to the other."""
+        """Space, entities, level, authority and type select facts, alone and combined."""
         scribe, gm, player = Scribe(backend.canon), Authority.GM, Authority.PLAYER
         await scribe.make(a_fact("one", "ann", authority=gm))
         event, attribute = FactType.OCCURRENCE, FactType.ATTRIBUTE
@@ -148,9 +149,11 @@ class FactContract(Contract):
         assert await facts(backend, **canon, entities=some("bob")) == []
         assert await facts(backend, level=CanonLevel.RETCONNED, entities=some("bob")) == ["two"]
 
-    @requirement("state:facts:pages")
+    @requirement(
+        "state:facts:pages", because="A fact about two of the entities asked for is still one fact."
+    )
     async def test_pages_of_facts_have_no_gap(self, backend: Backend) -> None:
-        """A fact that involves two of the entities asked for is counted once."""
+        """Pages of facts follow (created_at, id) without gap, with the exact total."""
         scribe = Scribe(backend.canon)
         for n in range(4):
             backend.clock.move(1_000)
@@ -170,9 +173,11 @@ class FactContract(Contract):
             assert len(seen) == 16
             assert seen == sorted(seen, key=lambda f: (f.created_at, f.id))
 
-    @requirement("state:facts:stating")
+    @requirement(
+        "state:facts:stating", because="Saying something twice does not make it two facts."
+    )
     async def test_same_statements_are_found(self, backend: Backend) -> None:
-        """But for case and spaces, within a space, at whatever level; oldest first."""
+        """`facts_stating` finds facts that say the same but for case and spaces."""
         scribe, state = Scribe(backend.canon), backend.canon.state
         await scribe.make(a_fact("one", statement="The ring  burns"))
         await scribe.make(a_fact("two", statement="the RING burns ", level=CanonLevel.RETCONNED))
@@ -185,9 +190,9 @@ class FactContract(Contract):
         assert [f.id for f in same] == [ident("one"), ident("two")]
         assert await state.facts_stating(MIDDLE_EARTH, "") == []
 
-    @requirement("state:events:order")
+    @requirement("state:events:order", because="A timeline is in the order of the world.")
     async def test_events_come_in_the_order_of_the_world(self, backend: Backend) -> None:
-        """Those without a time stand where they were recorded; pages have no gap."""
+        """Events come by their own time where known, else by their recording."""
         scribe, now = Scribe(backend.canon), backend.clock.now()
         await scribe.make(an_event("recorded"))
         await scribe.make(an_event("after", time_ref=Instant(now + DAY)))
@@ -203,9 +208,9 @@ class FactContract(Contract):
             paged += page.items
         assert [e.title for e in paged] == order
 
-    @requirement("state:events:filters")
+    @requirement("state:events:filters", because="A timeline of one hero is not that of the world.")
     async def test_space_entities_scene_and_level_select(self, backend: Backend) -> None:
-        """An event about two of the entities asked for comes once."""
+        """Space, entities, scene and level select events."""
         scribe, scene = Scribe(backend.canon), SceneId(ident("scene"))
         await scribe.make(an_event("one", "ann", "bob", scene_id=scene))
         await scribe.make(an_event("two", "bob", level=CanonLevel.RETCONNED))
@@ -221,9 +226,12 @@ class FactContract(Contract):
         assert await events(backend, spaces=frozenset()) == []
         assert await events(backend, entities=some("bob"), scene_id=scene) == ["one"]
 
-    @requirement("state:events:causes")
+    @requirement(
+        "state:events:causes",
+        because="Causes must not run in circles, and only this shows a circle.",
+    )
     async def test_causes_are_found_from_their_effects(self, backend: Backend) -> None:
-        """Whether they were made with it or linked later, each cause once."""
+        """`causes_of` finds the events that brought any of the given ones about."""
         scribe, state = Scribe(backend.canon), backend.canon.state
         storm, flood, death = (EventId(ident(n)) for n in ("storm", "flood", "death"))
         await scribe.write(

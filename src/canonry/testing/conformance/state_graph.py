@@ -1,20 +1,23 @@
-"""The contract of reading things by id, relations by their ends, and the lists of a space."""
+"""The contract of reading things by id, now and in the past, relations, and lists of a space."""
 
 from typing import Any
 
 from canonry.domain.ids import EntityId, RelationId, SpaceId
-from canonry.domain.log.entries import RelationEnded, RelationRetconned
+from canonry.domain.log.canon import fold
+from canonry.domain.log.commits import ORIGIN, Position
+from canonry.domain.log.entries import Erased, RelationEnded, RelationRetconned, Thing, Tombstone
 from canonry.domain.spaces import SpaceKind
 from canonry.domain.things.relations import Relation
 from canonry.domain.time import Instant
 from canonry.ports.views.documents import MemoryQuery, SceneQuery
 from canonry.ports.views.state import EntityQuery, FactQuery, RelationQuery
+from canonry.testing.conformance.answers import HISTORY
 from canonry.testing.conformance.chronicle import write_chronicle
 from canonry.testing.conformance.hostile import TEXTS
-from canonry.testing.conformance.kit import Backend, Contract
-from canonry.testing.conformance.requirements import requirement
+from canonry.testing.conformance.kit import Backend, Contract, requirement
 from canonry.testing.scribe import Scribe
 from canonry.testing.things import (
+    ELSEWHERE,
     MIDDLE_EARTH,
     a_fact,
     a_memory,
@@ -28,8 +31,6 @@ from canonry.testing.things import (
     an_entity,
     ident,
 )
-
-ELSEWHERE = SpaceId(ident("elsewhere"))
 
 
 def some(*names: str) -> frozenset[EntityId]:
@@ -48,9 +49,11 @@ async def edges(backend: Backend, *names: str, **query: Any) -> list[str]:
 class GraphContract(Contract):
     """Provide a fixture `backend` that yields an empty one."""
 
-    @requirement("state:things:round-trip")
+    @requirement(
+        "state:things:round-trip", because="A view is the fold of the log, and nothing else."
+    )
     async def test_things_of_every_kind_are_found(self, backend: Backend) -> None:
-        """All of the chronicle, each equal to what was made but for what the fold sets."""
+        """Things of every kind are found by id, equal to what was folded."""
         await write_chronicle(backend)
         names = ("space", "friends", "magic fades", "snippet 4", "arc", "turn 3", "ingested")
 
@@ -63,9 +66,9 @@ class GraphContract(Contract):
         space: Any = found[ident("space")]
         assert (space.id, space.description) == (MIDDLE_EARTH, TEXTS[4])
 
-    @requirement("state:things:absent")
+    @requirement("state:things:absent", because="Ids come from agents, and agents invent some.")
     async def test_unknown_ids_are_left_out(self, backend: Backend) -> None:
-        """Among thousands, and whatever text they are."""
+        """Ids that name nothing are left out, whatever text they are; many may be asked."""
         await Scribe(backend.canon).make(a_fact("one"))
         strange = [*TEXTS, "not-a-uuid", ident("one").upper(), ident("one")[:-1]]
         many = [ident(f"nobody {n}") for n in range(2_500)]
@@ -75,9 +78,9 @@ class GraphContract(Contract):
         assert set(found) == {ident("one")}
         assert await backend.canon.state.things([]) == {}
 
-    @requirement("state:relations:direction")
+    @requirement("state:relations:direction", because="Loving is not being loved.")
     async def test_direction_selects_by_end(self, backend: Backend) -> None:
-        """An edge between two of the entities asked for comes once, and so does a loop."""
+        """`direction` selects by end: out, in or any; an edge within the set comes once."""
         scribe = Scribe(backend.canon)
         await scribe.make(a_relation("1", "ann", "bob", rel_type="LOVES"))
         await scribe.make(a_relation("2", "bob", "cid", rel_type="HATES"))
@@ -93,9 +96,9 @@ class GraphContract(Contract):
         assert await edges(backend) == ["LOVES", "HATES", "KNOWS"]
         assert await edges(backend, "nobody") == []
 
-    @requirement("state:relations:filters")
+    @requirement("state:relations:filters", because="An old alliance is history.")
     async def test_space_type_and_currency_select(self, backend: Backend) -> None:
-        """What ended or was retconned is only found when old edges are wanted."""
+        """Space, type and currency select; ended and retconned edges are not current."""
         scribe = Scribe(backend.canon)
         for name in ("ONE", "TWO", "THREE"):
             await scribe.make(a_relation(name, "ann", "bob", rel_type=name))
@@ -117,9 +120,9 @@ class GraphContract(Contract):
         assert await edges(backend, "ann", rel_type="TWO", current=True) == []
         assert await edges(backend, rel_type="THREE", direction="out", current=True) == ["THREE"]
 
-    @requirement("state:relations:pages")
+    @requirement("state:relations:pages", because="A king has many subjects.")
     async def test_pages_of_relations_have_no_gap(self, backend: Backend) -> None:
-        """For one end, for both, and for all."""
+        """Pages of relations follow (created_at, id) without gap, with the exact total."""
         scribe = Scribe(backend.canon)
         for n in range(4):
             backend.clock.move(1_000)
@@ -135,9 +138,9 @@ class GraphContract(Contract):
             assert len(seen) == 16
             assert seen == sorted(seen, key=lambda r: (r.created_at, r.id))
 
-    @requirement("state:spaces:filters")
+    @requirement("state:spaces:filters", because="A multiverse lists its universes.")
     async def test_spaces_are_listed_by_kind_and_parent(self, backend: Backend) -> None:
-        """Page by page, oldest first."""
+        """`spaces` selects by kind and parent, page by page."""
         state, many = backend.canon.state, SpaceId(ident("many"))
         scribe = Scribe(backend.canon)
         await scribe.make(a_space("many", kind=SpaceKind.MULTIVERSE))
@@ -157,9 +160,9 @@ class GraphContract(Contract):
         assert await listed(kind=SpaceKind.MULTIVERSE, parent=many) == []
         assert await listed(limit=2, offset=1) == ["one", "two"]
 
-    @requirement("state:lists:own-space")
+    @requirement("state:lists:own-space", because="A law of one world is none of another.")
     async def test_lists_are_of_one_space(self, backend: Backend) -> None:
-        """Axioms, sources and stories, with totals past the page."""
+        """`axioms`, sources and stories are those of one space, page by page."""
         state = backend.canon.state
         for name, space in (("here", MIDDLE_EARTH), ("there", ELSEWHERE)):
             scribe = Scribe(backend.canon, name, space)
@@ -181,9 +184,9 @@ class GraphContract(Contract):
         assert [s.title for s in stories.items] == ["tale there 2"]
         assert (await state.axioms(SpaceId(ident("no")), limit=9, offset=0)).total == 0
 
-    @requirement("state:reads:own-writes")
+    @requirement("state:reads:own-writes", because="An agent reads what it has just written.")
     async def test_every_view_shows_what_was_acknowledged(self, backend: Backend) -> None:
-        """Entities, facts, scenes, turns and memories, right after each append."""
+        """A read that begins after an append was acknowledged sees it, in every view."""
         canon, scribe = backend.canon, Scribe(backend.canon)
         await scribe.make(a_story(), a_scene())
         for n in range(1, 6):
@@ -201,3 +204,50 @@ class GraphContract(Contract):
             assert (await canon.documents.memories(frodo)).total == n
             (scene,) = (await canon.documents.scenes(SceneQuery())).items
             assert scene.turn_count == n
+
+
+class HistoryContract(Contract):
+    """Provide a fixture `backend` that yields an empty one."""
+
+    @requirement(
+        "state:history:as-known",
+        because="Why something was decided shows only in what was known then.",
+    )
+    async def test_every_past_is_the_fold_of_its_prefix(self, backend: Backend) -> None:
+        """`things_as_known_at` gives each thing as it stood after every single position."""
+        written = await write_chronicle(backend)
+
+        for space in written:
+            things: dict[str, Thing] = {}
+            log = await backend.canon.ledger.read(space, after=ORIGIN, limit=100)
+            everything = set(await _ids(backend, space))
+            for commit in log:
+                things.update(fold(commit, things).things)
+                past = await backend.canon.state.things_as_known_at(everything, commit.position)
+                expected = {i: t for i, t in things.items() if isinstance(t, HISTORY)}
+                assert {i: t for i, t in past.items() if isinstance(t, HISTORY)} == expected
+            assert await backend.canon.state.things_as_known_at(everything, ORIGIN) == {}
+
+    @requirement("state:history:erased", because="The past must not tell what the present forgot.")
+    async def test_no_past_tells_what_was_erased(self, backend: Backend) -> None:
+        """An erased thing is told by no past: there is its tombstone, or nothing."""
+        scribe, state = Scribe(backend.canon), backend.canon.state
+        await scribe.make(a_fact("a right to be forgotten"))
+        await scribe.make(a_fact("another"))
+        target = ident("a right to be forgotten")
+        await scribe.write(Erased(targets=(target,), reason="a right"))
+
+        for position in range(4):
+            past = await state.things_as_known_at([target], Position(position))
+            assert all(isinstance(thing, Tombstone) for thing in past.values())
+        now = await state.things([target])
+        assert isinstance(now[target], Tombstone)
+
+
+async def _ids(backend: Backend, space: SpaceId) -> set[str]:
+    """Every id that the log of `space` names."""
+    log = await backend.canon.ledger.read(space, after=ORIGIN, limit=100)
+    things: dict[str, Thing] = {}
+    for commit in log:
+        things.update(fold(commit, things).things)
+    return set(things)

@@ -4,23 +4,23 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
-from canonry.domain.ids import EntityId, SourceId, SpaceId
-from canonry.domain.log.entries import EntitiesMerged, EntitiesUnmerged, EntityRetconned, Made
+from canonry.domain.ids import EntityId, SourceId
+from canonry.domain.log.entries import EntitiesMerged, EntitiesUnmerged, EntityRetconned
 from canonry.domain.observations import Dated, Observation
 from canonry.domain.things.entities import Entity
 from canonry.domain.time import DAY, Instant
 from canonry.domain.truth.timeline import TimelineEvent
-from canonry.ports.views.queries import (
+from canonry.ports.views.state import (
     EntityQuery,
     IdentifierQuery,
     RelationQuery,
     TimelineQuery,
 )
-from canonry.testing.conformance.kit import Backend, Contract
-from canonry.testing.conformance.requirements import requirement
+from canonry.testing.conformance.kit import Backend, Contract, requirement
 from canonry.testing.scribe import Scribe, thing_named
 from canonry.testing.things import (
-    MIDDLE_EARTH,
+    ELSEWHERE,
+    HERE,
     a_named,
     a_record,
     a_relation,
@@ -30,11 +30,10 @@ from canonry.testing.things import (
     an_observation,
     evidence,
     ident,
+    made,
 )
 
-ELSEWHERE = SpaceId(ident("elsewhere"))
 LEDGER = SourceId(ident("ledger"))
-HERE = frozenset((MIDDLE_EARTH,))
 
 
 def ids(*names: str) -> tuple[EntityId, ...]:
@@ -48,9 +47,18 @@ def days(events: Iterable[TimelineEvent]) -> list[int]:
 
 
 async def bearing(backend: Backend, *keys: str, **query: Any) -> dict[str, list[str]]:
-    """The names of the entities that bear each key, in order."""
+    """The names of the entities that bear each key, in order; `bearers` tells of the same."""
     asked = IdentifierQuery(keys=keys, **query)
     found = await backend.canon.state.entities_identified(asked)
+    borne = {
+        key: ([(e.id, e.entity_type, e.members, e.borne) for e in page.items], page.total)
+        for key, page in found.items()
+    }
+    bearers = await backend.canon.state.bearers(asked)
+    assert borne == {
+        key: ([(b.id, b.entity_type, b.members, b.borne) for b in page.items], page.total)
+        for key, page in bearers.items()
+    }
     return {key: [entity.name for entity in page.items] for key, page in found.items()}
 
 
@@ -62,11 +70,13 @@ def mailed(name: str, address: str) -> Observation:
 class RecordsContract(Contract):
     """Provide a fixture `backend` that yields an empty one."""
 
-    @requirement("state:identified:exact")
+    @requirement(
+        "state:identified:exact", because="A name, an address or a number is how people ask."
+    )
     async def test_texts_in_normal_form_lead_to_entities(self, backend: Backend) -> None:
-        """By name, by address and by both; of one type, of some spaces, as they are now."""
+        """`entities_identified` finds canon entities by texts they bear, oldest first."""
         scribe = Scribe(backend.canon)
-        await scribe.write(*a_named("Ann Lee"), Made(thing=mailed("Ann Lee", "Ann@Lee.org")))
+        await scribe.write(*a_named("Ann Lee"), *made(mailed("Ann Lee", "Ann@Lee.org")))
         await scribe.write(*a_named("ann  lee", entity_type="person"))
         await Scribe(backend.canon, "there", ELSEWHERE).write(*a_named("ANN LEE", space=ELSEWHERE))
 
@@ -90,9 +100,12 @@ class RecordsContract(Contract):
             "ann lee": ["Ann Lee"],
         }
 
-    @requirement("state:identified:begins")
+    @requirement(
+        "state:identified:begins",
+        because="A number half remembered still leads somewhere, and % is a letter like others.",
+    )
     async def test_longer_texts_come_after_the_exact_one(self, backend: Backend) -> None:
-        """In the order of the texts; nothing in a text is a wildcard."""
+        """With begins, longer texts follow the exact one; nothing is a wildcard."""
         scribe = Scribe(backend.canon)
         for name in ("inv-10", "inv-1", "inv-100", "inv%", "inv_x", "other"):
             await scribe.write(*a_named(name))
@@ -107,9 +120,11 @@ class RecordsContract(Contract):
         page = (await backend.canon.state.entities_identified(asked))["inv"]
         assert (len(page.items), page.total) == (2, 5)
 
-    @requirement("state:identified:merged")
+    @requirement(
+        "state:identified:merged", because="Who knew it by its old name does not know of the merge."
+    )
     async def test_the_texts_of_a_merged_one_lead_to_its_root(self, backend: Backend) -> None:
-        """And to itself again after it was separated."""
+        """The texts of an entity merged away lead to the one that it became."""
         scribe = Scribe(backend.canon)
         await scribe.write(*a_named("acme"), *a_named("acme corp"))
         kept, merged = ids("acme", "acme corp")
@@ -122,9 +137,9 @@ class RecordsContract(Contract):
         await scribe.write(EntitiesUnmerged(kept=kept, separated=merged, remaining=(), reason=""))
         assert await bearing(backend, "acme corp") == {"acme corp": ["acme corp"]}
 
-    @requirement("state:entities:types")
+    @requirement("state:entities:types", because="Types are open: each vocabulary brings its own.")
     async def test_types_are_counted(self, backend: Backend) -> None:
-        """Canon only, not what was merged away; types may have any name."""
+        """`entity_types` counts canon entities by type, whatever the type is called."""
         scribe = Scribe(backend.canon)
         for name, kind in (("a", "note"), ("b", "note"), ("c", "x/y"), ("d", "note")):
             await scribe.write(*a_named(name, entity_type=kind))
@@ -138,9 +153,9 @@ class RecordsContract(Contract):
         found = await backend.canon.state.entities(EntityQuery(entity_type="x/y"))
         assert [entity.name for entity in found.items] == ["c"]
 
-    @requirement("state:entities:merged-too")
+    @requirement("state:entities:merged-too", because="What was merged can be looked at.")
     async def test_merged_ones_are_listed_when_asked_for(self, backend: Backend) -> None:
-        """In their place among the others, and counted."""
+        """`include_merged` lists merged ones in their place, with the exact total."""
         scribe, state = Scribe(backend.canon), backend.canon.state
         for name in ("a", "b", "c", "d"):
             await scribe.write(*a_named(name))
@@ -152,11 +167,14 @@ class RecordsContract(Contract):
         assert [entity.id for entity in some.items] == list(ids("b", "c"))
         assert (await state.entities(EntityQuery(limit=9))).total == 3
 
-    @requirement("state:entities:seen-until")
+    @requirement(
+        "state:entities:seen-until",
+        because="What was true then does not depend on when it was told.",
+    )
     async def test_an_entity_is_told_as_it_was_seen_until_an_instant(
         self, backend: Backend
     ) -> None:
-        """Whatever the order of telling; merging changes nothing of what each one is alone."""
+        """`entities_seen_until` gives what an entity's observations until then make."""
         scribe, state = Scribe(backend.canon), backend.canon.state
         await scribe.make(an_entity("bill"), an_entity("other"))
         for day in (3, 1, 5, 2, 4):
@@ -181,9 +199,12 @@ class RecordsContract(Contract):
         assert await until(3 * DAY) == (3, 4, 3)
         assert await state.entities_seen_until(ids("nobody"), Instant(0)) == {}
 
-    @requirement("state:entities:sightings")
+    @requirement(
+        "state:entities:sightings",
+        because="A list that shows how much is known must not count it anew.",
+    )
     async def test_an_entity_counts_its_observations(self, backend: Backend) -> None:
-        """With those of its members, and when the first and the last were made."""
+        """An entity counts its observations and its members', with first and last."""
         scribe = Scribe(backend.canon)
         await scribe.make(an_entity("a"), an_entity("b"))
         for name, day in (("a", 3), ("a", 1), ("b", 9)):
@@ -198,9 +219,9 @@ class RecordsContract(Contract):
         assert (whole.observed.first, whole.observed.last) == (DAY, 9 * DAY)
         assert (whole.sightings.count, whole.sightings.last) == (2, 3 * DAY)
 
-    @requirement("state:observations:newest")
+    @requirement("state:observations:newest", because="The latest word is read first.")
     async def test_observations_come_newest_first(self, backend: Backend) -> None:
-        """Of one entity or of several together, page by page, with the total."""
+        """`observations_newest` gives those of several entities, newest first."""
         scribe, state = Scribe(backend.canon), backend.canon.state
         await scribe.make(an_entity("a"), an_entity("b"))
         for n in range(7):
@@ -217,9 +238,9 @@ class RecordsContract(Contract):
         assert alone.total == 3
         assert {o.entity_id for o in alone.items} == set(ids("a"))
 
-    @requirement("state:observations:from-source")
+    @requirement("state:observations:from-source", because="A document is asked what became of it.")
     async def test_observations_are_found_by_their_source(self, backend: Backend) -> None:
-        """In the order of the log, with the total."""
+        """`observations_from` gives what was read from a source, in log order."""
         scribe, state = Scribe(backend.canon), backend.canon.state
         await scribe.make(an_entity("a"))
         for n in range(3):
@@ -232,9 +253,9 @@ class RecordsContract(Contract):
         nothing = await state.observations_from(SourceId(ident("no")), limit=9, offset=0)
         assert nothing.total == 0
 
-    @requirement("state:timeline:filters")
+    @requirement("state:timeline:filters", because="Both ends of a week belong to it.")
     async def test_events_are_found_by_type_range_source_and_space(self, backend: Backend) -> None:
-        """Newest first, both ends of a range included, page by page."""
+        """Type, inclusive range, source and space select events, newest first."""
         scribe, state = Scribe(backend.canon), backend.canon.state
         for day in range(5):
             name = f"bill {day}"
@@ -268,9 +289,11 @@ class RecordsContract(Contract):
         page = await state.timeline(TimelineQuery(**both, limit=1))
         assert (page.total, len(page.items)) == (3, 1)
 
-    @requirement("state:timeline:together")
+    @requirement(
+        "state:timeline:together", because="A statement of ten bookings on a day is one day."
+    )
     async def test_what_a_source_dates_alike_is_one_event(self, backend: Backend) -> None:
-        """With an entry for each entity, under one id that follows from the event."""
+        """Entries of one source, type and instant are one event."""
         scribe, state = Scribe(backend.canon), backend.canon.state
         for name in ("a", "b", "c"):
             due = 1 if name == "c" else 0
@@ -286,9 +309,9 @@ class RecordsContract(Contract):
         assert {e.field for event in page.items for e in event.entries} == {"due"}
         assert {event.source_id for event in page.items} == {LEDGER}
 
-    @requirement("state:timeline:superseded")
+    @requirement("state:timeline:superseded", because="A date that was put off happens once.")
     async def test_a_changed_date_is_superseded(self, backend: Backend) -> None:
-        """Also by a correction and by merging; what falls away comes back with its entity."""
+        """Only dates that a snapshot shows are events, unless all are asked for."""
         scribe, state = Scribe(backend.canon), backend.canon.state
 
         async def told(*, superseded: bool = False) -> list[int]:
@@ -314,9 +337,9 @@ class RecordsContract(Contract):
         await scribe.write(EntityRetconned(entity_id=b, replaced_by=None, reason=""))
         assert await told() == [2]
 
-    @requirement("state:relations:newest")
+    @requirement("state:relations:newest", because="The last edge is the one just made.")
     async def test_relations_can_come_newest_first(self, backend: Backend) -> None:
-        """Those made together by their ids."""
+        """`newest_first` turns the order of relations around, and keeps that of ids."""
         scribe, state = Scribe(backend.canon), backend.canon.state
         for n in range(3):
             backend.clock.move(1_000)
@@ -331,9 +354,11 @@ class RecordsContract(Contract):
             assert page.total == 9
             assert page.items == sorted(known, key=lambda r: (-r.created_at, r.id))[2:7]
 
-    @requirement("state:schemas:versions")
+    @requirement(
+        "state:schemas:versions", because="An old snapshot is read by the schema of its time."
+    )
     async def test_versions_of_schemas_are_listed(self, backend: Backend) -> None:
-        """Of a type or all, of some spaces, oldest first."""
+        """`schemas` lists the versions of a type or of all, oldest first."""
         scribe, state = Scribe(backend.canon), backend.canon.state
         for name, version in (("bill", "1.0"), ("note", "1.0"), ("bill", "1.1")):
             await scribe.make(a_schema(name, version))
@@ -349,9 +374,9 @@ class RecordsContract(Contract):
         assert [s.entity_type for s in everything.items] == ["note", "bill"]
         assert (await state.schemas(None, "bill", limit=9, offset=0)).total == 3
 
-    @requirement("state:runs:listed")
+    @requirement("state:runs:listed", because="A quota counts them, and nobody runs one twice.")
     async def test_runs_are_listed_by_source_and_newest_first(self, backend: Backend) -> None:
-        """A failed one as well."""
+        """`runs` lists those over a source, runs_newest all, failed ones as well."""
         scribe, state = Scribe(backend.canon), backend.canon.state
         for n, source in enumerate(("ledger", "ledger", "letter")):
             await scribe.make(a_run(f"run {n}", source, error="x" if n == 1 else None))

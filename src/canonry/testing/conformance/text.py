@@ -4,17 +4,17 @@ from typing import Any
 
 import pytest
 
-from canonry.domain.ids import EntityId, FactId, SceneId, SpaceId
+from canonry.domain.ids import EntityId, FactId, SceneId
 from canonry.domain.log.entries import Erased, FactRetconned, SceneCompleted
 from canonry.domain.recall.passages import Collection
 from canonry.domain.texts.words import terms_of
 from canonry.ports.views.text import Hit, TextQuery
 from canonry.testing.conformance.hostile import TEXTS
-from canonry.testing.conformance.kit import Backend, Contract
-from canonry.testing.conformance.requirements import requirement
+from canonry.testing.conformance.kit import Backend, Contract, requirement
 from canonry.testing.scribe import Scribe
 from canonry.testing.things import (
-    MIDDLE_EARTH,
+    ELSEWHERE,
+    HERE,
     a_fact,
     a_memory,
     a_named,
@@ -28,8 +28,6 @@ from canonry.testing.things import (
     ident,
 )
 
-ELSEWHERE = SpaceId(ident("elsewhere"))
-HERE = frozenset((MIDDLE_EARTH,))
 SYNTAX = (
     *TEXTS,
     'fire"',
@@ -77,9 +75,9 @@ def called(*names: str) -> set[str]:
 class TextContract(Contract):
     """Provide a fixture `backend` that yields an empty one."""
 
-    @requirement("text:search:finds")
+    @requirement("text:search:finds", because="Recall is what the agent sees of the past.")
     async def test_passages_with_more_and_rarer_words_come_first(self, backend: Backend) -> None:
-        """A passage without any of the words is not found."""
+        """Passages that share a word are found; more and rarer words rank higher."""
         scribe = Scribe(backend.canon)
         await scribe.make(
             a_turn("both", text="the dragon burns gold today"),
@@ -94,9 +92,11 @@ class TextContract(Contract):
         expected = called("both", "rare", *(f"common {n}" for n in range(6)))
         assert {h.id for h in found} == expected
 
-    @requirement("text:search:score")
+    @requirement(
+        "text:search:score", because="Scores of several recalls are weighed against each other."
+    )
     async def test_scores_fall_and_terms_are_told(self, backend: Backend) -> None:
-        """Also where a passage stands, who is named in it, and what was asked."""
+        """Scores lie in (0, 1], fall along the hits, and `shares` are terms that matched."""
         scribe, sam = Scribe(backend.canon), EntityId(ident("sam"))
         await scribe.make(
             a_scene(),
@@ -119,9 +119,11 @@ class TextContract(Contract):
         assert set(asked.terms) == {"dragon", "fire", "zebra"}
         assert asked.strongest == sum(first.shares.values())
 
-    @requirement("text:search:ties")
+    @requirement(
+        "text:search:ties", because="A reply that changes without cause cannot be tested or cached."
+    )
     async def test_equal_texts_come_in_the_order_of_their_ids(self, backend: Backend) -> None:
-        """Whatever order they were told in; a smaller limit gives a prefix."""
+        """The same search gives the same hits; equal texts come in the order of their ids."""
         scribe = Scribe(backend.canon)
         for n in range(9):
             await scribe.make(a_turn(f"turn {n}", text="the same old song"))
@@ -132,7 +134,7 @@ class TextContract(Contract):
         assert [h.id for h in await hits(backend, "song", limit=4)] == found[:4]
         assert await hits(backend, "song") == await hits(backend, "song")
 
-    @requirement("text:search:words")
+    @requirement("text:search:words", because="Every backend must find the same.")
     @pytest.mark.parametrize(
         ("told", "asked"),
         [
@@ -150,14 +152,17 @@ class TextContract(Contract):
         ],
     )
     async def test_words_are_folded(self, backend: Backend, told: str, asked: str) -> None:
-        """Case, accents, ligatures and widths, as the domain folds them."""
+        """Words are those of domain/texts/words.py: case, accents and ligatures folded."""
         await Scribe(backend.canon).make(a_turn("told", text=told), a_turn("other", text="no"))
 
         assert await ids(backend, asked) == called("told")
 
-    @requirement("text:search:frequent")
+    @requirement(
+        "text:search:frequent",
+        because="Dropping frequent words is for speed and must not lose the only word.",
+    )
     async def test_word_in_every_passage_still_finds(self, backend: Backend) -> None:
-        """Alone, also if it says nothing, and beside a word that nobody uses."""
+        """A word that every passage holds still finds passages."""
         scribe = Scribe(backend.canon)
         await scribe.make(*(a_turn(f"turn {n}", text=f"the tale {n}") for n in range(60)))
 
@@ -165,7 +170,7 @@ class TextContract(Contract):
         assert len(await hits(backend, "tale zebra", limit=10)) == 10
         assert ident("turn 7") in await ids(backend, "the 7")
 
-    @requirement("text:search:forms")
+    @requirement("text:search:forms", because="People write from memory, and inflect.")
     @pytest.mark.parametrize(
         ("told", "asked"),
         [
@@ -185,14 +190,14 @@ class TextContract(Contract):
     async def test_forms_slips_beginnings_and_phrases_are_found(
         self, backend: Backend, told: str, asked: str
     ) -> None:
-        """And nothing that shares no word with them."""
+        """Other forms of a word, a slip in a long one, and `begun*` find it."""
         await Scribe(backend.canon).make(a_turn("told", text=told), a_turn("other", text="no"))
 
         assert await ids(backend, asked) == called("told")
 
-    @requirement("text:search:phrases")
+    @requirement("text:search:phrases", because="Who quotes remembers the very words.")
     async def test_words_in_a_row_come_first(self, backend: Backend) -> None:
-        """A passage that holds a phrase precedes those that hold its words apart."""
+        """Passages in which the words of a quoted phrase follow each other come first."""
         scribe = Scribe(backend.canon)
         await scribe.make(
             a_turn("apart", text="the key was silver"),
@@ -204,9 +209,11 @@ class TextContract(Contract):
 
         assert [h.id for h in found] == [ident("row"), ident("apart")]
 
-    @requirement("text:search:hostile")
+    @requirement(
+        "text:search:hostile", because="Queries come from models, and models write anything."
+    )
     async def test_no_query_is_syntax(self, backend: Backend) -> None:
-        """Each finds what shares its words, or nothing, and never another space."""
+        """No text of a query is syntax: quotes, operators, wildcards, long or empty text."""
         scribe, there = Scribe(backend.canon), Scribe(backend.canon, "there", ELSEWHERE)
         await scribe.make(a_turn("here", text="fire"))
         await there.make(a_turn("there", text="fire ring space", space=ELSEWHERE))
@@ -215,9 +222,11 @@ class TextContract(Contract):
             expected = called("here") if "fire" in terms_of(text) else set()
             assert await ids(backend, text) == expected, text[:50]
 
-    @requirement("text:search:filters")
+    @requirement(
+        "text:search:filters", because="A character must not recall what only another knows."
+    )
     async def test_filters_select_exactly(self, backend: Backend) -> None:
-        """Collection, spaces, entities, source, scene and limit."""
+        """`collection`, spaces, entities, source_id, without_scene and limit select exactly."""
         scribe, sam = Scribe(backend.canon), EntityId(ident("sam"))
         there = Scribe(backend.canon, "there", ELSEWHERE)
         await scribe.make(
@@ -250,9 +259,12 @@ class TextContract(Contract):
         assert await ids(backend, "fire", **source) == called("s1")
         assert len(await hits(backend, "fire", limit=1)) == 1
 
-    @requirement("text:placed:filters")
+    @requirement(
+        "text:placed:filters",
+        because="An index of meanings may lag behind, and must not widen what a query may find.",
+    )
     async def test_filters_select_what_is_placed(self, backend: Backend) -> None:
-        """The same filters as of a search, over more ids than one statement takes."""
+        """Of the ids given, those are placed that every filter selects, whatever the words."""
         scribe, sam = Scribe(backend.canon), EntityId(ident("sam"))
         there = Scribe(backend.canon, "there", ELSEWHERE)
         many = [f"t{n}" for n in range(150)]
@@ -290,9 +302,9 @@ class TextContract(Contract):
         assert await those(collection=snippets) == called("s1", "s2")
         assert await those(collection=snippets, source_id=ident("source")) == called("s1")
 
-    @requirement("text:placed:current")
+    @requirement("text:placed:current", because="What was erased must not be recalled.")
     async def test_passages_are_placed_as_they_are_now(self, backend: Backend) -> None:
-        """A turn with its scene, its place and its speaker; a memory never after it was erased."""
+        """Passages are placed as they are now: new ones at once, erased ones never."""
         scribe, sam = Scribe(backend.canon), EntityId(ident("sam"))
         await scribe.make(a_scene(), a_turn("t", text="fire", entity_id=sam), a_memory("m"))
         (turn,) = (await placed(backend, called("t"))).values()
@@ -303,9 +315,11 @@ class TextContract(Contract):
         await scribe.write(Erased(targets=(ident("m"),), reason="a right"))
         assert await placed(backend, called("m"), **memories) == {}
 
-    @requirement("text:search:isolated")
+    @requirement(
+        "text:search:isolated", because="Scores would tell what another tenant writes about."
+    )
     async def test_other_spaces_change_nothing(self, backend: Backend) -> None:
-        """Neither what is found, nor in which order, nor any score."""
+        """What other spaces hold changes neither hits nor scores of a space."""
         scribe, there = Scribe(backend.canon), Scribe(backend.canon, "there", ELSEWHERE)
         await scribe.make(
             a_turn("one", text="dragon gold"),
@@ -319,9 +333,9 @@ class TextContract(Contract):
 
         assert await hits(backend, "dragon gold") == before
 
-    @requirement("text:search:current")
+    @requirement("text:search:current", because="What was erased must not be recalled.")
     async def test_search_follows_changes(self, backend: Backend) -> None:
-        """A summary is found once the scene is completed, and an erased memory never again."""
+        """A passage is found as it is now: new ones at once, erased ones never."""
         scribe = Scribe(backend.canon)
         scene = SceneId(ident("scene"))
         await scribe.make(a_scene(participants=(EntityId(ident("sam")),)), a_memory(text="zebra"))
@@ -337,9 +351,12 @@ class TextContract(Contract):
         assert (hit.id, hit.place) == (scene, None)
         assert await ids(backend, "zebra", **memories) == set()
 
-    @requirement("text:search:canon")
+    @requirement("text:search:canon", because="What never was must not come back through a search.")
     async def test_search_follows_the_canon(self, backend: Backend) -> None:
-        """Also where the index has the old words already."""
+        """Entities, facts and lore are found by what canon says now.
+
+        Not by what was retconned, and a renamed entity by its new name alone.
+        """
         scribe = Scribe(backend.canon)
         wrong = FactId(ident("wrong"))
         entities = {"collection": Collection.ENTITIES}

@@ -16,11 +16,18 @@ from canonry.ports.views.text import TextQuery
 from canonry.ports.views.upkeep import Verification
 from canonry.testing.conformance.answers import answers
 from canonry.testing.conformance.chronicle import SECRET, write_chronicle
-from canonry.testing.conformance.kit import Backend, Contract, present
+from canonry.testing.conformance.kit import Backend, Contract, present, requirement
 from canonry.testing.conformance.log import whole_log
-from canonry.testing.conformance.requirements import requirement
-from canonry.testing.scribe import Scribe, made
-from canonry.testing.things import MIDDLE_EARTH, a_fact, a_named, a_turn, an_observation, ident
+from canonry.testing.scribe import Scribe
+from canonry.testing.things import (
+    MIDDLE_EARTH,
+    a_fact,
+    a_named,
+    a_turn,
+    an_observation,
+    ident,
+    made,
+)
 
 
 def quiet(done: int, total: int | None) -> None:
@@ -60,9 +67,9 @@ def content(folder: Path) -> dict[str, str]:
 class UpkeepContract(Contract):
     """For backends that offer `upkeep`, `files`, `open_backup` and `damages`."""
 
-    @requirement("upkeep:verify:good")
+    @requirement("upkeep:verify:good", because="An alarm that rings without cause is switched off.")
     async def test_good_store_verifies(self, backend: Backend) -> None:
-        """All kinds of entries; the numbers are those of the log."""
+        """`verify` finds nothing wrong with a good store, and tells its heads and sizes."""
         await write_chronicle(backend)
 
         seen = await verified(backend)
@@ -72,9 +79,11 @@ class UpkeepContract(Contract):
         assert seen.things > 50
         assert dict(seen.heads) == await heads(backend)
 
-    @requirement("upkeep:verify:empty")
+    @requirement(
+        "upkeep:verify:empty", because="The first thing that an operator tries is an empty one."
+    )
     async def test_upkeep_of_an_empty_store(self, backend: Backend, tmp_path: Path) -> None:
-        """Nothing to find, to fold, to copy or to collect."""
+        """`verify`, rebuild and backup work on an empty store."""
         upkeep = present(backend.upkeep)
 
         assert (await verified(backend)).findings == ()
@@ -83,9 +92,12 @@ class UpkeepContract(Contract):
         assert await upkeep.collect_orphans() == 0
         assert (await verified(backend)).commits == 0
 
-    @requirement("upkeep:verify:finds-altered-records")
+    @requirement(
+        "upkeep:verify:finds-altered-records",
+        because="The record must prove that nobody altered it.",
+    )
     async def test_altered_records_are_found(self, backend: Backend) -> None:
-        """Each damage that the backend knows, on a store of its own."""
+        """`verify` finds each alteration of records that the backend can make."""
         for name in present(backend.damages).records:
             fresh = await backend.another()
             await write_chronicle(fresh)
@@ -93,9 +105,12 @@ class UpkeepContract(Contract):
 
             assert (await verified(fresh)).findings != (), name
 
-    @requirement("upkeep:verify:finds-altered-views")
+    @requirement(
+        "upkeep:verify:finds-altered-views",
+        because="A view that lies is believed until somebody compares.",
+    )
     async def test_altered_views_are_found(self, backend: Backend) -> None:
-        """Each damage that the backend knows, on a store of its own; the finding says where."""
+        """`verify` finds each alteration of views that the backend can make."""
         for name in present(backend.damages).views:
             fresh = await backend.another()
             await write_chronicle(fresh)
@@ -106,18 +121,22 @@ class UpkeepContract(Contract):
             assert findings != (), name
             assert all(finding.where and finding.what for finding in findings)
 
-    @requirement("upkeep:verify:while-serving")
+    @requirement(
+        "upkeep:verify:while-serving", because="A store that is in use is the one to worry about."
+    )
     async def test_verify_sees_one_moment(self, backend: Backend) -> None:
-        """Writing goes on meanwhile."""
+        """`verify` finds nothing wrong while others write."""
         await write_chronicle(backend)
 
         seen, _ = await asyncio.gather(verified(backend), keep_writing(backend, 40))
 
         assert seen.findings == ()
 
-    @requirement("upkeep:rebuild:equals-incremental")
+    @requirement(
+        "upkeep:rebuild:equals-incremental", because="Views are nothing but a fold of the records."
+    )
     async def test_rebuilt_views_are_the_same(self, backend: Backend) -> None:
-        """Every query answers as before, also after further commits."""
+        """Rebuilt views answer every query as the views kept up to date did."""
         await write_chronicle(backend)
         before = await answers(backend.canon)
 
@@ -128,9 +147,9 @@ class UpkeepContract(Contract):
         await keep_writing(backend, 3)
         assert (await verified(backend)).findings == ()
 
-    @requirement("upkeep:rebuild:repairs")
+    @requirement("upkeep:rebuild:repairs", because="A view may be lost at any time.")
     async def test_altered_views_are_repaired(self, backend: Backend) -> None:
-        """Each damage that the backend knows."""
+        """After rebuild a store with altered views verifies and answers as before."""
         for name in present(backend.damages).views:
             fresh = await backend.another()
             await write_chronicle(fresh)
@@ -141,9 +160,9 @@ class UpkeepContract(Contract):
             assert (await verified(fresh)).findings == (), name
             assert await answers(fresh.canon) == before, name
 
-    @requirement("upkeep:rebuild:while-serving")
+    @requirement("upkeep:rebuild:while-serving", because="Serving does not stop for upkeep.")
     async def test_rebuild_misses_no_commit(self, backend: Backend) -> None:
-        """Those appended while it ran are in the views."""
+        """Commits appended during a rebuild are in the rebuilt views."""
         await write_chronicle(backend)
         facts = (await backend.canon.state.facts(FactQuery())).total
 
@@ -152,9 +171,9 @@ class UpkeepContract(Contract):
         assert (await backend.canon.state.facts(FactQuery())).total == facts + 40
         assert (await verified(backend)).findings == ()
 
-    @requirement("upkeep:backup:opens")
+    @requirement("upkeep:backup:opens", because="A backup that was never opened is a hope.")
     async def test_backup_is_the_store(self, backend: Backend, tmp_path: Path) -> None:
-        """Heads, log and answers; later commits are not in it."""
+        """A backup opens, holds the heads that were told, verifies and answers alike."""
         await write_chronicle(backend)
         await Scribe(backend.canon, "large").make(a_turn("book", text="word " * 100_000))
         log, told = await whole_log(backend), await answers(backend.canon)
@@ -168,11 +187,11 @@ class UpkeepContract(Contract):
         assert await answers(copy.canon) == told
         assert (await verified(copy)).findings == ()
 
-    @requirement("upkeep:backup:while-serving")
+    @requirement("upkeep:backup:while-serving", because="There is no good moment to stop a world.")
     async def test_backup_of_a_busy_store_is_a_prefix(
         self, backend: Backend, tmp_path: Path
     ) -> None:
-        """It verifies, and the original log begins with it."""
+        """A backup taken while others write is a prefix of every log, and verifies."""
         await write_chronicle(backend)
 
         held, _ = await asyncio.gather(
@@ -186,9 +205,12 @@ class UpkeepContract(Contract):
         kept = await copy.canon.ledger.read_sealed(MIDDLE_EARTH, after=ORIGIN, limit=500)
         assert list(log[: len(kept)]) == list(kept)
 
-    @requirement("upkeep:backup:refuses-a-used-target")
+    @requirement(
+        "upkeep:backup:refuses-a-used-target",
+        because="The last good backup must survive a slip of the hand.",
+    )
     async def test_used_target_is_left_alone(self, backend: Backend, tmp_path: Path) -> None:
-        """A folder with anything in it."""
+        """A target that holds anything raises Conflict `backup.exists`, and is left alone."""
         (tmp_path / "precious").write_text("mine")
 
         with pytest.raises(Conflict) as caught:
@@ -197,9 +219,11 @@ class UpkeepContract(Contract):
         assert caught.value.code == "backup.exists"
         assert content(tmp_path) == {"precious": "mine"}
 
-    @requirement("upkeep:purge:leaves-no-trace")
+    @requirement(
+        "upkeep:purge:leaves-no-trace", because="Erasing is a right of people, not a flag."
+    )
     async def test_purged_text_is_in_no_file(self, backend: Backend) -> None:
-        """A small memory and a large turn; search finds neither."""
+        """After purge no file of the store holds the erased text, nor does any view."""
         await write_chronicle(backend)
         scribe = Scribe(backend.canon, "large")
         await scribe.make(a_turn("large secret", text=f"{SECRET}-large " * 20_000))
@@ -218,9 +242,9 @@ class UpkeepContract(Contract):
             found = await backend.canon.text.search(query)
             assert not {hit.id for hit in found.hits} & set(targets)
 
-    @requirement("upkeep:purge:verifies")
+    @requirement("upkeep:purge:verifies", because="Erasing must not look like tampering.")
     async def test_purged_store_verifies(self, backend: Backend) -> None:
-        """Also after rebuild, which gives the same answers; turns keep their numbers."""
+        """After purge the chain and the views verify, and rebuild gives the same views."""
         await write_chronicle(backend)
         targets = (ident("secret"), ident("turn 1"), ident("dream"), ident("at home"))
         await Scribe(backend.canon, "eraser").write(Erased(targets=targets, reason="a right"))
@@ -235,9 +259,12 @@ class UpkeepContract(Contract):
         assert await answers(backend.canon) == told
         assert (await verified(backend)).findings == ()
 
-    @requirement("upkeep:purge:restored-elsewhere")
+    @requirement(
+        "upkeep:purge:restored-elsewhere",
+        because="A copy made after erasing must serve as well as one made before.",
+    )
     async def test_purged_log_is_restored_elsewhere(self, backend: Backend) -> None:
-        """Byte by byte; what was erased is a tombstone there as well."""
+        """The log of a purged store restores elsewhere with the same answers."""
         await write_chronicle(backend)
         targets = (ident("secret"), ident("turn 1"), ident("dream"), ident("at home"))
         await Scribe(backend.canon, "eraser").write(Erased(targets=targets, reason="a right"))
@@ -252,9 +279,9 @@ class UpkeepContract(Contract):
         assert (await verified(copy)).findings == ()
         assert traces(copy, SECRET) == []
 
-    @requirement("upkeep:purge:merged")
+    @requirement("upkeep:purge:merged", because="A snapshot remembers whatever was folded into it.")
     async def test_purged_entity_leaves_no_trace_in_others(self, backend: Backend) -> None:
-        """It was merged into another and separated again; the other stays, and so does its past."""
+        """What was said of an erased entity is in no past of those it was merged with."""
         scribe, entity_ids = Scribe(backend.canon), (ident("ann"), ident("bob"))
         ann, bob = map(EntityId, entity_ids)
         said = an_observation("bob", "bob said", fields={"description": SECRET})
@@ -273,9 +300,11 @@ class UpkeepContract(Contract):
             assert SECRET not in repr(past)
             assert isinstance(past[ann], Entity)
 
-    @requirement("upkeep:purge:keeps-the-rest")
+    @requirement(
+        "upkeep:purge:keeps-the-rest", because="Erasing one thing must not take its neighbours."
+    )
     async def test_purge_drops_nothing_else(self, backend: Backend) -> None:
-        """All other entries read back as they were, and a second purge drops nothing."""
+        """`purge` drops payloads of the targets only, and may be repeated."""
         await write_chronicle(backend)
         target = ident("secret")
         await Scribe(backend.canon, "eraser").write(Erased(targets=(target,), reason="a right"))
@@ -292,9 +321,12 @@ class UpkeepContract(Contract):
         assert [p for p, q in zip(was.parts, now.parts, strict=True) if p != q] == [was.parts[2]]
         assert now.parts[2] is None
 
-    @requirement("upkeep:orphans:kept-when-young")
+    @requirement(
+        "upkeep:orphans:kept-when-young",
+        because="A blob is written before the commit that names it.",
+    )
     async def test_young_and_used_blobs_are_kept(self, backend: Backend) -> None:
-        """Whatever nobody refers to yet may be about to be named."""
+        """`collect_orphans` keeps blobs that are referred to, and those younger than a day."""
         await Scribe(backend.canon).make(a_turn("book", text="word " * 100_000))
         digest = await backend.blobs.put(b"about to be named " * 10_000)
 
@@ -303,9 +335,9 @@ class UpkeepContract(Contract):
         log = await backend.canon.ledger.read(MIDDLE_EARTH, after=Position(0), limit=1)
         assert "word word" in repr(log[0].entries)
 
-    @requirement("upkeep:facts:told")
+    @requirement("upkeep:facts:told", because="Whoever helps an operator asks for them first.")
     async def test_facts_about_the_store_are_told(self, backend: Backend) -> None:
-        """As texts and numbers under names."""
+        """`facts_about_store` tells texts and numbers."""
         await write_chronicle(backend)
 
         told = await present(backend.upkeep).facts_about_store()

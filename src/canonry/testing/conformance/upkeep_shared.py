@@ -10,8 +10,7 @@ from canonry.ports.views.state import FactQuery
 from canonry.ports.views.text import TextQuery
 from canonry.testing.conformance.answers import answers
 from canonry.testing.conformance.chronicle import SECRET, write_chronicle
-from canonry.testing.conformance.kit import Backend, Contract, present
-from canonry.testing.conformance.requirements import requirement
+from canonry.testing.conformance.kit import Backend, Contract, present, requirement
 from canonry.testing.conformance.upkeep import heads, keep_writing, quiet, traces, verified
 from canonry.testing.scribe import Scribe
 from canonry.testing.things import MIDDLE_EARTH, a_fact, a_snippet, ident
@@ -23,11 +22,14 @@ SIZES = (1, 127, 128, 5_000)
 class SharedUpkeepContract(Contract):
     """For backends with `upkeep` that offer a `second` instance."""
 
-    @requirement("upkeep:shared:verify-and-backup")
+    @requirement(
+        "upkeep:shared:verify-and-backup",
+        because="An operator's command is a process beside the servers.",
+    )
     async def test_what_the_other_writes_is_verified_and_copied(
         self, backend: Backend, tmp_path: Path
     ) -> None:
-        """While it goes on writing."""
+        """What another instance wrote is verified and backed up like one's own."""
         other = await present(backend.second)()
         await write_chronicle(other)
         upkeep = present(backend.upkeep)
@@ -41,9 +43,11 @@ class SharedUpkeepContract(Contract):
         assert dict(held) == await heads(copy)
         assert (await verified(copy)).findings == ()
 
-    @requirement("upkeep:shared:rebuild")
+    @requirement(
+        "upkeep:shared:rebuild", because="Agents must not notice that somebody repairs the views."
+    )
     async def test_the_other_does_not_notice_a_rebuild(self, backend: Backend) -> None:
-        """It reads the same all the time, and its writes are in the new views."""
+        """Another instance answers alike during and after a rebuild, and goes on writing."""
         other = await present(backend.second)()
         await write_chronicle(other)
         facts = (await other.canon.state.facts(FactQuery())).total
@@ -59,9 +63,11 @@ class SharedUpkeepContract(Contract):
             assert (await one.canon.state.facts(FactQuery())).total == facts + 30
         assert (await verified(other)).findings == ()
 
-    @requirement("upkeep:shared:purge")
+    @requirement(
+        "upkeep:shared:purge", because="The servers keep running while an operator erases."
+    )
     async def test_purge_leaves_no_trace_beside_an_open_instance(self, backend: Backend) -> None:
-        """The other one wrote and read the text, and learns that it is gone."""
+        """A purge leaves no trace though another instance has the store open and read it."""
         other = await present(backend.second)()
         await write_chronicle(other)
         target = ident("secret")
@@ -101,11 +107,17 @@ async def found(backend: Backend, name: str = "") -> Sequence[int]:
 class SizesContract(Contract):
     """For backends that offer `upkeep`."""
 
-    @requirement("upkeep:rebuild:commits-of-any-size")
+    @requirement(
+        "upkeep:rebuild:commits-of-any-size",
+        because="What is brought in at once takes another way into an index than what trickles.",
+    )
     async def test_r1_a_rebuild_keeps_the_passages_of_commits_of_any_size(
         self, backend: Backend
     ) -> None:
-        """Twice, and what is written afterwards is found and forgotten as before."""
+        """Rebuilt views find every passage of commits of 1, 127, 128 and 5,000 passages.
+
+        After further commits as well.
+        """
         await write_sizes(backend)
         before = await found(backend)
 
@@ -122,9 +134,14 @@ class SizesContract(Contract):
         assert (await found(backend))[-2] == before[-2] - 1
         assert (await verified(backend)).findings == ()
 
-    @requirement("upkeep:glance:agrees")
+    @requirement(
+        "upkeep:glance:agrees", because="It is looked at after every backup, and must not cry wolf."
+    )
     async def test_r1_a_glance_finds_nothing_in_good_views(self, backend: Backend) -> None:
-        """Of all kinds of entries and all sizes of commits."""
+        """`glance` finds nothing in good views, also while passages wait and while others write.
+
+        After a rebuild and after a purge as well.
+        """
         glance = present(backend.upkeep).glance
         assert await glance() == ()
         await write_chronicle(backend)

@@ -12,8 +12,7 @@ from canonry.domain.ids import SpaceId
 from canonry.domain.recall.passages import Collection
 from canonry.ports.embedder import EmbeddingModel, Vector
 from canonry.ports.views.vectors import VectorBatch, VectorEntry, VectorQuery, Vectors
-from canonry.testing.conformance.kit import Contract
-from canonry.testing.conformance.requirements import requirement
+from canonry.testing.conformance.kit import Contract, requirement
 
 MODEL: Final = EmbeddingModel(name="tiny", version="1", dimensions=4)
 OTHER: Final = EmbeddingModel(name="tiny", version="2", dimensions=4)
@@ -50,9 +49,12 @@ async def found(vectors: Vectors, *direction: float, **given: Any) -> Sequence[s
 class VectorsContract(Contract):
     """Provide a fixture `vectors` that yields an empty index."""
 
-    @requirement("vectors:search:nearest-first")
+    @requirement(
+        "vectors:search:nearest-first",
+        because="Ranking rests on how near passages are, and tests on a fixed order.",
+    )
     async def test_the_nearest_come_first(self, vectors: Vectors) -> None:
-        """With their inner products; ties by id, then by part."""
+        """The nearest passages come first with their inner products, ties by id and part."""
         assert await found(vectors, 1.0) == []
         twins = [entry(name, 0.0, 1.0, part=part) for name in "ba" for part in (1, 0)]
         await take_in(vectors, *(entry(f"m{i}", 1.0, i / 4) for i in range(4)), *twins)
@@ -65,9 +67,12 @@ class VectorsContract(Contract):
         assert [(hit.id, hit.part) for hit in tied] == [("a", 0), ("a", 1), ("b", 0), ("b", 1)]
         assert await vectors.search(replace(asked, limit=0)) == []
 
-    @requirement("vectors:search:filters")
+    @requirement(
+        "vectors:search:filters",
+        because="Nobody finds what they may not see, and no space is one only among others.",
+    )
     async def test_filters_select(self, vectors: Vectors) -> None:
-        """Each alone; no space at all finds nothing."""
+        """Collection, space, entities, source and the scene left out select, also combined."""
         await take_in(
             vectors,
             entry("here", 1.0),
@@ -88,9 +93,12 @@ class VectorsContract(Contract):
         assert await found(vectors, 1.0, **snippets, source_id="book") == ["quoted"]
         assert await found(vectors, 1.0, **snippets, source_id="film") == []
 
-    @requirement("vectors:search:models-are-apart")
+    @requirement(
+        "vectors:search:models-are-apart",
+        because="Numbers of different models say nothing about each other.",
+    )
     async def test_models_are_apart(self, vectors: Vectors) -> None:
-        """The same id under two models; a vector of another size finds nothing."""
+        """Vectors of one model are never compared with those of another; none is no error."""
         await take_in(vectors, entry("old", 1.0))
         await take_in(vectors, entry("new", 1.0), model=OTHER)
 
@@ -100,9 +108,11 @@ class VectorsContract(Contract):
         short = VectorQuery(model=MODEL, vector=b"1234", collection=Collection.MEMORIES)
         assert await vectors.search(short) == []
 
-    @requirement("vectors:apply:replaces")
+    @requirement(
+        "vectors:apply:replaces", because="A passage that changed is not found by what it was."
+    )
     async def test_entries_replace_what_was_there(self, vectors: Vectors) -> None:
-        """Three parts become one, another is removed."""
+        """The entries of an id replace all its parts; an id that is removed has none."""
         await take_in(vectors, *(entry("a", 1.0, part=n) for n in range(3)), entry("b", 1.0))
 
         await take_in(vectors, entry("a", 0.0, 1.0), removed=["b", "never"], cursor="2")
@@ -111,9 +121,12 @@ class VectorsContract(Contract):
         assert [(hit.id, hit.part) for hit in await vectors.search(asked)] == [("a", 0)]
         assert [status.count for status in await vectors.status()] == [1]
 
-    @requirement("vectors:apply:follows")
+    @requirement(
+        "vectors:apply:follows",
+        because="Two processes that index at once must not undo each other.",
+    )
     async def test_a_batch_follows_the_cursor_that_it_names(self, vectors: Vectors) -> None:
-        """The empty one before anything is kept; a wrong one changes nothing."""
+        """A batch that does not follow the cursor of its model changes nothing."""
         await take_in(vectors, entry("a", 1.0), follows="", cursor="1")
         await take_in(vectors, entry("b", 1.0), follows="1", cursor="2")
 
@@ -125,9 +138,11 @@ class VectorsContract(Contract):
         assert await found(vectors, 1.0) == ["a", "b"]
         assert await vectors.cursors() == {MODEL: "2"}
 
-    @requirement("vectors:apply:whole")
+    @requirement(
+        "vectors:apply:whole", because="Half a batch with a new cursor is a hole that nobody sees."
+    )
     async def test_a_batch_with_one_wrong_vector_is_refused(self, vectors: Vectors) -> None:
-        """Nothing of it is kept, neither entries nor the cursor."""
+        """A batch with one vector of another size is refused whole."""
         await take_in(vectors, entry("a", 1.0))
 
         with pytest.raises(BrokenInvariant) as refused:
@@ -139,9 +154,12 @@ class VectorsContract(Contract):
         assert await found(vectors, 1.0) == ["a"]
         assert await vectors.cursors() == {MODEL: "1"}
 
-    @requirement("vectors:status:counts")
+    @requirement(
+        "vectors:status:counts",
+        because="Whoever indexes goes on from there, also in another process.",
+    )
     async def test_status_tells_every_model(self, vectors: Vectors) -> None:
-        """Also one whose only batch moved the cursor."""
+        """`status` and cursors tell each model with its cursor, in order of first batches."""
         assert await vectors.status() == []
         assert await vectors.cursors() == {}
         await take_in(vectors, entry("a", 1.0, part=1), entry("a", 1.0), cursor="one")
@@ -151,9 +169,11 @@ class VectorsContract(Contract):
         assert told == [(MODEL, 2, "one"), (OTHER, 0, "two")]
         assert list((await vectors.cursors()).items()) == [(MODEL, "one"), (OTHER, "two")]
 
-    @requirement("vectors:digests:by-part")
+    @requirement(
+        "vectors:digests:by-part", because="A text that stays the same is not embedded again."
+    )
     async def test_digests_come_part_by_part(self, vectors: Vectors) -> None:
-        """In the order of the parts, whatever order they came in."""
+        """`digests` gives what each part came with, in order; unknown ids are left out."""
         parts = [entry("a", 1.0, part=n, digest=bytes([n])) for n in (1, 0, 2)]
         await take_in(vectors, *parts, entry("b", 1.0))
 
@@ -165,9 +185,12 @@ class VectorsContract(Contract):
         }
         assert await vectors.digests(OTHER, ["a"]) == {}
 
-    @requirement("vectors:about:paged")
+    @requirement(
+        "vectors:about:paged",
+        because="When somebody is renamed, their passages are embedded again.",
+    )
     async def test_passages_about_an_entity_are_paged(self, vectors: Vectors) -> None:
-        """In the order of their ids; parts of one passage count once."""
+        """`about` pages through the ids of passages that name an entity, in order."""
         mine = [entry(f"p{n}", 1.0, entities=("ann",)) for n in (3, 1, 2)]
         await take_in(vectors, *mine, entry("p1", 1.0, part=1, entities=("ann",)), entry("q", 1.0))
 
@@ -176,9 +199,11 @@ class VectorsContract(Contract):
         assert await vectors.about(MODEL, "ben", limit=2) == []
         assert await vectors.about(OTHER, "ann", limit=2) == []
 
-    @requirement("vectors:remove:every-model")
+    @requirement(
+        "vectors:remove:every-model", because="Erasing must not depend on which model serves."
+    )
     async def test_what_is_removed_is_found_nowhere(self, vectors: Vectors) -> None:
-        """Under both models; the cursors stay."""
+        """What is removed is found under no model; cursors stay, and purging is then safe."""
         for model in (MODEL, OTHER):
             await take_in(vectors, entry("a", 1.0), entry("b", 1.0), model=model)
 
@@ -189,9 +214,11 @@ class VectorsContract(Contract):
             assert await found(vectors, 1.0, model=model) == ["b"]
         assert await vectors.cursors() == {MODEL: "1", OTHER: "1"}
 
-    @requirement("vectors:drop:one-or-all")
+    @requirement(
+        "vectors:drop:one-or-all", because="An index that is lost is made again from the records."
+    )
     async def test_dropping_forgets_one_model_or_all(self, vectors: Vectors) -> None:
-        """What is taken in afterwards begins with the empty cursor."""
+        """`drop` forgets one model or everything; what is taken in after it counts from anew."""
         for model in (MODEL, OTHER):
             await take_in(vectors, entry("a", 1.0), model=model)
 

@@ -14,8 +14,7 @@ from canonry.domain.log.entries import Thing
 from canonry.ports.views.view import Folded, View
 from canonry.testing.conformance.answers import Answers, answers, answers_of_documents
 from canonry.testing.conformance.chronicle import write_chronicle
-from canonry.testing.conformance.kit import Backend, Contract
-from canonry.testing.conformance.requirements import requirement
+from canonry.testing.conformance.kit import Backend, Contract, requirement
 from canonry.testing.scribe import Scribe
 from canonry.testing.things import MIDDLE_EARTH, a_fact, ident
 from canonry.usecases.projection.projector import Projector, folded
@@ -38,12 +37,21 @@ async def answers_over(source: Backend, target: Backend) -> Answers:
     return await answers(replace(target.canon, ledger=source.canon.ledger))
 
 
+def assert_alike(expected: Answers, given: Answers) -> None:
+    """Every question has the same answer; the first that has another one is named."""
+    for question, answer in expected.items():
+        assert given[question] == answer, question
+
+
 class ViewContract(Contract):
     """Provide a fixture `backend` that yields an empty one."""
 
-    @requirement("view:cursor:stands-where-it-shows")
+    @requirement(
+        "view:cursor:stands-where-it-shows",
+        because="Whoever waits for a write must know whether it is there.",
+    )
     async def test_the_cursor_follows_what_shows(self, backend: Backend) -> None:
-        """Beside its own ledger, and fed by another one."""
+        """The cursor of a space is the position of the last commit that shows."""
         scribe, other = Scribe(backend.canon), await backend.another()
         for view in (*views_of(backend), *views_of(other)):
             assert await view.cursor(MIDDLE_EARTH) == ORIGIN
@@ -56,21 +64,25 @@ class ViewContract(Contract):
         for view in views_of(other):
             assert await view.cursor(MIDDLE_EARTH) >= 2
 
-    @requirement("view:apply:equals-own-fold")
+    @requirement(
+        "view:apply:equals-own-fold",
+        because="An engine may be chosen for each view without changing any answer.",
+    )
     async def test_fed_views_answer_as_their_ledgers_own(self, backend: Backend) -> None:
-        """The whole chronicle, every question."""
+        """Views that are given what another ledger folded answer as those beside it do."""
         other = await backend.another()
         await write_chronicle(backend)
 
         await feeding(backend, other).catch_up()
 
-        expected, told = await answers(backend.canon), await answers_over(backend, other)
-        for question, answer in expected.items():
-            assert told[question] == answer, question
+        assert_alike(await answers(backend.canon), await answers_over(backend, other))
 
-    @requirement("view:apply:again")
+    @requirement(
+        "view:apply:again",
+        because="An answer may be lost, and several processes may project the same commits.",
+    )
     async def test_applying_again_changes_nothing(self, backend: Backend) -> None:
-        """Each commit alone, then everything from the beginning once more."""
+        """What was applied before changes nothing, also in the middle of what is new."""
         other = await backend.another()
         for space in await write_chronicle(backend):
             log = await backend.canon.ledger.read(space, after=ORIGIN, limit=1_000)
@@ -82,13 +94,13 @@ class ViewContract(Contract):
             for view in views_of(other)[1:]:
                 await view.apply(made)
 
-        expected, told = await answers(backend.canon), await answers_over(backend, other)
-        for question, answer in expected.items():
-            assert told[question] == answer, question
+        assert_alike(await answers(backend.canon), await answers_over(backend, other))
 
-    @requirement("view:apply:gap")
+    @requirement(
+        "view:apply:gap", because="A view that skips a commit tells something that never was."
+    )
     async def test_a_gap_is_refused(self, backend: Backend) -> None:
-        """The second commit before the first; afterwards both are taken."""
+        """Commits that do not follow the cursor are refused, and nothing of them shows."""
         scribe, other = Scribe(backend.canon), await backend.another()
         await scribe.make(a_fact("first"))
         await scribe.make(a_fact("second"))
@@ -106,9 +118,9 @@ class ViewContract(Contract):
             await view.apply(made)
             assert await view.cursor(MIDDLE_EARTH) == 2
 
-    @requirement("view:apply:together")
+    @requirement("view:apply:together", because="Whoever waits for a view helps to bring it up.")
     async def test_projectors_side_by_side_leave_what_one_leaves(self, backend: Backend) -> None:
-        """Three that know nothing of each other, while the log grows."""
+        """Projectors that run at the same time leave what one alone leaves."""
         other, scribe = await backend.another(), Scribe(backend.canon)
         await write_chronicle(backend)
 
@@ -119,13 +131,14 @@ class ViewContract(Contract):
         await asyncio.gather(write(), *(feeding(backend, other).catch_up() for _ in range(3)))
         await feeding(backend, other).catch_up()
 
-        expected, told = await answers(backend.canon), await answers_over(backend, other)
-        for question, answer in expected.items():
-            assert told[question] == answer, question
+        assert_alike(await answers(backend.canon), await answers_over(backend, other))
 
-    @requirement("view:apply:as-it-is-now")
+    @requirement(
+        "view:apply:as-it-is-now",
+        because="A view that lags is brought up from the present state, not from every past one.",
+    )
     async def test_a_view_that_lags_may_see_things_early(self, backend: Backend) -> None:
-        """Every commit of the chronicle, with its things as they are in the end."""
+        """Views other than the state may be given things as later commits left them."""
         other, canon = await backend.another(), backend.canon
         things: dict[str, Thing] = {}
         spaces = list(await write_chronicle(backend))
@@ -144,9 +157,7 @@ class ViewContract(Contract):
                 await view.apply(late)
 
         expected = await answers_of_documents(canon, spaces, things)
-        told = await answers_of_documents(other.canon, spaces, things)
-        for question, answer in expected.items():
-            assert told[question] == answer, question
+        assert_alike(expected, await answers_of_documents(other.canon, spaces, things))
         limits: Any = {"limit": 10}
         projects = [await each.catalog.projects(None, **limits) for each in (canon, other.canon)]
         assert projects[0] == projects[1] != []

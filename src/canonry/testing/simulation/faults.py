@@ -1,24 +1,26 @@
-"""A ledger behind a bad line: it waits, refuses, loses answers, hears twice and cries stale."""
+"""Engines behind a bad line: a ledger and views that wait, refuse, hear twice and lose answers."""
 
 import asyncio
 import random
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
+from typing import Any, TypeVar, cast
 
 from typing_extensions import override
 
 from canonry.domain.errors import Unavailable
-from canonry.domain.ids import CommitId, SpaceId
-from canonry.domain.log.commits import Append, Commit, Outcome, Position, Stale
-from canonry.domain.log.sealing import Sealed
-from canonry.domain.time import Instant
-from canonry.ports.records.ledger import Head, Ledger, Touched
+from canonry.domain.ids import SpaceId
+from canonry.domain.log.commits import Append, Outcome, Position, Stale
+from canonry.ports.records.ledger import Ledger
+from canonry.ports.views.view import Folded, View
+
+V = TypeVar("V", bound=View)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Faults:
-    """The odds of each fault, for each append; each call waits up to `delay` seconds."""
+    """The odds of each fault, for each append or apply; each waits up to `delay` seconds."""
 
     delay: float = 1.0
     refused: float = 0.0
@@ -31,91 +33,79 @@ class Faults:
     """Stale though nothing was touched: a backend may be cautious."""
 
 
+class _Line:
+    """What lies between a caller and an engine; every fault is drawn from `lots`."""
+
+    def __init__(self, lots: random.Random, faults: Faults) -> None:
+        self._lots = lots
+        self._faults = faults
+
+    async def wait(self) -> None:
+        await asyncio.sleep(self._lots.random() * self._faults.delay)
+
+    def happens(self, odds: float) -> bool:
+        return self._lots.random() < odds
+
+    def some_of(self, folded: Sequence[Folded]) -> int:
+        return self._lots.randint(1, len(folded)) if folded else 0
+
+
+def _after_a_wait(name: str) -> Any:
+    """The method of that name, asked of the ledger behind the line."""
+
+    async def ask(self: "FaultyLedger", *args: Any, **more: Any) -> Any:
+        await self._line.wait()
+        return await getattr(self._inner, name)(*args, **more)
+
+    return ask
+
+
 class FaultyLedger(Ledger):
     """Any ledger behind a line with seeded faults; the record itself never lies."""
 
     def __init__(self, inner: Ledger, lots: random.Random, faults: Faults) -> None:
         """Draw every fault from `lots`."""
         self._inner = inner
-        self._lots = lots
+        self._line = _Line(lots, faults)
         self._faults = faults
         self._late: set[asyncio.Task[None]] = set()
         self.appends = 0
+
+    head = _after_a_wait("head")
+    heads = _after_a_wait("heads")
+    find = _after_a_wait("find")
+    position_at = _after_a_wait("position_at")
+    read = _after_a_wait("read")
+    read_sealed = _after_a_wait("read_sealed")
+    restore = _after_a_wait("restore")
+    touched_since = _after_a_wait("touched_since")
 
     async def settle(self) -> None:
         """Wait for whatever is still on the line."""
         while self._late:
             await asyncio.gather(*self._late)
 
-    async def _wait(self) -> None:
-        await asyncio.sleep(self._lots.random() * self._faults.delay)
-
-    def _happens(self, odds: float) -> bool:
-        return self._lots.random() < odds
-
     @override
     async def append(self, batch: Sequence[Append]) -> Sequence[Outcome]:
         self.appends += 1
-        await self._wait()
-        if self._happens(self._faults.refused):
+        await self._line.wait()
+        if self._line.happens(self._faults.refused):
             raise Unavailable("ledger.busy", "the ledger is busy; send the request again")
-        if self._happens(self._faults.stale):
+        if self._line.happens(self._faults.stale):
             return [Stale(head=await self._inner.head(item.draft.space)) for item in batch]
         outcomes = await self._inner.append(batch)
-        if self._happens(self._faults.twice):
+        if self._line.happens(self._faults.twice):
             late = asyncio.ensure_future(self._deliver_again(batch))
             self._late.add(late)
             late.add_done_callback(self._late.discard)
-        await self._wait()
-        if self._happens(self._faults.lost):
+        await self._line.wait()
+        if self._line.happens(self._faults.lost):
             raise Unavailable("ledger.no-answer", "the ledger did not answer; send it again")
         return outcomes
 
     async def _deliver_again(self, batch: Sequence[Append]) -> None:
-        await self._wait()
+        await self._line.wait()
         await self._inner.append(batch)
-
-    @override
-    async def head(self, space: SpaceId) -> Position:
-        await self._wait()
-        return await self._inner.head(space)
-
-    @override
-    async def heads(self, *, after: SpaceId | None = None, limit: int) -> Sequence[Head]:
-        await self._wait()
-        return await self._inner.heads(after=after, limit=limit)
-
-    @override
-    async def find(self, commit_id: CommitId) -> Commit | None:
-        await self._wait()
-        return await self._inner.find(commit_id)
-
-    @override
-    async def position_at(self, space: SpaceId, instant: Instant) -> Position:
-        await self._wait()
-        return await self._inner.position_at(space, instant)
-
-    @override
-    async def read(self, space: SpaceId, *, after: Position, limit: int) -> Sequence[Commit]:
-        await self._wait()
-        return await self._inner.read(space, after=after, limit=limit)
-
-    @override
-    async def read_sealed(self, space: SpaceId, *, after: Position, limit: int) -> Sequence[Sealed]:
-        await self._wait()
-        return await self._inner.read_sealed(space, after=after, limit=limit)
-
-    @override
-    async def restore(
-        self, sealed: Sequence[Sealed], touched: Sequence[frozenset[str]] | None = None
-    ) -> None:
-        await self._wait()
-        await self._inner.restore(sealed, touched)
-
-    @override
-    async def touched_since(self, cursor: int, *, limit: int) -> Touched:
-        await self._wait()
-        return await self._inner.touched_since(cursor, limit=limit)
 
     @override
     def exclusive(self) -> AbstractAsyncContextManager[None]:
@@ -123,6 +113,41 @@ class FaultyLedger(Ledger):
 
     @asynccontextmanager
     async def _exclusive(self) -> AsyncIterator[None]:
-        await self._wait()
+        await self._line.wait()
         async with self._inner.exclusive():
             yield
+
+
+def faulty(view: V, lots: random.Random, faults: Faults) -> V:
+    """`view`, whose questions pass and whose writing suffers; every fault is drawn from `lots`."""
+    return cast("V", _FaultyView(view, lots, faults))
+
+
+class _FaultyView:
+    def __init__(self, inner: View, lots: random.Random, faults: Faults) -> None:
+        self._inner = inner
+        self._line = _Line(lots, faults)
+        self._faults = faults
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._inner, name)
+
+    async def cursor(self, space: SpaceId) -> Position:
+        await self._pass()
+        return await self._inner.cursor(space)
+
+    async def apply(self, folded: Sequence[Folded]) -> None:
+        await self._pass()
+        some = self._line.some_of(folded)
+        await self._inner.apply(folded[:some])  # the line breaks in the middle of the batch
+        if self._line.happens(self._faults.lost):
+            raise Unavailable("view.no-answer", "the view did not answer")
+        if self._line.happens(self._faults.twice):
+            await self._inner.apply(folded[:some])
+        await self._pass()
+        await self._inner.apply(folded[some:])
+
+    async def _pass(self) -> None:
+        await self._line.wait()
+        if self._line.happens(self._faults.refused):
+            raise Unavailable("view.refused", "the view cannot be written now")

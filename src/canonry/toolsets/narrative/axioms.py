@@ -1,36 +1,42 @@
-"""Axiom tools: create, query; extensions, for the contract speaks of rules and makes none."""
+"""Axiom tools: create, query; and the one that supports any thing of canon with more evidence.
+
+They are extensions, for the contract speaks of rules and of evidence and makes none.
+"""
 
 from collections.abc import Mapping
 from typing import Any, Final
 
-from canonry.domain.things.facts import Axiom, AxiomDomain, Constraint
+from canonry.domain.provenance import parse_evidence
+from canonry.domain.things.facts import AxiomDomain, AxiomDraft, Constraint
 from canonry.domain.vocabularies.narrative_relations import relation_type
-from canonry.gateway.tool import ANYONE, Arguments, Reply, Tool
-from canonry.toolsets.narrative.replies.present import AXIOM, listing, present_axiom
-from canonry.toolsets.narrative.replies.schemas import SHARE, TEXT, UUID, array, enum, obj
-from canonry.toolsets.narrative.requests.arguments import (
-    limit_of,
-    offset_of,
-    text_of,
-    texts_of,
-    uuid_of,
+from canonry.gateway.shapes import SHARE, TEXT, UUID, Shape, array, enum, obj, optional
+from canonry.gateway.tool import Arguments, Reply, Tool
+from canonry.toolsets.narrative.arguments import backing_of, text_of, texts_of, uuid_of
+from canonry.toolsets.narrative.contract import listing_tool, writing_tool
+from canonry.toolsets.narrative.shapes import (
+    AXIOM,
+    WORDS,
+    canon_created,
+    created,
+    page_shape,
 )
-from canonry.toolsets.narrative.requests.backings import KEEPER, backing_of, created, created_schema
-from canonry.toolsets.narrative.requests.pages import PAGING, QUERY_MAX
 from canonry.usecases.graph.create_axiom import NewAxiom, create_axiom
+from canonry.usecases.graph.link_evidence import link_evidence
 from canonry.usecases.kernel.caller import Caller
 from canonry.usecases.kernel.canon import Canon
 from canonry.usecases.queries.query_axioms import query_axioms
 
 _PATH: Final = "/constraint"
 _FORBIDDEN_RELATION: Final = "forbidden_relation"
-_CONSTRAINT: Final = obj(
-    {
-        "kind": enum("forbidden_tag", "exclusive_tags", _FORBIDDEN_RELATION),
-        "values": {**array(TEXT), "minItems": 1},
-    },
-    {"entity_type": enum("character", "faction", "location", "object", "concept", "organization")},
+_CONSTRAINT: Final = Shape(
+    kind=enum("forbidden_tag", "exclusive_tags", _FORBIDDEN_RELATION),
+    values=array(TEXT).but(minItems=1),
+    entity_type=optional(
+        enum("character", "faction", "location", "object", "concept", "organization")
+    ),
 )
+_CREATED: Final = canon_created("axiom_id")
+_LINKED: Final = Shape(canonical_id=UUID.of("id"), evidence_refs=WORDS.of("evidence"))
 
 
 async def _create(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
@@ -42,7 +48,7 @@ async def _create(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
         constraint=None if given is None else _constraint(given, limits.tag),
     )
     receipt = await create_axiom(canon, caller, backing_of(arguments), new)
-    return created(receipt, Axiom, "axiom_id")
+    return created(_CREATED, receipt, AxiomDraft)
 
 
 def _constraint(given: Mapping[str, Any], limit: int) -> Constraint:
@@ -55,27 +61,18 @@ def _constraint(given: Mapping[str, Any], limit: int) -> Constraint:
     return Constraint(kind=given["kind"], values=values, entity_type=given.get("entity_type"))
 
 
-async def _query(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
-    page = await query_axioms(
-        canon,
-        caller,
-        uuid_of(arguments, "universe_id"),
-        limit=limit_of(arguments, default=50, maximum=QUERY_MAX),
-        offset=offset_of(arguments),
-    )
-    shown: list[Any] = [present_axiom(axiom) for axiom in page.items]
-    return {"axioms": shown, "total": page.total}
+async def _link(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
+    evidence = parse_evidence(arguments["evidence_ref"], path="/evidence_ref")
+    return _LINKED(await link_evidence(canon, caller, uuid_of(arguments, "canonical_id"), evidence))
 
 
 TOOLS: Final[tuple[Tool, ...]] = (
-    Tool(
-        name="neo4j_create_axiom",
-        title="Create axiom",
-        description=(
-            "Lay down a law of the world. With a constraint, canonization refuses whatever breaks "
-            "it."
-        ),
-        input_schema=obj(
+    writing_tool(
+        "neo4j_create_axiom",
+        "Create axiom",
+        "Lay down a law of the world. With a constraint, canonization refuses whatever breaks it.",
+        _create,
+        takes=obj(
             {
                 "universe_id": UUID,
                 "statement": TEXT,
@@ -83,24 +80,26 @@ TOOLS: Final[tuple[Tool, ...]] = (
                 "authority": enum("source", "gm", "system"),
                 "evidence_refs": array(TEXT),
             },
-            {"constraint": _CONSTRAINT, "confidence": {**SHARE, "default": 1.0}},
+            {"constraint": _CONSTRAINT, "confidence": SHARE.but(default=1.0)},
         ),
-        output_schema=created_schema("axiom_id"),
-        roles=KEEPER,
-        run=_create,
-        read_only=False,
-        extension=True,
+        gives=_CREATED,
     ),
-    Tool(
-        name="neo4j_query_axioms",
-        title="Query axioms",
-        description="List the laws of a universe, oldest first.",
-        input_schema=obj({"universe_id": UUID}, PAGING),
-        output_schema=listing("axioms", AXIOM),
-        roles=ANYONE,
-        run=_query,
-        read_only=True,
+    listing_tool(
+        "neo4j_query_axioms",
+        "Query axioms",
+        "List the laws of a universe, oldest first.",
+        query_axioms,
+        within="universe_id",
+        gives=page_shape("axioms", AXIOM),
+    ),
+    writing_tool(
+        "neo4j_link_evidence",
+        "Link evidence",
+        "Support an entity, relation, fact, event or axiom with one more reference, written "
+        "kind:uuid.",
+        _link,
+        takes=obj({"canonical_id": UUID, "evidence_ref": TEXT}),
+        gives=_LINKED,
         idempotent=True,
-        extension=True,
     ),
 )

@@ -1,16 +1,16 @@
 """The batch tool: several calls in one, run in parallel, answered in order, each on its own."""
 
 import asyncio
-from typing import Any, Final
+from typing import Final
 
 from canonry.domain.errors import BrokenInvariant
+from canonry.gateway.shapes import OBJECT, TEXT, Field, Shape, array, obj, optional
 from canonry.gateway.tool import ANYONE, Arguments, CallTool, Reply, Tool
-from canonry.toolsets.narrative.replies.schemas import OBJECT, TEXT, array, obj
 from canonry.usecases.kernel.caller import Caller
 from canonry.usecases.kernel.canon import Canon
 
 _CALLS_MAX: Final = 50
-_CALL: Final = obj({"name": TEXT}, {"arguments": {**OBJECT, "default": {}}})
+_CALL: Final = Shape(name=TEXT, arguments=optional(OBJECT.but(default={})))
 
 
 async def _together(call: CallTool, arguments: Arguments) -> Reply:
@@ -24,8 +24,6 @@ async def _never(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
     raise BrokenInvariant("tool.composed", "a composed tool is not run by itself")
 
 
-_RESULT: Final[dict[str, Any]] = {"type": "object"}
-
 TOOLS: Final[tuple[Tool, ...]] = (
     Tool(
         name="batch_call",
@@ -34,8 +32,8 @@ TOOLS: Final[tuple[Tool, ...]] = (
             "Call several tools in parallel; results come in order, each a reply or an error. "
             "Use it only for calls that do not depend on each other."
         ),
-        input_schema=obj({"calls": {**array(_CALL), "minItems": 1, "maxItems": _CALLS_MAX}}),
-        output_schema=obj({"results": array(_RESULT)}),
+        input_schema=obj({"calls": array(_CALL).but(minItems=1, maxItems=_CALLS_MAX)}),
+        output_schema=obj({"results": array(Field({"type": "object"}))}),
         roles=ANYONE,
         run=_never,
         compose=_together,

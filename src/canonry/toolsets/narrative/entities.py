@@ -6,34 +6,34 @@ from typing import Any, Final
 from canonry.domain.errors import InvalidInput
 from canonry.domain.ids import EntityId
 from canonry.domain.log.keys import facts_key, listing_key, relations_key, thing_key
-from canonry.domain.provenance import CanonLevel
-from canonry.domain.things.entities import Entity
+from canonry.domain.provenance import Authority, CanonLevel
+from canonry.domain.things.entities import EntityDraft
 from canonry.domain.vocabularies.narrative_types import EntityType
+from canonry.gateway.shapes import BOOLEAN, COUNT, TEXT, UUID, Shape, array, given, obj, optional
 from canonry.gateway.tool import Arguments, Cached, Reply, Tool
-from canonry.toolsets.narrative.contract import contract_tool
-from canonry.toolsets.narrative.replies.present import (
-    ENTITY,
-    ENTITY_IN_FULL,
-    listing,
-    present_entity,
-    present_fact,
-    present_relation,
-)
-from canonry.toolsets.narrative.replies.schemas import TEXT, UUID, array, obj
-from canonry.toolsets.narrative.requests.arguments import (
-    authority_of,
+from canonry.toolsets.narrative.arguments import (
+    backing_of,
     entity_class_of,
     evidence_of,
-    limit_of,
-    offset_of,
+    optional_of,
     optional_text,
     optional_uuid,
+    page_of,
     text_of,
     texts_of,
     uuid_of,
 )
-from canonry.toolsets.narrative.requests.backings import KEEPER, backing_of, created, created_schema
-from canonry.toolsets.narrative.requests.pages import QUERY_MAX
+from canonry.toolsets.narrative.contract import contract_tool, writing_tool
+from canonry.toolsets.narrative.shapes import (
+    ENTITY,
+    FACT,
+    RELATION,
+    TEXTS_BY_NAME,
+    UUIDS,
+    canon_created,
+    created,
+    page_shape,
+)
 from canonry.usecases.graph.create_entity import NewEntity, create_entity
 from canonry.usecases.graph.merge_entities import merge_entities, unmerge_entities
 from canonry.usecases.graph.update_entity_state import update_entity_state
@@ -45,6 +45,44 @@ from canonry.usecases.queries.query_entities import EntityQuery, query_entities
 _WILDCARDS_MAX: Final = 10
 _CHANGES: Final = "state_tag_changes"
 _TAGS: Final = "state_tags"
+_RELATED: Final = Shape(**RELATION.fields, entity_id=given(UUID), name=given(TEXT))
+"""A relation with the entity at its other end."""
+
+
+def _related(found: EntityInFull) -> list[dict[str, Any]] | None:
+    if found.relations is None:
+        return None
+    others = found.others or {}
+    return [
+        _RELATED(relation, entity_id=others[relation.id].id, name=others[relation.id].name)
+        for relation in found.relations
+        if relation.id in others
+    ]
+
+
+_ENTITY_IN_FULL: Final = Shape(
+    **ENTITY.within("entity"),
+    provenance=TEXTS_BY_NAME.of("entity.provenance"),
+    requested_entity_id=optional(given(UUID)),
+    relationships=optional(array(_RELATED)).made(_related),
+    relationship_total=optional(COUNT).of(
+        lambda found: None if found.relations is None else found.relation_total
+    ),
+    state_history=optional(array(FACT)).of("history"),
+    state_history_truncated=optional(BOOLEAN).of(
+        lambda found: None if found.history is None else found.history_truncated
+    ),
+)
+"""The entity, where each field comes from, and what was asked beside it."""
+_ENTITIES: Final = page_shape("entities", ENTITY)
+_CREATED: Final = canon_created("entity_id")
+_UPDATED: Final = Shape(
+    entity_id=UUID.of("entity.id"),
+    new_state_tags=array(TEXT).of("entity.state_tags"),
+    fact_ids=UUIDS,
+)
+_MERGED: Final = Shape(entity_id=UUID.of("id"), merged_entity_ids=UUIDS.of("members"))
+_UNMERGED: Final = Shape(**_MERGED.fields, separated_entity_id=given(UUID))
 
 
 async def _create(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
@@ -60,7 +98,7 @@ async def _create(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
         derives_from=None if derives_from is None else EntityId(derives_from),
     )
     receipt = await create_entity(canon, caller, backing_of(arguments), new)
-    return created(receipt, Entity, "entity_id")
+    return created(_CREATED, receipt, EntityDraft)
 
 
 async def _get(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
@@ -72,30 +110,8 @@ async def _get(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
         relations=bool(arguments["include_relationships"]),
         history=bool(arguments["include_state_history"]),
     )
-    reply = present_entity(found.entity)
-    reply["provenance"] = dict(found.entity.provenance)
-    if found.entity.id != asked:
-        reply["requested_entity_id"] = asked
-    if found.relations is not None:
-        reply["relationships"] = _relationships(found)
-        reply["relationship_total"] = found.relation_total
-    if found.history is not None:
-        reply["state_history"] = [present_fact(fact) for fact in found.history]
-        reply["state_history_truncated"] = found.history_truncated
-    return reply
-
-
-def _relationships(found: EntityInFull) -> list[dict[str, Any]]:
-    others = found.others or {}
-    return [
-        {
-            **present_relation(relation),
-            "entity_id": others[relation.id].id,
-            "name": others[relation.id].name,
-        }
-        for relation in found.relations or ()
-        if relation.id in others
-    ]
+    requested = None if found.entity.id == asked else asked
+    return _ENTITY_IN_FULL(found, requested_entity_id=requested)
 
 
 async def _update_state(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
@@ -106,36 +122,27 @@ async def _update_state(canon: Canon, caller: Caller, arguments: Arguments) -> R
         uuid_of(arguments, "entity_id"),
         add=texts_of(changes, "add", limit, within=f"/{_CHANGES}"),
         remove=texts_of(changes, "remove", limit, within=f"/{_CHANGES}"),
-        authority=authority_of(arguments),
+        authority=Authority(arguments["authority"]),
         evidence=evidence_of(arguments),
     )
-    return {
-        "entity_id": updated.entity.id,
-        "new_state_tags": list(updated.entity.state_tags),
-        "fact_ids": list(updated.fact_ids),
-    }
+    return _UPDATED(updated)
 
 
 async def _query(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
     limits = canon.policy.limits
     tags = arguments.get(_TAGS) or {}
-    kind, entity_class = arguments.get("entity_type"), arguments.get("entity_class")
-    level = arguments.get("canon_level")
     query = EntityQuery(
-        entity_type=None if kind is None else EntityType(kind),
-        entity_class=None if entity_class is None else entity_class_of(entity_class),
-        level=None if level is None else CanonLevel(level),
+        entity_type=optional_of(arguments, "entity_type", EntityType),
+        entity_class=optional_of(arguments, "entity_class", entity_class_of),
+        level=optional_of(arguments, "canon_level", CanonLevel),
         all_of=frozenset(texts_of(tags, "all_of", limits.tag, within=f"/{_TAGS}")),
         any_of=frozenset(texts_of(tags, "any_of", limits.tag, within=f"/{_TAGS}")),
         none_of=frozenset(texts_of(tags, "none_of", limits.tag, within=f"/{_TAGS}")),
         name_pattern=_pattern(arguments, limits.name),
-        limit=limit_of(arguments, default=50, maximum=QUERY_MAX),
-        offset=offset_of(arguments),
+        **page_of(arguments),
     )
     universe_id = optional_uuid(arguments, "universe_id")
-    page = await query_entities(canon, caller, query, universe_id=universe_id)
-    shown: list[Any] = [present_entity(entity) for entity in page.items]
-    return {"entities": shown, "total": page.total}
+    return _ENTITIES(await query_entities(canon, caller, query, universe_id=universe_id))
 
 
 def _pattern(arguments: Arguments, maximum: int) -> str | None:
@@ -154,7 +161,7 @@ async def _merge(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
         merged_id=uuid_of(arguments, "merged_entity_id"),
         reason=text_of(arguments, "reason", canon.policy.limits.description),
     )
-    return {"entity_id": kept.id, "merged_entity_ids": list(kept.members)}
+    return _MERGED(kept)
 
 
 async def _unmerge(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
@@ -165,11 +172,7 @@ async def _unmerge(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
         separated,
         reason=text_of(arguments, "reason", canon.policy.limits.description),
     )
-    return {
-        "entity_id": kept.id,
-        "merged_entity_ids": list(kept.members),
-        "separated_entity_id": separated,
-    }
+    return _UNMERGED(kept, separated_entity_id=separated)
 
 
 def _rests_on(arguments: Arguments, reply: Reply) -> frozenset[str]:
@@ -200,77 +203,57 @@ def _listed(arguments: Arguments, reply: Reply) -> frozenset[str]:
 TOOLS: Final[tuple[Tool, ...]] = (
     contract_tool(
         "neo4j_create_entity",
-        title="Create entity",
-        description=(
-            "Create an archetype or an instance in the canon, with evidence. "
-            "Warns of entities of the same type and name."
-        ),
-        output_schema=created_schema("entity_id"),
-        run=_create,
-        read_only=False,
+        "Create entity",
+        "Create an archetype or an instance in the canon, with evidence. "
+        "Warns of entities of the same type and name.",
+        _create,
+        gives=_CREATED,
     ),
     contract_tool(
         "neo4j_get_entity",
-        title="Get entity",
-        description="Retrieve an entity by ID, with its relations and state history if asked.",
-        output_schema=ENTITY_IN_FULL,
-        run=_get,
-        read_only=True,
-        idempotent=True,
+        "Get entity",
+        "Retrieve an entity by ID, with its relations and state history if asked.",
+        _get,
+        gives=_ENTITY_IN_FULL,
+        reads=True,
         cached=Cached(seconds=lambda _, __: 300.0, depends_on=_rests_on),
     ),
     contract_tool(
         "neo4j_update_entity_state",
-        title="Update entity state",
-        description=(
-            "Add and remove state tags of an instance. "
-            "Each change that takes effect is documented by a fact."
-        ),
-        output_schema=obj(
-            {"entity_id": UUID, "new_state_tags": array(TEXT), "fact_ids": array(UUID)}
-        ),
-        run=_update_state,
-        read_only=False,
+        "Update entity state",
+        "Add and remove state tags of an instance. "
+        "Each change that takes effect is documented by a fact.",
+        _update_state,
+        gives=_UPDATED,
         idempotent=True,
     ),
     contract_tool(
         "neo4j_query_entities",
-        title="Query entities",
-        description=(
-            "Find entities by type, class, level, state tags and name; "
-            "in a name pattern * stands for any characters."
-        ),
-        output_schema=listing("entities", ENTITY),
-        run=_query,
-        read_only=True,
-        idempotent=True,
+        "Query entities",
+        "Find entities by type, class, level, state tags and name; "
+        "in a name pattern * stands for any characters.",
+        _query,
+        gives=_ENTITIES,
+        reads=True,
         cached=Cached(
             seconds=lambda arguments, _: 60.0 if "universe_id" in arguments else 0.0,
             depends_on=_listed,
         ),
     ),
-    Tool(
-        name="neo4j_merge_entities",
-        title="Merge entities",
-        description="Say that two entities are one: the kept one answers for both.",
-        input_schema=obj({"kept_entity_id": UUID, "merged_entity_id": UUID, "reason": TEXT}),
-        output_schema=obj({"entity_id": UUID, "merged_entity_ids": array(UUID)}),
-        roles=KEEPER,
-        run=_merge,
-        read_only=False,
-        extension=True,
+    writing_tool(
+        "neo4j_merge_entities",
+        "Merge entities",
+        "Say that two entities are one: the kept one answers for both.",
+        _merge,
+        takes=obj({"kept_entity_id": UUID, "merged_entity_id": UUID, "reason": TEXT}),
+        gives=_MERGED,
     ),
-    Tool(
-        name="neo4j_unmerge_entities",
-        title="Unmerge entities",
-        description="Take back a merge: the entity is its own again, with its own observations.",
-        input_schema=obj({"entity_id": UUID, "reason": TEXT}),
-        output_schema=obj(
-            {"entity_id": UUID, "merged_entity_ids": array(UUID), "separated_entity_id": UUID}
-        ),
-        roles=KEEPER,
-        run=_unmerge,
-        read_only=False,
-        extension=True,
+    writing_tool(
+        "neo4j_unmerge_entities",
+        "Unmerge entities",
+        "Take back a merge: the entity is its own again, with its own observations.",
+        _unmerge,
+        takes=obj({"entity_id": UUID, "reason": TEXT}),
+        gives=_UNMERGED,
     ),
 )

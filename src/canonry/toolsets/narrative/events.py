@@ -1,27 +1,27 @@
 """Event tools: create, query in order of happening, link a cause to its effect."""
 
 from dataclasses import replace
-from typing import Any, Final
+from typing import Final
 
 from canonry.domain.ids import SceneId
 from canonry.domain.provenance import CanonLevel
-from canonry.domain.things.facts import Event
-from canonry.gateway.tool import ANYONE, Arguments, Reply, Tool
-from canonry.toolsets.narrative.contract import contract_tool
-from canonry.toolsets.narrative.replies.present import EVENT, listing, present_event
-from canonry.toolsets.narrative.replies.schemas import UUID, enum, obj
-from canonry.toolsets.narrative.requests.arguments import (
+from canonry.domain.things.facts import EventDraft
+from canonry.gateway.shapes import UUID, Shape, enum, given, obj
+from canonry.gateway.tool import Arguments, Reply, Tool
+from canonry.toolsets.narrative.arguments import (
+    PAGING,
+    backing_of,
     checked_list,
     instant_of,
-    limit_of,
-    offset_of,
+    optional_of,
     optional_uuid,
+    page_of,
     text_of,
     uuid_of,
     uuids_of,
 )
-from canonry.toolsets.narrative.requests.backings import KEEPER, backing_of, created, created_schema
-from canonry.toolsets.narrative.requests.pages import PAGING, QUERY_MAX
+from canonry.toolsets.narrative.contract import contract_tool, reading_tool, writing_tool
+from canonry.toolsets.narrative.shapes import EVENT, canon_created, created, page_shape
 from canonry.usecases.graph.create_event import NewEvent, create_event
 from canonry.usecases.graph.link_causes import link_causes
 from canonry.usecases.kernel.caller import Caller
@@ -29,6 +29,9 @@ from canonry.usecases.kernel.canon import Canon
 from canonry.usecases.queries.query_events import EventQuery, query_events
 
 _SEVERITY_DEFAULT: Final = 5
+_CREATED: Final = canon_created("event_id")
+_EVENTS: Final = page_shape("events", EVENT)
+_LINK: Final = Shape(cause_event_id=given(UUID), effect_event_id=given(UUID))
 
 
 async def _create(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
@@ -47,16 +50,14 @@ async def _create(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
         causes=tuple(str(each).lower() for each in causes),
     )
     receipt = await create_event(canon, caller, backing, new)
-    return created(receipt, Event, "event_id")
+    return created(_CREATED, receipt, EventDraft)
 
 
 async def _query(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
-    level = arguments.get("canon_level")
     query = EventQuery(
         scene_id=optional_uuid(arguments, "scene_id"),
-        level=None if level is None else CanonLevel(level),
-        limit=limit_of(arguments, default=50, maximum=QUERY_MAX),
-        offset=offset_of(arguments),
+        level=optional_of(arguments, "canon_level", CanonLevel),
+        **page_of(arguments),
     )
     page = await query_events(
         canon,
@@ -65,35 +66,29 @@ async def _query(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
         universe_id=optional_uuid(arguments, "universe_id"),
         entity_id=optional_uuid(arguments, "entity_id"),
     )
-    shown: list[Any] = [present_event(event) for event in page.items]
-    return {"events": shown, "total": page.total}
+    return _EVENTS(page)
 
 
 async def _link(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
     cause, effect = uuid_of(arguments, "cause_event_id"), uuid_of(arguments, "effect_event_id")
     await link_causes(canon, caller, cause_id=cause, effect_id=effect)
-    return {"cause_event_id": cause, "effect_event_id": effect}
+    return _LINK(cause_event_id=cause, effect_event_id=effect)
 
-
-_LINK: Final = obj({"cause_event_id": UUID, "effect_event_id": UUID})
 
 TOOLS: Final[tuple[Tool, ...]] = (
     contract_tool(
         "neo4j_create_event",
-        title="Create event",
-        description=(
-            "Create a canonical event with the entities that took part and the events that it "
-            "caused."
-        ),
-        output_schema=created_schema("event_id"),
-        run=_create,
-        read_only=False,
+        "Create event",
+        "Create a canonical event with the entities that took part and the events that it caused.",
+        _create,
+        gives=_CREATED,
     ),
-    Tool(
-        name="neo4j_query_events",
-        title="Query events",
-        description="Find events by entity, scene or level, in the order in which they happened.",
-        input_schema=obj(
+    reading_tool(
+        "neo4j_query_events",
+        "Query events",
+        "Find events by entity, scene or level, in the order in which they happened.",
+        _query,
+        takes=obj(
             {},
             {
                 "universe_id": UUID,
@@ -103,22 +98,14 @@ TOOLS: Final[tuple[Tool, ...]] = (
                 **PAGING,
             },
         ),
-        output_schema=listing("events", EVENT),
-        roles=ANYONE,
-        run=_query,
-        read_only=True,
-        idempotent=True,
-        extension=True,
+        gives=_EVENTS,
     ),
-    Tool(
-        name="neo4j_create_causal_link",
-        title="Create causal link",
-        description="Say that one event caused another; a cycle is refused.",
-        input_schema=_LINK,
-        output_schema=_LINK,
-        roles=KEEPER,
-        run=_link,
-        read_only=False,
-        extension=True,
+    writing_tool(
+        "neo4j_create_causal_link",
+        "Create causal link",
+        "Say that one event caused another; a cycle is refused.",
+        _link,
+        takes=_LINK.schema,
+        gives=_LINK,
     ),
 )

@@ -1,44 +1,49 @@
 """Fact tools: create, query by interval, retcon."""
 
+from collections.abc import Iterator
 from typing import Any, Final
 
 from canonry.domain.errors import InvalidInput
 from canonry.domain.provenance import Authority, CanonLevel
-from canonry.domain.things.facts import Fact
-from canonry.domain.time import parse_instant, render_instant
+from canonry.domain.things.facts import FactDraft
+from canonry.domain.time import parse_instant
+from canonry.gateway.shapes import INSTANT, TEXT, UUID, WORD, Shape, array, given, nullable, obj
 from canonry.gateway.tool import Arguments, Reply, Tool
-from canonry.toolsets.narrative.contract import contract_tool
-from canonry.toolsets.narrative.replies.present import FACT, listing, present_fact
-from canonry.toolsets.narrative.replies.schemas import (
-    AUTHORITY,
-    INSTANT,
-    TEXT,
-    UUID,
-    array,
-    nullable,
-    obj,
-)
-from canonry.toolsets.narrative.requests.arguments import (
+from canonry.toolsets.narrative.arguments import (
+    backing_of,
     evidence_of,
     instant_of,
-    limit_of,
-    offset_of,
+    optional_of,
     optional_text,
     optional_uuid,
+    page_of,
     text_of,
     uuid_of,
     uuids_of,
 )
-from canonry.toolsets.narrative.requests.backings import KEEPER, backing_of, created, created_schema
-from canonry.toolsets.narrative.requests.pages import QUERY_MAX
+from canonry.toolsets.narrative.contract import contract_tool, writing_tool
+from canonry.toolsets.narrative.shapes import AUTHORITY, FACT, canon_created, created, page_shape
 from canonry.usecases.graph.create_fact import NewFact, create_fact
 from canonry.usecases.graph.retcon_fact import retcon_fact
 from canonry.usecases.kernel.caller import Caller
 from canonry.usecases.kernel.canon import Canon
+from canonry.usecases.kernel.commit_change import Receipt
 from canonry.usecases.queries.query_facts import FactQuery, query_facts
 
 _DURATION_MAX: Final = 10_000 * 366 * 86_400
 """Ten thousand years in seconds: past the end of all dates that can be written."""
+_CREATED: Final = canon_created("fact_id")
+_FACTS: Final = page_shape("facts", FACT)
+_RETCONNED: Final = Shape(
+    fact_id=given(UUID),
+    canon_level=WORD.of(lambda _: CanonLevel.RETCONNED),
+    replacement_fact_id=nullable(UUID).of(lambda receipt: next(_ids(receipt), None)),
+    retconned_at=INSTANT.of("recorded_at"),
+)
+
+
+def _ids(receipt: Receipt[Any]) -> Iterator[str]:
+    return (str(fact.id) for fact in receipt.made(FactDraft))
 
 
 async def _create(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
@@ -49,7 +54,7 @@ async def _create(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
         duration=_duration(arguments),
     )
     receipt = await create_fact(canon, caller, backing_of(arguments), new)
-    return created(receipt, Fact, "fact_id")
+    return created(_CREATED, receipt, FactDraft)
 
 
 def _duration(arguments: Arguments) -> int | None:
@@ -63,7 +68,6 @@ def _duration(arguments: Arguments) -> int | None:
 
 
 async def _query(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
-    level, authority = arguments.get("canon_level"), arguments.get("authority")
     range_ = arguments.get("time_range") or {}
     start, end = (
         parse_instant(range_[name], path=f"/time_range/{name}") if name in range_ else None
@@ -72,10 +76,9 @@ async def _query(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
     query = FactQuery(
         start=start,
         end=end,
-        level=None if level is None else CanonLevel(level),
-        authority=None if authority is None else Authority(authority),
-        limit=limit_of(arguments, default=50, maximum=QUERY_MAX),
-        offset=offset_of(arguments),
+        level=optional_of(arguments, "canon_level", CanonLevel),
+        authority=optional_of(arguments, "authority", Authority),
+        **page_of(arguments),
     )
     page = await query_facts(
         canon,
@@ -84,8 +87,7 @@ async def _query(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
         universe_id=optional_uuid(arguments, "universe_id"),
         entity_id=optional_uuid(arguments, "entity_id"),
     )
-    shown: list[Any] = [present_fact(fact) for fact in page.items]
-    return {"facts": shown, "total": page.total}
+    return _FACTS(page)
 
 
 async def _retcon(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
@@ -99,62 +101,40 @@ async def _retcon(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
         authority=Authority(arguments["authority"]),
         evidence=evidence_of(arguments) if "evidence_refs" in arguments else (),
     )
-    replacements = receipt.made(Fact)
-    return {
-        "fact_id": fact_id,
-        "canon_level": CanonLevel.RETCONNED.value,
-        "replacement_fact_id": replacements[0].id if replacements else None,
-        "retconned_at": render_instant(receipt.recorded_at),
-    }
+    return _RETCONNED(receipt, fact_id=fact_id)
 
 
 TOOLS: Final[tuple[Tool, ...]] = (
     contract_tool(
         "neo4j_create_fact",
-        title="Create fact",
-        description=(
-            "Create a canonical fact about entities, with evidence. "
-            "It holds from time_ref for duration seconds, or always."
-        ),
-        output_schema=created_schema("fact_id"),
-        run=_create,
-        read_only=False,
+        "Create fact",
+        "Create a canonical fact about entities, with evidence. "
+        "It holds from time_ref for duration seconds, or always.",
+        _create,
+        gives=_CREATED,
     ),
     contract_tool(
         "neo4j_query_facts",
-        title="Query facts",
-        description=(
-            "Find facts whose interval overlaps a time range, by entity, level or authority; "
-            "timeless facts match every range."
-        ),
-        output_schema=listing("facts", FACT),
-        run=_query,
-        read_only=True,
-        idempotent=True,
+        "Query facts",
+        "Find facts whose interval overlaps a time range, by entity, level or authority; "
+        "timeless facts match every range.",
+        _query,
+        gives=_FACTS,
+        reads=True,
     ),
-    Tool(
-        name="neo4j_retcon_fact",
-        title="Retcon fact",
-        description="Say that a fact never was true, and what is true instead; both are kept.",
-        input_schema=obj(
+    writing_tool(
+        "neo4j_retcon_fact",
+        "Retcon fact",
+        "Say that a fact never was true, and what is true instead; both are kept.",
+        _retcon,
+        takes=obj(
             {"fact_id": UUID, "reason": TEXT},
             {
                 "replacement_statement": TEXT,
-                "authority": {**AUTHORITY, "default": "system"},
+                "authority": AUTHORITY.but(default="system"),
                 "evidence_refs": array(TEXT),
             },
         ),
-        output_schema=obj(
-            {
-                "fact_id": UUID,
-                "canon_level": TEXT,
-                "replacement_fact_id": nullable(UUID),
-                "retconned_at": INSTANT,
-            }
-        ),
-        roles=KEEPER,
-        run=_retcon,
-        read_only=False,
-        extension=True,
+        gives=_RETCONNED,
     ),
 )

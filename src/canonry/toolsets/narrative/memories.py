@@ -1,40 +1,53 @@
 """Memory tools: what one character believes; kept by the MemoryManager, told to two roles only."""
 
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Final
 
-from canonry.domain.things.memories import Memory
-from canonry.domain.time import render_instant
-from canonry.gateway.tool import Arguments, Reply, Tool
-from canonry.toolsets.narrative.contract import contract_tool
-from canonry.toolsets.narrative.replies.present_documents import MEMORY_FIELDS, present_memory
-from canonry.toolsets.narrative.replies.schemas import (
+from canonry.domain.things.memories import MemoryDraft
+from canonry.gateway.shapes import (
     COUNT,
     INSTANT,
     NUMBER,
     TEXT,
     UUID,
+    Shape,
     array,
     enum,
+    given,
     nullable,
-    obj,
 )
-from canonry.toolsets.narrative.requests.arguments import (
+from canonry.gateway.tool import Arguments, Reply, Tool
+from canonry.toolsets.narrative.arguments import (
+    QUERY_MAX,
     limit_of,
     optional_text,
     optional_uuid,
     text_of,
     uuid_of,
 )
-from canonry.toolsets.narrative.requests.pages import QUERY_MAX
+from canonry.toolsets.narrative.contract import contract_tool
+from canonry.toolsets.narrative.shapes import MEMORY, created
 from canonry.usecases.kernel.caller import Caller
 from canonry.usecases.kernel.canon import Canon
-from canonry.usecases.kernel.receipts import the_made
 from canonry.usecases.narrative.keep_memory import Recollection, keep_memory
 from canonry.usecases.narrative.recall_memories import recall_memories
 from canonry.usecases.recall.find_passages import MEANING_MISSING, WORDS_MISSING
 
 BY_WORDS, BY_MEANING, BY_BOTH = "keywords", "meaning", "both"
+_CREATED: Final = Shape(memory_id=UUID.of("id"), created_at=given(INSTANT))
+_SCORED: Final = Shape(**MEMORY.fields, score=nullable(given(NUMBER)))
+_METADATA: Final = Shape(
+    considered=COUNT,
+    meaning=nullable(given(enum(BY_WORDS, BY_MEANING, BY_BOTH))),
+    degraded=array(TEXT),
+)
+_RECALLED: Final = Shape(
+    memories=array(_SCORED).made(
+        lambda found: [_SCORED(memory, score=score) for memory, score in found.memories]
+    ),
+    total=COUNT,
+    metadata=given(_METADATA.by(dict)),
+)
 
 
 async def _create(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
@@ -47,11 +60,7 @@ async def _create(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
         importance=float(arguments["importance"]),
         certainty=float(arguments["certainty"]),
     )
-    receipt = await keep_memory(canon, caller, asked)
-    return {
-        "memory_id": the_made(receipt, Memory).id,
-        "created_at": render_instant(receipt.recorded_at),
-    }
+    return created(_CREATED, await keep_memory(canon, caller, asked), MemoryDraft)
 
 
 async def _retrieve(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
@@ -64,17 +73,8 @@ async def _retrieve(canon: Canon, caller: Caller, arguments: Arguments) -> Reply
         min_importance=float(arguments.get("min_importance", 0.0)),
         query=query,
     )
-    metadata: dict[str, Any] = {"considered": found.considered, "meaning": None, "degraded": []}
-    if query is not None:
-        metadata["meaning"] = _searched_by(found.degraded)
-        metadata["degraded"] = list(found.degraded)
-    return {
-        "memories": [
-            {**present_memory(memory), "score": score} for memory, score in found.memories
-        ],
-        "total": found.total,
-        "metadata": metadata,
-    }
+    meaning = None if query is None else _searched_by(found.degraded)
+    return _RECALLED(found, metadata=_METADATA(found, meaning=meaning))
 
 
 def _searched_by(degraded: Sequence[str]) -> str | None:
@@ -87,34 +87,18 @@ def _searched_by(degraded: Sequence[str]) -> str | None:
 TOOLS: Final[tuple[Tool, ...]] = (
     contract_tool(
         "mongodb_create_character_memory",
-        title="Create character memory",
-        description="Keep what a character believes from now on; it may be wrong.",
-        output_schema=obj({"memory_id": UUID, "created_at": INSTANT}),
-        run=_create,
-        read_only=False,
+        "Create character memory",
+        "Keep what a character believes from now on; it may be wrong.",
+        _create,
+        gives=_CREATED,
     ),
     contract_tool(
         "mongodb_retrieve_character_memories",
-        title="Retrieve character memories",
-        description=(
-            "Recall a character's memories: the most important first, or by meaning, importance "
-            "and recency for a query."
-        ),
-        output_schema=obj(
-            {
-                "memories": array(obj({**MEMORY_FIELDS, "score": nullable(NUMBER)})),
-                "total": COUNT,
-                "metadata": obj(
-                    {
-                        "considered": COUNT,
-                        "meaning": nullable(enum(BY_WORDS, BY_MEANING, BY_BOTH)),
-                        "degraded": array(TEXT),
-                    }
-                ),
-            }
-        ),
-        run=_retrieve,
-        read_only=True,
-        idempotent=True,
+        "Retrieve character memories",
+        "Recall a character's memories: the most important first, or by meaning, importance "
+        "and recency for a query.",
+        _retrieve,
+        gives=_RECALLED,
+        reads=True,
     ),
 )

@@ -4,38 +4,28 @@ from typing import Final
 
 from canonry.domain.errors import InvalidInput
 from canonry.domain.ids import SceneId
-from canonry.domain.provenance import Evidence, EvidenceKind
-from canonry.domain.things.proposals import Proposal, ProposalStatus, ProposalType
-from canonry.domain.time import render_instant
+from canonry.domain.provenance import Authority, Evidence, EvidenceKind
+from canonry.domain.things.proposals import ProposalDraft, ProposalStatus, ProposalType
+from canonry.gateway.shapes import INSTANT, OBJECT, SHARE, UUID, Shape, array, enum, given, obj
 from canonry.gateway.tool import ANYONE, Arguments, Reply, Tool
-from canonry.toolsets.narrative.contract import contract_tool
-from canonry.toolsets.narrative.replies.present import listing
-from canonry.toolsets.narrative.replies.present_documents import (
+from canonry.toolsets.narrative.arguments import (
+    PAGING,
+    checked_list,
+    optional_of,
+    optional_text,
+    optional_uuid,
+    page_of,
+    uuid_of,
+)
+from canonry.toolsets.narrative.contract import contract_tool, reading_tool, writing_tool
+from canonry.toolsets.narrative.shapes import (
+    AUTHORITY,
     PROPOSAL,
     PROPOSAL_STATUS,
     PROPOSAL_TYPE,
-    present_proposal,
+    created,
+    page_shape,
 )
-from canonry.toolsets.narrative.replies.schemas import (
-    AUTHORITY,
-    INSTANT,
-    OBJECT,
-    SHARE,
-    UUID,
-    array,
-    enum,
-    obj,
-)
-from canonry.toolsets.narrative.requests.arguments import (
-    authority_of,
-    checked_list,
-    limit_of,
-    offset_of,
-    optional_text,
-    optional_uuid,
-    uuid_of,
-)
-from canonry.toolsets.narrative.requests.pages import PAGING, QUERY_MAX
 from canonry.usecases.canonization.create_proposal import (
     Suggestion,
     create_loose_proposal,
@@ -45,13 +35,11 @@ from canonry.usecases.canonization.evaluate_proposal import KeeperVerdict, evalu
 from canonry.usecases.canonization.list_proposals import ProposalQuery, list_proposals
 from canonry.usecases.kernel.caller import Caller
 from canonry.usecases.kernel.canon import Canon
-from canonry.usecases.kernel.commit_change import Receipt
-from canonry.usecases.kernel.receipts import the_made
 
-_STAGED: Final = obj({"proposal_id": UUID, "status": PROPOSAL_STATUS, "created_at": INSTANT})
-_LOOSE_EVIDENCE: Final = array(
-    obj({"type": enum("snippet", "source", "rule"), "ref_id": UUID}),
-)
+_STAGED: Final = Shape(proposal_id=UUID.of("id"), status=PROPOSAL_STATUS, created_at=given(INSTANT))
+_EVALUATED: Final = Shape(proposal_id=given(UUID), status=PROPOSAL_STATUS, evaluated_at=INSTANT)
+_PROPOSALS: Final = page_shape("proposals", PROPOSAL)
+_LOOSE_EVIDENCE: Final = array(Shape(type=enum("snippet", "source", "rule"), ref_id=UUID))
 
 
 async def _create(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
@@ -62,13 +50,13 @@ async def _create(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
         optional_uuid(arguments, "turn_id"),
         _suggestion_of(arguments),
     )
-    return _staged(receipt)
+    return created(_STAGED, receipt, ProposalDraft)
 
 
 async def _propose(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
     universe_id = uuid_of(arguments, "universe_id")
     receipt = await create_loose_proposal(canon, caller, universe_id, _suggestion_of(arguments))
-    return _staged(receipt)
+    return created(_STAGED, receipt, ProposalDraft)
 
 
 def _suggestion_of(arguments: Arguments) -> Suggestion:
@@ -78,20 +66,12 @@ def _suggestion_of(arguments: Arguments) -> Suggestion:
         content=arguments["content"],
         evidence=tuple(dict.fromkeys(map(_evidence_of, cited))),
         confidence=float(arguments["confidence"]),
-        authority=authority_of(arguments),
+        authority=Authority(arguments["authority"]),
     )
 
 
 def _evidence_of(given: Arguments) -> Evidence:
     return Evidence(kind=EvidenceKind(given["type"]), ref=uuid_of(given, "ref_id"))
-
-
-def _staged(receipt: Receipt) -> Reply:
-    return {
-        "proposal_id": the_made(receipt, Proposal).id,
-        "status": ProposalStatus.PENDING.value,
-        "created_at": render_instant(receipt.recorded_at),
-    }
 
 
 async def _evaluate(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
@@ -102,11 +82,7 @@ async def _evaluate(canon: Canon, caller: Caller, arguments: Arguments) -> Reply
         canonical_id=_canonical_id_of(arguments),
     )
     done = await evaluate_proposal(canon, caller, proposal_id, verdict)
-    return {
-        "proposal_id": proposal_id,
-        "status": done.status.value,
-        "evaluated_at": render_instant(done.evaluated_at),
-    }
+    return _EVALUATED(done, proposal_id=proposal_id)
 
 
 def _canonical_id_of(arguments: Arguments) -> str | None:
@@ -123,69 +99,57 @@ def _canonical_id_of(arguments: Arguments) -> str | None:
 
 async def _pending(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
     query = _asked(arguments, ProposalStatus.PENDING)
-    page = await list_proposals(canon, caller, query)
-    return {"proposals": [present_proposal(each) for each in page.items], "total": page.total}
+    return _PROPOSALS(await list_proposals(canon, caller, query))
 
 
 async def _query(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
-    status = arguments.get("status")
-    query = _asked(arguments, None if status is None else ProposalStatus(status))
+    query = _asked(arguments, optional_of(arguments, "status", ProposalStatus))
     universe_id = optional_uuid(arguments, "universe_id")
-    page = await list_proposals(canon, caller, query, universe_id=universe_id)
-    return {"proposals": [present_proposal(each) for each in page.items], "total": page.total}
+    return _PROPOSALS(await list_proposals(canon, caller, query, universe_id=universe_id))
 
 
 def _asked(arguments: Arguments, status: ProposalStatus | None) -> ProposalQuery:
-    scene_id, word = optional_uuid(arguments, "scene_id"), arguments.get("type")
+    scene_id = optional_uuid(arguments, "scene_id")
     return ProposalQuery(
         scene_id=None if scene_id is None else SceneId(scene_id),
-        type=None if word is None else ProposalType(word),
+        type=optional_of(arguments, "type", ProposalType),
         status=status,
-        limit=limit_of(arguments, default=50, maximum=QUERY_MAX),
-        offset=offset_of(arguments),
+        **page_of(arguments),
     )
 
 
 TOOLS: Final[tuple[Tool, ...]] = (
     contract_tool(
         "mongodb_create_proposed_change",
-        title="Propose a change in a scene",
-        description=(
-            "Propose that something said in an active scene becomes canon; it is judged when the "
-            "scene is canonized."
-        ),
-        output_schema=_STAGED,
-        run=_create,
-        read_only=False,
+        "Propose a change in a scene",
+        "Propose that something said in an active scene becomes canon; it is judged when the "
+        "scene is canonized.",
+        _create,
+        gives=_STAGED,
     ),
     contract_tool(
         "mongodb_evaluate_proposal",
-        title="Evaluate proposal",
-        description=(
-            "Accept a pending proposal, naming what you wrote for it, or reject it; this does not "
-            "write canon itself."
-        ),
-        output_schema=obj(
-            {"proposal_id": UUID, "status": PROPOSAL_STATUS, "evaluated_at": INSTANT}
-        ),
-        run=_evaluate,
-        read_only=False,
+        "Evaluate proposal",
+        "Accept a pending proposal, naming what you wrote for it, or reject it; this does not "
+        "write canon itself.",
+        _evaluate,
+        gives=_EVALUATED,
         idempotent=True,
     ),
     contract_tool(
         "mongodb_get_pending_proposals",
-        title="Get pending proposals",
-        description="List the proposals that wait for a decision, oldest first.",
-        output_schema=listing("proposals", PROPOSAL),
-        run=_pending,
-        read_only=True,
-        idempotent=True,
+        "Get pending proposals",
+        "List the proposals that wait for a decision, oldest first.",
+        _pending,
+        gives=_PROPOSALS,
+        reads=True,
     ),
-    Tool(
-        name="mongodb_propose_change",
-        title="Propose a change without a scene",
-        description="Propose a change that a document brings up and no scene does, citing it.",
-        input_schema=obj(
+    writing_tool(
+        "mongodb_propose_change",
+        "Propose a change without a scene",
+        "Propose a change that a document brings up and no scene does, citing it.",
+        _propose,
+        takes=obj(
             {
                 "universe_id": UUID,
                 "type": PROPOSAL_TYPE,
@@ -195,17 +159,15 @@ TOOLS: Final[tuple[Tool, ...]] = (
                 "authority": AUTHORITY,
             }
         ),
-        output_schema=_STAGED,
+        gives=_STAGED,
         roles=ANYONE,
-        run=_propose,
-        read_only=False,
-        extension=True,
     ),
-    Tool(
-        name="mongodb_query_proposals",
-        title="Query proposals",
-        description="List proposals with their verdicts: what was accepted or refused, and why.",
-        input_schema=obj(
+    reading_tool(
+        "mongodb_query_proposals",
+        "Query proposals",
+        "List proposals with their verdicts: what was accepted or refused, and why.",
+        _query,
+        takes=obj(
             {},
             {
                 "universe_id": UUID,
@@ -215,11 +177,6 @@ TOOLS: Final[tuple[Tool, ...]] = (
                 **PAGING,
             },
         ),
-        output_schema=listing("proposals", PROPOSAL),
-        roles=ANYONE,
-        run=_query,
-        read_only=True,
-        idempotent=True,
-        extension=True,
+        gives=_PROPOSALS,
     ),
 )

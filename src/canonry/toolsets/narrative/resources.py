@@ -12,7 +12,7 @@ from canonry.domain.things.facts import Event
 from canonry.domain.things.scenes import Speaker, Turn
 from canonry.domain.time import render_instant
 from canonry.gateway.tool import ANYONE, Resource
-from canonry.toolsets.narrative.replies.present import present_entity
+from canonry.toolsets.narrative.shapes import ENTITY
 from canonry.usecases.kernel.caller import Caller
 from canonry.usecases.kernel.canon import Canon
 from canonry.usecases.kernel.lookup import require_universe
@@ -29,7 +29,7 @@ _SPEAKERS: Final = {Speaker.USER: "User", Speaker.GM: "Game master"}
 async def _entity(canon: Canon, caller: Caller, variables: Mapping[str, str]) -> str:
     entity_id = _id_of(variables, "entity_id", "entity")
     found = await get_entity(canon, caller, entity_id, relations=False, history=False)
-    return json.dumps(present_entity(found.entity), ensure_ascii=False, indent=2)
+    return json.dumps(ENTITY(found.entity), ensure_ascii=False, indent=2)
 
 
 async def _transcript(canon: Canon, caller: Caller, variables: Mapping[str, str]) -> str:

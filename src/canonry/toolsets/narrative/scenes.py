@@ -5,46 +5,46 @@ from typing import Final
 from canonry.domain.errors import InvalidInput
 from canonry.domain.ids import StoryId
 from canonry.domain.log.keys import proposals_key, thing_key, turns_key
-from canonry.domain.things.scenes import Scene, SceneStatus
-from canonry.domain.time import render_instant
-from canonry.gateway.tool import ANYONE, Arguments, Cached, Reply, Tool
-from canonry.toolsets.narrative.contract import contract_tool
-from canonry.toolsets.narrative.replies.present import listing
-from canonry.toolsets.narrative.replies.present_documents import (
-    PROPOSAL,
-    SCENE,
-    SCENE_FIELDS,
-    SCENE_STATUS,
-    TURN,
-    present_proposal,
-    present_scene,
-    present_turn,
-)
-from canonry.toolsets.narrative.replies.schemas import (
+from canonry.domain.things.scenes import SceneDraft, SceneStatus
+from canonry.gateway.shapes import (
     COUNT,
     INSTANT,
     INTEGER,
     TEXT,
     UUID,
+    Shape,
     array,
+    given,
     nullable,
     obj,
+    optional,
 )
-from canonry.toolsets.narrative.requests.arguments import (
+from canonry.gateway.tool import Arguments, Cached, Reply, Tool
+from canonry.toolsets.narrative.arguments import (
+    PAGING,
+    QUERY_MAX,
     instant_of,
-    limit_of,
-    offset_of,
+    optional_of,
     optional_text,
     optional_uuid,
+    page_of,
     text_of,
     uuid_of,
     uuids_of,
 )
-from canonry.toolsets.narrative.requests.pages import PAGING, QUERY_MAX
+from canonry.toolsets.narrative.contract import contract_tool, reading_tool, writing_tool
+from canonry.toolsets.narrative.shapes import (
+    PROPOSAL,
+    SCENE,
+    SCENE_STATUS,
+    TURN,
+    UUIDS,
+    created,
+    page_shape,
+)
 from canonry.usecases.canonization.finalize_scene import finalize_scene
 from canonry.usecases.kernel.caller import Caller
 from canonry.usecases.kernel.canon import Canon
-from canonry.usecases.kernel.receipts import the_made
 from canonry.usecases.narrative.create_scene import SceneRequest, create_scene
 from canonry.usecases.narrative.get_scene import get_scene
 from canonry.usecases.narrative.query_scenes import SceneQuery, query_scenes
@@ -52,6 +52,24 @@ from canonry.usecases.narrative.update_scene import Notes, SceneChange, Time, up
 
 ORDER_MAX: Final = 2**31 - 1
 ACTIVE_SECONDS: Final = 30.0
+_CREATED: Final = Shape(
+    scene_id=UUID.of("id"), status=SCENE_STATUS, order=INTEGER, created_at=given(INSTANT)
+)
+_SCENE_IN_FULL: Final = Shape(
+    **{**SCENE.within("scene"), "total_turns": COUNT},
+    turns=array(TURN),
+    proposed_changes=UUIDS.of(lambda found: (each.id for each in found.proposals.items)),
+    total_proposals=COUNT.of("proposals.total"),
+    proposals=optional(given(array(PROPOSAL))),
+)
+_FINALIZED: Final = Shape(
+    scene_id=given(UUID),
+    status=SCENE_STATUS.of(lambda _: SceneStatus.COMPLETED),
+    completed_at=INSTANT.of("receipt.recorded_at"),
+    pending_proposals=COUNT.of("pending"),
+)
+_UPDATED: Final = Shape(scene_id=given(UUID), updated_at=INSTANT.of("recorded_at"))
+_SCENES: Final = page_shape("scenes", SCENE)
 
 
 async def _create(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
@@ -65,14 +83,7 @@ async def _create(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
         location_id=optional_uuid(arguments, "location_ref"),
         participant_ids=uuids_of(arguments, "participating_entities"),
     )
-    receipt = await create_scene(canon, caller, request)
-    scene = the_made(receipt, Scene)
-    return {
-        "scene_id": scene.id,
-        "status": SceneStatus.ACTIVE.value,
-        "order": scene.order,
-        "created_at": render_instant(receipt.recorded_at),
-    }
+    return created(_CREATED, await create_scene(canon, caller, request), SceneDraft)
 
 
 def _order_of(arguments: Arguments) -> int | None:
@@ -90,16 +101,8 @@ async def _get(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
         uuid_of(arguments, "scene_id"),
         turns=_turn_limit_of(arguments) if arguments.get("include_turns", True) else 0,
     )
-    reply = {
-        **present_scene(found.scene),
-        "total_turns": found.total_turns,
-        "turns": [present_turn(turn) for turn in found.turns],
-        "proposed_changes": [proposal.id for proposal in found.proposals.items],
-        "total_proposals": found.proposals.total,
-    }
-    if arguments.get("include_proposals", False):
-        reply["proposals"] = [present_proposal(each) for each in found.proposals.items]
-    return reply
+    wanted = arguments.get("include_proposals", False)
+    return _SCENE_IN_FULL(found, proposals=found.proposals.items if wanted else None)
 
 
 def _turn_limit_of(arguments: Arguments) -> int:
@@ -128,12 +131,7 @@ async def _finalize(canon: Canon, caller: Caller, arguments: Arguments) -> Reply
         outcomes=uuids_of(arguments, "canonical_outcome_ids"),
         summary=text_of(arguments, "summary", canon.policy.limits.summary),
     )
-    return {
-        "scene_id": scene_id,
-        "status": SceneStatus.COMPLETED.value,
-        "completed_at": render_instant(done.receipt.recorded_at),
-        "pending_proposals": done.pending,
-    }
+    return _FINALIZED(done, scene_id=scene_id)
 
 
 async def _update(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
@@ -143,101 +141,63 @@ async def _update(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
         changes.append(Notes(optional_text(arguments, "gm_notes", canon.policy.limits.turn)))
     if "time_ref" in arguments:
         changes.append(Time(instant_of(arguments, "time_ref")))
-    receipt = await update_scene(canon, caller, scene_id, changes)
-    return {"scene_id": scene_id, "updated_at": render_instant(receipt.recorded_at)}
+    return _UPDATED(await update_scene(canon, caller, scene_id, changes), scene_id=scene_id)
 
 
 async def _query(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
-    status = arguments.get("status")
     story_id = optional_uuid(arguments, "story_id")
     query = SceneQuery(
         story_id=None if story_id is None else StoryId(story_id),
-        status=None if status is None else SceneStatus(status),
-        limit=limit_of(arguments, default=50, maximum=QUERY_MAX),
-        offset=offset_of(arguments),
+        status=optional_of(arguments, "status", SceneStatus),
+        **page_of(arguments),
     )
     universe_id = optional_uuid(arguments, "universe_id")
-    page = await query_scenes(canon, caller, query, universe_id=universe_id)
-    return {"scenes": [present_scene(scene) for scene in page.items], "total": page.total}
+    return _SCENES(await query_scenes(canon, caller, query, universe_id=universe_id))
 
 
 TOOLS: Final[tuple[Tool, ...]] = (
     contract_tool(
         "mongodb_create_scene",
-        title="Create scene",
-        description="Open a scene in a story, with its participants and place; turns follow.",
-        output_schema=obj(
-            {"scene_id": UUID, "status": SCENE_STATUS, "order": INTEGER, "created_at": INSTANT}
-        ),
-        run=_create,
-        read_only=False,
+        "Create scene",
+        "Open a scene in a story, with its participants and place; turns follow.",
+        _create,
+        gives=_CREATED,
     ),
     contract_tool(
         "mongodb_get_scene",
-        title="Get scene",
-        description="Read a scene with its last turns, and with its proposals if asked.",
-        output_schema=obj(
-            {
-                **SCENE_FIELDS,
-                "turns": array(TURN),
-                "proposed_changes": array(UUID),
-                "total_proposals": COUNT,
-            },
-            {"proposals": array(PROPOSAL)},
-        ),
-        run=_get,
-        read_only=True,
-        idempotent=True,
+        "Get scene",
+        "Read a scene with its last turns, and with its proposals if asked.",
+        _get,
+        gives=_SCENE_IN_FULL,
+        reads=True,
         cached=Cached(seconds=_lifetime, depends_on=_dependencies),
     ),
     contract_tool(
         "mongodb_finalize_scene",
-        title="Finalize scene",
-        description=(
-            "Close a scene by hand with outcomes that already are canon. To judge its proposals "
-            "use composite_canonize_scene instead."
-        ),
-        output_schema=obj(
-            {
-                "scene_id": UUID,
-                "status": SCENE_STATUS,
-                "completed_at": INSTANT,
-                "pending_proposals": COUNT,
-            }
-        ),
-        run=_finalize,
-        read_only=False,
+        "Finalize scene",
+        "Close a scene by hand with outcomes that already are canon. To judge its proposals "
+        "use composite_canonize_scene instead.",
+        _finalize,
+        gives=_FINALIZED,
     ),
-    Tool(
-        name="mongodb_update_scene",
-        title="Update scene",
-        description=(
-            "Set a scene's game master notes, which only context assembly tells, and its time in "
-            "the world, which its undated proposals take; null clears."
-        ),
-        input_schema=obj(
-            {"scene_id": UUID}, {"gm_notes": nullable(TEXT), "time_ref": nullable(INSTANT)}
-        ),
-        output_schema=obj({"scene_id": UUID, "updated_at": INSTANT}),
+    writing_tool(
+        "mongodb_update_scene",
+        "Update scene",
+        "Set a scene's game master notes, which only context assembly tells, and its time in "
+        "the world, which its undated proposals take; null clears.",
+        _update,
+        takes=obj({"scene_id": UUID}, {"gm_notes": nullable(TEXT), "time_ref": nullable(INSTANT)}),
+        gives=_UPDATED,
         roles=frozenset({"CanonKeeper", "Orchestrator"}),
-        run=_update,
-        read_only=False,
+        idempotent=True,
         destructive=True,
-        idempotent=True,
-        extension=True,
     ),
-    Tool(
-        name="mongodb_query_scenes",
-        title="Query scenes",
-        description="List scenes by universe, story or status, in the order of the story.",
-        input_schema=obj(
-            {}, {"universe_id": UUID, "story_id": UUID, "status": SCENE_STATUS, **PAGING}
-        ),
-        output_schema=listing("scenes", SCENE),
-        roles=ANYONE,
-        run=_query,
-        read_only=True,
-        idempotent=True,
-        extension=True,
+    reading_tool(
+        "mongodb_query_scenes",
+        "Query scenes",
+        "List scenes by universe, story or status, in the order of the story.",
+        _query,
+        takes=obj({}, {"universe_id": UUID, "story_id": UUID, "status": SCENE_STATUS, **PAGING}),
+        gives=_SCENES,
     ),
 )

@@ -7,17 +7,20 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from canonry.domain.recall.passages import Collection
-from canonry.gateway.tool import ANYONE, Arguments, Reply, Tool
-from canonry.toolsets.narrative.contract import contract_tool
-from canonry.toolsets.narrative.replies.present_passages import HIT, present_hit
-from canonry.toolsets.narrative.replies.schemas import TEXT, UUID, array, enum, obj
-from canonry.toolsets.narrative.requests.arguments import limit_of, optional_uuid, text_of
+from canonry.gateway.shapes import INTEGER, TEXT, UUID, Shape, array, enum, obj
+from canonry.gateway.tool import Arguments, Reply, Tool
+from canonry.toolsets.narrative.arguments import limit_of, optional_uuid, text_of
+from canonry.toolsets.narrative.contract import contract_tool, reading_tool
+from canonry.toolsets.narrative.passages import HITS
 from canonry.usecases.kernel.caller import Caller
 from canonry.usecases.kernel.canon import Canon
 from canonry.usecases.recall.search_canon import CanonKind, CanonRequest, search_canon
 from canonry.usecases.recall.search_passages import SearchRequest, search_passages
 
 SEARCH_MAX: Final = 100
+_FOUND: Final = Shape(
+    results=HITS.of(lambda found: (found.hits, found.things)), degraded=array(TEXT)
+)
 
 
 async def _search(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
@@ -31,11 +34,7 @@ async def _search(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
         min_score=float(arguments.get("min_score", 0.0)),
         limit=limit_of(arguments, default=10, maximum=SEARCH_MAX),
     )
-    found = await search_passages(canon, caller, request)
-    return {
-        "results": [present_hit(hit, found.things) for hit in found.hits],
-        "degraded": list(found.degraded),
-    }
+    return _FOUND(await search_passages(canon, caller, request))
 
 
 async def _search_canon(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
@@ -45,47 +44,33 @@ async def _search_canon(canon: Canon, caller: Caller, arguments: Arguments) -> R
         universe_id=optional_uuid(arguments, "universe_id"),
         limit=limit_of(arguments, default=10, maximum=SEARCH_MAX),
     )
-    found = await search_canon(canon, caller, request)
-    return {
-        "results": [present_hit(hit, found.things) for hit in found.hits],
-        "degraded": list(found.degraded),
-    }
+    return _FOUND(await search_canon(canon, caller, request))
 
 
 TOOLS: Final[tuple[Tool, ...]] = (
     contract_tool(
         "qdrant_semantic_search",
-        title="Search passages",
-        description=(
-            "Find passages of scenes, sources or (for the memory roles) memories that resemble a "
-            'text; they suggest and prove nothing. A "phrase" in quotes counts more, and begun* '
-            "finds every word that begins so."
-        ),
-        output_schema=obj({"results": array(HIT), "degraded": array(TEXT)}),
-        run=_search,
-        read_only=True,
-        idempotent=True,
+        "Search passages",
+        "Find passages of scenes, sources or (for the memory roles) memories that resemble a "
+        'text; they suggest and prove nothing. A "phrase" in quotes counts more, and begun* '
+        "finds every word that begins so.",
+        _search,
+        gives=_FOUND,
+        reads=True,
     ),
-    Tool(
-        name="qdrant_search_canon",
-        title="Search canon",
-        description=(
-            "Find what canon says that resembles a text: entities, facts and events, axioms and "
-            "lore."
-        ),
-        input_schema=obj(
+    reading_tool(
+        "qdrant_search_canon",
+        "Search canon",
+        "Find what canon says that resembles a text: entities, facts and events, axioms and lore.",
+        _search_canon,
+        takes=obj(
             {"query_text": TEXT},
             {
-                "kinds": array(enum(*(kind.value for kind in CanonKind))),
+                "kinds": array(enum(*CanonKind)),
                 "universe_id": UUID,
-                "limit": {"type": "integer", "default": 10, "maximum": SEARCH_MAX},
+                "limit": INTEGER.but(default=10, maximum=SEARCH_MAX),
             },
         ),
-        output_schema=obj({"results": array(HIT), "degraded": array(TEXT)}),
-        roles=ANYONE,
-        run=_search_canon,
-        read_only=True,
-        idempotent=True,
-        extension=True,
+        gives=_FOUND,
     ),
 )

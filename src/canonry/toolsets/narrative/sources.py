@@ -1,27 +1,44 @@
-"""Source tools: create, query."""
+"""Source tools: register a document, list them, cut one into citable snippets, list those."""
 
-from typing import Any, Final
+import base64
+import binascii
+from typing import Final
 
+from canonry.domain.errors import InvalidInput
 from canonry.domain.ids import SpaceId
-from canonry.domain.provenance import CanonLevel
-from canonry.domain.things.sources import Source, SourceType
-from canonry.gateway.tool import ANYONE, Arguments, Reply, Tool
-from canonry.toolsets.narrative.contract import contract_tool
-from canonry.toolsets.narrative.replies.present import SOURCE, listing, present_source
-from canonry.toolsets.narrative.replies.schemas import UUID, obj
-from canonry.toolsets.narrative.requests.arguments import (
-    limit_of,
-    offset_of,
-    optional_text,
-    text_of,
-    uuid_of,
-)
-from canonry.toolsets.narrative.requests.backings import created, created_schema
-from canonry.toolsets.narrative.requests.pages import PAGING, QUERY_MAX
+from canonry.domain.provenance import CanonLevel, Evidence, EvidenceKind
+from canonry.domain.texts.excerpts import DocumentType
+from canonry.domain.things.sources import SourceDraft, SourceType
+from canonry.gateway.shapes import COUNT, INSTANT, TEXT, UUID, WORD, Shape, enum, nullable, obj
+from canonry.gateway.tool import Arguments, Reply, Tool
+from canonry.toolsets.narrative.arguments import optional_text, text_of, uuid_of
+from canonry.toolsets.narrative.contract import contract_tool, listing_tool, writing_tool
+from canonry.toolsets.narrative.shapes import SOURCE, canon_created, created, page_shape
 from canonry.usecases.graph.create_source import NewSource, create_source
+from canonry.usecases.graph.ingest_source import IngestRequest, ingest_source
 from canonry.usecases.kernel.caller import Caller
 from canonry.usecases.kernel.canon import Canon
+from canonry.usecases.queries.query_snippets import query_snippets
 from canonry.usecases.queries.query_sources import query_sources
+
+_CREATED: Final = canon_created("source_id")
+_SNIPPET: Final = Shape(
+    snippet_id=UUID.of("id"),
+    source_id=UUID,
+    index=COUNT,
+    page=nullable(COUNT),
+    section=nullable(TEXT),
+    text=TEXT,
+    evidence_ref=WORD.of(lambda snippet: Evidence(kind=EvidenceKind.SNIPPET, ref=snippet.id)),
+    created_at=INSTANT,
+)
+_INGESTED: Final = Shape(
+    source_id=UUID.of("source.id"),
+    universe_id=UUID.of("source.space"),
+    snippets=COUNT,
+    added=COUNT,
+    first_index=COUNT.of("first"),
+)
 
 
 async def _create(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
@@ -36,40 +53,87 @@ async def _create(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
         level=CanonLevel(arguments["canon_level"]),
     )
     receipt = await create_source(canon, caller, new)
-    return created(receipt, Source, "source_id", new.level.value)
+    return created(_CREATED, receipt, SourceDraft)
 
 
-async def _query(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
-    page = await query_sources(
-        canon,
-        caller,
-        uuid_of(arguments, "universe_id"),
-        limit=limit_of(arguments, default=50, maximum=QUERY_MAX),
-        offset=offset_of(arguments),
+async def _ingest(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
+    data, kind = _document_of(arguments)
+    request = IngestRequest(
+        source_id=uuid_of(arguments, "source_id"),
+        data=data,
+        kind=kind,
+        title=optional_text(arguments, "title", canon.policy.limits.name),
     )
-    shown: list[Any] = [present_source(source) for source in page.items]
-    return {"sources": shown, "total": page.total}
+    try:
+        return _INGESTED(await ingest_source(canon, caller, request))
+    except InvalidInput as error:
+        path = "/text" if arguments.get("file") is None else "/file"
+        raise InvalidInput(error.code, error.message, **{"path": path, **error.details}) from error
+
+
+def _document_of(arguments: Arguments) -> tuple[bytes, DocumentType]:
+    """The bytes and their kind; text as it came is UTF-8, and a file says what it is."""
+    text, file, named = (arguments.get(name) for name in ("text", "file", "mime_type"))
+    if (text is None) == (file is None):
+        message = "give the document either as /text or, in base64, as /file"
+        raise InvalidInput("document.not-given", message, path="/text")
+    if file is None:
+        kind = DocumentType(named or DocumentType.PLAIN)
+        if kind is DocumentType.PDF:
+            message = "a PDF comes as /file in base64, not as /text"
+            raise InvalidInput("document.not-text", message, path="/mime_type")
+        return str(text).encode(), kind
+    if named is None:
+        message = "say in /mime_type what kind of document /file is"
+        raise InvalidInput("document.no-type", message, path="/mime_type")
+    try:
+        return base64.b64decode("".join(file.split()), validate=True), DocumentType(named)
+    except (binascii.Error, ValueError) as error:
+        message = "/file is no base64; encode the bytes of the document with the standard alphabet"
+        raise InvalidInput("document.not-base64", message, path="/file") from error
 
 
 TOOLS: Final[tuple[Tool, ...]] = (
     contract_tool(
         "neo4j_create_source",
-        title="Create source",
-        description="Register a document that canon can cite as evidence, as source:<source_id>.",
-        output_schema=created_schema("source_id"),
-        run=_create,
-        read_only=False,
+        "Create source",
+        "Register a document that canon can cite as evidence, as source:<source_id>.",
+        _create,
+        gives=_CREATED,
     ),
-    Tool(
-        name="neo4j_query_sources",
-        title="Query sources",
-        description="List the sources of a universe, oldest first.",
-        input_schema=obj({"universe_id": UUID}, PAGING),
-        output_schema=listing("sources", SOURCE),
-        roles=ANYONE,
-        run=_query,
-        read_only=True,
+    listing_tool(
+        "neo4j_query_sources",
+        "Query sources",
+        "List the sources of a universe, oldest first.",
+        query_sources,
+        within="universe_id",
+        gives=page_shape("sources", SOURCE),
+    ),
+    writing_tool(
+        "mongodb_ingest_source",
+        "Ingest source",
+        "Cut a source's document (text, Markdown or PDF) into snippets that can be searched "
+        "and cited as snippet:<id>. The same document again adds nothing.",
+        _ingest,
+        takes=obj(
+            {"source_id": UUID},
+            {
+                "text": TEXT,
+                "file": TEXT.but(contentEncoding="base64"),
+                "mime_type": enum(*DocumentType),
+                "title": TEXT,
+            },
+        ),
+        gives=_INGESTED,
+        roles=frozenset({"CanonKeeper", "Indexer"}),
         idempotent=True,
-        extension=True,
+    ),
+    listing_tool(
+        "mongodb_query_snippets",
+        "Query snippets",
+        "List a source's snippets in reading order, with the reference to cite each.",
+        query_snippets,
+        within="source_id",
+        gives=page_shape("snippets", _SNIPPET),
     ),
 )

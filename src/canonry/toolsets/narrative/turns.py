@@ -3,14 +3,28 @@
 from typing import Final
 
 from canonry.domain.errors import InvalidInput
-from canonry.domain.things.scenes import Speaker, Turn
-from canonry.domain.time import render_instant
-from canonry.gateway.tool import ANYONE, Arguments, Reply, Tool
-from canonry.toolsets.narrative.contract import contract_tool
-from canonry.toolsets.narrative.replies.present_documents import NAMED_TURN, present_named_turn
-from canonry.toolsets.narrative.replies.schemas import COUNT, INSTANT, UUID, array, nullable, obj
-from canonry.toolsets.narrative.requests.arguments import limit_of, optional_uuid, text_of, uuid_of
-from canonry.toolsets.narrative.requests.pages import QUERY_MAX
+from canonry.domain.things.scenes import Speaker, TurnDraft
+from canonry.gateway.shapes import (
+    COUNT,
+    INSTANT,
+    INTEGER,
+    UUID,
+    Shape,
+    given,
+    itself,
+    nullable,
+    obj,
+)
+from canonry.gateway.tool import Arguments, Reply, Tool
+from canonry.toolsets.narrative.arguments import (
+    QUERY_MAX,
+    limit_of,
+    optional_uuid,
+    text_of,
+    uuid_of,
+)
+from canonry.toolsets.narrative.contract import contract_tool, reading_tool
+from canonry.toolsets.narrative.shapes import NAMED_TURNS
 from canonry.usecases.kernel.caller import Caller
 from canonry.usecases.kernel.canon import Canon
 from canonry.usecases.kernel.receipts import the_made
@@ -19,6 +33,12 @@ from canonry.usecases.narrative.get_turns import get_turns
 
 INDEX_MAX: Final = 2**53
 PAGE: Final = 100
+_APPENDED: Final = Shape(turn_id=UUID.of("id"), timestamp=given(INSTANT))
+_TURNS: Final = Shape(
+    turns=NAMED_TURNS.of(itself),
+    total_turns=COUNT.of("total"),
+    next_after_index=nullable(COUNT).of("following"),
+)
 
 
 async def _append(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
@@ -31,10 +51,7 @@ async def _append(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
         resolution_ref=arguments.get("resolution_ref"),
     )
     receipt = await append_turn(canon, caller, request)
-    return {
-        "turn_id": the_made(receipt, Turn).id,
-        "timestamp": render_instant(receipt.recorded_at),
-    }
+    return _APPENDED(the_made(receipt, TurnDraft), timestamp=receipt.recorded_at)
 
 
 def _entity_of(arguments: Arguments, speaker: Speaker) -> str | None:
@@ -56,11 +73,7 @@ async def _get(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
         after=_after_of(arguments),
         limit=limit_of(arguments, default=PAGE, maximum=QUERY_MAX),
     )
-    return {
-        "turns": [present_named_turn(turn, page.names) for turn in page.turns],
-        "total_turns": page.total,
-        "next_after_index": page.following,
-    }
+    return _TURNS(page)
 
 
 def _after_of(arguments: Arguments) -> int:
@@ -74,34 +87,23 @@ def _after_of(arguments: Arguments) -> int:
 TOOLS: Final[tuple[Tool, ...]] = (
     contract_tool(
         "mongodb_append_turn",
-        title="Append turn",
-        description="Append what the user, the game master or an entity says in an active scene.",
-        output_schema=obj({"turn_id": UUID, "timestamp": INSTANT}),
-        run=_append,
-        read_only=False,
+        "Append turn",
+        "Append what the user, the game master or an entity says in an active scene.",
+        _append,
+        gives=_APPENDED,
     ),
-    Tool(
-        name="mongodb_get_turns",
-        title="Get turns",
-        description="Read a scene's transcript from the start, page by page.",
-        input_schema=obj(
+    reading_tool(
+        "mongodb_get_turns",
+        "Get turns",
+        "Read a scene's transcript from the start, page by page.",
+        _get,
+        takes=obj(
             {"scene_id": UUID},
             {
-                "after_index": {"type": "integer", "default": -1, "minimum": -1},
-                "limit": {"type": "integer", "default": PAGE, "minimum": 1, "maximum": QUERY_MAX},
+                "after_index": INTEGER.but(default=-1, minimum=-1),
+                "limit": INTEGER.but(default=PAGE, minimum=1, maximum=QUERY_MAX),
             },
         ),
-        output_schema=obj(
-            {
-                "turns": array(NAMED_TURN),
-                "total_turns": COUNT,
-                "next_after_index": nullable(COUNT),
-            }
-        ),
-        roles=ANYONE,
-        run=_get,
-        read_only=True,
-        idempotent=True,
-        extension=True,
+        gives=_TURNS,
     ),
 )

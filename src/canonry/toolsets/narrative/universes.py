@@ -2,35 +2,39 @@
 
 from typing import Any, Final
 
-from canonry.domain.spaces import Space, SpaceKind
-from canonry.domain.time import render_instant
-from canonry.gateway.tool import ANYONE, Arguments, Reply, Tool
-from canonry.toolsets.narrative.replies.present import SPACE, listing, present_space
-from canonry.toolsets.narrative.replies.schemas import INSTANT, TEXT, UUID, obj
-from canonry.toolsets.narrative.requests.arguments import (
-    limit_of,
-    offset_of,
+from canonry.domain.spaces import SpaceDraft, SpaceKind
+from canonry.gateway.shapes import INSTANT, TEXT, UUID, Shape, given, obj
+from canonry.gateway.tool import Arguments, Reply, Tool
+from canonry.toolsets.narrative.arguments import (
+    PAGING,
     optional_text,
     optional_uuid,
+    page_of,
     text_of,
     uuid_of,
 )
-from canonry.toolsets.narrative.requests.backings import KEEPER
-from canonry.toolsets.narrative.requests.pages import PAGING, QUERY_MAX
+from canonry.toolsets.narrative.contract import reading_tool, writing_tool
+from canonry.toolsets.narrative.shapes import SPACE, created, page_shape
 from canonry.usecases.graph.create_universe import create_universe
 from canonry.usecases.kernel.caller import Caller
 from canonry.usecases.kernel.canon import Canon
+from canonry.usecases.kernel.commit_change import Receipt
 from canonry.usecases.kernel.lookup import require_universe
-from canonry.usecases.kernel.receipts import the_made
 from canonry.usecases.queries.query_universes import query_universes
+
+_CREATED_UNIVERSE: Final = Shape(universe_id=UUID.of("id"), name=TEXT, created_at=given(INSTANT))
+_CREATED_MULTIVERSE: Final = Shape(
+    multiverse_id=UUID.of("id"), name=TEXT, created_at=given(INSTANT)
+)
+_UNIVERSES: Final = page_shape("universes", SPACE)
 
 
 async def _create(
     canon: Canon, caller: Caller, arguments: Arguments, kind: SpaceKind, words: tuple[str, ...]
-) -> tuple[Space, str]:
+) -> Receipt[Any]:
     limits = canon.policy.limits
     texts = {word: optional_text(arguments, word, limits.name) for word in words}
-    receipt = await create_universe(
+    return await create_universe(
         canon,
         caller,
         kind=kind,
@@ -39,43 +43,35 @@ async def _create(
         properties={word: text for word, text in texts.items() if text is not None},
         parent=optional_uuid(arguments, "multiverse_id"),
     )
-    return the_made(receipt, Space), render_instant(receipt.recorded_at)
 
 
 async def _create_universe(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
     words = ("genre", "tone", "tech_level")
-    space, created_at = await _create(canon, caller, arguments, SpaceKind.UNIVERSE, words)
-    return {"universe_id": space.id, "name": space.name, "created_at": created_at}
+    receipt = await _create(canon, caller, arguments, SpaceKind.UNIVERSE, words)
+    return created(_CREATED_UNIVERSE, receipt, SpaceDraft)
 
 
 async def _create_multiverse(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
-    words = ("system_name",)
-    space, created_at = await _create(canon, caller, arguments, SpaceKind.MULTIVERSE, words)
-    return {"multiverse_id": space.id, "name": space.name, "created_at": created_at}
+    receipt = await _create(canon, caller, arguments, SpaceKind.MULTIVERSE, ("system_name",))
+    return created(_CREATED_MULTIVERSE, receipt, SpaceDraft)
 
 
 async def _get_universe(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
-    return present_space(await require_universe(canon, caller, uuid_of(arguments, "universe_id")))
+    return SPACE(await require_universe(canon, caller, uuid_of(arguments, "universe_id")))
 
 
 async def _query_universes(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
-    page = await query_universes(
-        canon,
-        caller,
-        parent=optional_uuid(arguments, "multiverse_id"),
-        limit=limit_of(arguments, default=50, maximum=QUERY_MAX),
-        offset=offset_of(arguments),
-    )
-    shown: list[Any] = [present_space(space) for space in page.items]
-    return {"universes": shown, "total": page.total}
+    parent = optional_uuid(arguments, "multiverse_id")
+    return _UNIVERSES(await query_universes(canon, caller, parent=parent, **page_of(arguments)))
 
 
 TOOLS: Final[tuple[Tool, ...]] = (
-    Tool(
-        name="neo4j_create_universe",
-        title="Create universe",
-        description="Create a universe: begin here, everything else lies in one.",
-        input_schema=obj(
+    writing_tool(
+        "neo4j_create_universe",
+        "Create universe",
+        "Create a universe: begin here, everything else lies in one.",
+        _create_universe,
+        takes=obj(
             {"name": TEXT},
             {
                 "description": TEXT,
@@ -85,45 +81,30 @@ TOOLS: Final[tuple[Tool, ...]] = (
                 "multiverse_id": UUID,
             },
         ),
-        output_schema=obj({"universe_id": UUID, "name": TEXT, "created_at": INSTANT}),
-        roles=KEEPER,
-        run=_create_universe,
-        read_only=False,
-        extension=True,
+        gives=_CREATED_UNIVERSE,
     ),
-    Tool(
-        name="neo4j_create_multiverse",
-        title="Create multiverse",
-        description="Create a multiverse, which groups universes, for example of one game system.",
-        input_schema=obj({"name": TEXT}, {"description": TEXT, "system_name": TEXT}),
-        output_schema=obj({"multiverse_id": UUID, "name": TEXT, "created_at": INSTANT}),
-        roles=KEEPER,
-        run=_create_multiverse,
-        read_only=False,
-        extension=True,
+    writing_tool(
+        "neo4j_create_multiverse",
+        "Create multiverse",
+        "Create a multiverse, which groups universes, for example of one game system.",
+        _create_multiverse,
+        takes=obj({"name": TEXT}, {"description": TEXT, "system_name": TEXT}),
+        gives=_CREATED_MULTIVERSE,
     ),
-    Tool(
-        name="neo4j_get_universe",
-        title="Get universe",
-        description="Retrieve a universe by ID.",
-        input_schema=obj({"universe_id": UUID}),
-        output_schema=SPACE,
-        roles=ANYONE,
-        run=_get_universe,
-        read_only=True,
-        idempotent=True,
-        extension=True,
+    reading_tool(
+        "neo4j_get_universe",
+        "Get universe",
+        "Retrieve a universe by ID.",
+        _get_universe,
+        takes=obj({"universe_id": UUID}),
+        gives=SPACE,
     ),
-    Tool(
-        name="neo4j_query_universes",
-        title="Query universes",
-        description="List the universes that you may see, oldest first.",
-        input_schema=obj({}, {"multiverse_id": UUID, **PAGING}),
-        output_schema=listing("universes", SPACE),
-        roles=ANYONE,
-        run=_query_universes,
-        read_only=True,
-        idempotent=True,
-        extension=True,
+    reading_tool(
+        "neo4j_query_universes",
+        "Query universes",
+        "List the universes that you may see, oldest first.",
+        _query_universes,
+        takes=obj({}, {"multiverse_id": UUID, **PAGING}),
+        gives=_UNIVERSES,
     ),
 )

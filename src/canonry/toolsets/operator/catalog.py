@@ -1,157 +1,158 @@
 """The operator's tools for a catalog: projects, items with their life, and relations."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Mapping
 from typing import Any, Final
 
+from canonry.domain.catalog.rows import IDS_MAX
 from canonry.domain.ids import SpaceId
 from canonry.domain.vocabularies.catalog_kinds import STATUSES
 from canonry.domain.vocabularies.catalog_tables import (
+    CREATED_AT,
     DISTRIBUTION_EVENTS,
     ENTITIES,
     PROJECTS,
     RELATION_ROWS,
     SOURCE_ITEMS,
     TEXT_MAX,
+    UPDATED_AT,
     VIDEOS,
     CatalogTable,
+    Column,
+    Form,
 )
-from canonry.gateway.tool import Arguments, Tool
-from canonry.toolsets.operator.catalog_schemas import SAVED, UUID, row_schema
+from canonry.gateway.shapes import COUNT, INSTANT, TEXT, UUID, Field, Shape, array, enum, obj
+from canonry.gateway.tool import Arguments, Reply, Schema, Tool
 from canonry.usecases.catalog.move_catalog_entity import StatusMove, move_catalog_entity
-from canonry.usecases.catalog.save_catalog_row import save_catalog_row
-from canonry.usecases.catalog.withdraw_catalog_relation import withdraw_catalog_relation
+from canonry.usecases.catalog.save_catalog_row import (
+    SavedRow,
+    save_catalog_row,
+    withdraw_catalog_relation,
+)
 from canonry.usecases.kernel.caller import Caller
 from canonry.usecases.kernel.canon import Canon
 
 ROLES: Final = frozenset(("Operator",))
-_OWN_STATUS: Final = ("status", "publishedAt", "archivedAt")
-_REASON: Final = {"type": "string", "maxLength": TEXT_MAX}
+_KEPT_BY_US: Final = (CREATED_AT, UPDATED_AT)
+_LIFE: Final = (*_KEPT_BY_US, "status", "publishedAt", "archivedAt")
+"""What moving an entity changes, and saving it does not."""
+_FORMS: Final[Mapping[Form, Field]] = {
+    Form.UUID: UUID,
+    Form.UUIDS: array(UUID).but(maxItems=IDS_MAX),
+    Form.INSTANT: INSTANT,
+    Form.COUNT: COUNT,
+}
+_REASON: Final = TEXT.but(maxLength=TEXT_MAX)
 
 
-def _saving(table: CatalogTable) -> Callable[[Canon, Caller, Arguments], Awaitable[Any]]:
-    async def save(canon: Canon, caller: Caller, arguments: Arguments) -> Any:
-        saved = await save_catalog_row(canon, caller, table, arguments)
-        outcome = "unchanged" if saved.same else "created" if saved.made else "changed"
-        return {"id": saved.id, "outcome": outcome}
-
-    return save
+def _outcome(saved: SavedRow) -> str:
+    if saved.same:
+        return "unchanged"
+    return "created" if saved.made else "changed"
 
 
-def _save_tool(
-    name: str, table: CatalogTable, description: str, *, without: tuple[str, ...] = ()
-) -> Tool:
+_SAVED: Final = Shape(id=UUID, outcome=enum("created", "changed", "unchanged").of(_outcome))
+
+
+def _save_tool(table: CatalogTable, description: str) -> Tool:
+    """A tool that makes or changes a row: only what names it must be given.
+
+    A field that is left out stays as it is; null clears one that may be empty.
+    """
+
+    async def save(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
+        return _SAVED(await save_catalog_row(canon, caller, table, arguments))
+
+    hidden = _LIFE if table is ENTITIES else _KEPT_BY_US
+    fields = {c.name: _schema(c) for c in table.columns if c.name not in hidden}
     return Tool(
-        name=name,
+        name=f"catalog_save_{table.noun.replace(' ', '_')}",
         title=f"Save {'an' if table is ENTITIES else 'a'} {table.noun}",
         description=description,
-        input_schema=row_schema(table, without=without),
-        output_schema=SAVED,
+        input_schema={
+            "type": "object",
+            "properties": fields,
+            "required": [each for each in ("projectId", "entityType") if each in fields],
+            "additionalProperties": False,
+        },
+        output_schema=_SAVED.schema,
         roles=ROLES,
-        run=_saving(table),
+        run=save,
         read_only=False,
         idempotent=True,
         extension=True,
     )
 
 
-async def _move(canon: Canon, caller: Caller, arguments: Arguments) -> Any:
+def _schema(column: Column) -> Schema:
+    if column.form is Form.WORD:
+        schema: dict[str, Any] = {"type": "string", "enum": list(column.words)}
+    elif column.form in {Form.TEXT, Form.ADDRESS}:
+        least = {} if column.empty else {"minLength": 1}
+        schema = {"type": "string", "maxLength": column.longest, **least}
+    else:
+        schema = dict(_FORMS[column.form].schema)
+    if not column.required:
+        schema["type"] = [schema["type"], "null"]
+        if "enum" in schema:
+            schema["enum"] = [*schema["enum"], None]
+    return schema
+
+
+async def _move(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
     project, entity_id = SpaceId(arguments["projectId"].lower()), arguments["entityId"].lower()
     action, reason = StatusMove(arguments["action"]), arguments.get("reason", "")
-    moved = await move_catalog_entity(canon, caller, project, entity_id, move=action, reason=reason)
-    return {"id": entity_id, "status": moved.after}
+    after = await move_catalog_entity(canon, caller, project, entity_id, move=action, reason=reason)
+    return {"id": entity_id, "status": after}
 
 
-async def _withdraw(canon: Canon, caller: Caller, arguments: Arguments) -> Any:
+async def _withdraw(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
     project, relation = SpaceId(arguments["projectId"].lower()), arguments["relationId"].lower()
-    await withdraw_catalog_relation(
-        canon, caller, project, relation, arguments.get("reason", "withdrawn")
-    )
+    reason = arguments.get("reason", "withdrawn")
+    await withdraw_catalog_relation(canon, caller, project, relation, reason)
     return {"id": relation}
 
 
-MOVE: Final = Tool(
-    name="catalog_move_entity",
-    title="Move an entity on",
-    description=(
-        "Ask for an entity's publication, publish it, send it back to draft, or archive it. "
-        "What it lacks for publication is named."
-    ),
-    input_schema={
-        "type": "object",
-        "properties": {
-            "projectId": UUID,
-            "entityId": UUID,
-            "action": {"type": "string", "enum": [each.value for each in StatusMove]},
-            "reason": _REASON,
-        },
-        "required": ["projectId", "entityId", "action"],
-        "additionalProperties": False,
-    },
-    output_schema={
-        "type": "object",
-        "properties": {"id": UUID, "status": {"type": "string", "enum": list(STATUSES)}},
-        "required": ["id", "status"],
-        "additionalProperties": False,
-    },
-    roles=ROLES,
-    run=_move,
-    read_only=False,
-    extension=True,
-)
-WITHDRAW: Final = Tool(
-    name="catalog_withdraw_relation",
-    title="Withdraw a relation",
-    description="End a relation that holds no longer. The log keeps that it did.",
-    input_schema={
-        "type": "object",
-        "properties": {"projectId": UUID, "relationId": UUID, "reason": _REASON},
-        "required": ["projectId", "relationId"],
-        "additionalProperties": False,
-    },
-    output_schema={
-        "type": "object",
-        "properties": {"id": UUID},
-        "required": ["id"],
-        "additionalProperties": False,
-    },
-    roles=ROLES,
-    run=_withdraw,
-    read_only=False,
-    destructive=True,
-    extension=True,
-)
 TOOLS: Final[tuple[Tool, ...]] = (
     _save_tool(
-        "catalog_save_project",
-        PROJECTS,
-        "Open a project of the catalog, or change one by its id. Its slug is its own.",
+        PROJECTS, "Open a project of the catalog, or change one by its id. Its slug is its own."
     ),
     _save_tool(
-        "catalog_save_entity",
         ENTITIES,
         "Make a guide, concept, project or news entry as a draft, or change one by its id.",
-        without=_OWN_STATUS,
     ),
+    _save_tool(SOURCE_ITEMS, "Keep where something was found, or change such an item by its id."),
     _save_tool(
-        "catalog_save_source_item",
-        SOURCE_ITEMS,
-        "Keep where something was found, or change such an item by its id.",
+        DISTRIBUTION_EVENTS, "Keep where an entity was announced, or change such an item by its id."
     ),
-    _save_tool(
-        "catalog_save_distribution_event",
-        DISTRIBUTION_EVENTS,
-        "Keep where an entity was announced, or change such an item by its id.",
+    _save_tool(VIDEOS, "Keep which video is about an entity, or change such an item by its id."),
+    _save_tool(RELATION_ROWS, "Relate two items of one project by a type that joins their kinds."),
+    Tool(
+        name="catalog_move_entity",
+        title="Move an entity on",
+        description=(
+            "Ask for an entity's publication, publish it, send it back to draft, or archive it. "
+            "What it lacks for publication is named."
+        ),
+        input_schema=obj(
+            {"projectId": UUID, "entityId": UUID, "action": enum(*StatusMove)},
+            {"reason": _REASON},
+        ),
+        output_schema=obj({"id": UUID, "status": enum(*STATUSES)}),
+        roles=ROLES,
+        run=_move,
+        read_only=False,
+        extension=True,
     ),
-    _save_tool(
-        "catalog_save_video",
-        VIDEOS,
-        "Keep which video is about an entity, or change such an item by its id.",
+    Tool(
+        name="catalog_withdraw_relation",
+        title="Withdraw a relation",
+        description="End a relation that holds no longer. The log keeps that it did.",
+        input_schema=obj({"projectId": UUID, "relationId": UUID}, {"reason": _REASON}),
+        output_schema=obj({"id": UUID}),
+        roles=ROLES,
+        run=_withdraw,
+        read_only=False,
+        destructive=True,
+        extension=True,
     ),
-    _save_tool(
-        "catalog_save_relation",
-        RELATION_ROWS,
-        "Relate two items of one project by a type that joins their kinds.",
-    ),
-    MOVE,
-    WITHDRAW,
 )

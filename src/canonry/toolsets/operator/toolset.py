@@ -2,13 +2,22 @@
 
 from typing import Final
 
+from canonry.domain.errors import InvalidInput
+from canonry.gateway.dialects import DialectTable
+from canonry.gateway.replies import INVALID_PARAMS
 from canonry.gateway.tool import Toolset
 from canonry.toolsets.operator import FACE, catalog
-from canonry.toolsets.operator.dialect import dialect
+
+_DIALECT: Final = DialectTable(
+    not_allowed="NOT_ALLOWED",
+    not_found="NOT_FOUND",
+    invalid_input="INVALID_INPUT",
+    conflict="CONFLICT",
+    unavailable="UNAVAILABLE",
+    not_supported="NOT_SUPPORTED",
+    numbers={InvalidInput: INVALID_PARAMS},
+)
 
 OPERATOR: Final = Toolset(
-    **FACE.told(),
-    agent_types=catalog.ROLES,
-    dialect=dialect,
-    tools=(*catalog.TOOLS,),
+    **FACE.told(), agent_types=catalog.ROLES, dialect=_DIALECT.flat, tools=catalog.TOOLS
 )

@@ -4,7 +4,8 @@ The schema has been applied before, so types and enums hold here; ids come out i
 """
 
 import re
-from typing import Final
+from collections.abc import Mapping
+from typing import Any, Final
 
 from canonry.domain.errors import InvalidInput
 from canonry.domain.ids import is_uuid
@@ -88,14 +89,14 @@ def moment_of(
     return parse_instant(text, path=f"{inside}/{name}")
 
 
-def whole_of(arguments: Arguments, name: str) -> int:
-    """A whole number that the schema has bounded, or at least one that a store can count to.
+def page_of(arguments: Arguments) -> Mapping[str, Any]:
+    """Which part of a list is asked for, by `limit` and `offset`.
 
     Raises:
-        InvalidInput: `number.too-large`.
+        InvalidInput: `number.too-large`, more than a store can count to.
     """
-    value = int(arguments[name])
-    if value > _COUNTED_MAX:
-        message = f"/{name} is at most {_COUNTED_MAX}"
-        raise InvalidInput("number.too-large", message, path=f"/{name}", limit=_COUNTED_MAX)
-    return value
+    offset = int(arguments["offset"])
+    if offset > _COUNTED_MAX:
+        message = f"/offset is at most {_COUNTED_MAX}"
+        raise InvalidInput("number.too-large", message, path="/offset", limit=_COUNTED_MAX)
+    return {"limit": int(arguments["limit"]), "offset": offset}

@@ -7,7 +7,7 @@ from canonry.domain.errors import CanonryError, Unavailable
 from canonry.gateway.dialects import DialectTable
 from canonry.gateway.replies import INTERNAL_ERROR, INVALID_PARAMS
 from canonry.gateway.tool import ErrorBody
-from canonry.toolsets.truth.contract import entries, http_status_of
+from canonry.toolsets.truth.contract import entries, published
 from canonry.usecases.kernel.caller import Caller
 
 CODES: Final[Mapping[str, str]] = {
@@ -55,7 +55,7 @@ def dialect(
     """The envelope, with our own stable code as the reason and the HTTP status beside it."""
     del caller  # whoever called, an error says the same
     code = code_of(error, tool)
-    status = http_status_of()[code]
+    status = published()["errors"][code]
     details = {**error.details, "reason": error.code, "retryable": error.retryable}
     if "retry_after" in details:
         details["retry_after_seconds"] = details.pop("retry_after")

@@ -1,33 +1,60 @@
-"""Entity tools: listing and finding entities, merging two into one and taking that back."""
+"""Entity tools: finding, merging and unmerging entities, and what happens to them by date."""
 
-from collections.abc import Mapping
-from typing import Any, Final
+from typing import Final
 
-from canonry.domain.things.entities import Entity
-from canonry.domain.time import render_instant
-from canonry.gateway.tool import Arguments, Reply, Tool
+from canonry.domain.errors import InvalidInput
+from canonry.domain.ids import SourceId
+from canonry.gateway.shapes import (
+    BOOLEAN,
+    COUNT,
+    INSTANT,
+    TEXT,
+    UUID,
+    Shape,
+    array,
+    given,
+    optional,
+)
+from canonry.gateway.tool import Arguments, Reply, Run
 from canonry.toolsets.truth.arguments import (
-    NAME_MAX,
     TEXT_MAX,
     entity_of,
+    moment_of,
     optional_text,
+    page_of,
+    source_of,
     text_of,
-    whole_of,
 )
-from canonry.toolsets.truth.contract import truth_tool
-from canonry.toolsets.truth.present import Json, present_duplicate, present_entity
-from canonry.toolsets.truth.snapshots import fields_of
+from canonry.toolsets.truth.shapes import DUPLICATE, ENTITY, present_event
+from canonry.toolsets.truth.snapshots import with_snapshots
 from canonry.usecases.kernel.caller import Caller
 from canonry.usecases.kernel.canon import Canon
 from canonry.usecases.truth.find_by_identifier import find_by_identifier
-from canonry.usecases.truth.list_records import EntityQuery, list_entities
+from canonry.usecases.truth.list_records import (
+    EntityQuery,
+    TimelineQuery,
+    current_events,
+    list_entities,
+    list_timeline,
+    survivors_of,
+)
 from canonry.usecases.truth.merge_records import merge_records, unmerge_records
 from canonry.usecases.truth.possible_duplicates import DuplicateQuery, possible_duplicates
 
-
-def with_snapshot(entity: Entity, fields: Mapping[str, Json]) -> Json:
-    """An entity with its current fields."""
-    return {**present_entity(entity), "snapshot": fields[entity.id]}
+_MERGED: Final = Shape(
+    from_entity_id=UUID.of("from_id"),
+    to_entity_id=UUID.of("to_id"),
+    observations_moved=COUNT.of("observations"),
+    merged_at=INSTANT.of("at"),
+    merge_reason=optional(given(TEXT)),
+)
+_UNMERGED: Final = Shape(
+    entity_id=UUID.of("from_id"),
+    separated_from=UUID.of("to_id"),
+    observations_returned=COUNT.of("observations"),
+    unmerged_at=INSTANT.of("at"),
+)
+_DUPLICATES: Final = Shape(pairs=array(DUPLICATE), total=COUNT, truncated=BOOLEAN)
 
 
 async def _retrieve(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
@@ -35,15 +62,13 @@ async def _retrieve(canon: Canon, caller: Caller, arguments: Arguments) -> Reply
     query = EntityQuery(
         entity_type=optional_text(arguments, "entity_type"),
         include_merged=merged,
-        limit=whole_of(arguments, "limit"),
-        offset=whole_of(arguments, "offset"),
+        **page_of(arguments),
     )
     page = await list_entities(canon, caller, arguments.get("user_id"), query)
     if arguments["include_snapshots"]:
-        fields = await fields_of(canon, caller, page.items)
-        shown = [with_snapshot(each, fields) for each in page.items]
+        shown = await with_snapshots(canon, caller, page.items)
     else:
-        shown = [present_entity(each) for each in page.items]
+        shown = [ENTITY(each) for each in page.items]
     return {"entities": shown, "total": page.total, "excluded_merged": not merged}
 
 
@@ -51,12 +76,11 @@ async def _find(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
     found = await find_by_identifier(
         canon,
         caller,
-        text_of(arguments, "identifier", NAME_MAX),
+        text_of(arguments, "identifier"),
         optional_text(arguments, "entity_type"),
     )
-    fields = await fields_of(canon, caller, found.entities)
     return {
-        "entities": [with_snapshot(each, fields) for each in found.entities],
+        "entities": await with_snapshots(canon, caller, found.entities),
         "total": len(found.entities),
         "truncated": found.truncated,
     }
@@ -72,13 +96,7 @@ async def _merge(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
         to_id=entity_of(arguments, "to_entity_id"),
         reason=reason or "",
     )
-    reply: dict[str, Any] = {
-        "from_entity_id": done.from_id,
-        "to_entity_id": done.to_id,
-        "observations_moved": done.observations,
-        "merged_at": render_instant(done.at),
-    }
-    return reply if reason is None else {**reply, "merge_reason": reason}
+    return _MERGED(done, merge_reason=reason)
 
 
 async def _unmerge(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
@@ -89,12 +107,7 @@ async def _unmerge(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
         entity_of(arguments),
         reason=optional_text(arguments, "reason", TEXT_MAX) or "",
     )
-    return {
-        "entity_id": done.from_id,
-        "separated_from": done.to_id,
-        "observations_returned": done.observations,
-        "unmerged_at": render_instant(done.at),
-    }
+    return _UNMERGED(done)
 
 
 async def _duplicates(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
@@ -102,21 +115,40 @@ async def _duplicates(canon: Canon, caller: Caller, arguments: Arguments) -> Rep
     query = DuplicateQuery(
         entity_id=about,
         entity_type=optional_text(arguments, "entity_type"),
-        limit=whole_of(arguments, "limit"),
-        offset=whole_of(arguments, "offset"),
+        **page_of(arguments),
     )
-    found = await possible_duplicates(canon, caller, query)
-    return {
-        "pairs": [present_duplicate(pair) for pair in found.pairs],
-        "total": found.total,
-        "truncated": found.truncated,
-    }
+    return _DUPLICATES(await possible_duplicates(canon, caller, query))
 
 
-TOOLS: Final[tuple[Tool, ...]] = (
-    truth_tool("retrieve_entities", _retrieve),
-    truth_tool("get_entity_by_identifier", _find),
-    truth_tool("merge_entities", _merge),
-    truth_tool("unmerge_entities", _unmerge),
-    truth_tool("list_possible_duplicates", _duplicates),
-)
+async def _timeline(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
+    start = moment_of(arguments, "after_date")
+    end = moment_of(arguments, "before_date", end_of_day=True)
+    if start is not None and end is not None and start > end:
+        message = "after_date lies behind before_date; both bounds are inclusive"
+        raise InvalidInput("time.order", message, path="/after_date")
+    query = TimelineQuery(
+        event_type=optional_text(arguments, "event_type"),
+        source_id=None if arguments.get("source_id") is None else SourceId(source_of(arguments)),
+        start=start,
+        end=end,
+        superseded=bool(arguments["include_superseded"]),
+        **page_of(arguments),
+    )
+    page = await list_timeline(canon, caller, query)
+    entities = await survivors_of(canon, caller, page.items)
+    current = current_events(entities) if query.superseded else ()
+    events = [
+        present_event(e, entities, superseded=e.id not in current if query.superseded else None)
+        for e in page.items
+    ]
+    return {"events": events, "total": page.total}
+
+
+RUNS: Final[dict[str, Run]] = {
+    "retrieve_entities": _retrieve,
+    "get_entity_by_identifier": _find,
+    "merge_entities": _merge,
+    "unmerge_entities": _unmerge,
+    "list_possible_duplicates": _duplicates,
+    "list_timeline_events": _timeline,
+}

@@ -1,33 +1,24 @@
 """Relationship tools: edges between entities, what they lead to, and what lies around."""
 
-from collections.abc import Iterable
-from typing import Final
+from collections.abc import Mapping
+from typing import Any, Final
 
 from canonry.domain.errors import InvalidInput
 from canonry.domain.things.entities import Entity
-from canonry.domain.things.relations import Relation
 from canonry.domain.vocabularies.truth_relations import TruthRelation
-from canonry.gateway.tool import Arguments, Reply, Tool
-from canonry.toolsets.truth.arguments import (
-    entity_of,
-    optional_text,
-    source_of,
-    text_of,
-    whole_of,
-)
-from canonry.toolsets.truth.contract import truth_tool
-from canonry.toolsets.truth.entities import with_snapshot
-from canonry.toolsets.truth.present import (
+from canonry.gateway.shapes import COUNT, INSTANT, OBJECT, Shape
+from canonry.gateway.tool import Arguments, Reply, Run
+from canonry.toolsets.truth.arguments import entity_of, optional_text, page_of, source_of, text_of
+from canonry.toolsets.truth.shapes import (
+    EDGE,
+    ENTITY,
+    RELATION,
+    SOURCE,
     Json,
-    moment,
-    present_edge,
-    present_entity,
     present_event,
     present_observation,
-    present_relation,
-    present_source,
 )
-from canonry.toolsets.truth.snapshots import fields_of
+from canonry.toolsets.truth.snapshots import fields_of, with_snapshots
 from canonry.usecases.kernel.account import require_readable
 from canonry.usecases.kernel.caller import Caller
 from canonry.usecases.kernel.canon import Canon
@@ -45,6 +36,17 @@ from canonry.usecases.truth.read_relationships import (
 )
 from canonry.usecases.truth.relate_entities import NewRelationship, relate_entities
 
+_TYPE_MAX: Final = 100
+_SNAPSHOT: Final = Shape(
+    **EDGE.fields,
+    snapshot=OBJECT.of("properties"),
+    provenance=OBJECT.of(
+        lambda edge: {name: edge.origins.get(name, edge.id) for name in edge.properties}
+    ),
+    observation_count=COUNT.of("told"),
+    last_observation_at=INSTANT.of(lambda edge: edge.told_at or edge.created_at),
+)
+
 
 async def _create(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
     new = NewRelationship(
@@ -54,25 +56,19 @@ async def _create(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
         metadata=arguments.get("metadata") or {},
     )
     stands = await relate_entities(canon, caller, new)
-    return {**present_relation(stands.relation), "existing": stands.existing}
+    return RELATION(stands.relation, existing=stands.existing)
 
 
 async def _list(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
-    limit, offset = whole_of(arguments, "limit"), whole_of(arguments, "offset")
+    page = page_of(arguments)
     query = RelationshipQuery(
         entity_id=entity_of(arguments),
         direction=arguments["direction"],
         rel_type=optional_text(arguments, "relationship_type"),
-        limit=limit,
-        offset=offset,
+        **page,
     )
     edges, total = await list_relationships(canon, caller, query)
-    return {
-        "relationships": [present_relation(each) for each in edges],
-        "total": total,
-        "limit": limit,
-        "offset": offset,
-    }
+    return {"relationships": [RELATION(each) for each in edges], "total": total, **page}
 
 
 async def _get(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
@@ -83,13 +79,7 @@ async def _get(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
         entity_of(arguments, "source_entity_id"),
         entity_of(arguments, "target_entity_id"),
     )
-    return {
-        **{name: each for name, each in present_edge(edge).items() if name != "metadata"},
-        "snapshot": dict(edge.properties),
-        "provenance": {name: edge.origins.get(name, edge.id) for name in edge.properties},
-        "observation_count": edge.told,
-        "last_observation_at": moment(edge.told_at or edge.created_at),
-    }
+    return _SNAPSHOT(edge)
 
 
 def _types(arguments: Arguments) -> tuple[str, ...]:
@@ -101,9 +91,6 @@ def _types(arguments: Arguments) -> tuple[str, ...]:
     return wanted
 
 
-_TYPE_MAX: Final = 100
-
-
 async def _related(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
     (start,) = await require_readable(canon, caller, Entity, (entity_of(arguments),))
     related = await traverse_related(
@@ -112,25 +99,17 @@ async def _related(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
         start,
         types=_types(arguments),
         direction=arguments["direction"],
-        max_hops=whole_of(arguments, "max_hops"),
+        max_hops=int(arguments["max_hops"]),
     )
-    if arguments["include_entities"]:
-        fields = await fields_of(canon, caller, related.entities)
-        entities = [with_snapshot(each, fields) for each in related.entities]
-    else:
-        entities = []
+    wanted = related.entities if arguments["include_entities"] else ()
     return {
-        "entities": entities,
-        "relationships": _edges(related.relations),
+        "entities": await with_snapshots(canon, caller, wanted),
+        "relationships": [RELATION(each) for each in related.relations],
         "total_entities": len(related.entities),
         "total_relationships": len(related.relations),
         "hops_traversed": related.hops,
         "truncated": related.truncated,
     }
-
-
-def _edges(relations: Iterable[Relation]) -> list[Json]:
-    return [present_relation(each) for each in relations]
 
 
 async def _around(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
@@ -146,13 +125,13 @@ async def _of_entity(canon: Canon, caller: Caller, arguments: Arguments) -> Json
     reply: Json = {
         "node_id": entity.id,
         "node_type": "entity",
-        "entity": present_entity(entity),
-        "entity_snapshot": fields[entity.id],
+        "entity": ENTITY(entity),
+        "entity_snapshot": dict(fields[entity.id]),
     }
     if arguments["include_observations"]:
         reply["observations"] = [present_observation(o, entity) for o in around.observations]
     if arguments["include_sources"]:
-        reply["related_sources"] = [present_source(each) for each in around.sources]
+        reply["related_sources"] = [SOURCE(each) for each in around.sources]
     return reply | await _shared(canon, caller, around, arguments, fields)
 
 
@@ -163,7 +142,7 @@ async def _of_source(canon: Canon, caller: Caller, arguments: Arguments) -> Json
     reply: Json = {
         "node_id": source.id,
         "node_type": "source",
-        "source_material": present_source(source),
+        "source_material": SOURCE(source),
     }
     if arguments["include_sources"]:
         reply["related_sources"] = []
@@ -179,22 +158,24 @@ async def _shared(
     caller: Caller,
     around: Neighbourhood,
     arguments: Arguments,
-    fields: dict[str, Json],
+    fields: Mapping[str, Mapping[str, Any]],
 ) -> Json:
     reply: Json = {"truncated": around.truncated}
     if arguments["include_relationships"]:
-        reply["relationships"] = _edges(around.relations)
-        reply["related_entities"] = [with_snapshot(each, fields) for each in around.entities]
+        reply["relationships"] = [RELATION(each) for each in around.relations]
+        reply["related_entities"] = [
+            ENTITY(each, snapshot=fields[each.id]) for each in around.entities
+        ]
     if arguments["include_events"]:
         entities = await survivors_of(canon, caller, around.events)
         reply["timeline_events"] = [present_event(each, entities) for each in around.events]
     return reply
 
 
-TOOLS: Final[tuple[Tool, ...]] = (
-    truth_tool("get_related_entities", _related),
-    truth_tool("get_graph_neighborhood", _around),
-    truth_tool("create_relationship", _create),
-    truth_tool("list_relationships", _list),
-    truth_tool("get_relationship_snapshot", _get),
-)
+RUNS: Final[dict[str, Run]] = {
+    "get_related_entities": _related,
+    "get_graph_neighborhood": _around,
+    "create_relationship": _create,
+    "list_relationships": _list,
+    "get_relationship_snapshot": _get,
+}

@@ -1,48 +1,111 @@
 """Snapshot tools: an entity as it is shown, its observations, a field's origin, and corrections."""
 
-from collections.abc import Iterable
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from canonry.domain.things.entities import Entity
 from canonry.domain.time import render_instant
 from canonry.domain.truth.accounts import alias_of
 from canonry.domain.truth.shown import shown_by
-from canonry.gateway.tool import Arguments, Reply, Tool
-from canonry.toolsets.truth.arguments import (
-    entity_of,
-    moment_of,
-    optional_text,
-    text_of,
-    whole_of,
+from canonry.gateway.shapes import (
+    BOOLEAN,
+    COUNT,
+    INSTANT,
+    OBJECT,
+    TEXT,
+    UUID,
+    Shape,
+    array,
+    given,
+    nullable,
 )
-from canonry.toolsets.truth.contract import truth_tool
-from canonry.toolsets.truth.present import (
+from canonry.gateway.tool import Arguments, Reply, Run
+from canonry.toolsets.truth.arguments import entity_of, moment_of, optional_text, page_of, text_of
+from canonry.toolsets.truth.shapes import (
+    ANYTHING,
+    ENTITY,
+    FRAGMENT,
+    OBSERVATION,
+    SOURCE,
     UNRULED,
+    WITNESS,
     Json,
-    moment,
+    by_name,
     present_observation,
-    present_source,
-    present_word,
 )
 from canonry.usecases.kernel.account import account_of
 from canonry.usecases.kernel.caller import Caller
 from canonry.usecases.kernel.canon import Canon
 from canonry.usecases.truth.correct_field import Correction, correct_field
-from canonry.usecases.truth.explain_snapshot import FieldExplained, explain_snapshot
+from canonry.usecases.truth.explain_snapshot import explain_snapshot
 from canonry.usecases.truth.list_records import list_observations
 from canonry.usecases.truth.read_snapshot import read_snapshot
 from canonry.usecases.truth.schemas_in_force import schema_of, schemas_for
 from canonry.usecases.truth.trace_field import Origin, trace_field
 
+_SNAPSHOT: Final = Shape(
+    entity_id=UUID.of("entity.id"),
+    entity_type=TEXT.of("entity.entity_type"),
+    schema_version=TEXT.of(lambda read: UNRULED if read.schema is None else read.schema.version),
+    snapshot=OBJECT.of("shown.fields"),
+    provenance=OBJECT.of(lambda read: {name: ids[0] for name, ids in read.shown.sources.items()}),
+    computed_at=INSTANT,
+    observation_count=COUNT.of("seen.count"),
+    last_observation_at=nullable(INSTANT.of("seen.last")),
+    entity_alias=nullable(TEXT.of(lambda read: alias_of(read.entity.id))),
+    canonical_name=TEXT.of("entity.name"),
+    first_observed_at=nullable(INSTANT.of("first_seen")),
+    provenance_all=OBJECT.of("shown.sources").by(
+        lambda sources: {name: list(ids) for name, ids in sources.items()}
+    ),
+    merged_entity_ids=array(UUID).of("entity.members"),
+    raw_fragments=by_name(Shape(**FRAGMENT.fields, observation_id=UUID.of("observation"))).of(
+        lambda read: read.shown.fragments or None
+    ),
+)
+_CITED: Final = Shape(id=UUID, created_at=INSTANT)
+_CORRECTED: Final = Shape(
+    observation_id=UUID,
+    entity_id=UUID,
+    field=TEXT,
+    value=ANYTHING,
+    message=given(TEXT),
+    existing=BOOLEAN,
+)
+_WORD: Final = Shape(
+    **WITNESS.fields,
+    value=given(ANYTHING),
+    wins=given(BOOLEAN),
+    created_at=OBSERVATION.fields["created_at"],
+    correction=BOOLEAN,
+)
+_EXPLAINED: Final = Shape(
+    field=TEXT,
+    value=ANYTHING,
+    merge_policy=TEXT.of("policy"),
+    reason=TEXT,
+    observations=array(
+        _WORD.by(lambda word: _WORD(word.observation, value=word.value, wins=word.wins))
+    ).of("words"),
+)
+_EXPLANATION: Final = Shape(
+    **{name: _SNAPSHOT.fields[name] for name in ("entity_id", "entity_type", "schema_version")}
+)
 
-async def fields_of(canon: Canon, caller: Caller, entities: Iterable[Entity]) -> dict[str, Json]:
+
+async def fields_of(
+    canon: Canon, caller: Caller, entities: Sequence[Entity]
+) -> Mapping[str, Mapping[str, Any]]:
     """The current fields of each entity, by its id."""
-    shown = tuple(entities)
     account = account_of(caller)
-    schemas = await schemas_for(canon, account, shown)
-    return {
-        each.id: dict(shown_by(each, schema_of(schemas, account, each)).fields) for each in shown
-    }
+    schemas = await schemas_for(canon, account, entities)
+    return {each.id: shown_by(each, schema_of(schemas, account, each)).fields for each in entities}
+
+
+async def with_snapshots(canon: Canon, caller: Caller, entities: Sequence[Entity]) -> list[Json]:
+    """The entities as they are answered, each with its current fields."""
+    fields = await fields_of(canon, caller, entities)
+    return [ENTITY(each, snapshot=fields[each.id]) for each in entities]
 
 
 async def _get(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
@@ -53,47 +116,18 @@ async def _get(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
         at=moment_of(arguments, "at", end_of_day=True),
         known_at=moment_of(arguments, "as_known_at", end_of_day=True),
     )
-    entity, shown = read.entity, read.shown
-    reply: Json = {
-        "entity_id": entity.id,
-        "entity_type": entity.entity_type,
-        "schema_version": UNRULED if read.schema is None else read.schema.version,
-        "snapshot": dict(shown.fields),
-        "provenance": {name: ids[0] for name, ids in shown.sources.items()},
-        "computed_at": render_instant(read.computed_at),
-        "observation_count": read.seen.count,
-        "last_observation_at": moment(read.seen.last),
-        "entity_alias": alias_of(entity.id),
-        "canonical_name": entity.name,
-        "first_observed_at": moment(read.first_seen),
-        "provenance_all": {name: list(ids) for name, ids in shown.sources.items()},
-        "merged_entity_ids": list(entity.members),
-    }
-    if shown.fragments:
-        reply["raw_fragments"] = {
-            name: {"value": each.value, "reason": each.reason, "observation_id": each.observation}
-            for name, each in shown.fragments.items()
-        }
-    return reply
+    return _SNAPSHOT(read)
 
 
 async def _list(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
-    limit, offset = whole_of(arguments, "limit"), whole_of(arguments, "offset")
-    entity, page = await list_observations(
-        canon, caller, entity_of(arguments), limit=limit, offset=offset
-    )
-    return {
-        "observations": [present_observation(each, entity) for each in page.items],
-        "total": page.total,
-        "limit": limit,
-        "offset": offset,
-    }
+    page = page_of(arguments)
+    entity, found = await list_observations(canon, caller, entity_of(arguments), **page)
+    observations = [present_observation(each, entity) for each in found.items]
+    return {"observations": observations, "total": found.total, **page}
 
 
 def _origin(origin: Origin) -> Json:
-    if origin.source is not None:
-        return present_source(origin.source)
-    return {"id": origin.id, "created_at": render_instant(origin.created_at)}
+    return SOURCE(origin.source) if origin.source else _CITED(origin)
 
 
 async def _trace(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
@@ -103,10 +137,10 @@ async def _trace(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
     return {
         "field": traced.field,
         "value": traced.value,
-        "source_observation": present_word(first),
+        "source_observation": WITNESS(first),
         "source_material": _origin(traced.origins[0]),
         "observed_at": render_instant(first.seen_at),
-        "contributing_observations": [present_word(each) for each in traced.observations],
+        "contributing_observations": [WITNESS(each) for each in traced.observations],
         "contributing_sources": list(sources.values()),
     }
 
@@ -120,54 +154,25 @@ async def _correct(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
     )
     done = await correct_field(canon, caller, arguments["user_id"], correction)
     said = "was said before and stands" if done.existing else "stands from now on"
-    return {
-        "observation_id": done.observation_id,
-        "entity_id": done.entity_id,
-        "field": done.field,
-        "value": done.value,
-        "message": f"The correction of {done.field} {said}, whatever sources say.",
-        "existing": done.existing,
-    }
-
-
-def _explained(each: FieldExplained) -> Json:
-    words: list[Any] = [
-        {
-            **present_word(word.observation),
-            "value": word.value,
-            "wins": word.wins,
-            "created_at": render_instant(word.observation.recorded_at),
-            "correction": word.observation.correction,
-        }
-        for word in each.words
-    ]
-    return {
-        "field": each.field,
-        "value": each.value,
-        "merge_policy": each.policy,
-        "reason": each.reason,
-        "observations": words,
-    }
+    message = f"The correction of {done.field} {said}, whatever sources say."
+    return _CORRECTED(done, message=message)
 
 
 async def _explain(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
     explained = await explain_snapshot(
         canon, caller, entity_of(arguments), optional_text(arguments, "field")
     )
-    read = explained.read
     return {
-        "entity_id": read.entity.id,
-        "entity_type": read.entity.entity_type,
-        "schema_version": UNRULED if read.schema is None else read.schema.version,
-        "fields": [_explained(each) for each in explained.fields],
+        **_EXPLANATION(explained.read),
+        "fields": [_EXPLAINED(each) for each in explained.fields],
         "truncated": explained.truncated,
     }
 
 
-TOOLS: Final[tuple[Tool, ...]] = (
-    truth_tool("get_entity_snapshot", _get),
-    truth_tool("list_observations", _list),
-    truth_tool("get_field_provenance", _trace),
-    truth_tool("correct", _correct),
-    truth_tool("explain_snapshot", _explain),
-)
+RUNS: Final[dict[str, Run]] = {
+    "get_entity_snapshot": _get,
+    "list_observations": _list,
+    "get_field_provenance": _trace,
+    "correct": _correct,
+    "explain_snapshot": _explain,
+}

@@ -1,45 +1,47 @@
 """The tools of the truth toolset behind its face; importing this imports all of them."""
 
-from typing import Final
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any, Final
 
-from canonry.gateway.tool import ANYONE, Tool, Toolset
-from canonry.toolsets.truth import (
-    FACE,
-    entities,
-    ingestion,
-    relationships,
-    schemas,
-    snapshots,
-    timeline,
-)
-from canonry.toolsets.truth.contract import entries
+from canonry.gateway.tool import ANYONE, Schema, Tool, Toolset
+from canonry.toolsets.truth import FACE, entities, ingestion, relationships, schemas, snapshots
+from canonry.toolsets.truth.contract import entries, truth_tool
 from canonry.toolsets.truth.dialect import dialect
-from canonry.toolsets.truth.outlines import outlined
 
-AGENT: Final = "Assistant"
-"""What a caller is whom nobody has named; the contract knows users, not roles."""
+_RUNS: Final = ingestion.RUNS | snapshots.RUNS | entities.RUNS | relationships.RUNS | schemas.RUNS
 
-_ORDER: Final = {name: place for place, name in enumerate(entries())}
-
-EXACT: Final[tuple[Tool, ...]] = tuple(
-    sorted(
-        (
-            *ingestion.TOOLS,
-            *snapshots.TOOLS,
-            *entities.TOOLS,
-            *relationships.TOOLS,
-            *timeline.TOOLS,
-            *schemas.TOOLS,
-        ),
-        key=lambda tool: _ORDER[tool.name],
-    )
-)
+EXACT: Final[tuple[Tool, ...]] = tuple(truth_tool(name, _RUNS[name]) for name in entries())
 """The tools with the whole schemas of their replies, which the tests hold every reply against."""
+
+
+def outlined(tool: Tool) -> Tool:
+    """The tool as it is listed: its output schema has the type of each property and no more.
+
+    A client reads all schemas before its first call; the reference describes replies in full.
+    Whatever satisfies the exact schema satisfies its outline.
+    """
+    exact = tool.output_schema
+    properties = {name: _brief(each) for name, each in exact["properties"].items()}
+    outline = {"type": "object", "properties": properties, "required": exact["required"]}
+    return replace(tool, output_schema=outline)
+
+
+def _brief(schema: Schema) -> Mapping[str, Any]:
+    if "anyOf" in schema:
+        return {"type": [kind for each in schema["anyOf"] for kind in _types(each)]}
+    return {"type": schema["type"]} if "type" in schema else {}
+
+
+def _types(schema: Schema) -> list[str]:
+    kind = schema["type"]
+    return [kind] if isinstance(kind, str) else list(kind)
+
 
 TRUTH: Final = Toolset(
     **FACE.told(),
     agent_types=ANYONE,
-    default_agent_type=AGENT,
+    default_agent_type="Assistant",  # the contract knows users, not roles
     traced=True,
     dialect=dialect,
     tools=tuple(map(outlined, EXACT)),

@@ -1,7 +1,8 @@
 """Building tools: extensions by which world builders make places, ways, realms and people."""
 
-from collections.abc import Mapping
-from typing import Any, Final
+from collections.abc import Awaitable, Callable, Mapping
+from functools import partial
+from typing import Final
 
 from canonry.domain.vocabularies.world_types import (
     ActorKind,
@@ -9,245 +10,162 @@ from canonry.domain.vocabularies.world_types import (
     RealmScope,
     RealmType,
     TerrainType,
-    Tie,
 )
 from canonry.domain.world.atlas import AtlasPart, Exit, Happening, Item, Layer, Mover, Place, Realm
 from canonry.domain.world.directions import Direction
-from canonry.gateway.tool import Arguments, Reply, Schema, Tool
-from canonry.toolsets.world.builders import DONE, builders_tool
-from canonry.toolsets.world.schemas import (
-    FLAG,
+from canonry.gateway.shapes import BOOLEAN, COUNT, INTEGER, Field, array
+from canonry.gateway.tool import Arguments, Tool
+from canonry.toolsets.world.extensions import (
+    ANYTHING,
+    DONE,
+    ID,
     KEY,
+    KEYS,
     NAME,
+    POSITIVE,
     PROSE,
-    TAGS,
-    TICK,
-    WHOLE,
-    enum,
-    obj,
+    Request,
+    builders_tool,
+    word,
 )
 from canonry.usecases.kernel.caller import Caller
 from canonry.usecases.kernel.canon import Canon
-from canonry.usecases.world.bound_world import bound_world
+from canonry.usecases.world.bound_world import BoundWorld
 from canonry.usecases.world.build_world import create_exit, create_part, remove_exit
 
-_EXIT: Final[Schema] = obj(
-    {"direction": enum(*Direction), "toLocationId": KEY},
+_EXIT: Final = Request(
+    Exit,
+    {"direction": word(Direction), "toLocationId": KEY.of("to")},
     {
         "description": PROSE,
-        "travelDurationMs": WHOLE,
-        "oneWay": FLAG,
-        "hidden": FLAG,
+        "travelDurationMs": COUNT.of("travel_ms"),
+        "oneWay": BOOLEAN.of("one_way"),
+        "hidden": BOOLEAN,
         "blocked": PROSE,
-        "requiresItem": KEY,
+        "requiresItem": KEY.of("requires"),
     },
 )
-_MOVER: Final[tuple[Mapping[str, Schema], Mapping[str, Schema]]] = (
-    {"name": NAME, "locationId": KEY},
-    {"key": KEY, "description": PROSE, "tags": TAGS, "attributes": {"type": "object"}},
+_EXITS: Final = array(Field(_EXIT.schema, _EXIT.read)).but(maxItems=len(Direction))
+_FROM: Final = {"fromLocationId": KEY.of("key")}
+_MOVER: Final = (
+    {"name": NAME, "locationId": KEY.of("location")},
+    {"description": PROSE, "tags": KEYS, "attributes": ANYTHING},
 )
-_TIES: Final = {
-    Tie.BORDERS: "bordersIds",
-    Tie.VASSAL_OF: "vassalOfIds",
-    Tie.ALLIED_WITH: "alliedWithIds",
-    Tie.AT_WAR_WITH: "atWarWithIds",
-}
 
 
-def _way(told: Arguments) -> Exit:
-    return Exit(
-        direction=Direction(told["direction"]),
-        to=told["toLocationId"],
-        description=told.get("description"),
-        travel_ms=told.get("travelDurationMs"),
-        one_way=told.get("oneWay", False),
-        hidden=told.get("hidden", False),
-        blocked=told.get("blocked"),
-        requires=told.get("requiresItem"),
-    )
+def _part_tool(
+    name: str,
+    description: str,
+    kind: Callable[..., AtlasPart],
+    required: Mapping[str, Field],
+    optional: Mapping[str, Field],
+    *,
+    create: Callable[[Canon, Caller, BoundWorld, AtlasPart], Awaitable[str]] = create_part,
+) -> Tool:
+    """A tool that creates a part of the world under a key that the builder may choose."""
+    request = Request(partial(kind, key=""), required, {"key": KEY, **optional})
+    return builders_tool(name, description, request, create, ID)
 
 
-async def _create(
-    canon: Canon, caller: Caller, part: AtlasPart, *, player: bool = False
-) -> dict[str, Any]:
-    world = await bound_world(canon, caller)
-    return {"id": await create_part(canon, caller, world, part, player=player)}
-
-
-async def _create_location(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
-    terrain = arguments.get("terrain")
-    part = Place(
-        key=arguments.get("key", ""),
-        name=arguments["name"],
-        description=arguments["description"],
-        terrain=None if terrain is None else TerrainType(terrain),
-        tags=tuple(arguments.get("tags", ())),
-        realms=tuple(arguments.get("realmIds", ())),
-        exits=tuple(map(_way, arguments.get("exits", ()))),
-        member_of=tuple(arguments.get("memberOfIds", ())),
-    )
-    return await _create(canon, caller, part)
-
-
-async def _create_exit(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
-    world = await bound_world(canon, caller)
-    await create_exit(canon, caller, world, arguments["fromLocationId"], _way(arguments))
-    return {"done": True}
-
-
-async def _remove_exit(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
-    world = await bound_world(canon, caller)
-    direction = Direction(arguments["direction"])
-    await remove_exit(canon, caller, world, arguments["fromLocationId"], direction)
-    return {"done": True}
-
-
-async def _create_realm(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
-    part = Realm(
-        key=arguments.get("key", ""),
-        name=arguments["name"],
-        realm_type=RealmType(arguments["realmType"]),
-        scope=RealmScope(arguments["scope"]),
-        description=arguments.get("description", ""),
-        narrative_tags=tuple(arguments.get("narrativeTags", ())),
-        within=tuple(arguments.get("withinIds", ())),
-        member_of=tuple(arguments.get("memberOfIds", ())),
-        **{tie.value: tuple(arguments.get(name, ())) for tie, name in _TIES.items()},
-    )
-    return await _create(canon, caller, part)
-
-
-async def _create_layer(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
-    part = Layer(
-        key=arguments.get("key", ""),
-        scope=arguments["scopeId"],
-        layer_type=LayerType(arguments["layerType"]),
-        value=arguments["value"],
-        from_tick=arguments["fromTick"],
-        to_tick=arguments.get("toTick"),
-    )
-    return await _create(canon, caller, part)
-
-
-def _mover(arguments: Arguments) -> Mover:
-    return Mover(
-        key=arguments.get("key", ""),
-        name=arguments["name"],
-        location=arguments["locationId"],
-        description=arguments.get("description", ""),
-        tags=tuple(arguments.get("tags", ())),
-        attributes=arguments.get("attributes", {}),
-    )
-
-
-async def _create_character(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
-    return await _create(canon, caller, _mover(arguments))
-
-
-async def _create_player(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
-    return await _create(canon, caller, _mover(arguments), player=True)
-
-
-async def _create_item(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
-    part = Item(
-        key=arguments.get("key", ""),
-        name=arguments["name"],
-        holder=arguments["holderId"],
-        item_type=arguments["itemType"],
-        quantity=arguments.get("quantity", 1),
-        description=arguments.get("description", ""),
-    )
-    return await _create(canon, caller, part)
-
-
-async def _record_event(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
-    world = await bound_world(canon, caller)
-    part = Happening(
-        key="",
-        event_type=arguments["eventType"],
-        description=arguments.get("description", ""),
-        tick=arguments.get("tick", world.now),
-        location=arguments.get("locationId"),
-        participants=tuple(arguments.get("participantIds", ())),
-        actor_kind=ActorKind(arguments.get("actorKind", "system")),
-    )
-    return {"id": await create_part(canon, caller, world, part)}
+async def _record(canon: Canon, caller: Caller, world: BoundWorld, fields: Arguments) -> str:
+    now = {"key": "", "description": "", "tick": world.now}
+    return await create_part(canon, caller, world, Happening(**{**now, **fields}))
 
 
 TOOLS: Final[tuple[Tool, ...]] = (
-    builders_tool(
+    _part_tool(
         "create-location",
         "Create a place, with the realms that it lies in and exits to places that exist.",
-        _create_location,
+        Place,
         {"name": NAME, "description": PROSE},
         {
-            "key": KEY,
-            "terrain": enum(*TerrainType),
-            "tags": TAGS,
-            "realmIds": TAGS,
-            "memberOfIds": TAGS,
-            "exits": {"type": "array", "items": _EXIT, "maxItems": len(Direction)},
+            "terrain": word(TerrainType),
+            "tags": KEYS,
+            "realmIds": KEYS.of("realms"),
+            "memberOfIds": KEYS.of("member_of"),
+            "exits": _EXITS,
         },
     ),
     builders_tool(
         "create-exit",
         "Create an exit, and the way back unless it leads one way only.",
-        _create_exit,
-        {"fromLocationId": KEY, **{n: _EXIT["properties"][n] for n in _EXIT["required"]}},
-        {n: s for n, s in _EXIT["properties"].items() if n not in _EXIT["required"]},
-        reply=DONE,
+        Request(
+            lambda key, **way: {"key": key, "way": Exit(**way)},
+            {**_FROM, **_EXIT.required},
+            _EXIT.optional,
+        ),
+        lambda canon, caller, world, new: create_exit(canon, caller, world, **new),
+        DONE,
     ),
     builders_tool(
         "remove-exit",
         "End an exit, and the way back that belongs to it; the past keeps them.",
-        _remove_exit,
-        {"fromLocationId": KEY, "direction": enum(*Direction)},
-        {},
-        reply=DONE,
+        Request(dict, {**_FROM, "direction": word(Direction)}),
+        lambda canon, caller, world, old: remove_exit(canon, caller, world, **old),
+        DONE,
     ),
-    builders_tool(
+    _part_tool(
         "create-realm",
         "Create a region, power, weather zone or network, and how it stands to other realms.",
-        _create_realm,
-        {"name": NAME, "realmType": enum(*RealmType), "scope": enum(*RealmScope)},
+        Realm,
         {
-            "key": KEY,
+            "name": NAME,
+            "realmType": word(RealmType).of("realm_type"),
+            "scope": word(RealmScope),
+        },
+        {
             "description": PROSE,
-            "narrativeTags": TAGS,
-            "withinIds": TAGS,
-            "memberOfIds": TAGS,
-            **dict.fromkeys(_TIES.values(), TAGS),
+            "narrativeTags": KEYS.of("narrative_tags"),
+            "withinIds": KEYS.of("within"),
+            "memberOfIds": KEYS.of("member_of"),
+            "bordersIds": KEYS.of("borders"),
+            "vassalOfIds": KEYS.of("vassal_of"),
+            "alliedWithIds": KEYS.of("allied_with"),
+            "atWarWithIds": KEYS.of("at_war_with"),
         },
     ),
-    builders_tool(
+    _part_tool(
         "create-layer",
         "Lay weather, light, mood or another text upon a place or realm for a time.",
-        _create_layer,
-        {"scopeId": KEY, "layerType": enum(*LayerType), "value": PROSE, "fromTick": TICK},
-        {"key": KEY, "toTick": TICK},
+        Layer,
+        {
+            "scopeId": KEY.of("scope"),
+            "layerType": word(LayerType).of("layer_type"),
+            "value": PROSE,
+            "fromTick": INTEGER.of("from_tick"),
+        },
+        {"toTick": INTEGER.of("to_tick")},
     ),
-    builders_tool(
-        "create-character", "Put a new character into a place.", _create_character, *_MOVER
+    _part_tool("create-character", "Put a new character into a place.", Mover, *_MOVER),
+    _part_tool(
+        "create-player",
+        "Put a new player into a place.",
+        Mover,
+        *_MOVER,
+        create=partial(create_part, player=True),
     ),
-    builders_tool("create-player", "Put a new player into a place.", _create_player, *_MOVER),
-    builders_tool(
+    _part_tool(
         "create-item",
         "Create an item with a holder: a player, a character, or the place where it lies.",
-        _create_item,
-        {"name": NAME, "itemType": NAME, "holderId": KEY},
-        {"key": KEY, "quantity": {**WHOLE, "minimum": 1}, "description": PROSE},
+        Item,
+        {"name": NAME, "itemType": NAME.of("item_type"), "holderId": KEY.of("holder")},
+        {"quantity": POSITIVE, "description": PROSE},
     ),
     builders_tool(
         "record-event",
         "Record that something happened at a place or to somebody.",
-        _record_event,
-        {"eventType": NAME},
-        {
-            "description": PROSE,
-            "tick": TICK,
-            "locationId": KEY,
-            "participantIds": TAGS,
-            "actorKind": enum(*ActorKind),
-        },
+        Request(
+            dict,
+            {"eventType": NAME.of("event_type")},
+            {
+                "description": PROSE,
+                "tick": INTEGER,
+                "locationId": KEY.of("location"),
+                "participantIds": KEYS.of("participants"),
+                "actorKind": word(ActorKind).of("actor_kind"),
+            },
+        ),
+        _record,
+        ID,
     ),
 )

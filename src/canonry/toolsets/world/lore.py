@@ -3,18 +3,20 @@
 import re
 import unicodedata
 from collections.abc import Mapping
+from operator import itemgetter
 from typing import Any, Final
 
 from canonry.domain.time import render_instant
 from canonry.domain.vocabularies.portrait_fields import NAMES
 from canonry.domain.vocabularies.world_types import LoreType
+from canonry.gateway.shapes import BOOLEAN, COUNT, TEXT, Field, Shape, obj
 from canonry.gateway.tool import Arguments, Reply, Tool
 from canonry.toolsets.world.arguments import FOUND_MAX, clamped, name_of, number_of
-from canonry.toolsets.world.contract import BUILDER, LORE_READERS, contract_tool, with_shapes
-from canonry.toolsets.world.schemas import KEY, TEXT, WHOLE, enum, obj
+from canonry.toolsets.world.contract import LORE_READERS, contract_tool, with_shapes
+from canonry.toolsets.world.extensions import ANYTHING, KEY, POSITIVE, Request, builders_tool, word
 from canonry.usecases.kernel.caller import Caller
 from canonry.usecases.kernel.canon import Canon
-from canonry.usecases.world.bound_world import bound_world
+from canonry.usecases.world.bound_world import BoundWorld, bound_world
 from canonry.usecases.world.get_canonical_fact import CanonicalFact, get_canonical_fact
 from canonry.usecases.world.record_lore import NewLore, record_lore
 from canonry.usecases.world.search_lore import FoundLore, search_lore
@@ -24,11 +26,7 @@ _SNIPPET_MAX: Final = 200
 _K: Final = 5
 _HIDDEN: Final = frozenset({"embeddings", "hidden"})
 _MARKUP: Final = re.compile(r"<[^<>]*>|[*_`#|]+")
-_ANY_FACT: Final = {
-    "type": "object",
-    "properties": {"factId": {}},
-    "additionalProperties": False,
-}
+_ANY_FACT: Final = obj({}, {"factId": Field({})})
 """A fact without an id, or with one that is no text, is one that there is not: null."""
 _SPACE: Final = re.compile(r"\s+")
 
@@ -55,16 +53,8 @@ async def _search(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
     return [_hit(each) for each in found]
 
 
-async def _record(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
-    new = NewLore(
-        key=arguments["factId"],
-        lore_type=LoreType(arguments["type"]),
-        fields=arguments["fields"],
-        expected=arguments.get("expectedVersion"),
-        archived=arguments.get("archived", False),
-    )
-    world = await bound_world(canon, caller)
-    return {"factId": new.key, "version": await record_lore(canon, caller, world, new)}
+async def _record(canon: Canon, caller: Caller, world: BoundWorld, new: NewLore) -> tuple[str, int]:
+    return new.key, await record_lore(canon, caller, world, new)
 
 
 def _fact(found: CanonicalFact) -> dict[str, Any]:
@@ -101,13 +91,13 @@ def _cut(value: Any, path: str, cuts: list[dict[str, Any]]) -> Any:
 
 
 def _hit(each: FoundLore) -> dict[str, Any]:
-    told = each.entity.properties
+    own = each.entity.properties
     return {
-        "factId": told["key"],
-        "type": told["lore_type"],
+        "factId": own["key"],
+        "type": own["lore_type"],
         "score": round(each.found.score, 6),
-        "snippet": _snippet(told.get("fields", {}), each.found.terms),
-        "version": int(told["version"]),
+        "snippet": _snippet(own.get("fields", {}), each.found.terms),
+        "version": int(own["version"]),
         "why": {"words": list(each.found.terms), "meaning": each.found.why.meaning > 0},
     }
 
@@ -151,13 +141,13 @@ def _plain(text: str) -> str:
 
 
 TOOLS: Final[tuple[Tool, ...]] = (
-    contract_tool("get-canonical-fact", "Get canonical fact", _get_fact, accepts=_ANY_FACT),
-    contract_tool("search-lore", "Search lore", _search),
+    contract_tool("get-canonical-fact", _get_fact, accepts=_ANY_FACT),
+    contract_tool("search-lore", _search),
     Tool(
         name="get-fact-version",
         title="Get fact version",
         description="Read an older version of a fact of lore, also of an archived one.",
-        input_schema=obj({"factId": KEY, "version": {**WHOLE, "minimum": 1}}),
+        input_schema=obj({"factId": KEY, "version": POSITIVE}),
         output_schema=with_shapes({"anyOf": [{"$ref": "#/$defs/fact"}, {"type": "null"}]}),
         roles=LORE_READERS,
         run=_get_version,
@@ -165,18 +155,19 @@ TOOLS: Final[tuple[Tool, ...]] = (
         idempotent=True,
         extension=True,
     ),
-    Tool(
-        name="record-lore",
-        title="Record lore",
-        description="Write a fact of lore, or its next version; earlier ones stay readable.",
-        input_schema=obj(
-            {"factId": KEY, "type": enum(*LoreType), "fields": {"type": "object"}},
-            {"expectedVersion": WHOLE, "archived": {"type": "boolean"}},
+    builders_tool(
+        "record-lore",
+        "Write a fact of lore, or its next version; earlier ones stay readable.",
+        Request(
+            NewLore,
+            {
+                "factId": KEY.of("key"),
+                "type": word(LoreType).of("lore_type"),
+                "fields": ANYTHING,
+            },
+            {"expectedVersion": COUNT.of("expected"), "archived": BOOLEAN},
         ),
-        output_schema=obj({"factId": TEXT, "version": WHOLE}),
-        roles=BUILDER,
-        run=_record,
-        read_only=False,
-        extension=True,
+        _record,
+        Shape(factId=TEXT.of(itemgetter(0)), version=COUNT.of(itemgetter(1))),
     ),
 )

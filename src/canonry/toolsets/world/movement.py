@@ -3,113 +3,62 @@
 from typing import Final
 
 from canonry.domain.world.directions import Direction
-from canonry.domain.world.ticks import checked_tick
-from canonry.gateway.tool import Arguments, Reply, Tool
-from canonry.toolsets.world.contract import BUILDER
-from canonry.toolsets.world.schemas import FLAG, KEY, PROSE, TEXT, TICK, WHOLE, enum, obj
-from canonry.usecases.kernel.caller import Caller
-from canonry.usecases.kernel.canon import Canon
+from canonry.gateway.shapes import BOOLEAN, COUNT, INTEGER, TEXT, Shape, optional
+from canonry.gateway.tool import Tool
+from canonry.toolsets.world.extensions import CHECKED_TICK, KEY, PROSE, Request, builders_tool, word
 from canonry.usecases.world.advance_clock import advance_clock
-from canonry.usecases.world.bound_world import bound_world
 from canonry.usecases.world.move_mover import Move, move_mover
 from canonry.usecases.world.transfer_item import Transfer, transfer_item
 
-
-async def _move(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
-    direction, tick = arguments.get("direction"), arguments.get("tick")
-    move = Move(
-        mover=arguments["moverId"],
-        direction=None if direction is None else Direction(direction),
-        teleport_to=arguments.get("teleportTo"),
-        reason=arguments.get("reason", ""),
-        tick=None if tick is None else checked_tick(tick, path="/tick"),
-    )
-    moved = await move_mover(canon, caller, await bound_world(canon, caller), move)
-    return {
-        "moverId": moved.mover,
-        "fromLocationId": moved.from_id,
-        "toLocationId": moved.to_id,
-        "tick": moved.tick,
-        "travelDurationMs": moved.duration,
-        **({} if moved.clock is None else {"clockTick": moved.clock}),
-    }
-
-
-async def _transfer(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
-    tick = arguments.get("tick")
-    transfer = Transfer(
-        item=arguments["itemId"],
-        holder=arguments["toHolderId"],
-        expected=arguments.get("fromHolderId"),
-        anywhere=arguments.get("anywhere", False),
-        tick=None if tick is None else checked_tick(tick, path="/tick"),
-    )
-    done = await transfer_item(canon, caller, await bound_world(canon, caller), transfer)
-    return {"itemId": done.item, "fromHolderId": done.from_id, "toHolderId": done.to_id}
-
-
-async def _advance(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
-    tick = await advance_clock(
-        canon,
-        caller,
-        await bound_world(canon, caller),
-        duration=arguments["durationMs"],
-        reason=arguments.get("reason", ""),
-        player=arguments.get("playerId", ""),
-    )
-    return {"tick": tick}
-
-
 TOOLS: Final[tuple[Tool, ...]] = (
-    Tool(
-        name="move",
-        title="Move",
-        description=(
-            "Let a player or character go through an exit; with teleportTo past all exits, for "
-            "what no exit explains."
-        ),
-        input_schema=obj(
-            {"moverId": KEY},
-            {"direction": enum(*Direction), "teleportTo": KEY, "reason": PROSE, "tick": TICK},
-        ),
-        output_schema=obj(
+    builders_tool(
+        "move",
+        "Let a player or character go through an exit; with teleportTo past all exits, for "
+        "what no exit explains.",
+        Request(
+            Move,
+            {"moverId": KEY.of("mover")},
             {
-                "moverId": TEXT,
-                "fromLocationId": TEXT,
-                "toLocationId": TEXT,
-                "tick": TICK,
-                "travelDurationMs": WHOLE,
+                "direction": word(Direction),
+                "teleportTo": KEY.of("teleport_to"),
+                "reason": PROSE,
+                "tick": CHECKED_TICK,
             },
-            {"clockTick": TICK},
         ),
-        roles=BUILDER,
-        run=_move,
-        read_only=False,
-        extension=True,
-    ),
-    Tool(
-        name="transfer-item",
-        title="Transfer item",
-        description="Hand an item on to somebody at the same place, or leave it there.",
-        input_schema=obj(
-            {"itemId": KEY, "toHolderId": KEY},
-            {"fromHolderId": KEY, "anywhere": FLAG, "tick": TICK},
+        move_mover,
+        Shape(
+            moverId=TEXT.of("mover"),
+            fromLocationId=TEXT.of("from_id"),
+            toLocationId=TEXT.of("to_id"),
+            tick=INTEGER,
+            travelDurationMs=COUNT.of("duration"),
+            clockTick=optional(INTEGER.of("clock")),
         ),
-        output_schema=obj({"itemId": TEXT, "fromHolderId": TEXT, "toHolderId": TEXT}),
-        roles=BUILDER,
-        run=_transfer,
-        read_only=False,
-        extension=True,
     ),
-    Tool(
-        name="advance-clock",
-        title="Advance clock",
-        description="Let time pass for the world, or with playerId for one player alone.",
-        input_schema=obj({"durationMs": TICK}, {"playerId": KEY, "reason": PROSE}),
-        output_schema=obj({"tick": TICK}),
-        roles=BUILDER,
-        run=_advance,
-        read_only=False,
-        extension=True,
+    builders_tool(
+        "transfer-item",
+        "Hand an item on to somebody at the same place, or leave it there.",
+        Request(
+            Transfer,
+            {"itemId": KEY.of("item"), "toHolderId": KEY.of("holder")},
+            {"fromHolderId": KEY.of("expected"), "anywhere": BOOLEAN, "tick": CHECKED_TICK},
+        ),
+        transfer_item,
+        Shape(
+            itemId=TEXT.of("item"),
+            fromHolderId=TEXT.of("from_id"),
+            toHolderId=TEXT.of("to_id"),
+        ),
+    ),
+    builders_tool(
+        "advance-clock",
+        "Let time pass for the world, or with playerId for one player alone.",
+        Request(
+            dict,
+            {"durationMs": INTEGER.of("duration")},
+            {"playerId": KEY.of("player"), "reason": PROSE},
+        ),
+        lambda canon, caller, world, given: advance_clock(canon, caller, world, **given),
+        Shape(tick=INTEGER.of(int)),
     ),
 )

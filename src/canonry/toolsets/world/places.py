@@ -1,27 +1,47 @@
 """Place tools: where somebody is, what lies around, and what the air is like."""
 
+from collections.abc import Mapping, Sequence
+from itertools import starmap
 from typing import Final
 
-from canonry.domain.vocabularies.world_types import LayerType, WorldType
+from canonry.domain.things.relations import Relation
+from canonry.domain.vocabularies.world_types import REALM_GROUPS, LayerType, WorldType
+from canonry.domain.world.realms import group_of
+from canonry.gateway.shapes import (
+    INTEGER,
+    NUMBER,
+    OBJECT,
+    TEXT,
+    WORD,
+    Shape,
+    array,
+    given,
+    optional,
+)
 from canonry.gateway.tool import Arguments, Reply, Tool
 from canonry.toolsets.world.arguments import DEPTH_MAX, clamped, name_of, number_of, tick_of
 from canonry.toolsets.world.contract import contract_tool
-from canonry.toolsets.world.present import (
+from canonry.toolsets.world.shapes import (
+    EVENT,
+    EXIT,
+    LOCATION,
+    NAMED,
+    REALM,
+    ROUTE,
+    TIE,
+    kept,
     present_atmosphere,
-    present_event,
-    present_exit,
-    present_location,
-    present_realms,
-    present_route,
     present_summary,
-    present_tie,
-    tags_of,
 )
 from canonry.usecases.kernel.caller import Caller
 from canonry.usecases.kernel.canon import Canon
 from canonry.usecases.world.bound_world import bound_world
-from canonry.usecases.world.get_atmosphere import get_atmosphere
-from canonry.usecases.world.get_location_context import exits_of, get_location_context
+from canonry.usecases.world.get_atmosphere import TYPES, get_atmosphere
+from canonry.usecases.world.get_location_context import (
+    LocationContext,
+    exits_of,
+    get_location_context,
+)
 from canonry.usecases.world.get_spatial_context import get_spatial_context
 from canonry.usecases.world.world_at import world_at
 
@@ -35,23 +55,38 @@ async def _get_location_context(canon: Canon, caller: Caller, arguments: Argumen
     tick = tick_of(arguments)
     world = await bound_world(canon, caller)
     found = await get_location_context(canon, world, name_of(arguments, "locationId"), tick)
-    if found is None:
-        return None
-    ambient = found.layers.get(LayerType.AMBIENT)
-    return {
-        "tick": found.tick,
-        "location": present_location(found.location),
-        "exits": [present_exit(edge) for edge in found.exits],
-        "routes": [present_route(each) for each in found.routes],
-        "realms": present_realms(found.realms, found.ties),
-        "memberships": [present_tie(each) for each in found.ties.get(found.location.id, ())],
-        "narrativeTags": tags_of(found.realms),
-        "ambient": present_summary(LayerType.AMBIENT, ambient),
-        "layers": [present_summary(kind, upon) for kind, upon in found.layers.items()],
-        "nearbyPlayers": [{"id": edge.from_id} for edge in found.players],
-        "nearbyCharacters": [{"id": each.id, "name": each.name} for each in found.characters],
-        "recentEvents": [present_event(event) for event in found.events],
-    }
+    return None if found is None else _CONTEXT(found)
+
+
+def _grouped(found: LocationContext) -> Mapping[str, Sequence[Reply]]:
+    """The realms under their headings, the nearest first."""
+    groups: dict[str, list[Reply]] = {group: [] for group in REALM_GROUPS}
+    for realm in found.realms:
+        groups[group_of(realm)].append(REALM(realm, ties=found.ties.get(realm.id) or None))
+    return groups
+
+
+def _tags(found: LocationContext) -> Sequence[str]:
+    """The narrative tags of all realms together, sorted."""
+    return sorted({tag for realm in found.realms for tag in kept("narrative_tags", ())(realm)})
+
+
+_CONTEXT: Final = Shape(
+    tick=INTEGER,
+    location=LOCATION,
+    exits=array(EXIT),
+    routes=array(ROUTE),
+    realms=OBJECT.of(_grouped),
+    memberships=array(TIE).of(lambda found: found.ties.get(found.location.id, ())),
+    narrativeTags=array(TEXT).of(_tags),
+    ambient=OBJECT.of(
+        lambda found: present_summary(LayerType.AMBIENT, found.layers.get(LayerType.AMBIENT))
+    ),
+    layers=array(OBJECT).of(lambda found: starmap(present_summary, found.layers.items())),
+    nearbyPlayers=array(Shape(id=TEXT.of("from_id"))).of("players"),
+    nearbyCharacters=array(NAMED).of("characters"),
+    recentEvents=array(EVENT).of("events"),
+)
 
 
 async def _get_atmosphere(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
@@ -62,9 +97,7 @@ async def _get_atmosphere(canon: Canon, caller: Caller, arguments: Arguments) ->
         "tick": found.tick,
         "locationId": found.location,
         "timeOfDay": found.time_of_day,
-        "weather": present_atmosphere(LayerType.WEATHER, found.layers.get(LayerType.WEATHER)),
-        "lighting": present_atmosphere(LayerType.LIGHTING, found.layers.get(LayerType.LIGHTING)),
-        "ambient": present_atmosphere(LayerType.AMBIENT, found.layers.get(LayerType.AMBIENT)),
+        **{kind.value: present_atmosphere(kind, found.layers.get(kind)) for kind in TYPES},
     }
     if not found.known:
         reply["warnings"] = ["there is no such location; these are the defaults"]
@@ -85,60 +118,71 @@ async def _get_spatial_context(canon: Canon, caller: Caller, arguments: Argument
         warnings.append("depth clamped to minimum of 1")
     if not found.complete:
         warnings.append("there are more locations within reach than are told here")
-    extra: dict[str, object] = {}
-    if warnings:
-        extra["warnings"] = warnings
-    if asked is not None and asked != depth:
-        extra["requestedDepth"] = asked
-    return {
-        "locationId": found.location,
-        "depth": depth,
-        **extra,
-        "neighbors": [
-            {
-                "id": each.location.id,
-                "name": each.location.name,
-                "depth": len(each.path),
-                "direction": each.path[0].value,
-                "path": [step.value for step in each.path],
-            }
-            for each in found.neighbours
-        ],
-    }
+    return _NEARBY(
+        found,
+        depth=depth,
+        warnings=warnings or None,
+        requestedDepth=asked if asked != depth else None,
+    )
+
+
+_NEARBY: Final = Shape(
+    locationId=TEXT.of("location"),
+    depth=given(INTEGER),
+    warnings=optional(given(array(TEXT))),
+    requestedDepth=optional(given(NUMBER)),
+    neighbors=array(
+        Shape(
+            id=TEXT.of("location.id"),
+            name=TEXT.of("location.name"),
+            depth=INTEGER.of(lambda each: len(each.path)),
+            direction=WORD.of(lambda each: each.path[0]),
+            path=array(WORD),
+        )
+    ).of("neighbours"),
+)
+
+
+def _lock(edge: Relation) -> str | None:
+    kinds = (kept("blocked")(edge), kept("requires")(edge))
+    return None if kinds == (None, None) else "locked"
 
 
 async def _get_location(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
     now = world_at(canon, await bound_world(canon, caller))
     location = await now.find(now.id_of(name_of(arguments, "locationId")), WorldType.LOCATION)
-    if location is None:
-        return None
-    exits = []
-    for edge in await exits_of(now, location):
-        shown = present_exit(edge)
-        told: dict[str, str] = {
-            key: shown[key] for key in ("description", "travelDurationMs") if key in shown
-        }
-        if "blocked" in shown or "requiresItem" in shown:
-            told["lockState"] = "locked"
-        exits.append({"direction": shown["direction"], "to": edge.to_id, **told})
-    reply = {**present_location(location), "exits": exits}
-    if location.properties.get("terrain"):
-        reply["terrain"] = location.properties["terrain"]
-    return reply
+    return None if location is None else _PLACE(location, exits=await exits_of(now, location))
+
+
+_PLACE: Final = Shape(
+    **LOCATION.fields,
+    exits=given(
+        array(
+            Shape(
+                direction=EXIT.fields["direction"],
+                to=EXIT.fields["toLocationId"],
+                description=EXIT.fields["description"],
+                travelDurationMs=EXIT.fields["travelDurationMs"],
+                lockState=optional(TEXT.of(_lock)),
+            )
+        )
+    ),
+    terrain=optional(TEXT.of(lambda location: kept("terrain")(location) or None)),
+)
 
 
 async def _list_exits(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
     now = world_at(canon, await bound_world(canon, caller))
     location = await now.find(now.id_of(name_of(arguments, "locationId")), WorldType.LOCATION)
     exits = () if location is None else await exits_of(now, location)
-    return {"exits": [present_exit(edge) for edge in exits]}
+    return {"exits": [EXIT(edge) for edge in exits]}
 
 
 TOOLS: Final[tuple[Tool, ...]] = (
-    contract_tool("health", "Health", _health),
-    contract_tool("get-location-context", "Get location context", _get_location_context),
-    contract_tool("get-atmosphere", "Get atmosphere", _get_atmosphere),
-    contract_tool("get-spatial-context", "Get spatial context", _get_spatial_context),
-    contract_tool("get-location", "Get location", _get_location),
-    contract_tool("list-exits", "List exits", _list_exits),
+    contract_tool("health", _health),
+    contract_tool("get-location-context", _get_location_context),
+    contract_tool("get-atmosphere", _get_atmosphere),
+    contract_tool("get-spatial-context", _get_spatial_context),
+    contract_tool("get-location", _get_location),
+    contract_tool("list-exits", _list_exits),
 )

@@ -5,29 +5,20 @@ from typing import Final
 
 from canonry.domain.errors import InvalidInput
 from canonry.domain.vocabularies.world_types import WorldType
+from canonry.gateway.shapes import INTEGER, TEXT, Field, Shape, array, nullable, obj
 from canonry.gateway.tool import Arguments, Reply, Tool
 from canonry.toolsets.world.arguments import LIMIT_MAX, clamped, name_of, number_of, tick_of
 from canonry.toolsets.world.contract import contract_tool
-from canonry.toolsets.world.present import (
-    present_event,
-    present_item,
-    present_location,
-    present_player,
-)
+from canonry.toolsets.world.shapes import EVENT, ITEM, LOCATION, PLAYER
 from canonry.usecases.kernel.caller import Caller
 from canonry.usecases.kernel.canon import Canon
 from canonry.usecases.world.bound_world import bound_world
-from canonry.usecases.world.get_player_context import get_player_context
-from canonry.usecases.world.get_recent_events import get_recent_events
+from canonry.usecases.world.get_player_context import get_player_context, get_recent_events
 from canonry.usecases.world.world_at import world_at
 
 _SCOPES: Final = {"location": WorldType.LOCATION, "player": WorldType.PLAYER}
 _ANYTHING: Final = {"type": "object", "additionalProperties": True}
-_ANY_PLAYER: Final = {
-    "type": "object",
-    "properties": {"playerId": {}, "tick": {}},
-    "additionalProperties": False,
-}
+_ANY_PLAYER: Final = obj({}, {"playerId": Field({}), "tick": Field({})})
 """A player without an id, or with one that is no text, is one that there is not: null."""
 
 
@@ -44,16 +35,17 @@ async def _get_player_context(canon: Canon, caller: Caller, arguments: Arguments
             return None  # that there is no such player is the first thing to be said
         raise
     found = await get_player_context(canon, world, name, tick)
-    if found is None:
-        return None
-    return {
-        "tick": found.tick,
-        "player": present_player(found.player, found.location),
-        "location": None if found.location is None else present_location(found.location),
-        "inventory": [present_item(item) for item in found.inventory],
-        "recentEvents": [present_event(event) for event in found.events],
-        "warnings": list(found.warnings),
-    }
+    return None if found is None else _CONTEXT(found)
+
+
+_CONTEXT: Final = Shape(
+    tick=INTEGER,
+    player=Field({}).of(lambda found: PLAYER(found.player, currentLocationId=found.location)),
+    location=nullable(LOCATION),
+    inventory=array(ITEM),
+    recentEvents=array(EVENT).of("events"),
+    warnings=array(TEXT),
+)
 
 
 async def _get_recent_events(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
@@ -69,12 +61,10 @@ async def _get_recent_events(canon: Canon, caller: Caller, arguments: Arguments)
         return []
     most = clamped(world.event_limit if limit is None else limit, 1, LIMIT_MAX)
     events = await get_recent_events(canon, world, scope, name, most)
-    return [present_event(event) for event in events]
+    return [EVENT(event) for event in events]
 
 
 TOOLS: Final[tuple[Tool, ...]] = (
-    contract_tool(
-        "get-player-context", "Get player context", _get_player_context, accepts=_ANY_PLAYER
-    ),
-    contract_tool("get-recent-events", "Get recent events", _get_recent_events, accepts=_ANYTHING),
+    contract_tool("get-player-context", _get_player_context, accepts=_ANY_PLAYER),
+    contract_tool("get-recent-events", _get_recent_events, accepts=_ANYTHING),
 )

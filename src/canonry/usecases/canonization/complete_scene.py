@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Final
 
 from canonry.domain.ids import NewId, SceneId, SpaceId
 from canonry.domain.log.entries import SceneCompleted, Thing
@@ -20,11 +19,10 @@ from canonry.ports.views.state import EventQuery
 from canonry.usecases.kernel.caller import Caller
 from canonry.usecases.kernel.canon import Canon
 from canonry.usecases.kernel.commit_change import Change, commit_change
+from canonry.usecases.kernel.every_item import every_match
 from canonry.usecases.kernel.lookup import require
 
 SceneOutcome = Entity | Relation | Event | Fact
-PAGES_MAX: Final = 40
-"""The most pages of proposals that a scene is read for: 20,000 proposals."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,19 +63,8 @@ async def complete_scene(
 
 async def proposals_of(canon: Canon, space: SpaceId, scene_id: SceneId) -> Sequence[Proposal]:
     """All proposals of a scene, whatever their status, oldest first."""
-    found: list[Proposal] = []
-    for number in range(PAGES_MAX):
-        query = ProposalQuery(
-            spaces=frozenset((space,)),
-            scene_id=scene_id,
-            limit=PAGE_MAX,
-            offset=number * PAGE_MAX,
-        )
-        page = await canon.documents.proposals(query)
-        found.extend(page.items)
-        if len(found) >= page.total:
-            break
-    return found
+    query = ProposalQuery(spaces=frozenset((space,)), scene_id=scene_id)
+    return [each async for each in every_match(canon.documents.proposals, query)]
 
 
 async def outcomes_among(
@@ -100,13 +87,8 @@ async def _outcomes(
         if decision is not None and decision.status is ProposalStatus.ACCEPTED:
             ids.extend((decision.canonical_id,) if decision.canonical_id is not None else ())
             ids.extend(decision.made)
-    query = EventQuery(
-        spaces=frozenset((scene.space,)),
-        scene_id=scene.id,
-        level=CanonLevel.CANON,
-        limit=PAGE_MAX,
-    )
-    events = (await canon.state.events(query)).items
+    query = EventQuery(spaces=frozenset((scene.space,)), scene_id=scene.id, level=CanonLevel.CANON)
+    events = [event async for event in every_match(canon.state.events, query)]
     return await outcomes_among(canon, scene.space, (*ids, *(e.id for e in events)), events)
 
 

@@ -7,11 +7,10 @@ from typing import Any
 from canonry.domain.errors import Conflict
 from canonry.domain.ids import NewId, ProposalId, SceneId, SpaceId, TurnId
 from canonry.domain.judging.contents import normalise
-from canonry.domain.judging.making import UNSET
 from canonry.domain.log.entries import Made
 from canonry.domain.log.keys import thing_key
 from canonry.domain.provenance import Authority, Evidence
-from canonry.domain.things.proposals import Proposal, ProposalStatus, ProposalType
+from canonry.domain.things.proposals import ProposalDraft, ProposalStatus, ProposalType
 from canonry.domain.things.scenes import Scene, Turn
 from canonry.usecases.kernel.caller import Caller
 from canonry.usecases.kernel.canon import Canon
@@ -120,7 +119,7 @@ async def _stage(
 ) -> Change:
     asked = staged.suggestion
     cited = await require_evidence(canon, caller, place.space, asked.evidence, path="/evidence")
-    proposal = Proposal(
+    proposal = ProposalDraft(
         id=ProposalId(new_id("proposal")),
         space=place.space,
         scene_id=place.scene_id,
@@ -134,8 +133,5 @@ async def _stage(
         authority=asked.authority,
         proposed_by=caller.actor.agent_id,
         status=ProposalStatus.PENDING,
-        created_at=UNSET,
-        position=0,
-        changed_at=0,
     )
     return Change(entries=(Made(thing=proposal),), reads=place.reads | cited)

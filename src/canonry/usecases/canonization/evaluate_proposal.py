@@ -5,11 +5,10 @@ from typing import Final
 
 from canonry.domain.errors import Conflict
 from canonry.domain.ids import NewId
-from canonry.domain.judging.making import UNSET
 from canonry.domain.log.entries import ProposalDecided
 from canonry.domain.log.keys import thing_key
 from canonry.domain.provenance import CanonLevel
-from canonry.domain.things.proposals import Decision, Proposal, ProposalStatus
+from canonry.domain.things.proposals import Decision, DecisionDraft, Proposal, ProposalStatus
 from canonry.domain.time import Instant
 from canonry.usecases.canonization.finalize_scene import require_canonical
 from canonry.usecases.kernel.caller import Caller
@@ -94,12 +93,11 @@ def _require_same(decision: Decision, verdict: KeeperVerdict) -> None:
     )
 
 
-def _decision(verdict: KeeperVerdict, caller: Caller) -> Decision:
-    return Decision(
+def _decision(verdict: KeeperVerdict, caller: Caller) -> DecisionDraft:
+    return DecisionDraft(
         status=verdict.status,
         rule=RULE,
         rationale=verdict.rationale,
         canonical_id=verdict.canonical_id,
         decided_by=caller.actor.agent_id,
-        decided_at=UNSET,
     )

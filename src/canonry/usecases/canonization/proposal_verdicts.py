@@ -53,6 +53,7 @@ def verdict_on(proposal: Proposal, deferred: Verdict | None) -> ProposalVerdict:
             rule="" if deferred is None else deferred.rule,
             rationale="it was not judged" if deferred is None else deferred.rationale,
             score=None if deferred is None else deferred.score.value,
+            conflicts=() if deferred is None else deferred.conflicts,
         )
     return ProposalVerdict(
         proposal_id=proposal.id,

@@ -9,12 +9,11 @@ from dataclasses import replace
 from typing import Final
 
 from canonry.domain.catalog.catalog import relation_id
-from canonry.domain.catalog.rows import CatalogRow
+from canonry.domain.catalog.rows import CatalogRow, RowPlace, triple_of
 from canonry.domain.ids import SpaceId
 from canonry.domain.things.relations import Relation
 from canonry.domain.vocabularies.catalog_tables import RELATION_ROWS
-from canonry.usecases.catalog.judge_catalog_relations import triple_of
-from canonry.usecases.catalog.judge_catalog_rows import RowPlace, bearers_of
+from canonry.usecases.catalog.judge_catalog_rows import bearers_of
 from canonry.usecases.kernel.canon import Canon
 
 CHUNK: Final = 500
@@ -74,7 +73,7 @@ async def _bearing(
     """Row -> the other row that bears its slug or address so far."""
     held = await bearers_of(canon, rows)
     borne |= held
-    found = ((row.id, held.get((row.project, row.kind, row.word), row.id)) for row in rows)
+    found = ((row.id, held.get(row.place or ("", "", ""), row.id)) for row in rows)
     return {mine: other for mine, other in found if mine != other}
 
 

@@ -1,6 +1,7 @@
 """Export a catalog as the arrays that an import takes; equal catalogs give equal arrays."""
 
 from collections.abc import AsyncIterator, Mapping, Sequence
+from functools import partial
 from itertools import product
 from typing import Any, Final, TypeAlias
 
@@ -32,6 +33,7 @@ from canonry.ports.views.upkeep import UpkeepProgress
 from canonry.usecases.catalog.judge_catalog_relations import relation_row
 from canonry.usecases.kernel.caller import unknown
 from canonry.usecases.kernel.canon import Canon
+from canonry.usecases.kernel.every_item import every_item
 
 TableRow: TypeAlias = tuple[str, Mapping[str, Any]]
 """The array that a row belongs to, and the row."""
@@ -96,14 +98,8 @@ async def _projects(canon: Canon, spaces: Spaces) -> list[Space]:
         for missing in spaces - {space.id for space in found}:
             raise unknown("project", missing)
         return sorted(found, key=lambda space: space.id)
-    every: list[Space] = []
-    while True:
-        page = await canon.state.spaces(
-            kind=SpaceKind.PROJECT, parent=None, limit=PAGE_MAX, offset=len(every)
-        )
-        every += page.items
-        if not page.items or len(every) >= page.total:
-            return sorted(every, key=lambda space: space.id)
+    pages = partial(canon.state.spaces, kind=SpaceKind.PROJECT, parent=None)
+    return sorted([each async for each in every_item(pages)], key=lambda space: space.id)
 
 
 async def _items(canon: Canon, project: SpaceId, kind: str) -> AsyncIterator[Entity]:
@@ -131,9 +127,9 @@ async def _relations(canon: Canon, source: Entity) -> AsyncIterator[Mapping[str,
 def _relation_row(
     relation: Relation, source: Entity, kind: str, target_id: str
 ) -> Mapping[str, Any]:
-    said = relation_row(relation)
+    kept = relation_row(relation)
     values = {
-        **said,
+        **kept,
         "projectId": relation.space,
         "fromEntityType": source.entity_type,
         "fromEntityId": source.properties["id"],

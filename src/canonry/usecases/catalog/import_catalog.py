@@ -6,32 +6,24 @@ has written there, rows are judged again.
 """
 
 from collections import Counter
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
 from canonry.domain.catalog.catalog import stamp
-from canonry.domain.catalog.rows import CatalogRow, RowProblem
+from canonry.domain.catalog.rows import CatalogRow, RowPlace, RowProblem
 from canonry.domain.errors import InvalidInput
 from canonry.domain.ids import NewId, SpaceId
 from canonry.domain.log.commits import Position
-from canonry.domain.vocabularies.catalog_tables import PROJECTS, RELATION_ROWS, TABLES
+from canonry.domain.vocabularies.catalog_tables import PROJECTS, TABLES
 from canonry.ports.views.upkeep import UpkeepProgress
 from canonry.usecases.catalog.arrange_catalog_rows import (
     CHUNK,
     arrange_catalog_rows,
     projects_in_turn,
 )
-from canonry.usecases.catalog.judge_catalog_relations import judge_relations
-from canonry.usecases.catalog.judge_catalog_rows import (
-    Ahead,
-    JudgedRow,
-    RowPlace,
-    RowVerdict,
-    judge_items,
-    judge_projects,
-    of_one_project,
-)
+from canonry.usecases.catalog.judge_catalog_relations import judge_rows
+from canonry.usecases.catalog.judge_catalog_rows import Ahead, RowVerdict, of_one_project
 from canonry.usecases.catalog.read_catalog_arrays import read_catalog_arrays
 from canonry.usecases.kernel.caller import Caller
 from canonry.usecases.kernel.canon import Canon
@@ -42,8 +34,6 @@ NAMED_MAX: Final = 50
 
 KEPT_MAX: Final = 200_000
 """Of so many rows the verdict is kept until they are written; it takes as much room as the rows."""
-
-Judge = Callable[[Ahead], Awaitable[RowVerdict]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,57 +72,36 @@ class _RowChunk:
     borne: Mapping[RowPlace, str] | None = None
     verdict: RowVerdict | None = None
 
-    @property
-    def space(self) -> SpaceId:
-        return SpaceId(self.rows[0].project)
-
-    def judge(self, canon: Canon, now: str) -> Judge:
-        table = self.rows[0].table
-        if table is PROJECTS:
-            return lambda ahead: judge_projects(canon, self.rows, ahead, now)
-        if table is RELATION_ROWS:
-            return lambda ahead: judge_relations(canon, self.rows, ahead, now, self.borne)
-        return lambda ahead: judge_items(canon, self.rows, ahead, now, self.borne)
-
-
-@dataclass(frozen=True, slots=True)
-class _Heads:
-    """Where the logs of projects stand as far as we know: nobody but us has written since."""
-
-    canon: Canon
-    known: dict[SpaceId, Position] = field(default_factory=dict)
-
-    async def learn(self, space: SpaceId) -> None:
-        """Before the first look at anything of the project."""
-        if space not in self.known:
-            self.known[space] = await self.canon.ledger.head(space)
-
-    async def still(self, space: SpaceId) -> bool:
-        """Whether nobody else has written."""
-        return self.known.get(space) == await self.canon.ledger.head(space)
-
-    def moved(self, space: SpaceId, receipt: Receipt, *, as_judged: bool) -> None:
-        """Our own commit moved the head, unless others moved it too or it says something else."""
-        expected = self.known.get(space)
-        if (
-            expected is None
-            or not as_judged
-            or receipt.position != expected + bool(receipt.entries)
-        ):
-            self.known.pop(space, None)
-        else:
-            self.known[space] = receipt.position
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Work:
-    """An import under way; its `report` takes what is wrong with rows when they are stored."""
+    """An import under way; its `report` takes what is wrong with rows when they are stored.
+
+    `heads` says where the logs of projects stand as far as nobody but us has written since.
+    """
 
     canon: Canon
     caller: Caller
     now: str
-    heads: _Heads
     report: CatalogImported
+    heads: dict[SpaceId, Position] = field(default_factory=dict)
+
+    async def learn(self, space: SpaceId) -> None:
+        """Note where a log stands, before the first look at anything of the project."""
+        if space not in self.heads:
+            self.heads[space] = await self.canon.ledger.head(space)
+
+    async def is_ours(self, space: SpaceId) -> bool:
+        """Whether nobody else has written."""
+        return self.heads.get(space) == await self.canon.ledger.head(space)
+
+    def moved(self, space: SpaceId, receipt: Receipt, *, as_judged: bool) -> None:
+        """Our own commit moved the head, unless others moved it too or it says something else."""
+        expected = self.heads.pop(space, None)
+        if expected is None or not as_judged:
+            return
+        if receipt.position == expected + bool(receipt.entries):
+            self.heads[space] = receipt.position
 
 
 async def import_catalog(
@@ -149,20 +118,22 @@ async def import_catalog(
     now = stamp(canon.clock.now())
     report = CatalogImported(dry_run=request.dry_run, problems=list(read.problems))
     steps = read.total if request.dry_run else 2 * read.total
-    ahead, heads, done, chunks = Ahead(), _Heads(canon), 0, list[_RowChunk]()
+    work = _Work(canon=canon, caller=caller, now=now, report=report)
+    ahead, done, chunks = Ahead(), 0, list[_RowChunk]()
     for table in TABLES:
-        async for chunk in _chunks(canon, read.rows[table], heads):
-            verdict = await chunk.judge(canon, now)(ahead)
+        async for chunk in _chunks(work, read.rows[table]):
+            verdict = await judge_rows(canon, chunk.rows, ahead, now, chunk.borne)
             report.problems += verdict.problems
             if request.dry_run:
                 _count(report, verdict)
             elif verdict.rows:
-                chunks.append(_judged(verdict, keep=done < KEPT_MAX))
+                right = RowVerdict(rows=verdict.rows, reads=verdict.reads)
+                rows = [each.row for each in verdict.rows]
+                chunks.append(_RowChunk(rows=rows, verdict=right if done < KEPT_MAX else None))
             done += len(chunk.rows)
             told(done, steps)
     if report.problems and not request.lenient:
         raise _invalid(report.problems)
-    work = _Work(canon=canon, caller=caller, now=now, heads=heads, report=report)
     for chunk in chunks:
         _count(report, await _store(work, chunk))
         done += len(chunk.rows)
@@ -170,34 +141,6 @@ async def import_catalog(
     if not request.dry_run:
         told(steps, steps)
     return report
-
-
-async def store_row(
-    canon: Canon,
-    caller: Caller,
-    space: SpaceId,
-    read: Callable[[], Awaitable[CatalogRow]],
-    now: str,
-) -> JudgedRow | None:
-    """Judge the row that `read` gives and commit what it changes; None if a retry finds that it is.
-
-    It is read again when others have written meanwhile, so that it may rest on what is stored.
-
-    Raises:
-        CanonryError: what `read` objects.
-        InvalidInput: `catalog.invalid`.
-    """
-    verdict = RowVerdict()
-
-    async def prepare(new_id: NewId) -> Change:
-        nonlocal verdict
-        verdict = await _RowChunk(rows=(await read(),)).judge(canon, now)(Ahead())
-        if verdict.problems:
-            raise _invalid(verdict.problems)
-        return Change(entries=verdict.entries(new_id), reads=frozenset(verdict.reads))
-
-    await commit_change(canon, caller, space, prepare)
-    return verdict.rows[0] if verdict.rows else None
 
 
 async def _store(work: _Work, chunk: _RowChunk) -> RowVerdict:
@@ -217,43 +160,34 @@ async def _store(work: _Work, chunk: _RowChunk) -> RowVerdict:
 
 
 async def _commit(work: _Work, chunk: _RowChunk) -> RowVerdict:
-    space, judge = chunk.space, chunk.judge(work.canon, work.now)
-    verdict = RowVerdict()
+    space, verdict = SpaceId(chunk.rows[0].project), RowVerdict()
 
     async def prepare(new_id: NewId) -> Change:
         nonlocal verdict
-        if chunk.verdict is not None and await work.heads.still(space):
+        if chunk.verdict is not None and await work.is_ours(space):
             verdict = chunk.verdict
         else:
-            verdict = await judge(Ahead())
-        return Change(entries=verdict.entries(new_id), reads=frozenset(verdict.reads))
+            verdict = await judge_rows(work.canon, chunk.rows, Ahead(), work.now)
+        return verdict.change(new_id)
 
     receipt = await commit_change(work.canon, work.caller, space, prepare)
-    work.heads.moved(space, receipt, as_judged=not verdict.problems)
+    work.moved(space, receipt, as_judged=not verdict.problems)
     work.report.problems += verdict.problems
     return verdict
 
 
-async def _chunks(
-    canon: Canon, rows: Sequence[CatalogRow], heads: _Heads
-) -> AsyncIterator[_RowChunk]:
+async def _chunks(work: _Work, rows: Sequence[CatalogRow]) -> AsyncIterator[_RowChunk]:
     if rows and rows[0].table is PROJECTS:
         for row in rows:
-            await heads.learn(SpaceId(row.project))
+            await work.learn(SpaceId(row.project))
         for start in range(0, len(rows), CHUNK):
             yield _RowChunk(rows=rows[start : start + CHUNK])
         return
     for project, group in of_one_project(rows).items():
-        await heads.learn(SpaceId(project))
-        arranged, borne = await arrange_catalog_rows(canon, group)
+        await work.learn(SpaceId(project))
+        arranged, borne = await arrange_catalog_rows(work.canon, group)
         for some in arranged:
             yield _RowChunk(rows=some, borne=borne)
-
-
-def _judged(verdict: RowVerdict, *, keep: bool) -> _RowChunk:
-    """The right rows of a chunk as they are to be stored."""
-    right = RowVerdict(rows=verdict.rows, reads=verdict.reads)
-    return _RowChunk(rows=[each.row for each in verdict.rows], verdict=right if keep else None)
 
 
 def _count(report: CatalogImported, verdict: RowVerdict) -> None:

@@ -8,23 +8,25 @@ from collections.abc import Set as AbstractSet
 from functools import partial
 from typing import Any, Final, TypeAlias
 
-from canonry.domain.catalog.catalog import ID, is_project, item_id, relation_id
-from canonry.domain.catalog.rows import CatalogRow, RowProblem
+from canonry.domain.catalog.catalog import ID, is_project, relation_id
+from canonry.domain.catalog.rows import CatalogRow, RowPlace, RowProblem, triple_of
 from canonry.domain.ids import EntityId, NewId, RelationId, SpaceId
 from canonry.domain.judging.making import make_relation
 from canonry.domain.log.entries import Entry, RelationEnded
 from canonry.domain.log.keys import relations_key, thing_key
 from canonry.domain.things.relations import Relation
-from canonry.domain.vocabularies.catalog_tables import CREATED_AT
+from canonry.domain.vocabularies.catalog_tables import CREATED_AT, PROJECTS, RELATION_ROWS
 from canonry.ports.views.catalog import Triple
 from canonry.usecases.catalog.judge_catalog_rows import (
     Ahead,
     JudgedRow,
     Make,
     RowVerdict,
-    Taken,
     backing_of,
+    judge_items,
+    judge_projects,
     kind_of,
+    no_project,
     settle,
     stamped,
     stands,
@@ -40,14 +42,31 @@ HeldRelation: TypeAlias = tuple[Relation | None, RelationId]
 """The relation that holds under an id, and the thing that the next one will be."""
 
 
-async def judge_relations(
+async def judge_rows(
     canon: Canon,
     rows: Sequence[CatalogRow],
     ahead: Ahead,
     now: str,
-    joined: Mapping[Triple, str] | None = None,
+    borne: Mapping[RowPlace, str] | None = None,
 ) -> RowVerdict:
-    """Judge rows of one project that are relations; `joined` says which of them are there."""
+    """Judge rows of one table and, unless they are projects, of one project.
+
+    `borne` says who has the places that they want, where that is known.
+    """
+    if rows[0].table is PROJECTS:
+        return await judge_projects(canon, rows, ahead, now)
+    if rows[0].table is RELATION_ROWS:
+        return await _judge_relations(canon, rows, ahead, now, borne)
+    return await judge_items(canon, rows, ahead, now, borne)
+
+
+async def _judge_relations(
+    canon: Canon,
+    rows: Sequence[CatalogRow],
+    ahead: Ahead,
+    now: str,
+    joined: Mapping[Triple, str] | None,
+) -> RowVerdict:
     verdict, project = RowVerdict(), rows[0].project
     triples = {row.id: triple_of(row.values) for row in rows}
     ends = {end for source, _, target in triples.values() for end in (source, target)}
@@ -64,21 +83,19 @@ async def judge_relations(
         if current is not None and current_triple(current) != triples[each]
     }
 
-    def problem_of(row: CatalogRow, taken: Taken, leaving: AbstractSet[str]) -> RowProblem | None:
+    def problem_of(row: CatalogRow, coming: str | None) -> RowProblem | None:
         if not there:
-            return _no_project(row)
-        mine = row.id
-        triple = triples[mine]
-        if (problem := _dangling(row, triple, ahead)) is not None:
+            return no_project(row)
+        if (problem := _dangling(row, triples[row.id], ahead)) is not None:
             return problem
-        coming = taken.get(triple) or ahead.joined.get(triple, mine)
-        bearer = joined.get(triple)
+        bearer = joined.get(triples[row.id])
         bearer = bearers.get(bearer, bearer) if bearer else None
-        free = bearer is None or bearer == mine or bearer in leaving
-        return None if free and coming == mine else _twice(row)
+        if coming in {None, row.id} and (bearer in {None, row.id} or bearer in leaving):
+            return None
+        reason = "another relation joins these two by the same type"
+        return row.problem("relationType", "relation.exists", reason)
 
-    right, verdict.problems, taken = settle(rows, leaving, lambda row: triples[row.id], problem_of)
-    ahead.joined |= taken
+    right, verdict.problems = settle(rows, leaving, ahead, problem_of)
     for row in right:
         current, next_id = held[row.id]
         verdict.reads.add(thing_key(next_id if current is None else current.id))
@@ -135,23 +152,9 @@ def relation_row(relation: Relation) -> dict[str, Any]:
     return {name: relation.properties.get(name) for name in KEPT}
 
 
-def triple_of(values: Mapping[str, Any]) -> Triple:
-    """The ends and the type of a row, as things."""
-    project = values["projectId"]
-    return (
-        item_id(project, values["fromEntityType"], values["fromEntityId"]),
-        values["relationType"],
-        item_id(project, values["toEntityType"], values["toEntityId"]),
-    )
-
-
 def current_triple(relation: Relation) -> Triple:
     """The ends and the type of a relation."""
     return (relation.from_id, relation.rel_type, relation.to_id)
-
-
-def _no_project(row: CatalogRow) -> RowProblem:
-    return row.problem("projectId", "project.unknown", "there is no project with this id")
 
 
 def _dangling(row: CatalogRow, triple: Triple, ahead: Ahead) -> RowProblem | None:
@@ -161,11 +164,6 @@ def _dangling(row: CatalogRow, triple: Triple, ahead: Ahead) -> RowProblem | Non
             reason = f"the project has no {kind} with this id"
             return row.problem(f"{end}EntityId", "entity.unknown", reason)
     return None
-
-
-def _twice(row: CatalogRow) -> RowProblem:
-    reason = "another relation joins these two by the same type"
-    return row.problem("relationType", "relation.exists", reason)
 
 
 def _entries(

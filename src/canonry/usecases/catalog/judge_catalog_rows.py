@@ -5,10 +5,9 @@ another's slug: whoever commits what is judged here does so under the keys that 
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from functools import lru_cache, partial
-from typing import Any, Final, TypeAlias
+from typing import Any, Final
 
 from canonry.domain.catalog.catalog import (
     TABLE_OF,
@@ -19,28 +18,23 @@ from canonry.domain.catalog.catalog import (
     item_row,
     project_row,
 )
-from canonry.domain.catalog.rows import CatalogRow, RowProblem
+from canonry.domain.catalog.rows import CatalogRow, RowPlace, RowProblem
 from canonry.domain.ids import NewId, SpaceId
-from canonry.domain.judging.making import UNSET, Backing, make_entity, make_observation
+from canonry.domain.judging.making import Backing, make_entity, make_observation
 from canonry.domain.log.entries import Entry, Made, RelationEnded, SpaceRevised, Thing
 from canonry.domain.log.keys import listing_key, thing_key
 from canonry.domain.provenance import Authority
-from canonry.domain.spaces import Space, SpaceKind
+from canonry.domain.spaces import Space, SpaceDraft, SpaceKind
 from canonry.domain.things.entities import Entity, EntityClass
 from canonry.domain.vocabularies.catalog_tables import CREATED_AT, UPDATED_AT
 from canonry.domain.vocabularies.narrative_fields import DESCRIPTION, NAME, PROPERTY_PREFIX
 from canonry.usecases.kernel.canon import Canon
+from canonry.usecases.kernel.commit_change import Change
 
 STAMPS: Final = (CREATED_AT, UPDATED_AT)
 CAPTURED_AT: Final = "capturedAt"
 INSTANTS: Final = (CREATED_AT, CAPTURED_AT, UPDATED_AT)
 """What a row may leave out, the one that depends on all others last."""
-
-RowPlace: TypeAlias = tuple[str, str, str]
-"""What no two rows of a catalog may have: a slug or address in a kind and project, or a triple."""
-
-Taken: TypeAlias = Mapping[RowPlace, str]
-"""Which row of those that are judged together has a place."""
 
 Make = Callable[[NewId], tuple[Entry, ...]]
 """The entries that store a row, given how the things of a commit get their ids."""
@@ -50,7 +44,6 @@ Make = Callable[[NewId], tuple[Entry, ...]]
 class Ahead:
     """What rows that were judged before will have stored: it counts as if it were there."""
 
-    slugs: dict[str, str] = field(default_factory=dict)
     projects: dict[str, str] = field(default_factory=dict)
     items: dict[str, str] = field(default_factory=dict)
     """The thing behind an item -> its kind."""
@@ -58,8 +51,8 @@ class Ahead:
     there: dict[str, str] = field(default_factory=dict)
     """The same of items that were found where others refer to them."""
 
-    words: dict[tuple[str, str, str], str] = field(default_factory=dict)
-    joined: dict[tuple[str, str, str], str] = field(default_factory=dict)
+    places: dict[RowPlace, str] = field(default_factory=dict)
+    """Which row has what no two rows have."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,10 +72,11 @@ class RowVerdict:
     problems: list[RowProblem] = field(default_factory=list)
     reads: set[str] = field(default_factory=set)
 
-    def entries(self, new_id: NewId) -> tuple[Entry, ...]:
+    def change(self, new_id: NewId) -> Change:
         """The entries of all rows that change something; places are left before they are taken."""
         found = [e for judged in self.rows if judged.make for e in judged.make(new_id)]
-        return tuple(sorted(found, key=lambda entry: not isinstance(entry, RelationEnded)))
+        found.sort(key=lambda entry: not isinstance(entry, RelationEnded))
+        return Change(entries=tuple(found), reads=frozenset(self.reads))
 
 
 async def judge_projects(
@@ -92,25 +86,26 @@ async def judge_projects(
     verdict = RowVerdict()
     things = await canon.state.things(row.id for row in rows)
     called = await canon.catalog.projects_called(row.word for row in rows)
-    before = {row.id: _project_row_of(things.get(row.id)) for row in rows}
+    spaces = {each: thing for each, thing in things.items() if isinstance(thing, Space)}
+    before = {row.id: project_row(spaces[row.id]) if row.id in spaces else None for row in rows}
 
-    def problem_of(row: CatalogRow, taken: Taken, leaving: AbstractSet[str]) -> RowProblem | None:
+    def problem_of(row: CatalogRow, coming: str | None) -> RowProblem | None:
         held = things.get(row.id)
         if held is not None and not is_project(held):
             reason = "this id belongs to something that is no project; use another"
             return row.problem("id", "id.taken", reason)
-        bearer, coming = called.get(row.word), taken.get(_slug_of(row)) or ahead.slugs.get(row.word)
+        bearer = called.get(row.word)
         gone = bearer in leaving or ahead.projects.get(str(bearer), row.word) != row.word
         if coming in {None, row.id} and (gone or bearer in {None, row.id}):
             return None
         return row.problem("slug", "slug.taken", "another project bears it")
 
     leaving = {row.id for row in rows if _leaves(row, before[row.id])}
-    right, verdict.problems, _ = settle(rows, leaving, _slug_of, problem_of)
+    right, verdict.problems = settle(rows, leaving, ahead, problem_of)
     for row in right:
         was = before[row.id]
         values = stamped(row, was, now)
-        ahead.projects[row.id], ahead.slugs[row.word] = row.word, row.id
+        ahead.projects[row.id] = row.word
         verdict.reads.add(thing_key(row.id))
         make = None if was == values else _project(values, fresh=was is None)
         verdict.rows.append(JudgedRow(row=row, make=make, fresh=was is None))
@@ -130,7 +125,7 @@ async def judge_items(
     rows: Sequence[CatalogRow],
     ahead: Ahead,
     now: str,
-    borne: Mapping[RowPlace, str] | None = None,
+    borne: Mapping[RowPlace, str] | None,
 ) -> RowVerdict:
     """Judge rows of one project and one table that are items; `borne` as `bearers_of` them."""
     verdict, project = RowVerdict(), rows[0].project
@@ -147,22 +142,20 @@ async def judge_items(
     if unique:
         verdict.reads.add(listing_key("entity", project))
 
-    def problem_of(row: CatalogRow, taken: Taken, leaving: AbstractSet[str]) -> RowProblem | None:
+    def problem_of(row: CatalogRow, coming: str | None) -> RowProblem | None:
         if not there:
-            return _no_project(row)
-        bearer = borne.get(_place_of(row)) if unique else None
+            return no_project(row)
+        bearer = borne.get(row.place) if row.place else None
         return (
             _misfit(row, things.get(thing_of[row.id]))
-            or (
-                _taken(row, None if bearer in leaving else bearer, taken, ahead) if unique else None
-            )
+            or _taken(row, None if bearer in leaving else bearer, coming)
             or _baseless(row, about_of[row.id], things, ahead)
         )
 
-    before = {row.id: _row_of(things.get(thing_of[row.id])) for row in rows}
+    held = {row.id: things.get(thing_of[row.id]) for row in rows}
+    before = {each: item_row(t) if isinstance(t, Entity) else None for each, t in held.items()}
     leaving = {row.id for row in rows if unique and _leaves(row, before[row.id])}
-    right, verdict.problems, taken = settle(rows, leaving, _place_of, problem_of)
-    ahead.words |= taken if unique else {}
+    right, verdict.problems = settle(rows, leaving, ahead, problem_of)
     for row in right:
         thing_id, was = thing_of[row.id], before[row.id]
         ahead.items[thing_id] = row.kind
@@ -175,13 +168,14 @@ async def judge_items(
 
 def settle(
     rows: Sequence[CatalogRow],
-    leaving: AbstractSet[str],
-    place_of: Callable[[CatalogRow], RowPlace],
-    problem_of: Callable[[CatalogRow, Taken, AbstractSet[str]], RowProblem | None],
-) -> tuple[list[CatalogRow], list[RowProblem], dict[RowPlace, str]]:
-    """The rows that are right, what is wrong with the others, and the places that are taken.
+    leaving: set[str],
+    ahead: Ahead,
+    problem_of: Callable[[CatalogRow, str | None], RowProblem | None],
+) -> tuple[list[CatalogRow], list[RowProblem]]:
+    """The rows that are right, whose places are taken from now on, and what is wrong with others.
 
-    A place that one of `leaving` leaves may be taken by another; a refused row leaves nothing.
+    A place that one of `leaving` leaves may be taken by another; a refused row leaves nothing, and
+    goes from that set. `problem_of` judges a row, given which row before it has its place.
     """
     while True:
         right: list[CatalogRow] = []
@@ -189,15 +183,19 @@ def settle(
         taken: dict[RowPlace, str] = {}
         stuck: set[str] = set()
         for row in rows:
-            problem = problem_of(row, taken, leaving)
-            if problem is None:
-                right.append(row)
-                taken[place_of(row)] = row.id
-            else:
+            place = row.place
+            coming = (taken.get(place) or ahead.places.get(place)) if place else None
+            problem = problem_of(row, coming)
+            if problem is not None:
                 problems.append(problem)
                 stuck.add(row.id)
+                continue
+            right.append(row)
+            if place:
+                taken[place] = row.id
         if leaving.isdisjoint(stuck):
-            return right, problems, taken
+            ahead.places |= taken
+            return right, problems
         leaving -= stuck
 
 
@@ -217,7 +215,8 @@ def stamped(row: CatalogRow, before: Mapping[str, Any] | None, now: str) -> Mapp
     return values
 
 
-def _no_project(row: CatalogRow) -> RowProblem:
+def no_project(row: CatalogRow) -> RowProblem:
+    """The row lies in a project that is not there."""
     return row.problem("projectId", "project.unknown", "there is no project with this id")
 
 
@@ -243,29 +242,11 @@ def _misfit(row: CatalogRow, held: Thing | None) -> RowProblem | None:
     return None
 
 
-def _place_of(row: CatalogRow) -> RowPlace:
-    return (row.project, row.kind, row.word)
-
-
-def _slug_of(row: CatalogRow) -> RowPlace:
-    return ("", "", row.word)
-
-
-def _project_row_of(held: Thing | None) -> Mapping[str, Any] | None:
-    return project_row(held) if isinstance(held, Space) else None
-
-
-def _row_of(held: Thing | None) -> Mapping[str, Any] | None:
-    return item_row(held) if isinstance(held, Entity) else None
-
-
 def _leaves(row: CatalogRow, before: Mapping[str, Any] | None) -> bool:
     return before is not None and before[row.table.unique] != row.word
 
 
-def _taken(row: CatalogRow, bearer: str | None, taken: Taken, ahead: Ahead) -> RowProblem | None:
-    place = _place_of(row)
-    coming = taken.get(place) or ahead.words.get(place)
+def _taken(row: CatalogRow, bearer: str | None, coming: str | None) -> RowProblem | None:
     if coming not in {None, row.id}:
         bearer = coming
     elif bearer in {None, row.id}:
@@ -308,16 +289,13 @@ def _project(values: Mapping[str, Any], *, fresh: bool) -> Make:
                     space_id=space, name=name, description=description, properties=properties
                 ),
             )
-        made = Space(
+        made = SpaceDraft(
             id=space,
             kind=SpaceKind.PROJECT,
             name=name,
             description=description,
             parent=None,
             properties=properties,
-            created_at=UNSET,
-            position=0,
-            changed_at=0,
         )
         return (Made(thing=made),)
 

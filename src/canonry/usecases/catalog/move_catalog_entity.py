@@ -1,16 +1,14 @@
 """Move an entity of a catalog through its life: draft, publish_requested, published, archived."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Final
 
 from canonry.domain.catalog.catalog import edge_of, item_id, item_of, item_row, stamp
 from canonry.domain.errors import Conflict, NotFound
 from canonry.domain.ids import EntityId, NewId, SpaceId
-from canonry.domain.judging.making import Backing, make_observation
+from canonry.domain.judging.making import make_observation
 from canonry.domain.log.keys import relations_key, thing_key
-from canonry.domain.provenance import Authority
 from canonry.domain.things.entities import Entity
 from canonry.domain.vocabularies.catalog_kinds import (
     ARCHIVED,
@@ -22,17 +20,13 @@ from canonry.domain.vocabularies.catalog_kinds import (
 )
 from canonry.domain.vocabularies.narrative_fields import PROPERTY_PREFIX
 from canonry.ports.views.catalog import PLACE_BEFORE_ALL
+from canonry.usecases.catalog.judge_catalog_rows import backing_of
 from canonry.usecases.kernel.caller import Caller
 from canonry.usecases.kernel.canon import Canon
 from canonry.usecases.kernel.commit_change import Change, commit_change
 
 _RELATIONS_MAX: Final = 500
-_FOLDERS: Final = {
-    "guide": "guides",
-    "concept": "concepts",
-    "project": "projects",
-    "news": "news",
-}
+_FOLDERS: Final = {"guide": "guides", "concept": "concepts", "project": "projects", "news": "news"}
 
 
 class StatusMove(StrEnum):
@@ -44,28 +38,13 @@ class StatusMove(StrEnum):
     ARCHIVE = "archive"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Step:
-    before: frozenset[str]
-    after: str
-
-
-_STEPS: Final[Mapping[StatusMove, _Step]] = {
-    StatusMove.REQUEST_PUBLISH: _Step(before=frozenset((DRAFT,)), after=PUBLISH_REQUESTED),
-    StatusMove.PUBLISH: _Step(before=frozenset((PUBLISH_REQUESTED,)), after=PUBLISHED),
-    StatusMove.REJECT: _Step(before=frozenset((PUBLISH_REQUESTED,)), after=DRAFT),
-    StatusMove.ARCHIVE: _Step(
-        before=frozenset((DRAFT, PUBLISH_REQUESTED, PUBLISHED)), after=ARCHIVED
-    ),
+_STEPS: Final[Mapping[StatusMove, tuple[frozenset[str], str]]] = {
+    StatusMove.REQUEST_PUBLISH: (frozenset((DRAFT,)), PUBLISH_REQUESTED),
+    StatusMove.PUBLISH: (frozenset((PUBLISH_REQUESTED,)), PUBLISHED),
+    StatusMove.REJECT: (frozenset((PUBLISH_REQUESTED,)), DRAFT),
+    StatusMove.ARCHIVE: (frozenset((DRAFT, PUBLISH_REQUESTED, PUBLISHED)), ARCHIVED),
 }
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StatusMoved:
-    """The status that an entity had, and the one that it has."""
-
-    before: str
-    after: str
+"""For each move the statuses from which it leads, and the one to which."""
 
 
 async def move_catalog_entity(
@@ -76,35 +55,35 @@ async def move_catalog_entity(
     *,
     move: StatusMove,
     reason: str = "",
-) -> StatusMoved:
-    """Give the entity the status that follows, with what belongs to it; the log keeps `reason`.
+) -> str:
+    """Give the entity the status that follows, with what belongs to it; that status.
+
+    The log keeps `reason`.
 
     Raises:
         NotFound: `entity.unknown`.
         Conflict: `entity.wrong-status`, or `entity.unfinished` with what is missing.
     """
     thing_id = item_id(project, CONTENT_KINDS[0], entity_id)
-    step, moved = _STEPS[move], list[StatusMoved]()
+    before, after = _STEPS[move]
 
     async def prepare(new_id: NewId) -> Change:
         entity = await _require(canon, caller, thing_id)
         row = item_row(entity)
-        if row["status"] not in step.before:
-            message = f"{move} leads from {', '.join(sorted(step.before))}; it is {row['status']}"
+        if row["status"] not in before:
+            message = f"{move} leads from {', '.join(sorted(before))}; it is {row['status']}"
             raise Conflict("entity.wrong-status", message, path="/action")
         await _require_finished(canon, entity, row, move)
-        fields = _fields(move, step.after, entity.entity_type, row, stamp(canon.clock.now()))
-        backing = Backing(space=project, authority=Authority.SOURCE, confidence=1.0, evidence=())
-        told = {PROPERTY_PREFIX + name: value for name, value in fields.items()}
+        fields = _fields(move, after, entity.entity_type, row, stamp(canon.clock.now()))
+        stated = {PROPERTY_PREFIX + name: value for name, value in fields.items()}
         if reason:
-            told[f"{PROPERTY_PREFIX}moveReason"] = reason
-        moved[:] = [StatusMoved(before=row["status"], after=step.after)]
-        seen = make_observation(new_id, backing, thing_id, told)
+            stated[f"{PROPERTY_PREFIX}moveReason"] = reason
+        seen = make_observation(new_id, backing_of(project), thing_id, stated)
         reads = frozenset((thing_key(thing_id), relations_key(thing_id)))
         return Change(entries=(seen,), reads=reads)
 
     await commit_change(canon, caller, project, prepare)
-    return moved[0] if moved else StatusMoved(before="", after=step.after)
+    return after
 
 
 async def _require(canon: Canon, caller: Caller, thing_id: EntityId) -> Entity:

@@ -1,18 +1,12 @@
 """Read the arrays of a catalog file into rows, with every fault of them, by themselves."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final, TypeAlias
+from typing import Any
 
 from canonry.domain.catalog.rows import CatalogRow, RowProblem, read_row
 from canonry.domain.errors import InvalidInput
 from canonry.domain.vocabularies.catalog_tables import TABLES, CatalogTable
-from canonry.usecases.catalog.judge_catalog_relations import triple_of
-
-Same: TypeAlias = tuple[str, str, Callable[[CatalogRow], Any]]
-"""The field to blame, the code, and what no two rows of a table may have in common."""
-
-_SAME_ID: Final[Same] = ("id", "id.repeated", lambda row: (row.values.get("projectId"), row.id))
 
 
 @dataclass(slots=True, kw_only=True)
@@ -50,38 +44,28 @@ def read_catalog_arrays(arrays: Mapping[str, Sequence[Any]]) -> CatalogRows:
 def _read_table(
     table: CatalogTable, raw: Sequence[Any], problems: list[RowProblem]
 ) -> list[CatalogRow]:
-    rules = _rules(table)
-    seen: list[dict[Any, int]] = [{} for _ in rules]
+    seen: dict[Any, int] = {}
     rows = []
     for number, each in enumerate(raw):
         row, wrong = read_row(table, number, each)
         problems.extend(wrong)
-        if row is not None and (repeats := _repeats(row, rules, seen)) is not None:
+        if row is not None and (repeats := _repeats(row, seen)) is not None:
             problems.append(repeats)
         elif row is not None:
             rows.append(row)
     return rows
 
 
-def _rules(table: CatalogTable) -> Sequence[Same]:
-    if table.array == "projects":
-        return (_SAME_ID, ("slug", "slug.repeated", lambda row: row.word))
-    if table.array == "relations":
-        return (_SAME_ID, ("relationType", "relation.repeated", lambda row: triple_of(row.values)))
-    if table.unique:
-        name = table.unique
-        return (_SAME_ID, (name, f"{name}.repeated", lambda row: (row.project, row.kind, row.word)))
-    return (_SAME_ID,)
-
-
-def _repeats(
-    row: CatalogRow, rules: Sequence[Same], seen: Sequence[dict[Any, int]]
-) -> RowProblem | None:
-    keys = [same(row) for _, _, same in rules]
-    for (name, code, _), key, known in zip(rules, keys, seen, strict=True):
-        if key in known:
-            reason = f"row {known[key]} has the same"
-            return row.problem(name, code, reason)
-    for key, known in zip(keys, seen, strict=True):
-        known[key] = row.number
+def _repeats(row: CatalogRow, seen: dict[Any, int]) -> RowProblem | None:
+    """What a row has in common with an earlier one of its table, and must not have."""
+    own, place = (row.values.get("projectId"), row.id), row.place
+    if own in seen:
+        return row.problem("id", "id.repeated", f"row {seen[own]} has the same")
+    if place in seen:
+        name = row.table.unique or "relationType"
+        code = f"{row.table.unique or 'relation'}.repeated"
+        return row.problem(name, code, f"row {seen[place]} has the same")
+    seen[own] = row.number
+    if place is not None:
+        seen[place] = row.number
     return None

@@ -1,4 +1,7 @@
-"""Save one row of a catalog: what is not given stays as it is, and a new entity is a draft."""
+"""Save one row of a catalog, or withdraw a relation.
+
+What is not given stays as it is, and a new entity is a draft.
+"""
 
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import nullcontext
@@ -13,9 +16,10 @@ from canonry.domain.catalog.catalog import (
     project_row,
     stamp,
 )
-from canonry.domain.catalog.rows import CatalogRow, RowProblem, read_row
+from canonry.domain.catalog.rows import CatalogRow, read_row
 from canonry.domain.errors import Conflict, InvalidInput, NotFound
-from canonry.domain.ids import SpaceId
+from canonry.domain.ids import NewId, SpaceId
+from canonry.domain.log.keys import thing_key
 from canonry.domain.spaces import Space
 from canonry.domain.things.entities import Entity
 from canonry.domain.vocabularies.catalog_kinds import ARCHIVED, CONCEPT_KINDS, PUBLISHED
@@ -28,11 +32,16 @@ from canonry.domain.vocabularies.catalog_tables import (
     CatalogTable,
 )
 from canonry.usecases.catalog.browse_catalog import require_project
-from canonry.usecases.catalog.import_catalog import store_row
-from canonry.usecases.catalog.judge_catalog_relations import relation_row, standing_relations
-from canonry.usecases.catalog.judge_catalog_rows import JudgedRow
+from canonry.usecases.catalog.judge_catalog_relations import (
+    ended,
+    judge_rows,
+    relation_row,
+    standing_relations,
+)
+from canonry.usecases.catalog.judge_catalog_rows import Ahead, JudgedRow, RowVerdict
 from canonry.usecases.kernel.caller import Caller
 from canonry.usecases.kernel.canon import Canon
+from canonry.usecases.kernel.commit_change import Change, commit_change
 
 _NEW_IDS: Final = SpaceId("catalog")
 """Where ids of new rows come from: a retry of a request gives the same one."""
@@ -79,30 +88,40 @@ async def save_catalog_row(
             wanted[UPDATED_AT] = None
         return _read(table, wanted)
 
-    judged = await _stored(canon, caller, project, table=table, read=read, now=now)
+    async with canon.ledger.exclusive() if table is PROJECTS else nullcontext():
+        judged = await store_row(canon, caller, project, read, now)
     if judged is None:
         return SavedRow(id=contract_id, made=False, same=True)
     return SavedRow(id=contract_id, made=judged.fresh, same=judged.make is None)
 
 
-async def _stored(
+async def store_row(
     canon: Canon,
     caller: Caller,
-    project: SpaceId,
-    *,
-    table: CatalogTable,
+    space: SpaceId,
     read: Callable[[], Awaitable[CatalogRow]],
     now: str,
 ) -> JudgedRow | None:
-    """Store one row; a problem is an error of its own kind. No space guards a project's slug."""
-    alone = canon.ledger.exclusive() if table is PROJECTS else nullcontext()
-    try:
-        async with alone:
-            return await store_row(canon, caller, project, read, now)
-    except InvalidInput as error:
-        if error.code != "catalog.invalid":
-            raise
-        raise _as_told(error) from error
+    """Judge the row that `read` gives and commit what it changes; None if a retry finds that it is.
+
+    It is read again when others have written meanwhile, so that it may rest on what is stored.
+
+    Raises:
+        CanonryError: what `read` objects.
+        NotFound, Conflict: the first problem of the row, as the caller can act on it.
+    """
+    verdict = RowVerdict()
+
+    async def prepare(new_id: NewId) -> Change:
+        nonlocal verdict
+        verdict = await judge_rows(canon, (await read(),), Ahead(), now)
+        for each in verdict.problems:
+            kind = NotFound if each.code in _MISSING else Conflict
+            raise kind(each.code, f"{each.field}: {each.reason}", path=f"/{each.field}")
+        return verdict.change(new_id)
+
+    await commit_change(canon, caller, space, prepare)
+    return verdict.rows[0] if verdict.rows else None
 
 
 async def _held(
@@ -153,19 +172,26 @@ def _read(table: CatalogTable, values: Mapping[str, Any]) -> CatalogRow:
     row, problems = read_row(table, 0, values)
     if row is None:
         first = problems[0]
-        raise InvalidInput(first.code, _said(first), path=f"/{first.field}")
+        raise InvalidInput(first.code, f"{first.field}: {first.reason}", path=f"/{first.field}")
     return row
 
 
-def _said(problem: RowProblem) -> str:
-    return f"{problem.field}: {problem.reason}"
+async def withdraw_catalog_relation(
+    canon: Canon, caller: Caller, project: SpaceId, contract_id: str, reason: str
+) -> None:
+    """End the relation that bears this id; the log keeps that it held.
 
+    Raises:
+        NotFound: `relation.unknown`.
+    """
 
-def _as_told(error: InvalidInput) -> InvalidInput | NotFound | Conflict:
-    """The one problem of a row, as the error that a caller can act on."""
-    code, spot = str(error.details["problem"]), str(error.details["path"])
-    field = spot.rpartition("/")[2]
-    message = str(error.details["problems"][0]).partition("].")[2]
-    if code in _MISSING:
-        return NotFound(code, message, path=f"/{field}")
-    return Conflict(code, message, path=f"/{field}")
+    async def prepare(new_id: NewId) -> Change:
+        del new_id
+        current, _ = (await standing_relations(canon, project, (contract_id,)))[contract_id]
+        if current is None or not await canon.seen_by(caller).sees(project):
+            message = "the project has no relation with this id"
+            raise NotFound("relation.unknown", message, path="/relationId")
+        entry = ended(current, reason=reason)
+        return Change(entries=(entry,), reads=frozenset((thing_key(current.id),)))
+
+    await commit_change(canon, caller, project, prepare)

@@ -4,10 +4,10 @@ from dataclasses import dataclass
 
 from canonry.domain.errors import InvalidInput
 from canonry.domain.ids import AxiomId, NewId
-from canonry.domain.judging.making import UNSET, Backing
+from canonry.domain.judging.making import Backing
 from canonry.domain.log.entries import Made
 from canonry.domain.provenance import Authority
-from canonry.domain.things.facts import Axiom, AxiomDomain, Constraint
+from canonry.domain.things.facts import AxiomDomain, AxiomDraft, Constraint
 from canonry.usecases.kernel.caller import Caller
 from canonry.usecases.kernel.canon import Canon
 from canonry.usecases.kernel.commit_change import Change, Receipt, commit_change
@@ -38,7 +38,7 @@ async def create_axiom(canon: Canon, caller: Caller, backing: Backing, new: NewA
 
     async def prepare(new_id: NewId) -> Change:
         reads = await require_evidence(canon, caller, backing.space, backing.evidence)
-        axiom = Axiom(
+        axiom = AxiomDraft(
             id=AxiomId(new_id("axiom")),
             space=backing.space,
             statement=new.statement,
@@ -48,9 +48,6 @@ async def create_axiom(canon: Canon, caller: Caller, backing: Backing, new: NewA
             authority=backing.authority,
             evidence=backing.evidence,
             level=backing.level,
-            created_at=UNSET,
-            position=0,
-            changed_at=0,
         )
         return Change(entries=(Made(thing=axiom),), reads=reads)
 

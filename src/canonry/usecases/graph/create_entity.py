@@ -10,7 +10,7 @@ from canonry.domain.judging.making import Backing, make_entity
 from canonry.domain.log.keys import thing_key
 from canonry.domain.things.entities import Entity, EntityClass, normalised_name
 from canonry.domain.truth.identifiers import look_mark
-from canonry.ports.views.queries import IdentifierQuery
+from canonry.ports.views.state import IdentifierQuery
 from canonry.usecases.kernel.caller import Caller
 from canonry.usecases.kernel.canon import Canon
 from canonry.usecases.kernel.commit_change import Change, Receipt, commit_change

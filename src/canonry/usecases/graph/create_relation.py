@@ -1,7 +1,8 @@
 """Create a relation directly: what it takes over from ends in the same commit.
 
-The keeper's later word wins: of relations that can hold once only (a place, an owner), and of the
-same type between the same two, the new one supersedes the old one. Opposed ones are refused.
+Of relations that can hold once only (a place, an owner), of those that oppose each other, and of
+those of one type between the same two, the one that begins later takes over from the earlier one,
+whichever was written first.
 """
 
 from collections.abc import Mapping
@@ -11,17 +12,20 @@ from typing import Any
 from canonry.domain.errors import Conflict
 from canonry.domain.ids import NewId, RelationId
 from canonry.domain.judging.making import Backing, make_relation
+from canonry.domain.judging.relation_lines import RelationLine, functional_line, opposed_line
+from canonry.domain.judging.slices import SliceView
 from canonry.domain.log.entries import Entry, Made, RelationEnded
 from canonry.domain.log.keys import relations_key, thing_key
+from canonry.domain.moments import NOW, Moment, arranged
 from canonry.domain.provenance import Authority, Evidence
 from canonry.domain.things.entities import Entity, EntityClass
-from canonry.domain.things.relations import Relation
+from canonry.domain.things.relations import Relation, RelationDraft
 from canonry.domain.time import Instant
 from canonry.domain.vocabularies.narrative_relations import RelationType
-from canonry.usecases.graph.standing_relations import StandingRelations, standing_relations
 from canonry.usecases.kernel.caller import Caller
 from canonry.usecases.kernel.canon import Canon
 from canonry.usecases.kernel.commit_change import Change, commit_change
+from canonry.usecases.kernel.extend_slice import judged_by
 from canonry.usecases.kernel.involved import require_standing
 from canonry.usecases.kernel.lookup import (
     require,
@@ -65,7 +69,7 @@ async def create_relation(canon: Canon, caller: Caller, new: NewRelation) -> Rel
     Raises:
         NotFound: `entity.unknown` or `evidence.unknown`.
         Conflict: `space.foreign`, `entity.retconned`, `relation.to-itself`,
-            `relation.no-archetype`, `relation.opposed` or `relation.superseded-before`.
+            `relation.no-archetype` or `relation.opposed`.
     """
     space = (await require(canon, caller, Entity, new.from_id)).space
 
@@ -73,24 +77,35 @@ async def create_relation(canon: Canon, caller: Caller, new: NewRelation) -> Rel
         from_, to = await require_all(canon, caller, Entity, (new.from_id, new.to_id))
         _require_pair(new, from_, to)
         reads = await require_evidence(canon, caller, space, new.evidence)
-        around = await standing_relations(canon, new.kind, from_, to)
-        _require_unopposed(around)
-        for same in around.same:
-            if _equals(same, new) and not around.rivals:
-                return Change(entries=(), reads=frozenset(), found=same)
+
+        def line(view: SliceView) -> tuple[RelationLine, RelationLine]:
+            moment = Moment(at=new.since, place=NOW.place)
+            own = functional_line(view, new.kind, from_, to, moment)
+            return own, opposed_line(view, new.kind, from_, to, moment)
+
+        (own, opposed), rested_on = await judged_by(canon, space, line)
+        _require_unopposed(opposed)
+        if own.same is not None and _equals(own.same, new) and not (own.ends or own.against):
+            return Change(entries=(), reads=frozenset(), found=own.same)
         made = _made(new_id, new, from_, to)
-        ended = _ended(new, around, RelationId(made.thing.id))
+        entries = _taking_its_place(new, made, own, opposed)
+        reads |= rested_on
         for end in (new.from_id, new.to_id, from_.id, to.id):
             reads |= {thing_key(end), relations_key(end)}
-        return Change(entries=(*ended, made), reads=reads, found=None)
+        return Change(entries=entries, reads=reads, found=None)
 
     receipt = await commit_change(canon, caller, space, prepare)
     if (old := receipt.found) is not None:
         return RelationCreated(relation_id=old.id, recorded_at=old.created_at, existing=True)
+    made = the_made(receipt, RelationDraft)
     return RelationCreated(
-        relation_id=the_made(receipt, Relation).id,
+        relation_id=made.id,
         recorded_at=receipt.recorded_at,
-        superseded=tuple(e.relation_id for e in receipt.entries if isinstance(e, RelationEnded)),
+        superseded=tuple(
+            e.relation_id
+            for e in receipt.entries
+            if isinstance(e, RelationEnded) and e.superseded_by == made.id
+        ),
     )
 
 
@@ -107,10 +122,10 @@ def _require_pair(new: NewRelation, from_: Entity, to: Entity) -> None:
         raise Conflict("relation.no-archetype", message, conflicts=[to.id])
 
 
-def _require_unopposed(around: StandingRelations) -> None:
-    if around.opposed:
-        conflicts = [relation.id for relation in around.opposed]
-        message = "an opposed relation holds between the two; end it first"
+def _require_unopposed(opposed: RelationLine) -> None:
+    if opposed.against:
+        conflicts = [relation.id for relation in opposed.against]
+        message = "an opposed relation began at that very time; give another since, or retcon it"
         raise Conflict("relation.opposed", message, conflicts=conflicts)
 
 
@@ -138,18 +153,24 @@ def _made(new_id: NewId, new: NewRelation, from_: Entity, to: Entity) -> Made:
     )
 
 
-def _began_after(relation: Relation, since: Instant | None) -> bool:
-    return since is not None and relation.since is not None and relation.since > since
-
-
-def _ended(new: NewRelation, around: StandingRelations, successor: RelationId) -> tuple[Entry, ...]:
-    gone = (*around.same, *around.rivals)
-    later = [r.id for r in gone if _began_after(r, new.since)]
-    if later:
-        message = "what holds now began later than this; end it first, or give a later since"
-        raise Conflict("relation.superseded-before", message, path="/since", conflicts=later)
+def _taking_its_place(
+    new: NewRelation, made: Made, own: RelationLine, opposed: RelationLine
+) -> tuple[Entry, ...]:
+    """The relation, the ends of those that held until then, and its own where the next begins."""
+    relation_id = RelationId(made.thing.id)
+    gone = [*own.ends, *own.against, *opposed.ends]
+    if own.same is not None:
+        gone.append(own.same)
     reason = "a later relation takes its place"
-    return tuple(
-        RelationEnded(relation_id=r.id, until=new.since, superseded_by=successor, reason=reason)
+    ends = [
+        RelationEnded(relation_id=r.id, until=new.since, superseded_by=relation_id, reason=reason)
         for r in gone
-    )
+    ]
+    later = [each for each in (own.next, opposed.next) if each is not None]
+    if heir := next(iter(arranged(later, lambda each: each.moment)), None):
+        reason = "what began later is canon already"
+        end = RelationEnded(
+            relation_id=relation_id, until=heir.since, superseded_by=heir.id, reason=reason
+        )
+        return (*ends, made, end)
+    return (*ends, made)

@@ -3,10 +3,9 @@
 from dataclasses import dataclass
 
 from canonry.domain.ids import NewId, SourceId, SpaceId
-from canonry.domain.judging.making import UNSET
 from canonry.domain.log.entries import Made
 from canonry.domain.provenance import CanonLevel
-from canonry.domain.things.sources import Source, SourceType
+from canonry.domain.things.sources import SourceDraft, SourceType
 from canonry.usecases.kernel.caller import Caller
 from canonry.usecases.kernel.canon import Canon
 from canonry.usecases.kernel.commit_change import Change, Receipt, commit_change
@@ -35,7 +34,7 @@ async def create_source(canon: Canon, caller: Caller, new: NewSource) -> Receipt
     await require_universe(canon, caller, new.space)
 
     async def prepare(new_id: NewId) -> Change:
-        source = Source(
+        source = SourceDraft(
             id=SourceId(new_id("source")),
             space=new.space,
             doc_id=new.doc_id,
@@ -44,9 +43,6 @@ async def create_source(canon: Canon, caller: Caller, new: NewSource) -> Receipt
             origin=new.origin,
             source_type=new.source_type,
             level=new.level,
-            created_at=UNSET,
-            position=0,
-            changed_at=0,
         )
         return Change(entries=(Made(thing=source),), reads=frozenset())
 

@@ -4,9 +4,8 @@ from collections.abc import Mapping
 
 from canonry.domain.errors import NotAllowed
 from canonry.domain.ids import NewId, SpaceId, keyed_commit_id
-from canonry.domain.judging.making import UNSET
 from canonry.domain.log.entries import Made
-from canonry.domain.spaces import Space, SpaceKind
+from canonry.domain.spaces import Space, SpaceDraft, SpaceKind
 from canonry.usecases.kernel.caller import Caller, unknown
 from canonry.usecases.kernel.canon import Canon
 from canonry.usecases.kernel.commit_change import Change, Receipt, commit_change
@@ -37,16 +36,13 @@ async def create_universe(
 
     async def prepare(new_id: NewId) -> Change:
         del new_id  # the space has its id before its first commit
-        space = Space(
+        space = SpaceDraft(
             id=space_id,
             kind=kind,
             name=name,
             description=description,
             parent=None if parent is None else SpaceId(parent),
             properties=dict(properties),
-            created_at=UNSET,
-            position=0,
-            changed_at=0,
         )
         return Change(entries=(Made(thing=space),), reads=frozenset())
 

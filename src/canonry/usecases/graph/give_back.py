@@ -6,7 +6,7 @@ A retcon takes a fact out of the line of those that followed one another, and jo
 from collections.abc import Iterable, Mapping, Sequence
 
 from canonry.domain.ids import FactId, SpaceId
-from canonry.domain.judging.standing_tags import superseded
+from canonry.domain.judging.tag_changes import superseded
 from canonry.domain.log.commits import ORIGIN, Position
 from canonry.domain.log.entries import Entry, FactResumed, FactSuperseded
 from canonry.domain.provenance import CanonLevel

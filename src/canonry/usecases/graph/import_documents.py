@@ -11,7 +11,7 @@ from itertools import count
 from canonry.domain.ids import SpaceId
 from canonry.domain.provenance import CanonLevel
 from canonry.domain.texts.excerpts import DocumentType, Excerpt
-from canonry.domain.things.sources import Source, SourceType
+from canonry.domain.things.sources import Source, SourceDraft, SourceType
 from canonry.ports.views.pages import PAGE_MAX
 from canonry.usecases.graph.create_source import NewSource, create_source
 from canonry.usecases.graph.ingest_source import excerpts_of, ingest_excerpts, source_holding
@@ -86,7 +86,7 @@ async def import_document(
         )
         key = f"source {source_type} {new.doc_id} {new.origin}"
         source = the_made(
-            await create_source(canon, replace(caller, idempotency_key=key), new), Source
+            await create_source(canon, replace(caller, idempotency_key=key), new), SourceDraft
         )
     done = await ingest_excerpts(canon, caller, source, excerpts)
     return ImportedDocument(
@@ -101,7 +101,7 @@ async def import_document(
 
 async def _source_among(
     canon: Canon, known: Sequence[Source], given: GivenDocument, excerpts: Sequence[Excerpt]
-) -> Source | None:
+) -> SourceDraft | None:
     """The oldest of the known sources that this is a document of."""
     if given.doc_id is not None:
         return next((each for each in known if each.doc_id == given.doc_id), None)

@@ -13,11 +13,10 @@ from typing import Final
 from canonry.domain.errors import InvalidInput
 from canonry.domain.ids import CommitId, NewId, SnippetId, derived_id, keyed_commit_id
 from canonry.domain.json_values import encode_json
-from canonry.domain.judging.making import UNSET
 from canonry.domain.log.entries import Made, Thing
 from canonry.domain.log.keys import snippets_key, thing_key
 from canonry.domain.texts.excerpts import Cut, DocumentType, Excerpt, Part, cut
-from canonry.domain.things.sources import Snippet, Source
+from canonry.domain.things.sources import Snippet, SnippetDraft, Source, SourceDraft
 from canonry.usecases.kernel.caller import Caller
 from canonry.usecases.kernel.canon import Canon
 from canonry.usecases.kernel.commit_change import Change, commit_change
@@ -45,7 +44,7 @@ class IngestRequest:
 class Ingested:
     """What became of a document: its snippets have the indexes from `first` on."""
 
-    source: Source
+    source: SourceDraft
     first: int
     snippets: int
     added: int
@@ -83,7 +82,7 @@ async def excerpts_of(canon: Canon, parts: Sequence[Part]) -> Sequence[Excerpt]:
 async def ingest_excerpts(
     canon: Canon,
     caller: Caller,
-    source: Source,
+    source: SourceDraft,
     excerpts: Sequence[Excerpt],
     *,
     title: str | None = None,
@@ -114,17 +113,17 @@ def _digest(excerpts: Sequence[Excerpt]) -> str:
     return sha256(encode_json([excerpt.text for excerpt in excerpts])).hexdigest()
 
 
-def _root(source: Source, digest: str) -> CommitId:
+def _root(source: SourceDraft, digest: str) -> CommitId:
     return keyed_commit_id(source.space, source.id, "snippets", digest)
 
 
 def _snippets(
-    source: Source, title: str | None, excerpts: Sequence[Excerpt], section_max: int
-) -> tuple[Snippet, ...]:
+    source: SourceDraft, title: str | None, excerpts: Sequence[Excerpt], section_max: int
+) -> tuple[SnippetDraft, ...]:
     """The snippets with their places in the document, not yet in the source."""
     root = _root(source, _digest(excerpts))
     return tuple(
-        Snippet(
+        SnippetDraft(
             id=SnippetId(derived_id(root, str(place))),
             space=source.space,
             source_id=source.id,
@@ -132,9 +131,6 @@ def _snippets(
             page=excerpt.page,
             section=_TITLED.join(s for s in (title, excerpt.section) if s)[:section_max] or None,
             index=place,
-            created_at=UNSET,
-            position=0,
-            changed_at=0,
         )
         for place, excerpt in enumerate(excerpts)
     )
@@ -150,8 +146,8 @@ class _Ingestion:
 
     canon: Canon
     caller: Caller
-    source: Source
-    snippets: tuple[Snippet, ...]
+    source: SourceDraft
+    snippets: tuple[SnippetDraft, ...]
     first: int | None = None
 
     async def run(self) -> int:
@@ -164,7 +160,7 @@ class _Ingestion:
             await self.caller.progress(done, total, "snippets kept")
         return added
 
-    def _batches(self) -> Sequence[Sequence[Snippet]]:
+    def _batches(self) -> Sequence[Sequence[SnippetDraft]]:
         starts = range(0, len(self.snippets), SNIPPETS_PER_COMMIT)
         return [self.snippets[start : start + SNIPPETS_PER_COMMIT] for start in starts]
 
@@ -175,7 +171,7 @@ class _Ingestion:
                 known = await self.canon.within(self.source.space).things(each.id for each in batch)
                 self.first = _first(batch, known)
 
-    async def _keep(self, batch: Sequence[Snippet]) -> int:
+    async def _keep(self, batch: Sequence[SnippetDraft]) -> int:
         settled = self.first
 
         async def prepare(new_id: NewId) -> Change:
@@ -194,7 +190,7 @@ class _Ingestion:
             return Change(entries=entries, reads=frozenset(reads))
 
         receipt = await commit_change(self.canon, self.caller, self.source.space, prepare)
-        return len(receipt.made(Snippet))
+        return len(receipt.made(SnippetDraft))
 
     async def _next_index(self) -> int:
         """The index past all that the source has."""
@@ -204,7 +200,7 @@ class _Ingestion:
         return last.items[-1].index + 1 if last.items else 0
 
 
-def _first(batch: Sequence[Snippet], known: Mapping[str, Thing]) -> int | None:
+def _first(batch: Sequence[SnippetDraft], known: Mapping[str, Thing]) -> int | None:
     """Where the document begins in the source, if one of its snippets is there; not an erased."""
     for each in batch:
         found = known.get(each.id)

@@ -6,7 +6,7 @@ from typing import Any
 
 from canonry.domain.ids import FactId, NewId
 from canonry.domain.judging.making import Backing, make_fact, make_observation, tag_statement
-from canonry.domain.judging.undone_tags import displaced
+from canonry.domain.judging.standing_tags import changes_of, displaced_by
 from canonry.domain.log.entries import Entry, FactRetconned, Made
 from canonry.domain.log.keys import thing_key
 from canonry.domain.observations import Observation
@@ -117,9 +117,15 @@ async def _tag_undone(
         return _Undone(reads=reads)
     if not holds and _displaced_by(canon, entity, seen, tag):
         return _Undone(reads=reads)
-    back = displaced(entity, seen, tag, canon.policy.exclusive_tags) if holds else []
+    change = next(one for one in changes_of(entity) if (one.tag, one.observation) == (tag, seen.id))
+    gone = displaced_by(entity, change) if holds else ()
+    back = excluded_by(tag, canon.policy.exclusive_tags, gone)
     undone = {tag: not holds, **dict.fromkeys(back, True)}
-    entries: list[Entry] = [make_observation(new_id, backing, entity.id, {STATE_TAGS: undone})]
+    told_there = replace(backing, place=change.moment.place)
+    fields = {STATE_TAGS: undone}
+    entries: list[Entry] = [
+        make_observation(new_id, told_there, entity.id, fields, observed_at=seen.observed_at)
+    ]
     for other in back:
         words = tag_statement(entity.name, other, holds=False)
         stating = await canon.state.facts_stating(entity.space, words)

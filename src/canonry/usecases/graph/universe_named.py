@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from canonry.domain.ids import SpaceId
-from canonry.domain.spaces import Space, SpaceKind
+from canonry.domain.spaces import SpaceDraft, SpaceKind
 from canonry.domain.things.entities import normalised_name
 from canonry.ports.views.pages import PAGE_MAX
 from canonry.usecases.graph.create_universe import create_universe
@@ -33,4 +33,4 @@ async def universe_named(canon: Canon, caller: Caller, name: str, *, description
         description=description,
         properties={},
     )
-    return the_made(receipt, Space).id
+    return the_made(receipt, SpaceDraft).id

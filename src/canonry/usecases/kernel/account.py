@@ -12,9 +12,8 @@ from typing_extensions import override
 
 from canonry.domain.errors import InvalidInput
 from canonry.domain.ids import SpaceId, is_uuid
-from canonry.domain.judging.making import UNSET
 from canonry.domain.log.entries import Born, Made, Thing
-from canonry.domain.spaces import Space, SpaceKind
+from canonry.domain.spaces import Space, SpaceDraft, SpaceKind
 from canonry.domain.things.entities import Entity
 from canonry.domain.truth.accounts import account_space, entity_id_behind, user_id_of
 from canonry.ports.views.pages import PAGE_MAX
@@ -121,15 +120,12 @@ def opened(account: Account, known: Mapping[str, Thing]) -> tuple[Made, ...]:
     """The entry that opens the account, unless it is among the things known."""
     if account.space in known:
         return ()
-    space = Space(
+    space = SpaceDraft(
         id=account.space,
         kind=SpaceKind.ACCOUNT,
         name="Account",
         description="",
         parent=None,
-        created_at=UNSET,
-        position=0,
-        changed_at=0,
     )
     return (Made(thing=space),)
 

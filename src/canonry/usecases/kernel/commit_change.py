@@ -9,7 +9,7 @@ from typing_extensions import TypeVar
 from canonry.domain.errors import BrokenInvariant, Conflict, Unavailable
 from canonry.domain.ids import CommitId, NewId, SpaceId, derived_id
 from canonry.domain.log.commits import Append, Appended, Commit, Draft, Position
-from canonry.domain.log.entries import Entry, Made, Thing
+from canonry.domain.log.entries import Entry, Made, ThingDraft
 from canonry.domain.time import Instant
 from canonry.usecases.kernel.caller import Caller
 from canonry.usecases.kernel.canon import Canon
@@ -64,8 +64,8 @@ class Receipt(Generic[T]):
             raise BrokenInvariant("commit.not-prepared", "this call was answered by an earlier one")
         return self.found
 
-    def made(self, *kinds: type[Thing]) -> Sequence[Thing]:
-        """The things of these kinds that the commit brought into being, in order."""
+    def made(self, *kinds: type[ThingDraft]) -> Sequence[ThingDraft]:
+        """The drafts of these kinds that the commit made things of, in order."""
         return [e.thing for e in self.entries if isinstance(e, Made) and isinstance(e.thing, kinds)]
 
 

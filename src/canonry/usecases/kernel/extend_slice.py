@@ -1,7 +1,7 @@
 """Extend a slice: load what the gates asked for, until a judgement wants nothing more."""
 
 from collections.abc import Callable, Collection, Iterable
-from typing import Final
+from typing import Final, TypeVar
 
 from canonry.domain.errors import BrokenInvariant
 from canonry.domain.ids import EntityId, SpaceId
@@ -11,6 +11,7 @@ from canonry.domain.judging.slices import (
     NameLookup,
     RelationsLookup,
     Slice,
+    SliceView,
     StatementLookup,
     ThingLookup,
 )
@@ -19,6 +20,7 @@ from canonry.ports.views.pages import PAGE_MAX
 from canonry.ports.views.state import RelationQuery
 from canonry.usecases.kernel.canon import Canon
 
+T = TypeVar("T")
 LOADS_MAX: Final = 600
 """More rounds than the longest walk of a gate has steps."""
 
@@ -42,6 +44,28 @@ async def extend_slice(canon: Canon, known: Slice, wanting: Wanting) -> Slice:
         known = await load_more(canon, known, wanted)
     message = "a gate keeps asking for more of the canon; this is a defect"
     raise BrokenInvariant("canonization.endless", message)
+
+
+async def judged_by(
+    canon: Canon, space: SpaceId, work: Callable[[SliceView], T]
+) -> tuple[T, frozenset[str]]:
+    """What a rule of the domain makes of the canon, and the keys that it rests on.
+
+    Raises:
+        BrokenInvariant: `canonization.endless`, the rule wants more without end.
+    """
+    view = SliceView(Slice(space=space), canon.policy)
+    found = work(view)
+
+    def wanting(known: Slice) -> Collection[Lookup]:
+        nonlocal view, found
+        view = SliceView(known, canon.policy)
+        found = work(view)
+        return view.wanted
+
+    if view.wanted:
+        await extend_slice(canon, Slice(space=space), wanting)
+    return found, frozenset(view.read)
 
 
 async def load_more(canon: Canon, known: Slice, wanted: Collection[Lookup]) -> Slice:

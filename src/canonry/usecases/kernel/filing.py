@@ -1,7 +1,8 @@
 """Filing: what use cases need to keep, read, interpret and hand out files."""
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Final
 
 from canonry.ports.client_model import ClientModel
 from canonry.ports.file_host import FileHost
@@ -9,18 +10,42 @@ from canonry.ports.interpreter import Interpreter
 from canonry.ports.local_files import LocalFiles
 from canonry.ports.records.blobs import Blobs
 
+_PAGE: Final = 500
+
 
 @dataclass(slots=True, kw_only=True)
-class Filing:
-    """The places and helpers for files; whoever serves sets `host` and `client`.
+class UserFiles:
+    """The bytes of files, each user's apart from everybody else's.
 
-    `blobs_of` gives the bytes of one user, apart from everybody else's, so that what one user has
-    tells nothing about another and goes with that user; `users` are those who have any, and
-    `stored_at` says when bytes of one were kept, in seconds since 1970. `secret` signs links.
+    So what one user has tells nothing about another, and goes with that user. `users` are those
+    who have any.
     """
 
     blobs_of: Callable[[str], Blobs]
     users: Callable[[], Sequence[str]]
+
+    async def pages(self, user_id: str) -> AsyncIterator[Sequence[str]]:
+        """The digests of all bytes of one user, in order."""
+        last = ""
+        while page := await self.blobs_of(user_id).digests(after=last, limit=_PAGE):
+            yield page
+            last = page[-1]
+
+    async def kept(self) -> AsyncIterator[tuple[str, str]]:
+        """The user and the digest of all bytes that are there."""
+        for user_id in self.users():
+            async for page in self.pages(user_id):
+                for digest in page:
+                    yield user_id, digest
+
+
+@dataclass(slots=True, kw_only=True)
+class Filing(UserFiles):
+    """The places and helpers for files; whoever serves sets `host` and `client`.
+
+    `stored_at` says when bytes of a user were kept, in seconds since 1970. `secret` signs links.
+    """
+
     stored_at: Callable[[str, str], Awaitable[float | None]]
     local: LocalFiles
     interpreters: Mapping[str, Interpreter]

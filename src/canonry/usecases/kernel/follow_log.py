@@ -9,11 +9,11 @@ from canonry.domain.json_values import decode_json, encode_json
 from canonry.domain.log.canon import ids_of
 from canonry.domain.log.commits import ORIGIN, Commit, Position
 from canonry.domain.log.entries import EntitiesMerged, EntitiesUnmerged, Erased, Made
-from canonry.domain.observations import Observation
+from canonry.domain.observations import ObservationDraft
 from canonry.domain.recall.passages import PASSAGES_VERSION
-from canonry.domain.things.entities import Entity
+from canonry.domain.things.entities import EntityDraft
 from canonry.domain.vocabularies.narrative_fields import NAME
-from canonry.ports.records.ledger import Ledger
+from canonry.ports.records.ledger import Head, Ledger
 
 _SPACES: Final = 500
 _COMMITS: Final = 100
@@ -76,14 +76,19 @@ class Followed:
     waiting: int
 
 
-async def heads_of(ledger: Ledger) -> Mapping[SpaceId, Position]:
-    """Where every space stands."""
-    found: dict[SpaceId, Position] = {}
+async def every_head(ledger: Ledger) -> Sequence[Head]:
+    """Where every space stands, in order of their ids."""
+    found: list[Head] = []
     after: SpaceId | None = None
     while page := await ledger.heads(after=after, limit=_SPACES):
-        found.update({head.space: head.position for head in page})
+        found += page
         after = page[-1].space
     return found
+
+
+async def heads_of(ledger: Ledger) -> Mapping[SpaceId, Position]:
+    """The position of every space."""
+    return {head.space: head.position for head in await every_head(ledger)}
 
 
 async def follow_log(ledger: Ledger, cursor: LogCursor, *, ids: int) -> Followed:
@@ -129,11 +134,13 @@ def ids_in(commit: Commit) -> Sequence[str]:
 
 def _renamed_in(commit: Commit) -> Iterator[Renaming]:
     made = [entry.thing for entry in commit.entries if isinstance(entry, Made)]
-    born = {thing.id for thing in made if isinstance(thing, Entity)}
+    born = {thing.id for thing in made if isinstance(thing, EntityDraft)}
     named: set[str] = {
         thing.entity_id
         for thing in made
-        if isinstance(thing, Observation) and NAME in thing.fields and thing.entity_id not in born
+        if isinstance(thing, ObservationDraft)
+        and NAME in thing.fields
+        and thing.entity_id not in born
     }
     for entry in commit.entries:
         if isinstance(entry, EntitiesMerged | EntitiesUnmerged):

@@ -8,7 +8,7 @@ from typing import Final, TypeAlias
 
 from canonry.domain.ids import SpaceId
 from canonry.domain.log.commits import Position
-from canonry.ports.embedder import Embedder, Purpose, Vector
+from canonry.ports.embedder import Embedder, Vector
 from canonry.ports.records.ledger import Ledger
 from canonry.ports.views.documents import Documents
 from canonry.ports.views.state import Spaces, State
@@ -19,6 +19,7 @@ from canonry.usecases.kernel.passage_parts import (
     PassageChanges,
     PassagePart,
     changed_parts,
+    embedded,
     ids_of_parts,
     passage_changes,
 )
@@ -145,7 +146,7 @@ class FreshPassages:
         changes = await passage_changes(self._state, self._documents, ids)
         remembered = {} if stretch is None else stretch.entries
         news = await _news(changes, remembered, known)
-        made = await _embedded(news.parts[-FRESH:], embedder, in_time)
+        made = await _embedded_in_time(news.parts[-FRESH:], embedder, in_time)
         left = len(news.parts) - len(made)
         entries: dict[str, Sequence[VectorEntry]] = dict.fromkeys(changes.removed, ())
         entries |= {i: remembered[i] for i in news.held}
@@ -185,7 +186,7 @@ async def _news(
     )
 
 
-async def _embedded(
+async def _embedded_in_time(
     parts: Sequence[PassagePart], embedder: Embedder, in_time: InTime
 ) -> Sequence[VectorEntry]:
     """The last of `parts` that there is time for."""
@@ -193,8 +194,7 @@ async def _embedded(
     high = len(parts)
     while high > 0 and in_time():
         block = parts[max(0, high - _AT_ONCE) : high]
-        vectors = await embedder.embed([part.text for part in block], Purpose.PASSAGE)
-        found += [part.with_vector(each) for part, each in zip(block, vectors, strict=True)]
+        found += await embedded(block, embedder)
         high -= len(block)
     return found
 

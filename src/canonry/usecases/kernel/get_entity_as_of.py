@@ -8,10 +8,11 @@ from canonry.domain.errors import InvalidInput, NotFound, Unavailable
 from canonry.domain.ids import EntityId
 from canonry.domain.log.commits import Position
 from canonry.domain.merge import accumulate, join_all
+from canonry.domain.moments import dated
 from canonry.domain.observations import Observation
 from canonry.domain.things.entities import Entity
 from canonry.domain.time import Instant
-from canonry.domain.vocabularies.narrative_fields import policy_of
+from canonry.domain.vocabularies.narrative_fields import STATE_TAGS, policy_of
 from canonry.ports.views.pages import PAGE_MAX
 from canonry.usecases.kernel.caller import Caller
 from canonry.usecases.kernel.canon import Canon
@@ -58,23 +59,32 @@ async def get_entity_as_of(
 async def entity_at(
     canon: Canon, entity: Entity, at: Instant, until: Position | None = None
 ) -> Entity:
-    """The entity folded from what holds at `at`; what has no time in the world always held.
+    """The entity folded from what held at `at`.
 
     Raises:
         NotFound: `entity.not-yet`.
         Unavailable: `entity.too-long`.
     """
     seen = await _observations(canon, (entity.id, *entity.members))
-    then = [
-        each
-        for each in seen
-        if (each.observed_at is None or each.observed_at <= at)
-        and (until is None or each.position <= until)
-    ]
+    known = [each for each in seen if until is None or each.position <= until]
+    told = dated(known, lambda each: each.moment)
+    then = [each for place, (when, each) in enumerate(told) if _held(each, when, at, place)]
     if not then:
         raise _not_yet(entity.id)
     own = join_all((accumulate(each, policy_of) for each in then), policy_of)
     return replace(entity, own=own, absorbed={})
+
+
+def _held(seen: Observation, when: Instant | None, at: Instant, place: int) -> bool:
+    """Whether what an observation says held at a time.
+
+    What has no time always held, but for changes of the state: those that come before any time is
+    known count from when they were recorded, unless they are the first that is known.
+    """
+    if when is not None and (seen.observed_at is not None or STATE_TAGS in seen.fields):
+        return when <= at
+    changes_state = STATE_TAGS in seen.fields and place > 0
+    return not changes_state or seen.recorded_at <= at
 
 
 async def _observations(canon: Canon, ids: Sequence[EntityId]) -> list[Observation]:

@@ -1,20 +1,31 @@
-"""Pacing: work on many items lets others have a turn, and tells its caller how far it is.
+"""Pacing: heavy work lets others have a turn, by its weight, and tells its caller how far it is.
 
-Whoever gives up, or is stopped at a deadline, is heard at the next turn.
+Pure work over values that nobody changes is done beside the event loop, where a deadline passes
+without it; work on many items is done in turns, at which whoever gives up or is stopped is heard.
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator, Callable, Iterable
 from dataclasses import dataclass
 from typing import Final, TypeVar
 
-from canonry.usecases.kernel.aside import LIGHT
 from canonry.usecases.kernel.caller import Progress
 
 T = TypeVar("T")
 
+LIGHT: Final = 20_000
+"""Work up to this weight is done at once: a thread costs more than it."""
+
+OF_RECORD: Final = 400
+"""What a record weighs beside its characters."""
+
 AT_ONCE: Final = 100
 """So many items are worked on before others have their turn; fewer are not worth telling of."""
+
+
+async def aside(weight: int, work: Callable[[], T]) -> T:
+    """What `work` comes to; `weight` is about how many characters it looks at."""
+    return work() if weight <= LIGHT else await asyncio.to_thread(work)
 
 
 async def in_turns(items: Iterable[T], every: int = AT_ONCE) -> AsyncIterator[T]:

@@ -13,7 +13,7 @@ from canonry.domain.texts.chunks import chunks_of
 from canonry.domain.things.entities import Entity
 from canonry.domain.things.memories import Memory
 from canonry.domain.things.scenes import Speaker, Turn
-from canonry.ports.embedder import Vector
+from canonry.ports.embedder import Embedder, Purpose, Vector
 from canonry.ports.views.documents import Documents, SceneQuery
 from canonry.ports.views.state import State
 from canonry.ports.views.vectors import VectorEntry
@@ -65,6 +65,16 @@ class PassageChanges:
     def ids(self) -> Sequence[str]:
         """The passages that have a text now."""
         return ids_of_parts(self.parts)
+
+
+async def embedded(parts: Sequence[PassagePart], embedder: Embedder) -> Sequence[VectorEntry]:
+    """The entries of a few parts, embedded together.
+
+    Raises:
+        Unavailable: `embedder.unavailable`.
+    """
+    vectors = await embedder.embed([part.text for part in parts], Purpose.PASSAGE)
+    return [part.with_vector(each) for part, each in zip(parts, vectors, strict=True)]
 
 
 def ids_of_parts(parts: Iterable[PassagePart]) -> Sequence[str]:

@@ -3,14 +3,14 @@
 from typing import Any, TypeVar
 
 from canonry.domain.errors import Conflict
-from canonry.domain.log.entries import Born, Made
+from canonry.domain.log.entries import Made, ThingDraft
 from canonry.usecases.kernel.commit_change import Receipt
 
-T = TypeVar("T", bound=Born)
+T = TypeVar("T", bound=ThingDraft)
 
 
 def the_made(receipt: Receipt[Any], kind: type[T]) -> T:
-    """The first thing of `kind` that the commit brought into being.
+    """The first draft of `kind` that the commit made a thing of.
 
     Raises:
         Conflict: `request.key-reused`, an earlier call with this idempotency key made nothing of

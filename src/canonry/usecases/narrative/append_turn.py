@@ -3,11 +3,10 @@
 from dataclasses import dataclass
 
 from canonry.domain.ids import EntityId, NewId, TurnId
-from canonry.domain.judging.making import UNSET
 from canonry.domain.log.entries import Made
 from canonry.domain.log.keys import thing_key
 from canonry.domain.things.entities import Entity
-from canonry.domain.things.scenes import Scene, Speaker, Turn
+from canonry.domain.things.scenes import Scene, Speaker, TurnDraft
 from canonry.usecases.kernel.caller import Caller, unknown
 from canonry.usecases.kernel.canon import Canon
 from canonry.usecases.kernel.commit_change import Change, Receipt, commit_change
@@ -59,18 +58,14 @@ async def append_turn(canon: Canon, caller: Caller, request: TurnRequest) -> Rec
             require_instances(space, (entity,), path="/entity_id")
             reads |= {thing_key(request.entity_id), thing_key(entity.id)}
             speaker = entity.id
-        turn = Turn(
+        turn = TurnDraft(
             id=TurnId(new_id("turn")),
             space=space,
             scene_id=scene.id,
-            index=0,
             speaker=request.speaker,
             entity_id=speaker,
             text=request.text,
             resolution_ref=request.resolution_ref,
-            timestamp=UNSET,
-            position=0,
-            changed_at=0,
         )
         return Change(entries=(Made(thing=turn),), reads=frozenset(reads))
 

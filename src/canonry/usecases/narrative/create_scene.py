@@ -5,11 +5,10 @@ from dataclasses import dataclass
 
 from canonry.domain.errors import Conflict
 from canonry.domain.ids import EntityId, NewId, SceneId, SpaceId, StoryId
-from canonry.domain.judging.making import UNSET
 from canonry.domain.log.entries import Made
 from canonry.domain.log.keys import scenes_key, thing_key
 from canonry.domain.things.entities import Entity
-from canonry.domain.things.scenes import Scene, SceneStatus, Story, StoryStatus
+from canonry.domain.things.scenes import SceneDraft, SceneStatus, Story, StoryStatus
 from canonry.domain.vocabularies.narrative_types import EntityType
 from canonry.usecases.kernel.caller import Caller
 from canonry.usecases.kernel.canon import Canon
@@ -51,7 +50,7 @@ async def create_scene(canon: Canon, caller: Caller, request: SceneRequest) -> R
         require_same_space(universe.id, (story,), path="/story_id")
         _require_open(story)
         location, participants = await _staged(canon, caller, universe.id, request)
-        scene = Scene(
+        scene = SceneDraft(
             id=SceneId(new_id("scene")),
             space=universe.id,
             story_id=StoryId(story.id),
@@ -61,10 +60,6 @@ async def create_scene(canon: Canon, caller: Caller, request: SceneRequest) -> R
             location_ref=None if location is None else location.id,
             participants=tuple(dict.fromkeys(EntityId(each.id) for each in participants)),
             status=SceneStatus.ACTIVE,
-            created_at=UNSET,
-            updated_at=UNSET,
-            position=0,
-            changed_at=0,
         )
         staged = participants if location is None else (*participants, location)
         named = (*request.participant_ids, *([request.location_id] if request.location_id else ()))

@@ -5,10 +5,9 @@ from typing import Final
 
 from canonry.domain.errors import Conflict
 from canonry.domain.ids import NewId, SpaceId, StoryId
-from canonry.domain.judging.making import UNSET
 from canonry.domain.log.entries import Made
 from canonry.domain.log.keys import thing_key
-from canonry.domain.things.scenes import Story, StoryStatus, StoryType
+from canonry.domain.things.scenes import Story, StoryDraft, StoryStatus, StoryType
 from canonry.domain.time import Instant
 from canonry.usecases.kernel.caller import Caller
 from canonry.usecases.kernel.canon import Canon
@@ -51,7 +50,7 @@ async def create_story(canon: Canon, caller: Caller, new: NewStory) -> Receipt:
         if new.parent_id is not None:
             await _require_parent(canon, caller, new, new.parent_id)
             reads = frozenset((thing_key(new.parent_id),))
-        story = Story(
+        story = StoryDraft(
             id=StoryId(new_id("story")),
             space=new.space,
             title=new.title,
@@ -61,9 +60,6 @@ async def create_story(canon: Canon, caller: Caller, new: NewStory) -> Receipt:
             parent_id=new.parent_id,
             start_time_ref=new.start_time_ref,
             status=StoryStatus.PLANNED,
-            created_at=UNSET,
-            position=0,
-            changed_at=0,
         )
         return Change(entries=(Made(thing=story),), reads=reads)
 

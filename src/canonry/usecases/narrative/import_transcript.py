@@ -8,28 +8,36 @@ follows from the transcript, so a second run adds nothing and an interrupted one
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from hashlib import sha256
 from typing import Final
 
 from canonry.domain.errors import Unavailable
 from canonry.domain.ids import EntityId, NewId, SpaceId, StoryId
 from canonry.domain.json_values import encode_json
-from canonry.domain.judging.making import UNSET, Backing, make_entity
+from canonry.domain.judging.making import Backing, make_entity
 from canonry.domain.log.entries import Entry, Made
 from canonry.domain.log.keys import name_key, stories_key
 from canonry.domain.provenance import Authority
 from canonry.domain.things.entities import EntityClass, normalised_name
 from canonry.domain.things.proposals import ProposalStatus
-from canonry.domain.things.scenes import Scene, SceneStatus, Story, StoryStatus, StoryType
+from canonry.domain.things.scenes import (
+    Scene,
+    SceneStatus,
+    Story,
+    StoryDraft,
+    StoryStatus,
+    StoryType,
+)
 from canonry.domain.vocabularies.narrative_types import EntityType
 from canonry.ports.views.documents import ProposalQuery
-from canonry.ports.views.pages import PAGE_MAX
 from canonry.ports.views.upkeep import UpkeepProgress
 from canonry.usecases.canonization.canonize_scene import canonize_scene
 from canonry.usecases.graph.universe_named import universe_named
 from canonry.usecases.kernel.caller import Caller
 from canonry.usecases.kernel.canon import Canon
 from canonry.usecases.kernel.commit_change import Change, commit_change
+from canonry.usecases.kernel.every_item import every_item, every_match
 from canonry.usecases.kernel.receipts import the_made
 from canonry.usecases.narrative.transcript_entries import PlannedScene, Speakers, TranscriptEntries
 from canonry.usecases.narrative.transcripts import Transcript, plain
@@ -168,7 +176,7 @@ async def _campaign(canon: Canon, caller: Caller, space: SpaceId, title: str) ->
         known = await _story(canon, space, title)
         if known is not None:
             return Change(entries=(), reads=frozenset())
-        story = Story(
+        story = StoryDraft(
             id=StoryId(new_id("story")),
             space=space,
             title=title,
@@ -178,15 +186,12 @@ async def _campaign(canon: Canon, caller: Caller, space: SpaceId, title: str) ->
             parent_id=None,
             start_time_ref=None,
             status=StoryStatus.ACTIVE,
-            created_at=UNSET,
-            position=0,
-            changed_at=0,
         )
         return Change(entries=(Made(thing=story),), reads=frozenset((stories_key(space),)))
 
     receipt = await commit_change(canon, caller, space, prepare)
     if receipt.entries:
-        return the_made(receipt, Story).id
+        return the_made(receipt, StoryDraft).id
     found = await _story(canon, space, title)
     if found is None:
         message = "the campaign went away while it was looked for; run the import again"
@@ -195,15 +200,10 @@ async def _campaign(canon: Canon, caller: Caller, space: SpaceId, title: str) ->
 
 
 async def _story(canon: Canon, space: SpaceId, title: str) -> Story | None:
-    offset = 0
-    while True:
-        page = await canon.state.stories(space, limit=PAGE_MAX, offset=offset)
-        for story in page.items:
-            if story.parent_id is None and normalised_name(story.title) == normalised_name(title):
-                return story
-        offset += len(page.items)
-        if not page.items or offset >= page.total:
-            return None
+    async for story in every_item(partial(canon.state.stories, space)):
+        if story.parent_id is None and normalised_name(story.title) == normalised_name(title):
+            return story
+    return None
 
 
 async def _characters(
@@ -319,8 +319,8 @@ async def _canonize(
         found = await canon.within(space).thing(scene.id)
         if isinstance(found, Scene) and found.status is not SceneStatus.COMPLETED:
             await canonize_scene(canon, caller, scene.id, summary=scene.summary)
-        query = ProposalQuery(spaces=frozenset((space,)), scene_id=scene.id, limit=PAGE_MAX)
-        for proposal in (await canon.documents.proposals(query)).items:
+        query = ProposalQuery(spaces=frozenset((space,)), scene_id=scene.id)
+        async for proposal in every_match(canon.documents.proposals, query):
             report.proposals += 1
             if proposal.status is ProposalStatus.ACCEPTED:
                 report.accepted += 1

@@ -3,12 +3,11 @@
 from dataclasses import dataclass
 
 from canonry.domain.ids import FactId, MemoryId, NewId, SceneId
-from canonry.domain.judging.making import UNSET
 from canonry.domain.log.entries import Made
 from canonry.domain.log.keys import thing_key
 from canonry.domain.things.entities import Entity
 from canonry.domain.things.facts import Fact
-from canonry.domain.things.memories import Memory
+from canonry.domain.things.memories import MemoryDraft
 from canonry.domain.things.scenes import Scene
 from canonry.usecases.kernel.caller import Caller
 from canonry.usecases.kernel.canon import Canon
@@ -51,7 +50,7 @@ async def keep_memory(canon: Canon, caller: Caller, asked: Recollection) -> Rece
             scene = await require(canon, caller, Scene, asked.scene_id)
             require_same_space(space, (scene,), path="/scene_id")
             reads.add(thing_key(scene.id))
-        memory = Memory(
+        memory = MemoryDraft(
             id=MemoryId(new_id("memory")),
             space=space,
             entity_id=owner.id,
@@ -61,9 +60,6 @@ async def keep_memory(canon: Canon, caller: Caller, asked: Recollection) -> Rece
             emotional_valence=asked.emotional_valence,
             importance=asked.importance,
             certainty=asked.certainty,
-            created_at=UNSET,
-            position=0,
-            changed_at=0,
         )
         return Change(entries=(Made(thing=memory),), reads=frozenset(reads))
 

@@ -19,22 +19,21 @@ from canonry.domain.ids import (
     derived_id,
 )
 from canonry.domain.judging.contents import normalise
-from canonry.domain.judging.making import UNSET
 from canonry.domain.log.entries import Entry, Made
 from canonry.domain.policy import TextLimits
 from canonry.domain.provenance import Authority, CanonLevel, Evidence, EvidenceKind
 from canonry.domain.things.entities import normalised_name
-from canonry.domain.things.proposals import Proposal, ProposalStatus, ProposalType
+from canonry.domain.things.proposals import ProposalDraft, ProposalStatus, ProposalType
 from canonry.domain.things.scenes import (
-    Scene,
+    SceneDraft,
     SceneStatus,
     Speaker,
-    Story,
+    StoryDraft,
     StoryStatus,
     StoryType,
-    Turn,
+    TurnDraft,
 )
-from canonry.domain.things.sources import Snippet, Source, SourceType
+from canonry.domain.things.sources import SnippetDraft, SourceDraft, SourceType
 from canonry.usecases.narrative.transcripts import (
     Stretch,
     Transcript,
@@ -137,7 +136,7 @@ class TranscriptEntries:
     def opening(self) -> tuple[Entry, ...]:
         """The document, the excerpts that its summaries are, and the episode."""
         title = self.transcript.title
-        source = Source(
+        source = SourceDraft(
             id=SourceId(self.source.ref),
             space=self.space,
             doc_id=title,
@@ -146,11 +145,8 @@ class TranscriptEntries:
             origin=None,
             source_type=SourceType.SESSION,
             level=CanonLevel.CANON,
-            created_at=UNSET,
-            position=0,
-            changed_at=0,
         )
-        story = Story(
+        story = StoryDraft(
             id=self.story,
             space=self.space,
             title=title,
@@ -160,9 +156,6 @@ class TranscriptEntries:
             parent_id=self.campaign,
             start_time_ref=None,
             status=StoryStatus.PLANNED,
-            created_at=UNSET,
-            position=0,
-            changed_at=0,
         )
         return (Made(thing=source), Made(thing=story), *self._snippets())
 
@@ -175,7 +168,7 @@ class TranscriptEntries:
         scene_id = self._scene_id(order)
         lines = self.transcript.lines[stretch.start : stretch.end + 1]
         speaking = dict.fromkeys(entity for line in lines for entity in cast.entities(line))
-        scene = Scene(
+        scene = SceneDraft(
             id=scene_id,
             space=self.space,
             story_id=self.story,
@@ -185,10 +178,6 @@ class TranscriptEntries:
             location_ref=None,
             participants=tuple(speaking),
             status=SceneStatus.ACTIVE,
-            created_at=UNSET,
-            updated_at=UNSET,
-            position=0,
-            changed_at=0,
         )
         turns = list(self._turns(scene_id, stretch, cast))
         proposals = list(self._proposals(scene_id, stretch, cast, turns))
@@ -207,27 +196,23 @@ class TranscriptEntries:
             summary=clipped(told, self.limits.summary) or None,
         )
 
-    def _turns(self, scene_id: SceneId, stretch: Stretch, cast: Speakers) -> Iterator[Turn]:
+    def _turns(self, scene_id: SceneId, stretch: Stretch, cast: Speakers) -> Iterator[TurnDraft]:
         for number in range(stretch.start, stretch.end + 1):
             speaker, entity_id, text = cast.voice(self.transcript.lines[number])
             for piece_number, piece in enumerate(pieces_of(text, self.limits.turn)):
-                yield Turn(
+                yield TurnDraft(
                     id=self._turn_id(number, piece_number),
                     space=self.space,
                     scene_id=scene_id,
-                    index=0,
                     speaker=speaker,
                     entity_id=entity_id,
                     text=piece,
                     resolution_ref=None,
-                    timestamp=UNSET,
-                    position=0,
-                    changed_at=0,
                 )
 
     def _proposals(
-        self, scene_id: SceneId, stretch: Stretch, cast: Speakers, turns: list[Turn]
-    ) -> Iterator[Proposal]:
+        self, scene_id: SceneId, stretch: Stretch, cast: Speakers, turns: list[TurnDraft]
+    ) -> Iterator[ProposalDraft]:
         places = {turn.id: index for index, turn in enumerate(turns)}
         for number in stretch.summaries:
             summary = self.transcript.summaries[number]
@@ -243,7 +228,7 @@ class TranscriptEntries:
             }
             cited = {self._turn_id(line, 0) for line in lines}
             said_last = next((turn for turn in reversed(turns) if turn.id in cited), None)
-            yield Proposal(
+            yield ProposalDraft(
                 id=ProposalId(self._id(f"proposal:{number}")),
                 space=self.space,
                 scene_id=scene_id,
@@ -257,9 +242,6 @@ class TranscriptEntries:
                 authority=Authority.SOURCE,
                 proposed_by=self.proposed_by,
                 status=ProposalStatus.PENDING,
-                created_at=UNSET,
-                position=0,
-                changed_at=0,
             )
 
     def _snippets(self) -> Iterator[Entry]:
@@ -267,7 +249,7 @@ class TranscriptEntries:
             if not summary.text:
                 continue
             yield Made(
-                thing=Snippet(
+                thing=SnippetDraft(
                     id=SnippetId(self._snippet(number).ref),
                     space=self.space,
                     source_id=SourceId(self.source.ref),
@@ -275,9 +257,6 @@ class TranscriptEntries:
                     page=None,
                     section=f"turns {summary.start + 1} to {summary.end + 1}",
                     index=number,
-                    created_at=UNSET,
-                    position=0,
-                    changed_at=0,
                 )
             )
 

@@ -19,6 +19,7 @@ from canonry.domain.log.commits import Append, Appended, Commit, Foreseen, Outco
 from canonry.domain.log.entries import Thing
 from canonry.domain.log.keys import ANY, thing_key
 from canonry.domain.log.sealing import GENESIS, Sealed, unseal
+from canonry.domain.revising import spread
 from canonry.domain.time import Instant
 from canonry.ports.records.ledger import Head, Ledger, Touched
 from canonry.usecases.projection.projector import Projector, looked_at
@@ -95,13 +96,9 @@ class JoinedLedger(Ledger):
             draft = item.draft
             spaces[draft.space] = Position(spaces[draft.space] + 1)
             commit = Commit(
-                id=draft.id,
-                space=draft.space,
+                **spread(draft),
                 position=spaces[draft.space],
                 recorded_at=Instant(0),
-                actor=draft.actor,
-                tool=draft.tool,
-                entries=draft.entries,
                 previous=GENESIS,
                 hash=GENESIS,
             )

@@ -8,7 +8,7 @@ from canonry.domain.revising import revised
 from canonry.domain.things.entities import Entity, family_of
 from canonry.domain.things.facts import Fact
 from canonry.ports.views.pages import Page
-from canonry.ports.views.queries import EventQuery, FactQuery, RelationQuery
+from canonry.ports.views.state import EventQuery, FactQuery, RelationQuery
 from canonry.usecases.kernel.caller import Caller
 from canonry.usecases.kernel.canon import Canon
 from canonry.usecases.kernel.covered_spaces import covered_spaces

@@ -2,7 +2,7 @@
 
 from canonry.domain.things.relations import Relation
 from canonry.ports.views.pages import Page
-from canonry.ports.views.queries import RelationQuery
+from canonry.ports.views.state import RelationQuery
 from canonry.usecases.kernel.caller import Caller
 from canonry.usecases.kernel.canon import Canon
 from canonry.usecases.queries.query_facts import narrowed

@@ -5,6 +5,7 @@ from typing import Final
 
 from canonry.domain.errors import InvalidInput
 from canonry.domain.ids import EntityId
+from canonry.domain.moments import arranged
 from canonry.domain.provenance import CanonLevel
 from canonry.domain.things.entities import Entity, family_of
 from canonry.domain.things.facts import Event, Fact
@@ -40,7 +41,7 @@ class Window:
 
 
 async def read_timeline(canon: Canon, caller: Caller, universe_id: str, window: Window) -> Timeline:
-    """Canon events and dated canon facts by time; events without a time follow as recorded.
+    """Canon events and dated canon facts in order; what has no time stands at its place in it.
 
     Raises:
         InvalidInput: `range.inverted`.
@@ -57,8 +58,8 @@ async def read_timeline(canon: Canon, caller: Caller, universe_id: str, window: 
     spaces: Spaces = frozenset((universe.id,))
     events, more_events = await _events(canon, spaces, family, window)
     facts, more_facts = await _facts(canon, spaces, family, window)
-    items: list[Event | Fact] = [*events, *facts]
-    items.sort(key=_when)
+    told: list[Event | Fact] = [*events, *facts]
+    items = arranged(sorted(told, key=lambda item: item.id), lambda item: item.moment)
     shown = items[window.offset : window.offset + window.limit]
     return Timeline(items=tuple(shown), total=len(items), truncated=more_events or more_facts)
 
@@ -109,8 +110,3 @@ def _inside(at: Instant | None, window: Window) -> bool:
     early = window.start is not None and at < window.start
     late = window.end is not None and at > window.end
     return not early and not late
-
-
-def _when(item: Event | Fact) -> tuple[bool, int, str]:
-    undated = item.time_ref is None
-    return (undated, item.created_at if item.time_ref is None else item.time_ref, item.id)

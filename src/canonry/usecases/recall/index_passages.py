@@ -13,14 +13,14 @@ from canonry.domain.ids import SpaceId
 from canonry.domain.log.commits import ORIGIN, Position
 from canonry.domain.things.memories import Memory
 from canonry.domain.things.scenes import Turn
-from canonry.ports.embedder import Embedder, EmbeddingModel, Purpose
+from canonry.ports.embedder import Embedder, EmbeddingModel
 from canonry.ports.views.documents import Documents
 from canonry.ports.views.vectors import VectorBatch, VectorEntry, Vectors
 from canonry.usecases.kernel.follow_log import Followed, LogCursor, follow_log, heads_of
 from canonry.usecases.kernel.passage_parts import (
     PassageChanges,
-    PassagePart,
     changed_parts,
+    embedded,
     left_alone,
     passage_changes,
 )
@@ -158,7 +158,10 @@ class PassageIndexer:
     ) -> int:
         """Embed and keep a step, but for what is kept already; the number of vectors made."""
         known = await vectors.digests(embedder.model, changes.ids)
-        entries = await _embedded(changed_parts(changes.parts, known), embedder)
+        parts = changed_parts(changes.parts, known)
+        entries: list[VectorEntry] = []
+        for low in range(0, len(parts), _AT_ONCE):
+            entries += await embedded(parts[low : low + _AT_ONCE], embedder)
         written = reached.written()
         await vectors.apply(
             VectorBatch(
@@ -277,15 +280,6 @@ async def _bearing_names(recall: Recall, ids: Sequence[str]) -> Sequence[str]:
             page = await recall.documents.turns(thing.scene_id, after=thing.index, limit=1)
             found.update((turn.id, None) for turn in page)
     return list(found)
-
-
-async def _embedded(parts: Sequence[PassagePart], embedder: Embedder) -> Sequence[VectorEntry]:
-    found: list[VectorEntry] = []
-    for low in range(0, len(parts), _AT_ONCE):
-        block = parts[low : low + _AT_ONCE]
-        vectors = await embedder.embed([part.text for part in block], Purpose.PASSAGE)
-        found += [part.with_vector(each) for part, each in zip(block, vectors, strict=True)]
-    return found
 
 
 async def _drop_others(vectors: Vectors, wanted: Embedder, complete: Embedder) -> None:

@@ -3,27 +3,18 @@
 Only what a source names is carried, so that an erased file stays erased wherever its bytes remain.
 """
 
-from collections.abc import AsyncIterator, Callable, Sequence
-from dataclasses import dataclass
-from typing import Final
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
 
 from canonry.domain.errors import BrokenInvariant, InvalidInput, NotFound
-from canonry.domain.truth.file_links import StorageKey
 from canonry.ports.records.blobs import Blobs
 from canonry.ports.views.upkeep import UpkeepProgress
 from canonry.usecases.kernel.canon import Canon
+from canonry.usecases.kernel.filing import UserFiles
 from canonry.usecases.store.check_files import named_files
 from canonry.usecases.truth.store_file import filing_of
-
-_PAGE: Final = 500
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FilesBeside:
-    """Files outside a store, each user's apart; `users` are those who have any."""
-
-    blobs_of: Callable[[str], Blobs]
-    users: Callable[[], Sequence[str]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,35 +27,23 @@ class CarriedFiles:
     unnamed: int = 0
 
 
-async def export_files(canon: Canon, beside: FilesBeside, told: UpkeepProgress) -> CarriedFiles:
+async def export_files(canon: Canon, beside: UserFiles, told: UpkeepProgress) -> CarriedFiles:
     """Copy every file that a source names.
 
     Raises:
         BrokenInvariant: `blobs.altered`, the store's own bytes are not what was kept.
         Unavailable: as the blobs say.
     """
-    filing = filing_of(canon)
-    named = await _named(canon)
-    carried = missing = 0
-    for done, key in enumerate(named, 1):
-        try:
-            await beside.blobs_of(key.user_id).put(
-                await filing.blobs_of(key.user_id).get(key.digest)
-            )
-            carried += 1
-        except NotFound:  # erased meanwhile, or lost: `canonry verify` tells which
-            missing += 1
-        told(done, len(named))
-    return CarriedFiles(files=carried, missing=missing)
+    return await _carry(filing_of(canon), beside, await named_files(canon), told)
 
 
-async def require_whole(beside: FilesBeside) -> None:
+async def require_whole(beside: UserFiles) -> None:
     """See that every file is what its name says, before anything is written.
 
     Raises:
         InvalidInput: `import.damaged`, with the digest of the first that is not.
     """
-    async for user_id, digest in _offered(beside):
+    async for user_id, digest in beside.kept():
         try:
             await beside.blobs_of(user_id).get(digest)
         except BrokenInvariant as error:
@@ -75,45 +54,35 @@ async def require_whole(beside: FilesBeside) -> None:
             raise InvalidInput("import.damaged", message, path="--files", digest=digest) from error
 
 
-async def import_files(canon: Canon, beside: FilesBeside, told: UpkeepProgress) -> CarriedFiles:
+async def import_files(canon: Canon, beside: UserFiles, told: UpkeepProgress) -> CarriedFiles:
     """Take every file that a source of the store names and whose bytes are not there.
 
     Raises:
         BrokenInvariant: `blobs.altered`.
         Unavailable: as the blobs say.
     """
-    filing = filing_of(canon)
-    named = await _named(canon)
-    carried = known = missing = 0
-    for done, key in enumerate(named, 1):
-        blobs = filing.blobs_of(key.user_id)
-        if await _has(blobs, key.digest):
-            known += 1
+    named = await named_files(canon)
+    carried = await _carry(beside, filing_of(canon), named, told)
+    unnamed = [each async for each in beside.kept() if each not in named]
+    return replace(carried, unnamed=len(unnamed))
+
+
+async def _carry(
+    source: UserFiles, target: UserFiles, named: Mapping[tuple[str, str], Any], told: UpkeepProgress
+) -> CarriedFiles:
+    counts = Counter[str]()
+    for done, (user_id, digest) in enumerate(named, 1):
+        blobs = target.blobs_of(user_id)
+        if await _has(blobs, digest):
+            counts["known"] += 1
         else:
             try:
-                await blobs.put(await beside.blobs_of(key.user_id).get(key.digest))
-                carried += 1
-            except NotFound:
-                missing += 1
+                await blobs.put(await source.blobs_of(user_id).get(digest))
+                counts["files"] += 1
+            except NotFound:  # erased meanwhile, or lost: `canonry verify` tells which
+                counts["missing"] += 1
         told(done, len(named))
-    wanted = {(key.user_id, key.digest) for key in named}
-    unnamed = [each async for each in _offered(beside) if each not in wanted]
-    return CarriedFiles(files=carried, known=known, missing=missing, unnamed=len(unnamed))
-
-
-async def _named(canon: Canon) -> Sequence[StorageKey]:
-    """Each file once, whatever it is called."""
-    named = {(key.user_id, key.digest): key async for key in named_files(canon)}
-    return [named[place] for place in sorted(named)]
-
-
-async def _offered(beside: FilesBeside) -> AsyncIterator[tuple[str, str]]:
-    for user_id in beside.users():
-        last = ""
-        while page := await beside.blobs_of(user_id).digests(after=last, limit=_PAGE):
-            last = page[-1]
-            for digest in page:
-                yield user_id, digest
+    return CarriedFiles(files=counts["files"], known=counts["known"], missing=counts["missing"])
 
 
 async def _has(blobs: Blobs, digest: str) -> bool:

@@ -3,23 +3,24 @@
 Whoever dies between keeping bytes and naming them leaves bytes that nothing leads to.
 """
 
-from collections.abc import AsyncIterator
+from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Final
 
 from canonry.domain.errors import BrokenInvariant, NotFound
-from canonry.domain.ids import SpaceId
 from canonry.domain.things.sources import Source
 from canonry.domain.time import DAY, SECOND
 from canonry.domain.truth.accounts import source_id_of
 from canonry.domain.truth.file_links import StorageKey, storage_key
-from canonry.ports.views.pages import PAGE_MAX
 from canonry.ports.views.upkeep import Finding, UpkeepProgress
 from canonry.usecases.kernel.canon import Canon
+from canonry.usecases.kernel.every_item import every_item
 from canonry.usecases.kernel.filing import Filing
+from canonry.usecases.kernel.follow_log import heads_of
 
-_PAGE: Final = 500
 _FINDINGS_MAX: Final = 20
+_MISSING: Final = "its bytes are missing: restore them from a backup's folder of files"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,21 +39,19 @@ async def check_files(
     if canon.filing is None:
         return FileCheck(files=0, findings=(), orphans=0)
     # The names come first: whoever brings a file meanwhile keeps its bytes before it is named.
-    named = {(k.user_id, k.digest): k async for k in named_files(canon)}
-    kept = {each async for each in _kept(canon.filing)}
+    named = await named_files(canon)
+    kept = {each async for each in canon.filing.kept()}
     findings: list[Finding] = []
-    for done, (where, key) in enumerate(sorted(named.items(), key=lambda item: item[0])):
-        what = None
-        if where not in kept:
-            what = "its bytes are missing: restore them from a backup's folder of files"
-        elif whole:
+    for done, (where, key) in enumerate(named.items(), 1):
+        what = _MISSING if where not in kept else None
+        if what is None and whole:
             what = await _altered(canon.filing, key)
         if what is not None and await _is_named(canon, key):  # it may have been erased meanwhile
             findings.append(Finding(where=f"file {key}", what=what))
         if len(findings) == _FINDINGS_MAX:
             break
         if told is not None:
-            told(done + 1, len(named))
+            told(done, len(named))
     return FileCheck(files=len(named), findings=tuple(findings), orphans=len(kept - named.keys()))
 
 
@@ -61,8 +60,8 @@ async def collect_files(canon: Canon) -> int:
     filing, collected = canon.filing, 0
     if filing is None:
         return 0
-    named = {(key.user_id, key.digest) async for key in named_files(canon)}
-    async for user_id, digest in _kept(filing):
+    named = await named_files(canon)
+    async for user_id, digest in filing.kept():
         stored = None if (user_id, digest) in named else await filing.stored_at(user_id, digest)
         if stored is not None and canon.clock.now() - int(stored * SECOND) > DAY:
             await filing.blobs_of(user_id).delete(digest)
@@ -70,30 +69,17 @@ async def collect_files(canon: Canon) -> int:
     return collected
 
 
-async def named_files(canon: Canon) -> AsyncIterator[StorageKey]:
-    """The storage key of every file that a source of any space names."""
-    after: SpaceId | None = None
-    while heads := await canon.ledger.heads(after=after, limit=_PAGE):
-        after = heads[-1].space
-        for head in heads:
-            offset, total = 0, 1
-            while offset < total:
-                page = await canon.state.sources(head.space, limit=PAGE_MAX, offset=offset)
-                for name in (name for source in page.items for name in source.files):
-                    key = storage_key(name)
-                    if key is not None:
-                        yield key
-                offset, total = offset + PAGE_MAX, page.total
+async def named_files(canon: Canon) -> Mapping[tuple[str, str], StorageKey]:
+    """User and digest of every file that a source of any space names, in order.
 
-
-async def _kept(filing: Filing) -> AsyncIterator[tuple[str, str]]:
-    """The user and the digest of all bytes that are there."""
-    for user_id in filing.users():
-        last = ""
-        while page := await filing.blobs_of(user_id).digests(after=last, limit=_PAGE):
-            last = page[-1]
-            for digest in page:
-                yield user_id, digest
+    With each is one of the storage keys that it has, whatever it is called.
+    """
+    found: dict[tuple[str, str], StorageKey] = {}
+    for space in await heads_of(canon.ledger):
+        async for source in every_item(partial(canon.state.sources, space)):
+            for key in filter(None, map(storage_key, source.files)):
+                found[key.user_id, key.digest] = key
+    return dict(sorted(found.items(), key=lambda item: item[0]))
 
 
 async def _altered(filing: Filing, key: StorageKey) -> str | None:
@@ -102,7 +88,7 @@ async def _altered(filing: Filing, key: StorageKey) -> str | None:
     except BrokenInvariant:
         return "its bytes were altered: restore them from a backup's folder of files"
     except NotFound:
-        return "its bytes are missing: restore them from a backup's folder of files"
+        return _MISSING
     return None
 
 

@@ -22,13 +22,13 @@ from canonry.domain.things.proposals import Proposal
 from canonry.domain.things.relations import Relation
 from canonry.domain.things.scenes import Turn
 from canonry.domain.things.sources import Snippet, Source
-from canonry.domain.vocabularies.schemas import EntitySchema
+from canonry.domain.truth.accounts import account_space, source_id_of
+from canonry.domain.vocabularies.schemas import RegisteredSchema
 from canonry.ports.views.upkeep import Upkeep
 from canonry.usecases.kernel.caller import Caller, unknown
 from canonry.usecases.kernel.canon import Canon
 from canonry.usecases.kernel.commit_change import Change, commit_change
 from canonry.usecases.store.find_mentions import Mention, find_mentions
-from canonry.usecases.store.forget_files import forget_files
 from canonry.usecases.store.leave_behind import leave_behind
 from canonry.usecases.store.what_goes import (
     group_of,
@@ -49,7 +49,7 @@ ERASABLE: Final[Mapping[str, type]] = {
     "snippet": Snippet,
     "observation": Observation,
     "source": Source,
-    "schema": EntitySchema,
+    "schema": RegisteredSchema,
 }
 """What can be erased by its id; scenes, stories and spaces hold what others said."""
 
@@ -117,7 +117,7 @@ async def plan_erasure(
         names += recorded
     elif isinstance(thing, Source):
         group, sources = await with_source(canon, thing, found)
-    elif isinstance(thing, EntitySchema):
+    elif isinstance(thing, RegisteredSchema):
         group, recorded, sources = await with_type(canon, thing, found)
         names += recorded
     await with_proposals(canon, thing.space, group, found)
@@ -156,7 +156,7 @@ async def erase(
 
     receipt = await commit_change(canon, caller, plan.space, prepare)
     dropped = await upkeep.purge(plan.space, plan.targets)
-    await forget_files(canon, plan.space)
+    await _forget_files(canon, plan.space)
     return Erasure(position=receipt.position, targets=len(plan.targets), entries=dropped)
 
 
@@ -169,3 +169,21 @@ async def _gone_before(canon: Canon, tombstone: Tombstone) -> dict[str, str]:
     things = await canon.state.things(targets)
     gone = ((each, things.get(each)) for each in targets)
     return {each: thing.was for each, thing in gone if isinstance(thing, Tombstone)}
+
+
+async def _forget_files(canon: Canon, space: SpaceId) -> None:
+    """Delete the bytes of the erased sources of an account, and nobody else's.
+
+    A file's source follows from its hash, so an erasure that was interrupted is finished by
+    asking again, although nothing tells any more what the source was.
+    """
+    filing = canon.filing
+    if filing is None:
+        return
+    for owner in [user for user in filing.users() if account_space(user) == space]:
+        async for page in filing.pages(owner):
+            sources = {source_id_of(owner, digest): digest for digest in page}
+            known = await canon.state.things(tuple(sources))
+            for source_id, digest in sources.items():
+                if isinstance(known.get(source_id), Tombstone):
+                    await filing.blobs_of(owner).delete(digest)

@@ -14,24 +14,14 @@ from canonry.domain.log.sealing import Sealed
 from canonry.domain.texts.visible import visible
 from canonry.ports.records.ledger import Head, Ledger
 from canonry.ports.views.upkeep import UpkeepProgress
+from canonry.usecases.kernel.follow_log import every_head
 
 FORMAT: Final = "canonry-log"
 FORMAT_VERSION: Final = 1
 PAGE: Final = 200
-SPACES_PAGE: Final = 500
 
 Heads = Mapping[SpaceId, tuple[int, str]]
 """Space -> (position, hash) of its newest commit."""
-
-
-async def heads_of(ledger: Ledger) -> list[Head]:
-    """Where every space stands, in order of their ids."""
-    found: list[Head] = []
-    after: SpaceId | None = None
-    while page := await ledger.heads(after=after, limit=SPACES_PAGE):
-        found.extend(page)
-        after = page[-1].space
-    return found
 
 
 async def export_log(ledger: Ledger, told: UpkeepProgress) -> AsyncIterator[bytes]:
@@ -39,7 +29,7 @@ async def export_log(ledger: Ledger, told: UpkeepProgress) -> AsyncIterator[byte
 
     It shows one moment: what is committed while it runs is left out.
     """
-    heads = await heads_of(ledger)
+    heads = await every_head(ledger)
     total = sum(head.position for head in heads)
     yield _line({"format": FORMAT, "version": FORMAT_VERSION})
     done = 0

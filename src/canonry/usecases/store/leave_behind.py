@@ -9,7 +9,6 @@ from canonry.domain.errors import NotFound
 from canonry.domain.ids import EntityId, NewId, SpaceId
 from canonry.domain.log.entries import Entry
 from canonry.domain.things.entities import Entity
-from canonry.domain.things.relations import Relation
 from canonry.domain.vocabularies.world_types import (
     HELD_BY,
     HOLDERS,
@@ -19,13 +18,14 @@ from canonry.domain.vocabularies.world_types import (
 )
 from canonry.domain.world.edges import kind_of
 from canonry.domain.world.identity import thing_id_of
-from canonry.ports.views.places import EdgeQuery
 from canonry.usecases.kernel.canon import Canon
 from canonry.usecases.world.bound_world import BoundWorld, find_world
 from canonry.usecases.world.world_draft import WorldDraft
 
 LEFT_MAX = 100_000
 """So much of what was with one thing is put elsewhere."""
+
+_KINDS = (*MOVERS, "")
 
 
 async def leave_behind(
@@ -49,7 +49,7 @@ async def leave_behind(
 async def _leave(draft: WorldDraft, world: BoundWorld, left: Entity, gone: frozenset[str]) -> None:
     """Put what was with somebody, or at a place, where it is found."""
     for rel_type in (HELD_BY, LOCATED_IN):
-        ends = await _ending_at(draft, rel_type, left.id)
+        ends = await draft.edges(rel_type, left.id, outward=False, kinds=_KINDS, limit=LEFT_MAX)
         with_it = [edge for edge in ends if edge.from_id not in gone]
         place = await _place_for(draft, world, left.id, gone)
         if place is None:
@@ -60,25 +60,12 @@ async def _leave(draft: WorldDraft, world: BoundWorld, left: Entity, gone: froze
             draft.end(edge, heir=heir, reason="left behind")
 
 
-async def _ending_at(draft: WorldDraft, rel_type: str, left: EntityId) -> Sequence[Relation]:
-    query = EdgeQuery(
-        space=draft.space,
-        entities=(left,),
-        rel_type=rel_type,
-        at=draft.at,
-        outward=False,
-        kinds=(*MOVERS, ""),
-        limit=LEFT_MAX,
-    )
-    return await draft.canon.places.edges(query)
-
-
 async def _place_for(
     draft: WorldDraft, world: BoundWorld, left: EntityId, gone: frozenset[str]
 ) -> EntityId | None:
     """Where a mover was, else the starter; None: that goes as well."""
     starter = thing_id_of(world.space, world.starter)
-    edges = await draft.latest_edges(LOCATED_IN, left, kinds=(*MOVERS, ""))
+    edges = await draft.latest_edges(LOCATED_IN, left, kinds=_KINDS)
     for place in (*(edge.to_id for edge in edges), starter):
         if place not in gone:
             return place

@@ -1,9 +1,8 @@
 """What goes: everything that tells of what is erased, and so is erased with it."""
 
 from collections import Counter
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from functools import partial
-from typing import TypeVar
 
 from canonry.domain.ids import EntityId, SourceId, SpaceId
 from canonry.domain.json_values import encode_json
@@ -15,14 +14,13 @@ from canonry.domain.things.relations import Relation
 from canonry.domain.things.scenes import Turn
 from canonry.domain.things.sources import Source, SourceType
 from canonry.domain.vocabularies.narrative_fields import NAME
-from canonry.domain.vocabularies.schemas import EntitySchema
+from canonry.domain.vocabularies.schemas import RegisteredSchema
 from canonry.ports.views.documents import MemoryQuery, ProposalQuery, SceneQuery
-from canonry.ports.views.pages import PAGE_MAX, Page
-from canonry.ports.views.state import EntityQuery, EventQuery, FactQuery, RelationQuery
+from canonry.ports.views.pages import PAGE_MAX
+from canonry.ports.views.state import EntityQuery, EventQuery, FactQuery, RelationQuery, Spaces
 from canonry.usecases.kernel.canon import Canon
+from canonry.usecases.kernel.every_item import every_item, every_match
 from canonry.usecases.store.find_mentions import Mention
-
-T = TypeVar("T")
 
 
 async def with_entity(
@@ -73,14 +71,14 @@ async def with_source(
             found.setdefault(each.id, THING_KINDS[type(each)])
     for entity_type, count in gone.items():
         versions = await _versions(canon, source.space, entity_type)
-        page = await canon.state.entities(_of_type(source.space, entity_type, limit=1))
+        page = await canon.state.entities(_of_type(source.space, entity_type))
         if page.total <= count and all(each.derived for each in versions):
             found |= {each.id: "schema" for each in versions}
     return frozenset(going), tuple(shared)
 
 
 async def with_type(
-    canon: Canon, schema: EntitySchema, found: dict[str, str]
+    canon: Canon, schema: RegisteredSchema, found: dict[str, str]
 ) -> tuple[frozenset[EntityId], tuple[str, ...], tuple[Mention, ...]]:
     """Add all versions of a type and everything of that type to `found`.
 
@@ -91,8 +89,8 @@ async def with_type(
     cited: dict[Mention, None] = {}
     for version in await _versions(canon, schema.space, schema.entity_type):
         found.setdefault(version.id, "schema")
-    queries = partial(_of_type, schema.space, schema.entity_type, limit=PAGE_MAX)
-    async for entity in _every(lambda offset: canon.state.entities(queries(offset=offset))):
+    query = _of_type(schema.space, schema.entity_type)
+    async for entity in every_match(canon.state.entities, query):
         members = await group_of(canon, entity)
         recorded, sources = await with_entity(canon, entity, members, found)
         group |= members
@@ -105,7 +103,8 @@ async def with_proposals(
     canon: Canon, space: SpaceId, group: frozenset[EntityId], found: dict[str, str]
 ) -> None:
     """Add the proposals to `found` that name one of `group`, or became what is in it."""
-    async for proposal in _proposals(canon, space):
+    query = ProposalQuery(spaces=frozenset((space,)))
+    async for proposal in every_match(canon.documents.proposals, query):
         if _concerns(proposal, group, found):
             found.setdefault(proposal.id, "proposal")
 
@@ -123,41 +122,47 @@ def _told_only_by(source: Source, thing: Thing) -> bool:
             return False
 
 
-def _of_type(space: SpaceId, entity_type: str, *, limit: int, offset: int = 0) -> EntityQuery:
+def _of_type(space: SpaceId, entity_type: str) -> EntityQuery:
     return EntityQuery(
-        spaces=frozenset((space,)),
-        entity_type=entity_type,
-        include_merged=True,
-        limit=limit,
-        offset=offset,
+        spaces=frozenset((space,)), entity_type=entity_type, include_merged=True, limit=1
     )
 
 
-async def _versions(canon: Canon, space: SpaceId, entity_type: str) -> list[EntitySchema]:
-    schemas = partial(canon.state.schemas, frozenset((space,)), entity_type, limit=PAGE_MAX)
-    return [each async for each in _every(lambda offset: schemas(offset=offset))]
+async def _versions(canon: Canon, space: SpaceId, entity_type: str) -> list[RegisteredSchema]:
+    schemas = partial(canon.state.schemas, frozenset((space,)), entity_type)
+    return [each async for each in every_item(schemas)]
 
 
 async def _about(canon: Canon, group: frozenset[EntityId], space: SpaceId) -> AsyncIterator[Thing]:
     """Everything that tells of the entities of a merge group, themselves included."""
-    spaces = frozenset((space,))
-    for member in (await canon.state.things(group)).values():
+    state, spaces = canon.state, frozenset((space,))
+    for member in (await state.things(group)).values():
         yield member
     for member_id in group:
-        async for thing in _of_member(canon, member_id):
-            yield thing
-    facts = partial(FactQuery, spaces=spaces, entities=group, limit=PAGE_MAX)
-    async for fact in _every(lambda offset: canon.state.facts(facts(offset=offset))):
+        memories = MemoryQuery(entity_id=member_id)
+        async for observation in every_item(partial(state.observations_newest, (member_id,))):
+            yield observation
+        async for memory in every_match(canon.documents.memories, memories):
+            yield memory
+    async for fact in every_match(state.facts, FactQuery(spaces=spaces, entities=group)):
         yield fact
-    events = partial(EventQuery, spaces=spaces, entities=group, limit=PAGE_MAX)
-    async for event in _every(lambda offset: canon.state.events(events(offset=offset))):
+    async for event in every_match(state.events, EventQuery(spaces=spaces, entities=group)):
         yield event
-    relations = partial(RelationQuery, spaces=spaces, entities=group, limit=PAGE_MAX)
-    async for relation in _every(lambda offset: canon.state.relations(relations(offset=offset))):
+    relations = RelationQuery(spaces=spaces, entities=group)
+    async for relation in every_match(state.relations, relations):
         yield relation
-    async for turn in _turns(canon, space):
+    async for turn in _turns(canon, spaces):
         if turn.entity_id in group:
             yield turn
+
+
+async def _turns(canon: Canon, spaces: Spaces) -> AsyncIterator[Turn]:
+    async for scene in every_match(canon.documents.scenes, SceneQuery(spaces=spaces)):
+        after = -1
+        while page := await canon.documents.turns(scene.id, after=after, limit=PAGE_MAX):
+            for turn in page:
+                yield turn
+            after = page[-1].index
 
 
 async def group_of(canon: Canon, entity: Entity) -> frozenset[EntityId]:
@@ -166,16 +171,6 @@ async def group_of(canon: Canon, entity: Entity) -> frozenset[EntityId]:
     root = (await canon.state.things((root_id,))).get(root_id)
     members = root.members if isinstance(root, Entity) else ()
     return frozenset((entity.id, root_id, *members))
-
-
-async def _of_member(canon: Canon, member_id: EntityId) -> AsyncIterator[Thing]:
-    async for observation in _every(
-        lambda offset: canon.state.observations_newest((member_id,), limit=PAGE_MAX, offset=offset)
-    ):
-        yield observation
-    memories = partial(MemoryQuery, entity_id=member_id, limit=PAGE_MAX)
-    async for memory in _every(lambda offset: canon.documents.memories(memories(offset=offset))):
-        yield memory
 
 
 async def _told_by(
@@ -191,45 +186,12 @@ async def _told_by(
 
 async def _from_source(canon: Canon, source: Source) -> AsyncIterator[Thing]:
     """Everything that was read from a source; entities stay, with what others said of them."""
-    state, limit = canon.state, PAGE_MAX
-    async for observation in _every(
-        lambda offset: state.observations_from(source.id, limit=limit, offset=offset)
-    ):
+    async for observation in every_item(partial(canon.state.observations_from, source.id)):
         yield observation
-    async for run in _every(lambda offset: state.runs(source.id, limit=limit, offset=offset)):
+    async for run in every_item(partial(canon.state.runs, source.id)):
         yield run
-    async for snippet in _every(
-        lambda offset: canon.documents.snippets(source.id, limit=limit, offset=offset)
-    ):
+    async for snippet in every_item(partial(canon.documents.snippets, source.id)):
         yield snippet
-
-
-async def _turns(canon: Canon, space: SpaceId) -> AsyncIterator[Turn]:
-    scenes = partial(SceneQuery, spaces=frozenset((space,)), limit=PAGE_MAX)
-    async for scene in _every(lambda offset: canon.documents.scenes(scenes(offset=offset))):
-        after = -1
-        while page := await canon.documents.turns(scene.id, after=after, limit=PAGE_MAX):
-            for turn in page:
-                yield turn
-            after = page[-1].index
-
-
-async def _proposals(canon: Canon, space: SpaceId) -> AsyncIterator[Proposal]:
-    query = partial(ProposalQuery, spaces=frozenset((space,)), limit=PAGE_MAX)
-    async for proposal in _every(lambda offset: canon.documents.proposals(query(offset=offset))):
-        yield proposal
-
-
-async def _every(fetch: Callable[[int], Awaitable[Page[T]]]) -> AsyncIterator[T]:
-    """The items of all pages."""
-    offset = 0
-    while True:
-        page = await fetch(offset)
-        for item in page.items:
-            yield item
-        offset += len(page.items)
-        if not page.items or offset >= page.total:
-            return
 
 
 def _concerns(proposal: Proposal, group: frozenset[EntityId], found: Mapping[str, str]) -> bool:

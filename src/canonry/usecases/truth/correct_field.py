@@ -12,19 +12,18 @@ from typing import Any
 from canonry.domain.errors import InvalidInput
 from canonry.domain.ids import EntityId, NewId, ObservationId
 from canonry.domain.json_values import canonical_json
-from canonry.domain.judging.making import UNSET
 from canonry.domain.log.entries import Made
 from canonry.domain.log.keys import schemas_key, thing_key
 from canonry.domain.observations import (
     PRIORITY_CORRECTION,
     SPECIFICITY_STATED,
     Dated,
-    Observation,
+    ObservationDraft,
 )
 from canonry.domain.provenance import Authority, CanonLevel, Evidence, EvidenceKind
 from canonry.domain.snapshots import Held
 from canonry.domain.things.entities import Entity, alone
-from canonry.domain.things.sources import Source, SourceType
+from canonry.domain.things.sources import SourceDraft, SourceType
 from canonry.domain.truth.accounts import correction_id_of, source_id_of
 from canonry.domain.truth.converting import Unconvertible, convert
 from canonry.domain.vocabularies.narrative_fields import PROPERTY_PREFIX
@@ -167,14 +166,14 @@ def _standing(entity: Entity, field: str) -> Held | None:
     return held if held is not None and held.corrected else None
 
 
-def _source(account: Account, entity: Entity, right: _Right, follows: str) -> Source:
+def _source(account: Account, entity: Entity, right: _Right, follows: str) -> SourceDraft:
     payload = {
         "correction": {"entity_id": entity.id, "field": right.spec.name, "value": right.value},
         "follows": follows,
     }
     content = canonical_json(payload)
     digest = sha256(content).hexdigest()
-    return Source(
+    return SourceDraft(
         id=source_id_of(account.user_id, digest),
         space=account.space,
         doc_id=digest,
@@ -187,9 +186,6 @@ def _source(account: Account, entity: Entity, right: _Right, follows: str) -> So
         mime_type="application/json",
         size=len(content),
         content=content.decode(),
-        created_at=UNSET,
-        position=0,
-        changed_at=0,
     )
 
 
@@ -198,9 +194,9 @@ def _observation(
     schema: EntitySchema,
     right: _Right,
     observation_id: ObservationId,
-    source: Source,
-) -> Observation:
-    return Observation(
+    source: SourceDraft,
+) -> ObservationDraft:
+    return ObservationDraft(
         id=observation_id,
         space=entity.space,
         entity_id=entity.id,
@@ -209,11 +205,9 @@ def _observation(
         confidence=1.0,
         evidence=(Evidence(kind=EvidenceKind.SOURCE, ref=source.id),),
         observed_at=None,
-        recorded_at=UNSET,
         correction=True,
         priority=PRIORITY_CORRECTION,
         specificity=SPECIFICITY_STATED,
         schema_version=schema.version,
         dates=right.dates,
-        position=0,
     )

@@ -11,7 +11,7 @@ from canonry.domain.normal_forms import folded
 from canonry.domain.things.entities import Entity
 from canonry.domain.truth.identifiers import meant_by
 from canonry.domain.vocabularies.truth_types import type_named
-from canonry.ports.views.queries import IdentifierQuery
+from canonry.ports.views.state import IdentifierQuery
 from canonry.usecases.kernel.account import readable_spaces
 from canonry.usecases.kernel.caller import Caller
 from canonry.usecases.kernel.canon import Canon

@@ -12,7 +12,6 @@ from typing import Any, Final
 from canonry.domain.errors import CanonryError, InvalidInput, Unavailable
 from canonry.domain.ids import EntityId, NewId, RunId, SourceId
 from canonry.domain.json_values import canonical_json
-from canonry.domain.judging.making import UNSET
 from canonry.domain.log.entries import FileAttached, Made
 from canonry.domain.log.keys import thing_key
 from canonry.domain.observations import (
@@ -22,12 +21,12 @@ from canonry.domain.observations import (
     SPECIFICITY_STATED,
 )
 from canonry.domain.provenance import CanonLevel
-from canonry.domain.things.sources import Source, SourceType
+from canonry.domain.things.sources import Source, SourceDraft, SourceType
 from canonry.domain.truth.accounts import run_id_of, source_id_of
 from canonry.domain.truth.files import FileHint
 from canonry.domain.truth.interpretations import Found
 from canonry.domain.truth.record_bounds import require_record
-from canonry.domain.truth.runs import InterpretationRun, RunStatus
+from canonry.domain.truth.runs import InterpretationRun, RunDraft, RunStatus
 from canonry.domain.vocabularies.truth_types import TRUTH_TYPES
 from canonry.ports.client_model import ASKED
 from canonry.ports.views.pages import PAGE_MAX
@@ -58,10 +57,10 @@ class FileIngested:
     it, and `restated` is then the number of observations that were stated again.
     """
 
-    source: Source
+    source: SourceDraft
     stored: StoredFile | None
     deduplicated: bool
-    run: InterpretationRun | None = None
+    run: RunDraft | None = None
     recorded: Recorded | None = None
     restated: int = 0
 
@@ -160,7 +159,7 @@ async def reinterpret_source(
     return await _interpreted(canon, caller, account, source, (plan, given))
 
 
-async def require_source(canon: Canon, caller: Caller, source_id: str) -> Source:
+async def require_source(canon: Canon, caller: Caller, source_id: str) -> SourceDraft:
     """The source of the caller's own account to which a file is to be attached.
 
     Raises:
@@ -205,18 +204,18 @@ async def keep_source(
     canon: Canon,
     caller: Caller,
     account: Account,
-    source: Source,
-    *things: InterpretationRun,
-) -> tuple[Source, bool]:
+    source: SourceDraft,
+    *things: RunDraft,
+) -> tuple[SourceDraft, bool]:
     """Keep a source without records; the one that is kept, and whether it was there."""
 
-    async def prepare(new_id: NewId) -> Change[tuple[Source, bool]]:
+    async def prepare(new_id: NewId) -> Change[tuple[SourceDraft, bool]]:
         del new_id  # the ids follow from the content
         known = await canon.within(account.space).things((account.space, source.id))
         before = known.get(source.id)
         existed = isinstance(before, Source)
         kept = before if isinstance(before, Source) else source
-        made: list[Source | InterpretationRun] = [] if existed else [source]
+        made: list[SourceDraft | RunDraft] = [] if existed else [source]
         made += things
         entries = [*opened(account, known), *(Made(thing=each) for each in made)] if made else []
         reads = frozenset(map(thing_key, (account.space, source.id)))
@@ -230,7 +229,7 @@ async def _interpreted(
     canon: Canon,
     caller: Caller,
     account: Account,
-    source: Source,
+    source: SourceDraft,
     reading: tuple[PlannedRun, GivenFile],
 ) -> FileIngested:
     plan, given = reading
@@ -287,10 +286,10 @@ def _failed(
     source_id: SourceId,
     config: Mapping[str, Any],
     error: CanonryError,
-) -> InterpretationRun:
+) -> RunDraft:
     """The record of an attempt; it has an id of its own, so that another attempt may succeed."""
     now = canon.clock.now()
-    return InterpretationRun(
+    return RunDraft(
         id=RunId(canon.identities.fresh()),
         space=account.space,
         source_id=source_id,
@@ -299,14 +298,11 @@ def _failed(
         error=error.code,
         started_at=now,
         ended_at=now,
-        created_at=UNSET,
-        position=0,
-        changed_at=0,
     )
 
 
-def _source(account: Account, given: GivenFile, stored: StoredFile) -> Source:
-    return Source(
+def _source(account: Account, given: GivenFile, stored: StoredFile) -> SourceDraft:
+    return SourceDraft(
         id=source_id_of(account.user_id, stored.digest),
         space=account.space,
         doc_id=stored.digest,
@@ -320,7 +316,4 @@ def _source(account: Account, given: GivenFile, stored: StoredFile) -> Source:
         size=stored.size,
         file_name=given.hint.name or None,
         files=(str(stored.key),),
-        created_at=UNSET,
-        position=0,
-        changed_at=0,
     )

@@ -7,21 +7,16 @@ from typing import Any, Final
 
 from canonry.domain.errors import InvalidInput
 from canonry.domain.json_values import canonical_json
-from canonry.domain.judging.making import UNSET
-from canonry.domain.observations import (
-    PRIORITY_CORRECTION,
-    PRIORITY_STRUCTURED,
-    SPECIFICITY_STATED,
-)
+from canonry.domain.observations import PRIORITY_CORRECTION, PRIORITY_STRUCTURED, SPECIFICITY_STATED
 from canonry.domain.provenance import CanonLevel
-from canonry.domain.things.sources import Source, SourceType
+from canonry.domain.things.sources import SourceDraft, SourceType
 from canonry.domain.time import Instant
 from canonry.domain.truth.accounts import source_id_of
 from canonry.domain.truth.interpretations import Found
 from canonry.usecases.kernel.account import require_account, within_account
-from canonry.usecases.kernel.aside import OF_RECORD, aside
 from canonry.usecases.kernel.caller import Caller
 from canonry.usecases.kernel.canon import Canon
+from canonry.usecases.kernel.pacing import OF_RECORD, aside
 from canonry.usecases.truth.read_records import Statement
 from canonry.usecases.truth.record_source import Recorded, record_source
 
@@ -58,7 +53,7 @@ async def ingest_records(
     weight = len(given.entities) * OF_RECORD
     content, records = await aside(weight, lambda: _taken(given.entities))
     digest = sha256(content).hexdigest()
-    source = Source(
+    source = SourceDraft(
         id=source_id_of(account.user_id, digest),
         space=account.space,
         doc_id=digest,
@@ -72,9 +67,6 @@ async def ingest_records(
         size=len(content),
         content=content.decode(),
         properties=dict(given.provenance or {}),
-        created_at=UNSET,
-        position=0,
-        changed_at=0,
     )
     statement = Statement(
         account=account,

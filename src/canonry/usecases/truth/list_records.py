@@ -9,7 +9,7 @@ from canonry.domain.things.sources import Source
 from canonry.domain.truth.timeline import TimelineEvent, entries_current
 from canonry.domain.vocabularies.truth_types import type_named
 from canonry.ports.views.pages import Page
-from canonry.ports.views.queries import EntityQuery, TimelineQuery
+from canonry.ports.views.state import EntityQuery, TimelineQuery
 from canonry.usecases.kernel.account import (
     account_of,
     read_by,

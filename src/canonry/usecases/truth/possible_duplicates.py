@@ -12,11 +12,11 @@ from canonry.domain.truth.identity_keys import identities_of
 from canonry.domain.truth.resolving import reason_of
 from canonry.domain.vocabularies.truth_types import type_named, types_alike
 from canonry.ports.views.pages import PAGE_MAX
-from canonry.ports.views.queries import EntityQuery, IdentifierQuery
+from canonry.ports.views.state import EntityQuery, IdentifierQuery
 from canonry.usecases.kernel.account import Account, account_of, require_readable
-from canonry.usecases.kernel.aside import OF_RECORD, aside
 from canonry.usecases.kernel.caller import Caller
 from canonry.usecases.kernel.canon import Canon
+from canonry.usecases.kernel.pacing import OF_RECORD, aside
 from canonry.usecases.truth.record_entities import Duplicate
 from canonry.usecases.truth.schemas_in_force import schemas_for
 

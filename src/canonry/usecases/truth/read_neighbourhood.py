@@ -10,7 +10,7 @@ from canonry.domain.things.entities import Entity, family_of
 from canonry.domain.things.relations import Relation
 from canonry.domain.things.sources import Source
 from canonry.domain.truth.timeline import TimelineEntry, TimelineEvent, entries_current, event_of
-from canonry.ports.views.queries import TimelineQuery
+from canonry.ports.views.state import TimelineQuery
 from canonry.usecases.kernel.account import account_of, read_by, require_readable
 from canonry.usecases.kernel.caller import Caller
 from canonry.usecases.kernel.canon import Canon

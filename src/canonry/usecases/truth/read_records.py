@@ -10,10 +10,10 @@ from typing import Any, Final
 
 from canonry.domain.extraction.companions import companions_of
 from canonry.domain.ids import RunId
-from canonry.domain.judging.making import UNSET
 from canonry.domain.log.keys import schemas_key
 from canonry.domain.observations import Fragment
-from canonry.domain.things.sources import Source
+from canonry.domain.revising import narrowed
+from canonry.domain.things.sources import SourceDraft
 from canonry.domain.time import Instant
 from canonry.domain.truth.assertions import Assertion, assertion_of
 from canonry.domain.truth.derived_schemas import derive_schema, identity_by, schema_id_of
@@ -24,9 +24,8 @@ from canonry.domain.truth.typed_records import RecordReader
 from canonry.domain.vocabularies.schemas import EntitySchema
 from canonry.domain.vocabularies.truth_types import type_named
 from canonry.usecases.kernel.account import Account
-from canonry.usecases.kernel.aside import aside
 from canonry.usecases.kernel.canon import Canon
-from canonry.usecases.kernel.pacing import Pace, in_turns
+from canonry.usecases.kernel.pacing import Pace, aside, in_turns
 from canonry.usecases.truth.schemas_in_force import schemas_in_force
 
 OCCURRENCE: Final = "occurrence"
@@ -42,7 +41,7 @@ class Statement:
     """
 
     account: Account
-    source: Source
+    source: SourceDraft
     config: Mapping[str, Any]
     records: Sequence[Found]
     priority: int
@@ -187,13 +186,11 @@ def next_version(schema: EntitySchema, account: Account, **changes: Any) -> Enti
     """A later version of a schema in an account, with these changes."""
     major, _, minor = schema.version.partition(".")
     version = f"{major}.{int(minor or 0) + 1}"
-    return replace(
+    return narrowed(
+        EntitySchema,
         schema,
         id=schema_id_of(account.space, schema.entity_type, version),
         space=account.space,
         version=version,
-        created_at=UNSET,
-        position=0,
-        changed_at=0,
         **changes,
     )

@@ -12,7 +12,7 @@ from canonry.domain.things.relations import Relation
 from canonry.domain.truth.accounts import relation_id_of
 from canonry.domain.vocabularies.truth_relations import TruthRelation
 from canonry.ports.views.pages import PAGE_MAX
-from canonry.ports.views.queries import RelationQuery
+from canonry.ports.views.state import RelationQuery
 from canonry.usecases.kernel.account import account_of, read_by, require_readable
 from canonry.usecases.kernel.caller import Caller
 from canonry.usecases.kernel.canon import Canon

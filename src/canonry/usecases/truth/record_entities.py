@@ -9,16 +9,15 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from canonry.domain.ids import EntityId, NewId, ObservationId, RelationId
-from canonry.domain.judging.making import UNSET
 from canonry.domain.log.entries import Entry, Made
 from canonry.domain.log.keys import name_key, thing_key
 from canonry.domain.merge import accumulate, join, join_all
-from canonry.domain.observations import Observation
+from canonry.domain.observations import Observation, ObservationDraft
 from canonry.domain.provenance import Authority, CanonLevel, Evidence, EvidenceKind
-from canonry.domain.revising import revised
+from canonry.domain.revising import spread
 from canonry.domain.snapshots import Accumulator
-from canonry.domain.things.entities import Entity, EntityClass, said_in
-from canonry.domain.things.relations import Relation
+from canonry.domain.things.entities import EntityClass, EntityDraft, said_in
+from canonry.domain.things.relations import RelationDraft
 from canonry.domain.time import Instant
 from canonry.domain.truth.accounts import relation_id_of
 from canonry.domain.truth.assertions import Assertion
@@ -26,9 +25,8 @@ from canonry.domain.truth.resolving import Known, Target, known_among, resolve, 
 from canonry.domain.truth.typed_records import naming_of
 from canonry.domain.vocabularies.narrative_fields import PROPERTY_PREFIX, policy_of
 from canonry.domain.vocabularies.truth_relations import TruthRelation
-from canonry.usecases.kernel.aside import aside
 from canonry.usecases.kernel.canon import Canon
-from canonry.usecases.kernel.pacing import Pace
+from canonry.usecases.kernel.pacing import Pace, aside
 from canonry.usecases.truth.earlier_statements import (
     content_of,
     earlier_addressees,
@@ -38,6 +36,9 @@ from canonry.usecases.truth.earlier_statements import (
 from canonry.usecases.truth.read_records import RecordReading
 from canonry.usecases.truth.relate_entities import edge
 from canonry.usecases.truth.similar_entities import Similar, find_similar
+
+TOLD_MAX: Final = 100
+"""After so many possible duplicates no record tells of any."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,8 +80,8 @@ class Recording:
     entries: list[Entry] = field(default_factory=list)
     records: list[RecordedAs] = field(default_factory=list)
     duplicates: dict[tuple[EntityId, EntityId], Duplicate] = field(default_factory=dict)
-    observed: list[Observation] = field(default_factory=list)
-    edges: dict[RelationId, Relation] = field(default_factory=dict)
+    observed: list[ObservationDraft] = field(default_factory=list)
+    edges: dict[RelationId, RelationDraft] = field(default_factory=dict)
     entities: int = 0
     observations: int = 0
     fragments: int = 0
@@ -96,7 +97,10 @@ async def record_entities(
     recording = Recording(
         reading=reading,
         similar=similar,
-        known=await aside(pace.weight, lambda: known_among(similar.entities.values())),
+        known=await aside(
+            pace.weight,
+            lambda: known_among(similar.entities.values(), similar.others, everybody),
+        ),
         reads=set(similar.reads),
         evidence=(Evidence(kind=EvidenceKind.SOURCE, ref=statement.source.id),),
         observation_ids=_in_order(new_id, len({id(each): None for each in everybody})),
@@ -171,7 +175,7 @@ def _match_named(work: Recording, companion: Assertion) -> Target | None:
 
 def _make(work: Recording, assertion: Assertion, entity_id: EntityId) -> Target:
     account, entity_type = work.reading.statement.account, assertion.schema.entity_type
-    entity = Entity(
+    entity = EntityDraft(
         id=entity_id,
         space=account.space,
         entity_class=EntityClass.INSTANCE,
@@ -181,10 +185,6 @@ def _make(work: Recording, assertion: Assertion, entity_id: EntityId) -> Target:
         authority=Authority.SOURCE,
         confidence=1.0,
         evidence=work.evidence,
-        created_at=UNSET,
-        updated_at=UNSET,
-        position=0,
-        changed_at=0,
     )
     work.entries.append(Made(thing=entity))
     work.entities += 1
@@ -198,6 +198,8 @@ def _doubt(
     work: Recording, target: Target, assertion: Assertion, doubts: Mapping[EntityId, str]
 ) -> None:
     """Tell who may be the same: who fits as well, and who bears what the record brings."""
+    if len(work.duplicates) >= TOLD_MAX:
+        return
     others = {**tied(work.known, assertion, target.root_id), **doubts}
     for other, reason in sorted(others.items()):
         work.duplicates.setdefault(
@@ -220,7 +222,7 @@ def _observe(
     if not assertion.sure and not fresh and not erased:
         return None
     work.known.learn(target, assertion)
-    observation = Observation(
+    observation = ObservationDraft(
         id=ObservationId(next(work.observation_ids)),
         space=statement.account.space,
         entity_id=target.id,
@@ -229,14 +231,12 @@ def _observe(
         confidence=1.0,
         evidence=work.evidence,
         observed_at=statement.observed_at,
-        recorded_at=UNSET,
         priority=statement.priority,
         specificity=statement.specificity if assertion.sure else _NAMED_ONLY,
         schema_version=assertion.schema.version,
         run_id=work.reading.run_id,
         fragments=assertion.typed.fragments,
         dates=assertion.typed.dates,
-        position=0,
     )
     work.observed.append(observation)
     return observation.id
@@ -275,9 +275,9 @@ async def _keep_observed(canon: Canon, work: Recording) -> None:
     ]
 
 
-def _names(work: Recording, kept: Iterable[Observation]) -> Mapping[EntityId, str]:
+def _names(work: Recording, kept: Iterable[ObservationDraft]) -> Mapping[EntityId, str]:
     """How those are called with all this, of whom it is more than their first record."""
-    observed: dict[EntityId, list[Observation]] = {}
+    observed: dict[EntityId, list[ObservationDraft]] = {}
     for each in kept:
         observed.setdefault(each.entity_id, []).append(each)
     found: dict[EntityId, str] = {}
@@ -299,12 +299,13 @@ def _names(work: Recording, kept: Iterable[Observation]) -> Mapping[EntityId, st
     return found
 
 
-def _with(own: Accumulator, observed: Iterable[Observation]) -> Accumulator:
+def _with(own: Accumulator, observed: Iterable[ObservationDraft]) -> Accumulator:
     """What is known of a target after observations, which are the last as yet."""
     at = Instant(_LAST_OF_ALL)
     for each in observed:
-        dated = revised(each, recorded_at=at, position=_LAST_OF_ALL, fragments={}, dates={})
-        own = join(own, accumulate(dated, policy_of), policy_of)
+        plain = spread(each) | {"fragments": {}, "dates": {}}
+        seen = Observation(**plain, recorded_at=at, position=_LAST_OF_ALL, changed_at=_LAST_OF_ALL)
+        own = join(own, accumulate(seen, policy_of), policy_of)
     return own
 
 

@@ -9,22 +9,26 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from canonry.domain.ids import NewId, RunId
-from canonry.domain.judging.making import UNSET
 from canonry.domain.log.entries import Entry, Made
 from canonry.domain.log.keys import thing_key
-from canonry.domain.things.sources import Source
+from canonry.domain.things.sources import Source, SourceDraft
 from canonry.domain.truth.accounts import run_id_of
 from canonry.domain.truth.assertions import Warned
 from canonry.domain.truth.record_bounds import require_bounds
-from canonry.domain.truth.runs import InterpretationRun, RunStatus
+from canonry.domain.truth.runs import InterpretationRun, RunDraft, RunStatus
 from canonry.usecases.kernel.account import opened
-from canonry.usecases.kernel.aside import OF_RECORD, aside
 from canonry.usecases.kernel.caller import Caller
 from canonry.usecases.kernel.canon import Canon
 from canonry.usecases.kernel.commit_change import Change, commit_change
-from canonry.usecases.kernel.pacing import Pace
+from canonry.usecases.kernel.pacing import OF_RECORD, Pace, aside
 from canonry.usecases.truth.read_records import Statement, read_records
-from canonry.usecases.truth.record_entities import Duplicate, RecordedAs, Recording, record_entities
+from canonry.usecases.truth.record_entities import (
+    TOLD_MAX,
+    Duplicate,
+    RecordedAs,
+    Recording,
+    record_entities,
+)
 
 _PHASES: Final = 3
 """Each record is read, matched with what is known, and kept."""
@@ -37,8 +41,8 @@ NOTED: Final = "interpretation.noted"
 class Recorded:
     """What became of a statement; `again`: the source was there before."""
 
-    source: Source
-    run: InterpretationRun
+    source: SourceDraft
+    run: RunDraft
     records: Sequence[RecordedAs]
     duplicates: Sequence[Duplicate]
     observations: int
@@ -69,7 +73,7 @@ async def record_source(canon: Canon, caller: Caller, statement: Statement) -> R
             *(Warned(code=NOTED, message=note, path="") for note in statement.notes),
             *(w for a in reading.assertions for w in a.warnings),
         )
-        run = made if isinstance(made, InterpretationRun) else None
+        run: RunDraft | None = made if isinstance(made, InterpretationRun) else None
         entries: list[Entry] = [*opened(account, known)]
         if not isinstance(before, Source):
             entries.append(Made(thing=source))
@@ -83,7 +87,7 @@ async def record_source(canon: Canon, caller: Caller, statement: Statement) -> R
             source=before if isinstance(before, Source) else source,
             run=run,
             records=recording.records,
-            duplicates=tuple(recording.duplicates.values()),
+            duplicates=tuple(recording.duplicates.values())[:TOLD_MAX],
             observations=recording.observations,
             warnings=warnings,
             again=isinstance(before, Source),
@@ -105,8 +109,8 @@ def _run(
     run_id: RunId,
     recording: Recording,
     warnings: Sequence[Warned],
-) -> InterpretationRun:
-    return InterpretationRun(
+) -> RunDraft:
+    return RunDraft(
         id=run_id,
         space=statement.account.space,
         source_id=statement.source.id,
@@ -118,7 +122,4 @@ def _run(
         warnings=tuple(dict.fromkeys(each.code for each in warnings)),
         started_at=statement.started_at,
         ended_at=canon.clock.now(),
-        created_at=UNSET,
-        position=0,
-        changed_at=0,
     )

@@ -6,7 +6,6 @@ from typing import Final
 
 from canonry.domain.errors import InvalidInput
 from canonry.domain.ids import NewId
-from canonry.domain.judging.making import UNSET
 from canonry.domain.log.entries import Made
 from canonry.domain.log.keys import schemas_key, thing_key
 from canonry.domain.truth.derived_schemas import schema_id_of
@@ -181,9 +180,6 @@ def _made(
         fields=fields,
         identity=rules,
         names=tuple((n,) for n in ("name", "title", *(f for r in rules for f in r.fields), first)),
-        created_at=UNSET,
-        position=0,
-        changed_at=0,
     )
 
 

@@ -10,13 +10,12 @@ from typing import Any, Final
 from canonry.domain.errors import Conflict, InvalidInput, Unavailable
 from canonry.domain.ids import EntityId, NewId, RelationId, content_id
 from canonry.domain.json_values import encode_json
-from canonry.domain.judging.making import UNSET
 from canonry.domain.log.entries import Entry, Made, RelationDetailed
 from canonry.domain.log.keys import relations_key, thing_key
 from canonry.domain.provenance import Authority, CanonLevel
 from canonry.domain.revising import revised
 from canonry.domain.things.entities import Entity, family_of
-from canonry.domain.things.relations import Relation
+from canonry.domain.things.relations import Relation, RelationDraft
 from canonry.domain.truth.accounts import relation_id_of
 from canonry.domain.vocabularies.truth_relations import ACYCLIC, TruthRelation
 from canonry.ports.views.pages import PAGE_MAX
@@ -93,7 +92,7 @@ def _require_two(from_: Entity, to: Entity) -> None:
         raise InvalidInput("relationship.to-itself", message, path="/target_entity_id")
 
 
-def _made(account: Account, new: NewRelationship) -> Relation:
+def _made(account: Account, new: NewRelationship) -> RelationDraft:
     """The edge between those who were named: taking a merge back gives it back to them."""
     ends = (EntityId(new.from_id), EntityId(new.to_id))
     return edge(account, new.rel_type, *ends, metadata=new.metadata, authority=Authority.PLAYER)
@@ -107,9 +106,9 @@ def edge(
     *,
     metadata: Mapping[str, Any],
     authority: Authority,
-) -> Relation:
+) -> RelationDraft:
     """The edge of a type between two entities of an account, not yet recorded."""
-    return Relation(
+    return RelationDraft(
         id=RelationId(relation_id_of(account.user_id, rel_type, from_id, to_id)),
         space=account.space,
         rel_type=rel_type,
@@ -121,9 +120,6 @@ def edge(
         authority=authority,
         evidence=(),
         level=CanonLevel.CANON,
-        created_at=UNSET,
-        position=0,
-        changed_at=0,
     )
 
 

@@ -10,12 +10,12 @@ from typing import Any, Final
 
 from canonry.domain.ids import EntityId, NewId, ObservationId
 from canonry.domain.json_values import encode_json
-from canonry.domain.judging.making import UNSET
 from canonry.domain.log.entries import Made
 from canonry.domain.log.keys import thing_key
-from canonry.domain.observations import Observation
+from canonry.domain.observations import Observation, ObservationDraft
+from canonry.domain.revising import narrowed
 from canonry.domain.things.entities import Entity
-from canonry.domain.truth.runs import InterpretationRun
+from canonry.domain.truth.runs import RunDraft
 from canonry.domain.vocabularies.narrative_fields import NAME, PROPERTY_PREFIX
 from canonry.ports.views.pages import PAGE_MAX
 from canonry.usecases.kernel.account import Account, within_account
@@ -29,9 +29,7 @@ _NAMES: Final = frozenset((NAME, f"{PROPERTY_PREFIX}name"))
 _NONE: Final = Change(entries=(), reads=frozenset())
 
 
-async def restate_run(
-    canon: Canon, caller: Caller, account: Account, run: InterpretationRun
-) -> int:
+async def restate_run(canon: Canon, caller: Caller, account: Account, run: RunDraft) -> int:
     """Say again what the run says of entities of which somebody has said otherwise since.
 
     How many observations were added; none where all of it still stands as the last word.
@@ -54,27 +52,17 @@ async def restate_run(
         # Of several that are seen at one instant the one with the greatest id came last.
         ids = sorted(new_id(f"observation:{number}") for number in range(1, len(again) + 1))
         made = (
-            Made(
-                thing=replace(
-                    each,
-                    id=ObservationId(fresh),
-                    observed_at=None,
-                    recorded_at=UNSET,
-                    position=0,
-                    changed_at=0,
-                )
-            )
+            narrowed(ObservationDraft, each, id=ObservationId(fresh), observed_at=None)
             for each, fresh in zip(again, ids, strict=True)
         )
-        return Change(entries=tuple(made), reads=frozenset(map(thing_key, reads)))
+        entries = tuple(Made(thing=each) for each in made)
+        return Change(entries=entries, reads=frozenset(map(thing_key, reads)))
 
     inner = replace(within_account(caller), idempotency_key=None)
     return len((await commit_change(canon, inner, account.space, prepare)).entries)
 
 
-async def _stated(
-    canon: Canon, account: Account, run: InterpretationRun
-) -> AsyncIterator[Observation]:
+async def _stated(canon: Canon, account: Account, run: RunDraft) -> AsyncIterator[Observation]:
     """What the run said, each statement once however often it was said again, in order.
 
     Whom a record only names is not said again: that is known, and nothing else was said of them.

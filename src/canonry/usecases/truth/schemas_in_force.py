@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from canonry.domain.things.entities import Entity
 from canonry.domain.time import Instant
-from canonry.domain.vocabularies.schemas import EntitySchema
+from canonry.domain.vocabularies.schemas import EntitySchema, RegisteredSchema
 from canonry.domain.vocabularies.truth_types import TRUTH_TYPES
 from canonry.ports.views.pages import PAGE_MAX
 from canonry.usecases.kernel.account import Account
@@ -33,10 +33,14 @@ async def schemas_in_force(
     found: dict[str, EntitySchema] = {}
     for entity_type in dict.fromkeys(types):
         versions = await versions_of(canon, account, entity_type)
-        then = [v for v in versions if at is None or v.created_at <= at]
+        then = [v for v in versions if at is None or _registered(v, at)]
         if versions:
             found[entity_type] = (then or versions[-1:])[0]
     return found
+
+
+def _registered(schema: EntitySchema, at: Instant) -> bool:
+    return isinstance(schema, RegisteredSchema) and schema.created_at <= at
 
 
 async def schemas_for(

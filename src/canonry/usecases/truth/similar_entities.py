@@ -12,12 +12,13 @@ from typing import Any, Final
 from canonry.domain.log.keys import bearer_key, thing_key
 from canonry.domain.things.entities import Entity
 from canonry.domain.truth.assertions import Assertion
-from canonry.domain.truth.identifiers import found_under
+from canonry.domain.truth.identifiers import Bearer, found_under
 from canonry.domain.truth.identity_keys import CONTENT
+from canonry.domain.truth.resolving import clearly_others
 from canonry.domain.vocabularies.schemas import EntitySchema
 from canonry.domain.vocabularies.truth_types import types_alike
 from canonry.ports.views.pages import Page
-from canonry.ports.views.queries import IdentifierQuery
+from canonry.ports.views.state import IdentifierQuery
 from canonry.usecases.kernel.account import Account
 from canonry.usecases.kernel.canon import Canon
 
@@ -29,12 +30,13 @@ _FOUND_MAX: Final = 20
 class Similar:
     """`entities` are all that may be meant, one by one; `roots` those that answer for them.
 
-    `contested` are the texts under which several are found, `reads` the keys that all this rests
-    on.
+    `others` bear a key or look so, and cannot be meant. `contested` are the texts under which
+    several are found, `reads` the keys that all this rests on.
     """
 
     entities: Mapping[str, Entity]
     roots: Mapping[str, Entity]
+    others: Sequence[Bearer]
     contested: frozenset[str]
     reads: frozenset[str]
     schema_of: Mapping[str, EntitySchema]
@@ -51,7 +53,10 @@ async def find_similar(canon: Canon, account: Account, assertions: Sequence[Asse
     own = canon.within(account.space)
     found = dict(await own.things(ids))
     borne = await _bearers(canon, account, assertions)
-    found |= {each.id: each for page in borne.pages.values() for each in page.items}
+    bearers = {each.id: each for page in borne.pages.values() for each in page.items}
+    unread = [each for each in bearers.values() if each.id not in found]
+    others = clearly_others(unread, assertions)
+    found |= await own.things({each.id for each in unread} - others.keys())
     contested = frozenset(text for (_, text), page in borne.pages.items() if page.total > 1)
     taken = [a for a in assertions if a.ids[0] in found or first[a.ids[0]] > 1]
     more: set[str] = {i for a in taken if (i := a.apart_id) is not None}
@@ -62,8 +67,9 @@ async def find_similar(canon: Canon, account: Account, assertions: Sequence[Asse
     return Similar(
         entities=entities,
         roots={i: each for i, each in entities.items() if each.merged_into is None},
+        others=[each for each in others.values() if each.id not in entities],
         contested=contested,
-        reads=frozenset(map(thing_key, {*ids, *more, *entities})) | asked,
+        reads=frozenset(map(thing_key, {*ids, *more, *entities, *others})) | asked,
         schema_of={a.schema.entity_type: a.schema for a in assertions},
     )
 
@@ -87,7 +93,7 @@ class _Borne:
     """Who bears the texts that were asked for, by type and text."""
 
     asked: frozenset[tuple[str, str]]
-    pages: Mapping[tuple[str, str], Page[Entity]]
+    pages: Mapping[tuple[str, str], Page[Bearer]]
 
 
 async def _bearers(canon: Canon, account: Account, assertions: Sequence[Assertion]) -> _Borne:
@@ -99,7 +105,7 @@ async def _bearers(canon: Canon, account: Account, assertions: Sequence[Assertio
             texts.update(map(found_under, assertion.keys))
         for entity_type in types_alike(assertion.schema.entity_type) if texts else ():
             wanted.setdefault(entity_type, set()).update(texts)
-    found: dict[tuple[str, str], Page[Entity]] = {}
+    found: dict[tuple[str, str], Page[Bearer]] = {}
     for entity_type, texts in wanted.items():
         query = IdentifierQuery(
             spaces=frozenset((account.space,)),
@@ -107,7 +113,7 @@ async def _bearers(canon: Canon, account: Account, assertions: Sequence[Assertio
             entity_type=entity_type,
             limit=_FOUND_MAX,
         )
-        pages = await canon.state.entities_identified(query)
+        pages = await canon.state.bearers(query)
         found |= {(entity_type, text): page for text, page in pages.items()}
     asked = frozenset((each, text) for each, texts in wanted.items() for text in texts)
     return _Borne(asked=asked, pages=found)

@@ -1,9 +1,10 @@
 """Advance a clock: the world's or a player's own; neither ever goes back."""
 
+from functools import partial
 from typing import Final
 
 from canonry.domain.errors import InvalidInput
-from canonry.domain.observations import Observation
+from canonry.domain.observations import ObservationDraft
 from canonry.domain.vocabularies.world_types import WorldType
 from canonry.domain.world.identity import WORLD_KEY, thing_id_of
 from canonry.domain.world.ticks import Tick, checked_tick, instant_of
@@ -36,11 +37,8 @@ async def advance_clock(
     if duration <= 0:
         message = "a clock only goes forward; give a duration of more than 0 milliseconds"
         raise InvalidInput("clock.not-forward", message, path="/durationMs")
-
-    async def write(draft: WorldDraft) -> None:
-        await _pass(draft, duration, reason, player)
-
-    seen = the_made(await change_world(canon, caller, world, write), Observation)
+    write = partial(_pass, duration=duration, reason=reason, player=player)
+    seen = the_made(await change_world(canon, caller, world, write), ObservationDraft)
     return Tick(seen.fields[CLOCK if player else _TICK])
 
 
@@ -56,5 +54,5 @@ async def _pass(draft: WorldDraft, duration: int, reason: str, player: str) -> N
     before = 0 if heart is None else int(heart.properties.get("tick") or 0)
     after = checked_tick(before + duration, path="/durationMs")
     draft.at = instant_of(after)
-    told = {_TICK: after, "properties.advanced_for": reason}
-    draft.observe(heart_id, told, label="/clock")
+    fields = {_TICK: after, "properties.advanced_for": reason}
+    draft.observe(heart_id, fields, label="/clock")

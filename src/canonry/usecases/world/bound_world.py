@@ -1,7 +1,6 @@
 """The bound world: which world a caller addresses, and what its clock and its defaults say."""
 
 from dataclasses import dataclass
-from typing import Any
 
 from canonry.domain.errors import InvalidInput, NotFound
 from canonry.domain.ids import SpaceId
@@ -82,17 +81,13 @@ async def find_world(canon: Canon, space: SpaceId) -> BoundWorld | None:
     if not isinstance(heart, Entity):
         message = "this world has no clock yet; its import was cut off, so run it again"
         raise NotFound("world.incomplete", message, kind="world", id=space)
-    told = heart.properties
+    own = heart.properties
     return BoundWorld(
         space=space,
         name=opened.name,
         heart=heart,
-        tick=_tick(told.get("tick")),
-        starter=str(told.get("starter", "")),
-        depth=int(told.get("depth", 2)),
-        event_limit=int(told.get("event_limit", 20)),
+        tick=None if own.get("tick") is None else Tick(int(own["tick"])),
+        starter=str(own.get("starter", "")),
+        depth=int(own.get("depth", 2)),
+        event_limit=int(own.get("event_limit", 20)),
     )
-
-
-def _tick(value: Any) -> Tick | None:
-    return None if value is None else Tick(int(value))

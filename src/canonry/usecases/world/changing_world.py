@@ -1,6 +1,8 @@
 """Changing a world: one commit for one draft, judged again when what it read has moved."""
 
 from collections.abc import Awaitable, Callable
+from functools import wraps
+from typing import Concatenate, ParamSpec
 
 from canonry.domain.errors import Conflict
 from canonry.domain.ids import NewId
@@ -12,6 +14,7 @@ from canonry.usecases.kernel.commit_change import Change, Receipt, commit_change
 from canonry.usecases.world.bound_world import BoundWorld, require_world
 from canonry.usecases.world.world_draft import WorldDraft
 
+P = ParamSpec("P")
 WorldWrite = Callable[[WorldDraft], Awaitable[None]]
 """Writes into a draft; called again for another one when the first went stale."""
 
@@ -44,3 +47,20 @@ async def change_world(
         return draft.change()
 
     return await commit_change(canon, caller, world.space, prepare)
+
+
+def changing(
+    write: Callable[Concatenate[WorldDraft, P], Awaitable[None]],
+) -> Callable[Concatenate[Canon, Caller, BoundWorld, P], Awaitable[None]]:
+    """A use case out of what writes into a draft: it is committed at the world's current tick."""
+
+    @wraps(write)
+    async def change(
+        canon: Canon, caller: Caller, world: BoundWorld, /, *given: P.args, **more: P.kwargs
+    ) -> None:
+        async def draw_up(draft: WorldDraft) -> None:
+            await write(draft, *given, **more)
+
+        await change_world(canon, caller, world, draw_up)
+
+    return change

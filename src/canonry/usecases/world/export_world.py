@@ -1,8 +1,10 @@
 """Export a world: what stands at its current tick as an atlas, with all of its lore and layers."""
 
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
-from typing import Any, Final
+from dataclasses import dataclass
+from typing import Any, Final, TypeVar
 
+from canonry.domain.json_values import read_value
 from canonry.domain.things.entities import Entity
 from canonry.domain.things.facts import Event
 from canonry.domain.things.relations import Relation
@@ -18,13 +20,11 @@ from canonry.domain.vocabularies.world_types import (
     ActorKind,
     LayerType,
     LoreType,
-    RealmScope,
-    RealmType,
-    TerrainType,
     Tie,
     WorldType,
 )
 from canonry.domain.world.atlas import (
+    KEPT,
     Atlas,
     Exit,
     Happening,
@@ -49,6 +49,7 @@ from canonry.usecases.world.bound_world import BoundWorld
 from canonry.usecases.world.get_canonical_fact import versions_of
 from canonry.usecases.world.world_at import WorldAt, world_at
 
+T = TypeVar("T", Place, Realm, Mover, Item)
 _GROUP: Final = 100
 _EDGES_MAX: Final = 1_000
 """More edges of one relation than a draft lets an entity have."""
@@ -57,12 +58,11 @@ _EDGES_MAX: Final = 1_000
 async def export_world(canon: Canon, world: BoundWorld) -> Atlas:
     """The world as a file would hold it; importing it adds nothing."""
     now = world_at(canon, world)
-    names = _Names(now)
-    movers = {kind: [e async for e in _all(now, kind)] for kind in MOVERS}
-    places = [each async for each in _all(now, WorldType.LOCATION)]
-    realms = [each async for each in _all(now, WorldType.REALM)]
-    items = [each async for each in _all(now, WorldType.ITEM)]
-    names.learn((*realms, *places, *items, *(m for some in movers.values() for m in some)))
+    kinds = (WorldType.LOCATION, WorldType.REALM, *MOVERS, WorldType.ITEM)
+    found = {kind: [each async for each in _all(now, kind)] for kind in kinds}
+    things: dict[str, Entity] = {each.id: each for some in found.values() for each in some}
+    names = _Names(things, {each: key_of(thing) for each, thing in things.items()})
+    places, realms = found[WorldType.LOCATION], found[WorldType.REALM]
     return Atlas(
         id=world.space,
         name=world.name,
@@ -71,45 +71,39 @@ async def export_world(canon: Canon, world: BoundWorld) -> Atlas:
         tick=world.tick,
         depth=world.depth,
         event_limit=world.event_limit,
-        locations=tuple([each async for each in _places(now, places, names)]),
-        realms=tuple([each async for each in _realms(now, realms, names)]),
+        locations=await _places(now, places, names),
+        realms=await _realms(now, realms, names),
         routes=await _routes(now, places, names),
         layers=tuple([_layer(each, names) async for each in _all(now, WorldType.LAYER)]),
-        characters=await _movers(now, movers[WorldType.CHARACTER], names),
-        players=await _movers(now, movers[WorldType.PLAYER], names),
-        items=await _items(now, items, names),
+        characters=await _movers(now, found[WorldType.CHARACTER], names),
+        players=await _movers(now, found[WorldType.PLAYER], names),
+        items=await _items(now, found[WorldType.ITEM], names),
         lore=tuple([await _lore(canon, e) async for e in _all(now, WorldType.LORE_FACT)]),
-        events=tuple([each async for each in _events(now, names)]),
+        events=tuple([_happening(each, names) async for each in _events(now)]),
     )
 
 
+@dataclass(frozen=True, slots=True)
 class _Names:
     """The keys behind ids."""
 
-    def __init__(self, now: WorldAt) -> None:
-        self._space = now.world.space
-        self._keys: dict[str, str] = {}
-        self._things: dict[str, Entity] = {}
-
-    def learn(self, entities: Sequence[Entity]) -> None:
-        for entity in entities:
-            self._keys[entity.id] = key_of(entity)
-            self._things[entity.id] = entity
+    things: Mapping[str, Entity]
+    called: Mapping[str, str]
 
     def of(self, thing_id: str) -> str:
-        return self._keys.get(thing_id, thing_id)
+        return self.called.get(thing_id, thing_id)
 
     def is_place(self, thing_id: str) -> bool:
-        thing = self._things.get(thing_id)
+        thing = self.things.get(thing_id)
         return thing is not None and thing.entity_type == WorldType.LOCATION
 
     def keys(self, ids: Iterable[str]) -> tuple[str, ...]:
         """The keys of those that are known, in the order of their letters."""
-        return tuple(sorted(self._keys[each] for each in ids if each in self._keys))
+        return tuple(sorted(self.called[each] for each in ids if each in self.called))
 
     def realms(self, edges: Sequence[Relation]) -> tuple[str, ...]:
         """The realms that edges lead to, the narrowest first."""
-        around = (self._things[edge.to_id] for edge in edges if edge.to_id in self._things)
+        around = (self.things[edge.to_id] for edge in edges if edge.to_id in self.things)
         return tuple(key_of(realm) for realm in narrowest_first(around))
 
 
@@ -142,56 +136,56 @@ async def _joined(
     return found
 
 
-async def _places(now: WorldAt, places: Sequence[Entity], names: _Names) -> AsyncIterator[Place]:
+async def _places(now: WorldAt, places: Sequence[Entity], names: _Names) -> tuple[Place, ...]:
     exits = await _joined(now, EXIT, places, tuple(Direction))
     within = await _joined(now, WITHIN, places)
     members = await _joined(now, BELONGS_TO, places, (Tie.MEMBER_OF,))
-    for place in places:
-        told = place.properties
-        terrain = told.get("terrain") or None
-        yield Place(
-            key=key_of(place),
-            name=place.name,
-            description=place.description,
-            terrain=None if terrain is None else TerrainType(terrain),
-            tags=tuple(told.get("tags", ())),
+    return tuple(
+        _part(
+            Place,
+            place,
             realms=names.realms(within.get(place.id, ())),
             exits=tuple(_exit(edge, names) for edge in exits.get(place.id, ())),
             member_of=names.realms(members.get(place.id, ())),
         )
+        for place in places
+    )
+
+
+def _part(kind: type[T], thing: Entity, **joined: Any) -> T:
+    """A part of an atlas as its entity and what joins it to others say it is."""
+    own = {name: thing.properties.get(name) for name in KEPT[kind]}
+    kept = {name: value for name, value in own.items() if value is not None and value != ""}
+    called = {"key": key_of(thing), "name": thing.name, "description": thing.description}
+    return read_value({**called, **kept, **joined}, kind)
 
 
 def _exit(edge: Relation, names: _Names) -> Exit:
-    told: Mapping[str, Any] = edge.properties
-    requires = told.get("requires")
+    own: Mapping[str, Any] = edge.properties
+    requires = own.get("requires")
     return Exit(
-        direction=Direction(told["kind"]),
+        direction=Direction(own["kind"]),
         to=names.of(edge.to_id),
-        description=told.get("description"),
-        travel_ms=told.get("travel_ms"),
-        one_way=bool(told.get("one_way")),
-        hidden=bool(told.get("hidden")),
-        blocked=told.get("blocked"),
+        description=own.get("description"),
+        travel_ms=own.get("travel_ms"),
+        one_way=bool(own.get("one_way")),
+        hidden=bool(own.get("hidden")),
+        blocked=own.get("blocked"),
         requires=None if requires is None else names.of(requires),
     )
 
 
-async def _realms(now: WorldAt, realms: Sequence[Entity], names: _Names) -> AsyncIterator[Realm]:
+async def _realms(now: WorldAt, realms: Sequence[Entity], names: _Names) -> tuple[Realm, ...]:
     within = await _joined(now, WITHIN, realms)
     tied = await _tied(now, realms)
-    for realm in realms:
-        told = realm.properties
-        ties = {tie.value: names.keys(tied.get((realm.id, tie), ())) for tie in Tie}
-        yield Realm(
-            key=key_of(realm),
-            name=realm.name,
-            realm_type=RealmType(told["realm_type"]),
-            scope=RealmScope(told["scope"]),
-            description=realm.description,
-            narrative_tags=tuple(told.get("narrative_tags", ())),
-            within=names.realms(within.get(realm.id, ())),
-            **ties,
-        )
+
+    def ties(realm: Entity) -> Mapping[str, Sequence[str]]:
+        return {tie.value: names.keys(tied.get((realm.id, tie), ())) for tie in Tie}
+
+    return tuple(
+        _part(Realm, each, within=names.realms(within.get(each.id, ())), **ties(each))
+        for each in realms
+    )
 
 
 async def _tied(now: WorldAt, realms: Sequence[Entity]) -> Mapping[tuple[str, Tie], Sequence[str]]:
@@ -221,29 +215,21 @@ async def _routes(now: WorldAt, places: Sequence[Entity], names: _Names) -> tupl
 
 
 def _layer(layer: Entity, names: _Names) -> Layer:
-    told = layer.properties
+    own = layer.properties
     return Layer(
         key=key_of(layer),
-        scope=names.of(told["scope"]),
-        layer_type=LayerType(told["layer_type"]),
-        value=told["value"],
-        from_tick=told["from"],
-        to_tick=told.get("to"),
+        scope=names.of(own["scope"]),
+        layer_type=LayerType(own["layer_type"]),
+        value=own["value"],
+        from_tick=own["from"],
+        to_tick=own.get("to"),
     )
 
 
 async def _movers(now: WorldAt, movers: Sequence[Entity], names: _Names) -> tuple[Mover, ...]:
     located = await _joined(now, LOCATED_IN, movers, (*MOVERS, ""))
     return tuple(
-        Mover(
-            key=key_of(mover),
-            name=mover.name,
-            location=names.of(located[mover.id][0].to_id),
-            description=mover.description,
-            tags=tuple(mover.properties.get("tags", ())),
-            attributes=mover.properties.get("attributes", {}),
-            clock=mover.properties.get("clock"),
-        )
+        _part(Mover, mover, location=names.of(located[mover.id][0].to_id))
         for mover in movers
         if mover.id in located
     )
@@ -252,14 +238,7 @@ async def _movers(now: WorldAt, movers: Sequence[Entity], names: _Names) -> tupl
 async def _items(now: WorldAt, items: Sequence[Entity], names: _Names) -> tuple[Item, ...]:
     held = await _joined(now, HELD_BY, items)
     return tuple(
-        Item(
-            key=key_of(item),
-            name=item.name,
-            holder=names.of(held[item.id][0].to_id),
-            item_type=item.properties["item_type"],
-            quantity=item.properties["quantity"],
-            description=item.description,
-        )
+        _part(Item, item, holder=names.of(held[item.id][0].to_id))
         for item in items
         if item.id in held
     )
@@ -281,11 +260,11 @@ async def _lore(canon: Canon, entity: Entity) -> Lore:
     )
 
 
-async def _events(now: WorldAt, names: _Names) -> AsyncIterator[Happening]:
+async def _events(now: WorldAt) -> AsyncIterator[Event]:
     last: Event | None = None
     while page := await now.canon.places.events_after(now.world.space, last, limit=PAGE_MAX):
         for event in page:
-            yield _happening(event, names)
+            yield event
         last = page[-1]
 
 

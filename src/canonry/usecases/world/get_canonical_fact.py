@@ -42,11 +42,11 @@ async def get_canonical_fact(
     if version is None and entity.properties.get("archived"):
         return None
     versions = await versions_of(canon, entity)
-    wanted = versions[-1:] if version is None else versions[version - 1 : version]
-    for said in wanted:
-        number = len(versions) if version is None else version
-        return CanonicalFact(entity=entity, version=number, said=said, first=versions[0])
-    return None
+    number = len(versions) if version is None else version
+    if not 1 <= number <= len(versions):
+        return None
+    said = versions[number - 1]
+    return CanonicalFact(entity=entity, version=number, said=said, first=versions[0])
 
 
 async def find_lore(canon: Canon, world: BoundWorld, key: str) -> Entity | None:

@@ -1,4 +1,4 @@
-"""Get a player's context: where they are, what they carry, and what happened to them lately."""
+"""Get a player's context, and what happened lately to a player or at a location."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -47,6 +47,15 @@ async def get_player_context(
         events=await then.events(player.id, NEARBY_MAX),
         warnings=tuple(warnings),
     )
+
+
+async def get_recent_events(
+    canon: Canon, world: BoundWorld, scope: WorldType, name: str, limit: int
+) -> Sequence[Event]:
+    """At most `limit` events of the thing of type `scope` with this id or key, the newest first."""
+    now = world_at(canon, world)
+    thing = await now.find(now.id_of(name), scope)
+    return () if thing is None else await now.events(thing.id, limit)
 
 
 async def _location(then: WorldAt, player: Entity) -> Entity | None:

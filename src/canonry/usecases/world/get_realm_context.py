@@ -61,5 +61,5 @@ async def _inward(
     edges = await then.edges(rel_type, realm, outward=False, kinds=(kind,), limit=INSIDE_MAX + 1)
     ids = [edge.from_id for edge in edges[:INSIDE_MAX]]
     known = await then.all(ids, WorldType.REALM, WorldType.LOCATION)
-    told = sorted(known.values(), key=lambda each: (each.name, each.id))
-    return told, len(edges) <= INSIDE_MAX
+    things = sorted(known.values(), key=lambda each: (each.name, each.id))
+    return things, len(edges) <= INSIDE_MAX

@@ -13,21 +13,12 @@ from typing import Final, TypeAlias
 
 from canonry.domain.errors import Conflict, InvalidInput, NotAllowed
 from canonry.domain.ids import EntityId, NewId, SourceId, SpaceId
-from canonry.domain.judging.making import UNSET
 from canonry.domain.log.entries import Made, Tombstone
 from canonry.domain.provenance import CanonLevel, Evidence, EvidenceKind
-from canonry.domain.spaces import Space, SpaceKind
-from canonry.domain.things.sources import Source, SourceType
+from canonry.domain.spaces import Space, SpaceDraft, SpaceKind
+from canonry.domain.things.sources import SourceDraft, SourceType
 from canonry.domain.vocabularies.world_types import WorldType
-from canonry.domain.world.atlas import (
-    Atlas,
-    Happening,
-    Item,
-    Layer,
-    Place,
-    Realm,
-    completed,
-)
+from canonry.domain.world.atlas import Atlas, Place, Realm, completed
 from canonry.domain.world.checks import Problem, problems
 from canonry.domain.world.identity import WORLD_KEY, event_id_of, thing_id_of, world_id_of
 from canonry.domain.world.omitting import omitted
@@ -40,23 +31,11 @@ from canonry.usecases.kernel.canon import Canon
 from canonry.usecases.kernel.commit_change import Change, commit_change
 from canonry.usecases.world.record_lore import declare_version
 from canonry.usecases.world.world_draft import WorldDraft
-from canonry.usecases.world.world_parts import (
-    declare_happening,
-    declare_item,
-    declare_layer,
-    declare_mover,
-    declare_place,
-    declare_realm,
-    join_realms,
-    join_way,
-)
+from canonry.usecases.world.world_parts import declare_part, join_realms, join_way
 from canonry.usecases.world.world_ties import join_legs, tie_up
 
 PARTS_A_COMMIT: Final = 100
 _SHOWN: Final = 20
-
-WholePart: TypeAlias = Realm | Place | Layer | Item | Happening
-"""Parts that one step says all of."""
 
 ImportStep: TypeAlias = tuple[str, Callable[[WorldDraft], Awaitable[bool]]]
 """What a step is about, and the step, which tells whether it changed anything."""
@@ -157,11 +136,12 @@ async def _erased(canon: Canon, space: SpaceId, atlas: Atlas) -> frozenset[str]:
 
 def _rounds(atlas: Atlas, space: SpaceId) -> Iterator[Sequence[ImportStep]]:
     """What others rest on comes first; the steps of a round do not follow on each other."""
-    yield [(_noun(each), partial(_declare, part=each)) for each in atlas.realms]
-    yield [(_noun(each), partial(_declare, part=each)) for each in atlas.locations]
-    yield [*_joins(atlas.realms, space), *_movers(atlas)]
-    for parts in (atlas.items, atlas.layers, atlas.events):
-        yield [(_noun(each), partial(_declare, part=each)) for each in parts]
+    yield list(_parts(atlas, "realms"))
+    yield list(_parts(atlas, "locations"))
+    movers = (*_parts(atlas, "characters"), *_parts(atlas, "players", player=True))
+    yield [*_joins(atlas.realms, space), *movers]
+    for noun in ("items", "layers", "events"):
+        yield list(_parts(atlas, noun))
     for number in range(1, max((len(fact.versions) for fact in atlas.lore), default=0) + 1):
         known = (fact for fact in atlas.lore if number <= len(fact.versions))
         yield [("lore", partial(declare_version, lore=f, number=number)) for f in known]
@@ -169,25 +149,19 @@ def _rounds(atlas: Atlas, space: SpaceId) -> Iterator[Sequence[ImportStep]]:
     yield list(_routes(atlas, space))
 
 
-def _movers(atlas: Atlas) -> Iterator[ImportStep]:
-    for who in atlas.characters:
-        yield "characters", partial(declare_mover, mover=who, kind=WorldType.CHARACTER)
-    for who in atlas.players:
-        yield "players", partial(declare_mover, mover=who, kind=WorldType.PLAYER)
+def _parts(atlas: Atlas, noun: str, *, player: bool = False) -> Iterator[ImportStep]:
+    for part in getattr(atlas, noun):
+        yield noun, partial(declare_part, part=part, player=player)
 
 
 def _joins(parts: Sequence[Realm | Place], space: SpaceId) -> Iterator[ImportStep]:
     for part in parts:
         start = thing_id_of(space, part.key)
-        match part:
-            case Realm():
-                yield "nestings", partial(join_realms, start=start, keys=part.within)
-                yield "ties", partial(tie_up, start=start, wanted=part.ties)
-            case Place():
-                yield "nestings", partial(join_realms, start=start, keys=part.realms)
-                yield "ties", partial(tie_up, start=start, wanted=part.ties)
-                for way in part.exits:
-                    yield "exits", partial(join_way, start=start, way=way, creating=False)
+        around = part.realms if isinstance(part, Place) else part.within
+        yield "nestings", partial(join_realms, start=start, keys=around)
+        yield "ties", partial(tie_up, start=start, wanted=part.ties)
+        for way in part.exits if isinstance(part, Place) else ():
+            yield "exits", partial(join_way, start=start, way=way, creating=False)
 
 
 def _routes(atlas: Atlas, space: SpaceId) -> Iterator[ImportStep]:
@@ -199,34 +173,6 @@ def _routes(atlas: Atlas, space: SpaceId) -> Iterator[ImportStep]:
     for key, legs in onward.items():
         start = thing_id_of(space, key)
         yield "stops", partial(join_legs, start=start, legs=legs, names=names)
-
-
-def _noun(part: WholePart) -> str:
-    match part:
-        case Realm():
-            return "realms"
-        case Place():
-            return "locations"
-        case Layer():
-            return "layers"
-        case Item():
-            return "items"
-        case Happening():
-            return "events"
-
-
-async def _declare(draft: WorldDraft, part: WholePart) -> bool:
-    match part:
-        case Realm():
-            return await declare_realm(draft, part)
-        case Place():
-            return await declare_place(draft, part)
-        case Layer():
-            return await declare_layer(draft, part)
-        case Item():
-            return await declare_item(draft, part)
-        case Happening():
-            return await declare_happening(draft, part)
 
 
 async def _try(work: _Import, rounds: Sequence[Sequence[ImportStep]]) -> None:
@@ -295,15 +241,13 @@ async def _found(work: _Import, draft: WorldDraft) -> bool:
     atlas, space = work.atlas, work.space
     source = event_id_of(space, f"source/{work.origin}")
     known = await work.canon.within(space).things((space, source))
-    stamps = {"created_at": UNSET, "position": 0, "changed_at": 0}
     if space not in known:
-        opened = Space(
+        opened = SpaceDraft(
             id=space,
             kind=SpaceKind.WORLD,
             name=atlas.name,
             description=atlas.description,
             parent=None,
-            **stamps,  # type: ignore[arg-type]
         )
         draft.add(Made(thing=opened))
     if source not in known:
@@ -327,8 +271,8 @@ async def _found(work: _Import, draft: WorldDraft) -> bool:
     )
 
 
-def _source(work: _Import, source: str) -> Source:
-    return Source(
+def _source(work: _Import, source: str) -> SourceDraft:
+    return SourceDraft(
         id=SourceId(source),
         space=work.space,
         doc_id=work.origin,
@@ -337,9 +281,6 @@ def _source(work: _Import, source: str) -> Source:
         origin=work.origin,
         source_type=SourceType.LORE,
         level=CanonLevel.AUTHORITATIVE,
-        created_at=UNSET,
-        position=0,
-        changed_at=0,
     )
 
 

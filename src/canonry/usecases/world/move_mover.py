@@ -1,30 +1,24 @@
 """Move a mover: through an exit, or anywhere for those who may say so; never in two places."""
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Final
 
 from canonry.domain.errors import Conflict, InvalidInput
 from canonry.domain.ids import EntityId
 from canonry.domain.judging.making import make_event
 from canonry.domain.log.keys import thing_key
-from canonry.domain.observations import Observation
+from canonry.domain.observations import ObservationDraft
 from canonry.domain.things.entities import Entity
-from canonry.domain.things.facts import Event
-from canonry.domain.things.relations import Relation
+from canonry.domain.things.facts import EventDraft
+from canonry.domain.things.relations import RelationDraft
 from canonry.domain.time import Instant
-from canonry.domain.vocabularies.world_types import (
-    EXIT,
-    HELD_BY,
-    LOCATED_IN,
-    MOVERS,
-    WorldType,
-)
+from canonry.domain.vocabularies.world_types import EXIT, HELD_BY, LOCATED_IN, MOVERS, WorldType
 from canonry.domain.world.directions import Direction, travel_ms
 from canonry.domain.world.identity import thing_id_of
 from canonry.domain.world.ticks import Tick, tick_of
 from canonry.usecases.kernel.caller import Caller
 from canonry.usecases.kernel.canon import Canon
-from canonry.usecases.kernel.commit_change import Receipt
 from canonry.usecases.kernel.receipts import the_made
 from canonry.usecases.world.bound_world import BoundWorld
 from canonry.usecases.world.changing_world import change_world
@@ -68,19 +62,12 @@ async def move_mover(canon: Canon, caller: Caller, world: BoundWorld, move: Move
     if (move.direction is None) == (move.teleport_to is None):
         message = "say either in which direction, or to which location to teleport"
         raise InvalidInput("move.no-way", message, path="/direction")
-
-    async def write(draft: WorldDraft) -> None:
-        await _move(draft, move)
-
-    return _moved(await change_world(canon, caller, world, write, tick=move.tick))
-
-
-def _moved(receipt: Receipt) -> Moved:
-    """What a commit says of a move, also one that an earlier call made."""
-    event = the_made(receipt, Event)
+    write = partial(_move, move=move)
+    receipt = await change_world(canon, caller, world, write, tick=move.tick)
+    event = the_made(receipt, EventDraft)
     mover, from_id, to_id = event.involved
-    seen = receipt.made(Observation)
-    clocks = [each.fields[CLOCK] for each in seen if isinstance(each, Observation)]
+    seen = receipt.made(ObservationDraft)
+    clocks = [each.fields[CLOCK] for each in seen if isinstance(each, ObservationDraft)]
     return Moved(
         mover=mover,
         from_id=from_id,
@@ -103,7 +90,9 @@ async def _move(draft: WorldDraft, move: Move) -> None:
         raise Conflict("move.stays", "the mover is there already", conflicts=[position.id])
     heir = draft.join(LOCATED_IN, mover_id, target, kind=kind)
     draft.end(position, heir=heir, reason=move.reason or "went on")
-    await _advance(draft, mover_id, kind, duration)
+    if kind is WorldType.PLAYER:
+        before = own_clock(await draft.find(mover_id))
+        draft.observe(mover_id, {CLOCK: max(before, tick_of(draft.at)) + duration}, label="/clock")
     draft.add(
         make_event(
             lambda _: draft.new_id(f"moved/{mover_id}"),
@@ -123,7 +112,7 @@ async def _move(draft: WorldDraft, move: Move) -> None:
     )
 
 
-async def position_of(draft: WorldDraft, mover: EntityId) -> Relation:
+async def position_of(draft: WorldDraft, mover: EntityId) -> RelationDraft:
     """The edge by which a mover is where they are, also if it begins later than the draft.
 
     Raises:
@@ -152,7 +141,7 @@ async def _target(
     raise Conflict("exit.unknown", message, path="/direction", conflicts=[here])
 
 
-async def _require_open(draft: WorldDraft, way: Relation, mover: EntityId) -> None:
+async def _require_open(draft: WorldDraft, way: RelationDraft, mover: EntityId) -> None:
     blocked = way.properties.get("blocked")
     if blocked:
         message = "this exit is blocked; its context says why"
@@ -164,13 +153,6 @@ async def _require_open(draft: WorldDraft, way: Relation, mover: EntityId) -> No
     if mover not in holders:
         message = "this exit is passed only with an item that the mover does not hold"
         raise Conflict("exit.needs-item", message, path="/direction", conflicts=[str(item)])
-
-
-async def _advance(draft: WorldDraft, mover: EntityId, kind: WorldType, duration: int) -> None:
-    if kind is WorldType.PLAYER:
-        before = own_clock(await draft.find(mover))
-        after = max(before, tick_of(draft.at)) + duration
-        draft.observe(mover, {CLOCK: after}, label="/clock")
 
 
 def own_clock(player: Entity | None) -> int:

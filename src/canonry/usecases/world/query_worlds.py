@@ -1,21 +1,22 @@
 """Query worlds: all of a store, and the one that bears a name."""
 
 from collections.abc import Sequence
+from functools import partial
 
 from canonry.domain.errors import Conflict
 from canonry.domain.ids import SpaceId, is_uuid
 from canonry.domain.spaces import Space, SpaceKind
 from canonry.domain.things.entities import normalised_name
-from canonry.ports.views.pages import PAGE_MAX
 from canonry.usecases.kernel.caller import unknown
 from canonry.usecases.kernel.canon import Canon
+from canonry.usecases.kernel.every_item import every_item
 from canonry.usecases.world.bound_world import BoundWorld, find_world
 
 
 async def query_worlds(canon: Canon) -> Sequence[Space]:
-    """The worlds of the store, oldest first; at most 500."""
-    page = await canon.state.spaces(kind=SpaceKind.WORLD, parent=None, limit=PAGE_MAX, offset=0)
-    return page.items
+    """The worlds of the store, oldest first."""
+    pages = partial(canon.state.spaces, kind=SpaceKind.WORLD, parent=None)
+    return [space async for space in every_item(pages)]
 
 
 async def world_named(canon: Canon, name: str) -> BoundWorld:

@@ -5,9 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from canonry.domain.errors import Conflict, InvalidInput
-from canonry.domain.ids import EntityId
-from canonry.domain.observations import Observation
-from canonry.domain.things.entities import Entity
+from canonry.domain.observations import ObservationDraft
 from canonry.domain.time import Instant
 from canonry.domain.vocabularies.narrative_fields import PROPERTY_PREFIX
 from canonry.domain.vocabularies.world_types import LoreType, WorldType
@@ -47,13 +45,15 @@ async def record_lore(canon: Canon, caller: Caller, world: BoundWorld, new: NewL
 
     async def write(draft: WorldDraft) -> None:
         old = await draft.find(lore_id_of(world.space, new.key))
-        latest = _latest(old)
+        latest = 0 if old is None else int(old.properties.get("version", 0))
         if new.expected is not None and new.expected != latest:
             message = f"version {latest} is the latest; read it, and say that you follow it"
             raise Conflict("lore.version-conflict", message, path="/expectedVersion", latest=latest)
-        await _say(draft, new.key, new.lore_type, latest + 1, new.fields, archived=new.archived)
+        await _write_version(
+            draft, new.key, new.lore_type, latest + 1, new.fields, archived=new.archived
+        )
 
-    said = the_made(await change_world(canon, caller, world, write), Observation)
+    said = the_made(await change_world(canon, caller, world, write), ObservationDraft)
     return int(said.fields[f"{PROPERTY_PREFIX}version"])
 
 
@@ -75,7 +75,7 @@ async def declare_version(draft: WorldDraft, lore: Lore, number: int) -> bool:
             message = f"version {number} says something else already; add a later version"
             raise Conflict("lore.version-differs", message, key=lore.key, version=number)
         return False
-    await _say(
+    await _write_version(
         draft,
         lore.key,
         lore.lore_type,
@@ -87,11 +87,7 @@ async def declare_version(draft: WorldDraft, lore: Lore, number: int) -> bool:
     return True
 
 
-def _latest(entity: Entity | None) -> int:
-    return 0 if entity is None else int(entity.properties.get("version", 0))
-
-
-async def _say(
+async def _write_version(
     draft: WorldDraft,
     key: str,
     lore_type: LoreType,
@@ -108,22 +104,18 @@ async def _say(
         raise InvalidInput("lore.too-many-versions", message, path="/factId")
     lore_id = lore_id_of(draft.space, key)
     name = str(fields.get("name") or key)
-    told: dict[str, Any] = {"version": version, "fields": dict(fields), "archived": archived}
+    values: dict[str, Any] = {"version": version, "fields": dict(fields), "archived": archived}
     moment, draft.at = draft.at, draft.at if at is None else at
     if version == 1:
-        first = {"key": key, "lore_type": str(lore_type), **told}
+        first = {"key": key, "lore_type": str(lore_type), **values}
         await draft.declare(
             lore_id, WorldType.LORE_FACT, name=name, description="", properties=first
         )
     else:
-        await _require_type(draft, lore_id, lore_type)
-        seen = {f"{PROPERTY_PREFIX}{field}": value for field, value in told.items()}
+        old = await draft.find(lore_id)
+        if old is not None and old.properties.get("lore_type") != lore_type:
+            message = "a fact of lore keeps its type; begin another one"
+            raise Conflict("lore.type-fixed", message, path="/type", conflicts=[lore_id])
+        seen = {f"{PROPERTY_PREFIX}{field}": value for field, value in values.items()}
         draft.observe(lore_id, {"name": name, **seen}, label=f"/{version}")
     draft.at = moment
-
-
-async def _require_type(draft: WorldDraft, lore_id: EntityId, lore_type: LoreType) -> None:
-    old = await draft.find(lore_id)
-    if old is not None and old.properties.get("lore_type") != lore_type:
-        message = "a fact of lore keeps its type; begin another one"
-        raise Conflict("lore.type-fixed", message, path="/type", conflicts=[lore_id])

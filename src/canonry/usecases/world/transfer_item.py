@@ -1,18 +1,13 @@
 """Transfer an item: from hand to hand at one place; it is never with two, and never lost."""
 
 from dataclasses import dataclass
+from functools import partial
 
 from canonry.domain.errors import Conflict
 from canonry.domain.ids import EntityId
 from canonry.domain.judging.making import make_event
-from canonry.domain.things.facts import Event
-from canonry.domain.vocabularies.world_types import (
-    HELD_BY,
-    HOLDERS,
-    LOCATED_IN,
-    MOVERS,
-    WorldType,
-)
+from canonry.domain.things.facts import EventDraft
+from canonry.domain.vocabularies.world_types import HELD_BY, HOLDERS, LOCATED_IN, MOVERS, WorldType
 from canonry.domain.world.identity import thing_id_of
 from canonry.domain.world.ticks import Tick
 from canonry.usecases.kernel.caller import Caller
@@ -56,12 +51,9 @@ async def transfer_item(
         Conflict: `item.held-otherwise`, `item.elsewhere`, `item.before-arrival`, `item.nowhere`,
             `move.nowhere` or `tick.future`.
     """
-
-    async def write(draft: WorldDraft) -> None:
-        await _transfer(draft, new)
-
+    write = partial(_transfer, new=new)
     receipt = await change_world(canon, caller, world, write, tick=new.tick)
-    item, from_id, to_id, *_ = the_made(receipt, Event).involved
+    item, from_id, to_id, *_ = the_made(receipt, EventDraft).involved
     return Transferred(item=item, from_id=from_id, to_id=to_id)
 
 

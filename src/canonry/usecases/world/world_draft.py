@@ -3,9 +3,9 @@
 One draft becomes one commit. What it has declared itself counts as if it were there already.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
 from canonry.domain.errors import Conflict, NotFound
 from canonry.domain.ids import EntityId, NewId, RelationId, SpaceId
@@ -14,7 +14,7 @@ from canonry.domain.log.entries import Entry, Made, RelationEnded, Tombstone
 from canonry.domain.log.keys import edge_key, thing_key
 from canonry.domain.provenance import Authority, CanonLevel, Evidence
 from canonry.domain.things.entities import Entity, EntityClass
-from canonry.domain.things.relations import Relation
+from canonry.domain.things.relations import RelationDraft
 from canonry.domain.time import Instant
 from canonry.domain.vocabularies.narrative_fields import DESCRIPTION, NAME, PROPERTY_PREFIX
 from canonry.domain.vocabularies.world_types import KIND, WorldType
@@ -24,6 +24,7 @@ from canonry.usecases.kernel.canon import Canon
 from canonry.usecases.kernel.commit_change import Change
 from canonry.usecases.kernel.get_entity_as_of import entity_at
 
+K = TypeVar("K")
 _EDGES_MAX = 500
 
 
@@ -42,21 +43,16 @@ class WorldDraft:
     evidence: tuple[Evidence, ...] = ()
     entries: list[Entry] = field(default_factory=list)
     reads: set[str] = field(default_factory=set)
-    warnings: list[str] = field(default_factory=list)
     _known: dict[str, Entity | None] = field(default_factory=dict)
     _declared: dict[str, WorldType] = field(default_factory=dict)
     _erased: set[str] = field(default_factory=set)
     _strange: set[str] = field(default_factory=set)
-    _made: list[Relation] = field(default_factory=list)
+    _made: list[RelationDraft] = field(default_factory=list)
     _ended: set[str] = field(default_factory=set)
 
     def change(self) -> Change:
         """The change that the draft amounts to."""
-        return Change(
-            entries=tuple(self.entries),
-            reads=frozenset(self.reads),
-            warnings=tuple(self.warnings),
-        )
+        return Change(entries=tuple(self.entries), reads=frozenset(self.reads))
 
     @property
     def backing(self) -> Backing:
@@ -65,29 +61,22 @@ class WorldDraft:
             space=self.space, authority=Authority.GM, confidence=1.0, evidence=self.evidence
         )
 
-    async def load(self, ids: Iterable[str]) -> None:
-        """Read things in one go, before they are asked for one by one."""
-        missing = [each for each in dict.fromkeys(ids) if each not in self._known]
-        found = await self.canon.state.things(missing)
-        for each in missing:
-            thing = found.get(each)
-            if isinstance(thing, Tombstone) and thing.space == self.space:
-                self._erased.add(each)
-                thing = None
-            if thing is not None and (not isinstance(thing, Entity) or thing.space != self.space):
-                self._strange.add(each)
-                thing = None
-            self._known[each] = thing
-            self.reads.add(thing_key(each))
-
     async def find(self, thing_id: str) -> Entity | None:
         """The thing of this world as the store has it, or None."""
-        await self.load((thing_id,))
+        if thing_id not in self._known:
+            thing = (await self.canon.state.things((thing_id,))).get(thing_id)
+            mine = thing is not None and thing.space == self.space
+            if mine and isinstance(thing, Tombstone):
+                self._erased.add(thing_id)
+            elif thing is not None and not (mine and isinstance(thing, Entity)):
+                self._strange.add(thing_id)
+            self._known[thing_id] = thing if mine and isinstance(thing, Entity) else None
+            self.reads.add(thing_key(thing_id))
         return self._known[thing_id]
 
     async def is_erased(self, thing_id: str) -> bool:
         """Whether what was said of a thing was erased: it is not said again by a file."""
-        await self.load((thing_id,))
+        await self.find(thing_id)
         return thing_id in self._erased
 
     async def require(self, thing_id: str, *types: WorldType) -> WorldType:
@@ -159,7 +148,7 @@ class WorldDraft:
             raise Conflict("world.key-taken", message, path="/key", conflicts=[thing_id])
         fields: dict[str, Any] = {NAME: name, DESCRIPTION: description}
         fields |= {PROPERTY_PREFIX + key: value for key, value in given.items()}
-        news = {key: value for key, value in fields.items() if _said(old, key) != value}
+        news = {key: value for key, value in fields.items() if _value_of(old, key) != value}
         if news and entity_type is WorldType.LOCATION:
             news[f"{PROPERTY_PREFIX}version"] = int(old.properties.get("version", 1)) + 1
         self.observe(thing_id, news)
@@ -210,7 +199,8 @@ class WorldDraft:
         *,
         outward: bool = True,
         kinds: Iterable[str] | None = ("",),
-    ) -> Sequence[Relation]:
+        limit: int = _EDGES_MAX,
+    ) -> Sequence[RelationDraft]:
         """The edges that will hold: those of the store, and those of this draft.
 
         What holds outwards is remembered as read. `kinds` None: whatever they are.
@@ -225,7 +215,7 @@ class WorldDraft:
             at=self.at,
             outward=outward,
             kinds=chosen,
-            limit=_EDGES_MAX,
+            limit=limit,
         )
         stored = [e for e in await self.canon.places.edges(query) if e.id not in self._ended]
         mine = [
@@ -240,7 +230,7 @@ class WorldDraft:
 
     async def latest_edges(
         self, rel_type: str, entity: EntityId, *, kinds: Iterable[str] = ("",)
-    ) -> Sequence[Relation]:
+    ) -> Sequence[RelationDraft]:
         """The edges outwards that nothing has ended, also those that begin after the draft."""
         then, self.at = self.at, Instant(FOREVER - 1)
         try:
@@ -273,12 +263,33 @@ class WorldDraft:
             until=until,
         )
         edge = made.thing
-        if isinstance(edge, Relation):
+        if isinstance(edge, RelationDraft):
             self._made.append(edge)
         self.entries.append(made)
         return RelationId(edge.id)
 
-    def end(self, edge: Relation, *, heir: RelationId | None = None, reason: str) -> None:
+    async def settle(
+        self,
+        wanted: Iterable[K],
+        standing: Mapping[K, RelationDraft],
+        join: Callable[[K], Awaitable[object]],
+        *,
+        reason: str,
+    ) -> bool:
+        """End what stands and is not wanted, and `join` what is wanted and does not stand.
+
+        Whether that changes anything.
+        """
+        asked = dict.fromkeys(wanted)
+        for key, edge in standing.items():
+            if key not in asked:
+                self.end(edge, reason=reason)
+        for key in asked:
+            if key not in standing:
+                await join(key)
+        return asked.keys() != standing.keys()
+
+    def end(self, edge: RelationDraft, *, heir: RelationId | None = None, reason: str) -> None:
         """Say that an edge holds no longer."""
         self._ended.add(edge.id)
         self.entries.append(
@@ -290,7 +301,7 @@ class WorldDraft:
         self.entries.append(made)
 
 
-def _said(entity: Entity, name: str) -> Any:
+def _value_of(entity: Entity, name: str) -> Any:
     if name == NAME:
         return entity.name
     if name == DESCRIPTION:

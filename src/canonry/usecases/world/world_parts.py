@@ -1,15 +1,17 @@
 """The parts of a world as drafts write them: first what a thing is, then how it joins others."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from enum import StrEnum
 from typing import Any, Final
 
 from canonry.domain.errors import Conflict, InvalidInput
 from canonry.domain.ids import EntityId, EventId
 from canonry.domain.judging.making import make_event
 from canonry.domain.log.entries import Tombstone
+from canonry.domain.things.entities import Entity
 from canonry.domain.things.facts import Event
-from canonry.domain.things.relations import Relation
+from canonry.domain.things.relations import RelationDraft
 from canonry.domain.vocabularies.world_types import (
     EXIT,
     HELD_BY,
@@ -19,13 +21,30 @@ from canonry.domain.vocabularies.world_types import (
     WITHIN,
     WorldType,
 )
-from canonry.domain.world.atlas import AtlasPart, Exit, Happening, Item, Layer, Mover, Place, Realm
-from canonry.domain.world.directions import OPPOSITE
+from canonry.domain.world.atlas import (
+    KEPT,
+    AtlasPart,
+    Exit,
+    Happening,
+    Item,
+    Layer,
+    Mover,
+    Place,
+    Realm,
+)
+from canonry.domain.world.directions import OPPOSITE, Direction
+from canonry.domain.world.edges import kind_of
 from canonry.domain.world.identity import event_id_of, layer_id_of, thing_id_of
 from canonry.domain.world.ticks import Tick, checked_tick, instant_of
 from canonry.usecases.world.world_draft import WorldDraft
 
 _ANCESTORS_MAX: Final = 1_000
+_TYPES: Final[Mapping[type, WorldType]] = {
+    Place: WorldType.LOCATION,
+    Realm: WorldType.REALM,
+    Mover: WorldType.CHARACTER,
+    Item: WorldType.ITEM,
+}
 
 
 def id_of(draft: WorldDraft, part: AtlasPart) -> EntityId:
@@ -39,45 +58,62 @@ def id_of(draft: WorldDraft, part: AtlasPart) -> EntityId:
             return thing_id_of(draft.space, part.key)
 
 
-async def declare_realm(draft: WorldDraft, realm: Realm) -> bool:
-    """Say what a realm is."""
-    realm_id = thing_id_of(draft.space, realm.key)
-    if await draft.is_erased(realm_id):
+async def declare_part(draft: WorldDraft, part: AtlasPart, *, player: bool = False) -> bool:
+    """Say what a part is; whether that changes anything. What was erased is not said again.
+
+    Where a mover is and who has an item is only said when they are new; an event stays as it is.
+
+    Raises:
+        InvalidInput: `item.quantity`, `layer.ends-before-start` or `tick.out-of-range`.
+        NotFound: something that it names is unknown.
+        Conflict: `layer.fixed`, a known layer would lie elsewhere or at another time; or
+            `world.id-taken`, `world.key-taken`.
+    """
+    match part:
+        case Happening():
+            return await _declare_happening(draft, part)
+        case Layer():
+            return await _declare_layer(draft, part)
+        case Item(quantity=quantity) if quantity < 1:
+            message = "there is at least one of an item"
+            raise InvalidInput("item.quantity", message, path="/quantity")
+    part_id, kind = id_of(draft, part), WorldType.PLAYER if player else _TYPES[type(part)]
+    if await draft.is_erased(part_id):
         return False
-    return await draft.declare(
-        realm_id,
-        WorldType.REALM,
-        name=realm.name,
-        description=realm.description,
-        properties={
-            "key": realm.key,
-            "realm_type": str(realm.realm_type),
-            "scope": str(realm.scope),
-            "narrative_tags": list(realm.narrative_tags),
-        },
+    old = await draft.find(part_id)
+    changed = await draft.declare(
+        part_id,
+        kind,
+        name=part.name,
+        description=part.description,
+        properties=_properties(part, old),
     )
+    if old is None and isinstance(part, Mover):
+        place = thing_id_of(draft.space, part.location)
+        await draft.require(place, WorldType.LOCATION)
+        draft.join(LOCATED_IN, part_id, place, kind=kind)
+    if old is None and isinstance(part, Item):
+        holder = thing_id_of(draft.space, part.holder)
+        await draft.require(holder, *HOLDERS)
+        draft.join(HELD_BY, part_id, holder)
+    return changed
 
 
-async def declare_place(draft: WorldDraft, place: Place) -> bool:
-    """Say what a location is."""
-    place_id = thing_id_of(draft.space, place.key)
-    if await draft.is_erased(place_id):
-        return False
-    known = await draft.find(place_id)
-    terrain = None if place.terrain is None else str(place.terrain)
-    if terrain is None and known is not None and known.properties.get("terrain"):
-        terrain = ""  # it had one, and has none now
-    return await draft.declare(
-        place_id,
-        WorldType.LOCATION,
-        name=place.name,
-        description=place.description,
-        properties={
-            "key": place.key,
-            "terrain": terrain,
-            "tags": list(place.tags),
-        },
-    )
+def _properties(part: Place | Realm | Mover | Item, old: Entity | None) -> dict[str, Any]:
+    found: dict[str, Any] = {"key": part.key}
+    for name in KEPT[type(part)]:
+        match value := getattr(part, name):
+            case StrEnum():
+                found[name] = str(value)
+            case tuple():
+                found[name] = list(value)
+            case _:
+                found[name] = value
+    if isinstance(part, Mover) and old is not None:
+        found["clock"] = None  # a clock that runs is not set back
+    if isinstance(part, Place) and part.terrain is None and old and old.properties.get("terrain"):
+        found["terrain"] = ""  # it had one, and has none now
+    return found
 
 
 async def join_realms(draft: WorldDraft, start: EntityId, keys: Iterable[str]) -> bool:
@@ -91,13 +127,12 @@ async def join_realms(draft: WorldDraft, start: EntityId, keys: Iterable[str]) -
     held = {edge.to_id: edge for edge in await draft.edges(WITHIN, start)}
     for realm in wanted:
         await draft.require(realm, WorldType.REALM)
-        if realm not in held:
-            await _require_no_cycle(draft, start, realm)
-            draft.join(WITHIN, start, realm)
-    for realm, edge in held.items():
-        if realm not in wanted:
-            draft.end(edge, reason="it lies there no longer")
-    return wanted.keys() != held.keys()
+
+    async def join(realm: EntityId) -> None:
+        await _require_no_cycle(draft, start, realm)
+        draft.join(WITHIN, start, realm)
+
+    return await draft.settle(wanted, held, join, reason="it lies there no longer")
 
 
 async def _require_no_cycle(draft: WorldDraft, start: EntityId, realm: EntityId) -> None:
@@ -129,7 +164,7 @@ async def join_way(draft: WorldDraft, start: EntityId, way: Exit, *, creating: b
     properties = await _exit_properties(draft, way)
     standing = await draft.edges(EXIT, start, kinds=(way.direction,))
     for old in standing:
-        if old.to_id == target and _told(old) == properties:
+        if old.to_id == target and _own_properties(old) == properties:
             return False
         if creating:
             message = f"an exit leads {way.direction} already; remove it, or choose another way"
@@ -150,7 +185,7 @@ async def _exit_properties(draft: WorldDraft, way: Exit) -> dict[str, Any]:
     if way.travel_ms is not None and way.travel_ms < 0:
         message = "a way takes no less than no time; give a duration of 0 or more"
         raise InvalidInput("exit.negative-duration", message, path="/travelDurationMs")
-    told = {
+    given = {
         "description": way.description,
         "travel_ms": way.travel_ms,
         "one_way": way.one_way or None,
@@ -158,27 +193,19 @@ async def _exit_properties(draft: WorldDraft, way: Exit) -> dict[str, Any]:
         "blocked": way.blocked or None,
         "requires": requires,
     }
-    return {name: value for name, value in told.items() if value is not None}
+    return {name: value for name, value in given.items() if value is not None}
 
 
-def _told(edge: Relation) -> dict[str, Any]:
+def _own_properties(edge: RelationDraft) -> dict[str, Any]:
     return {name: value for name, value in edge.properties.items() if name != "kind"}
 
 
-async def way_back(draft: WorldDraft, way: Exit) -> Relation | None:
-    """What leads in the opposite direction from where an exit leads."""
-    target = thing_id_of(draft.space, way.to)
-    for edge in await draft.edges(EXIT, target, kinds=(OPPOSITE[way.direction],)):
-        return edge
-    return None
-
-
-async def end_way_back(draft: WorldDraft, edge: Relation) -> None:
+async def end_way_back(draft: WorldDraft, edge: RelationDraft) -> None:
     """End the exit that belongs to one that ends, unless either leads one way only."""
     if edge.properties.get("one_way"):
         return
-    kind = next(d for d in OPPOSITE if d == edge.properties["kind"])
-    for back in await draft.edges(EXIT, edge.to_id, kinds=(OPPOSITE[kind],)):
+    opposite = OPPOSITE[Direction(kind_of(edge))]
+    for back in await draft.edges(EXIT, edge.to_id, kinds=(opposite,)):
         if back.to_id == edge.from_id and not back.properties.get("one_way"):
             draft.end(back, reason="the exit that it belonged to has ended")
 
@@ -192,71 +219,18 @@ async def join_both_ways(draft: WorldDraft, start: EntityId, key: str, way: Exit
     await join_way(draft, start, way, creating=True)
     if way.one_way:
         return
-    back = await way_back(draft, way)
-    if back is not None:
+    target = thing_id_of(draft.space, way.to)
+    for back in await draft.edges(EXIT, target, kinds=(OPPOSITE[way.direction],)):
         if back.to_id == start and not back.properties.get("one_way"):
             return
         message = "the way back is taken by another exit; remove it, or make this one one-way"
         raise Conflict("exit.way-back-taken", message, path="/oneWay", conflicts=[back.id])
-    target = thing_id_of(draft.space, way.to)
     turned = replace(way, direction=OPPOSITE[way.direction], to=key, description=None)
     await join_way(draft, target, turned, creating=True)
 
 
-async def declare_mover(draft: WorldDraft, mover: Mover, kind: WorldType) -> bool:
-    """Say who somebody is; where they are is only said when they are new."""
-    mover_id = thing_id_of(draft.space, mover.key)
-    if await draft.is_erased(mover_id):
-        return False
-    known = await draft.find(mover_id) is not None
-    changed = await draft.declare(
-        mover_id,
-        kind,
-        name=mover.name,
-        description=mover.description,
-        properties={
-            "key": mover.key,
-            "tags": list(mover.tags),
-            "attributes": dict(mover.attributes),
-            "clock": mover.clock if not known else None,
-        },
-    )
-    if not known:
-        location = thing_id_of(draft.space, mover.location)
-        await draft.require(location, WorldType.LOCATION)
-        draft.join(LOCATED_IN, mover_id, location, kind=kind)
-    return changed
-
-
-async def declare_item(draft: WorldDraft, item: Item) -> bool:
-    """Say what an item is; who has it is only said when it is new."""
-    if item.quantity < 1:
-        raise InvalidInput("item.quantity", "there is at least one of an item", path="/quantity")
-    item_id = thing_id_of(draft.space, item.key)
-    if await draft.is_erased(item_id):
-        return False
-    known = await draft.find(item_id) is not None
-    changed = await draft.declare(
-        item_id,
-        WorldType.ITEM,
-        name=item.name,
-        description=item.description,
-        properties={"key": item.key, "item_type": item.item_type, "quantity": item.quantity},
-    )
-    if not known:
-        holder = thing_id_of(draft.space, item.holder)
-        await draft.require(holder, *HOLDERS)
-        draft.join(HELD_BY, item_id, holder)
-    return changed
-
-
-async def declare_layer(draft: WorldDraft, layer: Layer) -> bool:
-    """Put a layer upon a location or realm for a time; one that is known may only change its text.
-
-    Raises:
-        InvalidInput: `layer.ends-before-start`.
-        Conflict: `layer.fixed`, a known layer would lie elsewhere or at another time.
-    """
+async def _declare_layer(draft: WorldDraft, layer: Layer) -> bool:
+    """Put a layer upon a location or realm; one that is known may only change its text."""
     since = checked_tick(layer.from_tick, path="/fromTick")
     until = None if layer.to_tick is None else checked_tick(layer.to_tick, path="/toTick")
     if until is not None and until < since:
@@ -291,12 +265,7 @@ async def declare_layer(draft: WorldDraft, layer: Layer) -> bool:
     return changed
 
 
-async def declare_happening(draft: WorldDraft, event: Happening) -> bool:
-    """Say that something happened; an event that is known stays as it is.
-
-    Raises:
-        NotFound: `location.unknown`, or `player.unknown` for a participant.
-    """
+async def _declare_happening(draft: WorldDraft, event: Happening) -> bool:
     event_id = event_id_of(draft.space, event.key)
     known = (await draft.canon.state.things((event_id,))).get(event_id)
     if isinstance(known, Event | Tombstone) and known.space == draft.space:

@@ -1,4 +1,4 @@
-"""Ties and routes as drafts write them: how realms stand to each other, and what joins places.
+"""Ties and routes: how realms stand to each other, and what joins places, as it is changed.
 
 A border is one edge, from the smaller id to the larger, so that both sides always agree on it.
 """
@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from canonry.domain.errors import Conflict, InvalidInput
 from canonry.domain.ids import EntityId
 from canonry.domain.log.keys import edge_key, thing_key
-from canonry.domain.things.relations import Relation
+from canonry.domain.things.relations import RelationDraft
 from canonry.domain.vocabularies.world_types import (
     ON_ROUTE,
     OPPOSED,
@@ -23,6 +23,7 @@ from canonry.domain.world.checks import TIES_MAX
 from canonry.domain.world.edges import kind_of
 from canonry.domain.world.identity import thing_id_of
 from canonry.domain.world.routes import Leg, legs_of
+from canonry.usecases.world.changing_world import changing
 from canonry.usecases.world.world_draft import WorldDraft
 
 
@@ -43,23 +44,21 @@ async def tie_up(draft: WorldDraft, start: EntityId, wanted: Mapping[Tie, Iterab
         Conflict: `tie.to-itself` or `tie.opposed`.
         InvalidInput: `tie.too-many`.
     """
-    asked = {
-        tie: dict.fromkeys(thing_id_of(draft.space, key) for key in keys)
-        for tie, keys in wanted.items()
+    asked = [(tie, thing_id_of(draft.space, key)) for tie, keys in wanted.items() for key in keys]
+    standing = {
+        (tie, realm): edge
+        for tie in wanted
+        for realm, edge in (await _standing(draft, start, tie)).items()
     }
-    standing = {tie: await _standing(draft, start, tie) for tie in asked}
-    for tie, edges in standing.items():
-        for realm, edge in edges.items():
-            if realm not in asked[tie]:
-                draft.end(edge, reason="it stands so no longer")
-    for tie, realms in asked.items():
-        for realm in realms:
-            if realm not in standing[tie]:
-                await _tie(draft, start, tie, realm)
-    return any(asked[tie].keys() != edges.keys() for tie, edges in standing.items())
+
+    async def join(each: tuple[Tie, EntityId]) -> None:
+        await _tie(draft, start, *each)
+
+    return await draft.settle(asked, standing, join, reason="it stands so no longer")
 
 
-async def tie(draft: WorldDraft, new: TieBetween) -> None:
+@changing
+async def create_tie(draft: WorldDraft, new: TieBetween) -> None:
     """Tie a location or realm to one more realm.
 
     Raises:
@@ -74,7 +73,8 @@ async def tie(draft: WorldDraft, new: TieBetween) -> None:
     await _tie(draft, start, new.kind, realm)
 
 
-async def untie(draft: WorldDraft, old: TieBetween) -> None:
+@changing
+async def remove_tie(draft: WorldDraft, old: TieBetween) -> None:
     """End the tie of a location or realm to a realm.
 
     Raises:
@@ -89,15 +89,17 @@ async def untie(draft: WorldDraft, old: TieBetween) -> None:
     draft.end(edge, reason="the tie was removed")
 
 
-async def _ends(draft: WorldDraft, told: TieBetween) -> tuple[EntityId, EntityId]:
-    start, realm = (thing_id_of(draft.space, key) for key in (told.start, told.realm))
-    places = (WorldType.LOCATION,) if told.kind is Tie.MEMBER_OF else ()
+async def _ends(draft: WorldDraft, between: TieBetween) -> tuple[EntityId, EntityId]:
+    start, realm = (thing_id_of(draft.space, key) for key in (between.start, between.realm))
+    places = (WorldType.LOCATION,) if between.kind is Tie.MEMBER_OF else ()
     await draft.require(start, WorldType.REALM, *places)
     await draft.require(realm, WorldType.REALM)
     return start, realm
 
 
-async def _standing(draft: WorldDraft, start: EntityId, kind: Tie) -> Mapping[EntityId, Relation]:
+async def _standing(
+    draft: WorldDraft, start: EntityId, kind: Tie
+) -> Mapping[EntityId, RelationDraft]:
     """The realms to which a tie leads now, each with its edge."""
     outward = await draft.edges(relation_of(kind), start, kinds=(kind,))
     found = {edge.to_id: edge for edge in outward}
@@ -133,18 +135,17 @@ async def join_legs(
         Conflict: `route.to-itself`.
         InvalidInput: `route.too-many`.
     """
-    wanted = {(leg.route, thing_id_of(draft.space, leg.end)): leg for leg in legs}
+    wanted = [(leg.route, thing_id_of(draft.space, leg.end)) for leg in legs]
     standing = await _legs(draft, start, names)
-    for leg, edge in standing.items():
-        if leg not in wanted:
-            draft.end(edge, reason="the route leads there no longer")
-    for leg in wanted:
-        if leg not in standing:
-            await _join_leg(draft, start, *leg)
-    return wanted.keys() != standing.keys()
+
+    async def join(leg: tuple[str, EntityId]) -> None:
+        await _join_leg(draft, start, *leg)
+
+    return await draft.settle(wanted, standing, join, reason="the route leads there no longer")
 
 
-async def add_route(draft: WorldDraft, route: Route) -> None:
+@changing
+async def create_route(draft: WorldDraft, route: Route) -> None:
     """Let a route lead from stop to stop; where it does already, it stays.
 
     Raises:
@@ -164,7 +165,8 @@ async def add_route(draft: WorldDraft, route: Route) -> None:
         raise Conflict("route.stands", message, path="/stopIds")
 
 
-async def remove_route(draft: WorldDraft, route: Route) -> None:
+@changing
+async def end_route(draft: WorldDraft, route: Route) -> None:
     """End a route from stop to stop.
 
     Raises:
@@ -183,7 +185,7 @@ async def remove_route(draft: WorldDraft, route: Route) -> None:
 
 async def _legs(
     draft: WorldDraft, start: EntityId, names: Iterable[str] | None = None
-) -> Mapping[tuple[str, EntityId], Relation]:
+) -> Mapping[tuple[str, EntityId], RelationDraft]:
     edges = await draft.edges(ON_ROUTE, start, kinds=names)
     return {(kind_of(edge), edge.to_id): edge for edge in edges}
 

@@ -6,12 +6,12 @@ from typing import Any, Final, TypeVar
 import apsw
 from typing_extensions import override
 
-from canonry.adapters.sqlite.bodies import thing_in, thing_under
+from canonry.adapters.sqlite.bodies import thing_in
 from canonry.adapters.sqlite.catalog.graph import graph_around
 from canonry.adapters.sqlite.catalog.search import search_texts
 from canonry.adapters.sqlite.keeping import SqliteView
-from canonry.adapters.sqlite.packing import Packed, pack, unpack
-from canonry.adapters.sqlite.pages import things_of
+from canonry.adapters.sqlite.lookups import thing_of, things_found
+from canonry.adapters.sqlite.packing import pack, unpack
 from canonry.adapters.sqlite.readers import Query
 from canonry.domain.catalog.catalog import is_project, item_id, item_of, projects_in_order
 from canonry.domain.errors import NotFound
@@ -34,12 +34,12 @@ from canonry.ports.views.catalog import (
 )
 from canonry.ports.views.state import Spaces
 
+K = TypeVar("K")
 T = TypeVar("T")
 
 SECONDS: Final = 30.0
 """So long a question may take before its statement is stopped."""
 
-_THING: Final = "SELECT kind, body FROM things WHERE id = ?"
 _NUMBERED: Final = "SELECT kind, body FROM things WHERE n = ?"
 _PROJECTS: Final = "SELECT id FROM catalog_projects ORDER BY place, id LIMIT ?"
 _COUNTS: Final = "SELECT facet, n FROM counts WHERE list = ? AND owner = ? AND space = ?"
@@ -65,54 +65,36 @@ class SqliteCatalog(SqliteView, Catalog):
 
     @override
     async def projects(self, spaces: Spaces, *, limit: int) -> Sequence[Space]:
-        return await self._read(lambda db: _projects(db, spaces, limit))
+        return await self._ask(lambda db: _projects(db, spaces, limit))
 
     @override
     async def search(self, query: CatalogQuery) -> CatalogFound:
-        return await self._read(lambda db: _search(db, query))
+        return await self._ask(lambda db: _search(db, query))
 
     @override
     async def entry(self, project: SpaceId, entity_id: str) -> CatalogEntry:
-        return await self._read(lambda db: _entry(db, project, entity_id))
+        return await self._ask(lambda db: _entry(db, project, entity_id))
 
     @override
     async def graph(self, query: GraphQuery) -> CatalogGraph:
-        return await self._read(lambda db: _graph(db, query))
+        return await self._ask(lambda db: _graph(db, query))
 
     @override
     async def bearers(
         self, project: SpaceId, words: Iterable[tuple[str, str]]
     ) -> Mapping[tuple[str, str], str]:
-        wanted, space = list(words), pack(project)
-        return await self._readers.consistent(
-            lambda db: {
-                each: unpack(row[0])
-                for each in wanted
-                if (row := _row(db, _BEARER, (space, *each))) is not None
-            }
-        )
+        space = pack(project)
+        return await self._each(_BEARER, {each: (space, *each) for each in words})
 
     @override
     async def projects_called(self, slugs: Iterable[str]) -> Mapping[str, SpaceId]:
-        wanted = list(slugs)
-        return await self._readers.consistent(
-            lambda db: {
-                slug: SpaceId(unpack(row[0]))
-                for slug in wanted
-                if (row := _row(db, _CALLED, (slug,))) is not None
-            }
-        )
+        found = await self._each(_CALLED, {slug: (slug,) for slug in slugs})
+        return {slug: SpaceId(space) for slug, space in found.items()}
 
     @override
     async def joined(self, triples: Iterable[Triple]) -> Mapping[Triple, str]:
-        wanted = list(triples)
-        return await self._readers.consistent(
-            lambda db: {
-                (source, rel_type, target): unpack(row[0])
-                for source, rel_type, target in wanted
-                if (row := _row(db, _JOINED, (pack(source), pack(target), rel_type))) is not None
-            }
-        )
+        asked = {each: (pack(each[0]), pack(each[2]), each[1]) for each in triples}
+        return await self._each(_JOINED, asked)
 
     @override
     async def items(
@@ -120,16 +102,26 @@ class SqliteCatalog(SqliteView, Catalog):
     ) -> Sequence[Entity]:
         word, contract_id = after
         values = (pack(project), kind, word, pack(contract_id), limit)
-        return await self._readers.consistent(lambda db: _listed(db, _ITEMS, values))
+        return await self._things(_ITEMS, values)
 
     @override
     async def relations_from(
         self, source: str, *, after: tuple[str, str], limit: int
     ) -> Sequence[Relation]:
         values = (pack(source), pack(after[0]), after[1], limit)
-        return await self._readers.consistent(lambda db: _listed(db, _FROM, values))
+        return await self._things(_FROM, values)
 
-    async def _read(self, query: Query[T]) -> T:
+    async def _each(self, sql: str, asked: Mapping[K, tuple[Any, ...]]) -> Mapping[K, str]:
+        """The id that a statement gives for the values under each key, where it gives one."""
+        return await self._read(
+            lambda db: {
+                key: unpack(row[0])
+                for key, values in asked.items()
+                if (row := _row(db, sql, values)) is not None
+            }
+        )
+
+    async def _ask(self, query: Query[T]) -> T:
         return await self._readers.consistent(query, seconds=SECONDS)
 
 
@@ -137,25 +129,15 @@ def _row(db: apsw.Connection, sql: str, values: tuple[Any, ...]) -> Any:
     return db.execute(sql, values).fetchone()
 
 
-def _listed(db: apsw.Connection, sql: str, values: tuple[Any, ...]) -> Sequence[Any]:
-    rows: list[Any] = db.execute(sql, values).fetchall()
-    return things_of(db, [row[0] for row in rows])
-
-
-def _thing(db: apsw.Connection, thing_id: Packed) -> Any:
-    row = _row(db, _THING, (thing_id,))
-    return None if row is None else thing_under(thing_id, *row)
-
-
 def _require_project(db: apsw.Connection, project: SpaceId) -> None:
-    if not is_project(_thing(db, pack(project))):
+    if not is_project(thing_of(db, pack(project))):
         raise NotFound("project.unknown", "there is no project with this id", path="/projectId")
 
 
 def _projects(db: apsw.Connection, spaces: Spaces, limit: int) -> Sequence[Space]:
     if spaces is None:
-        return _listed(db, _PROJECTS, (limit,))
-    known = (_thing(db, pack(space)) for space in spaces)
+        return things_found(db, _PROJECTS, (limit,))
+    known = (thing_of(db, pack(space)) for space in spaces)
     return projects_in_order(space for space in known if is_project(space))[:limit]
 
 
@@ -169,7 +151,7 @@ def _search(db: apsw.Connection, query: CatalogQuery) -> CatalogFound:
 def _entry(db: apsw.Connection, project: SpaceId, entity_id: str) -> CatalogEntry:
     _require_project(db, project)
     packed = pack(item_id(project, CONTENT_KINDS[0], entity_id))
-    entity = _thing(db, packed)
+    entity = thing_of(db, packed)
     if item_of(entity) is None:
         raise _no_entity()
     sides = {"out": 0, "in": 0}
@@ -189,10 +171,10 @@ def _graph(db: apsw.Connection, query: GraphQuery) -> CatalogGraph:
         raise _no_entity()
     return CatalogGraph(
         nodes=[
-            GraphNode(entity=_thing(db, thing), depth=depth) for thing, _, depth in around.nodes
+            GraphNode(entity=thing_of(db, thing), depth=depth) for thing, _, depth in around.nodes
         ],
         edges=[
-            GraphEdge(relation=_thing(db, relation), source=source, target=target)
+            GraphEdge(relation=thing_of(db, relation), source=source, target=target)
             for relation, source, target in around.edges
         ],
         more_nodes=around.more_nodes,

@@ -10,6 +10,7 @@ from typing import Any, Final
 
 import apsw
 
+from canonry.adapters.sqlite.lookups import number
 from canonry.adapters.sqlite.packing import pack
 from canonry.domain.catalog.catalog import CatalogItem, fold
 from canonry.domain.vocabularies.catalog_kinds import CONTENT_KINDS
@@ -71,13 +72,13 @@ def search_texts(db: apsw.Connection, query: CatalogQuery) -> tuple[Sequence[int
     values = {"space": pack(query.project), "text": text, "limit": query.limit}
     values |= {f"kind{i}": kind for i, kind in enumerate(among)}
     phrase = _phrase(text)
-    if phrase is not None and _number(db, _HELD, (phrase, FEW + 1)) <= FEW:
+    if phrase is not None and number(db, _HELD, (phrase, FEW + 1)) <= FEW:
         found = _numbers(db, _FOUND, {**values, "phrase": phrase})
         return found[: query.limit], len(found)
     page = _numbers(db, _PAGE, values)
     if len(page) < query.limit:  # then every text was read for it
         return page, len(page)
-    return page, _number(db, _COUNT, values)
+    return page, number(db, _COUNT, values)
 
 
 def _phrase(text: str) -> str | None:
@@ -94,8 +95,3 @@ def _folded(item: CatalogItem) -> tuple[str, str, str]:
 def _numbers(db: apsw.Connection, sql: str, values: dict[str, Any]) -> Sequence[int]:
     rows: list[Any] = db.execute(sql, values).fetchall()
     return [row[0] for row in rows]
-
-
-def _number(db: apsw.Connection, sql: str, values: Any) -> int:
-    row: Any = db.execute(sql, values).fetchone()
-    return int(row[0])

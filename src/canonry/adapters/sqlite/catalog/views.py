@@ -29,16 +29,6 @@ from canonry.domain.views.listing import List
 Changed: TypeAlias = tuple[int, Thing | None, Thing]
 """The number of a thing, what it was, and what it is."""
 
-TABLES: Final = (
-    "catalog_projects",
-    "catalog_items",
-    "catalog_texts",
-    "catalog_nodes",
-    "catalog_neighbours",
-    "catalog_edges",
-)
-"""The tables of catalogs; their trigram index leans on the texts."""
-
 _PROJECT: Final = "INSERT INTO catalog_projects VALUES (?, ?, ?)"
 _NO_PROJECT: Final = "DELETE FROM catalog_projects WHERE place = ? AND id = ?"
 _ITEM: Final = "INSERT INTO catalog_items VALUES (?, ?, ?, ?, ?)"

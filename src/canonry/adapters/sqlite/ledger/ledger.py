@@ -4,7 +4,7 @@ import asyncio
 from array import array
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
-from typing import Any, Final
+from typing import Final
 
 import apsw
 from typing_extensions import override
@@ -13,6 +13,7 @@ from canonry.adapters.sqlite.ledger import records
 from canonry.adapters.sqlite.ledger.pump import Pump
 from canonry.adapters.sqlite.ledger.records import Stored
 from canonry.adapters.sqlite.ledger.writing import Pen
+from canonry.adapters.sqlite.lookups import number
 from canonry.adapters.sqlite.packing import pack, unpack, unpack_keys
 from canonry.adapters.sqlite.readers import Readers
 from canonry.domain.errors import NotSupported
@@ -118,10 +119,10 @@ class SqliteLedger(Ledger):
         return self._writing
 
     def _touched(self, db: apsw.Connection, cursor: int, limit: int) -> Touched:
-        version = _number(db, "PRAGMA data_version")
+        version = number(db, "PRAGMA data_version")
         if self._seen == (db, version, cursor):
             return Touched(cursor=cursor, keys=frozenset())
-        now = _number(db, _NEWEST) + 1
+        now = number(db, _NEWEST) + 1
         self._seen = (db, version, now)
         if cursor == 0 or now - cursor > limit:
             return Touched(cursor=now, keys=None)
@@ -174,8 +175,3 @@ def heads_of(db: apsw.Connection, after: SpaceId | None, limit: int) -> Sequence
             Head(space=space, position=tip.position, hash=tip.hash, recorded_at=tip.recorded_at)
         )
     return heads
-
-
-def _number(db: apsw.Connection, sql: str) -> int:
-    row: Any = db.execute(sql).fetchone()
-    return int(row[0])

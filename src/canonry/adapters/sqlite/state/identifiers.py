@@ -15,7 +15,7 @@ from canonry.domain.things.entities import Entity
 from canonry.domain.truth.identifiers import rows_of
 from canonry.domain.views.listing import MERGED, NOBODY, List
 from canonry.ports.views.pages import Page
-from canonry.ports.views.queries import IdentifierQuery, Spaces
+from canonry.ports.views.state import IdentifierQuery, Spaces
 
 PackedIdentifier: TypeAlias = tuple[Packed, str, Packed, str, int, Packed]
 """(space, key, id, entity type, born at, root): the first three are the key of the table."""
@@ -56,8 +56,10 @@ def reidentify(db: apsw.Connection, gone: Sequence[Thing], come: Sequence[Thing]
         db.executemany(_PUT, put)
 
 
-def select_identified(db: apsw.Connection, query: IdentifierQuery) -> Mapping[str, Page[Entity]]:
-    """The entities that bear each of the keys."""
+def select_identified(
+    db: apsw.Connection, query: IdentifierQuery, part: type | None = None
+) -> Mapping[str, Page[Any]]:
+    """The entities that bear each of the keys, or a `part` of each."""
     spaces = _spaces(db, query.spaces)
     keys = tuple(dict.fromkeys(query.keys))
     exact = _exact(db, spaces, keys, query.entity_type)
@@ -71,7 +73,7 @@ def select_identified(db: apsw.Connection, query: IdentifierQuery) -> Mapping[st
         if roots:
             found[key] = roots
     shown = {root: None for roots in found.values() for root in roots[: query.limit]}
-    things = {packed: thing_under(packed, *row[1:]) for packed, row in look_up(db, shown)}
+    things = {packed: thing_under(packed, *row[1:], part) for packed, row in look_up(db, shown)}
     return {
         key: Page(
             items=[things[root] for root in roots[: query.limit] if root in things],

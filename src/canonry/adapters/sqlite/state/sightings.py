@@ -12,9 +12,8 @@ from typing import Any, Final
 
 import apsw
 
-from canonry.adapters.sqlite.bodies import thing_under
+from canonry.adapters.sqlite.lookups import number, thing_of, things_of, version_of
 from canonry.adapters.sqlite.packing import Packed, pack, unpack
-from canonry.adapters.sqlite.pages import things_of
 from canonry.domain.ids import EntityId
 from canonry.domain.log.sighting import seen_also
 from canonry.domain.observations import Observation
@@ -36,11 +35,6 @@ TOLD_LATE: Final = (
 _ROWS_FOR_ONE: Final = 20
 """So many rows are looked at in the time in which one observation is folded."""
 
-_VERSION: Final = (
-    "SELECT kind, body FROM versions WHERE id = ? AND since <= ? ORDER BY since DESC LIMIT 1"
-)
-_THING: Final = "SELECT kind, body FROM things WHERE id = ?"
-
 
 def newest(
     db: apsw.Connection, entity_ids: Sequence[EntityId], limit: int, offset: int
@@ -51,8 +45,7 @@ def newest(
     for entity_id in dict.fromkeys(entity_ids):
         mine = (int(List.OBSERVATIONS_SEEN), pack(entity_id))
         rows += db.execute(NEWEST, (*mine, limit + offset))
-        count: Any = db.execute(_COUNT, mine).fetchone()
-        total += count[0]
+        total += number(db, _COUNT, mine)
     rows.sort(key=lambda row: (row[0], row[1], unpack(row[2])))
     chosen = rows[offset : offset + limit]
     return Page(items=things_of(db, [row[2] for row in chosen]), total=total)
@@ -71,7 +64,7 @@ def seen_until(
         Long: more than `most` observations have to be folded.
     """
     packed = pack(entity_id)
-    entity = _read(db, _THING, (packed,))
+    entity = thing_of(db, packed)
     if not isinstance(entity, Entity):
         return None
     mine = (int(List.OBSERVATIONS_SEEN), packed)
@@ -79,7 +72,7 @@ def seen_until(
     if row[0] is None:
         return entity
     before = -row[0] - 1
-    base = _read(db, _VERSION, (packed, before))
+    base = version_of(db, packed, before)
     known = (base.own, base.sightings) if isinstance(base, Entity) else ({}, NEVER_SEEN)
     rows_most = most * _ROWS_FOR_ONE
     late: list[Any] = list(db.execute(TOLD_LATE, (*mine, -instant, -before, rows_most + 1)))
@@ -114,8 +107,3 @@ def _sightings(rows: Sequence[Any]) -> Sightings:
         return NEVER_SEEN
     ranks = [row[0] for row in rows]
     return Sightings(count=len(rows), first=Instant(-max(ranks)), last=Instant(-min(ranks)))
-
-
-def _read(db: apsw.Connection, sql: str, values: tuple[Any, ...]) -> Any:
-    row: Any = db.execute(sql, values).fetchone()
-    return None if row is None else thing_under(values[0], *row)

@@ -9,9 +9,9 @@ from typing_extensions import override
 from canonry.adapters.sqlite.bodies import thing_under
 from canonry.adapters.sqlite.keeping import SqliteView
 from canonry.adapters.sqlite.listing import PackedOwner
-from canonry.adapters.sqlite.lookups import look_up
+from canonry.adapters.sqlite.lookups import look_up, things_of, version_of
 from canonry.adapters.sqlite.packing import pack
-from canonry.adapters.sqlite.pages import Selection, counted, first_ids, page_of, things_of
+from canonry.adapters.sqlite.pages import Selection, counted, first_ids
 from canonry.adapters.sqlite.state.entities import select_entities
 from canonry.adapters.sqlite.state.identifiers import select_identified
 from canonry.adapters.sqlite.state.sightings import Long, newest, seen_until
@@ -29,10 +29,11 @@ from canonry.domain.things.relations import Relation
 from canonry.domain.things.scenes import Story
 from canonry.domain.things.sources import Source
 from canonry.domain.time import Instant
+from canonry.domain.truth.identifiers import Bearer
 from canonry.domain.truth.runs import InterpretationRun
 from canonry.domain.truth.timeline import TimelineEvent
 from canonry.domain.views.listing import NOBODY, List, storable
-from canonry.domain.vocabularies.schemas import EntitySchema
+from canonry.domain.vocabularies.schemas import RegisteredSchema
 from canonry.ports.views.pages import PAGE_MAX, Page
 from canonry.ports.views.state import (
     EntityQuery,
@@ -50,9 +51,6 @@ _FOLDED_INLINE: Final = 200
 _READ_INLINE: Final = 256
 """More things than this take longer than a query may on the event loop."""
 
-_VERSION: Final = (
-    "SELECT kind, body FROM versions WHERE id = ? AND since <= ? ORDER BY since DESC LIMIT 1"
-)
 _SIDES: Final = {"out": frozenset(("out", "both")), "in": frozenset(("in", "both"))}
 
 
@@ -70,7 +68,7 @@ class SqliteState(SqliteView, State):
         self, ids: Iterable[str], position: Position
     ) -> Mapping[str, Thing]:
         wanted = list(ids)
-        return await self._readers.consistent(lambda db: _past(db, wanted, position))
+        return await self._read(lambda db: _past(db, wanted, position))
 
     @override
     async def spaces(
@@ -84,7 +82,7 @@ class SqliteState(SqliteView, State):
 
     @override
     async def entities(self, query: EntityQuery) -> Page[Entity]:
-        return await self._readers.consistent(lambda db: select_entities(db, query))
+        return await self._read(lambda db: select_entities(db, query))
 
     @override
     async def entities_named(self, space: SpaceId, entity_type: str, name: str) -> Sequence[Entity]:
@@ -103,13 +101,15 @@ class SqliteState(SqliteView, State):
             " AND facet = '' AND rank > ? ORDER BY rank, later, id LIMIT ?"
         )
         values = (int(List.OBSERVATIONS), pack(entity_id), after, limit)
-        return await self._readers.consistent(
-            lambda db: things_of(db, [row[0] for row in db.execute(sql, values)])
-        )
+        return await self._things(sql, values)
 
     @override
     async def entities_identified(self, query: IdentifierQuery) -> Mapping[str, Page[Entity]]:
-        return await self._readers.consistent(lambda db: select_identified(db, query))
+        return await self._read(lambda db: select_identified(db, query))
+
+    @override
+    async def bearers(self, query: IdentifierQuery) -> Mapping[str, Page[Bearer]]:
+        return await self._readers.consistent(lambda db: select_identified(db, query, Bearer))
 
     @override
     async def entity_types(self, spaces: Spaces) -> Mapping[str, int]:
@@ -132,7 +132,7 @@ class SqliteState(SqliteView, State):
             return {one: entity for one, entity in seen if entity is not None}
 
         try:
-            return await self._readers.consistent(lambda db: find(db, _FOLDED_INLINE))
+            return await self._read(lambda db: find(db, _FOLDED_INLINE))
         except Long:
             return await self._readers.long(lambda db: find(db, PAGE_MAX**2), together=True)
 
@@ -141,7 +141,7 @@ class SqliteState(SqliteView, State):
         self, entity_ids: Iterable[EntityId], *, limit: int, offset: int
     ) -> Page[Observation]:
         wanted = list(entity_ids)
-        return await self._readers.consistent(lambda db: newest(db, wanted, limit, offset))
+        return await self._read(lambda db: newest(db, wanted, limit, offset))
 
     @override
     async def observations_from(
@@ -152,12 +152,12 @@ class SqliteState(SqliteView, State):
 
     @override
     async def timeline(self, query: TimelineQuery) -> Page[TimelineEvent]:
-        return await self._readers.consistent(lambda db: select_timeline(db, query))
+        return await self._read(lambda db: select_timeline(db, query))
 
     @override
     async def schemas(
         self, spaces: Spaces, entity_type: str | None, *, limit: int, offset: int
-    ) -> Page[EntitySchema]:
+    ) -> Page[RegisteredSchema]:
         facet = None if entity_type is None else (lambda facet: facet == entity_type)
         selection = Selection(listed=List.SCHEMAS, spaces=spaces, facet=facet)
         return await self._page(selection, limit, offset)
@@ -244,7 +244,7 @@ class SqliteState(SqliteView, State):
             events = sorted(things_of(db, list(ids)), key=lambda e: (e.created_at, e.id))
             return events[:PAGE_MAX]
 
-        return await self._readers.consistent(find)
+        return await self._read(find)
 
     @override
     async def relations(self, query: RelationQuery) -> Page[Relation]:
@@ -279,13 +279,10 @@ class SqliteState(SqliteView, State):
     async def stories(self, space: SpaceId, *, limit: int, offset: int) -> Page[Story]:
         return await self._page(_all_of(List.STORIES, space), limit, offset)
 
-    async def _page(self, selection: Selection, limit: int, offset: int) -> Page[Any]:
-        return await self._readers.consistent(lambda db: page_of(db, selection, limit, offset))
-
     async def _first(
         self, listed: List, owner: PackedOwner, limit: int, space: str
     ) -> Sequence[Any]:
-        return await self._readers.consistent(
+        return await self._read(
             lambda db: things_of(db, first_ids(db, listed, owner, limit, space))
         )
 
@@ -310,8 +307,6 @@ def _past(db: apsw.Connection, ids: Sequence[str], position: Position) -> Mappin
     for thing_id, thing in _things(db, ids).items():
         if thing.changed_at <= position:
             found[thing_id] = thing
-            continue
-        row = db.execute(_VERSION, (pack(thing_id), position)).fetchone()
-        if row is not None:
-            found[thing_id] = thing_under(pack(thing_id), *row)
+        elif (past := version_of(db, pack(thing_id), position)) is not None:
+            found[thing_id] = past
     return found

@@ -12,6 +12,7 @@ import apsw
 
 from canonry.adapters.sqlite.bodies import altered
 from canonry.adapters.sqlite.listing import CountKey, difference
+from canonry.adapters.sqlite.lookups import number
 from canonry.adapters.sqlite.packing import Packed, pack, unpack
 from canonry.adapters.sqlite.pages import counted
 from canonry.domain.ids import EntityId, ObservationId, SourceId, SpaceId
@@ -28,7 +29,7 @@ from canonry.domain.truth.timeline import (
 )
 from canonry.domain.views.listing import List
 from canonry.ports.views.pages import PAGE_MAX, Page
-from canonry.ports.views.queries import TimelineQuery
+from canonry.ports.views.state import TimelineQuery
 
 TimelineRow: TypeAlias = tuple[int, Packed, str, int, Packed, Packed, str, Packed, Packed]
 """(current, space, event type, -instant, event, entity, field, observation, source)."""
@@ -120,14 +121,9 @@ def _by_type(
         if query.event_type not in {None, event_type}:
             continue
         run = (current, space, event_type, low, high)
-        total += _number(db, run) if bounded else n
+        total += number(db, _N_EVENTS, (*run, _ALL)) if bounded else n
         events += db.execute(EVENTS, (*run, query.offset + query.limit))
     return events, total
-
-
-def _number(db: apsw.Connection, run: tuple[Any, ...]) -> int:
-    row: Any = db.execute(_N_EVENTS, (*run, _ALL)).fetchone()
-    return int(row[0])
 
 
 def _by_source(

@@ -13,6 +13,7 @@ import apsw
 
 from canonry.adapters.sqlite.bodies import thing_in
 from canonry.adapters.sqlite.listing import CountKey
+from canonry.adapters.sqlite.lookups import number
 from canonry.adapters.sqlite.text.passages import BATCH, StemKey, count_stems, index, passage_of
 from canonry.adapters.sqlite.views import count
 from canonry.domain.recall.passages import Passage
@@ -66,5 +67,4 @@ def _passage(kind: str, body: bytes) -> Passage | None:
 def how_many_wait(db: apsw.Connection) -> int:
     """The number of passages that wait; the count stops at `BATCH`."""
     sql = "SELECT count(*) FROM (SELECT 1 FROM unindexed LIMIT ?)"
-    row: Any = db.execute(sql, (BATCH,)).fetchone()
-    return int(row[0])
+    return number(db, sql, (BATCH,))

@@ -1,14 +1,13 @@
 """Comparison: every row of every view against the same view folded afresh."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import zip_longest
 from typing import Any, Final
 
 import apsw
 
+from canonry.adapters.sqlite.lookups import number
 from canonry.adapters.sqlite.packing import unpack
-from canonry.adapters.sqlite.upkeep.scratch import number
 from canonry.domain.ids import is_uuid
 from canonry.ports.views.upkeep import Finding
 
@@ -16,53 +15,23 @@ SHOWN: Final = 5
 """So many differences of each sort are named."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Table:
-    name: str
-    key: Sequence[str]
-    rest: Sequence[str]
+_TABLES: Final = {
+    "things": ("id", "kind body"),
+    "versions": ("id since", "kind body"),
+    "listing": ("list owner space facet rank later id", "starts ends name"),
+    "counts": ("list owner space facet", "n"),
+    "identifiers": ("space key id", "entity_type born root"),
+    "timeline": ("current space event_type rank event entity field observation", "source"),
+    "stem_counts": ("mark stem", "n"),
+    "catalog_projects": ("place id", "slug"),
+    "catalog_items": ("space kind word id", "thing"),
+    "catalog_texts": ("space updated id", "kind title slug summary"),
+    "catalog_nodes": ("thing", "id place"),
+    "catalog_neighbours": ("thing rel_type place id outward", "other"),
+    "catalog_edges": ("source target rel_type", "relation"),
+}
+"""Of each table the columns that identify a row, and those that must be equal then."""
 
-
-_TABLES: Final = (
-    _Table(name="things", key=("id",), rest=("kind", "body")),
-    _Table(name="versions", key=("id", "since"), rest=("kind", "body")),
-    _Table(
-        name="listing",
-        key=("list", "owner", "space", "facet", "rank", "later", "id"),
-        rest=("starts", "ends", "name"),
-    ),
-    _Table(name="counts", key=("list", "owner", "space", "facet"), rest=("n",)),
-    _Table(name="identifiers", key=("space", "key", "id"), rest=("entity_type", "born", "root")),
-    _Table(
-        name="timeline",
-        key=(
-            "current",
-            "space",
-            "event_type",
-            "rank",
-            "event",
-            "entity",
-            "field",
-            "observation",
-        ),
-        rest=("source",),
-    ),
-    _Table(name="stem_counts", key=("mark", "stem"), rest=("n",)),
-    _Table(name="catalog_projects", key=("place", "id"), rest=("slug",)),
-    _Table(name="catalog_items", key=("space", "kind", "word", "id"), rest=("thing",)),
-    _Table(
-        name="catalog_texts",
-        key=("space", "updated", "id"),
-        rest=("kind", "title", "slug", "summary"),
-    ),
-    _Table(name="catalog_nodes", key=("thing",), rest=("id", "place")),
-    _Table(
-        name="catalog_neighbours",
-        key=("thing", "rel_type", "place", "id", "outward"),
-        rest=("other",),
-    ),
-    _Table(name="catalog_edges", key=("source", "target", "rel_type"), rest=("relation",)),
-)
 _STEMS: Final = (
     "SELECT t.id, s.id AS same, s.mark, s.scene, s.place, s.source, s.entities, s.stems"
     " FROM {schema}.passage_stems s LEFT JOIN {schema}.things t ON t.n = s.n"
@@ -75,29 +44,38 @@ _WORDS: Final = (
 
 def differences(db: apsw.Connection) -> Iterator[Finding]:
     """What differs between the views of `live` and the scratch views of `db`."""
-    for table in _TABLES:
-        yield from _rows(db, table)
+    for name, columns in _TABLES.items():
+        yield from _rows(db, name, *(each.split() for each in columns))
     yield from _words(db, "passages")
     yield from _words(db, "catalog_grams")
     yield from _stems(db)
     yield from _waiting(db)
 
 
-def _rows(db: apsw.Connection, table: _Table) -> Iterator[Finding]:
-    same = " AND ".join(f"l.{column} = s.{column}" for column in table.key)
-    differ = " OR ".join(f"l.{column} IS NOT s.{column}" for column in table.rest)
-    keys = ", ".join(table.key)
-    name = table.name
-    absent = "SELECT {keys} FROM {one}.{name} AS {a} WHERE NOT EXISTS (SELECT 1 FROM {two}.{name} AS {b} WHERE {same}) LIMIT ?"  # noqa: E501
-    there = {"keys": keys, "name": name, "same": same}
-    for row in db.execute(absent.format(one="live", a="l", two="main", b="s", **there), (SHOWN,)):
-        yield Finding(where=f"{name}: {_named(row)}", what="the records lead to no such row")
-    for row in db.execute(absent.format(one="main", a="s", two="live", b="l", **there), (SHOWN,)):
-        yield Finding(where=f"{name}: {_named(row)}", what="this row is missing")
-    shown = ", ".join(f"l.{column}" for column in table.key)
-    sql = f"SELECT {shown} FROM live.{name} l JOIN main.{name} s ON {same} WHERE {differ} LIMIT ?"  # noqa: S608
+def _rows(
+    db: apsw.Connection, name: str, key: Sequence[str], rest: Sequence[str]
+) -> Iterator[Finding]:
+    same = " AND ".join(f"l.{column} = s.{column}" for column in key)
+    differ = " OR ".join(f"l.{column} IS NOT s.{column}" for column in rest)
+    live, true = f"live.{name} AS l", f"main.{name} AS s"
+    absent = "SELECT {keys} FROM {one} WHERE NOT EXISTS (SELECT 1 FROM {two} WHERE {same}) LIMIT ?"
+    of_live, of_true = (", ".join(f"{each}.{column}" for column in key) for each in "ls")
+    both = f"SELECT {of_live} FROM {live} JOIN {true} ON {same} WHERE {differ} LIMIT ?"  # noqa: S608
+    for sql, what in (
+        (
+            absent.format(keys=of_live, one=live, two=true, same=same),
+            "the records lead to no such row",
+        ),
+        (absent.format(keys=of_true, one=true, two=live, same=same), "this row is missing"),
+        (both, "the records lead to another value"),
+    ):
+        yield from _found(db, name, sql, what)
+
+
+def _found(db: apsw.Connection, name: str, sql: str, what: str) -> Iterator[Finding]:
+    """The first of those that a statement gives, by what identifies them."""
     for row in db.execute(sql, (SHOWN,)):
-        yield Finding(where=f"{name}: {_named(row)}", what="the records lead to another value")
+        yield Finding(where=f"{name}: {_named(row)}", what=what)
 
 
 def _words(db: apsw.Connection, index: str) -> Iterator[Finding]:
@@ -116,8 +94,7 @@ def _words(db: apsw.Connection, index: str) -> Iterator[Finding]:
         (true, live, "a word of the text is not indexed"),
     ):
         sql = f"SELECT DISTINCT id FROM ({one} EXCEPT {two}) LIMIT ?"  # noqa: S608 - our own SQL
-        for (packed,) in db.execute(sql, (SHOWN,)):
-            yield Finding(where=f"{index}: {_named((packed,))}", what=what)
+        yield from _found(db, index, sql, what)
 
 
 def _same_words(db: apsw.Connection) -> bool:
@@ -137,16 +114,14 @@ def _stems(db: apsw.Connection) -> Iterator[Finding]:
         (true, live, "its stems are missing"),
     ):
         sql = f"SELECT DISTINCT id FROM ({one} EXCEPT {two}) LIMIT ?"  # noqa: S608 - our own SQL
-        for (packed,) in db.execute(sql, (SHOWN,)):
-            yield Finding(where=f"passage_stems: {_named((packed,))}", what=what)
+        yield from _found(db, "passage_stems", sql, what)
 
 
 def _waiting(db: apsw.Connection) -> Iterator[Finding]:
     live = "SELECT coalesce(t.id, u.n) FROM live.unindexed u LEFT JOIN live.things t ON t.n = u.n"
     true = "SELECT t.id FROM main.unindexed u JOIN main.things t ON t.n = u.n"
-    for (packed,) in db.execute(f"{live} EXCEPT {true} LIMIT ?", (SHOWN,)):
-        what = "it waits to be indexed, and is no passage"
-        yield Finding(where=f"unindexed: {_named((packed,))}", what=what)
+    what = "it waits to be indexed, and is no passage"
+    return _found(db, "unindexed", f"{live} EXCEPT {true} LIMIT ?", what)
 
 
 def _named(row: tuple[Any, ...]) -> str:

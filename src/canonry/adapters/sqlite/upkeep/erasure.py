@@ -12,13 +12,13 @@ import apsw
 
 from canonry.adapters.sqlite import views
 from canonry.adapters.sqlite.bodies import thing_in
-from canonry.adapters.sqlite.faults import translated
+from canonry.adapters.sqlite.faults import transaction, translated
 from canonry.adapters.sqlite.folding import PAGE, Fetch, complete, fold_into
 from canonry.adapters.sqlite.ledger import records
 from canonry.adapters.sqlite.ledger.records import Stored
+from canonry.adapters.sqlite.lookups import number
 from canonry.adapters.sqlite.packing import Packed, unpack
 from canonry.adapters.sqlite.schema import make_views
-from canonry.adapters.sqlite.upkeep.scratch import number
 from canonry.domain.ids import SpaceId
 from canonry.domain.json_values import decode_json
 from canonry.domain.log.commits import ORIGIN, Position
@@ -58,15 +58,9 @@ class StoreErasure:
 
     def fold(self) -> None:
         """Fold the commits of the space that were not yet, without what is to be dropped."""
-        with translated():
-            self.db.execute("BEGIN")
-            try:
-                self._begin_again_after_another()
-                self._fold()
-            except BaseException:
-                self.db.execute("ROLLBACK")
-                raise
-            self.db.execute("COMMIT")
+        with translated(), transaction(self.db):
+            self._begin_again_after_another()
+            self._fold()
 
     def finish(self, writer: apsw.Connection) -> None:
         """Drop the payloads and mend the views, in one transaction; the caller holds the turn."""
@@ -114,19 +108,12 @@ class StoreErasure:
         )
 
     def _replace(self, writer: apsw.Connection) -> None:
-        writer.execute("BEGIN IMMEDIATE")
-        try:
-            for seq, entries in self.dropped.items():
-                for entry in entries:
-                    writer.execute(_DROP, (seq, entry))
-            said = (purges(writer) + 1,)
-            writer.execute("INSERT OR REPLACE INTO main.meta VALUES ('purges', ?)", said)
+        with transaction(writer, "BEGIN IMMEDIATE"):
+            dropped = [(seq, entry) for seq, some in self.dropped.items() for entry in some]
+            writer.executemany(_DROP, dropped)
+            count = (purges(writer) + 1,)
+            writer.execute("INSERT OR REPLACE INTO main.meta VALUES ('purges', ?)", count)
             _mend(writer)
-        except BaseException:
-            if writer.in_transaction:
-                writer.execute("ROLLBACK")
-            raise
-        writer.execute("COMMIT")
 
 
 def purges(db: apsw.Connection) -> int:

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
@@ -10,18 +11,17 @@ from typing_extensions import override
 
 from canonry.adapters.sqlite.connections import OpenMode
 from canonry.adapters.sqlite.ledger import records
+from canonry.adapters.sqlite.lookups import number
 from canonry.adapters.sqlite.packing import unpack
 from canonry.adapters.sqlite.readers import Readers
 from canonry.adapters.sqlite.schema import APPLICATION_ID, SCHEMA_VERSION, VIEWS_VERSION
 from canonry.adapters.sqlite.store import FILE
 from canonry.adapters.sqlite.upkeep.backups import claim, copy_database, write_manifest
-from canonry.adapters.sqlite.upkeep.glance import PAIRS
-from canonry.adapters.sqlite.upkeep.scratch import number
 from canonry.adapters.sqlite.upkeep.verification import verify_store
 from canonry.domain.errors import NotSupported, Unavailable
 from canonry.domain.ids import SpaceId
 from canonry.domain.time import Instant, render_instant
-from canonry.domain.views.listing import NOBODY, List
+from canonry.domain.views.listing import NOBODY, UNCOUNTED, List
 from canonry.ports.records.blobs import Blobs
 from canonry.ports.views.upkeep import Finding, Upkeep, UpkeepProgress, Verification
 
@@ -36,6 +36,68 @@ _WHOLE_LISTS: Final = (
     List.SCENES,
     List.PROPOSALS,
 )
+
+
+_TOLD: Final = "'turn', 'memory', 'snippet'"
+"""Kinds of which every thing is a passage."""
+
+_UNCOUNTED: Final = ", ".join(map(str, sorted(UNCOUNTED)))
+_PASSAGES: Final = int(List.PASSAGES)
+_LISTED: Final = ", ".join(map(str, sorted({*UNCOUNTED, _PASSAGES, int(List.TIMELINE)})))
+_LOST: Final = (
+    f"SELECT count(*) FROM things t WHERE t.kind IN ({_TOLD})"  # noqa: S608 - our own SQL
+    " AND NOT EXISTS (SELECT 1 FROM passage_stems s WHERE s.n = t.n)"
+    " AND NOT EXISTS (SELECT 1 FROM unindexed u WHERE u.n = t.n)"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class _Pair:
+    """Two statements that give one number, and what it means where they do not.
+
+    They read no payload and decode nothing, so that a glance may follow every backup. They show a
+    view that was lost or half copied; whether a row says what the records say, `verify` tells.
+    """
+
+    where: str
+    what: str
+    one: str
+    two: str
+
+    def look(self, db: apsw.Connection) -> Finding | None:
+        """What does not agree; `db` sees one moment of the store."""
+        if number(db, self.one) == number(db, self.two):
+            return None
+        return Finding(where=self.where, what=self.what)
+
+
+_PAIRS: Final = (
+    _Pair(
+        "passages",
+        "the index of words has not the passages that it is said to have",
+        "SELECT count(*) FROM passages_docsize",
+        f"SELECT coalesce(sum(n), 0) FROM counts WHERE list = {_PASSAGES} AND facet = 'passages'",  # noqa: S608
+    ),
+    _Pair(
+        "passage_stems",
+        "the stems are not those of as many passages as there are",
+        "SELECT count(*) FROM passage_stems",
+        "SELECT count(*) FROM passages_docsize",
+    ),
+    _Pair(
+        "things",
+        "something that was told is neither indexed nor waits to be",
+        _LOST,
+        "SELECT 0",
+    ),
+    _Pair(
+        "listing",
+        "the lists have not the rows that they are said to have",
+        f"SELECT count(*) FROM listing WHERE list NOT IN ({_UNCOUNTED})",  # noqa: S608
+        f"SELECT coalesce(sum(n), 0) FROM counts WHERE list NOT IN ({_LISTED})",  # noqa: S608
+    ),
+)
+"""Each is looked at in a moment of its own, since long ones keep the log from being emptied."""
 
 
 class LookingUpkeep(Upkeep):
@@ -69,7 +131,7 @@ class LookingUpkeep(Upkeep):
 
     @override
     async def glance(self) -> Sequence[Finding]:
-        found = [await self._readers.whole(pair.look) for pair in PAIRS]
+        found = [await self._readers.whole(pair.look) for pair in _PAIRS]
         return tuple(each for each in found if each is not None)
 
     @override

@@ -10,7 +10,7 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import apsw
 
@@ -27,23 +27,23 @@ _CLAIMS_MAX: Final = 10
 
 
 @contextmanager
-def scratch_beside(store: Path, vfs: str | None = None) -> Iterator[apsw.Connection]:
+def scratch_beside(store: Path) -> Iterator[apsw.Connection]:
     """A connection with empty views in a scratch file, and the store attached as `live`."""
     with (
         _claimed(store.parent / FOLDER) as folder,
-        scratch_in(str(folder / "views.db"), store, vfs=vfs) as db,
+        scratch_in(str(folder / "views.db"), store) as db,
     ):
         yield db
 
 
 @contextmanager
 def scratch_in(
-    file: str, store: Path, *, way: OpenMode = OpenMode.SERVED, vfs: str | None = None
+    file: str, store: Path, *, way: OpenMode = OpenMode.SERVED
 ) -> Iterator[apsw.Connection]:
     """The same in a file of that name; in memory where the name says so."""
     flags = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE | apsw.SQLITE_OPEN_URI
     with translated():
-        db = apsw.Connection(file, flags=flags, vfs=vfs)
+        db = apsw.Connection(file, flags=flags)
         try:
             db.execute("PRAGMA journal_mode = OFF")
             db.execute("PRAGMA synchronous = OFF")
@@ -92,9 +92,3 @@ def _claim(parent: Path) -> tuple[Path, int]:
                 return folder, lock
             os.close(lock)
     raise Unavailable("store.unreachable", "no file can be made in the data folder: check it")
-
-
-def number(db: apsw.Connection, sql: str, values: tuple[Any, ...] = ()) -> int:
-    """The one number that a statement gives."""
-    row: Any = db.execute(sql, values).fetchone()
-    return int(row[0] or 0)

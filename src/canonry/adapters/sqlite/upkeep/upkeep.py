@@ -1,22 +1,29 @@
-"""Upkeep of an embedded store: long work runs in a thread, and only its last step stops writers."""
+"""Upkeep of an embedded store: long work runs in a thread, and only its last step stops writers.
+
+A rebuild folds the views in a scratch file while others write, and puts them in place in one
+transaction. Until it is committed the old views stand; so a process that is killed meanwhile, or
+others that read, never see half of it.
+"""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import apsw
 from typing_extensions import override
 
 from canonry.adapters.sqlite.connections import connect
-from canonry.adapters.sqlite.faults import translated
+from canonry.adapters.sqlite.faults import transaction, translated
+from canonry.adapters.sqlite.folding import Fetch, fold_all
+from canonry.adapters.sqlite.lookups import number
 from canonry.adapters.sqlite.schema import make_views
 from canonry.adapters.sqlite.store import SqliteStore
+from canonry.adapters.sqlite.text.waiting import index_waiting
 from canonry.adapters.sqlite.upkeep.erasure import StoreErasure, purges
 from canonry.adapters.sqlite.upkeep.looking import LookingUpkeep, on_loop
-from canonry.adapters.sqlite.upkeep.rebuilding import fold_aside, put_in_place
-from canonry.adapters.sqlite.upkeep.scratch import forget_others, number, scratch_beside
+from canonry.adapters.sqlite.upkeep.scratch import forget_others, scratch_beside
 from canonry.domain.errors import Unavailable
 from canonry.domain.ids import SpaceId
 from canonry.domain.time import DAY, SECOND
@@ -26,6 +33,13 @@ from canonry.ports.world import Clock
 
 _PAGE: Final = 500
 _PATIENCE_MS: Final = 10_000
+_TELL_EVERY: Final = 200
+_TABLES: Final = (
+    "SELECT name FROM fresh.sqlite_schema WHERE type = 'table'"
+    " AND sql NOT LIKE 'CREATE VIRTUAL%' AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\'"
+)
+"""Every table that holds rows: an index of words keeps its own in tables beside its name."""
+
 StoredAt = Callable[[str], Awaitable[float | None]]
 """When a blob was stored, in seconds since 1970."""
 
@@ -56,7 +70,7 @@ class SqliteUpkeep(LookingUpkeep):
         fetch, tell, store = self._fetch(), on_loop(told), self._store
         with scratch_beside(store.path) as db:
             purged = purges(db)
-            last = await asyncio.to_thread(lambda: fold_aside(db, fetch, tell))
+            last = await asyncio.to_thread(lambda: _fold_aside(db, fetch, tell))
             async with store.pump.exclusive():
                 await store.pump.in_thread(
                     lambda: _finish(store, db, fetch, tell, after=last, purged=purged)
@@ -106,7 +120,7 @@ class SqliteUpkeep(LookingUpkeep):
 def _finish(
     store: SqliteStore,
     db: apsw.Connection,
-    fetch: Callable[[str], bytes],
+    fetch: Fetch,
     told: UpkeepProgress,
     *,
     after: int,
@@ -116,12 +130,51 @@ def _finish(
         if purges(db) != purged:  # what was folded holds what has been erased since
             make_views(db)
             after = 0
-        fold_aside(db, fetch, told, after=after)
+        _fold_aside(db, fetch, told, after=after)
         db.execute("DETACH live")
         durability = store.durability
         own = connect(store.path, writes=True, durability=durability, patience_ms=_PATIENCE_MS)
         with closing(own):
-            put_in_place(own, db.filename)
+            _put_in_place(own, db.filename)
+
+
+def _fold_aside(
+    db: apsw.Connection,
+    fetch: Fetch,
+    told: UpkeepProgress,
+    *,
+    after: int = 0,
+) -> int:
+    """Fold the commits past `after` into the scratch views of `db`; the last number."""
+    total = number(db, "SELECT count(*) FROM live.commits")
+
+    def seen(done: int) -> None:
+        if done % _TELL_EVERY == 0:
+            told(min(done, total), total)
+
+    with transaction(db):
+        last = fold_all(db, fetch, after=after, seen=seen)
+        index_waiting(db)
+    told(total, total)
+    return last
+
+
+def _put_in_place(writer: apsw.Connection, fresh: str) -> None:
+    """Replace the views by those in the file `fresh`; the caller holds the turn.
+
+    The connection is to be closed afterwards: it remembers what the index of words looked like
+    before its tables were filled, and every other one looks anew.
+    """
+    writer.execute("ATTACH ? AS fresh", (fresh,))
+    try:
+        with transaction(writer, "BEGIN IMMEDIATE"):
+            make_views(writer)
+            # Whatever has rows is copied, so that no view can be forgotten here.
+            for (table,) in list[Any](writer.execute(_TABLES)):
+                writer.execute(f"DELETE FROM main.{table}")  # noqa: S608 - as the next
+                writer.execute(f"INSERT INTO main.{table} SELECT * FROM fresh.{table}")  # noqa: S608
+    finally:
+        writer.execute("DETACH fresh")
 
 
 def _scrub(store: SqliteStore) -> None:

@@ -15,13 +15,14 @@ from canonry.adapters.sqlite.connections import OpenMode
 from canonry.adapters.sqlite.faults import as_canonry
 from canonry.adapters.sqlite.folding import PAGE, Fetch, complete, fold_into, stored_commits
 from canonry.adapters.sqlite.ledger.records import Stored
+from canonry.adapters.sqlite.lookups import number
 from canonry.adapters.sqlite.packing import pack, pack_keys
 from canonry.adapters.sqlite.reading import UNWRITABLE
 from canonry.adapters.sqlite.schema import make_views
 from canonry.adapters.sqlite.text.waiting import index_waiting
 from canonry.adapters.sqlite.upkeep import comparison
 from canonry.adapters.sqlite.upkeep.erasure import purges
-from canonry.adapters.sqlite.upkeep.scratch import IN_MEMORY, number, scratch_beside, scratch_in
+from canonry.adapters.sqlite.upkeep.scratch import IN_MEMORY, scratch_beside, scratch_in
 from canonry.domain.errors import BrokenInvariant, CanonryError, Unavailable
 from canonry.domain.ids import SpaceId
 from canonry.domain.log.commits import Position

@@ -1,14 +1,25 @@
 """The published contract: names, input schemas and roles of the 21 tools, as published."""
 
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from typing import Any, Final
 
 from canonry.gateway.contract import ContractFile
-from canonry.gateway.tool import Cached, Run, Tool
+from canonry.gateway.shapes import UUID, Field, Shape, obj
+from canonry.gateway.tool import ANYONE, Arguments, Cached, Reply, Run, Schema, Tool
+from canonry.toolsets.narrative.arguments import PAGING, page_of, uuid_of
+from canonry.usecases.kernel.caller import Caller
+from canonry.usecases.kernel.canon import Canon
 
 CONTRACT: Final = ContractFile(__name__, "monitor.json")
 published = CONTRACT.published
 entries = CONTRACT.entries
+
+PageQuery = Callable[..., Awaitable[Any]]
+"""`query(canon, caller, within, limit=, offset=)` gives a page of what lies within a thing."""
+
+KEEPER: Final = frozenset({"CanonKeeper"})
+"""The role that the contract's pattern gives every tool that writes canon directly."""
 
 
 def agent_types() -> frozenset[str]:
@@ -18,12 +29,12 @@ def agent_types() -> frozenset[str]:
 
 def contract_tool(
     name: str,
-    *,
     title: str,
     description: str,
-    output_schema: Mapping[str, Any],
     run: Run,
-    read_only: bool,
+    *,
+    gives: Field,
+    reads: bool = False,
     destructive: bool = False,
     idempotent: bool = False,
     cached: Cached | None = None,
@@ -35,13 +46,62 @@ def contract_tool(
         title=title,
         description=description,
         input_schema=_with_legacy_classes(entry["inputSchema"]),
-        output_schema=output_schema,
+        output_schema=gives.schema,
         roles=frozenset(entry["allowed_agent_types"]),
         run=run,
-        read_only=read_only,
+        read_only=reads,
+        destructive=destructive,
+        idempotent=reads or idempotent,
+        cached=cached,
+    )
+
+
+def reading_tool(
+    name: str, title: str, description: str, run: Run, *, takes: Schema, gives: Field
+) -> Tool:
+    """A tool that the contract does not have, by which everybody may read."""
+    tool = writing_tool(name, title, description, run, takes=takes, gives=gives, roles=ANYONE)
+    return replace(tool, read_only=True, idempotent=True)
+
+
+def listing_tool(
+    name: str, title: str, description: str, query: PageQuery, *, within: str, gives: Shape
+) -> Tool:
+    """A reading tool that lists, page by page, what lies within a thing."""
+
+    async def run(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
+        asked = uuid_of(arguments, within)
+        return gives(await query(canon, caller, asked, **page_of(arguments)))
+
+    takes = obj({within: UUID}, PAGING)
+    return reading_tool(name, title, description, run, takes=takes, gives=gives)
+
+
+def writing_tool(
+    name: str,
+    title: str,
+    description: str,
+    run: Run,
+    *,
+    takes: Schema,
+    gives: Field,
+    roles: frozenset[str] = KEEPER,
+    destructive: bool = False,
+    idempotent: bool = False,
+) -> Tool:
+    """A tool that the contract does not have and that writes; as a rule for the CanonKeeper."""
+    return Tool(
+        name=name,
+        title=title,
+        description=description,
+        input_schema=takes,
+        output_schema=gives.schema,
+        roles=roles,
+        run=run,
+        read_only=False,
         destructive=destructive,
         idempotent=idempotent,
-        cached=cached,
+        extension=True,
     )
 
 

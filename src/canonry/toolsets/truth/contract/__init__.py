@@ -1,7 +1,5 @@
 """The published contract: names, request and response schemas, limits and errors of every tool."""
 
-from collections.abc import Mapping
-from functools import cache
 from typing import Any, Final
 
 from canonry.gateway.contract import ContractFile
@@ -15,13 +13,6 @@ _REF: Final = "#/$defs/"
 _NUMBERS: Final = Limits(any_number=True)
 _FILES: Final = Limits(characters=80_000_000, seconds=120.0, any_number=True)
 """A file of 52,428,800 bytes has 69,905,068 characters in base64; line ends may be among them."""
-
-
-@cache
-def http_status_of() -> Mapping[str, int]:
-    """Every error code of the contract with its HTTP status."""
-    statuses: Mapping[str, int] = published()["errors"]
-    return statuses
 
 
 def truth_tool(name: str, run: Run) -> Tool:

@@ -13,21 +13,17 @@ entries = CONTRACT.entries
 
 BUILDER: Final = frozenset({"WorldBuilder"})
 """Who may change a world directly."""
-READERS: Final = frozenset(
-    {"IntentParser", "World", "Encounter", "Canonicality", "Narrative", "Planner", "WorldBuilder"}
-)
+READERS: Final = frozenset(entries()["get-location-context"]["allowedAgentTypes"])
 """Who may read a world's context."""
-LORE_READERS: Final = frozenset({"Narrative", "Planner", "WorldBuilder"})
+LORE_READERS: Final = frozenset(entries()["get-canonical-fact"]["allowedAgentTypes"])
 
 
-def agent_types() -> frozenset[str]:
-    """Every agent type that the contract knows."""
-    return frozenset(published()["agentTypes"])
+def title_of(name: str) -> str:
+    """What a tool is called where people read."""
+    return name.replace("-", " ").capitalize()
 
 
-def contract_tool(
-    name: str, title: str, run: Run, *, accepts: Mapping[str, Any] | None = None
-) -> Tool:
+def contract_tool(name: str, run: Run, *, accepts: Mapping[str, Any] | None = None) -> Tool:
     """A tool of the contract; schema, roles, Tool ID and wording come from the file.
 
     `accepts` is the schema that arguments are held against where the contract answers wrong ones
@@ -39,11 +35,11 @@ def contract_tool(
         description = f"Deprecated: {entry['deprecated']}. {description}"
     return Tool(
         name=name,
-        title=title,
+        title=title_of(name),
         description=description,
         input_schema=entry["inputSchema"],
         accepted_schema=lenient(entry["inputSchema"]) if accepts is None else accepts,
-        output_schema=reply_schema(name),
+        output_schema=with_shapes(entry["outputSchema"]),
         roles=frozenset(entry["allowedAgentTypes"]),
         run=run,
         read_only=True,
@@ -63,20 +59,15 @@ def lenient(schema: Mapping[str, Any]) -> Mapping[str, Any]:
     return {**schema, "properties": properties}
 
 
-def reply_schema(name: str) -> Mapping[str, Any]:
-    """The schema of a tool's reply with the shapes that it refers to."""
-    return with_shapes(entries()[name]["outputSchema"])
-
-
 def with_shapes(schema: Mapping[str, Any]) -> Mapping[str, Any]:
     """A schema together with the shapes of the contract that it refers to, and those they do."""
     shapes: Mapping[str, Any] = published()["$defs"]
-    needed: dict[str, Any] = {}
+    needed: set[str] = set()
     waiting = [schema]
     while waiting:
         text = json.dumps(waiting.pop())
-        more = [name for name in shapes if f'"#/$defs/{name}"' in text and name not in needed]
-        needed |= {name: shapes[name] for name in more}
+        more = {name for name in shapes if f'"#/$defs/{name}"' in text} - needed
+        needed |= more
         waiting += [shapes[name] for name in more]
-    told = {name: shape for name, shape in shapes.items() if name in needed}
-    return {**schema, "$defs": told} if told else schema
+    used = {name: shape for name, shape in shapes.items() if name in needed}
+    return {**schema, "$defs": used} if used else schema

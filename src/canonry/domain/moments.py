@@ -1,0 +1,159 @@
+"""Moments: when something begins to hold, by its place in the stories and by the world's time.
+
+There is one order of everything that happens, whoever was canonized first. Its places are those of
+the stories (story, scene, turn); what was written outside of all scenes comes after whatever had
+been told by then. The world's time, where it is known, goes before the place; what has none happens
+in the present of its place, which is the latest time that was reached until there.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Final, TypeVar
+
+from canonry.domain.time import Instant
+
+T = TypeVar("T")
+
+AFTER_ALL: Final = 2**62
+"""The turn of what was proposed beside the turns, and the log's place of what is written now."""
+
+
+_UNDATED: Final = 2**61
+_ORDERS: Final = 2**24
+_TURNS: Final = 2**20
+_TELLINGS: Final = 2**42
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoryPlace:
+    """Where in the stories something was told.
+
+    `story` and `scene` are the places in the log at which they began, and 0 outside of them;
+    `order` is the scene's in its story, `turn` the turn's in its scene. `told` is the place in the
+    log at which it was proposed, or written directly. `dated`: it was told with a time of its own,
+    and has not just that of its scene.
+    """
+
+    story: int = 0
+    order: int = 0
+    scene: int = 0
+    turn: int = 0
+    told: int
+    dated: bool = True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Moment:
+    """`at` is the time in the world, where one is known.
+
+    Of what was told at one place, what is `recorded` later in the log comes later.
+    """
+
+    at: Instant | None
+    place: StoryPlace
+    recorded: int = AFTER_ALL
+
+
+NOW: Final = Moment(at=None, place=StoryPlace(told=AFTER_ALL))
+"""The moment of what is written directly, without a time."""
+
+
+def rank_in_stories(place: StoryPlace) -> tuple[int, int]:
+    """Two numbers that a column holds, which sort places by story, scene and turn."""
+    scene = min(max(place.order, 0), _ORDERS - 1)
+    turn = min(place.turn, _TURNS - 1)
+    return _UNDATED + place.story * _ORDERS + scene, turn * _TELLINGS + place.told
+
+
+def moment_of(at: Instant | None, place: StoryPlace | None, recorded: int) -> Moment:
+    """The moment of something; without a `place` of its own it was written directly."""
+    return Moment(at=at, place=place or StoryPlace(told=recorded), recorded=recorded)
+
+
+def arranged(items: Iterable[T], when: Callable[[T], Moment]) -> list[T]:
+    """The items in the one order of everything that happens."""
+    return [item for _at, item in dated(items, when)]
+
+
+def dated(items: Iterable[T], when: Callable[[T], Moment]) -> list[tuple[Instant | None, T]]:
+    """The items in order, each with its time in the world; None: before any time is known."""
+    told = [(when(item), item) for item in items]
+    present: Instant | None = None
+    found: list[tuple[Instant | None, T]] = []
+    for moment, item in _by_place(told):
+        if moment.at is not None:
+            present = moment.at if present is None else max(present, moment.at)
+        found.append((present if moment.at is None else moment.at, item))
+    found.sort(key=lambda each: (each[0] is not None, each[0] or 0))
+    return found
+
+
+def _by_place(told: Sequence[tuple[Moment, T]]) -> Iterable[tuple[Moment, T]]:
+    """By the stories; what was written outside of them follows what had been told by then."""
+    played = [each for each in told if each[0].place.scene]
+    played.sort(key=lambda each: _in_stories(each[0]))
+    beside = [each for each in told if not each[0].place.scene]
+    beside.sort(key=lambda each: (each[0].place.told, each[0].recorded))
+    done = 0
+    for each in beside:
+        known = each[0].place.told
+        reached = max(
+            (index + 1 for index, one in enumerate(played) if one[0].place.told < known),
+            default=0,
+        )
+        yield from played[done:reached]
+        done = max(done, reached)
+        yield each
+    yield from played[done:]
+
+
+def _in_stories(moment: Moment) -> tuple[int, ...]:
+    place = moment.place
+    return place.story, place.order, place.scene, place.turn, place.told, moment.recorded
+
+
+def split_at(
+    moment: Moment, items: Iterable[T], when: Callable[[T], Moment]
+) -> tuple[list[T], list[T]]:
+    """The items before `moment` and those after it, each in order."""
+    mark = object()
+
+    def whenever(item: object) -> Moment:
+        return moment if item is mark else when(item)  # type: ignore[arg-type]
+
+    ordered: list[object] = arranged([*items, mark], whenever)
+    place = next(index for index, item in enumerate(ordered) if item is mark)
+    return ordered[:place], ordered[place + 1 :]  # type: ignore[return-value]
+
+
+def comes_after(new: Moment, old: Moment) -> bool:
+    """Whether `new` is later than `old`; where nothing tells, what is judged now is later."""
+    return bool(split_at(new, (old,), lambda one: one)[0])
+
+
+def at_once(new: Moment, old: Moment) -> bool:
+    """Whether both were told with one and the same time, so that neither follows the other."""
+    dated = new.place.dated and old.place.dated
+    return dated and new.at is not None and new.at == old.at
+
+
+def same_scene(new: Moment, old: Moment) -> bool:
+    """Whether both were told in one scene."""
+    return new.place.scene != 0 and new.place.scene == old.place.scene
+
+
+def is_dated_after(new: Moment, old: Moment) -> bool:
+    """Whether both have a time in the world and `new` has the later one."""
+    return new.at is not None and old.at is not None and new.at > old.at
+
+
+def overlaps(
+    new_from: Instant | None,
+    new_to: Instant | None,
+    old_from: Instant | None,
+    old_to: Instant | None,
+) -> bool:
+    """Whether two half-open intervals share an instant; a missing bound is endless."""
+    begins = new_from is None or old_to is None or new_from < old_to
+    ends = old_from is None or new_to is None or old_from < new_to
+    return begins and ends

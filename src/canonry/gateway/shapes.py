@@ -1,0 +1,160 @@
+"""Shapes: the fields of a reply, declared once; its schema and its value are made of the same.
+
+`FACT = Shape(fact_id=UUID.of("id"), statement=TEXT, until=nullable(INSTANT))` declares how a fact
+is answered: `FACT.schema` is its JSON Schema, and `FACT(fact)` the fact as JSON, in this order.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from operator import attrgetter
+from typing import Any, Final
+
+from canonry.domain.time import render_instant
+from canonry.gateway.tool import Schema
+
+Read = Callable[[Any], Any]
+
+
+@dataclass(frozen=True)
+class Field:
+    """What a field of a reply holds, and where its value comes from.
+
+    `schema` describes the value and `render` makes JSON of it; without `render` it is JSON already.
+    `source` is an attribute of the thing that is answered (dots lead on), or a function of it;
+    empty, the field's own name, and None where only the caller of the shape can know the value.
+    Where there is no value, a `nullable` field is null, and another is left out.
+    """
+
+    schema: Schema
+    render: Read | None = None
+    source: str | Read | None = ""
+    nullable: bool = False
+    required: bool = True
+
+    def of(self, source: str | Read | None) -> "Field":
+        """The same, read from another attribute or by a function of the thing."""
+        return Field(self.schema, self.render, source, self.nullable, self.required)
+
+    def by(self, render: Read) -> "Field":
+        """The same, with its value rendered by a function of the value."""
+        return Field(self.schema, render, self.source, self.nullable, self.required)
+
+    def made(self, function: Read) -> "Field":
+        """The same, with its value made by a function of the thing, as JSON already."""
+        return Field(self.schema, None, function, self.nullable, self.required)
+
+    def but(self, **keywords: Any) -> "Field":
+        """The same with more keywords in its schema."""
+        schema = {**self.schema, **keywords}
+        return Field(schema, self.render, self.source, self.nullable, self.required)
+
+
+class Shape(Field):
+    """An object of exactly these fields: its schema, and a function that makes it of a thing."""
+
+    def __init__(self, /, **fields: Field) -> None:
+        """A shape of these fields, in this order."""
+        super().__init__(obj(fields), self)
+        self.fields: Mapping[str, Field] = fields
+        self._steps = [
+            (name, _reader(name, each.source), each.render, each.nullable)
+            for name, each in fields.items()
+        ]
+
+    def only(self, *names: str) -> dict[str, Field]:
+        """Some of its fields, to make another shape of."""
+        return {name: self.fields[name] for name in names}
+
+    def within(self, attribute: str) -> dict[str, Field]:
+        """Its fields, to make the shape of a thing that has such a thing as an attribute."""
+        return {name: each.of(_inner(attribute, name, each)) for name, each in self.fields.items()}
+
+    def __call__(self, thing: Any = None, /, **given: Any) -> dict[str, Any]:
+        """The thing as JSON; the values `given` are taken before those of the thing."""
+        shown: dict[str, Any] = {}
+        for name, read, render, nullable in self._steps:
+            if given and name in given:
+                value = given[name]
+            elif read:
+                value = read(thing)
+            else:
+                continue
+            if value is None:
+                if nullable:
+                    shown[name] = None
+            else:
+                shown[name] = render(value) if render else value
+        return shown
+
+
+def _reader(name: str, source: str | Read | None) -> Read | None:
+    return attrgetter(source or name) if isinstance(source, str) else source
+
+
+def _inner(attribute: str, name: str, field: Field) -> str | Read | None:
+    source = field.source
+    if callable(source):
+        return lambda thing: source(attrgetter(attribute)(thing))
+    return None if source is None else f"{attribute}.{source or name}"
+
+
+def itself(thing: Any) -> Any:
+    """The source of a field that tells of the same thing as the fields around it."""
+    return thing
+
+
+def obj(fields: Mapping[str, Field], optional: Mapping[str, Field] | None = None) -> Schema:
+    """The schema of an object that has no other properties than these."""
+    required = {name: each for name, each in fields.items() if each.required}
+    properties = {**required, **fields, **(optional or {})}
+    return {
+        "type": "object",
+        "properties": {name: each.schema for name, each in properties.items()},
+        "required": list(required),
+        "additionalProperties": False,
+    }
+
+
+def array(items: Field) -> Field:
+    """A list of such values."""
+    render = items.render
+    schema = {"type": "array", "items": items.schema}
+    return Field(schema, list if render is None else lambda values: [*map(render, values)])
+
+
+def nullable(field: Field) -> Field:
+    """Such a value, or null."""
+    schema = field.schema
+    if isinstance(schema.get("type"), str) and "enum" not in schema:
+        schema = {**schema, "type": [schema["type"], "null"]}
+    else:
+        schema = {"anyOf": [schema, {"type": "null"}]}
+    return Field(schema, field.render, field.source, nullable=True, required=field.required)
+
+
+def optional(field: Field) -> Field:
+    """Such a value, in a field that need not be there."""
+    return Field(field.schema, field.render, field.source, field.nullable, required=False)
+
+
+def given(field: Field) -> Field:
+    """Such a value, which the thing does not hold and the caller of the shape gives."""
+    return field.of(None)
+
+
+def enum(*values: str) -> Field:
+    """One of these words."""
+    return Field({"type": "string", "enum": [str(value) for value in values]}, str)
+
+
+UUID: Final = Field({"type": "string", "format": "uuid"})
+INSTANT: Final = Field({"type": "string", "format": "date-time"}, render_instant)
+TEXT: Final = Field({"type": "string"})
+WORD: Final = TEXT.by(str)
+"""A text for a value that is none: of an enumeration, or a reference."""
+NUMBER: Final = Field({"type": "number"})
+SHARE: Final = NUMBER.but(minimum=0.0, maximum=1.0)
+INTEGER: Final = Field({"type": "integer"})
+COUNT: Final = INTEGER.but(minimum=0)
+BOOLEAN: Final = Field({"type": "boolean"})
+OBJECT: Final = Field({"type": "object", "additionalProperties": True}, dict)

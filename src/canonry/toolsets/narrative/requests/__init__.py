@@ -1,1 +1,0 @@
-"""What the narrative tools are asked: arguments read into values of the domain."""

@@ -1,0 +1,32 @@
+"""Every item of a list that a port gives page by page, however many pages there are."""
+
+from collections.abc import AsyncIterator, Awaitable, Callable
+from dataclasses import replace
+from typing import Any, TypeVar
+
+from canonry.ports.views.pages import PAGE_MAX, Page
+
+Q = TypeVar("Q", bound=Any)
+T = TypeVar("T")
+
+
+async def every_item(ask: Callable[..., Awaitable[Page[T]]]) -> AsyncIterator[T]:
+    """The items in their order; `ask` takes `limit` and `offset` and gives that page."""
+    offset, total = 0, 1
+    while offset < total:
+        page = await ask(limit=PAGE_MAX, offset=offset)
+        for item in page.items:
+            yield item
+        if not page.items:
+            return
+        offset, total = offset + len(page.items), page.total
+
+
+async def every_match(ask: Callable[[Q], Awaitable[Page[T]]], query: Q) -> AsyncIterator[T]:
+    """All that matches a query, whatever its own `limit` and `offset`."""
+
+    async def page_of(limit: int, offset: int) -> Page[T]:
+        return await ask(replace(query, limit=limit, offset=offset))
+
+    async for item in every_item(page_of):
+        yield item

@@ -1,0 +1,55 @@
+"""The anchor tells an index that was cut from one that grew while it was looked at."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from canonry.adapters.sqlite import anchor
+from canonry.adapters.sqlite.anchor import Anchor
+
+BLOCK = 32_768
+"""SQLite gives the shared index as many bytes more whenever the log has outgrown it."""
+
+
+def held(folder: Path) -> tuple[Anchor, Path]:
+    """An anchor that has seen an index of two blocks."""
+    index = folder / "canon.db-shm"
+    (folder / "canon.db").write_bytes(b"")
+    index.write_bytes(b"x" * 2 * BLOCK)
+    found = Anchor(folder / "canon.db")
+    found.hold()
+    return found, index
+
+
+def test_r10_an_index_that_grows_while_a_thread_looks_at_it_is_left_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one, index = held(tmp_path)
+    looking = [index]
+
+    def outrun(path: str) -> os.stat_result:
+        """What stands there, told after the index has grown and another thread has seen it."""
+        found = Path(path).stat()
+        if path == str(index) and looking:
+            looking.clear()
+            index.write_bytes(b"x" * 3 * BLOCK)
+            one.look()
+        return found
+
+    monkeypatch.setattr(anchor, "_stat", outrun)
+    one.look()
+
+    assert index.read_bytes() == b"x" * 3 * BLOCK
+    assert one.mended == 0
+
+
+def test_r10_an_index_that_was_cut_gets_its_length_again_once(tmp_path: Path) -> None:
+    one, index = held(tmp_path)
+    os.truncate(index, 100)
+
+    one.look()
+    one.look()
+
+    assert index.read_bytes() == bytes(2 * BLOCK)
+    assert one.mended == 1

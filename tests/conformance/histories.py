@@ -1,0 +1,301 @@
+"""Histories: generated commits in which anything may happen that the domain allows."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from hypothesis import strategies as st
+
+from canonry.domain.ids import EntityId, EventId, FactId, ProposalId, RelationId
+from canonry.domain.log.canon import needs
+from canonry.domain.log.entries import (
+    Born,
+    CausesLinked,
+    EntitiesMerged,
+    EntitiesUnmerged,
+    EntityRetconned,
+    Entry,
+    Erased,
+    EventRetconned,
+    EvidenceLinked,
+    FactResumed,
+    FactRetconned,
+    FactSuperseded,
+    Made,
+    ProposalDecided,
+    RelationDetailed,
+    RelationEnded,
+    RelationRetconned,
+    SceneCompleted,
+    SceneDated,
+    SceneMoved,
+    SceneNoted,
+    StoryMoved,
+)
+from canonry.domain.log.keys import ANY, facts_key, relations_key, thing_key
+from canonry.domain.things.proposals import ProposalStatus
+from canonry.domain.things.scenes import SceneStatus, StoryStatus
+from canonry.testing import strategies as some
+from canonry.testing.things import (
+    a_decision,
+    a_run,
+    a_scene,
+    a_schema,
+    a_snippet,
+    a_source,
+    a_space,
+    a_story,
+    drafted,
+    ident,
+)
+
+STORY: Final = ident("story")
+SCENES: Final = (ident("scene"), ident("later"))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HistoryStep:
+    """A commit to append: it was judged `lag` commits ago on `reads`; `again` repeats the last."""
+
+    entries: tuple[Entry, ...]
+    reads: frozenset[str] = frozenset()
+    lag: int = 0
+    again: bool = False
+
+
+@dataclass(slots=True)
+class _Teller:
+    """Draws entries that fit what was told before."""
+
+    draw: Callable[..., Any]
+    made: dict[str, list[str]] = field(default_factory=dict)
+    groups: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    count: int = 0
+
+    def pick(self, kind: str) -> Any:
+        return self.draw(st.sampled_from(self.made[kind]))
+
+    def all(self, kind: str) -> list[str]:
+        return self.made.get(kind, [])
+
+    def fresh(self, kind: str) -> str:
+        self.count += 1
+        thing_id = ident(f"{kind} {self.count}")
+        self.made.setdefault(kind, []).append(thing_id)
+        return thing_id
+
+    def birth(self) -> list[Entry]:
+        """Something new; whatever it needs to be about is there from the beginning."""
+        heroes = self.all("entity")
+        effects = list(self.all("event"))
+        kind = self.draw(
+            st.sampled_from(
+                (
+                    "entity",
+                    "said",
+                    "fact",
+                    "event",
+                    "relation",
+                    "axiom",
+                    "turn",
+                    "proposal",
+                    "memory",
+                    "snippet",
+                    "schema",
+                    "run",
+                )
+            )
+        )
+        thing_id = self.fresh(kind)
+        scene = self.draw(st.sampled_from(SCENES))
+        made: Callable[[], st.SearchStrategy[Any]] = {
+            "entity": lambda: some.entities(thing_id),
+            "said": lambda: some.observations(thing_id, self.pick("entity")),
+            "fact": lambda: some.facts(thing_id, heroes),
+            "event": lambda: some.events(thing_id, heroes, effects),
+            "relation": lambda: some.relations(thing_id, heroes),
+            "axiom": lambda: some.axioms(thing_id),
+            "turn": lambda: some.turns(thing_id, scene, heroes),
+            "proposal": lambda: some.proposals(thing_id, self.draw(st.sampled_from((scene, None)))),
+            "memory": lambda: some.memories(thing_id, self.pick("entity")),
+            "schema": lambda: st.just(a_schema(id=thing_id, version=f"1.{self.count}")),
+            "run": lambda: st.just(a_run(id=thing_id)),
+            "snippet": lambda: st.just(a_snippet(id=thing_id, text=self.draw(some.sentences()))),
+        }[kind]
+        if kind == "entity":
+            self.groups[thing_id] = ()
+        return [Made(thing=drafted(self.draw(made())))]
+
+    def change(self) -> list[Entry]:
+        """Something that happens to what is there; nothing where nothing fits."""
+        scene: Any = self.draw(st.sampled_from(SCENES))
+        fact, event, edge = map(self.all, ("fact", "event", "relation"))
+        story: Any = STORY
+        changes: list[Callable[[], Entry]] = [
+            lambda: StoryMoved(story_id=story, status=self.draw(st.sampled_from(StoryStatus))),
+            lambda: SceneMoved(scene_id=scene, status=self.draw(st.sampled_from(SceneStatus))),
+            lambda: SceneNoted(scene_id=scene, gm_notes=self.draw(st.none() | some.texts())),
+            lambda: SceneDated(scene_id=scene, time_ref=self.draw(st.none() | some.days)),
+            lambda: SceneCompleted(
+                scene_id=scene, outcomes=tuple(fact), summary=self.draw(some.sentences())
+            ),
+            lambda: EntityRetconned(
+                entity_id=EntityId(self.pick("entity")), replaced_by=None, reason="retcon"
+            ),
+            lambda: EvidenceLinked(
+                thing_id=self.draw(st.sampled_from([*fact, *event, *self.all("entity")])),
+                evidence=self.draw(some.evidences),
+            ),
+        ]
+        if fact:
+            changes += [
+                lambda: FactRetconned(
+                    fact_id=FactId(self.pick("fact")), replaced_by=None, reason=""
+                ),
+                lambda: FactSuperseded(
+                    fact_id=FactId(self.pick("fact")),
+                    until=self.draw(st.none() | some.days),
+                    superseded_by=FactId(self.pick("fact")),
+                ),
+                self._resumption,
+            ]
+        if event:
+            changes += [
+                lambda: CausesLinked(
+                    cause=EventId(self.pick("event")), effect=EventId(self.pick("event"))
+                ),
+                lambda: EventRetconned(
+                    event_id=EventId(self.pick("event")), replaced_by=None, reason=""
+                ),
+            ]
+        if edge:
+            changes += [
+                self._detail,
+                lambda: RelationEnded(
+                    relation_id=RelationId(self.pick("relation")),
+                    until=self.draw(st.none() | some.days),
+                    superseded_by=None,
+                    reason="",
+                ),
+                lambda: RelationRetconned(
+                    relation_id=RelationId(self.pick("relation")), replaced_by=None, reason=""
+                ),
+            ]
+        if self.all("proposal"):
+            changes.append(self._decision)
+        return [self.draw(st.sampled_from(changes))()]
+
+    def _resumption(self) -> Entry:
+        return FactResumed(fact_id=FactId(self.pick("fact")), fallen=FactId(self.pick("fact")))
+
+    def _detail(self) -> Entry:
+        return RelationDetailed(
+            relation_id=RelationId(self.pick("relation")),
+            properties={"more": self.draw(some.texts())},
+            told=ident("told"),
+        )
+
+    def _decision(self) -> Entry:
+        status = self.draw(st.sampled_from((ProposalStatus.ACCEPTED, ProposalStatus.REJECTED)))
+        return ProposalDecided(
+            proposal_id=ProposalId(self.pick("proposal")), decision=a_decision(status=status)
+        )
+
+    def merge(self) -> list[Entry]:
+        """Two groups become one, or a member leaves its group."""
+        roots = sorted(self.groups)
+        joined = [root for root in roots if self.groups[root]]
+        if joined and self.draw(st.booleans()):
+            kept = self.draw(st.sampled_from(joined))
+            leaving = self.draw(st.sampled_from(self.groups[kept]))
+            rest = tuple(m for m in self.groups[kept] if m != leaving)
+            self.groups[kept], self.groups[leaving] = rest, ()
+            return [
+                EntitiesUnmerged(
+                    kept=EntityId(kept),
+                    separated=EntityId(leaving),
+                    remaining=tuple(map(EntityId, rest)),
+                    reason="",
+                )
+            ]
+        if len(roots) < 2:
+            return []
+        kept, merged = self.draw(st.permutations(roots))[:2]
+        members = self.groups.pop(merged)
+        self.groups[kept] = tuple(sorted((*self.groups[kept], merged, *members)))
+        return [
+            EntitiesMerged(
+                kept=EntityId(kept),
+                merged=EntityId(merged),
+                members=tuple(map(EntityId, members)),
+                reason="",
+            )
+        ]
+
+    def erasure(self) -> list[Entry]:
+        """A memory, a turn or a fact is erased; changing it later changes nothing."""
+        targets = [*self.all("memory"), *self.all("turn"), *self.all("fact")]
+        if not targets:
+            return []
+        return [Erased(targets=(self.draw(st.sampled_from(targets)),), reason="a right")]
+
+
+_BEGINNING: Final[tuple[Born, ...]] = (
+    a_space(),
+    a_story(),
+    a_scene(),
+    a_scene("later", order=2),
+    a_source(),
+)
+
+
+@st.composite
+def histories(
+    draw: Callable[..., Any], max_steps: int = 8, *, erasing: bool = True
+) -> list[HistoryStep]:
+    """Steps in one space; the first one opens it, with a story, two scenes and a hero."""
+    teller = _Teller(draw=draw)
+    hero = teller.fresh("entity")
+    teller.groups[hero] = ()
+    opening = [Made(thing=drafted(thing)) for thing in (*_BEGINNING, draw(some.entities(hero)))]
+    steps = [HistoryStep(entries=tuple(opening))]
+    ways = [teller.birth, teller.birth, teller.birth, teller.change, teller.change, teller.merge]
+    if erasing:
+        ways.append(teller.erasure)
+    for _ in range(draw(st.integers(0, max_steps))):
+        chosen = draw(st.lists(st.sampled_from(ways), min_size=1, max_size=4))
+        entries = tuple(entry for way in chosen for entry in way())
+        if entries:
+            steps.append(HistoryStep(entries=entries))
+    return steps
+
+
+@st.composite
+def contended_histories(draw: Callable[..., Any], max_steps: int = 8) -> list[HistoryStep]:
+    """The same, where verdicts may be old and requests sent again; some steps may be stale.
+
+    Only the entries of the first step are relied on by later ones, so that refusals are harmless.
+    """
+    steps: list[HistoryStep] = draw(histories(max_steps=0))
+    hero = ident("entity 1")
+    for number in range(draw(st.integers(1, max_steps))):
+        thing_id = ident(f"step {number}")
+        entry = draw(
+            st.one_of(
+                some.facts(thing_id, [hero]).map(lambda thing: Made(thing=drafted(thing))),
+                some.relations(thing_id, [hero]).map(lambda thing: Made(thing=drafted(thing))),
+                some.observations(thing_id, hero).map(lambda thing: Made(thing=drafted(thing))),
+                st.just(Erased(targets=(thing_id,), reason="never was")),
+            )
+        )
+        keys = (ANY, thing_key(hero), facts_key(hero), relations_key(hero), thing_key(thing_id))
+        steps.append(
+            HistoryStep(
+                entries=(entry,),
+                reads=draw(st.frozensets(st.sampled_from(keys), max_size=2)),
+                lag=draw(st.integers(0, 3)),
+                again=draw(st.booleans()),
+            )
+        )
+    assert all(needs(step.entries) for step in steps)
+    return steps
