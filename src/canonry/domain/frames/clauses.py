@@ -207,7 +207,9 @@ def _inverted(tokens: Tokens, at: int) -> tuple[Tokens, int]:
     return (*tokens[at + 1 :], tokens[at], *tokens[:at]), len(tokens) - at - 1
 
 
-_PRESENT: Final = frozenset(map(lemma, ("present", "absent", "among", "missing", "invited", "dead")))
+_PRESENT: Final = frozenset(
+    map(lemma, ("present", "absent", "among", "missing", "invited", "dead"))
+)
 
 
 def _existing(tokens: Tokens) -> Tokens:
@@ -264,9 +266,12 @@ def _likely(tokens: Tokens, i: int) -> bool:
     if is_participle(token.word) and not _modifies(tokens, i):
         return True
     if token.word.endswith("s") and not token.word.endswith("ss") and token.word != "'s":
-        return token.word not in QUANTIFIERS and token.word not in PREPOSITIONS and (
-            before.name or before.word in _LIFTED or not before.word.endswith("s")
-        ) and not _plural(tokens, i)
+        return (
+            token.word not in QUANTIFIERS
+            and token.word not in PREPOSITIONS
+            and (before.name or before.word in _LIFTED or not before.word.endswith("s"))
+            and not _plural(tokens, i)
+        )
     return False
 
 
@@ -303,7 +308,9 @@ def _group(tokens: Tokens) -> _Group:
             break
         if word == "need" and (at or not _bare(tokens[1:2])):
             break
-        if word in DO and (tokens[at + 1].word in DETERMINERS | PREPOSITIONS - {"like"} or tokens[at + 1].name):
+        if word in DO and (
+            tokens[at + 1].word in DETERMINERS | PREPOSITIONS - {"like"} or tokens[at + 1].name
+        ):
             break
         modal = modal or ("" if word in FUTURE | DO else MODALS[word])
         future, past, sure = future or word in FUTURE, past or word in PAST, True

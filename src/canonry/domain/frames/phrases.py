@@ -62,7 +62,7 @@ def _parts(tokens: Sequence[Token]) -> list[tuple[str, str, list[Token]]]:
         if token.word == "'s":
             i = _owned(tokens, i, parts)
             continue
-        if token.word in PREPOSITIONS and token.word not in APPROXIMATE or (
+        if (token.word in PREPOSITIONS and token.word not in APPROXIMATE) or (
             token.word in {"about", "around"} and not _number_next(tokens, i)
         ):
             parts.append((token.word, "", []))

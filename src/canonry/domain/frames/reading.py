@@ -24,7 +24,9 @@ Tokens: TypeAlias = tuple[Token, ...]
 _OPINIONS: Final = frozenset(map(lemma, OPINIONS))
 _KNOWLEDGE: Final = frozenset(map(lemma, KNOWLEDGE))
 _CONDITIONS: Final = frozenset({"if", "unless", "whenever", "when", "while", "should"})
-_BREAKS: Final = frozenset({"but", "because", "though", "although", "so", "while", "whereas", "yet"})
+_BREAKS: Final = frozenset(
+    {"but", "because", "though", "although", "so", "while", "whereas", "yet"}
+)
 _TRUE: Final = (("it is true that", False), ("it is not true that", True),
                 ("it is the case that", False), ("it is not the case that", True),
                 ("it is false that", True), ("it is a fact that", False),
@@ -65,8 +67,10 @@ def _clauses(tokens: Tokens) -> Iterator[Clause]:
     for source in SOURCES:
         if words.startswith(source):
             standing = Standing.SAID
-            tokens = _after_comma(tokens) if source == "according to" else (
-                tokens[len(source.split()) :]
+            tokens = (
+                _after_comma(tokens)
+                if source == "according to"
+                else (tokens[len(source.split()) :])
             )
     if " 's opinion" in words or " 's view" in words or words.startswith("to hear"):
         standing = Standing.SAID
@@ -99,7 +103,9 @@ def _condition(tokens: Tokens) -> tuple[Tokens, frozenset[str]]:
     if begins and (begins[0] in _CONDITIONS or words[start : start + 3] == ["in", "case", "of"]):
         comma = _index(tokens, ",")
         if comma is not None:
-            told = frozenset(token.stem for token in tokens[:comma] if token.word not in DETERMINERS)
+            told = frozenset(
+                token.stem for token in tokens[:comma] if token.word not in DETERMINERS
+            )
             return tokens[comma + 1 :], told
     for at, word in enumerate(words):
         if at > 1 and word in {"if", "unless", "when", "whenever"}:
@@ -168,7 +174,7 @@ def _has_verb(tokens: Tokens) -> bool:
     auxiliaries = BE | HAVE | set(MODALS) | {"does", "did", "do"}
     return any(
         token.word in auxiliaries or (not token.name and token.word.endswith("ed"))
-        or token.word != token.stem and not token.word.endswith("s") and not token.name
+        or (token.word != token.stem and not token.word.endswith("s") and not token.name)
         for token in tokens
     )  # fmt: skip
 

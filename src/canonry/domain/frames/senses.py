@@ -6,7 +6,14 @@ from typing import Final
 
 from canonry.domain.frames.frames import Frame, Phrase
 from canonry.domain.frames.tokens import lemma
-from canonry.domain.vocabularies.frame_words import ONE_OF, OPPOSED_GROUPS, OPPOSITES, SYNONYMS
+from canonry.domain.vocabularies.frame_words import (
+    ONE_OF,
+    OPPOSED_GROUPS,
+    OPPOSITES,
+    RULED_OUT,
+    SYNONYMS,
+)
+from canonry.domain.vocabularies.state_tags import EXCLUSIVE_GROUPS
 
 
 def _senses() -> dict[str, str]:
@@ -56,6 +63,45 @@ def one_class(one: str, other: str) -> bool:
     return one != other and any(one in group and other in group for group in _CLASSES)
 
 
+def _united() -> dict[str, str]:
+    """Each word that has an opposite or a sense, by the first of all that belong together."""
+    root: dict[str, str] = {}
+
+    def top(word: str) -> str:
+        while root.get(word, word) != word:
+            word = root[word]
+        return word
+
+    groups = [*map(tuple, _OPPOSED), *map(tuple, _CLASSES)]
+    groups += [tuple(map(lemma, group)) for group in SYNONYMS]
+    groups += [tuple(map(lemma, group)) for group in EXCLUSIVE_GROUPS]
+    for group in groups:
+        first, *others = sorted(group)
+        for other in others:
+            root[top(other)] = top(first)
+    return {word: top(word) for group in groups for word in group}
+
+
+_UNITED: Final = _united()
+_STATES: Final = {
+    lemma(act): tuple(
+        lemma(state)
+        for states, ruled in RULED_OUT.items()
+        if act in ruled.split()
+        for state in states.split()
+    )
+    for acts in RULED_OUT.values()
+    for act in acts.split()
+}
+
+
+@lru_cache(maxsize=16_384)
+def topics_of(stem: str) -> tuple[str, ...]:
+    """Under which words a stem is found: one for all that it may be set against."""
+    ruled = dict.fromkeys(_UNITED.get(state, state) for state in _STATES.get(stem, ())[:2])
+    return (_UNITED.get(stem, stem), *ruled)
+
+
 @lru_cache(maxsize=16_384)
 def sensed(frame: Frame) -> Frame:
     """The frame with each word replaced by the one that stands for its sense."""
@@ -65,6 +111,4 @@ def sensed(frame: Frame) -> Frame:
 
 
 def _sensed(phrase: Phrase) -> Phrase:
-    return replace(
-        phrase, head=sense(phrase.head), extras=frozenset(map(sense, phrase.extras))
-    )
+    return replace(phrase, head=sense(phrase.head), extras=frozenset(map(sense, phrase.extras)))

@@ -119,9 +119,41 @@ def _table() -> dict[str, str]:
 
 _FORMS: Final = _table()
 _PASTS: Final = frozenset(_FORMS) - frozenset(
-    "men women children feet teeth geese mice wolves elves thieves wives knives dwarves oxen leaves"
-    " lives halves loaves shelves calves wharves persons people brethren color favorite honor gray"
-    " armor harbor center meter liter".split()
+    [
+        "men",
+        "women",
+        "children",
+        "feet",
+        "teeth",
+        "geese",
+        "mice",
+        "wolves",
+        "elves",
+        "thieves",
+        "wives",
+        "knives",
+        "dwarves",
+        "oxen",
+        "leaves",
+        "lives",
+        "halves",
+        "loaves",
+        "shelves",
+        "calves",
+        "wharves",
+        "persons",
+        "people",
+        "brethren",
+        "color",
+        "favorite",
+        "honor",
+        "gray",
+        "armor",
+        "harbor",
+        "center",
+        "meter",
+        "liter",
+    ]
 )
 
 
@@ -131,7 +163,6 @@ def lemma(word: str) -> str:
     if word.isdigit():
         return word
     return stem_of("english", _FORMS.get(word, word))
-
 
 
 @lru_cache(maxsize=16_384)

@@ -5,7 +5,7 @@ gates into a verdict that names the rule, the ids in conflict, and the keys that
 """
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from typing import Final, TypeAlias, TypeVar
 
@@ -44,8 +44,19 @@ Rival: TypeAlias = TagHeld | str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class PossibleConflict:
+    """What may stand against a proposal, so that somebody should look, and why."""
+
+    id: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Objection:
-    """What a gate says; `authority` is the strongest word behind the rivals."""
+    """What a gate says; `authority` is the strongest word behind the rivals.
+
+    `possible` are conflicts that decide nothing, and that the verdict names all the same.
+    """
 
     weight: Weight
     rationale: str
@@ -53,6 +64,7 @@ class Objection:
     rivals: tuple[Rival, ...] = ()
     authority: Authority = Authority.SYSTEM
     rule: str = ""
+    possible: tuple[PossibleConflict, ...] = ()
 
 
 Examine: TypeAlias = Callable[[Candidate, SliceView], Iterator[Objection]]
@@ -89,6 +101,7 @@ class Verdict:
     retcons: tuple[Rival, ...] = ()
     supersedes: tuple[Rival, ...] = ()
     warnings: tuple[str, ...] = ()
+    possible: tuple[PossibleConflict, ...] = ()
     reads: frozenset[str] = frozenset()
     wanted: frozenset[Lookup] = frozenset()
 
@@ -109,14 +122,7 @@ def judge(candidate: Candidate, known: Slice, policy: Policy, gates: Iterable[Ga
 
 
 def _named(objection: Objection, rule: str) -> Objection:
-    return Objection(
-        weight=objection.weight,
-        rationale=objection.rationale,
-        conflicts=objection.conflicts,
-        rivals=objection.rivals,
-        authority=objection.authority,
-        rule=rule,
-    )
+    return replace(objection, rule=rule)
 
 
 def _turned_away(objection: Objection, score: Score, view: SliceView) -> Verdict:
@@ -136,6 +142,7 @@ def _weighed(found: list[Objection], score: Score, view: SliceView) -> Verdict:
     against = [one for one in found if one.weight is Weight.CONTRADICTS]
     lost = [one for one in against if not outranks(score.authority, one.authority)]
     warnings = tuple(one.rationale for one in found if one.weight is Weight.WARNS)
+    possible = _each(each for one in found for each in one.possible)
     reads, wanted = frozenset(view.read), frozenset(view.wanted)
     if lost:
         return Verdict(
@@ -145,6 +152,7 @@ def _weighed(found: list[Objection], score: Score, view: SliceView) -> Verdict:
             score=score,
             conflicts=_each(id_ for one in lost for id_ in one.conflicts),
             warnings=warnings,
+            possible=possible,
             reads=reads,
             wanted=wanted,
         )
@@ -162,6 +170,7 @@ def _weighed(found: list[Objection], score: Score, view: SliceView) -> Verdict:
             score=score,
             conflicts=_each(id_ for one in unheard for id_ in one.conflicts),
             warnings=warnings,
+            possible=possible,
             reads=reads,
             wanted=wanted,
         )
@@ -176,6 +185,7 @@ def _weighed(found: list[Objection], score: Score, view: SliceView) -> Verdict:
         retcons=_each(rival for one in against for rival in one.rivals),
         supersedes=_each(rival for one in ended for rival in one.rivals),
         warnings=warnings,
+        possible=possible,
         reads=reads,
         wanted=wanted,
     )

@@ -1,20 +1,27 @@
 """gate:statement-negated - canon does not say and deny the same of the same entities at once.
 
-A state that excludes the one stated denies it too; a state that has ended denies nothing.
+Statements are compared by their frames. A contradiction is decided by time and authority, within
+one scene as against canon; what may be a conflict is named, and decides nothing.
 """
 
 from collections.abc import Iterator
 from typing import Final
 
-from canonry.domain.gates.kit import Gate, Objection, Weight
+from canonry.domain.frames.keys import frame_keys
+from canonry.domain.gates.kit import Gate, Objection, PossibleConflict, Weight
 from canonry.domain.judging.candidates import Candidate
+from canonry.domain.judging.conflicts import Statement, conflict, ends, tells_an_end
 from canonry.domain.judging.contents import FactContent
+from canonry.domain.judging.findings import Finding, Grade, When
 from canonry.domain.judging.slices import SliceView
 from canonry.domain.judging.standing_tags import still_stands
-from canonry.domain.judging.statements import contraries_of, opposites_of
-from canonry.domain.moments import is_dated_after, overlaps, same_scene
+from canonry.domain.judging.statements import contraries_of
+from canonry.domain.moments import comes_after, overlaps, same_scene
+from canonry.domain.texts.statements import plain_statement
 from canonry.domain.things.facts import Fact
 from canonry.domain.time import SECOND, Instant
+
+_EXCLUDED: Final = Finding(Grade.CONTRADICTION, "the states exclude each other")
 
 
 def _examine(candidate: Candidate, view: SliceView) -> Iterator[Objection]:
@@ -22,14 +29,46 @@ def _examine(candidate: Candidate, view: SliceView) -> Iterator[Objection]:
     if not isinstance(content, FactContent):
         return
     entities = [view.entity(reference) for reference in content.involved]
-    about = {entity.id for entity in entities if entity is not None}
-    groups = view.policy.exclusive_tags
-    said = content.statement
-    for opposite in (*opposites_of(said), *contraries_of(said, groups)):
-        for fact in view.stating(opposite):
-            same = view.roots(fact.involved) == about and _at_once(candidate, content, fact)
-            if same and still_stands(view, fact, candidate.moment):
-                yield _objection(candidate, fact)
+    about = frozenset(entity.id for entity in entities if entity is not None)
+    claim = _claimed(content, about)
+    excluded = _excluded(content, about, view)
+    rivals = view.framed(frame_keys(claim.statement, about))
+    found = {fact.id: fact for fact in (*rivals, *excluded)}
+    for fact in found.values():
+        if fact.id == content.replaces or plain_statement(fact.statement) == plain_statement(
+            claim.statement
+        ):
+            continue
+        if _at_once(candidate, content, fact) and still_stands(view, fact, candidate.moment):
+            standing = _standing(fact, view)
+            objection = _objection(candidate, fact, standing, claim, fact.id in excluded)
+            if objection is not None:
+                yield objection
+
+
+def _excluded(content: FactContent, about: frozenset[str], view: SliceView) -> dict[str, Fact]:
+    """The facts that state a tag which excludes the one stated, by the policy."""
+    contraries = contraries_of(content.statement, view.policy.exclusive_tags)
+    facts = (fact for contrary in contraries for fact in view.stating(contrary))
+    return {fact.id: fact for fact in facts if view.roots(fact.involved) == about}
+
+
+def _claimed(content: FactContent, about: frozenset[str]) -> Statement:
+    return Statement(
+        statement=content.statement,
+        entities=about,
+        fact_type=content.fact_type,
+        properties=content.properties,
+    )
+
+
+def _standing(fact: Fact, view: SliceView) -> Statement:
+    return Statement(
+        statement=fact.statement,
+        entities=view.roots(fact.involved),
+        fact_type=fact.fact_type,
+        properties=fact.properties,
+    )
 
 
 def _at_once(candidate: Candidate, content: FactContent, fact: Fact) -> bool:
@@ -39,17 +78,52 @@ def _at_once(candidate: Candidate, content: FactContent, fact: Fact) -> bool:
     return overlaps(start, end, fact.time_ref, fact.ends_at)
 
 
-def _objection(candidate: Candidate, fact: Fact) -> Objection:
+def _objection(
+    candidate: Candidate, fact: Fact, standing: Statement, claim: Statement, excluded: bool
+) -> Objection | None:
+    when = _when(candidate, fact, standing)
+    ended = when is not When.EARLIER and ends(standing, claim)
+    found = conflict(standing, claim, when=when)
+    at_once = conflict(standing, claim, when=When.ONE) or (_EXCLUDED if excluded else None)
+    denied = at_once is not None and at_once.grade is Grade.CONTRADICTION
+    if found is not None and found.grade is Grade.CONTRADICTION and not ended:
+        weight, why = Weight.CONTRADICTS, found.reason
+    elif at_once is not None and denied and (when is not When.EARLIER):
+        over = ended or when is When.LATER
+        weight, why = Weight.SUPERSEDES if over else Weight.CONTRADICTS, at_once.reason
+    elif ended:
+        weight, why = Weight.SUPERSEDES, "the words end what held"
+    elif found is not None:
+        weight, why = Weight.WARNS, found.reason
+    else:
+        return None
+    return _told(weight, why, fact)
+
+
+def _when(candidate: Candidate, fact: Fact, standing: Statement) -> When:
+    """Whether the claim follows the fact, is followed by it, or speaks of the same moment.
+
+    What has no times of its own speaks of one moment, so that a plain denial is one; only of what
+    a statement says has ended the stories tell whether it may have begun again.
+    """
     now, said = candidate.moment, fact.moment
-    later = is_dated_after(now, said)
-    same = same_scene(now, said)
-    weight = Weight.SUPERSEDES if later else Weight.WARNS if same else Weight.CONTRADICTS
+    if now.at is not None and fact.time_ref is not None and now.at != fact.time_ref:
+        return When.LATER if now.at > fact.time_ref else When.EARLIER
+    if tells_an_end(standing) and not same_scene(now, said):
+        return When.LATER if comes_after(now, said) else When.EARLIER
+    return When.ONE
+
+
+def _told(weight: Weight, why: str, fact: Fact) -> Objection:
+    said = f"the fact {fact.id} says that {fact.statement}"
+    possible = weight is Weight.WARNS
     return Objection(
         weight=weight,
-        rationale=f"the fact {fact.id} says that {fact.statement}",
+        rationale=f"possible conflict: {said} ({why})" if possible else said,
         conflicts=(fact.id,),
-        rivals=() if weight is Weight.WARNS else (fact.id,),
+        rivals=() if possible else (fact.id,),
         authority=fact.authority,
+        possible=(PossibleConflict(id=fact.id, reason=why),) if possible else (),
     )
 
 

@@ -21,11 +21,16 @@ _DEAD: Final = frozenset(map(lemma, ("dead", "die", "kill", "slay", "execute", "
 
 def ends(held: Frame, said: Frame) -> bool:
     """Whether what is said ends what was held."""
-    if held.negative or said.negative and not said.ends:
+    if held.negative or (said.negative and not said.ends):
         return False
     if said.ends:
         return held.verb == said.verb and covers(held.phrases, said)
     return _ending(said) is not None and _touches(said, held) is not None
+
+
+def tells_an_end(frame: Frame) -> bool:
+    """Whether the frame says that something is over."""
+    return frame.ends or (not frame.negative and _ending(frame) is not None)
 
 
 def ended(one: Frame, other: Frame, setting: Setting) -> Finding | None:

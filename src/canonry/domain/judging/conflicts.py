@@ -39,10 +39,15 @@ def grade(standing: Statement, claim: Statement) -> Grade | None:
     return None if found is None else found.grade
 
 
-def conflict(standing: Statement, claim: Statement) -> Finding | None:
-    """The gravest conflict between the two, with its reason; None where there is none."""
+def conflict(standing: Statement, claim: Statement, *, when: When | None = None) -> Finding | None:
+    """The gravest conflict between the two, with its reason; None where there is none.
+
+    `when` tells how they follow each other where more is known of it than both sides say.
+    """
     setting = Setting(
-        when=_when(standing, claim), standing=standing.entities, claimed=claim.entities
+        when=_when(standing, claim) if when is None else when,
+        standing=standing.entities,
+        claimed=claim.entities,
     )
     worst: Finding | None = compared_properties(standing.properties, claim.properties, setting)
     for found in _findings(frames_of(standing.statement), frames_of(claim.statement), setting):
@@ -61,12 +66,15 @@ def ends(standing: Statement, claim: Statement) -> bool:
     )
 
 
+def tells_an_end(statement: Statement) -> bool:
+    """Whether the words say that something is over."""
+    return any(changes.tells_an_end(frame) for frame in frames_of(statement.statement))
+
+
 _RULES: Final = (denials.denied, changes.ended, *rivalries.RULES, *leanings.RULES)
 
 
-def _findings(
-    held: Sequence[Frame], said: Sequence[Frame], setting: Setting
-) -> Iterator[Finding]:
+def _findings(held: Sequence[Frame], said: Sequence[Frame], setting: Setting) -> Iterator[Finding]:
     for one, other in product(held, said):
         yield from _compared(one, other, setting)
     for one, other in product(map(sensed, held), map(sensed, said)):
@@ -99,5 +107,3 @@ def _by_time(standing: Statement, claim: Statement, held: float, said: float) ->
     if first.until is not None and last <= first.until:
         return When.ONE
     return When.LATER if said > held else When.EARLIER
-
-

@@ -6,7 +6,7 @@ from typing import Final
 from canonry.domain.frames.frames import Frame, Phrase
 from canonry.domain.frames.quantities import Measured, compared
 from canonry.domain.frames.tokens import lemma
-from canonry.domain.judging.findings import Finding, Setting, contradiction, possible
+from canonry.domain.judging.findings import Finding, Setting, When, contradiction, possible
 from canonry.domain.judging.frame_subjects import Subjects, subjects_of
 from canonry.domain.vocabularies.frame_words import FORMER, SCOPES
 
@@ -27,7 +27,7 @@ def denied(one: Frame, other: Frame, setting: Setting) -> Finding | None:
     if subject is Subjects.OTHER or not covers(said.phrases, denial):
         return None
     if not setting.one_moment or not _same_time(said, denial):
-        return _never(said, denial, setting)
+        return _never(said, denial, setting, one)
     return _graded(said, denial, subject)
 
 
@@ -69,9 +69,7 @@ def _match(said: Phrase, denied_one: Phrase) -> bool:
     )
 
 
-def _subject(
-    said: Frame, denial: Frame, one: Frame, other: Frame, setting: Setting
-) -> Subjects:
+def _subject(said: Frame, denial: Frame, one: Frame, other: Frame, setting: Setting) -> Subjects:
     if denial.quantifier == "none" and (denial.person or not denial.subject):
         return Subjects.SAME
     if said.quantifier == "all" and said.person:
@@ -99,9 +97,12 @@ def _same_time(said: Frame, denial: Frame) -> bool:
     return True
 
 
-def _never(said: Frame, denial: Frame, setting: Setting) -> Finding | None:
+def _never(said: Frame, denial: Frame, setting: Setting, one: Frame) -> Finding | None:
     if setting.one_moment or said.when != denial.when:
         return None
+    first = When.LATER if denial is one else When.EARLIER
+    if denial.ends and setting.when is first and not said.past:
+        return possible("what had ended is told again as holding")
     if not (said.past and denial.past) or said.verb in _STATES or not denial.never:
         return None
     return possible("one says that what the other tells never happened")
@@ -148,5 +149,3 @@ def _quantifiers(said: Frame, denial: Frame) -> str:  # noqa: PLR0911 # a table,
     if mine != theirs or (counted and mine):
         return "other"
     return "same"
-
-

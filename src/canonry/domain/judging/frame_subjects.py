@@ -82,9 +82,14 @@ def _modified(one: Sequence[Phrase], other: Sequence[Phrase]) -> Subjects:
         owned = one[0].article == "the" and other[0].article == "the"
         named = one[0].name or other[0].name
         return Subjects.SAME if owned or named else Subjects.OTHER
-    return Subjects.SAME if one[0].name and other[0].name and not mine & theirs and (
-        not (one[0].extras or other[0].extras)
-    ) else Subjects.OTHER
+    return (
+        Subjects.SAME
+        if one[0].name
+        and other[0].name
+        and not mine & theirs
+        and (not (one[0].extras or other[0].extras))
+        else Subjects.OTHER
+    )
 
 
 def _linked(one: Frame, other: Frame, setting: Setting) -> Subjects:

@@ -151,11 +151,16 @@ def opposed_words(one: Frame, other: Frame, setting: Setting) -> Finding | None:
     first, second = mine - theirs, theirs - mine
     if not any(opposed(a, b) for a in first for b in second):
         return None
-    both_heads = _first_extras(one) and _first_extras(other) and any(
-        opposed(a, b) for a in _first_extras(one) for b in _first_extras(other)
+    both_heads = (
+        _first_extras(one)
+        and _first_extras(other)
+        and any(opposed(a, b) for a in _first_extras(one) for b in _first_extras(other))
     )
-    told = _same_owner(one, other) and _first(one) and _first(other) and (
-        opposed(_first(one), _first(other))
+    told = (
+        _same_owner(one, other)
+        and _first(one)
+        and _first(other)
+        and (opposed(_first(one), _first(other)))
     )
     same = subjects_of(one, other, setting) is not Subjects.OTHER
     beyond = shared - heads(one) - heads(other)

@@ -60,7 +60,7 @@ def _compared(name: str, stems: frozenset[str], held: Any, said: Any) -> Finding
     if not isinstance(held, str) or not isinstance(said, str):
         return _collections(held, said, why)
     one, other = held.casefold().strip(), said.casefold().strip()
-    if is_exclusive(lemma(one), lemma(other)) or stems & _ONE and not stems & _SHADED:
+    if is_exclusive(lemma(one), lemma(other)) or (stems & _ONE and not stems & _SHADED):
         return contradiction(why)
     if stems & _ONE and one_class(lemma(one), lemma(other)):
         return contradiction(why)

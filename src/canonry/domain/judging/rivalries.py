@@ -17,8 +17,8 @@ from canonry.domain.vocabularies.frame_words import (
     ONE_VALUED,
     PLACES_OF,
     PLACING,
-    SHADED,
     SEVERAL,
+    SHADED,
 )
 from canonry.domain.vocabularies.state_tags import EXCLUSIVE_GROUPS
 
@@ -38,7 +38,9 @@ _PLACE: Final = _stems(PLACING)
 _ASYMMETRIC: Final = _stems(ASYMMETRIC)
 _BEGUN: Final = _stems(ONCE_BEGUN)
 _BORN, _DIE, _CALL = lemma("born"), lemma("die"), frozenset(map(lemma, ("call", "name")))
-_FIXED: Final = _stems(frozenset("birthday birthplace birth mother father birth_date reign".split()))
+_FIXED: Final = _stems(
+    frozenset(["birthday", "birthplace", "birth", "mother", "father", "birth_date", "reign"])
+)
 _EXCLUSIVE: Final = frozenset(
     frozenset((lemma(a), lemma(b)))
     for group in EXCLUSIVE_GROUPS
@@ -84,9 +86,16 @@ def value_denied(one: Frame, other: Frame, setting: Setting) -> Finding | None:
         return None
     for mine in _attributes(one):
         for theirs in _attributes(other):
-            same = (mine.name, mine.extras, mine.owner) == (theirs.name, theirs.extras, theirs.owner)
-            if same and mine.turned != theirs.turned and mine.value == theirs.value and (
-                one.past == other.past
+            same = (mine.name, mine.extras, mine.owner) == (
+                theirs.name,
+                theirs.extras,
+                theirs.owner,
+            )
+            if (
+                same
+                and mine.turned != theirs.turned
+                and mine.value == theirs.value
+                and (one.past == other.past)
             ):
                 return contradiction("one says what the other denies")
     return None
@@ -245,9 +254,7 @@ def _opposed_pair(one: Frame, other: Frame) -> tuple[str, str] | None:
     mine, theirs = _salient(one), _salient(other)
     for first in mine:
         for second in theirs:
-            if first != second and (
-                is_exclusive(first, second) or opposed(first, second)
-            ):
+            if first != second and (is_exclusive(first, second) or opposed(first, second)):
                 if first == one.verb and second == other.verb and not _shared(one, other):
                     continue
                 return first, second
@@ -259,8 +266,10 @@ def _opposed_pair(one: Frame, other: Frame) -> tuple[str, str] | None:
                 pairs = ((x, y) for x in a.extras for y in b.extras if a.head == b.head)
                 if a.article != "the" or b.article != "the" or one.verb == "have":
                     for x, y in pairs:
-                        if x not in b.extras and y not in a.extras and (
-                            one_class(x, y) or opposed(x, y)
+                        if (
+                            x not in b.extras
+                            and y not in a.extras
+                            and (one_class(x, y) or opposed(x, y))
                         ):
                             return x, y
     return None
@@ -333,10 +342,8 @@ def doer_differs(one: Frame, other: Frame, setting: Setting) -> Finding | None:
         return None
     mine, theirs = one.phrases[0], other.phrases[0]
     alike = mine.words == theirs.words and mine.role == theirs.role
-    both = "the" in {mine.article} and "the" in {theirs.article} or mine.name
-    if not alike or not both or (
-        setting.standing and setting.standing == setting.claimed
-    ):
+    both = ("the" in {mine.article} and "the" in {theirs.article}) or mine.name
+    if not alike or not both or (setting.standing and setting.standing == setting.claimed):
         return None
     rest = frozenset[str]().union(*(p.words for p in one.phrases))
     if rest != frozenset[str]().union(*(p.words for p in other.phrases)):
@@ -386,7 +393,12 @@ def _event(frame: Frame) -> str | None:
 
 def closed_list(one: Frame, other: Frame, setting: Setting) -> Finding | None:
     """Only some do it, and another is said to do it too."""
-    if one.negative or other.negative or one.exclusive == other.exclusive or one.modal != other.modal:
+    if (
+        one.negative
+        or other.negative
+        or one.exclusive == other.exclusive
+        or one.modal != other.modal
+    ):
         return None
     only, too = (one, other) if one.exclusive else (other, one)
     if only.verb != too.verb or not setting.one_moment or not only.subject or not too.subject:

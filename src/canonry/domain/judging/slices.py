@@ -15,6 +15,7 @@ from canonry.domain.log.canon import Changes
 from canonry.domain.log.entries import Thing
 from canonry.domain.log.keys import (
     axioms_key,
+    frame_key,
     keys_of,
     name_key,
     relations_key,
@@ -24,6 +25,7 @@ from canonry.domain.log.keys import (
 from canonry.domain.policy import Policy
 from canonry.domain.provenance import CanonLevel
 from canonry.domain.revising import revised
+from canonry.domain.texts.statements import plain_statement
 from canonry.domain.things.entities import Entity, family_of, normalised_name
 from canonry.domain.things.facts import Axiom, Fact
 from canonry.domain.things.proposals import Proposal, ProposalStatus
@@ -57,6 +59,13 @@ class StatementLookup:
 
 
 @dataclass(frozen=True, slots=True)
+class ConflictLookup:
+    """The facts that have a frame key, and so may conflict with what has it too."""
+
+    key: str
+
+
+@dataclass(frozen=True, slots=True)
 class NameLookup:
     """The canon entities of a type with a normalised name."""
 
@@ -71,7 +80,9 @@ class AxiomsLookup:
     space: SpaceId
 
 
-Lookup: TypeAlias = ThingLookup | RelationsLookup | StatementLookup | NameLookup | AxiomsLookup
+Lookup: TypeAlias = (
+    ThingLookup | RelationsLookup | StatementLookup | ConflictLookup | NameLookup | AxiomsLookup
+)
 """What a gate may ask."""
 
 
@@ -208,10 +219,21 @@ class SliceView:
 
     def stating(self, statement: str) -> Sequence[Fact]:
         """The canon facts with this statement in normal form, oldest first."""
-        words = normalised_name(statement)
+        words = plain_statement(statement)
         self.read.add(statement_key(words))
         self._need(StatementLookup(words))
         facts = self._under(statement_key(words), Fact)
+        return [fact for fact in facts if fact.level is CanonLevel.CANON]
+
+    def framed(self, keys: Iterable[str]) -> Sequence[Fact]:
+        """The canon facts that have any of these frame keys, oldest first."""
+        found: dict[str, Fact] = {}
+        for key in keys:
+            self.read.add(frame_key(key))
+            self._need(ConflictLookup(key))
+            for fact in self._under(frame_key(key), Fact):
+                found[fact.id] = fact
+        facts = sorted(found.values(), key=lambda fact: (fact.position, fact.id))
         return [fact for fact in facts if fact.level is CanonLevel.CANON]
 
     def named(self, entity_type: str, name: str) -> Sequence[Entity]:

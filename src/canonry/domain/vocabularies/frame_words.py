@@ -41,7 +41,9 @@ ADVERBS: Final = _words(
     " quite indeed truly certainly surely actually too ever yet then there here again well so"
     " at_all both simply merely only once exactly hardly scarcely barely"
 )
-HEDGES: Final = _words("rarely exactly hardly scarcely barely quite really particularly entirely seldom")
+HEDGES: Final = _words(
+    "rarely exactly hardly scarcely barely quite really particularly entirely seldom"
+)
 SCOPES: Final = _words("only always alone because together everything everyone everybody")
 ALONE: Final = _words("alone together")
 LIMITS: Final = _words("only just merely simply")
@@ -63,10 +65,22 @@ OPINIONS: Final = _words(
     " wonder insist deny doubt guess feel expect maintain allege assert suggest report rumour write"
     " declare vow announce argue warn boast consider predict promise whisper reckon shout state"
 )
-KNOWLEDGE: Final = _words("know realise realize admit discover reveal confess see notice"
-                          " learn remember understand prove regret forget acknowledge find")
-SOURCES: Final = ("according to", "rumour has it", "rumor has it", "it is said", "they say",
-                  "people say", "legend has it", "allegedly", "supposedly", "reportedly")
+KNOWLEDGE: Final = _words(
+    "know realise realize admit discover reveal confess see notice"
+    " learn remember understand prove regret forget acknowledge find"
+)
+SOURCES: Final = (
+    "according to",
+    "rumour has it",
+    "rumor has it",
+    "it is said",
+    "they say",
+    "people say",
+    "legend has it",
+    "allegedly",
+    "supposedly",
+    "reportedly",
+)
 
 ENDING_VERBS: Final = _words(
     "cease stop quit end finish discontinue abandon leave resign retire abdicate renounce relinquish"
@@ -138,9 +152,11 @@ SHADED: Final = _words(
 )
 """What may have two values or shades: two values are a question."""
 
-SEVERAL: Final = _words("friend enemy rival ally servant cousin pupil apprentice guard son daughter"
-                        " child brother sister uncle aunt nephew niece neighbour guest knight member"
-                        " student follower soldier companion colleague subject")
+SEVERAL: Final = _words(
+    "friend enemy rival ally servant cousin pupil apprentice guard son daughter"
+    " child brother sister uncle aunt nephew niece neighbour guest knight member"
+    " student follower soldier companion colleague subject"
+)
 
 ONCE: Final = _words("bear die found be_born crown bury execute birth death")
 """What happens to somebody once, so that two places or years of it contradict each other."""
@@ -149,15 +165,21 @@ ONCE_BEGUN: Final = _words(
     "begin start end open close burn fall happen occur finish expire sink vanish disappear erupt"
     " collapse launch arrive depart leave take"
 )
-DONE_ONCE: Final = _words("kill murder slay betray founded establish erect complete marry wed hide"
-                          " elect appoint consecrate baptise sink rob win abduct kidnap free save"
-                          " rescue design carve draw finish conquer light start cause invent father sire discover write compose"
-                          " build destroy behead assassinate poison crown forge paint steal sign")
+DONE_ONCE: Final = _words(
+    "kill murder slay betray founded establish erect complete marry wed hide"
+    " elect appoint consecrate baptise sink rob win abduct kidnap free save"
+    " rescue design carve draw finish conquer light start cause invent father sire discover write compose"
+    " build destroy behead assassinate poison crown forge paint steal sign"
+)
 """What happens to one object once: two that are said to have done it are a question."""
 
-ASYMMETRIC: Final = _words("defeat kill beat conquer slay outlive succeed inherit father murder rescue"
-                           " bear raise precede vanquish overcome rule command outrank employ")
-HOLDING: Final = _words("have own hold possess wear carry keep inherit bear wield command rule lead")
+ASYMMETRIC: Final = _words(
+    "defeat kill beat conquer slay outlive succeed inherit father murder rescue"
+    " bear raise precede vanquish overcome rule command outrank employ"
+)
+HOLDING: Final = _words(
+    "have own hold possess wear carry keep inherit bear wield command rule lead"
+)
 PLACING: Final = _words("be stand sit lie live dwell stay sleep reside remain wait")
 PLACES_OF: Final = _words("in at on inside within under behind near beside outside north south")
 
@@ -225,8 +247,10 @@ OPPOSED_GROUPS: Final = (
         _words("healthy well fit hale sound"),
         _words("ill sick ailing unwell feverish diseased sickly dying"),
     ),
-    (_words("big large huge great enormous vast giant gigantic"),
-     _words("small little tiny minute dwarfish")),
+    (
+        _words("big large huge great enormous vast giant gigantic"),
+        _words("small little tiny minute dwarfish"),
+    ),
     (_words("strong mighty powerful sturdy"), _words("weak feeble frail powerless")),
     (_words("hot warm boiling scalding"), _words("cold cool freezing icy chilly frozen")),
     (_words("safe secure harmless"), _words("dangerous perilous unsafe risky deadly")),
@@ -236,7 +260,10 @@ OPPOSED_GROUPS: Final = (
     (_words("thin lean slim slender skinny gaunt"), _words("fat stout plump obese corpulent")),
     (_words("humble modest"), _words("proud arrogant vain haughty conceited")),
     (_words("hardworking diligent industrious"), _words("lazy idle slothful")),
-    (_words("calm composed serene patient"), _words("angry furious nervous impatient anxious upset")),
+    (
+        _words("calm composed serene patient"),
+        _words("angry furious nervous impatient anxious upset"),
+    ),
     (_words("friend ally supporter companion"), _words("enemy foe rival adversary opponent")),
     (_words("guilty"), _words("innocent guiltless blameless")),
     (_words("married wed"), _words("single unmarried bachelor spinster celibate")),
@@ -567,16 +594,52 @@ TEMPORAL: Final = _words("in at on during after before since until by")
 NUMBERS: Final = {
     word: number
     for number, word in enumerate(
-        "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen"
-        " fifteen sixteen seventeen eighteen nineteen".split()
+        [
+            "zero",
+            "one",
+            "two",
+            "three",
+            "four",
+            "five",
+            "six",
+            "seven",
+            "eight",
+            "nine",
+            "ten",
+            "eleven",
+            "twelve",
+            "thirteen",
+            "fourteen",
+            "fifteen",
+            "sixteen",
+            "seventeen",
+            "eighteen",
+            "nineteen",
+        ]
     )
-} | {word: 10 * n for n, word in enumerate(
-    "twenty thirty forty fifty sixty seventy eighty ninety".split(), start=2
-)}
+} | {
+    word: 10 * n
+    for n, word in enumerate(
+        ["twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety"], start=2
+    )
+}
 ORDINALS: Final = {
     word: number
     for number, word in enumerate(
-        "first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth".split(),
+        [
+            "first",
+            "second",
+            "third",
+            "fourth",
+            "fifth",
+            "sixth",
+            "seventh",
+            "eighth",
+            "ninth",
+            "tenth",
+            "eleventh",
+            "twelfth",
+        ],
         start=1,
     )
 }
@@ -605,5 +668,7 @@ UNITS: Final[dict[str, tuple[str, float]]] = {
 }
 """Units by what they measure; what is called mile or gallon differs, so those stand apart."""
 
-COINS: Final = _words("gold silver copper platinum crown coin penny pound shilling mark dollar euro"
-                      " thaler florin ducat")
+COINS: Final = _words(
+    "gold silver copper platinum crown coin penny pound shilling mark dollar euro"
+    " thaler florin ducat"
+)

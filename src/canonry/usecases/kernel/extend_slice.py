@@ -7,6 +7,7 @@ from canonry.domain.errors import BrokenInvariant
 from canonry.domain.ids import EntityId, SpaceId
 from canonry.domain.judging.slices import (
     AxiomsLookup,
+    ConflictLookup,
     Lookup,
     NameLookup,
     RelationsLookup,
@@ -75,6 +76,7 @@ async def load_more(canon: Canon, known: Slice, wanted: Collection[Lookup]) -> S
 
 async def _load(canon: Canon, space: SpaceId, wanted: Iterable[Lookup]) -> list[Thing]:
     ids: list[str] = []
+    framed: list[str] = []
     found: list[Thing] = []
     for lookup in wanted:
         match lookup:
@@ -84,12 +86,16 @@ async def _load(canon: Canon, space: SpaceId, wanted: Iterable[Lookup]) -> list[
                 found.extend(await _relations(canon, space, lookup))
             case StatementLookup(statement=statement):
                 found.extend(await canon.state.facts_stating(space, statement))
+            case ConflictLookup(key=key):
+                framed.append(key)
             case NameLookup():
                 found.extend(
                     await canon.state.entities_named(space, lookup.entity_type, lookup.name)
                 )
             case AxiomsLookup():
                 found.extend(await _axioms(canon, space))
+    if framed:
+        found.extend(await canon.state.facts_framed(space, framed))
     if ids:
         found.extend((await canon.state.things(ids)).values())
     return found
