@@ -98,9 +98,9 @@ def _owned(tokens: Sequence[Token], i: int, parts: list[tuple[str, str, list[Tok
 
 def _bound_at(tokens: Sequence[Token], i: int) -> tuple[tuple[str, ...], str] | None:
     for words, bound in _BOUNDS:
-        if all(i + k < len(tokens) and tokens[i + k].word == w for k, w in enumerate(words)):
-            if _number_next(tokens, i + len(words) - 1):
-                return words, bound
+        said = all(i + k < len(tokens) and tokens[i + k].word == w for k, w in enumerate(words))
+        if said and _number_next(tokens, i + len(words) - 1):
+            return words, bound
     return None
 
 

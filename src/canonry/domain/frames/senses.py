@@ -6,7 +6,8 @@ from typing import Final
 
 from canonry.domain.frames.frames import Frame, Phrase
 from canonry.domain.frames.tokens import lemma
-from canonry.domain.vocabularies.frame_words import (
+from canonry.domain.vocabularies.frame_words import ENDED, ENDING_VERBS, OFFICES, RULING
+from canonry.domain.vocabularies.opposites import (
     ONE_OF,
     OPPOSED_GROUPS,
     OPPOSITES,
@@ -83,6 +84,8 @@ def _united() -> dict[str, str]:
 
 
 _UNITED: Final = _united()
+_OFFICES: Final = frozenset(map(lemma, OFFICES | RULING | ENDED | ENDING_VERBS))
+"""What somebody is or does by an office, and the words that end it."""
 _STATES: Final = {
     lemma(act): tuple(
         lemma(state)
@@ -99,7 +102,8 @@ _STATES: Final = {
 def topics_of(stem: str) -> tuple[str, ...]:
     """Under which words a stem is found: one for all that it may be set against."""
     ruled = dict.fromkeys(_UNITED.get(state, state) for state in _STATES.get(stem, ())[:2])
-    return (_UNITED.get(stem, stem), *ruled)
+    held = ("~office",) if stem in _OFFICES else ()
+    return (_UNITED.get(stem, stem), *held, *ruled)
 
 
 @lru_cache(maxsize=16_384)

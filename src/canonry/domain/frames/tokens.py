@@ -51,8 +51,10 @@ _REWRITES: Final = tuple(
         (r"\bwas (?:once )?([^,]+), and (?:it|he|she) still is\b", r"is \1"),
         (r"\bwere (?:once )?([^,]+), and they still are\b", r"are \1"),
         (
-            r"\b(one|two|three|four|five|some|all|most|many|few|half|each|several|both) of"
-            r" (?:(?:the|his|her|its|their|my|your|our|those|these) |(?=\w+'s ))",
+            (
+                r"\b(one|two|three|four|five|some|all|most|many|few|half|each|several|both) of"
+                r" (?:(?:the|his|her|its|their|my|your|our|those|these) |(?=\w+'s ))"
+            ),
             r"\1 ",
         ),
         (r"\bnot one of\b|\bnone of\b", "no"),
@@ -96,7 +98,7 @@ def sentences_in(statement: str) -> tuple[tuple[Token, ...], ...]:
 def _tokens(sentence: str) -> tuple[Token, ...]:
     cut = []
     for place, found in enumerate(_WORD.findall(sentence)):
-        owns = found.endswith("'s") or found.endswith("'")
+        owns = found.endswith(("'s", "'"))
         plain = found.removesuffix("'s").removesuffix("'")
         word = plain.casefold()
         for part in word.split("-") if "-" in word and not plain.isupper() else (word,):
@@ -109,7 +111,7 @@ def _tokens(sentence: str) -> tuple[Token, ...]:
 
 
 def _table() -> dict[str, str]:
-    forms = {}
+    forms: dict[str, str] = {}
     for group in IRREGULAR.strip().replace("\n", "|").split("|"):
         base, *others = group.split()
         for form in others:

@@ -7,17 +7,16 @@ one scene as against canon; what may be a conflict is named, and decides nothing
 from collections.abc import Iterator
 from typing import Final
 
-from canonry.domain.frames.keys import frame_keys
 from canonry.domain.gates.kit import Gate, Objection, PossibleConflict, Weight
 from canonry.domain.judging.candidates import Candidate
 from canonry.domain.judging.conflicts import Statement, conflict, ends, tells_an_end
 from canonry.domain.judging.contents import FactContent
 from canonry.domain.judging.findings import Finding, Grade, When
+from canonry.domain.judging.rivals import candidates_of, standing_of_fact, when_dated
 from canonry.domain.judging.slices import SliceView
 from canonry.domain.judging.standing_tags import still_stands
 from canonry.domain.judging.statements import contraries_of
 from canonry.domain.moments import comes_after, overlaps, same_scene
-from canonry.domain.texts.statements import plain_statement
 from canonry.domain.things.facts import Fact
 from canonry.domain.time import SECOND, Instant
 
@@ -32,18 +31,14 @@ def _examine(candidate: Candidate, view: SliceView) -> Iterator[Objection]:
     about = frozenset(entity.id for entity in entities if entity is not None)
     claim = _claimed(content, about)
     excluded = _excluded(content, about, view)
-    rivals = view.framed(frame_keys(claim.statement, about))
-    found = {fact.id: fact for fact in (*rivals, *excluded)}
+    rivals = candidates_of(view, claim)
+    found = {fact.id: fact for fact in (*rivals, *excluded.values())}
     for fact in found.values():
-        if fact.id == content.replaces or plain_statement(fact.statement) == plain_statement(
-            claim.statement
-        ):
+        if str(fact.id) == content.replaces:
             continue
         if _at_once(candidate, content, fact) and still_stands(view, fact, candidate.moment):
-            standing = _standing(fact, view)
-            objection = _objection(candidate, fact, standing, claim, fact.id in excluded)
-            if objection is not None:
-                yield objection
+            known = _EXCLUDED if fact.id in excluded else None
+            yield from _objections(candidate, fact, view, claim, known)
 
 
 def _excluded(content: FactContent, about: frozenset[str], view: SliceView) -> dict[str, Fact]:
@@ -62,15 +57,6 @@ def _claimed(content: FactContent, about: frozenset[str]) -> Statement:
     )
 
 
-def _standing(fact: Fact, view: SliceView) -> Statement:
-    return Statement(
-        statement=fact.statement,
-        entities=view.roots(fact.involved),
-        fact_type=fact.fact_type,
-        properties=fact.properties,
-    )
-
-
 def _at_once(candidate: Candidate, content: FactContent, fact: Fact) -> bool:
     start, end = candidate.at, None
     if start is not None and content.duration is not None:
@@ -78,26 +64,28 @@ def _at_once(candidate: Candidate, content: FactContent, fact: Fact) -> bool:
     return overlaps(start, end, fact.time_ref, fact.ends_at)
 
 
-def _objection(
-    candidate: Candidate, fact: Fact, standing: Statement, claim: Statement, excluded: bool
-) -> Objection | None:
+def _objections(
+    candidate: Candidate, fact: Fact, view: SliceView, claim: Statement, known: Finding | None
+) -> Iterator[Objection]:
+    standing = standing_of_fact(view, fact)
     when = _when(candidate, fact, standing)
-    ended = when is not When.EARLIER and ends(standing, claim)
     found = conflict(standing, claim, when=when)
-    at_once = conflict(standing, claim, when=When.ONE) or (_EXCLUDED if excluded else None)
-    denied = at_once is not None and at_once.grade is Grade.CONTRADICTION
-    if found is not None and found.grade is Grade.CONTRADICTION and not ended:
-        weight, why = Weight.CONTRADICTS, found.reason
-    elif at_once is not None and denied and (when is not When.EARLIER):
-        over = ended or when is When.LATER
-        weight, why = Weight.SUPERSEDES if over else Weight.CONTRADICTS, at_once.reason
-    elif ended:
-        weight, why = Weight.SUPERSEDES, "the words end what held"
+    at_once = conflict(standing, claim, when=When.ONE) or known
+    ended = when is not When.EARLIER and ends(standing, claim)
+    again = when is When.LATER and tells_an_end(standing)
+    if ended:
+        yield _told(Weight.SUPERSEDES, "the words end what held", fact)
+    elif found is not None and found.grade is Grade.CONTRADICTION:
+        yield _told(Weight.CONTRADICTS, found.reason, fact)
+    elif _is_contradiction(at_once) and not again and when is not When.EARLIER:
+        weight = Weight.SUPERSEDES if when is When.LATER else Weight.CONTRADICTS
+        yield _told(weight, "the states exclude each other", fact)
     elif found is not None:
-        weight, why = Weight.WARNS, found.reason
-    else:
-        return None
-    return _told(weight, why, fact)
+        yield _told(Weight.WARNS, found.reason, fact)
+
+
+def _is_contradiction(found: Finding | None) -> bool:
+    return found is not None and found.grade is Grade.CONTRADICTION
 
 
 def _when(candidate: Candidate, fact: Fact, standing: Statement) -> When:
@@ -107,8 +95,9 @@ def _when(candidate: Candidate, fact: Fact, standing: Statement) -> When:
     a statement says has ended the stories tell whether it may have begun again.
     """
     now, said = candidate.moment, fact.moment
-    if now.at is not None and fact.time_ref is not None and now.at != fact.time_ref:
-        return When.LATER if now.at > fact.time_ref else When.EARLIER
+    dated = when_dated(now.at, fact.time_ref)
+    if dated is not When.ONE:
+        return dated
     if tells_an_end(standing) and not same_scene(now, said):
         return When.LATER if comes_after(now, said) else When.EARLIER
     return When.ONE

@@ -33,7 +33,7 @@ def tells_an_end(frame: Frame) -> bool:
     return frame.ends or (not frame.negative and _ending(frame) is not None)
 
 
-def ended(one: Frame, other: Frame, setting: Setting) -> Finding | None:
+def ended(one: Frame, other: Frame, setting: Setting) -> Finding | None:  # noqa: PLR0911 - one exclusion a line
     """What one frame says has ended, and the other says holds."""
     if one.negative or other.negative:
         return None

@@ -12,7 +12,7 @@ from typing import Any, Final
 from canonry.domain.frames.frames import Frame, Standing
 from canonry.domain.frames.reading import frames_of
 from canonry.domain.frames.senses import sensed
-from canonry.domain.judging import changes, denials, leanings, rivalries
+from canonry.domain.judging import attributes, changes, denials, leanings, rivalries
 from canonry.domain.judging.findings import Finding, Grade, Setting, When
 from canonry.domain.judging.property_values import compared_properties
 
@@ -71,7 +71,14 @@ def tells_an_end(statement: Statement) -> bool:
     return any(changes.tells_an_end(frame) for frame in frames_of(statement.statement))
 
 
-_RULES: Final = (denials.denied, changes.ended, *rivalries.RULES, *leanings.RULES)
+_RULES: Final = (
+    denials.denied,
+    changes.ended,
+    attributes.attribute_differs,
+    attributes.value_denied,
+    *rivalries.RULES,
+    *leanings.RULES,
+)
 
 
 def _findings(held: Sequence[Frame], said: Sequence[Frame], setting: Setting) -> Iterator[Finding]:

@@ -9,7 +9,7 @@ from canonry.domain.frames.tokens import lemma
 from canonry.domain.judging.denials import covers
 from canonry.domain.judging.findings import Finding, Setting, possible
 from canonry.domain.judging.frame_subjects import Subjects, heads, subjects_of
-from canonry.domain.vocabularies.frame_words import RULED_OUT
+from canonry.domain.vocabularies.opposites import RULED_OUT
 
 Rule: TypeAlias = Callable[[Frame, Frame, Setting], Finding | None]
 

@@ -213,7 +213,7 @@ class State(View, Protocol):
 
     @abstractmethod
     async def facts_stating(self, space: SpaceId, statement: str) -> Sequence[Fact]:
-        """Facts that say the same but for case, punctuation and articles, oldest first; at most 50."""
+        """Facts that say the same but for case, signs and articles, oldest first; at most 50."""
 
     @abstractmethod
     async def facts_framed(self, space: SpaceId, keys: Collection[str]) -> Sequence[Fact]:
