@@ -7,6 +7,7 @@ from typing import Final, TypeAlias
 from canonry.domain.frames.frames import Frame, Phrase, Standing
 from canonry.domain.frames.phrases import phrases_of
 from canonry.domain.frames.quantities import number_of, scale_of
+from canonry.domain.frames.senses import is_described
 from canonry.domain.frames.tokens import Token, is_participle, is_past, is_progressive, lemma
 from canonry.domain.vocabularies.frame_words import (
     ADVERBS,
@@ -89,7 +90,7 @@ def read_clause(clause: Clause) -> Sequence[Frame]:
     phrases, when = _timed(done)
     negations = [*(w for w in (*marks, *lifted) if w in _NEGATING), *rest_marks]
     quantifier = next((QUANTIFIERS[w] for w in marks if w in QUANTIFIERS), "")
-    none = any(w in {"no", "nobody", "none", "neither"} for w in marks)
+    none = any(w in {"no", "nobody", "none", "neither", "nothing"} for w in marks)
     odd = len(negations) % 2 == 1
     marked = frozenset((*marks, *lifted, *(t.word for t in rest if t.word in QUANTIFIERS)))
     if group.verb == "be" and phrases and phrases[0].role == "without":
@@ -110,7 +111,7 @@ def read_clause(clause: Clause) -> Sequence[Frame]:
         future=group.future,
         quantifier="none" if none else _quantifier(marks, quantifier),
         person=bool(set(marks) & PERSONS),
-        exclusive="only" in marks or "exclusively" in lifted,
+        exclusive=bool({"only", "alone"} & set(marks)) or "exclusively" in lifted,
         marks=marked,
         when=when,
         condition=clause.condition,
@@ -233,7 +234,9 @@ def _verb_at(tokens: Tokens) -> int | None:
             return _back(tokens, i)
     start = 0
     while start < len(tokens) - 1 and (
-        tokens[start].word in DETERMINERS | _LIFTED | set(QUANTIFIERS) | {"no", "neither"}
+        tokens[start].word in DETERMINERS | _LIFTED | set(QUANTIFIERS) | _COUNTING
+        or number_of(tokens[start].word) is not None
+        or scale_of(tokens[start].word)
         or tokens[start].word in {"of", ","}
     ):
         if tokens[start].word in PERSONS:
@@ -249,6 +252,11 @@ def _verb_at(tokens: Tokens) -> int | None:
     ):  # fmt: skip
         at += 1
     return _back(tokens, at) if at < len(tokens) else None
+
+
+_COUNTING: Final = frozenset(
+    {"no", "neither", "fewer", "more", "less", "than", "at", "least", "about", "around", "roughly"}
+)
 
 
 def _back(tokens: Tokens, at: int) -> int:
@@ -281,8 +289,10 @@ def _modifies(tokens: Tokens, i: int) -> bool:
 
 def _plural(tokens: Tokens, i: int) -> bool:
     """Whether a word in -s is the head of the subject: it follows an adjective and no noun."""
-    return any(is_participle(t.word) and not t.name for t in tokens[i + 1 : i + 3]) and not (
-        tokens[i - 1].name
+    return (
+        is_described(tokens[i - 1].stem)
+        and any(is_participle(t.word) and not t.name for t in tokens[i + 1 : i + 3])
+        and not (tokens[i - 1].name)
     )
 
 

@@ -8,6 +8,8 @@ from typing import Final, TypeAlias
 from canonry.domain.frames.clauses import Clause, read_clause
 from canonry.domain.frames.frames import Frame, Standing
 from canonry.domain.frames.tokens import Token, lemma, sentences_in
+from canonry.domain.texts.stems import DEFAULT, languages_of
+from canonry.domain.texts.words import terms_of
 from canonry.domain.vocabularies.frame_words import (
     BE,
     DETERMINERS,
@@ -40,6 +42,8 @@ _MOST: Final = 8
 def frames_of(statement: str) -> tuple[Frame, ...]:
     """What the statement says, clause by clause, the most important first."""
     found: list[Frame] = []
+    if DEFAULT not in languages_of(terms_of(statement)):
+        return ()
     for sentence in sentences_in(statement):
         for clause in _clauses(sentence):
             before = next((one for one in found if one.subject), None)
@@ -80,6 +84,8 @@ def _clauses(tokens: Tokens) -> Iterator[Clause]:
         if words.startswith(prefix + " "):
             tokens, flipped = tokens[len(prefix.split()) :], flipped != flips
     tokens, condition = _condition(tokens)
+    if words.startswith("according to "):
+        condition = frozenset(words.split(",")[0].split())
     for part in _parts(tokens):
         yield from _reported(
             Clause(tokens=part, standing=standing, flipped=flipped, condition=condition)

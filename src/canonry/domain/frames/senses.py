@@ -8,6 +8,7 @@ from canonry.domain.frames.frames import Frame, Phrase
 from canonry.domain.frames.tokens import lemma
 from canonry.domain.vocabularies.frame_words import ENDED, ENDING_VERBS, OFFICES, RULING
 from canonry.domain.vocabularies.opposites import (
+    KINDS,
     ONE_OF,
     OPPOSED_GROUPS,
     OPPOSITES,
@@ -64,6 +65,28 @@ def one_class(one: str, other: str) -> bool:
     return one != other and any(one in group and other in group for group in _CLASSES)
 
 
+_KINDS: Final = {
+    lemma(one): lemma(kind) for kind, covered in reversed(KINDS.items()) for one in covered.split()
+}
+
+
+def kind_of(stem: str) -> str:
+    """The wider word that covers this one; the word itself where there is none."""
+    return _KINDS.get(stem, stem)
+
+
+def widened(frame: Frame, to: frozenset[str]) -> Frame:
+    """The frame with words replaced by wider ones, where those are among `to`."""
+
+    def wide(phrase: Phrase) -> Phrase:
+        kind = kind_of(phrase.head)
+        return replace(phrase, head=kind) if kind in to and kind != phrase.head else phrase
+
+    return replace(
+        frame, subject=tuple(map(wide, frame.subject)), phrases=tuple(map(wide, frame.phrases))
+    )
+
+
 def _united() -> dict[str, str]:
     """Each word that has an opposite or a sense, by the first of all that belong together."""
     root: dict[str, str] = {}
@@ -76,6 +99,7 @@ def _united() -> dict[str, str]:
     groups = [*map(tuple, _OPPOSED), *map(tuple, _CLASSES)]
     groups += [tuple(map(lemma, group)) for group in SYNONYMS]
     groups += [tuple(map(lemma, group)) for group in EXCLUSIVE_GROUPS]
+    groups += [(lemma(kind), *map(lemma, told.split())) for kind, told in KINDS.items()]
     for group in groups:
         first, *others = sorted(group)
         for other in others:
@@ -96,6 +120,12 @@ _STATES: Final = {
     for acts in RULED_OUT.values()
     for act in acts.split()
 }
+
+
+@lru_cache(maxsize=16_384)
+def is_described(stem: str) -> bool:
+    """Whether the stem is of a word that describes, by its having an opposite."""
+    return stem in _UNITED
 
 
 @lru_cache(maxsize=16_384)

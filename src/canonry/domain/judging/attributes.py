@@ -14,6 +14,7 @@ _ONE: Final = frozenset(map(lemma, ONE_VALUED))
 _SHADED: Final = frozenset(map(lemma, SHADED))
 _SEVERAL: Final = frozenset(map(lemma, SEVERAL))
 _CALL: Final = frozenset(map(lemma, ("call", "name")))
+_SINGLED: Final = frozenset(map(lemma, ("favourite", "best", "chief", "main", "only", "usual")))
 _BODILY: Final = frozenset(map(lemma, ("eye", "hair", "skin")))
 _FIXED: Final = frozenset(
     map(lemma, ("birthday", "birthplace", "birth", "mother", "father", "birth_date", "reign"))
@@ -93,7 +94,7 @@ def _values(  # noqa: C901, PLR0911 - one exclusion a line
     if mine.name in _ONE:
         return contradiction(why)
     classed = any(one_class(a, b) or opposed(a, b) for a in mine.value for b in theirs.value)
-    noun = (mine.noun and theirs.noun) or mine.name in _SHADED
+    noun = (mine.noun and theirs.noun) or mine.name in _SHADED or bool(mine.extras & _SINGLED)
     return possible(why) if classed or noun else None
 
 

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from canonry.domain.frames.frames import Frame, Standing
 from canonry.domain.frames.reading import frames_of
-from canonry.domain.frames.senses import sensed
+from canonry.domain.frames.senses import sensed, widened
 from canonry.domain.judging import attributes, changes, denials, leanings, rivalries
 from canonry.domain.judging.findings import Finding, Grade, Setting, When
 from canonry.domain.judging.property_values import compared_properties
@@ -84,14 +84,20 @@ _RULES: Final = (
 def _findings(held: Sequence[Frame], said: Sequence[Frame], setting: Setting) -> Iterator[Finding]:
     for one, other in product(held, said):
         yield from _compared(one, other, setting)
-    for one, other in product(map(sensed, held), map(sensed, said)):
-        for found in _compared(one, other, setting):
-            yield found.only_possible()
+    for one, other in product(held, said):
+        wide, broad = sensed(one), sensed(other)
+        if one.negative != other.negative:
+            wide = widened(wide, broad.words)
+            broad = widened(broad, wide.words)
+        if wide is not one or broad is not other:
+            for found in _compared(wide, broad, setting):
+                yield found.only_possible()
 
 
 def _compared(one: Frame, other: Frame, setting: Setting) -> Iterator[Finding]:
     told = {one.standing, other.standing}
-    if Standing.SAID in told or told == {Standing.KNOWN}:
+    source = one.condition and one.condition == other.condition
+    if told == {Standing.KNOWN} or (Standing.SAID in told and not (source and len(told) == 1)):
         return
     for rule in _RULES:
         found = rule(one, other, setting)

@@ -11,6 +11,7 @@ from canonry.domain.judging.frame_subjects import Subjects, subjects_of
 from canonry.domain.vocabularies.frame_words import FORMER, SCOPES
 
 _FORMER: Final = frozenset(map(lemma, FORMER))
+_NEARLY: Final = frozenset(map(lemma, ("almost", "nearly", "half")))
 _EMPTY_VERBS: Final = frozenset({"be", "have"})
 _STATES: Final = _EMPTY_VERBS
 _SAYS: Final = "one says what the other denies"
@@ -32,7 +33,7 @@ def denied(one: Frame, other: Frame, setting: Setting) -> Finding | None:
 
 
 def _graded(said: Frame, denial: Frame, subject: Subjects) -> Finding | None:
-    if (said.marks ^ denial.marks) & SCOPES & denial.marks or said.words & _FORMER:
+    if (said.marks ^ denial.marks) & SCOPES & denial.marks or said.words & _NEARLY:
         return None
     modal = _modals(said.modal, denial.modal)
     tense = _tenses(said, denial)

@@ -179,7 +179,16 @@ def _first(frame: Frame) -> str:
 
 
 def _first_extras(frame: Frame) -> frozenset[str]:
-    return frame.phrases[0].extras if frame.verb == "be" and frame.phrases else frozenset()
+    """What the subject is called; of "an old friend of X" only the friend."""
+    if frame.verb != "be" or not frame.phrases or frame.past:
+        return frozenset()
+    first, *rest = frame.phrases
+    owned = bool(rest) and rest[0].role == "of" and not _is_most(first)
+    return frozenset() if first.role else frozenset({first.head}) if owned else first.words
+
+
+def _is_most(phrase: Phrase) -> bool:
+    return "most" in phrase.extras or any(word.endswith("est") for word in phrase.extras)
 
 
 def _same_owner(one: Frame, other: Frame) -> bool:

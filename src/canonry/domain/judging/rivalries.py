@@ -11,6 +11,7 @@ from canonry.domain.judging.findings import Finding, Setting, contradiction, pos
 from canonry.domain.judging.frame_subjects import Subjects, heads, subjects_of
 from canonry.domain.vocabularies.frame_words import (
     ASYMMETRIC,
+    CALENDAR,
     DONE_ONCE,
     HOLDING,
     ONCE_BEGUN,
@@ -31,6 +32,7 @@ _HOLD: Final = _stems(HOLDING)
 _PLACE: Final = _stems(PLACING)
 _ASYMMETRIC: Final = _stems(ASYMMETRIC)
 _BEGUN: Final = _stems(ONCE_BEGUN)
+_DATES: Final = _stems(CALENDAR)
 _BORN, _DIE = lemma("born"), lemma("die")
 _EXCLUSIVE: Final = frozenset(
     frozenset((lemma(a), lemma(b)))
@@ -107,7 +109,7 @@ def opposite(one: Frame, other: Frame, setting: Setting) -> Finding | None:  # n
     subject = subjects_of(one, other, setting)
     if subject is Subjects.OTHER:
         return None
-    if one.past != other.past and not is_exclusive(*pair) and one.verb != "be":
+    if one.past != other.past and not is_exclusive(*pair):
         return None
     sure = is_exclusive(*pair) and one.past == other.past and subject is Subjects.SAME
     if sure and _rest(one, pair[0]) == _rest(other, pair[1]):
@@ -130,7 +132,7 @@ def _opposed_pair(one: Frame, other: Frame) -> tuple[str, str] | None:  # noqa: 
     for a in one.phrases:
         for b in other.phrases:
             if one.verb == other.verb and a.role == b.role:
-                if one_class(a.head, b.head) and one.verb in _PLACE:
+                if one_class(a.head, b.head) and (one.verb in _PLACE or a.role == "of"):
                     return a.head, b.head
                 pairs = ((x, y) for x in a.extras for y in b.extras if a.head == b.head)
                 if a.article != "the" or b.article != "the" or one.verb == "have":
@@ -232,7 +234,7 @@ def once(one: Frame, other: Frame, _setting: Setting) -> Finding | None:  # noqa
     subject = one.subject and other.subject and one.subject[0].words == other.subject[0].words
     if not subject or _words(one.subject) != _words(other.subject):
         return None
-    both = one.when and other.when and one.when != other.when
+    both = bool(one.when and other.when and one.when != other.when)
     years = both and any(w.isdigit() for w in one.when) and any(w.isdigit() for w in other.when)
     why = "what happens once is told of two times or places"
     if mine not in {_BORN, _DIE} and _words(one.phrases) != _words(other.phrases):
@@ -240,7 +242,8 @@ def once(one: Frame, other: Frame, _setting: Setting) -> Finding | None:  # noqa
     if years:
         return contradiction(why)
     if both:
-        return possible(why)
+        dated = one.verb == "be" and (one.when | other.when) & _DATES
+        return contradiction(why) if dated and one.subject[1:] else possible(why)
     if mine in {_BORN, _DIE}:
         for a in one.phrases:
             for b in other.phrases:
@@ -254,6 +257,8 @@ def _words(phrases: tuple[Phrase, ...]) -> frozenset[str]:
 
 
 def _event(frame: Frame) -> str | None:
+    if frame.verb == "be" and not frame.phrases and frame.when:
+        return "be" if frame.subject and frame.subject[0].article == "the" else None
     if frame.verb == "be" and frame.phrases and frame.past:
         done = frame.phrases[0].head
         return done if done in _DONE | _BEGUN | {_BORN} else None

@@ -58,7 +58,9 @@ QUANTIFIERS: Final = {
     "much": "many", "several": "several", "some": "some", "somebody": "some", "someone": "some",
     "something": "some", "few": "few", "half": "half",
 }  # fmt: skip
-PERSONS: Final = _words("nobody everybody everyone somebody someone whoever anybody anyone")
+PERSONS: Final = _words(
+    "nothing something everything nobody everybody everyone somebody someone whoever anybody anyone"
+)
 
 OPINIONS: Final = _words(
     "think believe say claim fear hope swear tell suspect assume pretend dream suppose imagine ask"
@@ -146,7 +148,8 @@ NOT_PARTICIPLES: Final = _words(
 
 ONE_VALUED: Final = _words(
     "capital mother father birthday birthplace name surname nickname age rank height weight eye"
-    " blood_group title maiden_name date_of_birth gender sex species race home_town hometown"
+    " blood_group blood_type ruler mayor governor president headquarters seat title maiden_name"
+    " date_of_birth gender sex species race home_town hometown"
     " founder husband wife king queen emperor empress nationality length width depth population"
     " author grandmother grandfather birth_date size deadline password successor predecessor"
     " number address reign abbot abbess leader"
@@ -183,7 +186,8 @@ DONE_ONCE: Final = _words(
 
 ASYMMETRIC: Final = _words(
     "defeat kill beat conquer slay outlive succeed inherit father murder rescue"
-    " bear raise precede vanquish overcome rule command outrank employ"
+    " bear raise precede vanquish overcome teach train adopt serve replace owe bury rule command"
+    " outrank employ"
 )
 HOLDING: Final = _words(
     "have own hold possess wear carry keep inherit bear wield command rule lead"
@@ -191,6 +195,10 @@ HOLDING: Final = _words(
 PLACING: Final = _words("be stand sit lie live dwell stay sleep reside remain wait")
 PLACES_OF: Final = _words("in at on inside within under behind near beside outside north south")
 
+CALENDAR: Final = _words(
+    "monday tuesday wednesday thursday friday saturday sunday january february march april june"
+    " july august september october november december"
+)
 TIMES: Final = _words(
     "monday tuesday wednesday thursday friday saturday sunday january february march april june"
     " july"

@@ -36,7 +36,33 @@ SYNONYMS: Final = _groups(
     """
 )
 
+KINDS: Final = {
+    "child": "son daughter",
+    "sibling": "brother sister",
+    "parent": "mother father",
+    "spouse": "husband wife",
+    "alcohol": "wine ale beer mead brandy whisky gin rum cider",
+    "meat": "steak ham beef pork sausage bacon venison mutton chicken lamb",
+    "fish": "trout salmon herring cod carp pike eel tuna",
+    "fruit": "apple pear plum cherry grape orange berry fig peach",
+    "weapon": "sword axe dagger knife spear bow lance mace club blade gun",
+    "blade": "sword dagger knife",
+    "animal": "dog cat horse cow sheep goat pig wolf bear",
+    "pet": "dog cat",
+    "money": "coin gold silver penny",
+    "instrument": "lute harp flute fiddle drum violin piano guitar",
+    "ship": "galley sloop brig barge",
+    "boat": "canoe dinghy ferry",
+    "coffee": "espresso latte cappuccino",
+    "sweet": "cake chocolate honey sugar",
+    "jewel": "ruby emerald diamond pearl sapphire",
+    "metal": "iron gold silver copper bronze steel",
+}
+"""What a word covers: who has no child has no son."""
+
 OPPOSED_GROUPS: Final = (
+    (_words("avoid shun flee"), _words("visit seek meet join")),
+    (_words("tired weary exhausted"), _words("rested fresh lively")),
     (
         _words("like love adore admire respect esteem cherish worship enjoy fancy prefer"),
         _words("hate loathe detest despise dislike scorn abhor resent envy mind"),
