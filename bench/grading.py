@@ -1,6 +1,7 @@
 """Grading statements: precision and recall on the labelled pairs, and the time of each pair."""
 
 import time
+from collections.abc import Sequence
 
 from bench.contradictions.grader import grade, statement_of
 from bench.contradictions.measures import PRECISION, RECALL, figures_of, measure
@@ -43,7 +44,7 @@ def run() -> list[Row]:
     return [*rows, *_times(pairs)]
 
 
-def _times(pairs: list[Pair] | tuple[Pair, ...]) -> list[Row]:
+def _times(pairs: Sequence[Pair]) -> list[Row]:
     sides = [(statement_of(pair.canon), statement_of(pair.claim)) for pair in pairs]
     known, fresh = [], []
     for _round in range(ROUNDS):
