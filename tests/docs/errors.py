@@ -43,8 +43,8 @@ def raised_in(path: Path) -> Iterator[Raised]:
     for scope in ast.walk(tree):
         if not isinstance(scope, ast.FunctionDef | ast.AsyncFunctionDef | ast.Module):
             continue
-        local = constants | _texts_of(scope)
         for call in _calls_of(scope):
+            local = constants | _texts_of(scope, before=call.lineno)
             code = _text(call.args[0], local)
             if "." in code and " " not in code:
                 message = _text(call.args[1], local) if len(call.args) > 1 else ""
@@ -65,11 +65,12 @@ def _own(scope: ast.AST) -> Iterator[ast.AST]:
             yield from _own(child)
 
 
-def _texts_of(scope: ast.AST) -> dict[str, ast.expr]:
+def _texts_of(scope: ast.AST, *, before: int) -> dict[str, ast.expr]:
+    """The texts that names of a scope stand for where a line begins."""
     return {
         target.id: node.value
         for node in _own(scope)
-        if isinstance(node, ast.Assign)
+        if isinstance(node, ast.Assign) and node.lineno < before
         for target in node.targets
         if isinstance(target, ast.Name) and isinstance(node.value, ast.Constant | ast.JoinedStr)
     }

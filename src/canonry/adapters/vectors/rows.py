@@ -111,15 +111,19 @@ class VectorRows:
     def _mend_shared_memory(self) -> None:
         """Give what SQLite shares in memory (`-shm`) its length again, if somebody has cut it.
 
-        To touch what is mapped past the end of a file is death; SQLite makes zeros anew.
+        To touch what is mapped past the end of a file is death; SQLite makes zeros anew. What it is
+        compared with is read before, since another thread may see it grow meanwhile.
         """
+        known = self._shared_bytes
         with suppress(OSError):  # there is none yet, or the index was dropped
             size = self._shared.stat().st_size
-            if self._idle and size < self._shared_bytes:
-                os.truncate(self._shared, 0)
-                os.truncate(self._shared, self._shared_bytes)
-            else:
+            if not self._idle or size >= known:
                 self._shared_bytes = size
+                return
+            with self._lock:
+                if self._shared.stat().st_size < known:
+                    os.truncate(self._shared, 0)
+                    os.truncate(self._shared, known)
 
     def _idle_connection(self) -> _Connected | None:
         """A free connection to the file of that name now; another process may have replaced it."""

@@ -1,0 +1,53 @@
+"""The rows of the index: what processes share in memory is mended, and never while it grows."""
+
+import os
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+
+from canonry.adapters.vectors.rows import VectorRows
+
+
+def kept(tmp_path: Path) -> tuple[VectorRows, Path]:
+    """Rows with a free connection, which have seen their shared memory."""
+    rows = VectorRows(tmp_path / "rows.db")
+    for _time in range(2):
+        with rows.writing() as db:
+            db.execute("CREATE TABLE IF NOT EXISTS told (text)")
+    return rows, tmp_path / "rows.db-shm"
+
+
+def test_r10_shared_memory_that_grows_while_a_thread_looks_at_it_is_left_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows, shared = kept(tmp_path)
+    look, grown = Path.stat, list[int]()
+
+    def outrun(self: Path, *, follow_symlinks: bool = True) -> os.stat_result:
+        """What stands there, told after it has grown and another thread has seen it."""
+        found = look(self, follow_symlinks=follow_symlinks)
+        if self == shared and not grown:
+            grown.append(found.st_size * 2)
+            shared.write_bytes(b"x" * grown[0])
+            with suppress(OSError), rows.reading():
+                pass
+        return found
+
+    monkeypatch.setattr(Path, "stat", outrun)
+    with rows.reading():
+        pass
+
+    assert shared.read_bytes()[-8:] == b"x" * 8
+
+
+def test_r8_shared_memory_that_was_cut_gets_its_length_again(tmp_path: Path) -> None:
+    rows, shared = kept(tmp_path)
+    whole = shared.stat().st_size
+    os.truncate(shared, 100)
+
+    with rows.reading() as db:
+        assert db.execute("SELECT count(*) FROM told").fetchone() == (0,)
+
+    assert shared.stat().st_size == whole
+    rows.close()
