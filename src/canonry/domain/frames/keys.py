@@ -38,11 +38,13 @@ def _topics(statement: str) -> tuple[tuple[tuple[str, ...], tuple[str, ...]], ..
 
 
 def _anchors(frame: Frame) -> Iterator[str]:
-    """What the frame is about: its subject, or anybody."""
+    """What the frame is about: whom its subject belongs to, else the subject, or anybody."""
     if frame.person or not frame.subject:
         yield _ANYBODY
-    members = [p for p in frame.subject if not p.role] or list(frame.subject[:1])
-    yield from dict.fromkeys(phrase.head for phrase in members[:_ANCHORS])
+    owners = [phrase for phrase in frame.subject[1:] if phrase.role == "of"]
+    members = [phrase for phrase in frame.subject if not phrase.role]
+    about = owners or members or frame.subject[:1]
+    yield from dict.fromkeys(phrase.head for phrase in about[:_ANCHORS])
 
 
 def _told(frame: Frame) -> Iterator[str]:

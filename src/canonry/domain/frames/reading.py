@@ -7,6 +7,7 @@ from typing import Final, TypeAlias
 
 from canonry.domain.frames.clauses import Clause, read_clause
 from canonry.domain.frames.frames import Frame, Standing
+from canonry.domain.frames.senses import sensed
 from canonry.domain.frames.tokens import Token, lemma, sentences_in
 from canonry.domain.texts.stems import DEFAULT, languages_of
 from canonry.domain.texts.words import terms_of
@@ -51,6 +52,12 @@ def frames_of(statement: str) -> tuple[Frame, ...]:
             if len(found) >= _MOST:
                 return tuple(found[:_MOST])
     return tuple(found)
+
+
+@lru_cache(maxsize=16_384)
+def sensed_frames_of(statement: str) -> tuple[Frame, ...]:
+    """The same in the words that stand for a sense; frames without such words as they are."""
+    return tuple(map(sensed, frames_of(statement)))
 
 
 def _with_subject(read: Sequence[Frame], before: Frame | None) -> Iterator[Frame]:

@@ -70,6 +70,9 @@ _KINDS: Final = {
 }
 
 
+_WIDE: Final = frozenset(_KINDS.values())
+
+
 def kind_of(stem: str) -> str:
     """The wider word that covers this one; the word itself where there is none."""
     return _KINDS.get(stem, stem)
@@ -77,6 +80,8 @@ def kind_of(stem: str) -> str:
 
 def widened(frame: Frame, to: frozenset[str]) -> Frame:
     """The frame with words replaced by wider ones, where those are among `to`."""
+    if to.isdisjoint(_WIDE):
+        return frame
 
     def wide(phrase: Phrase) -> Phrase:
         kind = kind_of(phrase.head)
@@ -136,9 +141,11 @@ def topics_of(stem: str) -> tuple[str, ...]:
     return (_UNITED.get(stem, stem), *held, *ruled)
 
 
-@lru_cache(maxsize=16_384)
 def sensed(frame: Frame) -> Frame:
     """The frame with each word replaced by the one that stands for its sense."""
+    words = {frame.verb, *(word for phrase in frame.phrases for word in phrase.words)}
+    if words.isdisjoint(_SENSES):
+        return frame
     return replace(
         frame, verb=sense(frame.verb), phrases=tuple(_sensed(phrase) for phrase in frame.phrases)
     )

@@ -4,14 +4,14 @@ A contradiction is what the words themselves exclude; what only a reader with kn
 world would stop at is possible, and asked about.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import product
 from typing import Any, Final
 
 from canonry.domain.frames.frames import Frame, Standing
-from canonry.domain.frames.reading import frames_of
-from canonry.domain.frames.senses import sensed, widened
+from canonry.domain.frames.reading import frames_of, sensed_frames_of
+from canonry.domain.frames.senses import widened
 from canonry.domain.judging import attributes, changes, denials, leanings, rivalries
 from canonry.domain.judging.findings import Finding, Grade, Setting, When
 from canonry.domain.judging.property_values import compared_properties
@@ -50,7 +50,7 @@ def conflict(standing: Statement, claim: Statement, *, when: When | None = None)
         claimed=claim.entities,
     )
     worst: Finding | None = compared_properties(standing.properties, claim.properties, setting)
-    for found in _findings(frames_of(standing.statement), frames_of(claim.statement), setting):
+    for found in _findings(standing.statement, claim.statement, setting):
         if worst is None or found.graver_than(worst):
             worst = found
         if worst.grade is Grade.CONTRADICTION:
@@ -81,14 +81,15 @@ _RULES: Final = (
 )
 
 
-def _findings(held: Sequence[Frame], said: Sequence[Frame], setting: Setting) -> Iterator[Finding]:
-    for one, other in product(held, said):
+def _findings(held: str, said: str, setting: Setting) -> Iterator[Finding]:
+    plain = tuple(product(frames_of(held), frames_of(said)))
+    for one, other in plain:
         yield from _compared(one, other, setting)
-    for one, other in product(held, said):
-        wide, broad = sensed(one), sensed(other)
-        if one.negative != other.negative:
-            wide = widened(wide, broad.words)
-            broad = widened(broad, wide.words)
+    senses = product(sensed_frames_of(held), sensed_frames_of(said))
+    for (one, other), (first, second) in zip(plain, senses, strict=True):
+        denied = one.negative != other.negative
+        wide = widened(first, second.words) if denied else first
+        broad = widened(second, first.words) if denied else second
         if wide is not one or broad is not other:
             for found in _compared(wide, broad, setting):
                 yield found.only_possible()
