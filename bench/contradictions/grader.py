@@ -1,15 +1,15 @@
 """The domain's own grader, on sides as the pairs have them."""
 
 from bench.contradictions.pairs import Side
-from canonry.domain.judging.conflicts import Statement
+from canonry.domain.judging.conflicts import Stated
 from canonry.domain.judging.conflicts import grade as graded
 
 MONTHS, DAYS = 12, 31
 
 
-def statement_of(side: Side) -> Statement:
+def statement_of(side: Side) -> Stated:
     """What the side states; its names stand for the ids of entities."""
-    return Statement(
+    return Stated(
         statement=side.statement,
         entities=frozenset(side.entities),
         fact_type=side.fact_type,

@@ -2,13 +2,20 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Final, TypeAlias
+from typing import Final
 
 from canonry.domain.frames.frames import Frame, Phrase, Standing
 from canonry.domain.frames.phrases import phrases_of
 from canonry.domain.frames.quantities import number_of, scale_of
 from canonry.domain.frames.senses import is_described
-from canonry.domain.frames.tokens import Token, is_participle, is_past, is_progressive, lemma
+from canonry.domain.frames.tokens import (
+    Token,
+    Tokens,
+    is_participle,
+    is_past,
+    is_progressive,
+    lemma,
+)
 from canonry.domain.vocabularies.frame_words import (
     ADVERBS,
     ALONE,
@@ -27,8 +34,6 @@ from canonry.domain.vocabularies.frame_words import (
     TEMPORAL,
     TIMES,
 )
-
-Tokens: TypeAlias = tuple[Token, ...]
 
 _NEGATING: Final = frozenset({"not", "never", "nolonger", "no", "nobody", "nothing", "neither",
                               "nowhere", "none", "hardly", "scarcely", "barely", "seldom",

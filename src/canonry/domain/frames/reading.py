@@ -3,12 +3,12 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import lru_cache
-from typing import Final, TypeAlias
+from typing import Final
 
 from canonry.domain.frames.clauses import Clause, read_clause
 from canonry.domain.frames.frames import Frame, Standing
 from canonry.domain.frames.senses import sensed
-from canonry.domain.frames.tokens import Token, lemma, sentences_in
+from canonry.domain.frames.tokens import Token, Tokens, lemma, sentences_in
 from canonry.domain.texts.stems import DEFAULT, languages_of
 from canonry.domain.texts.words import terms_of
 from canonry.domain.vocabularies.frame_words import (
@@ -21,8 +21,6 @@ from canonry.domain.vocabularies.frame_words import (
     PRONOUNS,
     SOURCES,
 )
-
-Tokens: TypeAlias = tuple[Token, ...]
 
 _OPINIONS: Final = frozenset(map(lemma, OPINIONS))
 _KNOWLEDGE: Final = frozenset(map(lemma, KNOWLEDGE))

@@ -3,7 +3,7 @@
 import re
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Final
+from typing import Final, TypeAlias
 
 from canonry.domain.texts.stems import stem_of
 from canonry.domain.vocabularies.frame_words import (
@@ -23,6 +23,8 @@ class Token:
     name: bool = False
 
 
+Tokens: TypeAlias = tuple[Token, ...]
+
 _QUOTES: Final = str.maketrans({"\u2019": "'", "\u2018": "'", "\u02bc": "'", "\u201c": " ",
                                 "\u201d": " ", '"': " ", "\u2026": ".", "\u2014": ", ",
                                 "\u2013": ", ", "*": " ", "_": " "})  # fmt: skip
@@ -30,7 +32,7 @@ _REWRITES: Final = tuple(
     (re.compile(pattern, re.IGNORECASE), to)
     for pattern, to in (
         (r"\s--\s", ", "),
-        (r"\s*\([^()]*\)", ""),
+        (r"\([^()]*\)", ""),
         (r"\bcan(?:no|')t\b", "can not"),
         (r"\bwon't\b", "will not"),
         (r"\bshan't\b", "shall not"),
@@ -48,8 +50,8 @@ _REWRITES: Final = tuple(
         (r"\b(?:in|by) any way\b", " "),
         (r"\bnot (?:a|one) single\b|\bnot one\b(?= )", "no"),
         (r"\ba single \w+", " "),
-        (r"\bwas (?:once )?([^,]+), and (?:it|he|she) still is\b", r"is \1"),
-        (r"\bwere (?:once )?([^,]+), and they still are\b", r"are \1"),
+        (r"\bwas (?:once )?([^,]{1,60}), and (?:it|he|she) still is\b", r"is \1"),
+        (r"\bwere (?:once )?([^,]{1,60}), and they still are\b", r"are \1"),
         (
             (
                 r"\b(one|two|three|four|five|some|all|most|many|few|half|each|several|both) of"
@@ -63,7 +65,7 @@ _REWRITES: Final = tuple(
         (r"\bnobody (?:but|except|other than)\b|\bno one (?:but|except|other than)\b", "only"),
         (r"\bno one\b", "nobody"),
         (r"\bnobody else\b|\bno others?\b|\bnothing else\b", "exclusively"),
-        (r"\b(\d[\d.,]*)(?:st|nd|rd|th)\b", r"\1"),
+        (r"\b(\d{1,9})(?:st|nd|rd|th)\b", r"\1"),
         (r"\b(\d{1,3}),(\d{3})\b", r"\1\2"),
         (r"\bsquare (?=metre|meter|kilomet|foot|feet|mile)", "square_"),
         (r"\b(blood|birth) (group|type|date|place)\b", r"\1_\2"),

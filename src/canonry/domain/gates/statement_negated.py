@@ -9,9 +9,9 @@ from typing import Final
 
 from canonry.domain.gates.kit import Gate, Objection, PossibleConflict, Weight
 from canonry.domain.judging.candidates import Candidate
-from canonry.domain.judging.conflicts import Statement, conflict, ends, tells_an_end
+from canonry.domain.judging.conflicts import Stated, conflict, ends, tells_an_end
 from canonry.domain.judging.contents import FactContent
-from canonry.domain.judging.findings import Finding, Grade, When
+from canonry.domain.judging.findings import Clash, Grade, When
 from canonry.domain.judging.rivals import candidates_of, standing_of_fact, when_dated
 from canonry.domain.judging.slices import SliceView
 from canonry.domain.judging.standing_tags import still_stands
@@ -20,7 +20,7 @@ from canonry.domain.moments import comes_after, overlaps, same_scene
 from canonry.domain.things.facts import Fact
 from canonry.domain.time import SECOND, Instant
 
-_EXCLUDED: Final = Finding(Grade.CONTRADICTION, "the states exclude each other")
+_EXCLUDED: Final = Clash(Grade.CONTRADICTION, "the states exclude each other")
 
 
 def _examine(candidate: Candidate, view: SliceView) -> Iterator[Objection]:
@@ -48,8 +48,8 @@ def _excluded(content: FactContent, about: frozenset[str], view: SliceView) -> d
     return {fact.id: fact for fact in facts if view.roots(fact.involved) == about}
 
 
-def _claimed(content: FactContent, about: frozenset[str]) -> Statement:
-    return Statement(
+def _claimed(content: FactContent, about: frozenset[str]) -> Stated:
+    return Stated(
         statement=content.statement,
         entities=about,
         fact_type=content.fact_type,
@@ -65,7 +65,7 @@ def _at_once(candidate: Candidate, content: FactContent, fact: Fact) -> bool:
 
 
 def _objections(
-    candidate: Candidate, fact: Fact, view: SliceView, claim: Statement, known: Finding | None
+    candidate: Candidate, fact: Fact, view: SliceView, claim: Stated, known: Clash | None
 ) -> Iterator[Objection]:
     standing = standing_of_fact(view, fact)
     when = _when(candidate, fact, standing)
@@ -84,11 +84,11 @@ def _objections(
         yield _told(Weight.WARNS, found.reason, fact)
 
 
-def _is_contradiction(found: Finding | None) -> bool:
+def _is_contradiction(found: Clash | None) -> bool:
     return found is not None and found.grade is Grade.CONTRADICTION
 
 
-def _when(candidate: Candidate, fact: Fact, standing: Statement) -> When:
+def _when(candidate: Candidate, fact: Fact, standing: Stated) -> When:
     """Whether the claim follows the fact, is followed by it, or speaks of the same moment.
 
     What has no times of its own speaks of one moment, so that a plain denial is one; only of what

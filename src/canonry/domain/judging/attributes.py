@@ -6,7 +6,7 @@ from typing import Final, NamedTuple
 from canonry.domain.frames.frames import Frame, Phrase
 from canonry.domain.frames.senses import one_class, opposed
 from canonry.domain.frames.tokens import lemma
-from canonry.domain.judging.findings import Finding, Setting, contradiction, possible
+from canonry.domain.judging.findings import Clash, Setting, contradiction, possible
 from canonry.domain.judging.frame_subjects import heads
 from canonry.domain.vocabularies.frame_words import ONE_VALUED, SEVERAL, SHADED
 
@@ -34,7 +34,7 @@ class Attribute(NamedTuple):
     turned: bool
 
 
-def attribute_differs(one: Frame, other: Frame, setting: Setting) -> Finding | None:
+def attribute_differs(one: Frame, other: Frame, setting: Setting) -> Clash | None:
     """Two values of what something has one of."""
     if one.negative or other.negative or one.modal or other.modal:
         return None
@@ -47,7 +47,7 @@ def attribute_differs(one: Frame, other: Frame, setting: Setting) -> Finding | N
     return None
 
 
-def value_denied(one: Frame, other: Frame, setting: Setting) -> Finding | None:
+def value_denied(one: Frame, other: Frame, setting: Setting) -> Clash | None:
     """The value of an attribute that one frame gives and the other denies, said the other way."""
     if one.negative == other.negative or one.modal or other.modal or not setting.one_moment:
         return None
@@ -70,7 +70,7 @@ def value_denied(one: Frame, other: Frame, setting: Setting) -> Finding | None:
 
 def _values(  # noqa: C901, PLR0911 - one exclusion a line
     mine: Attribute, theirs: Attribute, one: Frame, other: Frame, setting: Setting
-) -> Finding | None:
+) -> Clash | None:
     if mine.value <= theirs.value or theirs.value <= mine.value:
         return None
     if not setting.one_moment and mine.name not in _FIXED:

@@ -5,7 +5,7 @@ from typing import Final
 from canonry.domain.frames.frames import Frame
 from canonry.domain.frames.tokens import lemma
 from canonry.domain.judging.denials import covers
-from canonry.domain.judging.findings import Finding, Setting, When, contradiction, possible
+from canonry.domain.judging.findings import Clash, Setting, When, contradiction, possible
 from canonry.domain.judging.frame_subjects import Subjects, subjects_of
 from canonry.domain.vocabularies.frame_words import ENDED, ENDING_VERBS, OFFICES, RULING
 
@@ -33,7 +33,7 @@ def tells_an_end(frame: Frame) -> bool:
     return frame.ends or (not frame.negative and _ending(frame) is not None)
 
 
-def ended(one: Frame, other: Frame, setting: Setting) -> Finding | None:  # noqa: PLR0911 - one exclusion a line
+def ended(one: Frame, other: Frame, setting: Setting) -> Clash | None:  # noqa: PLR0911 - one exclusion a line
     """What one frame says has ended, and the other says holds."""
     if one.negative or other.negative:
         return None
@@ -90,7 +90,7 @@ def _touches(over: Frame, holding: Frame) -> bool | None:
     return None
 
 
-def _dead(one: Frame, other: Frame, setting: Setting) -> Finding | None:
+def _dead(one: Frame, other: Frame, setting: Setting) -> Clash | None:
     """Who has died and is told to be or do something."""
     for gone, acting, after in ((one, other, When.EARLIER), (other, one, When.LATER)):
         if not _is_dead(gone) or _is_dead(acting) or setting.when is after:

@@ -13,12 +13,12 @@ from canonry.domain.frames.frames import Frame, Standing
 from canonry.domain.frames.reading import frames_of, sensed_frames_of
 from canonry.domain.frames.senses import widened
 from canonry.domain.judging import attributes, changes, denials, leanings, rivalries
-from canonry.domain.judging.findings import Finding, Grade, Setting, When
+from canonry.domain.judging.findings import Clash, Grade, Setting, When
 from canonry.domain.judging.property_values import compared_properties
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Statement:
+class Stated:
     """What is stated: words, the entities linked with them, values, and when it holds.
 
     `time` and `until` count in any one measure; `scene` is the place in the story.
@@ -33,13 +33,13 @@ class Statement:
     scene: int | None = None
 
 
-def grade(standing: Statement, claim: Statement) -> Grade | None:
+def grade(standing: Stated, claim: Stated) -> Grade | None:
     """How the claim conflicts with what stands; None where both can simply be true."""
     found = conflict(standing, claim)
     return None if found is None else found.grade
 
 
-def conflict(standing: Statement, claim: Statement, *, when: When | None = None) -> Finding | None:
+def conflict(standing: Stated, claim: Stated, *, when: When | None = None) -> Clash | None:
     """The gravest conflict between the two, with its reason; None where there is none.
 
     `when` tells how they follow each other where more is known of it than both sides say.
@@ -49,7 +49,7 @@ def conflict(standing: Statement, claim: Statement, *, when: When | None = None)
         standing=standing.entities,
         claimed=claim.entities,
     )
-    worst: Finding | None = compared_properties(standing.properties, claim.properties, setting)
+    worst: Clash | None = compared_properties(standing.properties, claim.properties, setting)
     for found in _findings(standing.statement, claim.statement, setting):
         if worst is None or found.graver_than(worst):
             worst = found
@@ -58,7 +58,7 @@ def conflict(standing: Statement, claim: Statement, *, when: When | None = None)
     return worst
 
 
-def ends(standing: Statement, claim: Statement) -> bool:
+def ends(standing: Stated, claim: Stated) -> bool:
     """Whether the claim ends what stands rather than denies that it ever held."""
     return any(
         changes.ends(held, said)
@@ -66,7 +66,7 @@ def ends(standing: Statement, claim: Statement) -> bool:
     )
 
 
-def tells_an_end(statement: Statement) -> bool:
+def tells_an_end(statement: Stated) -> bool:
     """Whether the words say that something is over."""
     return any(changes.tells_an_end(frame) for frame in frames_of(statement.statement))
 
@@ -81,7 +81,7 @@ _RULES: Final = (
 )
 
 
-def _findings(held: str, said: str, setting: Setting) -> Iterator[Finding]:
+def _findings(held: str, said: str, setting: Setting) -> Iterator[Clash]:
     plain = tuple(product(frames_of(held), frames_of(said)))
     for one, other in plain:
         yield from _compared(one, other, setting)
@@ -95,7 +95,7 @@ def _findings(held: str, said: str, setting: Setting) -> Iterator[Finding]:
                 yield found.only_possible()
 
 
-def _compared(one: Frame, other: Frame, setting: Setting) -> Iterator[Finding]:
+def _compared(one: Frame, other: Frame, setting: Setting) -> Iterator[Clash]:
     told = {one.standing, other.standing}
     source = one.condition and one.condition == other.condition
     if told == {Standing.KNOWN} or (Standing.SAID in told and not (source and len(told) == 1)):
@@ -106,7 +106,7 @@ def _compared(one: Frame, other: Frame, setting: Setting) -> Iterator[Finding]:
             yield found.only_possible() if Standing.KNOWN in told else found
 
 
-def _when(standing: Statement, claim: Statement) -> When:
+def _when(standing: Stated, claim: Stated) -> When:
     if standing.time is not None and claim.time is not None:
         return _by_time(standing, claim, standing.time, claim.time)
     if standing.scene is not None and claim.scene is not None and standing.scene != claim.scene:
@@ -114,7 +114,7 @@ def _when(standing: Statement, claim: Statement) -> When:
     return When.ONE
 
 
-def _by_time(standing: Statement, claim: Statement, held: float, said: float) -> When:
+def _by_time(standing: Stated, claim: Stated, held: float, said: float) -> When:
     if held == said:
         return When.ONE
     first, last = (standing, said) if held < said else (claim, held)

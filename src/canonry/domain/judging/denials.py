@@ -6,7 +6,7 @@ from typing import Final
 from canonry.domain.frames.frames import Frame, Phrase
 from canonry.domain.frames.quantities import Measured, compared
 from canonry.domain.frames.tokens import lemma
-from canonry.domain.judging.findings import Finding, Setting, When, contradiction, possible
+from canonry.domain.judging.findings import Clash, Setting, When, contradiction, possible
 from canonry.domain.judging.frame_subjects import Subjects, subjects_of
 from canonry.domain.vocabularies.frame_words import FORMER, SCOPES
 
@@ -17,7 +17,7 @@ _STATES: Final = _EMPTY_VERBS
 _SAYS: Final = "one says what the other denies"
 
 
-def denied(one: Frame, other: Frame, setting: Setting) -> Finding | None:
+def denied(one: Frame, other: Frame, setting: Setting) -> Clash | None:
     """What one frame says and the other denies."""
     if one.negative == other.negative:
         return None
@@ -32,7 +32,7 @@ def denied(one: Frame, other: Frame, setting: Setting) -> Finding | None:
     return _graded(said, denial, subject)
 
 
-def _graded(said: Frame, denial: Frame, subject: Subjects) -> Finding | None:
+def _graded(said: Frame, denial: Frame, subject: Subjects) -> Clash | None:
     if (said.marks ^ denial.marks) & SCOPES & denial.marks or said.words & _NEARLY:
         return None
     modal = _modals(said.modal, denial.modal)
@@ -82,7 +82,7 @@ def _same_condition(said: Frame, denial: Frame) -> bool:
     return said.condition == denial.condition
 
 
-def _under_condition(said: Frame, denial: Frame, setting: Setting) -> Finding | None:
+def _under_condition(said: Frame, denial: Frame, setting: Setting) -> Clash | None:
     if said.verb != denial.verb or bool(said.condition) == bool(denial.condition):
         return None
     ruled, case = (said, denial) if said.condition else (denial, said)
@@ -98,7 +98,7 @@ def _same_time(said: Frame, denial: Frame) -> bool:
     return True
 
 
-def _never(said: Frame, denial: Frame, setting: Setting, one: Frame) -> Finding | None:
+def _never(said: Frame, denial: Frame, setting: Setting, one: Frame) -> Clash | None:
     if setting.one_moment or said.when != denial.when:
         return None
     first = When.LATER if denial is one else When.EARLIER

@@ -1,7 +1,11 @@
 """Findings: what comparing two frames says, and the setting in which they are compared."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import TypeAlias
+
+from canonry.domain.frames.frames import Frame
 
 
 class Grade(StrEnum):
@@ -20,19 +24,19 @@ class When(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class Clash:
     """A conflict and why it is one, in words."""
 
     grade: Grade
     reason: str
 
-    def graver_than(self, other: "Finding") -> bool:
+    def graver_than(self, other: "Clash") -> bool:
         """Whether this one outweighs the other."""
         return self.grade is Grade.CONTRADICTION and other.grade is Grade.POSSIBLE
 
-    def only_possible(self) -> "Finding":
+    def only_possible(self) -> "Clash":
         """The same, as something to ask about."""
-        return Finding(Grade.POSSIBLE, self.reason)
+        return Clash(Grade.POSSIBLE, self.reason)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,11 +53,15 @@ class Setting:
         return self.when is When.ONE
 
 
-def contradiction(reason: str) -> Finding:
+def contradiction(reason: str) -> Clash:
     """A finding that the words exclude each other."""
-    return Finding(Grade.CONTRADICTION, reason)
+    return Clash(Grade.CONTRADICTION, reason)
 
 
-def possible(reason: str) -> Finding:
+def possible(reason: str) -> Clash:
     """A finding that somebody should look."""
-    return Finding(Grade.POSSIBLE, reason)
+    return Clash(Grade.POSSIBLE, reason)
+
+
+Rule: TypeAlias = Callable[[Frame, Frame, Setting], Clash | None]
+"""What compares two frames: that of what stands, and that of what is claimed."""

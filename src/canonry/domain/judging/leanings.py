@@ -1,17 +1,14 @@
 """Leanings: two frames that do not exclude each other by their words, but make a reader stop."""
 
-from collections.abc import Callable
-from typing import Final, TypeAlias
+from typing import Final
 
 from canonry.domain.frames.frames import Frame, Phrase
 from canonry.domain.frames.senses import opposed
 from canonry.domain.frames.tokens import lemma
 from canonry.domain.judging.denials import covers
-from canonry.domain.judging.findings import Finding, Setting, possible
+from canonry.domain.judging.findings import Clash, Rule, Setting, possible
 from canonry.domain.judging.frame_subjects import Subjects, heads, subjects_of
 from canonry.domain.vocabularies.opposites import RULED_OUT
-
-Rule: TypeAlias = Callable[[Frame, Frame, Setting], Finding | None]
 
 _RULED_OUT: Final = {
     lemma(state): frozenset(map(lemma, ruled.split()))
@@ -37,7 +34,7 @@ def _about_one(one: Frame, other: Frame, setting: Setting) -> bool:
     return known or subjects_of(one, other, setting) is not Subjects.OTHER
 
 
-def absent(one: Frame, other: Frame, setting: Setting) -> Finding | None:
+def absent(one: Frame, other: Frame, setting: Setting) -> Clash | None:
     """What somebody is said not to have, and the other statement tells of."""
     for lacking, using in ((one, other), (other, one)):
         if not lacking.negative or using.negative or lacking.verb not in _OWN or using.modal:
@@ -52,7 +49,7 @@ def absent(one: Frame, other: Frame, setting: Setting) -> Finding | None:
     return None
 
 
-def ruled_out(one: Frame, other: Frame, setting: Setting) -> Finding | None:
+def ruled_out(one: Frame, other: Frame, setting: Setting) -> Clash | None:
     """A state, and what whoever is in it hardly does or has."""
     for state, act in ((one, other), (other, one)):
         if state.negative or act.negative or state.verb != "be" or not state.phrases:
@@ -68,7 +65,7 @@ def ruled_out(one: Frame, other: Frame, setting: Setting) -> Finding | None:
     return None
 
 
-def never_met(one: Frame, other: Frame, setting: Setting) -> Finding | None:
+def never_met(one: Frame, other: Frame, setting: Setting) -> Clash | None:
     """What nobody ever did, or two never did, and something near it that is told as done."""
     for denial, told in ((one, other), (other, one)):
         if not denial.negative or told.negative or not denial.never or told.modal:
@@ -88,7 +85,7 @@ def never_met(one: Frame, other: Frame, setting: Setting) -> Finding | None:
     return None
 
 
-def general_rule(one: Frame, other: Frame, setting: Setting) -> Finding | None:
+def general_rule(one: Frame, other: Frame, setting: Setting) -> Clash | None:
     """What nobody can or everybody does, and one who does or does not."""
     for rule, case in ((one, other), (other, one)):
         if case.quantifier or case.modal or not case.subject or not setting.one_moment:
@@ -103,7 +100,7 @@ def general_rule(one: Frame, other: Frame, setting: Setting) -> Finding | None:
     return None
 
 
-def member(one: Frame, other: Frame, setting: Setting) -> Finding | None:
+def member(one: Frame, other: Frame, setting: Setting) -> Clash | None:
     """What is said of a group and denied of one who belongs to it."""
     if one.negative == other.negative or one.verb != other.verb or not setting.one_moment:
         return None
@@ -120,7 +117,7 @@ def member(one: Frame, other: Frame, setting: Setting) -> Finding | None:
     return possible("one is said of a group, the other of a member") if belongs and plain else None
 
 
-def superlative(one: Frame, other: Frame, setting: Setting) -> Finding | None:
+def superlative(one: Frame, other: Frame, setting: Setting) -> Clash | None:
     """The most of all, and another that is more."""
     for best, more in ((one, other), (other, one)):
         if best.negative or more.negative or not setting.one_moment or not best.subject:
@@ -140,7 +137,7 @@ _BEST: Final = frozenset(map(lemma, ("best", "most", "worst", "least")))
 _BETTER: Final = frozenset(map(lemma, ("better", "more", "worse", "less")))
 
 
-def opposed_words(one: Frame, other: Frame, setting: Setting) -> Finding | None:
+def opposed_words(one: Frame, other: Frame, setting: Setting) -> Clash | None:
     """Opposite words about the same, with something else in common."""
     if one.negative or other.negative or not setting.one_moment or one.modal or other.modal:
         return None

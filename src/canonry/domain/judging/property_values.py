@@ -8,7 +8,7 @@ from canonry.domain.frames.phrases import phrases_of
 from canonry.domain.frames.quantities import Measured, Quantity, compared
 from canonry.domain.frames.senses import one_class
 from canonry.domain.frames.tokens import lemma, sentences_in
-from canonry.domain.judging.findings import Finding, Setting, contradiction, possible
+from canonry.domain.judging.findings import Clash, Setting, contradiction, possible
 from canonry.domain.judging.rivalries import is_exclusive
 from canonry.domain.vocabularies.frame_words import ONE_VALUED, SHADED
 
@@ -21,12 +21,12 @@ _FIXED: Final = frozenset(map(lemma, ("birth", "birthday", "birthplace", "born",
 
 def compared_properties(
     held: Mapping[str, Any], said: Mapping[str, Any], setting: Setting
-) -> Finding | None:
+) -> Clash | None:
     """How the values of the properties that both sides name stand to each other."""
     common = held.keys() & said.keys()
     if not common or not _one_subject(setting):
         return None
-    worst: Finding | None = None
+    worst: Clash | None = None
     for name in sorted(common):
         stems = frozenset(lemma(part) for part in name.casefold().split("_"))
         if not setting.one_moment and not stems & _FIXED:
@@ -42,7 +42,7 @@ def _one_subject(setting: Setting) -> bool:
     return bool(mine) and bool(theirs) and (mine <= theirs or theirs <= mine)
 
 
-def _compared(name: str, stems: frozenset[str], held: Any, said: Any) -> Finding | None:  # noqa: PLR0911 - one exclusion a line
+def _compared(name: str, stems: frozenset[str], held: Any, said: Any) -> Clash | None:  # noqa: PLR0911 - one exclusion a line
     if _folded(held) == _folded(said):
         return None
     why = f"{name} has two values"
@@ -67,7 +67,7 @@ def _compared(name: str, stems: frozenset[str], held: Any, said: Any) -> Finding
     return possible(why)
 
 
-def _collections(held: Any, said: Any, why: str) -> Finding | None:
+def _collections(held: Any, said: Any, why: str) -> Clash | None:
     mine, theirs = _folded(held), _folded(said)
     if isinstance(mine, frozenset) and isinstance(theirs, frozenset):
         return None if mine <= theirs or theirs <= mine else possible(why)

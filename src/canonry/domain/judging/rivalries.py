@@ -1,13 +1,12 @@
 """Rivalries: the same frame with another value, number, place, doer or opposite."""
 
-from collections.abc import Callable
-from typing import Final, TypeAlias
+from typing import Final
 
 from canonry.domain.frames.frames import Frame, Phrase
 from canonry.domain.frames.quantities import Measured, compared
 from canonry.domain.frames.senses import one_class, opposed
 from canonry.domain.frames.tokens import lemma
-from canonry.domain.judging.findings import Finding, Setting, contradiction, possible
+from canonry.domain.judging.findings import Clash, Rule, Setting, contradiction, possible
 from canonry.domain.judging.frame_subjects import Subjects, heads, subjects_of
 from canonry.domain.vocabularies.frame_words import (
     ASYMMETRIC,
@@ -19,8 +18,6 @@ from canonry.domain.vocabularies.frame_words import (
     PLACING,
 )
 from canonry.domain.vocabularies.state_tags import EXCLUSIVE_GROUPS
-
-Rule: TypeAlias = Callable[[Frame, Frame, Setting], Finding | None]
 
 
 def _stems(words: frozenset[str]) -> frozenset[str]:
@@ -48,7 +45,7 @@ def is_exclusive(one: str, other: str) -> bool:
     return frozenset((one, other)) in _EXCLUSIVE
 
 
-def number_differs(one: Frame, other: Frame, setting: Setting) -> Finding | None:
+def number_differs(one: Frame, other: Frame, setting: Setting) -> Clash | None:
     """The same frame with another number or measure."""
     if one.negative or other.negative or one.verb != other.verb or one.modal != other.modal:
         return None
@@ -57,18 +54,18 @@ def number_differs(one: Frame, other: Frame, setting: Setting) -> Finding | None
     mine, theirs = (*one.subject, *one.phrases), (*other.subject, *other.phrases)
     if len(mine) != len(theirs) or one.past != other.past:
         return None
-    found: Finding | None = None
+    found: Clash | None = None
     for first, second in zip(mine, theirs, strict=True):
         numbers = _numbers(first, second)
         if numbers is None:
             return None
-        found = found or (numbers if isinstance(numbers, Finding) else None)
+        found = found or (numbers if isinstance(numbers, Clash) else None)
     if found is None or subjects_of(one, other, setting) is not Subjects.SAME:
         return None
     return found
 
 
-def _numbers(one: Phrase, other: Phrase) -> Finding | bool | None:  # noqa: PLR0911 - one exclusion a line
+def _numbers(one: Phrase, other: Phrase) -> Clash | bool | None:  # noqa: PLR0911 - one exclusion a line
     """True where the phrases are the same, a finding where only the number differs, else None."""
     if one.role != other.role:
         return None
@@ -95,7 +92,7 @@ def _numbers(one: Phrase, other: Phrase) -> Finding | bool | None:  # noqa: PLR0
             return contradiction("the numbers differ")
 
 
-def opposite(one: Frame, other: Frame, setting: Setting) -> Finding | None:  # noqa: PLR0911 - one exclusion a line
+def opposite(one: Frame, other: Frame, setting: Setting) -> Clash | None:  # noqa: PLR0911 - one exclusion a line
     """The same subject with opposite words, or with two words of which one is said."""
     if one.negative or other.negative or not setting.one_moment or one.modal != other.modal:
         return None
@@ -161,7 +158,7 @@ def _shared(one: Frame, other: Frame) -> bool:
     return bool(mine & frozenset[str]().union(*(p.words for p in other.phrases)))
 
 
-def placed(one: Frame, other: Frame, setting: Setting) -> Finding | None:
+def placed(one: Frame, other: Frame, setting: Setting) -> Clash | None:
     """Somebody at two places at once."""
     if one.verb != other.verb or one.verb not in _PLACE or not setting.one_moment:
         return None
@@ -179,7 +176,7 @@ def placed(one: Frame, other: Frame, setting: Setting) -> Finding | None:
     return possible("it may be at two places at once") if same else None
 
 
-def swapped(one: Frame, other: Frame, setting: Setting) -> Finding | None:  # noqa: PLR0911 - one exclusion a line
+def swapped(one: Frame, other: Frame, setting: Setting) -> Clash | None:  # noqa: PLR0911 - one exclusion a line
     """Each is said to do to the other what only one can."""
     if one.negative or other.negative or one.verb != other.verb or not setting.one_moment:
         return None
@@ -201,7 +198,7 @@ def swapped(one: Frame, other: Frame, setting: Setting) -> Finding | None:  # no
     return possible("each is said to have done it to the other") if done & _ASYMMETRIC else None
 
 
-def doer_differs(one: Frame, other: Frame, setting: Setting) -> Finding | None:  # noqa: PLR0911 - one exclusion a line
+def doer_differs(one: Frame, other: Frame, setting: Setting) -> Clash | None:  # noqa: PLR0911 - one exclusion a line
     """Two who are said to have done or to hold what only one does."""
     if one.negative or other.negative or one.verb != other.verb or not setting.one_moment:
         return None
@@ -224,7 +221,7 @@ def doer_differs(one: Frame, other: Frame, setting: Setting) -> Finding | None: 
     return None
 
 
-def once(one: Frame, other: Frame, _setting: Setting) -> Finding | None:  # noqa: C901, PLR0911 - one exclusion a line
+def once(one: Frame, other: Frame, _setting: Setting) -> Clash | None:  # noqa: C901, PLR0911 - one exclusion a line
     """What happens once, told of two places or two times."""
     if one.negative or other.negative or one.verb != other.verb:
         return None
@@ -265,7 +262,7 @@ def _event(frame: Frame) -> str | None:
     return frame.verb if frame.verb in _BEGUN | _DONE | {_DIE, lemma("break")} else None
 
 
-def closed_list(one: Frame, other: Frame, setting: Setting) -> Finding | None:
+def closed_list(one: Frame, other: Frame, setting: Setting) -> Clash | None:
     """Only some do it, and another is said to do it too."""
     if (
         one.negative
@@ -282,7 +279,7 @@ def closed_list(one: Frame, other: Frame, setting: Setting) -> Finding | None:
     return contradiction("only others do, by the other statement")
 
 
-def limited(one: Frame, other: Frame, setting: Setting) -> Finding | None:
+def limited(one: Frame, other: Frame, setting: Setting) -> Clash | None:
     """Who is just one thing, and also another."""
     limits, adds = frozenset({"just", "merely", "only", "simply"}), frozenset({"also", "too"})
     if one.negative or other.negative or one.verb != other.verb:
@@ -296,7 +293,7 @@ def limited(one: Frame, other: Frame, setting: Setting) -> Finding | None:
     return possible("one says that there is nothing more") if same else None
 
 
-def vague_quantity(one: Frame, other: Frame, setting: Setting) -> Finding | None:
+def vague_quantity(one: Frame, other: Frame, setting: Setting) -> Clash | None:
     """Few and many, half and most, of the same."""
     if one.negative or other.negative or not one.subject or not other.subject:
         return None
@@ -309,7 +306,7 @@ def vague_quantity(one: Frame, other: Frame, setting: Setting) -> Finding | None
     return None
 
 
-def reason_denied(one: Frame, other: Frame, setting: Setting) -> Finding | None:
+def reason_denied(one: Frame, other: Frame, setting: Setting) -> Clash | None:
     """Both deny, one of them only for a reason, which may leave that it was done."""
     if not (one.negative and other.negative) or one.verb != other.verb or one.verb == "be":
         return None

@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 
 from canonry.domain.frames.keys import frame_keys
-from canonry.domain.judging.conflicts import Statement, conflict
-from canonry.domain.judging.findings import Finding, When
+from canonry.domain.judging.conflicts import Stated, conflict
+from canonry.domain.judging.findings import Clash, When
 from canonry.domain.judging.slices import SliceView
 from canonry.domain.judging.standing_tags import still_stands
 from canonry.domain.moments import NOW, Moment, overlaps
@@ -13,16 +13,16 @@ from canonry.domain.things.facts import Fact
 from canonry.domain.time import Instant
 
 
-def candidates_of(view: SliceView, claim: Statement) -> list[Fact]:
+def candidates_of(view: SliceView, claim: Stated) -> list[Fact]:
     """The canon facts that share a frame key with the claim, and do not say the same."""
     said = plain_statement(claim.statement)
     found = view.framed(frame_keys(claim.statement, claim.entities))
     return [fact for fact in found if plain_statement(fact.statement) != said]
 
 
-def standing_of_fact(view: SliceView, fact: Fact) -> Statement:
+def standing_of_fact(view: SliceView, fact: Fact) -> Stated:
     """What a fact states, of the entities that stand for those it was linked with."""
-    return Statement(
+    return Stated(
         statement=fact.statement,
         entities=view.roots(fact.involved),
         fact_type=fact.fact_type,
@@ -38,8 +38,8 @@ def when_dated(claimed: Instant | None, held: Instant | None) -> When:
 
 
 def rivals_of(
-    view: SliceView, claim: Statement, start: Instant | None, end: Instant | None
-) -> Iterator[tuple[Fact, Finding]]:
+    view: SliceView, claim: Stated, start: Instant | None, end: Instant | None
+) -> Iterator[tuple[Fact, Clash]]:
     """The facts that hold beside the claim and conflict with it, each with how."""
     moment = Moment(at=start, place=NOW.place)
     for fact in candidates_of(view, claim):

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from canonry.domain.ids import EntityId, NewId
-from canonry.domain.judging.conflicts import Statement
+from canonry.domain.judging.conflicts import Stated
 from canonry.domain.judging.making import Backing, make_fact
 from canonry.domain.judging.rivals import rivals_of
 from canonry.domain.judging.slices import SliceView
@@ -77,7 +77,7 @@ async def _rivals(
     canon: Canon, backing: Backing, new: NewFact, involved: tuple[EntityId, ...]
 ) -> tuple[tuple[str, ...], frozenset[str]]:
     """What canon holds against the fact; the direct word stands, and says what it stands beside."""
-    claim = Statement(statement=new.statement, entities=frozenset(involved))
+    claim = Stated(statement=new.statement, entities=frozenset(involved))
 
     def look(view: SliceView) -> tuple[str, ...]:
         return tuple(
