@@ -18,6 +18,7 @@ SECTIONS = {
     "growth": "the same calls as a world grows",
     "world": "contexts of a large world, read while others write",
     "lore": "labelled questions about lore, hybrid against keywords",
+    "contradictions": "labelled pairs of statements, as the domain grades them",
     "search": "searching passages as spaces and stores grow",
     "vectors": "the index of vectors against exact search",
     "indexing": "writers while passages are indexed by the default model",
@@ -50,7 +51,8 @@ def main() -> int:
 
 
 def _module(section: str) -> str:
-    return {"http": "http_calls", "world": "world_contexts"}.get(section, section)
+    modules = {"http": "http_calls", "world": "world_contexts", "contradictions": "grading"}
+    return modules.get(section, section)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Run `python -m bench.contradictions MODULE:FUNCTION`: prints how well the function grades."""
+"""Run `python -m bench.contradictions [MODULE:FUNCTION]`: prints how well the function grades."""
 
 import argparse
 import importlib
@@ -14,7 +14,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Measure; exit code 1 where the aim is not reached on the kept half."""
     parser = argparse.ArgumentParser(prog="python -m bench.contradictions", description=__doc__)
     what = "what grades: called with what stands and what is claimed, as `Side` has them"
-    parser.add_argument("grader", metavar="MODULE:FUNCTION", help=what)
+    default = "bench.contradictions.grader:grade"
+    parser.add_argument("grader", metavar="MODULE:FUNCTION", help=what, nargs="?", default=default)
     module, colon, function = parser.parse_args(arguments).grader.partition(":")
     if not colon:
         parser.error("name the module and the function, as in some.module:grade")

@@ -1,10 +1,9 @@
-"""Statements, moments and summaries: the small rules that the gates and the closing rest on."""
+"""Moments, tags and summaries: the small rules that the gates and the closing rest on."""
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from canonry.domain.judging.statements import opposites_of
 from canonry.domain.moments import (
     NOW,
     Moment,
@@ -19,34 +18,6 @@ from canonry.domain.moments import (
 from canonry.domain.texts.summaries import Said, digest
 from canonry.domain.time import Instant
 from canonry.domain.vocabularies.state_tags import EXCLUSIVE_GROUPS, excluded_by
-
-
-@pytest.mark.parametrize(
-    ("statement", "opposite"),
-    [
-        ("The gate is open", "the gate is not open"),
-        ("The gate is open", "the gate isn't open"),
-        ("Frodo has the ring", "frodo has never the ring"),
-        ("The gate is not open", "the gate is open"),
-        ("The gate wasn't open", "the gate was open"),
-    ],
-)
-def test_the_opposite_of_a_statement_has_a_denial_more_or_less(
-    statement: str, opposite: str
-) -> None:
-    assert opposite in opposites_of(statement)
-
-
-def test_a_statement_without_a_verb_of_the_list_has_no_opposite() -> None:
-    assert opposites_of("Frodo carries the ring") == ()
-
-
-@given(st.sampled_from(["the gate {} open", "sam {} far from home", "they {} friends"]),
-       st.sampled_from(["is", "are", "was", "were", "has", "can"]))  # fmt: skip
-def test_denying_is_mutual(form: str, verb: str) -> None:
-    statement = form.format(verb)
-
-    assert all(statement in opposites_of(opposite) for opposite in opposites_of(statement))
 
 
 def moment(

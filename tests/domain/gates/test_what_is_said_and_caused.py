@@ -8,6 +8,7 @@ from canonry.domain.things.proposals import ProposalStatus
 from canonry.testing.things import a_fact, an_event, ident
 from tests.usecases.stage import (
     ACCEPTED,
+    PENDING,
     REJECTED,
     a_peopled_stage,
     day,
@@ -24,7 +25,7 @@ pytestmark = pytest.mark.anyio
     [
         ("the  GATE is not open", REJECTED),
         ("The gate isn't open", REJECTED),
-        ("The gate is no longer open", REJECTED),
+        ("The gate is no longer open", PENDING),
         ("The gate is not closed", ACCEPTED),
     ],
 )

@@ -247,3 +247,23 @@ async def test_a_tag_that_was_said_again_later_outlives_the_retcon() -> None:
     await world.call("neo4j_retcon_fact", fact_id=first["fact_ids"][0], reason="not then")
 
     assert (await world.call("neo4j_get_entity", entity_id=ann))["state_tags"] == ["lost"]
+
+
+async def test_d12_a_direct_fact_tells_what_it_contradicts_and_what_it_may() -> None:
+    world = await a_world()
+    ann = await world.entity("Ann")
+    queen = await world.fact("Ann is a queen.", ann)
+    rich = await world.fact("Ann is rich", ann)
+
+    async def told(statement: str) -> list[str]:
+        made = await world.call(
+            "neo4j_create_fact", **world.backed(entities=(ann,), statement=statement)
+        )
+        return list(made["warnings"])
+
+    denied = await told("Ann isn't a queen")
+    doubted = await told("Ann is poor")
+
+    assert [one.startswith(f"contradiction: the fact {queen}") for one in denied] == [True]
+    assert [one.startswith(f"possible: the fact {rich}") for one in doubted] == [True]
+    assert await told("Ann plays the lute") == []

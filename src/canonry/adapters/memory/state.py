@@ -2,7 +2,7 @@
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, TypeVar
 
@@ -12,10 +12,12 @@ from canonry.adapters.memory.store import MemoryView
 from canonry.domain.ids import EntityId, EventId, SourceId, SpaceId
 from canonry.domain.log.commits import Position
 from canonry.domain.log.entries import Thing
+from canonry.domain.log.keys import frames_keys
 from canonry.domain.log.sighting import seen_also
 from canonry.domain.observations import Observation
 from canonry.domain.provenance import CanonLevel
 from canonry.domain.spaces import Space, SpaceKind
+from canonry.domain.texts.statements import plain_statement
 from canonry.domain.things.entities import NEVER_SEEN, Entity, normalised_name
 from canonry.domain.things.facts import Axiom, Event, Fact
 from canonry.domain.things.relations import Relation
@@ -260,10 +262,22 @@ class MemoryState(MemoryView, State):
 
     @override
     async def facts_stating(self, space: SpaceId, statement: str) -> Sequence[Fact]:
-        wanted = normalised_name(statement)
+        wanted = plain_statement(statement)
         facts = self._store.of(Fact, frozenset((space,)))
-        same = (f for f in facts if normalised_name(f.statement) == wanted)
+        same = (f for f in facts if plain_statement(f.statement) == wanted)
         return page(same, NAMESAKES_MAX, 0).items
+
+    @override
+    async def facts_framed(self, space: SpaceId, keys: Collection[str]) -> Sequence[Fact]:
+        facts = [
+            f for f in self._store.of(Fact, frozenset((space,))) if f.level is CanonLevel.CANON
+        ]
+        found = {
+            fact.id: fact
+            for key in sorted(set(keys))
+            for fact in page((f for f in facts if key in frames_keys(f)), NAMESAKES_MAX, 0).items
+        }
+        return page(found.values(), len(found), 0).items
 
     @override
     async def events(self, query: EventQuery) -> Page[Event]:

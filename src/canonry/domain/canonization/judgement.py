@@ -19,12 +19,12 @@ from canonry.domain.judging.slices import (
     StatementLookup,
     ThingLookup,
 )
-from canonry.domain.judging.statements import opposites_of
 from canonry.domain.log.canon import beside, fold, needs
 from canonry.domain.log.commits import Commit, Draft, Position
 from canonry.domain.log.entries import Entry, ProposalDecided, ProposalDeferred
 from canonry.domain.policy import Policy
 from canonry.domain.revising import spread
+from canonry.domain.texts.statements import plain_statement
 from canonry.domain.things.entities import normalised_name
 from canonry.domain.things.proposals import DecisionDraft, Proposal, ProposalStatus
 from canonry.domain.time import Instant
@@ -69,8 +69,7 @@ def foreseen(candidate: Candidate) -> set[Lookup]:
     if isinstance(content, EntityContent):
         found.add(NameLookup(content.entity_type, normalised_name(content.name)))
     if isinstance(content, FactContent):
-        said = (content.statement, *opposites_of(content.statement))
-        found |= {StatementLookup(normalised_name(each)) for each in said}
+        found.add(StatementLookup(plain_statement(content.statement)))
     else:
         found.add(AxiomsLookup(candidate.proposal.space))
     return found

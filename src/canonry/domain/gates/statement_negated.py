@@ -1,6 +1,7 @@
 """gate:statement-negated - canon does not say and deny the same of the same entities at once.
 
-A state that excludes the one stated denies it too; a state that has ended denies nothing.
+Statements are compared by their frames. A contradiction is decided by time and authority, within
+one scene as against canon; what may be a conflict is named, and decides nothing.
 """
 
 from collections.abc import Iterator
@@ -8,13 +9,18 @@ from typing import Final
 
 from canonry.domain.gates.kit import Gate, Objection, Weight
 from canonry.domain.judging.candidates import Candidate
+from canonry.domain.judging.conflicts import Stated, conflict, ends, tells_an_end
 from canonry.domain.judging.contents import FactContent
+from canonry.domain.judging.findings import Clash, Grade, When
+from canonry.domain.judging.rivals import candidates_of, standing_of_fact, when_dated
 from canonry.domain.judging.slices import SliceView
 from canonry.domain.judging.standing_tags import still_stands
-from canonry.domain.judging.statements import contraries_of, opposites_of
-from canonry.domain.moments import is_dated_after, overlaps, same_scene
+from canonry.domain.judging.statements import contraries_of
+from canonry.domain.moments import comes_after, overlaps, same_scene
 from canonry.domain.things.facts import Fact
 from canonry.domain.time import SECOND, Instant
+
+_EXCLUDED: Final = Clash(Grade.CONTRADICTION, "the states exclude each other")
 
 
 def _examine(candidate: Candidate, view: SliceView) -> Iterator[Objection]:
@@ -22,14 +28,33 @@ def _examine(candidate: Candidate, view: SliceView) -> Iterator[Objection]:
     if not isinstance(content, FactContent):
         return
     entities = [view.entity(reference) for reference in content.involved]
-    about = {entity.id for entity in entities if entity is not None}
-    groups = view.policy.exclusive_tags
-    said = content.statement
-    for opposite in (*opposites_of(said), *contraries_of(said, groups)):
-        for fact in view.stating(opposite):
-            same = view.roots(fact.involved) == about and _at_once(candidate, content, fact)
-            if same and still_stands(view, fact, candidate.moment):
-                yield _objection(candidate, fact)
+    about = frozenset(entity.id for entity in entities if entity is not None)
+    claim = _claimed(content, about)
+    excluded = _excluded(content, about, view)
+    rivals = candidates_of(view, claim)
+    found = {fact.id: fact for fact in (*rivals, *excluded.values())}
+    for fact in found.values():
+        if str(fact.id) == content.replaces:
+            continue
+        if _at_once(candidate, content, fact) and still_stands(view, fact, candidate.moment):
+            known = _EXCLUDED if fact.id in excluded else None
+            yield from _objections(candidate, fact, view, claim, known)
+
+
+def _excluded(content: FactContent, about: frozenset[str], view: SliceView) -> dict[str, Fact]:
+    """The facts that state a tag which excludes the one stated, by the policy."""
+    contraries = contraries_of(content.statement, view.policy.exclusive_tags)
+    facts = (fact for contrary in contraries for fact in view.stating(contrary))
+    return {fact.id: fact for fact in facts if view.roots(fact.involved) == about}
+
+
+def _claimed(content: FactContent, about: frozenset[str]) -> Stated:
+    return Stated(
+        statement=content.statement,
+        entities=about,
+        fact_type=content.fact_type,
+        properties=content.properties,
+    )
 
 
 def _at_once(candidate: Candidate, content: FactContent, fact: Fact) -> bool:
@@ -39,16 +64,53 @@ def _at_once(candidate: Candidate, content: FactContent, fact: Fact) -> bool:
     return overlaps(start, end, fact.time_ref, fact.ends_at)
 
 
-def _objection(candidate: Candidate, fact: Fact) -> Objection:
+def _objections(
+    candidate: Candidate, fact: Fact, view: SliceView, claim: Stated, known: Clash | None
+) -> Iterator[Objection]:
+    standing = standing_of_fact(view, fact)
+    when = _when(candidate, fact, standing)
+    found = conflict(standing, claim, when=when)
+    at_once = conflict(standing, claim, when=When.ONE) or known
+    ended = when is not When.EARLIER and ends(standing, claim)
+    again = when is When.LATER and tells_an_end(standing)
+    if ended:
+        yield _told(Weight.SUPERSEDES, "the words end what held", fact)
+    elif found is not None and found.grade is Grade.CONTRADICTION:
+        yield _told(Weight.CONTRADICTS, found.reason, fact)
+    elif _is_contradiction(at_once) and not again and when is not When.EARLIER:
+        weight = Weight.SUPERSEDES if when is When.LATER else Weight.CONTRADICTS
+        yield _told(weight, "the states exclude each other", fact)
+    elif found is not None:
+        yield _told(Weight.WARNS, found.reason, fact)
+
+
+def _is_contradiction(found: Clash | None) -> bool:
+    return found is not None and found.grade is Grade.CONTRADICTION
+
+
+def _when(candidate: Candidate, fact: Fact, standing: Stated) -> When:
+    """Whether the claim follows the fact, is followed by it, or speaks of the same moment.
+
+    What has no times of its own speaks of one moment, so that a plain denial is one; only of what
+    a statement says has ended the stories tell whether it may have begun again.
+    """
     now, said = candidate.moment, fact.moment
-    later = is_dated_after(now, said)
-    same = same_scene(now, said)
-    weight = Weight.SUPERSEDES if later else Weight.WARNS if same else Weight.CONTRADICTS
+    dated = when_dated(now.at, fact.time_ref)
+    if dated is not When.ONE:
+        return dated
+    if tells_an_end(standing) and not same_scene(now, said):
+        return When.LATER if comes_after(now, said) else When.EARLIER
+    return When.ONE
+
+
+def _told(weight: Weight, why: str, fact: Fact) -> Objection:
+    said = f"the fact {fact.id} says that {fact.statement}"
+    possible = weight is Weight.WARNS
     return Objection(
         weight=weight,
-        rationale=f"the fact {fact.id} says that {fact.statement}",
+        rationale=f"possible conflict: {said} ({why})" if possible else said,
         conflicts=(fact.id,),
-        rivals=() if weight is Weight.WARNS else (fact.id,),
+        rivals=() if possible else (fact.id,),
         authority=fact.authority,
     )
 

@@ -17,6 +17,7 @@ from canonry.domain.log.keys import (
     axioms_key,
     causes_key,
     facts_key,
+    frame_key,
     keys_of,
     name_key,
     relations_key,
@@ -26,6 +27,7 @@ from canonry.domain.log.keys import (
 from canonry.domain.policy import Policy
 from canonry.domain.provenance import CanonLevel
 from canonry.domain.revising import revised
+from canonry.domain.texts.statements import plain_statement
 from canonry.domain.things.entities import Entity, family_of, normalised_name
 from canonry.domain.things.facts import Axiom, Event, Fact
 from canonry.domain.things.proposals import Proposal, ProposalStatus
@@ -59,6 +61,13 @@ class StatementLookup:
 
 
 @dataclass(frozen=True, slots=True)
+class ConflictLookup:
+    """The facts that have a frame key, and so may conflict with what has it too."""
+
+    key: str
+
+
+@dataclass(frozen=True, slots=True)
 class NameLookup:
     """The canon entities of a type with a normalised name."""
 
@@ -81,7 +90,13 @@ class EventsLookup:
 
 
 Lookup: TypeAlias = (
-    ThingLookup | RelationsLookup | StatementLookup | NameLookup | AxiomsLookup | EventsLookup
+    ThingLookup
+    | RelationsLookup
+    | StatementLookup
+    | ConflictLookup
+    | NameLookup
+    | AxiomsLookup
+    | EventsLookup
 )
 """What a gate may ask."""
 
@@ -219,10 +234,21 @@ class SliceView:
 
     def stating(self, statement: str) -> Sequence[Fact]:
         """The canon facts with this statement in normal form, oldest first."""
-        words = normalised_name(statement)
+        words = plain_statement(statement)
         self.read.add(statement_key(words))
         self._need(StatementLookup(words))
         facts = self._under(statement_key(words), Fact)
+        return [fact for fact in facts if fact.level is CanonLevel.CANON]
+
+    def framed(self, keys: Iterable[str]) -> Sequence[Fact]:
+        """The canon facts that have any of these frame keys, oldest first."""
+        found: dict[str, Fact] = {}
+        for key in keys:
+            self.read.add(frame_key(key))
+            self._need(ConflictLookup(key))
+            for fact in self._under(frame_key(key), Fact):
+                found[fact.id] = fact
+        facts = sorted(found.values(), key=lambda fact: (fact.position, fact.id))
         return [fact for fact in facts if fact.level is CanonLevel.CANON]
 
     def named(self, entity_type: str, name: str) -> Sequence[Entity]:

@@ -1,38 +1,9 @@
-"""Statements: which other statements contradict one, by its words alone and without guessing."""
+"""Statements of tags: which others contradict the statement that somebody bears a tag."""
 
-import re
 from collections.abc import Iterable
-from typing import Final
 
 from canonry.domain.things.entities import normalised_name
 from canonry.domain.vocabularies.state_tags import excluded_by
-
-_VERBS: Final = (
-    "is", "are", "was", "were", "am", "has", "have", "had", "can", "could", "will", "would",
-    "may", "must", "does", "do", "did",
-)  # fmt: skip
-_DENIALS: Final = ("not", "no longer", "never")
-_CONTRACTED: Final = re.compile(rf"\b({'|'.join(_VERBS)})n['\u2019]t\b")
-_VERB: Final = re.compile(rf"\b({'|'.join(_VERBS)})\b")
-_DENIED: Final = re.compile(rf"\b({'|'.join(_VERBS)}) ({'|'.join(_DENIALS)})\b")
-
-
-def opposites_of(statement: str) -> tuple[str, ...]:
-    """The normalised statement with its first verb denied; where it is denied, without the denial.
-
-    A statement without one of the known verbs has none.
-    """
-    words = normalised_name(statement)
-    plain = _CONTRACTED.sub(r"\1 not", words)
-    denied = _DENIED.search(plain)
-    if denied is not None:
-        return (plain[: denied.end(1)] + plain[denied.end() :],)
-    verb = _VERB.search(plain)
-    if verb is None:
-        return ()
-    head, tail = plain[: verb.end()], plain[verb.end() :]
-    forms = [f"{head} {denial}{tail}" for denial in _DENIALS]
-    return (*forms, f"{head}n't{tail}")
 
 
 def contraries_of(statement: str, groups: Iterable[tuple[str, ...]]) -> tuple[str, ...]:

@@ -7,9 +7,11 @@ An append is refused only where a commit after the verdict touches a key that th
 from hashlib import blake2b
 from typing import Final
 
+from canonry.domain.frames.keys import frame_keys
 from canonry.domain.log.entries import Thing, Tombstone
 from canonry.domain.observations import Observation
 from canonry.domain.spaces import Space
+from canonry.domain.texts.statements import plain_statement
 from canonry.domain.things.entities import Entity, normalised_name
 from canonry.domain.things.facts import Axiom, Event, Fact
 from canonry.domain.things.memories import Memory
@@ -58,7 +60,17 @@ def facts_key(entity_id: str) -> str:
 
 def statement_key(statement: str) -> str:
     """The facts that say the same."""
-    return f"statement:{normalised_name(statement)}"
+    return f"statement:{plain_statement(statement)}"
+
+
+def frame_key(key: str) -> str:
+    """The facts that say something of one subject, by a key of their frames."""
+    return f"frame:{key}"
+
+
+def frames_keys(fact: Fact) -> tuple[str, ...]:
+    """The frame keys of a fact."""
+    return frame_keys(fact.statement, fact.involved)
 
 
 def causes_key(space: str) -> str:
@@ -143,7 +155,8 @@ def keys_of(thing: Thing) -> frozenset[str]:  # noqa: C901, PLR0911, PLR0912 - o
         case Fact():
             involved = (facts_key(entity) for entity in thing.involved)
             listing = listing_key("fact", thing.space)
-            return frozenset((own, statement_key(thing.statement), listing, *involved))
+            framed = map(frame_key, frames_keys(thing))
+            return frozenset((own, statement_key(thing.statement), listing, *involved, *framed))
         case Event():
             involved = (facts_key(entity) for entity in thing.involved)
             return frozenset((own, causes_key(thing.space), *involved))

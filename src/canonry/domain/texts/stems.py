@@ -93,7 +93,7 @@ def stems_of(text: str) -> tuple[str, ...]:
     """The stems of a passage in order, stop words included: phrases need them."""
     terms = terms_of(text)
     language = languages_of(terms)[0]
-    return tuple([_stem(language, term) for term in terms])
+    return tuple([stem_of(language, term) for term in terms])
 
 
 def asked_stems(text: str) -> tuple[str, ...]:
@@ -106,14 +106,14 @@ def asked_stems(text: str) -> tuple[str, ...]:
     languages = dict.fromkeys((*languages_of(terms), DEFAULT))
     spoken = languages_of(terms)
     told = [t for t in terms if not any(t in STOP_WORDS[language] for language in spoken)]
-    found = [_stem(language, term) for term in told or terms for language in languages]
+    found = [stem_of(language, term) for term in told or terms for language in languages]
     return tuple(dict.fromkeys(found))
 
 
 def phrases_in(text: str) -> tuple[tuple[str, ...], ...]:
     """The texts in double quotes, each as stems in a row; a single word is no phrase."""
     spoken = languages_of(terms_of(text))[0]
-    cut = (tuple(_stem(spoken, t) for t in terms_of(quoted)) for quoted in _QUOTED.findall(text))
+    cut = (tuple(stem_of(spoken, t) for t in terms_of(quoted)) for quoted in _QUOTED.findall(text))
     return tuple(dict.fromkeys(phrase for phrase in cut if len(phrase) > 1))
 
 
@@ -150,7 +150,8 @@ def lengths_near(letters: int) -> tuple[int, int]:
     return letters - max(less, default=0), letters + most
 
 
-def _stem(language: str, term: str) -> str:
+def stem_of(language: str, term: str) -> str:
+    """The stem of one word in a language; a very long word has none but itself."""
     return term if len(term) > _LONGEST else _known_stem(language, term)
 
 

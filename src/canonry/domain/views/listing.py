@@ -12,7 +12,7 @@ from enum import IntEnum
 from typing import Final, TypeAlias
 
 from canonry.domain.log.entries import Thing
-from canonry.domain.log.keys import key_hash, name_key, statement_key
+from canonry.domain.log.keys import frame_key, frames_keys, key_hash, name_key, statement_key
 from canonry.domain.observations import Observation
 from canonry.domain.provenance import CanonLevel
 from canonry.domain.spaces import Space
@@ -82,6 +82,7 @@ class List(IntEnum):
     RUNS = 30
     TIMELINE = 31
     """Of the timeline only the events are counted here; its rows have a table of their own."""
+    FACTS_FRAMED = 32
     EDGES_OF = 40
 
 
@@ -91,7 +92,7 @@ SPACELESS: Final = frozenset(
 """Lists whose rows all have the space `NOBODY`: they are read by their owner alone."""
 
 UNCOUNTED: Final = SPACELESS | frozenset(
-    map(int, (List.ENTITIES_NAMED, List.FACTS_STATING, List.EDGES_OF))
+    map(int, (List.ENTITIES_NAMED, List.FACTS_STATING, List.FACTS_FRAMED, List.EDGES_OF))
 )
 """Lists that are never asked for a total."""
 
@@ -225,6 +226,9 @@ def _fact(fact: Fact) -> Iterator[ListingRow]:
     for entity in frozenset(fact.involved):
         yield _born(List.FACTS_OF, entity, fact, facet, starts=starts, ends=ends)
     yield _born(List.FACTS_STATING, key_hash(statement_key(fact.statement)), fact)
+    if fact.level is CanonLevel.CANON:
+        for key in frames_keys(fact):
+            yield _born(List.FACTS_FRAMED, key_hash(frame_key(key)), fact)
 
 
 def _event(event: Event) -> Iterator[ListingRow]:

@@ -1,7 +1,7 @@
 """The state port: the graph of entities, relations, facts, events and what they rest on."""
 
 from abc import abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -218,7 +218,11 @@ class State(View, Protocol):
 
     @abstractmethod
     async def facts_stating(self, space: SpaceId, statement: str) -> Sequence[Fact]:
-        """Facts whose normalised statement is that of `statement`, oldest first; at most 50."""
+        """Facts that say the same but for case, signs and articles, oldest first; at most 50."""
+
+    @abstractmethod
+    async def facts_framed(self, space: SpaceId, keys: Collection[str]) -> Sequence[Fact]:
+        """Canon facts that have any of these frame keys, oldest first; at most 50 for a key."""
 
     @abstractmethod
     async def events(self, query: EventQuery) -> Page[Event]:

@@ -9,6 +9,7 @@ from canonry.domain.ids import SpaceId
 from canonry.domain.log.canon import needs
 from canonry.domain.log.commits import ORIGIN, Position
 from canonry.domain.log.entries import Thing
+from canonry.domain.log.keys import frames_keys
 from canonry.domain.observations import Observation
 from canonry.domain.provenance import Authority, CanonLevel
 from canonry.domain.recall.passages import Collection
@@ -126,6 +127,7 @@ async def _about(canon: Canon, thing: Thing) -> dict[str, Any]:
             told["dated"] = await state.timeline(TimelineQuery(source_id=thing.id, limit=500))
         case Fact():
             told["stating"] = await state.facts_stating(thing.space, f" {thing.statement} ")
+            told["framed"] = await state.facts_framed(thing.space, frames_keys(thing))
         case Event():
             told["causes"] = await state.causes_of([thing.id])
         case Observation():

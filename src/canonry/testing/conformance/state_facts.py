@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from canonry.domain.frames.keys import frame_keys
 from canonry.domain.ids import EntityId, EventId, FactId, SceneId
 from canonry.domain.log.entries import CausesLinked, FactResumed, FactRetconned, FactSuperseded
 from canonry.domain.provenance import Authority, CanonLevel
@@ -177,7 +178,7 @@ class FactContract(Contract):
         "state:facts:stating", because="Saying something twice does not make it two facts."
     )
     async def test_same_statements_are_found(self, backend: Backend) -> None:
-        """`facts_stating` finds facts that say the same but for case and spaces."""
+        """`facts_stating` finds facts that say the same but for case, signs and articles."""
         scribe, state = Scribe(backend.canon), backend.canon.state
         await scribe.make(a_fact("one", statement="The ring  burns"))
         await scribe.make(a_fact("two", statement="the RING burns ", level=CanonLevel.RETCONNED))
@@ -185,10 +186,36 @@ class FactContract(Contract):
         there = a_fact("four", statement="The ring burns", space=ELSEWHERE)
         await Scribe(backend.canon, "there", ELSEWHERE).make(there)
 
+        await scribe.make(a_fact("five", statement="A ring burns!"))
+
         same = await state.facts_stating(MIDDLE_EARTH, "the ring burns")
 
-        assert [f.id for f in same] == [ident("one"), ident("two")]
+        assert [f.id for f in same] == [ident("one"), ident("two"), ident("five")]
         assert await state.facts_stating(MIDDLE_EARTH, "") == []
+
+    @requirement(
+        "state:facts:framed",
+        because="Whatever may contradict a statement is looked up, not sought.",
+    )
+    async def test_rivals_are_found_by_the_keys_of_their_frames(self, backend: Backend) -> None:
+        """`facts_framed` finds the canon facts of a space that have any of the keys."""
+        scribe, state = Scribe(backend.canon), backend.canon.state
+        bo = (EntityId(ident("Bo")),)
+        fallen = CanonLevel.RETCONNED
+        await scribe.make(a_fact("one", statement="Bo owns a mill.", involved=bo))
+        await scribe.make(a_fact("two", statement="Bo owns a horse.", involved=bo))
+        await scribe.make(a_fact("three", statement="Bo has no mill", involved=bo, level=fallen))
+        there = a_fact("four", statement="Bo owns a mill.", space=ELSEWHERE, involved=bo)
+        await Scribe(backend.canon, "there", ELSEWHERE).make(there)
+        denial = frame_keys("Bo doesn't own a mill", bo)
+
+        found = await state.facts_framed(MIDDLE_EARTH, denial)
+        mills = await state.facts_framed(MIDDLE_EARTH, [k for k in denial if "mill" in k])
+
+        assert [f.id for f in found] == [ident("one"), ident("two")]
+        assert [f.id for f in mills] == [ident("one")]
+        assert await state.facts_framed(MIDDLE_EARTH, frame_keys("Odo is a monk")) == []
+        assert await state.facts_framed(MIDDLE_EARTH, []) == []
 
     @requirement("state:events:order", because="A timeline is in the order of the world.")
     async def test_events_come_in_the_order_of_the_world(self, backend: Backend) -> None:

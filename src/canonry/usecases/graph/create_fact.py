@@ -3,13 +3,17 @@
 from dataclasses import dataclass
 
 from canonry.domain.ids import EntityId, NewId
+from canonry.domain.judging.conflicts import Stated
 from canonry.domain.judging.making import Backing, make_fact
+from canonry.domain.judging.rivals import rivals_of
+from canonry.domain.judging.slices import SliceView
 from canonry.domain.provenance import CanonLevel
 from canonry.domain.things.facts import Fact
-from canonry.domain.time import Instant
+from canonry.domain.time import SECOND, Instant
 from canonry.usecases.kernel.caller import Caller
 from canonry.usecases.kernel.canon import Canon
 from canonry.usecases.kernel.commit_change import Change, Receipt, commit_change
+from canonry.usecases.kernel.extend_slice import judged_by
 from canonry.usecases.kernel.involved import require_involved
 from canonry.usecases.kernel.lookup import require_evidence, require_universe
 
@@ -22,6 +26,13 @@ class NewFact:
     involved: tuple[str, ...]
     time_ref: Instant | None
     duration: int | None
+
+    @property
+    def ends_at(self) -> Instant | None:
+        """The first instant at which it no longer holds; None: without end."""
+        if self.time_ref is None or self.duration is None:
+            return None
+        return Instant(self.time_ref + self.duration * SECOND)
 
 
 async def create_fact(canon: Canon, caller: Caller, backing: Backing, new: NewFact) -> Receipt:
@@ -47,8 +58,9 @@ async def create_fact(canon: Canon, caller: Caller, backing: Backing, new: NewFa
             time_ref=new.time_ref,
             duration=new.duration,
         )
-        warnings = await _same_statements(canon, backing, new, ids)
-        return Change(entries=(made,), reads=reads | read, warnings=warnings)
+        same = await _same_statements(canon, backing, new, ids)
+        rivals, looked = await _rivals(canon, backing, new, ids)
+        return Change(entries=(made,), reads=reads | read | looked, warnings=(*same, *rivals))
 
     return await commit_change(canon, caller, backing.space, prepare)
 
@@ -59,6 +71,21 @@ async def _same_statements(
     stated = await canon.state.facts_stating(backing.space, new.statement)
     same = [fact.id for fact in stated if _says_the_same(fact, involved)]
     return (f"facts say the same already: {', '.join(same)}",) if same else ()
+
+
+async def _rivals(
+    canon: Canon, backing: Backing, new: NewFact, involved: tuple[EntityId, ...]
+) -> tuple[tuple[str, ...], frozenset[str]]:
+    """What canon holds against the fact; the direct word stands, and says what it stands beside."""
+    claim = Stated(statement=new.statement, entities=frozenset(involved))
+
+    def look(view: SliceView) -> tuple[str, ...]:
+        return tuple(
+            f"{found.grade}: the fact {fact.id} says that {fact.statement} ({found.reason})"
+            for fact, found in rivals_of(view, claim, new.time_ref, new.ends_at)
+        )
+
+    return await judged_by(canon, backing.space, look)
 
 
 def _says_the_same(fact: Fact, involved: tuple[EntityId, ...]) -> bool:

@@ -1,12 +1,13 @@
 """Extend a slice: load what the gates asked for, until a judgement wants nothing more."""
 
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection
 from typing import Final, TypeVar
 
 from canonry.domain.errors import BrokenInvariant
 from canonry.domain.ids import EntityId, SceneId, SpaceId
 from canonry.domain.judging.slices import (
     AxiomsLookup,
+    ConflictLookup,
     EventsLookup,
     Lookup,
     NameLookup,
@@ -75,13 +76,12 @@ async def load_more(canon: Canon, known: Slice, wanted: Collection[Lookup]) -> S
     return known.extended(wanted, await _load(canon, known.space, wanted))
 
 
-async def _load(canon: Canon, space: SpaceId, wanted: Iterable[Lookup]) -> list[Thing]:
-    ids: list[str] = []
+async def _load(canon: Canon, space: SpaceId, wanted: Collection[Lookup]) -> list[Thing]:
+    ids = [one.id for one in wanted if isinstance(one, ThingLookup)]
+    framed = [one.key for one in wanted if isinstance(one, ConflictLookup)]
     found: list[Thing] = []
     for lookup in wanted:
         match lookup:
-            case ThingLookup(id=thing_id):
-                ids.append(thing_id)
             case RelationsLookup():
                 found.extend(await _relations(canon, space, lookup))
             case StatementLookup(statement=statement):
@@ -94,6 +94,10 @@ async def _load(canon: Canon, space: SpaceId, wanted: Iterable[Lookup]) -> list[
                 found.extend(await _axioms(canon, space))
             case EventsLookup(scene_id=scene_id):
                 found.extend(await _events(canon, space, scene_id))
+            case ThingLookup() | ConflictLookup():
+                continue
+    if framed:
+        found.extend(await canon.state.facts_framed(space, framed))
     if ids:
         found.extend((await canon.state.things(ids)).values())
     return found

@@ -1,6 +1,6 @@
 """The graph in SQLite: each query names a list, its facets and, where it must, a filter."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, Final
 
 import apsw
@@ -19,10 +19,11 @@ from canonry.adapters.sqlite.state.timeline import select_timeline
 from canonry.domain.ids import EntityId, EventId, SourceId, SpaceId
 from canonry.domain.log.commits import Position
 from canonry.domain.log.entries import Thing
-from canonry.domain.log.keys import key_hash, name_key, statement_key
+from canonry.domain.log.keys import frame_key, frames_keys, key_hash, name_key, statement_key
 from canonry.domain.observations import Observation
 from canonry.domain.provenance import CanonLevel
 from canonry.domain.spaces import Space, SpaceKind
+from canonry.domain.texts.statements import plain_statement
 from canonry.domain.things.entities import Entity, normalised_name
 from canonry.domain.things.facts import Axiom, Event, Fact
 from canonry.domain.things.relations import Relation
@@ -201,9 +202,26 @@ class SqliteState(SqliteView, State):
 
     @override
     async def facts_stating(self, space: SpaceId, statement: str) -> Sequence[Fact]:
-        wanted, owner = normalised_name(statement), key_hash(statement_key(statement))
+        wanted, owner = plain_statement(statement), key_hash(statement_key(statement))
         found = await self._first(List.FACTS_STATING, owner, NAMESAKES_MAX, space)
-        return [fact for fact in found if normalised_name(fact.statement) == wanted]
+        return [fact for fact in found if plain_statement(fact.statement) == wanted]
+
+    @override
+    async def facts_framed(self, space: SpaceId, keys: Collection[str]) -> Sequence[Fact]:
+        wanted = frozenset(keys)
+        owners = [key_hash(frame_key(key)) for key in sorted(wanted)]
+
+        def read(db: apsw.Connection) -> Sequence[Any]:
+            found = (
+                one
+                for owner in owners
+                for one in first_ids(db, List.FACTS_FRAMED, owner, NAMESAKES_MAX, space)
+            )
+            return things_of(db, list(dict.fromkeys(found)))
+
+        facts: Sequence[Fact] = await self._read(read)
+        shared = [fact for fact in facts if not wanted.isdisjoint(frames_keys(fact))]
+        return sorted(shared, key=lambda fact: (fact.created_at, fact.id))
 
     @override
     async def events(self, query: EventQuery) -> Page[Event]:

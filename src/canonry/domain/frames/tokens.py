@@ -1,0 +1,191 @@
+"""Tokens: a statement cut into clauses of words, with contractions and marks written out."""
+
+import re
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Final, TypeAlias
+
+from canonry.domain.texts.stems import stem_of
+from canonry.domain.vocabularies.frame_words import (
+    BASES,
+    IRREGULAR,
+    NOT_PARTICIPLES,
+    PREPOSITIONS,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """A word as it stands, folded; its stem, which all forms of it share; whether a name."""
+
+    word: str
+    stem: str
+    name: bool = False
+
+
+Tokens: TypeAlias = tuple[Token, ...]
+
+_QUOTES: Final = str.maketrans({"\u2019": "'", "\u2018": "'", "\u02bc": "'", "\u201c": " ",
+                                "\u201d": " ", '"': " ", "\u2026": ".", "\u2014": ", ",
+                                "\u2013": ", ", "*": " ", "_": " "})  # fmt: skip
+_REWRITES: Final = tuple(
+    (re.compile(pattern, re.IGNORECASE), to)
+    for pattern, to in (
+        (r"\s--\s", ", "),
+        (r"\([^()]*\)", ""),
+        (r"\bcan(?:no|')t\b", "can not"),
+        (r"\bwon't\b", "will not"),
+        (r"\bshan't\b", "shall not"),
+        (r"\bain't\b", "is not"),
+        (r"n't\b", " not"),
+        (r"\b(it|he|she|that|there|who)'s\b", r"\1 is"),
+        (r"'(?:re)\b", " are"),
+        (r"'ll\b", " will"),
+        (r"'ve\b", " have"),
+        (r"\bi'm\b", "i am"),
+        (r"\b(?:not|n't) any(?:\s*|-)(?:more|longer)\b", "nolonger"),
+        (r"\bno (?:longer|more)\b(?! than)", "nolonger"),
+        (r"\bnot (.{0,60}?)\bany(?:\s*|-)(?:more|longer)\b", r"nolonger \1"),
+        (r"\bat all\b|\bwhatsoever\b|\bso far\b|\bin the least\b", " "),
+        (r"\b(?:in|by) any way\b", " "),
+        (r"\bnot (?:a|one) single\b|\bnot one\b(?= )", "no"),
+        (r"\ba single \w+", " "),
+        (r"\bwas (?:once )?([^,]{1,60}), and (?:it|he|she) still is\b", r"is \1"),
+        (r"\bwere (?:once )?([^,]{1,60}), and they still are\b", r"are \1"),
+        (
+            (
+                r"\b(one|two|three|four|five|some|all|most|many|few|half|each|several|both) of"
+                r" (?:(?:the|his|her|its|their|my|your|our|those|these) |(?=\w+'s ))"
+            ),
+            r"\1 ",
+        ),
+        (r"\bnot one of\b|\bnone of\b", "no"),
+        (r"\bha(s|ve|d) (not )?got\b(?= (?:a|an|no|any|the|two|three|\d))", r"ha\1 \2"),
+        (r"\b(has|have) not (any|a|an)\b", r"\1 no"),
+        (r"\bnobody (?:but|except|other than)\b|\bno one (?:but|except|other than)\b", "only"),
+        (r"\bno one\b", "nobody"),
+        (r"\bnobody else\b|\bno others?\b|\bnothing else\b", "exclusively"),
+        (r"\b(\d{1,9})(?:st|nd|rd|th)\b", r"\1"),
+        (r"\b(\d{1,3}),(\d{3})\b", r"\1\2"),
+        (r"\bsquare (?=metre|meter|kilomet|foot|feet|mile)", "square_"),
+        (r"\b(blood|birth) (group|type|date|place)\b", r"\1_\2"),
+        (r"\bdate of birth\b", "birth_date"),
+        (r"\bborn without\b", "has no"),
+        (r"\bused to be\b", "was"),
+        (r"\bused to\b", "did"),
+        (r"\b(?:do|does|did) not have to\b", "must not"),
+        (r"\b(?:has|have) to (?=[a-z])", "must "),
+        (r"\bcan not (?:stand|bear|abide)\b", "hates"),
+        (r"\bsomeone\b", "somebody"),
+        (r"\beveryone\b", "everybody"),
+        (r"\bworks? as\b", "is"),
+    )
+)
+_SENTENCE: Final = re.compile(
+    r"[^.;:!?]*(?:(?:(?<=\d)[.:](?=\d)|\b(?:Mr|Mrs|Dr|St)\.)[^.;:!?]*)*[.;:!?]*"
+)
+_WORD: Final = re.compile(r"[^\W_]+(?:[-_:.][^\W_]+)*(?:'s?(?!\w))?|[,]")
+_LONG: Final = 600
+"""Characters of a statement that are looked at: nobody states more in one breath."""
+
+
+@lru_cache(maxsize=16_384)
+def sentences_in(statement: str) -> tuple[tuple[Token, ...], ...]:
+    """The sentences that state something, as tokens; questions state nothing."""
+    text = statement[:_LONG].translate(_QUOTES)
+    for pattern, to in _REWRITES:
+        text = pattern.sub(to, text)
+    found = (part for part in _SENTENCE.findall(text) if part.strip() and not part.endswith("?"))
+    tokens = (_tokens(part) for part in found)
+    return tuple(one for one in tokens if one)
+
+
+def _tokens(sentence: str) -> tuple[Token, ...]:
+    cut = []
+    for place, found in enumerate(_WORD.findall(sentence)):
+        owns = found.endswith(("'s", "'"))
+        plain = found.removesuffix("'s").removesuffix("'")
+        word = plain.casefold()
+        for part in word.split("-") if "-" in word and not plain.isupper() else (word,):
+            name = plain[:1].isupper() and (place > 0 or word not in PREPOSITIONS)
+            name = name and not (plain.isupper() and len(plain) > 1)
+            cut.append(Token(part, lemma(part), name))
+        if owns:
+            cut.append(Token("'s", "'s"))
+    return tuple(cut)
+
+
+def _table() -> dict[str, str]:
+    forms: dict[str, str] = {}
+    for group in IRREGULAR.strip().replace("\n", "|").split("|"):
+        base, *others = group.split()
+        for form in others:
+            forms.setdefault(form.rstrip("_"), base)
+    return forms
+
+
+_FORMS: Final = _table()
+_PASTS: Final = frozenset(_FORMS) - frozenset(
+    [
+        "men",
+        "women",
+        "children",
+        "feet",
+        "teeth",
+        "geese",
+        "mice",
+        "wolves",
+        "elves",
+        "thieves",
+        "wives",
+        "knives",
+        "dwarves",
+        "oxen",
+        "leaves",
+        "lives",
+        "halves",
+        "loaves",
+        "shelves",
+        "calves",
+        "wharves",
+        "persons",
+        "people",
+        "brethren",
+        "color",
+        "favorite",
+        "honor",
+        "gray",
+        "armor",
+        "harbor",
+        "center",
+        "meter",
+        "liter",
+    ]
+)
+
+
+@lru_cache(maxsize=32_768)
+def lemma(word: str) -> str:
+    """The stem that all forms of a word share."""
+    if word.isdigit():
+        return word
+    return stem_of("english", _FORMS.get(word, word))
+
+
+@lru_cache(maxsize=16_384)
+def is_participle(word: str) -> bool:
+    """Whether the word may be a form of a verb that tells what was done."""
+    if word in NOT_PARTICIPLES:
+        return False
+    return word in _PASTS or word in BASES or (word.endswith("ed") and len(word) > len("used"))
+
+
+@lru_cache(maxsize=16_384)
+def is_progressive(word: str) -> bool:
+    """Whether the word may be a form of a verb that tells what is being done."""
+    return word.endswith("ing") and len(word) > len("sing") and word not in NOT_PARTICIPLES
+
+
+def is_past(word: str) -> bool:
+    """Whether the word can only tell what was."""
+    return is_participle(word) and word not in BASES

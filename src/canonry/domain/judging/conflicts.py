@@ -1,0 +1,123 @@
+"""Conflicts: how a claim stands to what is held, by the frames of both and by their values.
+
+A contradiction is what the words themselves exclude; what only a reader with knowledge of the
+world would stop at is possible, and asked about.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from itertools import product
+from typing import Any, Final
+
+from canonry.domain.frames.frames import Frame, Standing
+from canonry.domain.frames.reading import frames_of, sensed_frames_of
+from canonry.domain.frames.senses import widened
+from canonry.domain.judging import attributes, changes, denials, leanings, rivalries
+from canonry.domain.judging.findings import Clash, Grade, Setting, When
+from canonry.domain.judging.property_values import compared_properties
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stated:
+    """What is stated: words, the entities linked with them, values, and when it holds.
+
+    `time` and `until` count in any one measure; `scene` is the place in the story.
+    """
+
+    statement: str
+    entities: frozenset[str] = frozenset()
+    fact_type: str | None = None
+    properties: Mapping[str, Any] = field(default_factory=dict)
+    time: float | None = None
+    until: float | None = None
+    scene: int | None = None
+
+
+def grade(standing: Stated, claim: Stated) -> Grade | None:
+    """How the claim conflicts with what stands; None where both can simply be true."""
+    found = conflict(standing, claim)
+    return None if found is None else found.grade
+
+
+def conflict(standing: Stated, claim: Stated, *, when: When | None = None) -> Clash | None:
+    """The gravest conflict between the two, with its reason; None where there is none.
+
+    `when` tells how they follow each other where more is known of it than both sides say.
+    """
+    setting = Setting(
+        when=_when(standing, claim) if when is None else when,
+        standing=standing.entities,
+        claimed=claim.entities,
+    )
+    worst: Clash | None = compared_properties(standing.properties, claim.properties, setting)
+    for found in _findings(standing.statement, claim.statement, setting):
+        if worst is None or found.graver_than(worst):
+            worst = found
+        if worst.grade is Grade.CONTRADICTION:
+            break
+    return worst
+
+
+def ends(standing: Stated, claim: Stated) -> bool:
+    """Whether the claim ends what stands rather than denies that it ever held."""
+    return any(
+        changes.ends(held, said)
+        for held, said in product(frames_of(standing.statement), frames_of(claim.statement))
+    )
+
+
+def tells_an_end(statement: Stated) -> bool:
+    """Whether the words say that something is over."""
+    return any(changes.tells_an_end(frame) for frame in frames_of(statement.statement))
+
+
+_RULES: Final = (
+    denials.denied,
+    changes.ended,
+    attributes.attribute_differs,
+    attributes.value_denied,
+    *rivalries.RULES,
+    *leanings.RULES,
+)
+
+
+def _findings(held: str, said: str, setting: Setting) -> Iterator[Clash]:
+    plain = tuple(product(frames_of(held), frames_of(said)))
+    for one, other in plain:
+        yield from _compared(one, other, setting)
+    senses = product(sensed_frames_of(held), sensed_frames_of(said))
+    for (one, other), (first, second) in zip(plain, senses, strict=True):
+        denied = one.negative != other.negative
+        wide = widened(first, second.words) if denied else first
+        broad = widened(second, first.words) if denied else second
+        if wide is not one or broad is not other:
+            for found in _compared(wide, broad, setting):
+                yield found.only_possible()
+
+
+def _compared(one: Frame, other: Frame, setting: Setting) -> Iterator[Clash]:
+    told = {one.standing, other.standing}
+    source = one.condition and one.condition == other.condition
+    if told == {Standing.KNOWN} or (Standing.SAID in told and not (source and len(told) == 1)):
+        return
+    for rule in _RULES:
+        found = rule(one, other, setting)
+        if found is not None:
+            yield found.only_possible() if Standing.KNOWN in told else found
+
+
+def _when(standing: Stated, claim: Stated) -> When:
+    if standing.time is not None and claim.time is not None:
+        return _by_time(standing, claim, standing.time, claim.time)
+    if standing.scene is not None and claim.scene is not None and standing.scene != claim.scene:
+        return When.LATER if claim.scene > standing.scene else When.EARLIER
+    return When.ONE
+
+
+def _by_time(standing: Stated, claim: Stated, held: float, said: float) -> When:
+    if held == said:
+        return When.ONE
+    first, last = (standing, said) if held < said else (claim, held)
+    if first.until is not None and last <= first.until:
+        return When.ONE
+    return When.LATER if said > held else When.EARLIER

@@ -1,0 +1,67 @@
+"""Findings: what comparing two frames says, and the setting in which they are compared."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TypeAlias
+
+from canonry.domain.frames.frames import Frame
+
+
+class Grade(StrEnum):
+    """How sure a conflict is."""
+
+    CONTRADICTION = "contradiction"
+    POSSIBLE = "possible"
+
+
+class When(StrEnum):
+    """When the claim holds beside what stands."""
+
+    ONE = "one"
+    LATER = "later"
+    EARLIER = "earlier"
+
+
+@dataclass(frozen=True, slots=True)
+class Clash:
+    """A conflict and why it is one, in words."""
+
+    grade: Grade
+    reason: str
+
+    def graver_than(self, other: "Clash") -> bool:
+        """Whether this one outweighs the other."""
+        return self.grade is Grade.CONTRADICTION and other.grade is Grade.POSSIBLE
+
+    def only_possible(self) -> "Clash":
+        """The same, as something to ask about."""
+        return Clash(Grade.POSSIBLE, self.reason)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Setting:
+    """What is known beside the words: the order in time, and the entities of both sides."""
+
+    when: When
+    standing: frozenset[str]
+    claimed: frozenset[str]
+
+    @property
+    def one_moment(self) -> bool:
+        """Whether both speak of one moment, as far as is known."""
+        return self.when is When.ONE
+
+
+def contradiction(reason: str) -> Clash:
+    """A finding that the words exclude each other."""
+    return Clash(Grade.CONTRADICTION, reason)
+
+
+def possible(reason: str) -> Clash:
+    """A finding that somebody should look."""
+    return Clash(Grade.POSSIBLE, reason)
+
+
+Rule: TypeAlias = Callable[[Frame, Frame, Setting], Clash | None]
+"""What compares two frames: that of what stands, and that of what is claimed."""

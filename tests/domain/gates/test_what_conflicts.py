@@ -1,0 +1,206 @@
+"""What is said against what is held: contradictions, what ends, and what is only possible."""
+
+import pytest
+
+from canonry.domain.ids import EntityId
+from canonry.domain.provenance import Authority, CanonLevel
+from canonry.domain.things.proposals import ProposalStatus
+from canonry.testing.things import a_fact
+from tests.usecases.stage import (
+    ACCEPTED,
+    PENDING,
+    REJECTED,
+    Stage,
+    a_stage,
+    day,
+    id_of,
+    rfc,
+    verdict_on,
+)
+
+pytestmark = pytest.mark.anyio
+
+RULE = "gate:statement-negated"
+
+
+async def a_court() -> Stage:
+    """Ana, Bo and Odo, and the hall."""
+    stage = await a_stage()
+    for name in ("Ana", "Bo", "Odo", "hall"):
+        await stage.entity(name)
+    return stage
+
+
+def about(*names: str) -> tuple[EntityId, ...]:
+    """The ids of these."""
+    return tuple(EntityId(id_of(name)) for name in names)
+
+
+def said(statement: str, *names: str, **more: object) -> dict[str, object]:
+    """The content of a proposed fact."""
+    return {"statement": statement, "entity_ids": [id_of(name) for name in names], **more}
+
+
+async def test_d2_no_longer_ends_a_fact_that_stays_what_was() -> None:
+    stage = await a_court()
+    held = a_fact("Ana is queen", involved=about("Ana"), authority=Authority.GM, time_ref=day(1))
+    await stage.make(held)
+    await stage.scene("scene 2", order=2)
+
+    verdict = await stage.verdict(
+        "fact",
+        said("Ana is no longer queen", "Ana", time_ref=rfc(4)),
+        authority=Authority.GM,
+        scene="scene 2",
+    )
+
+    after = await stage.thing(held.id)
+    assert (verdict.status, verdict.rule) == (ACCEPTED, RULE)
+    assert (after.level, after.until) == (CanonLevel.CANON, day(4))
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "Ana is no longer queen.",
+        "Ana isn't queen any more",
+        "Ana was deposed.",
+        "Ana has ceased to be queen",
+    ],
+)
+async def test_d2_words_that_end_supersede_and_do_not_rewrite(words: str) -> None:
+    stage = await a_court()
+    held = a_fact("Ana is queen", involved=about("Ana"), authority=Authority.GM)
+    await stage.make(held)
+    await stage.scene("scene 2", order=2)
+
+    verdict = await stage.verdict(
+        "fact", said(words, "Ana"), authority=Authority.GM, scene="scene 2"
+    )
+
+    after = await stage.thing(held.id)
+    assert verdict.status is ACCEPTED
+    assert after.level is CanonLevel.CANON
+    assert after.superseded
+
+
+async def test_d2_a_lower_word_does_not_end_what_a_higher_one_said() -> None:
+    stage = await a_court()
+    await stage.make(a_fact("Ana is queen", involved=about("Ana"), authority=Authority.GM))
+
+    verdict = await stage.verdict("fact", said("Ana is no longer queen", "Ana"))
+
+    assert (verdict.status, verdict.rule) == (PENDING, RULE)
+    assert verdict.rationale.startswith("needs review")
+
+
+@pytest.mark.parametrize(
+    ("held", "claimed", "of_held", "of_claim"),
+    [
+        ("Ana is queen.", "Ana is not queen", ("Ana",), ("Ana",)),
+        ("Ana hates Odo", "Ana does not hate Odo.", ("Ana", "Odo"), ("Ana", "Odo")),
+        ("Ana is queen", "Ana is no queen", ("Ana",), ("Ana",)),
+        ("Bo's eyes are blue", "Bo's eyes are green", ("Bo",), ("Bo",)),
+        ("The hall is closed", "The hall is not closed", ("hall",), ("hall", "Ana")),
+    ],
+)
+async def test_d4_what_contradicts_canon_in_other_words_is_rejected(
+    held: str, claimed: str, of_held: tuple[str, ...], of_claim: tuple[str, ...]
+) -> None:
+    stage = await a_court()
+    fact = a_fact(held, involved=about(*of_held), authority=Authority.GM)
+    await stage.make(fact)
+
+    verdict = await stage.verdict("fact", said(claimed, *of_claim))
+
+    assert (verdict.status, verdict.rule, verdict.conflicts) == (REJECTED, RULE, (fact.id,))
+
+
+async def test_d4_was_deposed_against_is_queen_is_never_silent() -> None:
+    stage = await a_court()
+    fact = a_fact("Ana is queen", involved=about("Ana"), authority=Authority.GM)
+    await stage.make(fact)
+
+    verdict = await stage.verdict("fact", said("Ana was deposed", "Ana"))
+
+    assert (verdict.status, verdict.rule, verdict.conflicts) == (PENDING, RULE, (fact.id,))
+
+
+async def test_d4_a_full_stop_makes_no_second_fact() -> None:
+    stage = await a_court()
+    fact = a_fact("Ana is queen.", involved=about("Ana"))
+    await stage.make(fact)
+
+    verdict = await stage.verdict("fact", said("ana is the queen!", "Ana"))
+
+    assert (verdict.status, verdict.canonical_id) == (ACCEPTED, fact.id)
+
+
+async def test_d4_two_values_of_one_property_contradict_each_other() -> None:
+    stage = await a_court()
+    blue = said("Bo was looked at", "Bo", fact_type="attribute", properties={"eye_colour": "blue"})
+    green = said("Bo was seen", "Bo", fact_type="attribute", properties={"eye_colour": "green"})
+    first = await stage.verdict("fact", blue, authority=Authority.GM)
+    await stage.scene("scene 2", order=2)
+
+    verdict = await stage.verdict("fact", green, scene="scene 2")
+
+    assert (verdict.status, verdict.rule) == (REJECTED, RULE)
+    assert verdict.conflicts == (first.canonical_id,)
+
+
+async def test_d4_a_possible_conflict_is_named_and_does_not_block() -> None:
+    stage = await a_court()
+    fact = a_fact("Bo is rich", involved=about("Bo"), authority=Authority.GM)
+    await stage.make(fact)
+
+    verdict = await stage.verdict("fact", said("Bo is poor", "Bo"))
+
+    assert verdict.status is ACCEPTED
+    assert f"possible conflict: the fact {fact.id} says that Bo is rich" in verdict.rationale
+    assert (await stage.thing(fact.id)).level is CanonLevel.CANON
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "statuses"),
+    [
+        (Authority.GM, Authority.PLAYER, (ACCEPTED, REJECTED)),
+        (Authority.PLAYER, Authority.PLAYER, (ACCEPTED, REJECTED)),
+    ],
+)
+async def test_d5_what_one_scene_says_and_denies_does_not_both_become_canon(
+    first: Authority, second: Authority, statuses: tuple[ProposalStatus, ProposalStatus]
+) -> None:
+    stage = await a_court()
+    knight = await stage.propose("fact", said("Bo is a knight", "Bo"), authority=first)
+    denied = await stage.propose("fact", said("Bo is not a knight", "Bo"), authority=second)
+
+    report = await stage.canonize()
+
+    assert verdict_on(report, knight).status is statuses[0]
+    assert (verdict_on(report, denied).status, verdict_on(report, denied).rule) == (
+        statuses[1],
+        RULE,
+    )
+
+
+async def test_what_ended_and_is_there_again_is_asked_about_and_accepted() -> None:
+    stage = await a_court()
+    await stage.make(a_fact("Ana is no longer queen", involved=about("Ana")))
+    await stage.scene("scene 2", order=2)
+
+    verdict = await stage.verdict("fact", said("Ana is queen", "Ana"), scene="scene 2")
+
+    assert verdict.status is ACCEPTED
+    assert "possible conflict" in verdict.rationale
+
+
+async def test_a_judgement_is_stale_once_a_rival_is_written() -> None:
+    stage = await a_court()
+    fact = a_fact("Bo owns a mill", involved=about("Bo"), authority=Authority.GM)
+    proposal = await stage.propose("fact", said("Bo doesn't own a mill.", "Bo"))
+    await stage.make(fact)
+
+    report = await stage.canonize()
+
+    assert verdict_on(report, proposal).conflicts == (fact.id,)
