@@ -9,7 +9,7 @@ from bench.contradictions.pairs import Half, Pair, read_pairs
 from bench.report import Row, median
 from canonry.domain.frames.reading import frames_of
 from canonry.domain.frames.tokens import sentences_in
-from canonry.domain.judging.conflicts import grade as graded
+from canonry.domain.judging.comparing.conflicts import grade as graded
 
 MILLISECONDS = 1_000.0
 PAIR_MS = 0.2

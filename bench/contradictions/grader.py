@@ -1,8 +1,8 @@
 """The domain's own grader, on sides as the pairs have them."""
 
 from bench.contradictions.pairs import Side
-from canonry.domain.judging.conflicts import Stated
-from canonry.domain.judging.conflicts import grade as graded
+from canonry.domain.judging.comparing.conflicts import Stated
+from canonry.domain.judging.comparing.conflicts import grade as graded
 
 MONTHS, DAYS = 12, 31
 

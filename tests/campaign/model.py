@@ -125,7 +125,7 @@ class Truth:
         if any(not _outranks(new, one) for one in against):
             return "rejected"
         if any(RANK[new.authority] < RANK[one.authority] for one in ends):
-            return "pending"
+            return "needs_review"
         for one in against:
             self.of(new.line).remove(one)
         self.of(new.line).append(new)

@@ -15,7 +15,8 @@ import pytest
 
 from canonry.bootstrap.embedded import open_embedded
 from canonry.domain.ids import NewId, SceneId, StoryId
-from canonry.domain.log.entries import Made, SceneMoved
+from canonry.domain.log.entries import Made
+from canonry.domain.log.scene_entries import SceneMoved
 from canonry.domain.spaces import SpaceDraft, SpaceKind
 from canonry.domain.things.scenes import SceneDraft, SceneStatus
 from canonry.testing.worlds import HandClock, a_caller

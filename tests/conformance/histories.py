@@ -29,6 +29,10 @@ from canonry.domain.log.entries import (
     RelationEnded,
     RelationResumed,
     RelationRetconned,
+    StoryMoved,
+)
+from canonry.domain.log.keys import ANY, facts_key, relations_key, thing_key
+from canonry.domain.log.scene_entries import (
     SceneCompleted,
     SceneDated,
     SceneMoved,
@@ -36,9 +40,7 @@ from canonry.domain.log.entries import (
     ScenePlaced,
     SceneStaged,
     SceneSummarised,
-    StoryMoved,
 )
-from canonry.domain.log.keys import ANY, facts_key, relations_key, thing_key
 from canonry.domain.things.proposals import Grade, GradedConflict, ProposalStatus
 from canonry.domain.things.scenes import SceneStatus, StoryStatus
 from canonry.testing import strategies as some

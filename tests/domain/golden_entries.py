@@ -36,6 +36,10 @@ from canonry.domain.log.entries import (
     RelationEnded,
     RelationResumed,
     RelationRetconned,
+    SpaceRevised,
+    StoryMoved,
+)
+from canonry.domain.log.scene_entries import (
     SceneCompleted,
     SceneDated,
     SceneMoved,
@@ -43,8 +47,6 @@ from canonry.domain.log.entries import (
     ScenePlaced,
     SceneStaged,
     SceneSummarised,
-    SpaceRevised,
-    StoryMoved,
 )
 from canonry.domain.observations import Dated, Fragment
 from canonry.domain.provenance import Authority, CanonLevel, Evidence, EvidenceKind

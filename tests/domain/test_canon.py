@@ -18,10 +18,10 @@ from canonry.domain.log.entries import (
     Erased,
     FactRetconned,
     Redacted,
-    SceneCompleted,
     Thing,
     Tombstone,
 )
+from canonry.domain.log.scene_entries import SceneCompleted
 from canonry.domain.log.sealing import GENESIS, ErasablePart, Sealed, seal, unseal
 from canonry.domain.things.entities import Entity
 from canonry.domain.things.scenes import Scene, SceneStatus, Turn

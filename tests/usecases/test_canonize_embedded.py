@@ -9,7 +9,8 @@ from canonry.adapters.sqlite import Durability
 from canonry.bootstrap.embedded import open_embedded
 from canonry.domain.errors import Conflict
 from canonry.domain.log.commits import ORIGIN
-from canonry.domain.log.entries import Made, ProposalDecided, SceneCompleted
+from canonry.domain.log.entries import Made, ProposalDecided
+from canonry.domain.log.scene_entries import SceneCompleted
 from canonry.domain.things.proposals import ProposalStatus
 from canonry.testing.scribe import Scribe
 from canonry.testing.things import MIDDLE_EARTH, a_source, a_story, ident

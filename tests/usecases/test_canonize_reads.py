@@ -9,7 +9,7 @@ import pytest
 
 from canonry.domain.errors import Conflict
 from canonry.domain.ids import SceneId
-from canonry.domain.log.entries import SceneCompleted
+from canonry.domain.log.scene_entries import SceneCompleted
 from canonry.ports.records.ledger import Ledger
 from canonry.ports.views.documents import Documents
 from canonry.ports.views.state import State

@@ -11,7 +11,8 @@ from typing_extensions import override
 from canonry.adapters.memory import MemoryLedger, MemoryState
 from canonry.domain.errors import Conflict
 from canonry.domain.log.commits import ORIGIN, Append, Outcome
-from canonry.domain.log.entries import Made, ProposalDecided, SceneCompleted, Thing
+from canonry.domain.log.entries import Made, ProposalDecided, Thing
+from canonry.domain.log.scene_entries import SceneCompleted
 from canonry.domain.things.proposals import ProposalStatus
 from canonry.testing.things import MIDDLE_EARTH, ident
 from canonry.testing.worlds import a_caller

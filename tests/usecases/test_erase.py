@@ -8,7 +8,8 @@ import pytest
 from canonry.bootstrap.embedded import Embedded, open_embedded
 from canonry.domain.errors import InvalidInput, NotFound
 from canonry.domain.ids import EntityId, SceneId, SpaceId
-from canonry.domain.log.entries import SceneCompleted, Tombstone
+from canonry.domain.log.entries import Tombstone
+from canonry.domain.log.scene_entries import SceneCompleted
 from canonry.domain.things.entities import Entity
 from canonry.domain.things.scenes import Turn
 from canonry.domain.vocabularies.narrative_types import EntityType

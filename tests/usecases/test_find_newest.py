@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from canonry.ports.views.pages import PAGE_MAX, Page
-from canonry.usecases.kernel.find_newest import find_newest
+from canonry.usecases.kernel.every_item import find_newest
 
 pytestmark = pytest.mark.anyio
 

@@ -28,8 +28,8 @@ BOTH_VOCABULARIES = [*CURRENT, "EntityAxiomatica", "EntityConcreta"]
 SENTENCE = re.compile(r"[A-Z].*?[.](?= [A-Z]|$)")
 
 # What the list may weigh in bytes: the contract's tools beyond its own schemas, and all others.
-BEYOND_CONTRACT_MAX = 9_500
-EXTENSIONS_MAX = 24_500
+BEYOND_CONTRACT_MAX = 9_700
+EXTENSIONS_MAX = 28_500
 
 
 def size(value: Any) -> int:

@@ -3,7 +3,7 @@
 import pytest
 
 from canonry.domain.ids import SceneId
-from canonry.domain.log.entries import SceneMoved
+from canonry.domain.log.scene_entries import SceneMoved
 from canonry.domain.things.scenes import SceneStatus
 from tests.toolsets.narrative.stage import Stage, a_stage
 

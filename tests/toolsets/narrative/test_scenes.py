@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from canonry.domain.ids import SceneId
-from canonry.domain.log.entries import SceneMoved
+from canonry.domain.log.scene_entries import SceneMoved
 from canonry.domain.things.scenes import SceneStatus
 from tests.toolsets.narrative.kit import NOWHERE
 from tests.toolsets.narrative.stage import Stage, a_stage

@@ -9,15 +9,16 @@ from typing import Final
 
 from canonry.domain.gates.kit import Gate, Objection, Weight
 from canonry.domain.judging.candidates import Candidate
-from canonry.domain.judging.conflicts import Stated, conflict, ends, tells_an_end
+from canonry.domain.judging.comparing.conflicts import Stated, conflict, ends, tells_an_end
+from canonry.domain.judging.comparing.findings import Clash, When
+from canonry.domain.judging.comparing.rivals import candidates_of, standing_of_fact, when_dated
 from canonry.domain.judging.contents import FactContent
-from canonry.domain.judging.findings import Clash, Grade, When
-from canonry.domain.judging.rivals import candidates_of, standing_of_fact, when_dated
 from canonry.domain.judging.slices import SliceView
 from canonry.domain.judging.standing_tags import still_stands
 from canonry.domain.judging.statements import contraries_of
 from canonry.domain.moments import comes_after, overlaps, same_scene
 from canonry.domain.things.facts import Fact
+from canonry.domain.things.proposals import Grade
 from canonry.domain.time import SECOND, Instant
 
 _EXCLUDED: Final = Clash(Grade.CONTRADICTION, "the states exclude each other")

@@ -6,7 +6,6 @@ what changed; so that views rebuilt from the log equal views kept up to date.
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 from canonry.domain.ids import EntityId, EventId
@@ -34,13 +33,6 @@ from canonry.domain.log.entries import (
     RelationEnded,
     RelationResumed,
     RelationRetconned,
-    SceneCompleted,
-    SceneDated,
-    SceneMoved,
-    SceneNoted,
-    ScenePlaced,
-    SceneStaged,
-    SceneSummarised,
     SpaceRevised,
     StoryMoved,
     Thing,
@@ -50,6 +42,16 @@ from canonry.domain.log.entries import (
 from canonry.domain.log.folding import Folding
 from canonry.domain.log.merging import merge, unmerge
 from canonry.domain.log.observing import beside, observe
+from canonry.domain.log.playing import play
+from canonry.domain.log.scene_entries import (
+    SceneCompleted,
+    SceneDated,
+    SceneMoved,
+    SceneNoted,
+    ScenePlaced,
+    SceneStaged,
+    SceneSummarised,
+)
 from canonry.domain.log.stamping import stamped
 from canonry.domain.observations import Observation, ObservationDraft
 from canonry.domain.provenance import CanonLevel
@@ -62,7 +64,6 @@ from canonry.domain.things.relations import Relation
 from canonry.domain.things.scenes import (
     Scene,
     SceneDraft,
-    SceneStatus,
     Story,
     StoryStatus,
     TurnDraft,
@@ -155,7 +156,7 @@ def fold(commit: Commit, loaded: Mapping[str, Thing]) -> Changes:
     return Changes(things=folding.changed, touched=frozenset(folding.touched))
 
 
-def _apply(folding: Folding, entry: Entry) -> None:  # noqa: C901, PLR0912, PLR0915 - a case a kind
+def _apply(folding: Folding, entry: Entry) -> None:  # noqa: C901, PLR0912 - one case a kind
     match entry:
         case Made(thing=draft):
             _make(folding, draft)
@@ -191,21 +192,10 @@ def _apply(folding: Folding, entry: Entry) -> None:  # noqa: C901, PLR0912, PLR0
             )
         case StoryMoved(story_id=story_id, status=story_status):
             folding.change(story_id, Story, status=story_status)
-        case SceneMoved(scene_id=scene_id, status=status):
-            now = folding.commit.recorded_at
-            folding.change(scene_id, Scene, status=status, updated_at=now)
-        case SceneNoted(scene_id=scene_id, gm_notes=notes):
-            folding.change(scene_id, Scene, gm_notes=notes)
-        case SceneDated(scene_id=scene_id, time_ref=time_ref):
-            folding.change(scene_id, Scene, time_ref=time_ref)
-        case SceneStaged():
-            folding.develop(entry.scene_id, Scene, partial(_cast, entry))
-        case ScenePlaced(scene_id=scene_id, location_ref=place):
-            folding.change(scene_id, Scene, location_ref=place)
-        case SceneSummarised(scene_id=scene_id, summary=summary):
-            folding.change(scene_id, Scene, summary=summary)
-        case SceneCompleted():
-            _complete(folding, entry)
+        case SceneMoved() | SceneNoted() | SceneDated() | SceneStaged() | ScenePlaced():
+            play(folding, entry)
+        case SceneSummarised() | SceneCompleted():
+            play(folding, entry)
         case ProposalDecided(proposal_id=proposal_id, decision=decision):
             dated = Decision(**spread(decision), decided_at=folding.commit.recorded_at)
             folding.change(proposal_id, Proposal, status=dated.status, decision=dated)
@@ -320,29 +310,6 @@ def _detail(folding: Folding, entry: RelationDetailed) -> None:
         }
 
     folding.develop(entry.relation_id, Relation, grow)
-
-
-def _cast(entry: SceneStaged, scene: Scene) -> Mapping[str, Any]:
-    """Who is in the scene, and who was in it and has left."""
-    present = dict.fromkeys((*scene.participants, *entry.joined))
-    departed = dict.fromkeys((*scene.departed, *(i for i in entry.left if i in present)))
-    return {
-        "participants": tuple(i for i in present if i not in entry.left),
-        "departed": tuple(i for i in departed if i in entry.left or i not in present),
-    }
-
-
-def _complete(folding: Folding, entry: SceneCompleted) -> None:
-    now = folding.commit.recorded_at
-    folding.change(
-        entry.scene_id,
-        Scene,
-        status=SceneStatus.COMPLETED,
-        outcomes=entry.outcomes,
-        summary=entry.summary,
-        updated_at=now,
-        completed_at=now,
-    )
 
 
 def _bury(folding: Folding, thing_id: str) -> None:

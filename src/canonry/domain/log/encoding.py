@@ -34,6 +34,11 @@ from canonry.domain.log.entries import (
     RelationEnded,
     RelationResumed,
     RelationRetconned,
+    SpaceRevised,
+    StoryMoved,
+    Thing,
+)
+from canonry.domain.log.scene_entries import (
     SceneCompleted,
     SceneDated,
     SceneMoved,
@@ -41,9 +46,6 @@ from canonry.domain.log.entries import (
     ScenePlaced,
     SceneStaged,
     SceneSummarised,
-    SpaceRevised,
-    StoryMoved,
-    Thing,
 )
 from canonry.domain.log.upcasters import ENCODING_VERSION, upcast
 from canonry.domain.observations import Observation

@@ -14,10 +14,18 @@ from canonry.domain.ids import (
     FactId,
     ProposalId,
     RelationId,
-    SceneId,
     SourceId,
     SpaceId,
     StoryId,
+)
+from canonry.domain.log.scene_entries import (
+    SceneCompleted,
+    SceneDated,
+    SceneMoved,
+    SceneNoted,
+    ScenePlaced,
+    SceneStaged,
+    SceneSummarised,
 )
 from canonry.domain.observations import Observation, ObservationDraft
 from canonry.domain.provenance import Evidence
@@ -30,7 +38,6 @@ from canonry.domain.things.relations import Relation, RelationDraft, SaidAgain
 from canonry.domain.things.scenes import (
     Scene,
     SceneDraft,
-    SceneStatus,
     Story,
     StoryDraft,
     StoryStatus,
@@ -272,64 +279,6 @@ class StoryMoved:
 
     story_id: StoryId
     status: StoryStatus
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SceneMoved:
-    """The scene is being canonized, or taken up again."""
-
-    scene_id: SceneId
-    status: SceneStatus
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SceneNoted:
-    """The game master's own notes on a scene; None clears them."""
-
-    scene_id: SceneId
-    gm_notes: str | None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SceneDated:
-    """When the scene plays in the world's time; None takes a time back."""
-
-    scene_id: SceneId
-    time_ref: Instant | None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SceneStaged:
-    """Who came into the scene, and who left it."""
-
-    scene_id: SceneId
-    joined: tuple[EntityId, ...] = ()
-    left: tuple[EntityId, ...] = ()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ScenePlaced:
-    """Where the scene goes on; None takes a place back."""
-
-    scene_id: SceneId
-    location_ref: EntityId | None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SceneSummarised:
-    """What somebody wrote of the scene while it was played; None takes it back."""
-
-    scene_id: SceneId
-    summary: str | None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SceneCompleted:
-    """The scene is closed for good, with what it made canon."""
-
-    scene_id: SceneId
-    outcomes: tuple[str, ...]
-    summary: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -29,6 +29,10 @@ from canonry.domain.log.entries import (
     ProposalDecided,
     RelationEnded,
     RelationRetconned,
+    SpaceRevised,
+    StoryMoved,
+)
+from canonry.domain.log.scene_entries import (
     SceneCompleted,
     SceneDated,
     SceneMoved,
@@ -36,8 +40,6 @@ from canonry.domain.log.entries import (
     ScenePlaced,
     SceneStaged,
     SceneSummarised,
-    SpaceRevised,
-    StoryMoved,
 )
 from canonry.domain.observations import Fragment
 from canonry.domain.provenance import Authority, CanonLevel, Evidence, EvidenceKind

@@ -1,14 +1,8 @@
 """The contract of `canonry.ports.views.documents.Documents`."""
 
 from canonry.domain.ids import EntityId, ProposalId, SceneId, SourceId, StoryId
-from canonry.domain.log.entries import (
-    ConflictWaived,
-    ProposalDecided,
-    ProposalDeferred,
-    SceneCompleted,
-    SceneMoved,
-    SceneNoted,
-)
+from canonry.domain.log.entries import ConflictWaived, ProposalDecided, ProposalDeferred
+from canonry.domain.log.scene_entries import SceneCompleted, SceneMoved, SceneNoted
 from canonry.domain.things.proposals import (
     Ask,
     Grade,

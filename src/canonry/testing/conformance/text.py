@@ -5,7 +5,8 @@ from typing import Any
 import pytest
 
 from canonry.domain.ids import EntityId, FactId, SceneId
-from canonry.domain.log.entries import Erased, FactRetconned, SceneCompleted
+from canonry.domain.log.entries import Erased, FactRetconned
+from canonry.domain.log.scene_entries import SceneCompleted
 from canonry.domain.recall.passages import Collection
 from canonry.domain.texts.words import terms_of
 from canonry.ports.views.text import Hit, TextQuery

@@ -52,7 +52,7 @@ from canonry.usecases.narrative.query_scenes import SceneQuery, query_scenes
 from canonry.usecases.narrative.update_scene import (
     Notes,
     SceneChange,
-    Setting,
+    SceneSetting,
     Staging,
     Time,
     WrittenSummary,
@@ -160,7 +160,7 @@ async def _update(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
         text = optional_text(arguments, "summary", canon.policy.limits.summary)
         changes.append(WrittenSummary(text))
     if "location_ref" in arguments:
-        changes.append(Setting(optional_uuid(arguments, "location_ref")))
+        changes.append(SceneSetting(optional_uuid(arguments, "location_ref")))
     if "joining_entities" in arguments or "leaving_entities" in arguments:
         joining = uuids_of(arguments, "joining_entities")
         changes.append(Staging(joining, uuids_of(arguments, "leaving_entities")))

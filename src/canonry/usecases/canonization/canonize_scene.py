@@ -12,8 +12,8 @@ from canonry.domain.ids import NewId, SceneId, SpaceId, keyed_commit_id
 from canonry.domain.judging.candidates import Candidate, read_candidate
 from canonry.domain.judging.ordering import declared_names, in_order
 from canonry.domain.log.commits import Position
-from canonry.domain.log.entries import SceneCompleted, SceneMoved
 from canonry.domain.log.keys import thing_key
+from canonry.domain.log.scene_entries import SceneCompleted, SceneMoved
 from canonry.domain.things.proposals import Proposal, ProposalStatus
 from canonry.domain.things.scenes import Scene, SceneStatus
 from canonry.usecases.canonization.complete_scene import (

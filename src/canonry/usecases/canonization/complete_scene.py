@@ -5,8 +5,9 @@ from dataclasses import dataclass
 from typing import Final
 
 from canonry.domain.ids import NewId, SceneId, SpaceId
-from canonry.domain.log.entries import SceneCompleted, Thing
+from canonry.domain.log.entries import Thing
 from canonry.domain.log.keys import proposals_key, thing_key
+from canonry.domain.log.scene_entries import SceneCompleted
 from canonry.domain.moments import arranged
 from canonry.domain.provenance import CanonLevel
 from canonry.domain.texts.summaries import Said, digest

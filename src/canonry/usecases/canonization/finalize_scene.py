@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from canonry.domain.ids import NewId, SceneId, SpaceId
-from canonry.domain.log.entries import SceneCompleted
 from canonry.domain.log.keys import thing_key
+from canonry.domain.log.scene_entries import SceneCompleted
 from canonry.domain.things.entities import Entity
 from canonry.domain.things.facts import Event, Fact
 from canonry.domain.things.proposals import ProposalStatus

@@ -3,9 +3,9 @@
 from dataclasses import dataclass
 
 from canonry.domain.ids import EntityId, NewId
-from canonry.domain.judging.conflicts import Stated
+from canonry.domain.judging.comparing.conflicts import Stated
+from canonry.domain.judging.comparing.rivals import rivals_of
 from canonry.domain.judging.making import Backing, make_fact
-from canonry.domain.judging.rivals import rivals_of
 from canonry.domain.judging.slices import SliceView
 from canonry.domain.provenance import CanonLevel
 from canonry.domain.things.facts import Fact

@@ -84,6 +84,9 @@ async def retcon_scene(canon: Canon, caller: Caller, scene_id: str, *, reason: s
             done = await retcon_thing(canon, keyless, each.id, Retcon(reason=reason, along=True))
             fallen += done.fallen
             resumed += done.resumed
+        elif isinstance(now, Retconnable):  # it fell with another
+            fallen.append(each.id)
+    fallen = list(dict.fromkeys(fallen))
     return SceneRetcon(
         scene=listed.scene,
         made=listed.made,

@@ -100,9 +100,8 @@ async def retcon_thing(canon: Canon, caller: Caller, thing_id: str, retcon: Retc
     entries: list[Entry] = []
     for each in (*reversed(chosen), thing):
         receipt = await _fall(canon, _keyed(caller, each), each, retcon)
-        if receipt is not None:
-            fallen.append(each.id)
-            entries += receipt.entries
+        fallen.append(each.id)
+        entries += () if receipt is None else receipt.entries
     return Retconned(
         thing=thing,
         dependents=found.items,

@@ -1,6 +1,6 @@
-"""Every item of a list that a port gives page by page, however many pages there are."""
+"""Every item of a list that a port gives page by page, or the newest, however many there are."""
 
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import replace
 from typing import Any, TypeVar
 
@@ -30,3 +30,11 @@ async def every_match(ask: Callable[[Q], Awaitable[Page[T]]], query: Q) -> Async
 
     async for item in every_item(page_of):
         yield item
+
+
+async def find_newest(ask: Callable[[int], Awaitable[Page[T]]]) -> Sequence[T]:
+    """The last `PAGE_MAX` items, in their order; `ask` gives the page at an offset."""
+    page = await ask(0)
+    if page.total > PAGE_MAX:
+        page = await ask(page.total - PAGE_MAX)
+    return page.items

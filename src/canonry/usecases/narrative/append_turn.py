@@ -3,8 +3,9 @@
 from dataclasses import dataclass
 
 from canonry.domain.ids import EntityId, NewId, TurnId
-from canonry.domain.log.entries import Entry, Made, SceneStaged
+from canonry.domain.log.entries import Entry, Made
 from canonry.domain.log.keys import thing_key
+from canonry.domain.log.scene_entries import SceneStaged
 from canonry.domain.things.entities import Entity, family_of
 from canonry.domain.things.scenes import Scene, Speaker, TurnDraft
 from canonry.usecases.kernel.caller import Caller, unknown

@@ -31,7 +31,7 @@ from canonry.domain.things.scenes import Scene
 from canonry.ports.views.pages import PAGE_MAX
 from canonry.ports.views.state import EventQuery, FactQuery, RelationQuery
 from canonry.usecases.kernel.canon import Canon
-from canonry.usecases.kernel.find_newest import find_newest
+from canonry.usecases.kernel.every_item import find_newest
 from canonry.usecases.narrative.as_of_scene import (
     events_until,
     facts_at,

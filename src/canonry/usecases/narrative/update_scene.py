@@ -6,15 +6,15 @@ from typing import TypeAlias
 
 from canonry.domain.errors import InvalidInput
 from canonry.domain.ids import EntityId, NewId
-from canonry.domain.log.entries import (
-    Entry,
+from canonry.domain.log.entries import Entry
+from canonry.domain.log.keys import thing_key
+from canonry.domain.log.scene_entries import (
     SceneDated,
     SceneNoted,
     ScenePlaced,
     SceneStaged,
     SceneSummarised,
 )
-from canonry.domain.log.keys import thing_key
 from canonry.domain.things.entities import Entity, family_of
 from canonry.domain.things.scenes import Scene
 from canonry.domain.time import Instant
@@ -52,7 +52,7 @@ class Time:
 
 
 @dataclass(frozen=True, slots=True)
-class Setting:
+class SceneSetting:
     """The place moved; None leaves it open."""
 
     place_id: str | None
@@ -66,7 +66,7 @@ class Staging:
     leaving: Sequence[str]
 
 
-SceneChange: TypeAlias = Notes | WrittenSummary | Time | Setting | Staging
+SceneChange: TypeAlias = Notes | WrittenSummary | Time | SceneSetting | Staging
 
 
 async def update_scene(
@@ -110,7 +110,7 @@ async def update_scene(
 def _named(change: SceneChange) -> tuple[str, ...]:
     """The entities that a change names."""
     match change:
-        case Setting(place_id=place_id) if place_id is not None:
+        case SceneSetting(place_id=place_id) if place_id is not None:
             return (place_id,)
         case Staging(joining=joining, leaving=leaving):
             return (*joining, *leaving)
@@ -131,7 +131,7 @@ def _entry(scene: Scene, change: SceneChange, named: Sequence[Entity]) -> Entry 
                 return None
             require_active(scene)
             return SceneDated(scene_id=scene.id, time_ref=at)
-        case Setting():
+        case SceneSetting():
             return _placed(scene, named[0] if named else None)
         case Staging(joining=joining):
             return _staged(scene, named[: len(joining)], named[len(joining) :])

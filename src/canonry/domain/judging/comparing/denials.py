@@ -6,8 +6,8 @@ from typing import Final
 from canonry.domain.frames.frames import Frame, Phrase
 from canonry.domain.frames.quantities import Measured, compared
 from canonry.domain.frames.tokens import lemma
-from canonry.domain.judging.findings import Clash, Setting, When, contradiction, possible
-from canonry.domain.judging.frame_subjects import Subjects, subjects_of
+from canonry.domain.judging.comparing.findings import Clash, Setting, When, contradiction, possible
+from canonry.domain.judging.comparing.frame_subjects import Subjects, subjects_of
 from canonry.domain.vocabularies.frame_words import FORMER, SCOPES
 
 _FORMER: Final = frozenset(map(lemma, FORMER))

@@ -6,13 +6,7 @@ from enum import StrEnum
 from typing import TypeAlias
 
 from canonry.domain.frames.frames import Frame
-
-
-class Grade(StrEnum):
-    """How sure a conflict is."""
-
-    CONTRADICTION = "contradiction"
-    POSSIBLE = "possible"
+from canonry.domain.things.proposals import Grade
 
 
 class When(StrEnum):

@@ -5,9 +5,9 @@ from typing import Final
 from canonry.domain.frames.frames import Frame, Phrase
 from canonry.domain.frames.senses import opposed
 from canonry.domain.frames.tokens import lemma
-from canonry.domain.judging.denials import covers
-from canonry.domain.judging.findings import Clash, Rule, Setting, possible
-from canonry.domain.judging.frame_subjects import Subjects, heads, subjects_of
+from canonry.domain.judging.comparing.denials import covers
+from canonry.domain.judging.comparing.findings import Clash, Rule, Setting, possible
+from canonry.domain.judging.comparing.frame_subjects import Subjects, heads, subjects_of
 from canonry.domain.vocabularies.opposites import RULED_OUT
 
 _RULED_OUT: Final = {

@@ -8,8 +8,8 @@ from canonry.domain.frames.phrases import phrases_of
 from canonry.domain.frames.quantities import Measured, Quantity, compared
 from canonry.domain.frames.senses import one_class
 from canonry.domain.frames.tokens import lemma, sentences_in
-from canonry.domain.judging.findings import Clash, Setting, contradiction, possible
-from canonry.domain.judging.rivalries import is_exclusive
+from canonry.domain.judging.comparing.findings import Clash, Setting, contradiction, possible
+from canonry.domain.judging.comparing.rivalries import is_exclusive
 from canonry.domain.vocabularies.frame_words import ONE_VALUED, SHADED
 
 _ONE: Final = frozenset(map(lemma, ONE_VALUED))

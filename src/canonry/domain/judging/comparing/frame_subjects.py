@@ -6,7 +6,7 @@ from typing import Final
 
 from canonry.domain.frames.frames import Frame, Phrase
 from canonry.domain.frames.tokens import lemma
-from canonry.domain.judging.findings import Setting
+from canonry.domain.judging.comparing.findings import Setting
 from canonry.domain.vocabularies.frame_words import PRONOUNS
 
 

@@ -12,9 +12,10 @@ from typing import Any, Final
 from canonry.domain.frames.frames import Frame, Standing
 from canonry.domain.frames.reading import frames_of, sensed_frames_of
 from canonry.domain.frames.senses import widened
-from canonry.domain.judging import attributes, changes, denials, leanings, rivalries
-from canonry.domain.judging.findings import Clash, Grade, Setting, When
-from canonry.domain.judging.property_values import compared_properties
+from canonry.domain.judging.comparing import attributes, changes, denials, leanings, rivalries
+from canonry.domain.judging.comparing.findings import Clash, Setting, When
+from canonry.domain.judging.comparing.property_values import compared_properties
+from canonry.domain.things.proposals import Grade
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

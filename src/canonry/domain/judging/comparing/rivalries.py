@@ -6,8 +6,8 @@ from canonry.domain.frames.frames import Frame, Phrase
 from canonry.domain.frames.quantities import Measured, compared
 from canonry.domain.frames.senses import one_class, opposed
 from canonry.domain.frames.tokens import lemma
-from canonry.domain.judging.findings import Clash, Rule, Setting, contradiction, possible
-from canonry.domain.judging.frame_subjects import Subjects, heads, subjects_of
+from canonry.domain.judging.comparing.findings import Clash, Rule, Setting, contradiction, possible
+from canonry.domain.judging.comparing.frame_subjects import Subjects, heads, subjects_of
 from canonry.domain.vocabularies.frame_words import (
     ASYMMETRIC,
     CALENDAR,

@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 
 from canonry.domain.frames.keys import frame_keys
-from canonry.domain.judging.conflicts import Stated, conflict
-from canonry.domain.judging.findings import Clash, When
+from canonry.domain.judging.comparing.conflicts import Stated, conflict
+from canonry.domain.judging.comparing.findings import Clash, When
 from canonry.domain.judging.slices import SliceView
 from canonry.domain.judging.standing_tags import still_stands
 from canonry.domain.moments import NOW, Moment, overlaps

@@ -4,9 +4,9 @@ from typing import Final
 
 from canonry.domain.frames.frames import Frame
 from canonry.domain.frames.tokens import lemma
-from canonry.domain.judging.denials import covers
-from canonry.domain.judging.findings import Clash, Setting, When, contradiction, possible
-from canonry.domain.judging.frame_subjects import Subjects, subjects_of
+from canonry.domain.judging.comparing.denials import covers
+from canonry.domain.judging.comparing.findings import Clash, Setting, When, contradiction, possible
+from canonry.domain.judging.comparing.frame_subjects import Subjects, subjects_of
 from canonry.domain.vocabularies.frame_words import ENDED, ENDING_VERBS, OFFICES, RULING
 
 _ENDING: Final = frozenset(map(lemma, ENDING_VERBS))

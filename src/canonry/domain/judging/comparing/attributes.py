@@ -6,8 +6,8 @@ from typing import Final, NamedTuple
 from canonry.domain.frames.frames import Frame, Phrase
 from canonry.domain.frames.senses import one_class, opposed
 from canonry.domain.frames.tokens import lemma
-from canonry.domain.judging.findings import Clash, Setting, contradiction, possible
-from canonry.domain.judging.frame_subjects import heads
+from canonry.domain.judging.comparing.findings import Clash, Setting, contradiction, possible
+from canonry.domain.judging.comparing.frame_subjects import heads
 from canonry.domain.vocabularies.frame_words import ONE_VALUED, SEVERAL, SHADED
 
 _ONE: Final = frozenset(map(lemma, ONE_VALUED))

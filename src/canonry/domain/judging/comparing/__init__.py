@@ -1,0 +1,1 @@
+"""Comparing statements: whether what one says and what another says can both be true."""

@@ -1,0 +1,61 @@
+"""Playing: what a scene becomes by the entries that change it."""
+
+from collections.abc import Mapping
+from functools import partial
+from typing import Any
+
+from canonry.domain.log.folding import Folding
+from canonry.domain.log.scene_entries import (
+    SceneCompleted,
+    SceneDated,
+    SceneEntry,
+    SceneMoved,
+    SceneNoted,
+    ScenePlaced,
+    SceneStaged,
+    SceneSummarised,
+)
+from canonry.domain.things.scenes import Scene, SceneStatus
+
+
+def play(folding: Folding, entry: SceneEntry) -> None:
+    """Let the scene be as the entry says."""
+    match entry:
+        case SceneMoved(scene_id=scene_id, status=status):
+            now = folding.commit.recorded_at
+            folding.change(scene_id, Scene, status=status, updated_at=now)
+        case SceneNoted(scene_id=scene_id, gm_notes=notes):
+            folding.change(scene_id, Scene, gm_notes=notes)
+        case SceneDated(scene_id=scene_id, time_ref=time_ref):
+            folding.change(scene_id, Scene, time_ref=time_ref)
+        case SceneStaged():
+            folding.develop(entry.scene_id, Scene, partial(_cast, entry))
+        case ScenePlaced(scene_id=scene_id, location_ref=place):
+            folding.change(scene_id, Scene, location_ref=place)
+        case SceneSummarised(scene_id=scene_id, summary=summary):
+            folding.change(scene_id, Scene, summary=summary)
+        case SceneCompleted():
+            _complete(folding, entry)
+
+
+def _complete(folding: Folding, entry: SceneCompleted) -> None:
+    now = folding.commit.recorded_at
+    folding.change(
+        entry.scene_id,
+        Scene,
+        status=SceneStatus.COMPLETED,
+        outcomes=entry.outcomes,
+        summary=entry.summary,
+        updated_at=now,
+        completed_at=now,
+    )
+
+
+def _cast(entry: SceneStaged, scene: Scene) -> Mapping[str, Any]:
+    """Who is in the scene, and who was in it and has left."""
+    present = dict.fromkeys((*scene.participants, *entry.joined))
+    departed = dict.fromkeys((*scene.departed, *(i for i in entry.left if i in present)))
+    return {
+        "participants": tuple(i for i in present if i not in entry.left),
+        "departed": tuple(i for i in departed if i in entry.left or i not in present),
+    }
