@@ -8,6 +8,7 @@ import asyncio
 import tempfile
 import time
 from pathlib import Path
+from typing import Any
 
 from bench.report import Row, median
 from bench.worlds import World, build_world
@@ -63,10 +64,11 @@ async def _round(store: Embedded, world: World, number: int) -> tuple[float, flo
     gateway = Gateway(store.canon, [NARRATIVE])
     scene = world.scenes[number]
 
-    async def call(agent: str, tool: str, **arguments: object) -> None:
+    async def call(agent: str, tool: str, **arguments: object) -> Any:
         outcome = await gateway.call(tool, arguments, TRUSTED[agent])
         if outcome.error is not None:
             raise RuntimeError(f"{tool} answers {outcome.text}")
+        return outcome.body
 
     async def timed(agent: str, tool: str, **arguments: object) -> float:
         began = time.perf_counter()
@@ -79,8 +81,10 @@ async def _round(store: Embedded, world: World, number: int) -> tuple[float, flo
         told = {"scene_id": scene, "speaker": "gm", "text": f"Turn {index}"}
         turns.append(await timed("Narrator", "mongodb_append_turn", **told))
         facts.append(await timed("CanonKeeper", "neo4j_create_fact", **_fact(world, scene, index)))
+    last = await call("Narrator", "mongodb_append_turn", scene_id=scene, speaker="gm", text="So.")
     for index in range(PROPOSALS):
-        await call("Narrator", "mongodb_create_proposed_change", **_proposal(world, scene, index))
+        proposal = _proposal(world, scene, last["turn_id"], index)
+        await call("Narrator", "mongodb_create_proposed_change", **proposal)
     whole = await timed("CanonKeeper", "composite_canonize_scene", scene_id=scene)
     return median(turns), median(facts), whole
 
@@ -96,7 +100,7 @@ def _fact(world: World, scene: str, index: int) -> dict[str, object]:
     }
 
 
-def _proposal(world: World, scene: str, index: int) -> dict[str, object]:
+def _proposal(world: World, scene: str, turn: str, index: int) -> dict[str, object]:
     entity = world.entities[index % len(world.entities)]
     content: dict[str, object]
     match index % 3:
@@ -114,7 +118,7 @@ def _proposal(world: World, scene: str, index: int) -> dict[str, object]:
         "scene_id": scene,
         "type": kind,
         "content": content,
-        "evidence": [],
+        "evidence": [{"type": "turn", "ref_id": turn}],
         "confidence": 1.0,
         "authority": "gm",
     }

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from canonry.domain.fields import Reference
 from canonry.domain.frames.keys import frame_keys
 from canonry.domain.judging.comparing.conflicts import Stated, conflict
 from canonry.domain.judging.comparing.findings import Clash, When
@@ -9,15 +10,25 @@ from canonry.domain.judging.slices import SliceView
 from canonry.domain.judging.standing_tags import still_stands
 from canonry.domain.moments import NOW, Moment, overlaps
 from canonry.domain.texts.statements import plain_statement
+from canonry.domain.things.entities import family_of
 from canonry.domain.things.facts import Fact
 from canonry.domain.time import Instant
 
 
 def candidates_of(view: SliceView, claim: Stated) -> list[Fact]:
-    """The canon facts that share a frame key with the claim, and do not say the same."""
+    """The canon facts that share a frame key with the claim, and do not say the same.
+
+    Where both are linked with entities they share one; others are about somebody else.
+    """
     said = plain_statement(claim.statement)
-    found = view.framed(frame_keys(claim.statement, claim.entities))
-    return [fact for fact in found if plain_statement(fact.statement) != said]
+    entities = (view.entity(Reference(each)) for each in sorted(claim.entities))
+    about = {one for entity in entities if entity is not None for one in family_of(entity)}
+    return [
+        fact
+        for fact in view.framed(frame_keys(claim.statement, claim.entities))
+        if not (about and fact.involved and about.isdisjoint(fact.involved))
+        and plain_statement(fact.statement) != said
+    ]
 
 
 def standing_of_fact(view: SliceView, fact: Fact) -> Stated:
