@@ -40,7 +40,6 @@ USE_CASES = [
 BOUNDS = frozenset(
     f"canonry.usecases.{name}"
     for name in (
-        "kernel.find_newest",
         "narrative.gather_canonical",
         "narrative.gather_narrative",
         "narrative.recall_memories",

@@ -123,6 +123,8 @@ def example_of(schema: Any) -> Any:
     if "enum" in schema:
         return schema["enum"][0]
     kind = schema.get("type")
+    if isinstance(kind, list):
+        kind = next((each for each in kind if each != "null"), None)
     if kind == "object":
         wanted = schema.get("required") or ()
         return {name: example_of(schema["properties"].get(name, {})) for name in wanted}

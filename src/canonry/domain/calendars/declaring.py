@@ -1,6 +1,7 @@
 """Declaring a calendar: reads the JSON in which a universe says how it counts its days."""
 
 from collections.abc import Iterable, Mapping
+from difflib import get_close_matches
 from typing import Any, Final
 
 from canonry.domain.calendars.dates import without_points
@@ -74,7 +75,9 @@ def _fields(value: Any, path: str, *known: str) -> Fields:
     values = typed(value, Mapping, path, "an object")
     unknown = sorted(str(name) for name in values if name not in known)
     if unknown:
-        message = f"{path} has no {unknown[0]!r}; known are {', '.join(known)}"
+        near = get_close_matches(unknown[0], known, n=1)  # nothing else of it is told
+        meant = f"; did you mean {near[0]}" if near else ""
+        message = f"{path} has a property that no calendar has{meant}; known are {', '.join(known)}"
         raise InvalidInput("calendar.unknown-property", message, path=path)
     return Fields(values=values, path=path)
 

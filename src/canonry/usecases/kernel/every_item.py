@@ -2,12 +2,14 @@
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import replace
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 from canonry.ports.views.pages import PAGE_MAX, Page
 
 Q = TypeVar("Q", bound=Any)
 T = TypeVar("T")
+NEWEST_MAX: Final = PAGE_MAX
+"""So many of the newest are looked at."""
 
 
 async def every_item(ask: Callable[..., Awaitable[Page[T]]]) -> AsyncIterator[T]:
@@ -33,8 +35,8 @@ async def every_match(ask: Callable[[Q], Awaitable[Page[T]]], query: Q) -> Async
 
 
 async def find_newest(ask: Callable[[int], Awaitable[Page[T]]]) -> Sequence[T]:
-    """The last `PAGE_MAX` items, in their order; `ask` gives the page at an offset."""
+    """The last `NEWEST_MAX` items, in their order; `ask` gives the page at an offset."""
     page = await ask(0)
-    if page.total > PAGE_MAX:
-        page = await ask(page.total - PAGE_MAX)
+    if page.total > NEWEST_MAX:
+        page = await ask(page.total - NEWEST_MAX)
     return page.items

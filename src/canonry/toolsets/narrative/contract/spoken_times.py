@@ -5,6 +5,7 @@ The published schemas stay as they are; what a tool gets is the date-time that t
 
 from collections.abc import Iterator, Mapping
 from copy import deepcopy
+from functools import wraps
 from typing import Any, Final, TypedDict
 
 from canonry.domain.calendars.spoken import TIME_MAX
@@ -38,6 +39,7 @@ def spoken(schema: Schema, run: Run) -> Spoken:
     if not paths:
         return Spoken(run=run, accepted_schema=None)
 
+    @wraps(run)
     async def run_with_times(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
         said = [path for path in paths if not _is_plain(_at(arguments, path))]
         place = await _place(canon, caller, arguments) if said else None
