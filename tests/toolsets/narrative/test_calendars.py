@@ -140,6 +140,18 @@ async def test_what_is_relative_counts_from_the_present_of_its_place_in_the_stor
     assert shown["time_ref"] == when("28 Leaffall 1402 AE")
 
 
+async def test_a_new_scene_follows_the_latest_time_of_its_story() -> None:
+    stage = await in_aldmoor()
+    first, flashback = await stage.scene("First"), await stage.scene("Flashback")
+    for scene_id, time in ((first, "30 Leaffall 1402 AE"), (flashback, "30 Leaffall 1399 AE")):
+        await stage.world.call("mongodb_update_scene", scene_id=scene_id, time_ref=time)
+
+    third = await stage.scene("Third", time_ref="next day")
+
+    shown = await stage.world.call("mongodb_get_scene", scene_id=third)
+    assert shown["time_ref"] == when("1 Frostmoon 1403 AE")
+
+
 async def test_as_of_reads_take_words() -> None:
     stage = await in_aldmoor()
     for tag, year in (("wounded", "1402 AE"), ("healed", "1403 AE")):
