@@ -11,7 +11,6 @@ from canonry.domain.moments import (
     arranged,
     at_once,
     comes_after,
-    is_dated_after,
     moment_of,
     overlaps,
 )
@@ -79,12 +78,6 @@ def test_the_order_does_not_depend_on_who_came_first(told: list[tuple[int | None
     ]
 
     assert arranged(reversed(moments), lambda one: one) == arranged(moments, lambda one: one)
-
-
-def test_a_date_is_later_only_than_a_date() -> None:
-    assert is_dated_after(moment(2), moment(1))
-    assert not is_dated_after(moment(2), moment(None))
-    assert not is_dated_after(moment(1), moment(1))
 
 
 BOUND = st.none() | st.integers(0, 5).map(Instant)

@@ -78,6 +78,8 @@ def arranged(items: Iterable[T], when: Callable[[T], Moment]) -> list[T]:
 def dated(items: Iterable[T], when: Callable[[T], Moment]) -> list[tuple[Instant | None, T]]:
     """The items in order, each with its time in the world; None: before any time is known."""
     told = [(when(item), item) for item in items]
+    if len(told) == 1:
+        return [(told[0][0].at, told[0][1])]
     present: Instant | None = None
     found: list[tuple[Instant | None, T]] = []
     for moment, item in _by_place(told):
@@ -94,15 +96,15 @@ def _by_place(told: Sequence[tuple[Moment, T]]) -> Iterable[tuple[Moment, T]]:
     played.sort(key=lambda each: _in_stories(each[0]))
     beside = [each for each in told if not each[0].place.scene]
     beside.sort(key=lambda each: (each[0].place.told, each[0].recorded))
-    done = 0
+    as_told = sorted((one[0].place.told, index) for index, one in enumerate(played))
+    done = known = 0
     for each in beside:
-        known = each[0].place.told
-        reached = max(
-            (index + 1 for index, one in enumerate(played) if one[0].place.told < known),
-            default=0,
-        )
+        reached = done
+        while known < len(as_told) and as_told[known][0] < each[0].place.told:
+            reached = max(reached, as_told[known][1] + 1)
+            known += 1
         yield from played[done:reached]
-        done = max(done, reached)
+        done = reached
         yield each
     yield from played[done:]
 
@@ -140,11 +142,6 @@ def at_once(new: Moment, old: Moment) -> bool:
 def same_scene(new: Moment, old: Moment) -> bool:
     """Whether both were told in one scene."""
     return new.place.scene != 0 and new.place.scene == old.place.scene
-
-
-def is_dated_after(new: Moment, old: Moment) -> bool:
-    """Whether both have a time in the world and `new` has the later one."""
-    return new.at is not None and old.at is not None and new.at > old.at
 
 
 def overlaps(

@@ -61,8 +61,8 @@ async def serve_stdio(
         return (await opening.result()).handlers
 
     server = greet(faces, ready)
-    for number in (signal.SIGTERM, signal.SIGINT):
-        with contextlib.suppress(NotImplementedError):  # Windows has no handlers in a loop
+    if sys.platform != "win32":  # whose loops take no handlers
+        for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, inputs.end)
     try:
         await server.run(inputs, output, server.create_initialization_options())

@@ -110,7 +110,7 @@ def _packed(data: bytes) -> FileType:
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
             names = archive.namelist()
-    except (zipfile.BadZipFile, ValueError, NotImplementedError, OverflowError) as error:
+    except (zipfile.BadZipFile, ValueError, RuntimeError, OverflowError) as error:
         message = "the file is a damaged archive; open it where it was made and save it anew"
         raise InvalidInput("document.damaged", message) from error
     if len(names) <= _ENTRIES_MAX:

@@ -30,7 +30,7 @@ from canonry.domain.judging.namesakes import known_as, restated
 from canonry.domain.judging.relation_lines import line_of, restates, written
 from canonry.domain.judging.slices import SliceView
 from canonry.domain.judging.standing_tags import TagHeld, as_held, changes_of, still_stands
-from canonry.domain.judging.tag_changes import change_tags
+from canonry.domain.judging.tag_changes import TagsChanged, change_tags
 from canonry.domain.judging.tag_facts import superseded
 from canonry.domain.judging.undone_tags import undone
 from canonry.domain.log.entries import (
@@ -152,17 +152,7 @@ def _entity(desk: _Desk, content: EntityContent) -> Acceptance:
 def _restated(desk: _Desk, content: EntityContent, entity: Entity) -> Acceptance:
     """What is new of an entity that is canon already: an observation, and a change of state."""
     said = restated(content, entity)
-    fallen = [rival for rival in desk.verdict.retcons if isinstance(rival, TagHeld)]
-    changed = change_tags(
-        desk.view,
-        desk.new_id,
-        desk.backing,
-        entity,
-        add=as_held(entity, content.state_tags),
-        remove=tuple(sorted({one.tag for one in fallen})),
-        moment=desk.candidate.moment,
-        fallen=fallen,
-    )
+    changed = _tags_changed(desk, entity, content.state_tags)
     entries = [*changed.entries]
     if new := {**said.fresh, **said.changed}:
         seen = make_observation(
@@ -230,17 +220,7 @@ def _said_again(desk: _Desk, relation: Relation) -> Acceptance:
 
 def _state(desk: _Desk, content: StateChangeContent) -> Acceptance:
     entity = desk.entity(content.entity)
-    fallen = [rival for rival in desk.verdict.retcons if isinstance(rival, TagHeld)]
-    changed = change_tags(
-        desk.view,
-        desk.new_id,
-        desk.backing,
-        entity,
-        add=as_held(entity, content.add),
-        remove=(*as_held(entity, content.remove), *sorted({one.tag for one in fallen})),
-        moment=desk.candidate.moment,
-        fallen=fallen,
-    )
+    changed = _tags_changed(desk, entity, content.add, content.remove)
     documents = (*changed.begun, *changed.ended)
     if documents:
         made = Acceptance(canonical_id=documents[0], entries=changed.entries)
@@ -251,6 +231,23 @@ def _state(desk: _Desk, content: StateChangeContent) -> Acceptance:
     known = _known(desk, fact.id, fact.evidence)
     seen = known.known if not changed.entries else None
     return replace(known, entries=(*changed.entries, *known.entries), known=seen)
+
+
+def _tags_changed(
+    desk: _Desk, entity: Entity, add: tuple[str, ...], remove: tuple[str, ...] = ()
+) -> TagsChanged:
+    """What changes of the state, and what the verdict lets fall with it."""
+    fallen = [rival for rival in desk.verdict.retcons if isinstance(rival, TagHeld)]
+    return change_tags(
+        desk.view,
+        desk.new_id,
+        desk.backing,
+        entity,
+        add=as_held(entity, add),
+        remove=(*as_held(entity, remove), *sorted({one.tag for one in fallen})),
+        moment=desk.candidate.moment,
+        fallen=fallen,
+    )
 
 
 def _event(desk: _Desk, content: EventContent) -> Acceptance:

@@ -108,14 +108,7 @@ def decide(
         decision = _decision(verdict, acceptance, decided_by)
         written = () if acceptance is None else acceptance.entries
         entries = (*written, ProposalDecided(proposal_id=proposal_id, decision=decision))
-    return Judgement(
-        candidate=candidate,
-        verdict=verdict,
-        commit_id=commit_id,
-        entries=entries,
-        reads=verdict.reads | view.read,
-        wanted=verdict.wanted | view.wanted,
-    )
+    return _judgement(candidate, verdict, view, commit_id, entries)
 
 
 def overrule(
@@ -139,6 +132,16 @@ def overrule(
         decision = _decision(said, acceptance, decided_by)
         decided = ProposalDecided(proposal_id=proposal_id, decision=decision)
         entries = (*acceptance.entries, decided)
+    return _judgement(candidate, verdict, view, commit_id, entries)
+
+
+def _judgement(
+    candidate: Candidate,
+    verdict: Verdict,
+    view: SliceView,
+    commit_id: CommitId,
+    entries: tuple[Entry, ...],
+) -> Judgement:
     return Judgement(
         candidate=candidate,
         verdict=verdict,

@@ -12,7 +12,6 @@ from canonry.domain.vocabularies.frame_words import COINS, NUMBERS, ORDINALS, SC
 ROUNDING: Final = 0.02
 """How far two units may be apart after conversion where nobody rounded."""
 ABOUT: Final = 0.06
-ROUGHLY: Final = 0.55
 
 
 class Measured(StrEnum):

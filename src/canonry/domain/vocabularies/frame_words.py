@@ -23,7 +23,6 @@ MODALS: Final = {
 }  # fmt: skip
 PAST: Final = _words("was were had did could would might")
 FUTURE: Final = _words("will would shall")
-NEGATIONS: Final = _words("not never no nobody nothing none neither nor nowhere without cannot")
 PRONOUNS: Final = _words("he she it they i we you him them me us himself herself itself themselves")
 REFLEXIVES: Final = _words("himself herself itself themselves myself ourselves")
 INDEFINITE: Final = _words("a an any some another")
@@ -35,7 +34,6 @@ PREPOSITIONS: Final = _words(
     " throughout toward towards under until up upon within without without like than as"
     " across along above because if unless when while who which where whose whom that but except"
 )
-CONJUNCTIONS: Final = _words("and or nor")
 ADVERBS: Final = _words(
     "always usually often sometimes also even still already now currently today just really very"
     " quite indeed truly certainly surely actually too ever yet then there here again well so"
@@ -167,9 +165,6 @@ SEVERAL: Final = _words(
     " child brother sister uncle aunt nephew niece neighbour guest knight member"
     " student follower soldier companion colleague subject"
 )
-
-ONCE: Final = _words("bear die found be_born crown bury execute birth death")
-"""What happens to somebody once, so that two places or years of it contradict each other."""
 
 ONCE_BEGUN: Final = _words(
     "begin start end open close burn fall happen occur finish expire sink vanish disappear erupt"

@@ -34,9 +34,9 @@ async def every_match(ask: Callable[[Q], Awaitable[Page[T]]], query: Q) -> Async
         yield item
 
 
-async def find_newest(ask: Callable[[int], Awaitable[Page[T]]]) -> Sequence[T]:
-    """The last `NEWEST_MAX` items, in their order; `ask` gives the page at an offset."""
-    page = await ask(0)
+async def newest_match(ask: Callable[[Q], Awaitable[Page[T]]], query: Q) -> Sequence[T]:
+    """The last `NEWEST_MAX` of all that matches a query, in their order."""
+    page = await ask(replace(query, limit=NEWEST_MAX, offset=0))
     if page.total > NEWEST_MAX:
-        page = await ask(page.total - NEWEST_MAX)
+        page = await ask(replace(query, limit=NEWEST_MAX, offset=page.total - NEWEST_MAX))
     return page.items

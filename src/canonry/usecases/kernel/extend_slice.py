@@ -1,10 +1,11 @@
 """Extend a slice: load what the gates asked for, until a judgement wants nothing more."""
 
 from collections.abc import Callable, Collection
+from functools import partial
 from typing import Final, TypeVar
 
 from canonry.domain.errors import BrokenInvariant
-from canonry.domain.ids import EntityId, SceneId, SpaceId
+from canonry.domain.ids import EntityId, SpaceId
 from canonry.domain.judging.slices import (
     AxiomsLookup,
     ConflictLookup,
@@ -22,13 +23,14 @@ from canonry.domain.provenance import CanonLevel
 from canonry.ports.views.pages import PAGE_MAX
 from canonry.ports.views.state import EventQuery, RelationQuery
 from canonry.usecases.kernel.canon import Canon
+from canonry.usecases.kernel.every_item import every_item, every_match
 
 T = TypeVar("T")
 LOADS_MAX: Final = 600
 """More rounds than the longest walk of a gate has steps."""
 
 PAGES_MAX: Final = 10
-"""The most pages of relations or axioms that one lookup reads."""
+"""The most pages of relations that one lookup reads."""
 
 Wanting = Callable[[Slice], Collection[Lookup]]
 """What a judgement by this slice still wants."""
@@ -91,9 +93,13 @@ async def _load(canon: Canon, space: SpaceId, wanted: Collection[Lookup]) -> lis
                     await canon.state.entities_named(space, lookup.entity_type, lookup.name)
                 )
             case AxiomsLookup():
-                found.extend(await _axioms(canon, space))
+                axioms = every_item(partial(canon.state.axioms, space))
+                found.extend([each async for each in axioms])
             case EventsLookup(scene_id=scene_id):
-                found.extend(await _events(canon, space, scene_id))
+                query = EventQuery(
+                    spaces=frozenset((space,)), scene_id=scene_id, level=CanonLevel.CANON
+                )
+                found.extend([each async for each in every_match(canon.state.events, query)])
             case ThingLookup() | ConflictLookup():
                 continue
     if framed:
@@ -115,33 +121,6 @@ async def _relations(canon: Canon, space: SpaceId, lookup: RelationsLookup) -> l
             offset=number * PAGE_MAX,
         )
         page = await canon.state.relations(query)
-        found.extend(page.items)
-        if len(found) >= page.total:
-            break
-    return found
-
-
-async def _axioms(canon: Canon, space: SpaceId) -> list[Thing]:
-    found: list[Thing] = []
-    for number in range(PAGES_MAX):
-        page = await canon.state.axioms(space, limit=PAGE_MAX, offset=number * PAGE_MAX)
-        found.extend(page.items)
-        if len(found) >= page.total:
-            break
-    return found
-
-
-async def _events(canon: Canon, space: SpaceId, scene_id: SceneId) -> list[Thing]:
-    found: list[Thing] = []
-    for number in range(PAGES_MAX):
-        query = EventQuery(
-            spaces=frozenset((space,)),
-            scene_id=scene_id,
-            level=CanonLevel.CANON,
-            limit=PAGE_MAX,
-            offset=number * PAGE_MAX,
-        )
-        page = await canon.state.events(query)
         found.extend(page.items)
         if len(found) >= page.total:
             break

@@ -31,7 +31,7 @@ from canonry.domain.things.scenes import Scene
 from canonry.ports.views.pages import PAGE_MAX
 from canonry.ports.views.state import EventQuery, FactQuery, RelationQuery
 from canonry.usecases.kernel.canon import Canon
-from canonry.usecases.kernel.every_item import find_newest
+from canonry.usecases.kernel.every_item import newest_match
 from canonry.usecases.narrative.as_of_scene import (
     events_until,
     facts_at,
@@ -161,17 +161,8 @@ async def events_of(canon: Canon, scene: Scene, present: Sequence[Entity]) -> Se
     if not entities:
         return ()
     spaces = frozenset((scene.space,))
-    return await find_newest(
-        lambda offset: canon.state.events(
-            EventQuery(
-                spaces=spaces,
-                entities=entities,
-                level=CanonLevel.CANON,
-                limit=PAGE_MAX,
-                offset=offset,
-            )
-        )
-    )
+    query = EventQuery(spaces=spaces, entities=entities, level=CanonLevel.CANON)
+    return await newest_match(canon.state.events, query)
 
 
 def _ids_of(entities: Iterable[Entity]) -> frozenset[EntityId]:
@@ -203,17 +194,8 @@ async def _facts(canon: Canon, scene: Scene, entities: frozenset[EntityId]) -> S
     if not entities:
         return ()
     spaces = frozenset((scene.space,))
-    return await find_newest(
-        lambda offset: canon.state.facts(
-            FactQuery(
-                spaces=spaces,
-                entities=entities,
-                level=CanonLevel.CANON,
-                limit=PAGE_MAX,
-                offset=offset,
-            )
-        )
-    )
+    query = FactQuery(spaces=spaces, entities=entities, level=CanonLevel.CANON)
+    return await newest_match(canon.state.facts, query)
 
 
 async def _resembling(

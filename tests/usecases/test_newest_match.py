@@ -5,7 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from canonry.ports.views.pages import PAGE_MAX, Page
-from canonry.usecases.kernel.every_item import find_newest
+from canonry.ports.views.state import EventQuery
+from canonry.usecases.kernel.every_item import newest_match
 
 pytestmark = pytest.mark.anyio
 
@@ -15,9 +16,10 @@ async def test_the_newest_are_the_last_page_in_their_order(count: int) -> None:
     everything = list(range(count))
     offsets: list[int] = []
 
-    async def ask(offset: int) -> Page[int]:
-        offsets.append(offset)
-        return Page(items=everything[offset : offset + PAGE_MAX], total=count)
+    async def ask(query: EventQuery) -> Page[int]:
+        offsets.append(query.offset)
+        return Page(items=everything[query.offset : query.offset + query.limit], total=count)
 
-    assert list(await find_newest(ask)) == everything[-PAGE_MAX:]
+    query = EventQuery(spaces=frozenset(), limit=1, offset=7)
+    assert list(await newest_match(ask, query)) == everything[-PAGE_MAX:]
     assert len(offsets) <= 2
