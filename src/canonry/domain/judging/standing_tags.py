@@ -1,6 +1,6 @@
 """Standing tags: which state tags hold at a moment, by which change, and which facts say so."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from canonry.domain.fields import Reference
@@ -138,16 +138,6 @@ def documents(fact: Fact, entity: Entity, tag: str, *, holds: bool) -> bool:
     names = entity.known_as
     same = any(words == normalised_name(tag_statement(n, tag, holds=holds)) for n in names)
     return same and bool(fact.involved) and family.issuperset(fact.involved)
-
-
-def displaced_by(entity: Entity, change: TagChange) -> Iterator[str]:
-    """The tags that ceased to hold when a change came, and that none changed since."""
-    before, _after = around(entity, change.moment)
-    held = {one.tag: one.holds for one in before if not together(one.moment, change.moment)}
-    last = {one.tag: one for one in changes_of(entity)}
-    for tag, one in last.items():
-        if not one.holds and held.get(tag) and together(one.moment, change.moment):
-            yield tag
 
 
 def together(one: Moment, other: Moment) -> bool:

@@ -2,15 +2,18 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from itertools import takewhile
 from typing import Any
 
 from canonry.domain.ids import FactId, NewId
-from canonry.domain.judging.making import Backing, make_fact, make_observation, tag_statement
-from canonry.domain.judging.standing_tags import changes_of, displaced_by
+from canonry.domain.judging.making import Backing, make_fact, make_observation
+from canonry.domain.judging.slices import SliceView
+from canonry.domain.judging.standing_tags import TagHeld, changes_of, together
+from canonry.domain.judging.undone_tags import undone
 from canonry.domain.log.entries import Entry, FactRetconned, Made
 from canonry.domain.log.keys import thing_key
 from canonry.domain.observations import Observation
-from canonry.domain.provenance import Authority, CanonLevel, Evidence
+from canonry.domain.provenance import Authority, Evidence
 from canonry.domain.things.entities import Entity
 from canonry.domain.things.facts import Fact, FactType
 from canonry.domain.vocabularies.narrative_fields import STATE_TAGS
@@ -19,14 +22,19 @@ from canonry.usecases.graph.give_back import give_back, said_again, taken_over_b
 from canonry.usecases.kernel.caller import Caller
 from canonry.usecases.kernel.canon import Canon
 from canonry.usecases.kernel.commit_change import Change, Receipt, commit_change
+from canonry.usecases.kernel.extend_slice import judged_by
 from canonry.usecases.kernel.involved import require_standing
 from canonry.usecases.kernel.lookup import require, require_evidence
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Undone:
-    """The state tags that change with a fact, the entries that say so, and what was read."""
+    """The state tags that change with a fact, the entries that say so, and what was read.
 
+    `settled`: the entries say of all other facts about the tags what becomes of them.
+    """
+
+    settled: bool = False
     tags: Mapping[str, bool] = field(default_factory=dict)
     entries: tuple[Entry, ...] = ()
     reads: frozenset[str] = frozenset()
@@ -77,7 +85,9 @@ async def retcon_fact(
             made = _replacement(new_id, backing, fact, replacement)
             fallen = replace(fallen, replaced_by=FactId(made.thing.id))
             entries += (made,)
-        back = give_back(fact, before, tags=undone.tags, instead=fallen.replaced_by)
+        back: tuple[Entry, ...] = ()
+        if not undone.settled:
+            back = give_back(fact, before, tags=undone.tags, instead=fallen.replaced_by)
         reads |= undone.reads | {thing_key(each.id) for each in (fact, *before)}
         return Change(entries=(*entries, fallen, *back), reads=reads)
 
@@ -111,31 +121,49 @@ async def _tag_undone(
     tag, holds = fact.properties["tag"], fact.properties["holds"]
     entity = await require(canon, caller, Entity, fact.properties["entity_id"])
     reads = frozenset((thing_key(entity.id), thing_key(fact.properties["entity_id"])))
+    if holds:
+        return await _never_held(canon, new_id, backing, fallen, fact=fact, entity=entity)
     observation_id = entity.provenance.get(f"{STATE_TAGS}.{tag}", "")
     seen = await canon.within(fact.space).thing(observation_id)
     if not isinstance(seen, Observation) or seen.position != fact.position:
         return _Undone(reads=reads)
-    if not holds and _displaced_by(canon, entity, seen, tag):
+    if _displaced_by(canon, entity, seen, tag):
         return _Undone(reads=reads)
     change = next(one for one in changes_of(entity) if (one.tag, one.observation) == (tag, seen.id))
-    gone = displaced_by(entity, change) if holds else ()
-    back = excluded_by(tag, canon.policy.exclusive_tags, gone)
-    undone = {tag: not holds, **dict.fromkeys(back, True)}
     told_there = replace(backing, place=change.moment.place)
-    fields = {STATE_TAGS: undone}
-    entries: list[Entry] = [
-        make_observation(new_id, told_there, entity.id, fields, observed_at=seen.observed_at)
-    ]
-    for other in back:
-        entries += [
-            replace(fallen, fact_id=each.id, replaced_by=None)
-            for name in entity.known_as
-            for each in await canon.state.facts_stating(
-                entity.space, tag_statement(name, other, holds=False)
-            )
-            if each.position == fact.position and each.level is CanonLevel.CANON
-        ]
-    return _Undone(tags=undone, entries=tuple(entries), reads=reads)
+    tags = {tag: True}
+    observed = make_observation(
+        new_id, told_there, entity.id, {STATE_TAGS: tags}, observed_at=seen.observed_at
+    )
+    return _Undone(tags=tags, entries=(observed,), reads=reads)
+
+
+async def _never_held(
+    canon: Canon,
+    new_id: NewId,
+    backing: Backing,
+    fallen: FactRetconned,
+    *,
+    fact: Fact,
+    entity: Entity,
+) -> _Undone:
+    """Take back a tag from the moment of its fact on, as often as it was said since then."""
+    tag = fact.properties["tag"]
+    own = [one for one in changes_of(entity) if one.tag == tag]
+    at = next((n for n, one in enumerate(own) if together(one.moment, fact.moment)), None)
+    reads = frozenset((thing_key(entity.id),))
+    if at is None or not own[at].holds:
+        return _Undone(reads=reads)
+    run = list(takewhile(lambda one: one.holds, own[at:]))
+    held = TagHeld(entity_id=entity.id, tag=tag, change=run[-1], facts=(fact.id,))
+
+    def work(view: SliceView) -> tuple[Entry, ...]:
+        return undone(
+            view, new_id, backing, entity, held, label="observation", reason=fallen.reason
+        )
+
+    entries, rested_on = await judged_by(canon, fact.space, work)
+    return _Undone(entries=entries, reads=reads | rested_on, settled=True)
 
 
 def _displaced_by(canon: Canon, entity: Entity, seen: Observation, tag: str) -> list[str]:
