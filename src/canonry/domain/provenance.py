@@ -1,5 +1,6 @@
 """Who said something, with what standing, and on what evidence."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
@@ -24,6 +25,21 @@ AUTHORITY_RANK: Final = {
     Authority.SYSTEM: 0,
 }
 """Higher outranks lower."""
+
+
+def outranks(new: Authority, old: Authority) -> bool:
+    """Whether the word `new` retcons what rests on `old`; the game master's always does."""
+    return new is Authority.GM or AUTHORITY_RANK[new] > AUTHORITY_RANK[old]
+
+
+def may_end(new: Authority, old: Authority) -> bool:
+    """Whether the word `new` ends what was established by `old`; the game master's always does."""
+    return new is Authority.GM or AUTHORITY_RANK[new] >= AUTHORITY_RANK[old]
+
+
+def strongest(authorities: Iterable[Authority]) -> Authority:
+    """The highest of these; none: the lowest there is."""
+    return max(authorities, key=AUTHORITY_RANK.__getitem__, default=Authority.SYSTEM)
 
 
 class CanonLevel(StrEnum):

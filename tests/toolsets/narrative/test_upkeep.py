@@ -183,3 +183,18 @@ async def test_an_update_that_names_nothing_is_refused() -> None:
     await world.refused("neo4j_update_entity", code=-32003, entity_id=ana, **told)
     await world.refused("neo4j_update_entity", code=-32002, entity_id=NOWHERE, name="X", **told)
     await world.refused("neo4j_update_entity", "Narrator", code=-32001, entity_id=ana, **told)
+
+
+async def test_d6_the_game_masters_word_changes_what_a_source_has_named() -> None:
+    world = await a_world()
+    ana = await world.entity("Ana", authority="source")
+
+    await world.call(
+        "neo4j_update_entity",
+        entity_id=ana,
+        name="Ana the Brave",
+        authority="gm",
+        evidence_refs=world.evidence,
+    )
+
+    assert (await world.call("neo4j_get_entity", entity_id=ana))["name"] == "Ana the Brave"

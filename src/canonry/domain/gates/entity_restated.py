@@ -6,12 +6,13 @@ What a lower word says otherwise than a higher one stays for review.
 from collections.abc import Iterator
 from typing import Final
 
-from canonry.domain.gates.kit import Gate, Objection, Weight, strongest
+from canonry.domain.gates.kit import Gate, Objection, Weight
 from canonry.domain.judging.candidates import Candidate
 from canonry.domain.judging.contents import EntityContent
 from canonry.domain.judging.namesakes import known_as, restated
 from canonry.domain.judging.slices import SliceView
 from canonry.domain.observations import Observation
+from canonry.domain.provenance import strongest
 
 
 def _examine(candidate: Candidate, view: SliceView) -> Iterator[Objection]:

@@ -14,7 +14,7 @@ from canonry.domain.judging.scoring import Score, score_of, standing_of
 from canonry.domain.judging.slices import Lookup, Slice, SliceView
 from canonry.domain.judging.standing_tags import TagHeld
 from canonry.domain.policy import Policy
-from canonry.domain.provenance import AUTHORITY_RANK, Authority
+from canonry.domain.provenance import Authority, may_end, outranks
 from canonry.domain.things.proposals import Grade, GradedConflict, Proposal, ProposalStatus
 
 T = TypeVar("T")
@@ -208,16 +208,6 @@ def _graded(objections: Iterable[Objection]) -> tuple[GradedConflict, ...]:
     return tuple(found.values())
 
 
-def outranks(new: Authority, old: Authority) -> bool:
-    """Whether the word `new` retcons what rests on `old`; the game master's always does."""
-    return new is Authority.GM or AUTHORITY_RANK[new] > AUTHORITY_RANK[old]
-
-
-def may_end(new: Authority, old: Authority) -> bool:
-    """Whether the word `new` ends what was established by `old`; the game master's always does."""
-    return new is Authority.GM or AUTHORITY_RANK[new] >= AUTHORITY_RANK[old]
-
-
 def _review(unheard: list[Objection], score: Score) -> str:
     said = "; ".join(dict.fromkeys(one.rationale for one in unheard))
     why = f"the word of {score.authority} does not end what a higher one said"
@@ -239,8 +229,3 @@ def _reason(
 
 def _each(items: Iterable[T]) -> tuple[T, ...]:
     return tuple(dict.fromkeys(items))
-
-
-def strongest(authorities: Iterable[Authority]) -> Authority:
-    """The highest of these; none: the lowest there is."""
-    return max(authorities, key=AUTHORITY_RANK.__getitem__, default=Authority.SYSTEM)

@@ -17,7 +17,7 @@ from canonry.domain.judging.slices import SliceView
 from canonry.domain.judging.standing_tags import together
 from canonry.domain.log.entries import Entry, Made, RelationEnded
 from canonry.domain.moments import Moment, arranged, at_once, moment_of, split_at
-from canonry.domain.provenance import AUTHORITY_RANK, Authority
+from canonry.domain.provenance import Authority, strongest
 from canonry.domain.things.entities import Entity, family_of
 from canonry.domain.things.relations import Relation, RelationDraft, SaidAgain
 from canonry.domain.time import Instant
@@ -140,7 +140,7 @@ def word_behind(line: RelationLine, relation: Relation) -> Authority:
         run = [*run, word] if run and run[0].what == word.what else [word]
     own = any(word.relation.id == relation.id for word in run)
     said = [word.authority for word in run if own]
-    return max((relation.authority, *said), key=AUTHORITY_RANK.__getitem__)
+    return strongest((relation.authority, *said))
 
 
 def written(

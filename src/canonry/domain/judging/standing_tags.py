@@ -10,7 +10,7 @@ from canonry.domain.judging.slices import SliceView
 from canonry.domain.merge.tag_set import TagChange, changes_in
 from canonry.domain.moments import Moment, arranged, split_at
 from canonry.domain.observations import Observation
-from canonry.domain.provenance import AUTHORITY_RANK, Authority
+from canonry.domain.provenance import Authority, strongest
 from canonry.domain.things.entities import Entity, family_of, normalised_name
 from canonry.domain.things.facts import Fact
 from canonry.domain.vocabularies.narrative_fields import STATE_TAGS
@@ -103,8 +103,7 @@ def authority_of(view: SliceView, entity: Entity, change: TagChange) -> Authorit
         if one == change:
             break
     found = [seen for one in said if isinstance(seen := view.thing(one.observation), Observation)]
-    words = [seen.authority for seen in found] or [entity.authority]
-    return max(words, key=AUTHORITY_RANK.__getitem__)
+    return strongest([seen.authority for seen in found] or [entity.authority])
 
 
 def conflicts_of(held: TagHeld) -> tuple[str, ...]:

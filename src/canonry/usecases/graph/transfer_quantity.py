@@ -17,7 +17,7 @@ from canonry.domain.judging.slices import SliceView
 from canonry.domain.log.entries import Entry, Made, RelationEnded
 from canonry.domain.log.keys import thing_key
 from canonry.domain.moments import NOW, Moment, split_at
-from canonry.domain.provenance import AUTHORITY_RANK, Authority, Evidence
+from canonry.domain.provenance import Authority, Evidence, may_end
 from canonry.domain.things.entities import Entity, family_of
 from canonry.domain.things.relations import Relation, RelationDraft
 from canonry.domain.time import Instant
@@ -150,8 +150,8 @@ def _ended_later(relation: Relation, at: Instant | None) -> bool:
 
 
 def _require_may_give(transfer: QuantityTransfer, given: _Holding) -> None:
-    rank = AUTHORITY_RANK[transfer.authority]
-    higher = [each.id for each in given.relations if AUTHORITY_RANK[each.authority] > rank]
+    word = transfer.authority
+    higher = [each.id for each in given.relations if not may_end(word, each.authority)]
     if higher:
         message = "a word of higher authority says how much they have; let such a word give it"
         raise Conflict("quantity.outranked", message, path="/authority", conflicts=higher)

@@ -13,7 +13,7 @@ from canonry.domain.ids import NewId
 from canonry.domain.judging.making import Backing, make_observation
 from canonry.domain.log.keys import thing_key
 from canonry.domain.observations import Observation
-from canonry.domain.provenance import AUTHORITY_RANK, Authority, Evidence
+from canonry.domain.provenance import Authority, Evidence, may_end
 from canonry.domain.things.entities import Entity
 from canonry.domain.vocabularies.narrative_fields import DESCRIPTION, NAME, PROPERTY_PREFIX
 from canonry.usecases.kernel.caller import Caller
@@ -93,7 +93,7 @@ async def _require_rank(
         said = seen.get(observation_id)
         if not isinstance(said, Observation):
             continue
-        if AUTHORITY_RANK[said.authority] > AUTHORITY_RANK[authority]:
+        if not may_end(authority, said.authority):
             message = (
                 f"{name} was established by the authority {said.authority}; "
                 "let somebody of that authority change it"
