@@ -1,6 +1,7 @@
 """Whatever legal arguments one caller sends, nobody else waits long: the event loop stays free."""
 
 import asyncio
+import gc
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -29,6 +30,15 @@ STALL_MAX = 0.25
 TOOLSETS = {"narrative", "truth", "world", "catalog", "operator"}
 ROWS = 600
 TRIES = 3
+
+
+@pytest.fixture(autouse=True)
+def _without_what_other_tests_left() -> Iterator[None]:
+    """A server's collector walks what is the server's, and not the remains of other tests."""
+    gc.collect()
+    gc.freeze()
+    yield
+    gc.unfreeze()
 
 
 @pytest.fixture
