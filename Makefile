@@ -9,10 +9,12 @@ PYTHON ?= $(shell for candidate in $(CANDIDATES); do \
 	$$candidate -c 'import sys; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1 \
 	&& { echo $$candidate; break; }; done)
 ARGS ?=
+VENDOR := src/canonry/inspector/static/vendor
+CLIENTS := tests/clients/node_modules/done $(VENV)-clients-1/done $(VENV)-clients-2/done
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test check coverage bench reference lock changelog clean
+.PHONY: help demo test clients servers scripts check coverage bench reference site lock changelog clean
 
 help: ## Say what can be made
 	@grep -hE '^[a-z]+:.*## ' Makefile | sed -E 's/^([a-z]+):.*## /  make \1\t/' | expand -t 20
@@ -20,8 +22,30 @@ help: ## Say what can be made
 demo: $(VENV)/run.done ## Start the server on an embedded store and play a small world through it
 	@$(BIN)/canonry demo $(ARGS)
 
-test: $(VENV)/dev.done ## Run every test; ARGS="-k canonize -x" is passed on to pytest
-	@$(BIN)/python $(if $(MEASURE),-m coverage run) -m pytest $(ARGS)
+# As many at once as there are cores; what is about time runs after them, alone and unmeasured.
+test: $(VENV)/dev.done ## Run every test; ARGS="-k canonize -x" runs those in one process
+	@$(if $(ARGS),$(BIN)/python -m pytest $(ARGS),$(BIN)/python -m pytest --numprocesses auto \
+		--dist loadfile -m "not unmeasured" $(if $(MEASURE),--cov --cov-report= --durations=30) \
+		&& $(BIN)/python -m pytest -m unmeasured)
+
+clients: $(CLIENTS) ## Install clients that others wrote, for the tests (needs npm)
+
+tests/clients/node_modules/done: tests/clients/package.json
+	@npm install --prefix tests/clients --no-package-lock --no-audit --no-fund --silent
+	@touch $@
+
+servers: $(VENV)-servers/done ## Start the servers that tests use (DO=down stops them); print where they are
+	@$(VENV)-servers/bin/python -m tests.servers $(or $(DO),up)
+
+# The lock says which versions by their hashes, and npm refuses any other.
+scripts: $(VENDOR)/cytoscape.min.js ## Put what draws graphs beside the pages, and check their scripts (needs npm)
+	@web/node_modules/.bin/tsc --project web
+
+$(VENDOR)/cytoscape.min.js: web/package-lock.json
+	@npm ci --prefix web --no-audit --no-fund --silent
+	@mkdir -p $(@D)
+	@cp web/node_modules/cytoscape/LICENSE $(@D)/cytoscape.LICENSE
+	@cp web/node_modules/cytoscape/dist/cytoscape.min.js $@
 
 coverage: $(VENV)/dev.done ## Say what the last `make test MEASURE=1` reached; fail below the floor
 	@$(BIN)/python -m tests.meta.coverage_figures
@@ -42,6 +66,14 @@ reference: $(VENV)/dev.done ## Write the generated pages of docs/reference anew
 changelog: $(VENV)/dev.done ## Move the fragments of changelog.d into CHANGELOG.md
 	@$(BIN)/towncrier build --yes
 
+site: $(VENV)-site/done ## Build the documentation as a site in site/, with every link checked
+	@$(VENV)-site/bin/zensical build --strict --clean
+
+$(VENV)-%/done: requirements/%.lock
+	@"$(PYTHON)" -m venv $(@D)
+	@$(@D)/bin/python -m pip --disable-pip-version-check install --quiet --require-hashes -r $<
+	@touch $@
+
 # The locks hold versions and hashes for every platform, and no address of an index.
 COMPILE = $(VENV)-lock/bin/uv pip compile pyproject.toml --quiet --universal --generate-hashes \
 	--python-version 3.11 --no-annotate --custom-compile-command 'make lock'
@@ -50,9 +82,14 @@ lock: $(VENV)-lock/bin/uv ## Choose the newest allowed versions of all dependenc
 	@$(COMPILE) --upgrade --group build --group dev --output-file requirements/dev.lock
 	@$(COMPILE) --upgrade --group build --constraint requirements/dev.lock \
 		--output-file requirements/run.lock
+	@$(COMPILE) --upgrade --group build --extra postgres --extra s3 --constraint requirements/dev.lock \
+		--output-file requirements/postgres.lock
+	@$(subst pyproject.toml,,$(COMPILE)) --upgrade --group site --output-file requirements/site.lock
+	@for line in clients-1 clients-2 servers; do $(subst pyproject.toml,,$(COMPILE)) --upgrade \
+		--group $$line --output-file requirements/$$line.lock; done
 
 clean: ## Remove the environment and everything that was made
-	@rm -rf $(VENV) $(VENV)-lock .mypy_cache .ruff_cache .pytest_cache .import_linter_cache \
+	@rm -rf $(VENV) $(VENV)-* site .mypy_cache .ruff_cache .pytest_cache .import_linter_cache \
 		.hypothesis .coverage dist
 
 $(BIN)/python:

@@ -14,9 +14,11 @@ SECTIONS = {
     "startup": "start-up time and memory against a no-op server",
     "writers": "many writers, full durability",
     "canonization": "canonizing a scene of 50 proposals",
+    "universe": "a scene, its context and conflicts among 10^5 facts",
     "transcript": "importing a transcript",
     "growth": "the same calls as a world grows",
     "world": "contexts of a large world, read while others write",
+    "proposals": "the gates of a large world",
     "lore": "labelled questions about lore, hybrid against keywords",
     "contradictions": "labelled pairs of statements, as the domain grades them",
     "search": "searching passages as spaces and stores grow",
@@ -24,6 +26,7 @@ SECTIONS = {
     "indexing": "writers while passages are indexed by the default model",
     "catalog": "a large catalog: four questions and filling it",
     "truth": "the truth actions as a user's canon grows",
+    "inspector": "the pages of the inspector in a large space",
     "stalls": "how long others wait while a caller sends hostile arguments",
 }
 

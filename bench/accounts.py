@@ -25,7 +25,7 @@ STEPS = (1, 7, 13)
 """Each invoice refers to those so many places on, and to its vendor: two edges an entity."""
 
 _CALLER = Principal(agent_id="bench")
-_BEGINNING = parse_instant("2000-01-01T00:00:00Z")
+_BEGINNING = parse_instant("1995-01-01T00:00:00Z")
 
 
 @dataclass(slots=True)

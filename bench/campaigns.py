@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tests.campaign.play import DisagreementError, Table
-from tests.campaign.plots import a_plot
+from tests.campaign.plots import a_plot, with_secrets
 from tests.toolsets.narrative.kit import a_world
 
 
@@ -26,11 +26,12 @@ class Tally:
     first: str = ""
 
 
-async def played(seeds: range, scenes: int) -> Tally:
-    """The campaigns of these seeds, each of so many scenes."""
+async def played(seeds: range, scenes: int, *, secrets: bool) -> Tally:
+    """The campaigns of these seeds, each of so many scenes, with secrets or without."""
     tally = Tally()
     for seed in seeds:
-        table = Table(world=await a_world(), plot=a_plot(seed, scenes=scenes))
+        plot = a_plot(seed, scenes=scenes)
+        table = Table(world=await a_world(), plot=with_secrets(plot) if secrets else plot)
         try:
             await table.play()
         except DisagreementError as error:
@@ -47,12 +48,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m bench.campaigns", description=__doc__)
     parser.add_argument("--seeds", default="0-99", metavar="A-B", help="the first and the last")
     parser.add_argument("--scenes", type=int, default=8, help="of each campaign")
+    parser.add_argument("--secrets", action="store_true", help="much is for few, and comes out")
     chosen = parser.parse_args(arguments)
     first, _dash, last = chosen.seeds.partition("-")
     began = time.perf_counter()
-    tally = asyncio.run(played(range(int(first), int(last or first) + 1), chosen.scenes))
+    seeds = range(int(first), int(last or first) + 1)
+    tally = asyncio.run(played(seeds, chosen.scenes, secrets=chosen.secrets))
     sys.stdout.write(
-        f"seeds {chosen.seeds}, {chosen.scenes} scenes each: {tally.campaigns} campaigns, "
+        f"seeds {chosen.seeds}, {chosen.scenes} scenes each"
+        f"{', secrets' * chosen.secrets}: {tally.campaigns} campaigns, "
         f"{tally.steps} steps, {tally.checks} checks, {tally.disagreements} disagreements, "
         f"{time.perf_counter() - began:.0f} s\n{tally.first}\n"
     )

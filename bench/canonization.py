@@ -23,7 +23,7 @@ ROUNDS = 7
 PROPOSALS = 50
 TRUSTED = {
     agent: Principal(agent_id="bench", agent_type=agent, authorities=frozenset(Authority))
-    for agent in ("CanonKeeper", "Narrator", "Orchestrator")
+    for agent in ("CanonKeeper", "Narrator", "ContextAssembly")
 }
 
 
@@ -80,27 +80,31 @@ async def _round(store: Embedded, world: World, number: int) -> tuple[float, flo
     for index in range(PROPOSALS):
         told = {"scene_id": scene, "speaker": "gm", "text": f"Turn {index}"}
         turns.append(await timed("Narrator", "mongodb_append_turn", **told))
-        facts.append(await timed("CanonKeeper", "neo4j_create_fact", **_fact(world, scene, index)))
+        facts.append(
+            await timed("CanonKeeper", "neo4j_create_fact", **direct_fact(world, scene, index))
+        )
     last = await call("Narrator", "mongodb_append_turn", scene_id=scene, speaker="gm", text="So.")
     for index in range(PROPOSALS):
-        proposal = _proposal(world, scene, last["turn_id"], index)
+        proposal = proposed(world, scene, last["turn_id"], index)
         await call("Narrator", "mongodb_create_proposed_change", **proposal)
     whole = await timed("CanonKeeper", "composite_canonize_scene", scene_id=scene)
     return median(turns), median(facts), whole
 
 
-def _fact(world: World, scene: str, index: int) -> dict[str, object]:
+def direct_fact(world: World, scene: str, index: int) -> dict[str, object]:
+    """What the canon keeper writes of one entity."""
     return {
         "universe_id": world.space,
         "statement": f"Direct word {scene} {index}",
-        "involved_entity_ids": [world.entities[index]],
+        "involved_entity_ids": [world.entities[index % len(world.entities)]],
         "confidence": 1.0,
         "authority": "gm",
         "evidence_refs": [f"scene:{scene}"],
     }
 
 
-def _proposal(world: World, scene: str, turn: str, index: int) -> dict[str, object]:
+def proposed(world: World, scene: str, turn: str, index: int) -> dict[str, object]:
+    """A fact, a change of state or an event, in turn."""
     entity = world.entities[index % len(world.entities)]
     content: dict[str, object]
     match index % 3:

@@ -30,7 +30,15 @@ BUDGET: Final = 5.0
 def run() -> list[Row]:
     """Measure the client alone, and then beside each attack."""
     port = free_port()
-    serve = (sys.executable, "-m", "canonry.cli", "serve", "--memory", "--trust-meta")
+    serve: tuple[str, ...] = (
+        sys.executable,
+        "-m",
+        "canonry.cli",
+        "serve",
+        "--memory",
+        "--trust-meta",
+    )
+    serve += ("--toolsets", "narrative")
     quick = {"CANONRY_RECALL_EMBEDDER": "none", "CANONRY_LOG_LEVEL": "warning"}
     stay_off_the_servers_processor()
     with Server((*serve, "--http", f"127.0.0.1:{port}"), port, quick) as server:

@@ -87,7 +87,16 @@ def _compare(world: World, folder: Path) -> list[Row]:
     python, payload = sys.executable, str(folder / "payload.json")
     ports = [free_port() for _ in range(4)]
     floor = (python, "-m", "bench.floors")
-    serve = (python, "-m", "canonry.cli", "serve", "--data", str(folder / "data"), "--trust-meta")
+    serve: tuple[str, ...] = (
+        python,
+        "-m",
+        "canonry.cli",
+        "serve",
+        "--data",
+        str(folder / "data"),
+        "--trust-meta",
+    )
+    serve += ("--toolsets", "narrative")
     quick = {"CANONRY_DURABILITY": "normal", "CANONRY_RECALL_EMBEDDER": "none"}
     servers = [
         Server((*floor, "starlette", str(ports[0]), payload), ports[0]),

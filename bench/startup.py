@@ -57,7 +57,7 @@ def run() -> list[Row]:
     with tempfile.TemporaryDirectory() as folder:
         floor = (sys.executable, "-m", "bench.floors", "stdio")
         ours = (
-            *(sys.executable, "-m", "canonry.cli", "serve"),
+            *(sys.executable, "-m", "canonry.cli", "serve", "--toolsets", "narrative"),
             *("--data", folder, "--agent-type", "CanonKeeper"),
         )
         start(floor)

@@ -37,7 +37,7 @@ class Line:
         seconds = time.perf_counter() - began
         reply: dict[str, Any] = result.structured_content or {}
         if result.is_error:
-            raise RuntimeError(f"{tool} answers {str(reply)[:500]}")
+            raise RuntimeError(f"{tool} answers {str(result.content)[:500]}")
         return seconds, reply
 
     async def weights(self) -> tuple[int, int]:
@@ -52,7 +52,16 @@ async def connected(data: Path, *arguments: str) -> AsyncIterator[Line]:
     """A server on the store in `data`, and a client of it; both end with the block."""
     settings = data / "bench.toml"
     settings.write_text("# The defaults.\n", encoding="utf-8")
-    command = ("-m", "canonry.cli", "serve", "--config", str(settings), "--data", str(data))
+    command: tuple[str, ...] = (
+        "-m",
+        "canonry.cli",
+        "serve",
+        "--config",
+        str(settings),
+        "--data",
+        str(data),
+    )
+    command += ("--toolsets", "narrative")
     server = StdioServerParameters(
         command=sys.executable,
         args=[*command, *arguments, "--log-level", "warning"],

@@ -25,6 +25,7 @@ SMALL, LARGE = 200, 10_000
 CALLS, ROUNDS, BULK_ROUNDS = 10, 12, 5
 GROWTH_MAX, BULK_MIN = 1.3, 3_000.0
 LONG_MAX, LONG_AT_MAX = 2.0, 10.0
+ASKED, ASKED_MAX = 20, 100.0
 LIST_MAX, INSTRUCTIONS_MAX = 24_000, 2_000
 
 Draw = Callable[["Desk"], tuple[str, dict[str, Any]]]
@@ -112,6 +113,29 @@ WORKLOADS: Mapping[str, Draw] = {
 }
 
 
+QUESTIONS: Mapping[str, Draw] = {
+    "search by words": lambda d: ("search_records", {"query": f"office company-{d.number()}"}),
+    "search by a word of every second record": lambda d: (
+        "search_records",
+        {"query": "company", "offset": d.number()},
+    ),
+    "search by fields": lambda d: (
+        "search_records",
+        {"entity_type": "invoice", "after_date": "2010", "min_amount": d.number()},
+    ),
+    "sums by month": lambda d: (
+        "summarise_records",
+        {
+            "entity_type": "invoice",
+            "field": "amount_due",
+            "period": "month",
+            "min_amount": d.number(),
+        },
+    ),
+}
+"""What looks at all records of the account; no two are the same, so that no reply is kept."""
+
+
 def run() -> list[Row]:
     """Fill both canons, then measure."""
     with tempfile.TemporaryDirectory() as folder:
@@ -133,10 +157,11 @@ async def _run(folder: Path) -> list[Row]:
                     seconds = await _call(desk, name)
                     if number > 0:
                         desk.seconds.setdefault(name, []).append(seconds)
+        asked = await _asked(large)
         long = await _long(folder / "long")
         bulk = await _bulk(small, large)
         weights = await _weights(small)
-    return [*_growth(small, large), *bulk, *long, *weights]
+    return [*_growth(small, large), *asked, *bulk, *long, *weights]
 
 
 @asynccontextmanager
@@ -163,6 +188,24 @@ async def _merge(desk: Desk) -> float:
     one, other = (each["entity_id"] for each in reply["entities"])
     ends = desk.of(from_entity_id=one, to_entity_id=other)
     return (await desk.line.timed("merge_entities", ends))[0]
+
+
+async def _asked(desk: Desk) -> list[Row]:
+    """Questions about all records, after the first, which reads the account."""
+    rows = []
+    for name, draw in QUESTIONS.items():
+        seconds = [(await desk.line.timed(*draw(desk)))[0] for _ in range(ASKED + 1)]
+        rows.append(
+            Row(
+                section=SECTION,
+                what=f"{name} over {LARGE} entities",
+                value=median(seconds[1:]) * 1e3,
+                unit="ms",
+                budget=ASKED_MAX,
+                note=f"the first {seconds[0] * 1e3:.0f} ms",
+            )
+        )
+    return rows
 
 
 async def _long(folder: Path) -> list[Row]:

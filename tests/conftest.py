@@ -1,11 +1,11 @@
 """What every test gets: asyncio, no settings from outside, and required backends that must run."""
 
 import os
+import sys
 from collections.abc import Generator, Iterator
 from pathlib import Path
 
 import pytest
-from coverage import Coverage
 from hypothesis import settings
 
 REQUIRED_BACKENDS = frozenset(
@@ -24,6 +24,12 @@ def anyio_backend() -> str:
     return "asyncio"
 
 
+@pytest.fixture
+def plain_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Keep payloads as they are, so that whoever looks for words in the files can find them."""
+    monkeypatch.setattr("canonry.adapters.sqlite.ledger.packed._LEAST", sys.maxsize)
+
+
 @pytest.fixture(scope="session", autouse=True)
 def _no_settings_from_outside(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """Keep the developer's own settings and data out of the tests, and the tests out of them."""
@@ -38,23 +44,9 @@ def _no_settings_from_outside(tmp_path_factory: pytest.TempPathFactory) -> Itera
         yield
 
 
-@pytest.fixture(autouse=True)
-def _measured(request: pytest.FixtureRequest) -> Iterator[None]:
-    """Let a test that is about time run unmeasured: counting branches slows what it times."""
-    measuring = Coverage.current() if request.node.get_closest_marker("unmeasured") else None
-    if measuring is None:
-        yield
-        return
-    measuring.stop()
-    try:
-        yield
-    finally:
-        measuring.start()
-
-
 def required_backend(path: Path) -> str | None:
-    """The required backend that a conformance file such as `test_sqlite.py` proves, if any."""
-    if path.parent.name != "conformance":
+    """The required backend that a file such as `conformance/test_sqlite.py` proves, if any."""
+    if path.parent.name not in {"conformance", "postgres", "toolsets"}:
         return None
     words = set(path.stem.split("_"))
     return min(words & REQUIRED_BACKENDS, default=None)

@@ -27,7 +27,7 @@ def floods(lots: random.Random, folder: Path) -> Counter[str]:
     port = free_port()
     command = (
         *(sys.executable, "-m", "canonry.cli", "serve", "--data", str(folder / "data")),
-        *("--agent-type", "Narrator", "--http", f"127.0.0.1:{port}"),
+        *("--toolsets", "narrative", "--agent-type", "Narrator", "--http", f"127.0.0.1:{port}"),
     )
     quick = {"CANONRY_DURABILITY": "normal", "CANONRY_RECALL_EMBEDDER": "none"}
     with Server(command, port, quick) as server:

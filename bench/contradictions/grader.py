@@ -1,6 +1,7 @@
 """The domain's own grader, on sides as the pairs have them."""
 
 from bench.contradictions.pairs import Side
+from canonry.domain.frames.gists import stems_in
 from canonry.domain.judging.comparing.conflicts import Stated
 from canonry.domain.judging.comparing.conflicts import grade as graded
 
@@ -17,6 +18,7 @@ def statement_of(side: Side) -> Stated:
         time=_instant(side.time),
         until=_instant(side.until),
         scene=side.scene,
+        called=stems_in(" ".join(side.entities)),
     )
 
 

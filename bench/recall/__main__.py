@@ -6,7 +6,6 @@ import sys
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, fields
-from itertools import islice
 from pathlib import Path
 
 from bench.recall.conversations import (
@@ -18,17 +17,17 @@ from bench.recall.conversations import (
     slipped,
     written,
 )
+from bench.recall.final import final_orders
 from bench.recall.keywords import Keywords, Reference, in_order
 from bench.recall.meaning import vectors_of
-from bench.recall.measures import FIRST, Measures, mean, measured
+from bench.recall.measures import Measures, mean, measured
 from bench.recall.stored import stored_orders
-from canonry.domain.policy import RankingWeights
-from canonry.domain.recall.ranking import PassageCandidate, naming, pool_for, rank_passages
-from canonry.domain.texts.words import terms_of
 from canonry.ports.embedder import Purpose
 
-SETS = ("crd3", "crd3-sentences", "tuning", "heldout", "heldout-slips")
-WEIGHTS = RankingWeights()
+SETS = (
+    *("crd3", "crd3-sentences", "tuning", "heldout", "heldout-slips"),
+    *("dated", "dated-kept"),
+)
 SPAN_BETTER, FIRST_BETTER = 1.20, 1.08
 """What the final ranking must reach, as a multiple of the outside reference, on `crd3`."""
 
@@ -104,43 +103,17 @@ def _orders(conversation: Conversation, *, stored: bool) -> Orders:
     orders: dict[str, list[Sequence[int]]] = {
         way: [] for way in (REFERENCE, SPOKEN, KEYWORDS, PLAIN, MEANING, FINAL)
     }
-    took = 0.0
+    began = time.perf_counter()
+    orders[FINAL] += final_orders(conversation)
+    took = time.perf_counter() - began
     for n, question in enumerate(questions):
         orders[REFERENCE].append(reference.search(question.text))
         orders[SPOKEN].append(spoken.search(question.text))
         orders[KEYWORDS].append(in_order(keywords.search(question.text)[1]))
         orders[PLAIN].append([int(i) for i in (-bare[n]).argsort(kind="stable")])
         orders[MEANING].append([int(i) for i in (-near[n]).argsort(kind="stable")])
-        similar = {i: float(near[n][i]) for i in orders[MEANING][-1]}
-        order, seconds = _final(conversation, keywords, question.text, similar)
-        orders[FINAL].append(order)
-        took += seconds
-    sys.stdout.write(f"ranking alone: {1000 * took / len(questions):.1f} ms a question\n")
+    sys.stdout.write(f"words and ranking: {1000 * took / len(questions):.1f} ms a question\n")
     return {**orders, STORED: stored_orders(conversation, near)} if stored else orders
-
-
-def _final(
-    conversation: Conversation, keywords: Keywords, text: str, similar: Mapping[int, float]
-) -> tuple[Sequence[int], float]:
-    asked, hits = keywords.search(text)
-    words = frozenset(terms_of(text))
-    size = pool_for(len(asked.terms), WEIGHTS)
-    found = frozenset(islice(similar, size))
-    pool = dict.fromkeys((*in_order(hits)[:size], *sorted(found)))
-    candidates = [
-        PassageCandidate(
-            id=f"{number:06}",
-            thread=conversation.turns[number].thread,
-            place=conversation.turns[number].place,
-            terms=hits.get(number, {}),
-            similarity=similar[number] if number in found else 0.0,
-            named=naming(words, conversation.turns[number].speaker.split("/")),
-        )
-        for number in pool
-    ]
-    began = time.perf_counter()
-    ranked = rank_passages(asked, candidates, WEIGHTS, limit=FIRST)
-    return [int(each.id) for each in ranked], time.perf_counter() - began
 
 
 def _table(found: Mapping[str, Mapping[str, Measures]]) -> str:

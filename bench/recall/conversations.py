@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from canonry.domain.texts.words import terms_of
+from canonry.domain.time import Instant, parse_instant
 
 HERE = Path(__file__).parent
 CRD3 = HERE.parents[2] / "shared/data/crd3"
@@ -19,12 +20,13 @@ _SENTENCE_END = re.compile(r"(?<=[.!?])\s+")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Said:
-    """A turn: where it stands, who says it, what is said."""
+    """A turn: where it stands, who says it, what is said, and when, where that is known."""
 
     thread: str
     place: int
     speaker: str
     text: str
+    said_at: Instant | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,6 +85,18 @@ def by_sentence(conversation: Conversation) -> Conversation:
     return Conversation(turns=conversation.turns, questions=tuple(questions))
 
 
+def among(conversation: Conversation, others: Conversation, count: int) -> Conversation:
+    """The same questions, with the first turns of another conversation beside their answers."""
+    turns = (*conversation.turns, *others.turns[:count])
+    return Conversation(turns=turns, questions=conversation.questions)
+
+
+def of_kind(conversation: Conversation, kind: str) -> Conversation:
+    """The same turns, and only the questions of a kind."""
+    asked = tuple(each for each in conversation.questions if each.kind == kind)
+    return replace(conversation, questions=asked)
+
+
 def slipped(conversation: Conversation) -> Conversation:
     """The same, where the longest word of each question that the turns use begins wrongly.
 
@@ -103,11 +117,18 @@ def slipped(conversation: Conversation) -> Conversation:
 
 
 def written(name: str) -> Conversation:
-    """A dialogue of our own: `tuning` or `heldout`."""
+    """A dialogue of our own, by the name of its file."""
     told: Any = json.loads((HERE / f"{name}.json").read_text("utf-8"))
     turns: list[Said] = []
     for number, turn in enumerate(told["turns"]):
-        said = Said(thread=turn["scene"], place=number, speaker=turn["speaker"], text=turn["text"])
+        when = told.get("scenes", {}).get(turn["scene"])
+        said = Said(
+            thread=turn["scene"],
+            place=number,
+            speaker=turn["speaker"],
+            text=turn["text"],
+            said_at=None if when is None else parse_instant(when),
+        )
         turns.append(said)
     number_of = {turn["id"]: number for number, turn in enumerate(told["turns"])}
     questions = [

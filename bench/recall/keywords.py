@@ -2,7 +2,7 @@
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from importlib import import_module
 from typing import Any
 
@@ -10,19 +10,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bench.recall.conversations import Conversation
-from canonry.domain.recall.keywords import alike, most_frequent
+from canonry.domain.recall.keywords import CORRECTED, K1, B, Figures, alike, most_frequent
 from canonry.domain.recall.ranking import Asked
 from canonry.domain.texts.stems import asked_stems, stems_of
 
-K1, B = 1.2, 0.75
-CORRECTED = 0.7
-"""What a term counts that stands for another one, misspelled."""
-
 
 class Keywords:
-    """Every turn's stems, and where each stem occurs."""
+    """Every turn's stems, and where each stem occurs; `k1` and `b` as BM25 has them."""
 
-    def __init__(self, conversation: Conversation) -> None:
+    def __init__(self, conversation: Conversation, *, k1: float = K1, b: float = B) -> None:
+        self._k1, self._b = k1, b
         counts = [Counter(stems_of(turn.text)) for turn in conversation.turns]
         self._n = len(counts)
         self._length = [count.total() for count in counts]
@@ -38,21 +35,28 @@ class Keywords:
         hits: dict[int, dict[str, float]] = defaultdict(dict)
         possible: dict[str, float] = {}
         for stem in stems:
-            possible[stem] = self._idf(len(self._found.get(stem, ()))) * (K1 + 1)
+            possible[stem] = self._idf(len(self._found.get(stem, ()))) * (self._k1 + 1)
             for found, share in self._meant(stem):
                 idf = self._idf(len(self._found[found])) * share
                 for number, times in self._found[found]:
-                    norm = times + K1 * (1 - B + B * self._length[number] / self._mean)
-                    score = idf * times * (K1 + 1) / norm
+                    norm = times + self._k1 * (
+                        1 - self._b + self._b * self._length[number] / self._mean
+                    )
+                    score = idf * times * (self._k1 + 1) / norm
                     hits[number][stem] = max(score, hits[number].get(stem, 0.0))
         strongest = max((sum(terms.values()) for terms in hits.values()), default=0.0)
         return Asked(terms=possible, strongest=strongest, itself=self._itself(text, stems)), hits
 
+    def figures(self, stems: Iterable[str]) -> Figures:
+        """What these stems are worth."""
+        found_in = {stem: len(self._found[stem]) for stem in stems if stem in self._found}
+        return Figures(passages=self._n, length=self._mean, found_in=found_in)
+
     def _itself(self, text: str, asked: Sequence[str]) -> float:
         """What a turn of the same text scores."""
         said = Counter(stems_of(text))
-        slack = K1 * (1 - B + B * said.total() / self._mean)
-        worth = {stem: self._idf(len(self._found.get(stem, ()))) * (K1 + 1) for stem in asked}
+        slack = self._k1 * (1 - self._b + self._b * said.total() / self._mean)
+        worth = {stem: self._idf(len(self._found.get(stem, ()))) * (self._k1 + 1) for stem in asked}
         return sum(worth[s] * said[s] / (said[s] + slack) for s in asked if said[s])
 
     def _meant(self, stem: str) -> Sequence[tuple[str, float]]:

@@ -37,6 +37,16 @@ def test_a_quota_may_be_a_number_and_is_none_by_default() -> None:
         ({"tags_exclusive": [["asleep", 5]]}, "policy.tags_exclusive", "text"),
         ({"truth": {"interpretations": "many"}}, "policy.truth.interpretations", "a whole number"),
         ({"truth": {"interpretations": -1}}, "policy.truth.interpretations", "0 or more"),
+        (
+            {"truth": {"retention": {"brought_days": -1}}},
+            "policy.truth.retention.brought_days",
+            "0 or more",
+        ),
+        (
+            {"truth": {"retention": {"withdrawn_days": "soon"}}},
+            "policy.truth.retention.withdrawn_days",
+            "a whole number",
+        ),
     ],
 )
 def test_what_is_no_such_value_is_told_by_its_key(table: Any, key: str, expected: str) -> None:

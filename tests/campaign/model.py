@@ -6,13 +6,15 @@ beginning; nothing is ever ended, resumed or carried over.
 """
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
 RANK = {"system": 0, "player": 1, "gm": 2}
 GROUPS = (("alive", "dead"), ("healthy", "wounded"), ("hostile", "friendly", "neutral"))
 NEVER = 10**6
 """A day after all that can be told."""
+EVERYBODY, MASTERS = "everybody", "masters"
+FEW = ("Bo", "Cid")
 
 Line: TypeAlias = tuple[str, ...]
 """What it is about: `("state", character)`, `("place", character)`, `("owner", thing)` or
@@ -36,12 +38,38 @@ class Told:
     day: int | None = None
     own_day: bool = False
     scene: int = 0
+    story: int = 0
     order: int = 0
+    audience: str = EVERYBODY
+    instead: int | None = None
+    """What it takes the place of, or says to be over."""
+
+    @property
+    def over(self) -> bool:
+        """Whether it says that a relation holds no longer."""
+        return not self.holds and self.line[0] not in ("state", "fact")
+
+
+def sees(viewer: str, audience: str) -> bool:
+    """The masters see everything, all others what is for everybody or for them, or for `A+B`."""
+    return viewer == MASTERS or audience == EVERYBODY or viewer in audience.split("+")
 
 
 def in_order(said: Collection[Told]) -> list[tuple[int | None, Told]]:
+    """Everything in its order; that a relation is over follows what it was said of."""
+    row = _told_in_order([one for one in said if not one.over])
+    for over in sorted((one for one in said if one.over), key=lambda one: one.told):
+        known = [n for n, (_, one) in enumerate(row) if one.told < over.told]
+        last = max(n for n in known if row[n][1].value == over.value)
+        row.insert(last + 1, (row[last][0], over))
+    return row
+
+
+def _told_in_order(said: Collection[Told]) -> list[tuple[int | None, Told]]:
     """Everything in the order of decision 39, each with its day; None: before any day is known."""
-    scenes = sorted((one for one in said if one.scene), key=lambda one: (one.order, one.told))
+    scenes = sorted(
+        (one for one in said if one.scene), key=lambda one: (one.story, one.order, one.told)
+    )
     beside = sorted((one for one in said if not one.scene), key=lambda one: one.told)
     row: list[Told] = []
     for index, one in enumerate(scenes):
@@ -72,14 +100,37 @@ class Stretch:
     since: int | None
     until: int | None
     current: bool
+    cut: bool = field(default=False, compare=False)
+    """It was ended by itself, and not by what comes after it."""
 
 
 @dataclass
 class Truth:
-    """What was accepted so far."""
+    """What was accepted so far.
+
+    `lost` has what it turned out cannot be, each with the word by which: for those who know of
+    that word. `audiences` has who may know of a word now, where it was revealed.
+    """
 
     said: dict[Line, list[Told]] = field(default_factory=dict)
     events: list[Told] = field(default_factory=list)
+    coins: dict[str, int] = field(default_factory=dict)
+    lost: list[tuple[Told, Told]] = field(default_factory=list)
+    audiences: dict[int, str] = field(default_factory=dict)
+
+    def seen_by(self, viewer: str) -> "Truth":
+        """What is true to somebody who knows no more than they may."""
+        lost = [gone for gone, by in self.lost if sees(viewer, self.audience(by))]
+
+        def seen(told: Collection[Told]) -> list[Told]:
+            return [one for one in told if one not in lost and sees(viewer, self.audience(one))]
+
+        said = {line: seen(told) for line, told in self.said.items()}
+        return Truth(said=said, events=seen(self.events), coins=self.coins)
+
+    def audience(self, told: Told) -> str:
+        of = told.instead if told.over and told.instead is not None else told.told
+        return self.audiences.get(of, told.audience)
 
     def of(self, line: Line) -> list[Told]:
         return self.said.setdefault(line, [])
@@ -102,43 +153,122 @@ class Truth:
 
     def stretches(self, line: Line) -> list[Stretch]:
         """What held one after the other; who says the same again changes nothing."""
-        runs: list[Told] = []
+        runs: list[Stretch] = []
         for _day, one in in_order(self.of(line)):
-            if not runs or runs[-1].value != one.value:
-                runs.append(one)
-        ends = [*runs[1:], None]
-        return [
-            Stretch(
-                value=one.value,
-                since=one.day,
-                until=None if end is None else end.day,
-                current=end is None,
-            )
-            for one, end in zip(runs, ends, strict=True)
-        ]
+            last = runs[-1] if runs and runs[-1].current else None
+            if last is not None and (last.value == one.value) is not one.holds:
+                runs[-1] = replace(last, until=one.day, current=False)
+            if one.holds and (last is None or last.value != one.value):
+                runs.append(Stretch(value=one.value, since=one.day, until=None, current=True))
+        return runs
 
     def judge(self, new: Told) -> str:
-        """What becomes of a proposal, and what is accepted becomes true."""
-        if new.line[0] == "event":
-            return self._happens(new)
-        ends, against = self._met(new)
-        if any(not _outranks(new, one) for one in against):
-            return "rejected"
-        if any(RANK[new.authority] < RANK[one.authority] for one in ends):
+        """What becomes of a proposal, and what is accepted becomes true.
+
+        It is judged by what those know for whom it is; what only others know makes it wait.
+        """
+        known = self.seen_by(new.audience)
+        status, ends, against = known.verdict(new)
+        if status != "accepted":
+            return status
+        if (status, ends, against) != self.seen_by(MASTERS).verdict(new):
             return "needs_review"
-        for one in against:
-            self.of(new.line).remove(one)
-        self.of(new.line).append(new)
+        state = ("state", new.line[1]) if new.line[0] == "event" else new.line
+        self.lost += [(one, new) for one in known.of(state) if one.told in against]
+        if new.line[0] == "fact":
+            again = new.value in known.statements(new.line[1]) and new.instead is None
+            self.of(new.line).append(replace(new, holds=not again))
+        elif new.line[0] != "event":
+            self.of(new.line).append(new)
+        elif not known.happened(new):
+            self.events.append(new)
         return "accepted"
 
+    def verdict(self, new: Told) -> tuple[str, set[str], set[int]]:
+        """What becomes of it by what is here; what it ends, and each word that cannot have been."""
+        ends, against = self._met(new)
+        gone = ({one.value for one in ends}, {one.told for one in against})
+        if new.instead is not None and not against:
+            return "rejected", *gone
+        if any(not _outranks(new, one) for one in against):
+            return "rejected", *gone
+        if any(RANK[new.authority] < RANK[one.authority] for one in ends):
+            return "needs_review", *gone
+        return "accepted", *gone
+
     def write(self, new: Told) -> None:
-        """The keeper's own word; what holds already changes nothing."""
-        held = _standing(self.before(new)) if new.line[0] == "state" else {}
+        """The keeper's own word; what holds already changes nothing.
+
+        That a tag holds no longer is for those who know that it held.
+        """
+        known = self.seen_by(new.audience)
+        if new.line[0] == "state" and not new.holds:
+            told = [v for v in (*FEW, MASTERS) if sees(v, new.audience)]
+            know = [v for v in told if new.value in self.seen_by(v).standing(new)]
+            if know and new.value not in known.standing(new):
+                new = replace(new, audience="+".join(know[:-1]) or MASTERS)
+                known = self.seen_by(know[0])
+        held = _standing(known.before(new)) if new.line[0] == "state" else {}
         if new.line[0] != "state" or (new.value in held) is not new.holds:
             self.of(new.line).append(new)
 
+    def gives(self, giver: str, taker: str, amount: int) -> bool:
+        """Whether somebody can give so much, and what each has then."""
+        if self.coins.get(giver, 0) < amount:
+            return False
+        self.coins[giver] -= amount
+        self.coins[taker] = self.coins.get(taker, 0) + amount
+        return True
+
+    def standing(self, new: Told) -> dict[str, list[Told]]:
+        """The tags that hold where something new is told."""
+        return _standing(self.before(new))
+
+    def correctable(self) -> list[Told]:
+        """What was said once only, so that it is one thing of the canon."""
+        known = self.seen_by(MASTERS)
+        said = [
+            one
+            for line in known.said.values()
+            for one in line
+            if one.holds and sum(each.value == one.value for each in self.of(one.line)) == 1
+        ]
+        return sorted((*said, *known.events), key=lambda one: one.told)
+
+    def secrets(self) -> list[Told]:
+        """Of that, what not everybody may know."""
+        return [one for one in self.correctable() if self.audience(one) != EVERYBODY]
+
+    def has_secrets(self, line: Line, *, beside: Told | None = None) -> bool:
+        """Whether anything of a line was told to a few alone, also where it came out."""
+        return any(one.audience != EVERYBODY and one != beside for one in self.of(line))
+
+    def reveal(self, told: Told) -> None:
+        """Everybody may know of it from now on, and of what it has changed."""
+        self.audiences[told.told] = EVERYBODY
+
+    def hide(self, told: Told, audience: str) -> None:
+        """Only they may know of it from now on."""
+        self.audiences[told.told] = audience
+
+    def holding(self, line: Line) -> list[Told]:
+        """The words by which something holds now on a line."""
+        return _run([one for _day, one in in_order(self.of(line))])
+
+    def never(self, told: Told) -> None:
+        """It turns out that this never was."""
+        (self.events if told in self.events else self.of(told.line)).remove(told)
+
+    def statements(self, hero: str) -> list[str]:
+        """What is said of somebody beside all that; who says what they know adds nothing."""
+        return sorted(one.value for one in self.of(("fact", hero)) if one.holds)
+
     def _met(self, new: Told) -> tuple[list[Told], list[Told]]:
         """The words that it ends, and those that were told of the very same day and cannot be."""
+        if new.line[0] == "fact":
+            return [], [one for one in self.of(new.line) if one.told == new.instead]
+        if new.line[0] == "event":
+            return [], self._deaths(new)
         before = self.before(new)
         at_once = [one for one in self.of(new.line) if _same_day(one, new)]
         if new.line[0] != "state":
@@ -157,21 +287,17 @@ class Truth:
         ended = [run for tag, run in held.items() if tag in rivals - gone]
         return [one for run in ended for one in run], against
 
-    def _happens(self, new: Told) -> str:
+    def _deaths(self, new: Told) -> list[Told]:
         """The dead do nothing; where a stronger word lets them, they had not died."""
-        state = ("state", new.line[1])
-        told = Told(**{**new.__dict__, "line": state, "value": "acting"})
+        told = Told(**{**new.__dict__, "line": ("state", new.line[1]), "value": "acting"})
         run = _standing(self.before(told)).get("dead", [])
         counts = new.line[2] == "acts" and run and run[-1].scene != new.scene
-        if counts and any(not _outranks(new, one) for one in run):
-            return "rejected"
-        for death in run if counts else ():
-            self.of(state).remove(death)
+        return run if counts else []
+
+    def happened(self, new: Told) -> bool:
+        """Told again in its scene, it is one event with both evidences."""
         spot = (new.value, new.scene, new.day)
-        known = [one for one in self.events if (one.value, one.scene, one.day) == spot]
-        if not known:  # told again in its scene, it is one event with both evidences
-            self.events.append(new)
-        return "accepted"
+        return any((one.value, one.scene, one.day) == spot for one in self.events)
 
 
 def _standing(said: Sequence[Told]) -> dict[str, list[Told]]:
@@ -189,7 +315,11 @@ def _run(said: Sequence[Told]) -> list[Told]:
     """The last words that say the same."""
     run: list[Told] = []
     for one in said:
-        run = [*run, one] if run and run[0].value == one.value else [one]
+        same = bool(run) and run[0].value == one.value
+        if one.holds:
+            run = [*run, one] if same else [one]
+        elif same:
+            run = []
     return run
 
 

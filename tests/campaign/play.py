@@ -1,27 +1,33 @@
 """Playing a campaign through the tools, and comparing every step with the model."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from datetime import date, timedelta
 from typing import Any
 
-from tests.campaign.model import Line, Stretch, Told, Truth, in_order
-from tests.campaign.plots import FEELINGS, HEROES, PLACES, THINGS, PlannedScene, Plot, Said
+from tests.campaign.looks import RELATIONS, VIEWERS, Look, instant, joined, reader
+from tests.campaign.model import EVERYBODY, MASTERS, Told, Truth
+from tests.campaign.plots import (
+    HEROES,
+    PLACES,
+    READERS,
+    THINGS,
+    Correction,
+    Ending,
+    Gift,
+    Hiding,
+    PlannedScene,
+    Plot,
+    Reveal,
+    Said,
+    Step,
+)
 from tests.toolsets.narrative.kit import World
 
-RELATIONS = {"place": ("LOCATED_IN",), "owner": ("OWNS",), "feeling": FEELINGS}
+COINS = 10
 
 
 class DisagreementError(AssertionError):
     """The tools say one thing and the model another."""
-
-
-def instant(day: int | None) -> str | None:
-    return None if day is None else f"{date(1400, 1, 1) + timedelta(days=day)}T00:00:00Z"
-
-
-def day_of(text: str | None) -> int | None:
-    return None if text is None else (date.fromisoformat(text[:10]) - date(1400, 1, 1)).days
 
 
 @dataclass
@@ -35,6 +41,8 @@ class Table:
     scenes: dict[int, str] = field(default_factory=dict)
     proposed: dict[str, Told] = field(default_factory=dict)
     related: dict[str, Told] = field(default_factory=dict)
+    became: dict[int, str] = field(default_factory=dict)
+    sources: dict[str, list[str]] = field(default_factory=dict)
     trail: list[str] = field(default_factory=list)
     told: int = 0
     checks: int = 0
@@ -43,13 +51,29 @@ class Table:
         """Everything in the plot; whatever differs from the model is raised."""
         await self._open()
         for step in self.plot.steps:
-            if isinstance(step, int):
-                await self._canonize(self.plot.scenes[step - 1])
-            else:
-                await self._write(step)
-            await self._compare()
+            await self._step(step)
+            for viewer in VIEWERS if self.plot.secrets else (MASTERS,):
+                truth = self.truth.seen_by(viewer)
+                await Look(played=self, truth=truth, viewer=viewer).compare()
             if after is not None:
                 after()
+
+    async def _step(self, step: Step) -> None:
+        match step:
+            case int():
+                await self._canonize(self.plot.scenes[step - 1])
+            case Said():
+                await self._write(step)
+            case Gift():
+                await self._give(step)
+            case Correction():
+                await self._correct(step)
+            case Reveal():
+                await self._reveal(step)
+            case Hiding():
+                await self._hide(step)
+            case Ending():
+                await self._end(step)
 
     async def result(self) -> list[tuple[str, object]]:
         """What the tools say in the end, without what tells in which order it was canonized."""
@@ -58,20 +82,38 @@ class Table:
             shown = await self.world.call("neo4j_get_entity", entity_id=self.ids[hero])
             found.append((hero, shown["state_tags"]))
         lines = {told.line for told in self.proposed.values() if told.line[0] in RELATIONS}
-        told = [(str(line), _joined(await self._relations(line))) for line in sorted(lines)]
-        return [*found, *told, ("timeline", await self._timeline())]
+        look = Look(played=self, truth=self.truth)
+        told = [(str(line), joined(await look.relations(line))) for line in sorted(lines)]
+        return [*found, *told, ("timeline", await look.timeline())]
 
     async def _open(self) -> None:
         for names, kind in ((HEROES, "character"), (PLACES, "location"), (THINGS, "object")):
             for name in names:
                 self.ids[name] = await self.world.entity(name, entity_type=kind)
+        self.ids["Coins"] = await self.world.entity("Coins", entity_type="object")
         self.ids["Chronicle"] = await self.world.entity("Chronicle", entity_type="object")
-        story = await self.world.story("The campaign")
+        for viewer in READERS if self.plot.secrets else ():
+            made = await self.world.call(
+                "neo4j_create_source",
+                universe_id=self.world.universe_id,
+                doc_id=f"letters of {viewer}",
+                title="Letters",
+                source_type="lore",
+                canon_level="canon",
+                audience=[reader(viewer, self.ids)],
+            )
+            self.sources[viewer] = [f"source:{made['source_id']}"]
+        stories = [await self.world.story(f"Campaign {number}") for number in range(2)]
+        for hero in HEROES:
+            await self.world.relation(
+                self.ids[hero], "OWNS", self.ids["Coins"], properties={"quantity": COINS}
+            )
+            self.truth.coins[hero] = COINS
         for scene in self.plot.scenes:
             made = await self.world.call(
                 "mongodb_create_scene",
                 "Orchestrator",
-                story_id=story,
+                story_id=stories[scene.story],
                 universe_id=self.world.universe_id,
                 title=f"Scene {scene.number}",
                 order=scene.number,
@@ -84,27 +126,27 @@ class Table:
                 )
 
     async def _canonize(self, scene: PlannedScene) -> None:
-        waiting = [await self._propose(scene, said) for said in scene.said]
+        waiting = [await self._propose(scene, each) for each in scene.said]
         reply = await self.world.call(
             "composite_canonize_scene", scene_id=self.scenes[scene.number]
         )
         verdicts = {each["proposal_id"]: each for each in reply["verdicts"]}
-        ranks = {"state": 1, "event": 2}
-        waiting.sort(
-            key=lambda each: (
-                ranks.get(each[1].line[0], 0),
-                each[1].day is not None,
-                each[1].day or 0,
-                each[1].told,
-            )
-        )
-        for proposal, told in waiting:
+        for proposal, told in sorted(waiting, key=lambda each: _turn(each[1])):
             expected = self.truth.judge(told)
             verdict = verdicts[proposal]
-            self._equal(expected, verdict["status"], f"verdict on {told}: {verdict['rationale']}")
+            if verdict["canonical_id"] is not None:
+                self.became.setdefault(told.told, verdict["canonical_id"])
+            self.equal(expected, verdict["status"], f"verdict on {told}: {verdict['rationale']}")
 
     async def _propose(self, scene: PlannedScene, said: Said) -> tuple[str, Told]:
+        told = self._told(said, scene)
         kind, content = self._content(said)
+        old = self._replaced(said)
+        if old is not None:
+            told, content = (
+                replace(told, instead=old.told),
+                {**content, "replaces": self.became[old.told]},
+            )
         reply = await self.world.call(
             "mongodb_create_proposed_change",
             "Resolver",
@@ -115,9 +157,18 @@ class Table:
             authority=said.authority,
             evidence=[{"type": "source", "ref_id": self.world.source_id}],
         )
-        told = self._told(said, scene)
         self.proposed[reply["proposal_id"]] = told
         return reply["proposal_id"], told
+
+    def _replaced(self, said: Said) -> Told | None:
+        """The fact in whose place another one is proposed; no fact twice."""
+        if said.instead is None:
+            return None
+        taken = {told.instead for told in self.proposed.values()}
+        known = self.truth.seen_by(said.audience).of(said.line)
+        facts = [one for one in known if one.holds and one.told in self.became]
+        facts = [one for one in facts if one.told not in taken]
+        return facts[int(said.instead * len(facts))] if facts else None
 
     def _told(self, said: Said, scene: PlannedScene | None) -> Told:
         self.told += 1
@@ -132,18 +183,25 @@ class Table:
             day=day,
             own_day=said.day is not None,
             scene=number,
+            story=0 if scene is None else scene.story,
             order=number,
+            audience=said.audience,
         )
         self.trail.append(str(told))
         return told
 
     def _content(self, said: Said) -> tuple[str, dict[str, Any]]:
-        when = {} if said.day is None else {"time_ref": instant(said.day)}
+        when: dict[str, Any] = {} if said.day is None else {"time_ref": instant(said.day)}
+        if said.audience != EVERYBODY:
+            when["audience"] = [reader(said.audience, self.ids)]
         match said.line[0]:
             case "state":
                 change = "add" if said.holds else "remove"
                 content = {"entity_id": self.ids[said.line[1]], change: [said.value], **when}
                 return "state_change", content
+            case "fact":
+                involved = [self.ids[said.line[1]]]
+                return "fact", {"statement": said.value, "involved": involved, **when}
             case "event":
                 involved = [self.ids[said.line[1]], self.ids["Chronicle"]]
                 actors = involved[:1] if said.line[2] == "acts" else []
@@ -172,7 +230,7 @@ class Table:
                 entity_id=self.ids[said.line[1]],
                 state_tag_changes={"add" if said.holds else "remove": [said.value]},
                 authority="gm",
-                evidence_refs=self.world.evidence,
+                evidence_refs=self.sources.get(said.audience, self.world.evidence),
             )
         else:
             ends = self._ends(said)
@@ -182,84 +240,134 @@ class Table:
                 rel_type=ends["type"],
                 to_entity_id=ends["to"],
                 authority="gm",
-                evidence_refs=self.world.evidence,
+                evidence_refs=self.sources.get(said.audience, self.world.evidence),
             )
             self.related.setdefault(reply["relationship_id"], told)
+            self.became[told.told] = reply["relationship_id"]
         self.truth.write(told)
 
-    async def _compare(self) -> None:
-        for hero in HEROES:
-            await self._compare_state(hero)
-        lines = {line for line in self.truth.said if line[0] in RELATIONS}
-        for line in sorted(lines):
-            await self._compare_line(line)
-        await self._compare_events()
+    async def _give(self, gift: Gift) -> None:
+        self.trail.append(str(gift))
+        asked = {
+            "from_entity_id": self.ids[gift.giver],
+            "to_entity_id": self.ids[gift.taker],
+            "thing_entity_id": self.ids["Coins"],
+            "quantity": gift.amount,
+            "authority": "gm",
+            "evidence_refs": self.world.evidence,
+        }
+        done = await self.world.outcome("neo4j_transfer_quantity", asked)
+        given = self.truth.gives(gift.giver, gift.taker, gift.amount)
+        self.equal(given, done.error is None, f"{gift}: {done.text}")
 
-    async def _compare_state(self, hero: str) -> None:
-        shown = await self.world.call(
-            "neo4j_get_entity", entity_id=self.ids[hero], include_state_history=True
-        )
-        tags = self.truth.tags(hero)
-        self._equal(tags, shown["state_tags"], f"tags of {hero}")
-        told = [
-            fact["statement"]
-            for fact in shown["state_history"]
-            if fact["canon_level"] == "canon" and fact["superseded_by"] is None
+    async def _correct(self, correction: Correction) -> None:
+        """Retcon something that was said once; a state by the fact that states it."""
+        known = self.truth.correctable()
+        if not known:
+            return
+        told = known[int(correction.pick * len(known))]
+        thing = self.became.get(told.told)
+        if told.line[0] == "state":
+            thing = await self._stated(told)
+        if thing is None:
+            return
+        self.trail.append(f"never was: {told}")
+        await self.world.call("neo4j_retcon_thing", id=thing, reason="it never was")
+        self.truth.never(told)
+
+    async def _reveal(self, reveal: Reveal) -> None:
+        """Tell everybody of something that only few know of, where it is one thing of the canon."""
+        secrets = self.truth.secrets()
+        if not secrets:
+            return
+        told = secrets[int(reveal.pick * len(secrets))]
+        thing = self.became.get(told.told)
+        if told.line[0] == "state":
+            thing = await self._stated(told)
+        if thing is None:
+            return
+        self.trail.append(f"revealed: {told}")
+        asked = {"id": thing, "audience": ["everyone"], "reason": "it came out"}
+        done = await self.world.outcome("neo4j_set_audience", asked)
+        if done.error is None:
+            self.truth.reveal(told)
+            return
+        others = self.truth.has_secrets(told.line, beside=told)
+        named = done.error.data["code"] == "audience.names-secrets"
+        self.equal((True, True), (others, named), f"it is refused: {done.text}")
+
+    async def _hide(self, hiding: Hiding) -> None:
+        """Let few know of what was said once, and not to fewer; what has changed others stays."""
+        known = [
+            one
+            for one in self.truth.correctable()
+            if one.line[0] != "state" and one.told in self.became
+            if self.truth.audience(one) == EVERYBODY
         ]
-        stated = {each.removeprefix(f"{hero} is ") for each in told if "no longer" not in each}
-        self._equal(tags, sorted(stated), f"facts about the state of {hero}")
-        days = {one.day for one in self.truth.of(("state", hero)) if one.day is not None}
-        for day in sorted({each + step for each in days for step in (-1, 0)}):
-            then = await self.world.call(
-                "neo4j_get_entity_at", entity_id=self.ids[hero], at=instant(day)
-            )
-            self._equal(self.truth.tags(hero, day), then["state_tags"], f"tags of {hero} at {day}")
+        if not known:
+            return
+        told = known[int(hiding.pick * len(known))]
+        self.trail.append(f"hidden: {told} from all but {hiding.audience}")
+        asked = {
+            "id": self.became[told.told],
+            "audience": [reader(hiding.audience, self.ids)],
+            "reason": "better not known",
+        }
+        done = await self.world.outcome("neo4j_set_audience", asked)
+        if done.error is None:
+            self.truth.hide(told, hiding.audience)
+        else:
+            self.equal("audience.told", done.error.data["code"], f"it is refused: {done.text}")
 
-    async def _compare_line(self, line: Line) -> None:
-        found = await self._relations(line)
-        self._equal(self.truth.stretches(line), _joined(found), f"line {line}")
-
-    async def _relations(self, line: Line) -> list[tuple[Told, Stretch]]:
-        names = {entity: name for name, entity in self.ids.items()}
-        found: list[tuple[Told, Stretch]] = []
-        for kind in RELATIONS[line[0]]:
-            reply = await self.world.call(
-                "neo4j_query_relationships",
-                entity_id=self.ids[line[1]],
-                rel_type=kind,
-                current_only=False,
-                limit=500,
-            )
-            for each in reply["relationships"]:
-                ends = {names[each["from_entity_id"]], names[each["to_entity_id"]]}
-                if each["canon_level"] != "canon" or not ends >= set(line[1:]):
-                    continue
-                value = kind if line[0] == "feeling" else (ends - set(line[1:])).pop()
-                told = self.proposed.get(each["proposal_id"] or "")
-                stretch = Stretch(
-                    value=value,
-                    since=day_of(each["since"]),
-                    until=day_of(each["until"]),
-                    current=each["current"],
-                )
-                found.append((told or self.related[each["relationship_id"]], stretch))
-        order = [one for _day, one in in_order([told for told, _stretch in found])]
-        return sorted(found, key=lambda each: order.index(each[0]))
-
-    async def _compare_events(self) -> None:
-        happened = [one.value for _day, one in in_order(self.truth.events)]
-        self._equal(happened, await self._timeline(), "timeline")
-
-    async def _timeline(self) -> list[str]:
-        told = await self.world.call(
-            "neo4j_get_timeline",
-            universe_id=self.world.universe_id,
-            entity_ids=[self.ids["Chronicle"]],
-            limit=500,
+    async def _end(self, ending: Ending) -> None:
+        """End a relation that holds for those who know of it."""
+        first: dict[str, int] = {}
+        for number, thing in sorted(self.became.items()):
+            first.setdefault(thing, number)
+        found: list[Told] = []
+        for line in sorted(self.truth.said):
+            for viewer in VIEWERS if line[0] in RELATIONS else ():
+                run = self.truth.seen_by(viewer).holding(line)
+                mine = [one for one in run[-1:] if self.truth.audience(one) == viewer]
+                found += [
+                    one for one in mine if first.get(self.became.get(one.told, "")) == one.told
+                ]
+        if not found:
+            return
+        told = found[int(ending.pick * len(found))]
+        self.told += 1
+        end = replace(
+            told,
+            holds=False,
+            told=self.told,
+            authority="gm",
+            day=None,
+            own_day=False,
+            scene=0,
+            story=0,
+            order=0,
+            audience=self.truth.audience(told),
+            instead=told.told,
         )
-        return [each["event"]["title"] for each in told["items"]]
+        self.trail.append(str(end))
+        await self.world.call(
+            "neo4j_end_relationship", relationship_id=self.became[told.told], reason="it is over"
+        )
+        self.truth.of(told.line).append(end)
 
-    def _equal(self, expected: object, shown: object, what: str) -> None:
+    async def _stated(self, told: Told) -> str | None:
+        shown = await self.world.call(
+            "neo4j_get_entity", entity_id=self.ids[told.line[1]], include_state_history=True
+        )
+        facts = [
+            fact["fact_id"]
+            for fact in shown["state_history"]
+            if fact["statement"] == f"{told.line[1]} is {told.value}"
+            and fact["canon_level"] == "canon"
+        ]
+        return facts[0] if len(facts) == 1 else None
+
+    def equal(self, expected: object, shown: object, what: str) -> None:
         self.checks += 1
         if expected != shown:
             said = "\n  ".join(self.trail)
@@ -267,13 +375,7 @@ class Table:
             raise DisagreementError(f"seed {self.plot.seed}: {message}")
 
 
-def _joined(found: Iterable[tuple[Told, Stretch]]) -> list[Stretch]:
-    """Neighbours of one value are one stretch."""
-    joined: list[Stretch] = []
-    for _told, one in found:
-        last = joined.pop() if joined else None
-        if last is not None and last.value == one.value and last.until == one.since:
-            joined.append(replace(one, since=last.since))
-        else:
-            joined += [one] if last is None else [last, one]
-    return joined
+def _turn(told: Told) -> tuple[int, bool, int, int]:
+    """When it is judged among what is said in its scene."""
+    rank = {"state": 1, "event": 2, "fact": 3}.get(told.line[0], 0)
+    return rank, told.day is not None, told.day or 0, told.told

@@ -2,13 +2,21 @@
 
 from dataclasses import dataclass, replace
 from random import Random
+from typing import TypeAlias
 
-from tests.campaign.model import GROUPS, Line
+from tests.campaign.model import EVERYBODY, GROUPS, MASTERS, Line
 
 HEROES = ("Ann", "Bo", "Cid")
 PLACES = ("Inn", "Mill", "Keep")
 THINGS = ("Crown", "Sword")
 FEELINGS = ("ALLY_OF", "ENEMY_OF")
+FACTS = ("fears the sea", "keeps three cats", "plays the lute")
+INSTEAD = (
+    *("sings at dawn", "sleeps in boots", "hates thunder", "collects shells", "whistles badly"),
+    *("dreams of whales", "carves spoons", "grows thyme", "rides mules", "bakes bread"),
+)
+READERS = (MASTERS, "Bo", "Cid")
+"""Who may know a secret: the masters alone, who plays Bo, or Cid."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -20,13 +28,55 @@ class Said:
     authority: str
     holds: bool = True
     day: int | None = None
+    audience: str = EVERYBODY
+    instead: float | None = None
+    """It takes the place of another fact of the same; this picks which."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Gift:
+    """So many coins go from one to another."""
+
+    giver: str
+    taker: str
+    amount: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Correction:
+    """The keeper says that something of the canon never was; `pick` of what there is."""
+
+    pick: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reveal:
+    """The keeper tells everybody a secret; `pick` of those that there are."""
+
+    pick: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class Hiding:
+    """The keeper lets only some know of something from now on; `pick` of what there is."""
+
+    pick: float
+    audience: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ending:
+    """The keeper says that a relation holds no longer; `pick` of those that do."""
+
+    pick: float
 
 
 @dataclass(frozen=True, kw_only=True)
 class PlannedScene:
-    """A scene; its number is its place in the story."""
+    """A scene; its number is its place in its story, of which there are two."""
 
     number: int
+    story: int = 0
     day: int | None
     said: tuple[Said, ...]
 
@@ -37,7 +87,11 @@ class Plot:
 
     seed: int
     scenes: tuple[PlannedScene, ...]
-    steps: tuple[int | Said, ...]
+    steps: tuple["Step", ...]
+    secrets: bool = False
+
+
+Step: TypeAlias = int | Said | Gift | Correction | Reveal | Hiding | Ending
 
 
 def a_plot(
@@ -47,20 +101,64 @@ def a_plot(
     lots = Random(seed)
     dated = lots.choice((0.0, 0.3, 0.6, 1.0))
     own_days = lots.choice((0.0, 0.2))
+    stories = lots.random() < 0.4
     planned = []
     for number in range(1, scenes + 1):
         flashback = lots.random() < 0.15
         day = lots.randrange(10) if flashback else number * 10
         said = tuple(_said(lots, authorities, own_days, number) for _ in range(lots.randint(1, 4)))
         known = flashback or lots.random() < dated
-        planned.append(PlannedScene(number=number, day=day if known else None, said=said))
-    steps: list[int | Said] = [each.number for each in planned]
+        story = int(number > 1 and stories and lots.random() < 0.5)
+        when = day if known else None
+        planned.append(PlannedScene(number=number, story=story, day=when, said=said))
+    steps: list[Step] = [each.number for each in planned]
     lots.shuffle(steps)
     if len(authorities) > 1:
         for _ in range(lots.randint(0, scenes // 3)):
             word = _said(lots, ("gm",), 0.0, 0, events=False)
             steps.insert(lots.randint(0, len(steps)), word)
+        for _ in range(lots.randint(0, scenes // 2)):
+            giver, taker = lots.sample(HEROES, 2)
+            gift = Gift(giver=giver, taker=taker, amount=lots.randint(1, 9))
+            steps.insert(lots.randint(0, len(steps)), gift)
+        for _ in range(lots.randint(0, scenes // 3)):
+            steps.insert(lots.randint(1, len(steps)), Correction(pick=lots.random()))
     return Plot(seed=seed, scenes=tuple(planned), steps=tuple(steps))
+
+
+def with_secrets(plot: Plot, share: float = 0.35) -> Plot:
+    """The same campaign, where much is for few, facts are told, and secrets come out."""
+    lots = Random(f"secrets of {plot.seed}")
+    anew = iter(INSTEAD)
+
+    def audience() -> str:
+        return lots.choice(READERS) if lots.random() < share else EVERYBODY
+
+    def told(scene: PlannedScene) -> PlannedScene:
+        facts = [
+            Said(line=("fact", hero), value=f"{hero} {lots.choice(FACTS)}", authority="gm")
+            for hero in lots.sample(HEROES, lots.randint(0, 2))
+        ]
+        if lots.random() < share and (words := next(anew, None)) is not None:
+            hero = lots.choice(HEROES)
+            word = Said(line=("fact", hero), value=f"{hero} {words}", authority="gm")
+            facts.append(replace(word, instead=lots.random()))
+        said = tuple(replace(each, audience=audience()) for each in (*scene.said, *facts))
+        return replace(scene, said=said)
+
+    steps = [
+        replace(step, audience=audience()) if isinstance(step, Said) else step
+        for step in plot.steps
+    ]
+    for _ in range(lots.randint(0, len(plot.scenes) // 2)):
+        steps.insert(lots.randint(1, len(steps)), Reveal(pick=lots.random()))
+    for _ in range(lots.randint(0, len(plot.scenes) // 3)):
+        few = lots.choice(READERS)
+        steps.insert(lots.randint(1, len(steps)), Hiding(pick=lots.random(), audience=few))
+    for _ in range(lots.randint(0, len(plot.scenes) // 3)):
+        steps.insert(lots.randint(1, len(steps)), Ending(pick=lots.random()))
+    scenes = tuple(told(scene) for scene in plot.scenes)
+    return replace(plot, scenes=scenes, steps=tuple(steps), secrets=True)
 
 
 def reordered(plot: Plot, turn: int) -> Plot:

@@ -8,8 +8,9 @@ from canonry.bootstrap.embedded import open_embedded
 from canonry.gateway.call import Gateway
 from canonry.testing.worlds import HandClock
 from canonry.toolsets.narrative import NARRATIVE
+from tests.campaign.model import EVERYBODY
 from tests.campaign.play import DisagreementError, Table
-from tests.campaign.plots import a_plot, reordered
+from tests.campaign.plots import a_plot, reordered, with_secrets
 from tests.toolsets.narrative.kit import World, a_world
 
 pytestmark = pytest.mark.anyio
@@ -24,15 +25,44 @@ async def test_after_every_step_the_tools_say_what_the_model_says(seed: int) -> 
     assert table.checks > len(table.plot.steps)
 
 
-@pytest.mark.parametrize("seed", range(100, 106))
-async def test_the_embedded_store_says_so_too(seed: int, tmp_path: Path) -> None:
+@pytest.mark.parametrize("seed", range(300, 312))
+async def test_after_every_step_each_viewer_sees_what_the_model_lets_them(seed: int) -> None:
+    table = Table(world=await a_world(), plot=with_secrets(a_plot(seed, scenes=4)))
+
+    await table.play()
+
+    assert any(told.audience != EVERYBODY for told in table.proposed.values())
+
+
+async def test_a_model_in_which_everybody_knows_a_secret_disagrees() -> None:
+    table = Table(world=await a_world(), plot=with_secrets(a_plot(300, scenes=4)))
+
+    def blab() -> None:
+        table.truth.audiences = dict.fromkeys(range(table.told + 20), EVERYBODY)
+
+    with pytest.raises(DisagreementError, match="seed 300: to Bo"):
+        await table.play(after=blab)
+
+
+@pytest.mark.parametrize(("seed", "scenes"), [(50150, 9), (60252, 5)])
+async def test_where_a_correction_once_left_too_much_they_agree(seed: int, scenes: int) -> None:
+    table = Table(world=await a_world(), plot=a_plot(seed, scenes=scenes))
+
+    await table.play()
+
+    assert any(line.startswith("never was") for line in table.trail)
+
+
+@pytest.mark.parametrize(("seed", "secrets"), [*((n, False) for n in range(100, 106)), (400, True)])
+async def test_the_embedded_store_says_so_too(seed: int, secrets: bool, tmp_path: Path) -> None:
     clock = HandClock()
+    plot = a_plot(seed, scenes=4 if secrets else 6)
     store = await open_embedded(tmp_path, clock=clock)
     try:
         gateway = Gateway(store.canon, (NARRATIVE,))
         world = World(canon=store.canon, gateway=gateway, clock=clock)
         await world.begin("Middle-earth")
-        await Table(world=world, plot=a_plot(seed, scenes=6)).play()
+        await Table(world=world, plot=with_secrets(plot) if secrets else plot).play()
     finally:
         await store.close()
 

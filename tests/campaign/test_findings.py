@@ -56,6 +56,7 @@ async def test_d3_a_change_of_heart_ends_an_enmity_and_leaves_it_true() -> None:
         "neo4j_query_relationships", entity_id=table.ids["Ann"], current_only=False
     )
     shown = {r["rel_type"]: (r["canon_level"], r["current"]) for r in found["relationships"]}
+    del shown["OWNS"]  # the coins
     assert shown == {"ENEMY_OF": ("canon", False), "ALLY_OF": ("canon", True)}
 
 
@@ -109,3 +110,84 @@ async def test_d1_what_was_told_before_the_first_date_held_on_that_date() -> Non
     at = "1400-01-11T00:00:00Z"
     then = await table.world.call("neo4j_get_entity_at", entity_id=table.ids["Ann"], at=at)
     assert then["state_tags"] == ["cursed", "friendly"]
+
+
+async def test_d1_a_death_that_never_was_dates_nothing() -> None:
+    first = (said("state Bo", "healthy", day=101), said("state Bo", "dead", day=133))
+    second = (said("state Bo", "wounded"), said("event Bo acts", "Bo acts in 2"))
+
+    table = await told(first, second, order=(1, 2))
+
+    at = "1400-04-12T00:00:00Z"
+    then = await table.world.call("neo4j_get_entity_at", entity_id=table.ids["Bo"], at=at)
+    assert then["state_tags"] == ["wounded"]
+
+
+async def test_d6_a_word_that_comes_later_does_not_strengthen_what_was_before() -> None:
+    late = (
+        said("state Ann", "wounded", "system", holds=False, day=57),
+        said("state Ann", "wounded"),
+    )
+    early = (said("state Ann", "wounded", "system", day=40),)
+
+    table = await told(late, early, order=(2, 1))
+
+    at = "1400-02-26T00:00:00Z"
+    then = await table.world.call("neo4j_get_entity_at", entity_id=table.ids["Ann"], at=at)
+    assert then["state_tags"] == ["wounded"]
+
+
+async def test_d1_an_owner_of_whom_a_date_moves_the_beginning_owns_again() -> None:
+    first = (said("owner Sword", "Ann", day=40), said("owner Sword", "Cid", "system"))
+    second = (said("owner Sword", "Bo", "system", day=30),)
+
+    table = await told(first, second, order=(2, 1))
+
+    assert await here(table.world, table.ids["Sword"], "OWNS") == [table.ids["Cid"]]
+
+
+async def test_d1_who_is_said_to_own_once_more_may_move_the_beginning_of_another() -> None:
+    first = (said("owner Crown", "Cid", day=131),)
+    second = (said("owner Crown", "Bo", "system"), said("owner Crown", "Cid", "system", day=97))
+
+    table = await told(first, second, order=(2, 1))
+
+    assert await here(table.world, table.ids["Crown"], "OWNS") == [table.ids["Bo"]]
+
+
+async def test_d6_a_death_that_was_told_of_two_times_leaves_no_fact_when_it_never_was() -> None:
+    late, early = said("state Bo", "dead", "player", day=30), said("state Bo", "dead", day=3)
+    act = said("event Bo acts", "Bo acts in 3", day=40)
+
+    table = await told((late,), (early,), (act,), order=(1, 2, 3))
+
+    shown = await table.world.call("neo4j_query_facts", entity_id=table.ids["Bo"])
+    assert [fact["statement"] for fact in shown["facts"] if fact["canon_level"] == "canon"] == []
+
+
+async def test_d1_a_line_is_what_it_is_without_the_relation_that_is_retconned() -> None:
+    first = (said("owner Sword", "Ann", day=40), said("owner Sword", "Cid", "system"))
+    second = (said("owner Sword", "Bo", "system", day=30),)
+    table = await told(first, second, order=(2, 1))
+    shown = await table.world.call("neo4j_query_relationships", entity_id=table.ids["Sword"])
+    (ann,) = [
+        each["relationship_id"]
+        for each in shown["relationships"]
+        if each["from_entity_id"] == table.ids["Ann"]
+    ]
+
+    await table.world.call("neo4j_retcon_thing", id=ann, reason="she never did")
+
+    assert await here(table.world, table.ids["Sword"], "OWNS") == [table.ids["Bo"]]
+
+
+async def test_d2_what_holds_on_without_a_state_that_never_was_ends_where_another_begins() -> None:
+    scenes = tuple((said("state Bo", tag),) for tag in ("neutral", "hostile", "friendly"))
+    table = await told(*scenes, order=(2, 1, 3))
+    facts = (await table.world.call("neo4j_query_facts", entity_id=table.ids["Bo"]))["facts"]
+    (hostile,) = [each["fact_id"] for each in facts if each["statement"] == "Bo is hostile"]
+
+    await table.world.call("neo4j_retcon_thing", id=hostile, reason="he never was")
+
+    shown = await table.world.call("neo4j_get_entity", entity_id=table.ids["Bo"])
+    assert shown["state_tags"] == ["friendly"]

@@ -103,7 +103,7 @@ def test_a_dry_run_stores_nothing(tmp_path: Path) -> None:
     done = run(tmp_path, "import", written(tmp_path, hostile()), "--dry-run")
 
     assert "19 would be new" in done.stdout
-    assert json.loads(run(tmp_path, "export").stdout)["projects"] == []
+    assert "store.absent" in run(tmp_path, "export").stderr
 
 
 def test_files_that_are_no_catalog_are_refused(tmp_path: Path) -> None:
@@ -140,7 +140,7 @@ UNREADABLE: tuple[tuple[str, str | bytes, str], ...] = (
     ("projects.csv", f"id,name,slug\n{LAB},{'x' * 1_000_001},b\n", "line 2: field larger"),
     ("projects.csv", f"id,name,slug\n{LAB},a\0,b\n", "projects[0].name: text must not"),
     ("projects.csv.gz", b"no gzip", "was not packed by gzip"),
-    ("projects.csv.gz", gzip.compress(b"id,name,slug\n" * 99)[:-9], "is damaged"),
+    ("projects.csv.gz", gzip.compress(b"id,name,slug\n" * 99, mtime=0)[:-9], "is damaged"),
     ("a.json", '{"projects": [], "projects": []}', "an object has 'projects' twice"),
     ("a.json", f'{{"projects": [{{"id": "{LAB}", "a": 1, "a": 2}}]}}', f"id {LAB} has 'a' twice"),
     ("a.json", '{"projects": [NaN]}', "NaN is no number"),

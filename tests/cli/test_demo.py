@@ -1,6 +1,7 @@
 """The demonstration refuses what it should, for the right reason, and leaves a sound store."""
 
-import json
+import shlex
+import subprocess
 from pathlib import Path
 
 from tests.cli.run import canonry, canonry_process
@@ -30,8 +31,13 @@ def test_the_demonstration_shows_what_becomes_canon_and_what_does_not(tmp_path: 
     assert '"Odo Brand is dead" is canon' in verdicts
     assert "One commit earlier he was known as alive; now he is dead." in verdicts
     assert '"Ilsa Vane carries the silver lantern" is retconned' in verdicts
-    client = json.loads("{" + done.stdout.split("{", 1)[1].rsplit("}", 1)[0] + "}")
-    assert client["mcpServers"]["canonry"]["args"][-1] == str(data)
+    commands = [shlex.split(line) for line in done.stdout.splitlines() if "--data" in line]
+    assert commands[-1][-3:] == ["inspect", "--data", str(data)]
+    connect = commands[-2]
+    assert connect[-4:] == ["connect", "claude-desktop", "--data", str(data)]
+    tried = subprocess.run([*connect, "--dry-run"], capture_output=True, text=True, check=False)
+    assert tried.returncode == 0, tried.stderr
+    assert str(data) in tried.stdout
     assert canonry("verify", "--data", str(data)).returncode == 0
 
 

@@ -154,7 +154,17 @@ async def call(client: Client, tool: str, **arguments: Any) -> Any:
 async def test_a_client_ingests_finds_and_cites_a_real_document(tmp_path: Path) -> None:
     server = StdioServerParameters(
         command=sys.executable,
-        args=["-m", "canonry.cli", "serve", "--data", str(tmp_path), "--agent-type", "CanonKeeper"],
+        args=[
+            "-m",
+            "canonry.cli",
+            "serve",
+            "--toolsets",
+            "narrative",
+            "--data",
+            str(tmp_path),
+            "--agent-type",
+            "CanonKeeper",
+        ],
         env={"PYTHONPATH": str(SOURCE), "HOME": os.environ["HOME"]},
     )
     paper = (DOCUMENTS / "sample_contract.pdf").read_bytes()

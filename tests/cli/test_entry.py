@@ -123,7 +123,7 @@ def test_an_unknown_toolset_is_told() -> None:
 
 
 def test_the_tools_are_listed_with_their_roles() -> None:
-    code, out, _ = run("tools")
+    code, out, _ = run("tools", "--toolsets", "narrative")
     lines = {line[2:].split()[0]: line for line in out.splitlines() if "narrative" in line}
 
     assert code == 0
@@ -134,7 +134,7 @@ def test_the_tools_are_listed_with_their_roles() -> None:
 
 
 def test_the_contract_alone_has_no_extension() -> None:
-    _, out, _ = run("tools", "--contract-only", "--json")
+    _, out, _ = run("tools", "--toolsets", "narrative", "--contract-only", "--json")
 
     assert not [tool["name"] for tool in json.loads(out) if tool["extension"]]
 

@@ -27,6 +27,7 @@ T = TypeVar("T")
 ADA = "00000000-0000-0000-0000-0000000000ad"
 NAME = "Anna Schmidt divorce"
 FILE = GivenFile(data=b"lawyer,court\nBrown,Bonn\nGreen,Kiel\n", hint=FileHint(name=f"{NAME}.csv"))
+pytestmark = pytest.mark.usefixtures("plain_rows")
 HASHING = {"CANONRY_RECALL_EMBEDDER": "hashing"}
 ACCOUNT = Account(user_id=ADA, space=account_space(ADA))
 

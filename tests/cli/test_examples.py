@@ -13,7 +13,7 @@ EXAMPLES = Path(__file__).parents[2] / "examples"
 def test_the_example_settings_are_in_force() -> None:
     settings = load_settings(config=EXAMPLES / "canonry.toml", environment={})
 
-    assert settings.agent_type == "CanonKeeper"
+    assert settings.agent_type == ("CanonKeeper",)
     assert settings.policy.scoring.weights[Authority.PLAYER] == 0.8
     assert settings.policy.context.tokens == 6000
 

@@ -25,6 +25,7 @@ from canonry.domain.ids import SpaceId
 from canonry.domain.provenance import Authority
 from canonry.server.options import HttpLimits
 from tests.cli.run import SOURCE, canonry
+from tests.said import said
 
 pytestmark = pytest.mark.anyio
 
@@ -36,7 +37,7 @@ async def served(
     """A client of `canonry serve ARGUMENTS` over stdio."""
     server = StdioServerParameters(
         command=sys.executable,
-        args=["-m", "canonry.cli", "serve", *arguments],
+        args=["-m", "canonry.cli", "serve", "--toolsets", "narrative", *arguments],
         env={"PYTHONPATH": str(SOURCE), "HOME": os.environ["HOME"], **(environment or {})},
     )
     with open(os.devnull, "w", encoding="utf-8") as log:  # noqa: PTH123 - never blocks
@@ -46,7 +47,7 @@ async def served(
 
 async def call(client: Client, tool: str, agent: str | None = None, **arguments: Any) -> Any:
     meta: Any = {"dev.canonry/agent": {"agent_type": agent, "agent_id": "a"}} if agent else None
-    return (await client.call_tool(tool, arguments, meta=meta)).structured_content
+    return said(await client.call_tool(tool, arguments, meta=meta))
 
 
 async def test_the_agent_type_of_the_options_is_the_caller(tmp_path: Path) -> None:
@@ -85,16 +86,29 @@ async def test_the_file_decides_what_is_served_and_how_errors_are_told(tmp_path:
     )
     async with served("--config", str(path)) as client:
         tools = (await client.list_tools()).tools
+        info = client.server_info
         with pytest.raises(MCPError) as caught:
             await call(client, "mongodb_get_pending_proposals")
 
-    assert len(tools) == 21
+    assert {"mongodb_append_turn", "neo4j_get_entity"} <= {tool.name for tool in tools}
+    assert not [tool for tool in tools if tool.name.startswith("composite_canonize")]
     assert caught.value.data["error"] == "UNAUTHORIZED"
+    assert info is not None
+    assert info.title == "monitor-data-layer"
 
 
 def test_a_server_ends_with_its_input_and_says_what_it_lacks(tmp_path: Path) -> None:
     done = subprocess.run(
-        [sys.executable, "-m", "canonry.cli", "serve", "--data", str(tmp_path)],
+        [
+            sys.executable,
+            "-m",
+            "canonry.cli",
+            "serve",
+            "--toolsets",
+            "catalog,operator",
+            "--data",
+            str(tmp_path),
+        ],
         env={**os.environ, "PYTHONPATH": str(SOURCE)},
         stdin=subprocess.DEVNULL,
         capture_output=True,
@@ -138,7 +152,7 @@ def test_a_store_that_cannot_be_served_ends_the_server_with_one_line(
     assert re.fullmatch(r"canonry: .* \(store\.not-canonry\)\n", done.stderr)
     assert [each["id"] for each in answers] == ([1, 2] if asked else [])
     if asked:
-        assert answers[0]["result"]["serverInfo"]["name"] == "monitor-data-layer"
+        assert answers[0]["result"]["serverInfo"]["name"] == "canonry"
         assert answers[1]["error"]["code"] == -32603
         assert answers[1]["error"]["data"] == {"error": "store.not-canonry"}
         assert answers[1]["error"]["message"] in done.stderr
@@ -175,7 +189,9 @@ def test_a_toolset_has_the_face_that_it_shows_before() -> None:
 
 
 def test_another_machine_is_served_only_with_tokens(tmp_path: Path) -> None:
-    done = canonry("serve", "--http", "0.0.0.0:0", "--data", str(tmp_path))
+    done = canonry(
+        *("serve", "--http", "0.0.0.0:0", "--agent-type", "Reader", "--data", str(tmp_path))
+    )
 
     assert done.returncode == 2
     assert "http.unprotected" in done.stderr
@@ -185,7 +201,7 @@ def test_a_toolset_that_does_not_exist_is_named_with_those_that_do() -> None:
     done = canonry("serve", "--memory", "--toolsets", "narative")
 
     assert done.returncode == 2
-    assert "there is no toolset narative; known are narrative" in done.stderr
+    assert "there is no toolset narative; known are canon, narrative" in done.stderr
 
 
 def test_a_file_that_is_no_store_is_refused(tmp_path: Path) -> None:
@@ -196,15 +212,33 @@ def test_a_file_that_is_no_store_is_refused(tmp_path: Path) -> None:
     assert re.search(r"canonry: .* \(store\.not-canonry\)", done.stderr)
 
 
-def test_without_an_agent_type_the_advice_names_the_setting() -> None:
-    toolsets = load_toolsets(("narrative",))
-    by_type = {"agent_type": "Narrator"}
+def refusal(toolsets: tuple[str, ...] = ("narrative",), **given: object) -> str:
+    """Why a server with these settings does not start."""
+    with pytest.raises(InvalidInput) as caught:
+        advice_on(load_settings(given, environment={}), load_toolsets(toolsets))
+    return f"{caught.value.code}: {caught.value.message}"
 
-    assert "--agent-type" in (advice_on(load_settings(environment={}), toolsets) or "")
-    assert advice_on(load_settings(by_type, environment={}), toolsets) is None
-    assert advice_on(load_settings({"trust_meta": True}, environment={}), toolsets) is None
-    unknown = load_settings({"agent_type": "CanonKeper"}, environment={})
-    assert "did you mean CanonKeeper" in (advice_on(unknown, toolsets) or "")
+
+def test_a_server_that_everybody_would_be_denied_does_not_start() -> None:
+    toolsets = load_toolsets(("narrative",))
+    for allowed in ({"agent_type": "Narrator"}, {"trust_meta": True}):
+        assert advice_on(load_settings(allowed, environment={}), toolsets) is None
+
+    assert "agent.missing" in refusal()
+    assert "CanonKeeper" in refusal()
+    assert "did you mean CanonKeeper" in refusal(agent_type="CanonKeper")
+    assert "known are" in refusal(agent_type="all")
+    assert "agent.unknown" in refusal(agent_type="CanonKeeper,canonkeeper")
+    done = canonry("serve", "--memory", "--toolsets", "narrative")
+    assert done.returncode == 2
+    assert "agent.missing" in done.stderr
+
+
+def test_canon_serves_whoever_started_it_and_asks_for_a_role_over_http() -> None:
+    toolsets = load_toolsets(("canon",))
+
+    assert advice_on(load_settings({}, environment={}), toolsets) is None
+    assert "agent.missing" in refusal(("canon",), http="127.0.0.1:8000")
 
 
 def test_the_principal_is_what_the_settings_say() -> None:
@@ -267,14 +301,14 @@ def test_r3_what_connections_and_callers_may_take_follows_from_the_settings() ->
 
 async def test_the_log_can_be_kept_to_failures() -> None:
     settings = load_settings(
-        {"log_level": "warning", "agent_type": "Narrator", "memory": True}, environment={}
+        {"log_level": "warning", "agent_type": "Reader", "memory": True}, environment={}
     )
     gateway = gateway_for(settings, compose_memory(), load_toolsets(settings.toolsets))
     lines: list[bytes] = []
     gateway.audit.write_to(lines.append)
     principal = principal_for(settings)
-    await gateway.call("neo4j_query_universes", {}, principal)
-    await gateway.call("neo4j_create_universe", {"name": "Home"}, principal)
+    await gateway.call("spaces", {}, principal)
+    await gateway.call("open", {"name": "Home"}, principal)
 
     assert len(lines) == 1
-    assert b"neo4j_create_universe" in lines[0]
+    assert b'"open"' in lines[0]

@@ -30,10 +30,14 @@ async def test_a_client_looks_into_a_catalog_and_leaves_no_trace(tmp_path: Path)
         asked: dict[str, Any] = {"projectId": LAB, "entityId": uuid(1)}
         graph: Any = await client.call_tool("get_entity_graph", asked)
         absent: Any = await client.call_tool("get_entity", {**asked, "entityId": NOWHERE})
+        listed = {str(each.uri) for each in (await client.list_resources()).resources}
+        item = await client.read_resource(f"catalog://item/{uuid(1)}")
 
     assert names == ["list_projects", "search_entities", "get_entity", "get_entity_graph"]
     assert len(projects.structured_content["projects"]) == 3
     assert json.loads(graph.content[0].text) == graph.structured_content
+    assert {f"catalog://project/{LAB}", f"catalog://item/{uuid(1)}"} <= listed
+    assert "100% sure" in str(item.contents[0])
     assert absent.is_error
     assert json.loads(absent.content[0].text) == {
         "error": {
@@ -67,5 +71,5 @@ def test_a_catalog_needs_no_agent_type() -> None:
     assert advice_on(load_settings({}, environment={}), load_toolsets(["catalog"])) is None
     advice = advice_on(load_settings({}, environment={}), load_toolsets(["catalog", "operator"]))
     assert advice is not None
-    assert "(Operator)" in advice
-    assert "every call of operator will be refused" in advice
+    assert "(Operator;" in advice
+    assert "every call of operator would be refused" in advice

@@ -20,7 +20,7 @@ def a_file(folder: Path, text: str) -> Path:
 def test_defaults_need_no_file(tmp_path: Path) -> None:
     settings = load_settings(environment={})
 
-    assert settings.toolsets == ("narrative",)
+    assert settings.toolsets == ("canon",)
     assert settings.data == user_data()
     assert settings.agent_type is None
     assert settings.authorities is None
@@ -34,7 +34,7 @@ def test_the_command_line_wins_over_the_environment_and_that_over_the_file(tmp_p
         environment={"CANONRY_AGENT_TYPE": "Resolver", "CANONRY_AGENT_ID": "environment"},
     )
 
-    assert settings.agent_type == "CanonKeeper"
+    assert settings.agent_type == ("CanonKeeper",)
     assert settings.agent_id == "environment"
     assert settings.log_level == "warning"
     sources = {key: source for key, _, source in settings.told()}
@@ -60,7 +60,7 @@ def test_a_setting_of_a_table_has_a_dotted_key_and_no_other_has() -> None:
         ("trust_meta", "no", "no"),
         ("auth.algorithms", "RS256,ES256,EdDSA", "RS256,ES256,EdDSA"),
         ("http_allowed_hosts", "", "none"),
-        ("agent_id", "the agent type", "the agent type"),
+        ("agent_id", "the first agent type", "the first agent type"),
         ("http", "", "not set"),
     ],
 )
@@ -79,7 +79,11 @@ def test_every_setting_can_be_given_in_all_three_places(row: SettingRow, tmp_pat
     by_variable = load_settings(environment={**rest, row.variable: text})
     table, _, key = row.key.rpartition(".")
     value = (
-        "true" if row.kind.flag else text if row.kind.expected.startswith("a num") else repr(text)
+        {"yes": "true", "no": "false"}[text]
+        if row.kind.flag
+        else text
+        if row.kind.expected.startswith("a num")
+        else repr(text)
     )
     content = f"[{table}]\n{key} = {value}\n" if table else f"{key} = {value}\n"
     by_file = load_settings(config=a_file(tmp_path, content), environment=rest)
@@ -90,6 +94,8 @@ def test_every_setting_can_be_given_in_all_three_places(row: SettingRow, tmp_pat
 
 
 SAMPLES = {
+    "postgres.url": "postgresql://canonry@127.0.0.1/canonry",
+    "postgres.connections": "4",
     "durability": "normal",
     "http": "127.0.0.1:8123",
     "authorities": "gm,player",
@@ -99,6 +105,7 @@ SAMPLES = {
     "error_mode": "jsonrpc",
     "deadline": "5",
     "rate_limit": "60",
+    "http_inspector": "no",
     "http_connections": "300",
     "http_connections_each": "300",
     "http_idle": "75",
@@ -111,9 +118,14 @@ SAMPLES = {
     "recall.patience": "3",
     "recall.url": "https://models/v1",
     "recall.library": "sentence_transformers",
+    "recall.reranker": "tei",
+    "recall.rerank_url": "https://models/v1",
+    "recall.rerank_patience": "3",
     "truth.interpreter": "anthropic",
     "truth.url": "https://models/v1",
     "truth.public_url": "https://files.example",
+    "dialogue.url": "https://models/v1",
+    "dialogue.seconds": "3",
 }
 _AUTH = {
     "auth_issuer": "https://issuer",
@@ -126,7 +138,21 @@ NEEDED: dict[str, dict[str, str]] = {
     if row.key.startswith("auth.")
 }
 NEEDED["auth.key_file"].pop("auth_jwks_url")
+NEEDED["dialogue.url"] = {"dialogue_model": "m-1"}
+NEEDED["dialogue.model"] = NEEDED["dialogue.moderator"] = {"dialogue_url": "https://models/v1"}
+NEEDED["recall.reranker"] = {"recall_rerank_url": "https://models/v1"}
+NEEDED["files.url"] = {"postgres_url": "postgresql://canonry@127.0.0.1/canonry"}
+NEEDED["files.endpoint"] = {**NEEDED["files.url"], "files_url": "s3://files"}
 NEEDED["truth.interpreter"] = {"truth_url": "https://models/v1", "truth_model": "m-1"}
+
+
+def test_a_speaking_model_needs_an_address_and_a_name() -> None:
+    for given in ({"dialogue_url": "https://models/v1"}, {"dialogue_model": "m-1"}):
+        with pytest.raises(InvalidInput, match=r"dialogue\.model") as caught:
+            load_settings(given, environment={})
+        assert caught.value.details["path"] == "dialogue.url"
+    with pytest.raises(InvalidInput, match="without a password"):
+        load_settings({"dialogue_url": "ftp://x", "dialogue_model": "m"}, environment={})
 
 
 @pytest.mark.parametrize("missing", ["truth_url", "truth_model"])
@@ -152,6 +178,16 @@ def test_an_endpoint_for_embeddings_needs_an_address_a_model_and_its_size(missin
     with pytest.raises(InvalidInput, match="set both") as caught:
         load_settings({k: v for k, v in given.items() if k != missing}, environment={})
     assert caught.value.details["path"] == missing.replace("_", ".", 1)
+
+
+def test_a_reranker_needs_an_address_that_is_one() -> None:
+    given = {"recall_reranker": "cohere", "recall_rerank_url": "https://models/v1"}
+    assert load_settings(given, environment={}).recall_reranker == "cohere"
+
+    with pytest.raises(InvalidInput, match="set both"):
+        load_settings({"recall_reranker": "tei"}, environment={})
+    with pytest.raises(InvalidInput, match=r"recall\.rerank_url"):
+        load_settings({**given, "recall_rerank_url": "models"}, environment={})
 
 
 def test_the_key_of_an_endpoint_stands_in_the_environment_only(tmp_path: Path) -> None:

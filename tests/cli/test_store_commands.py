@@ -219,7 +219,8 @@ def doctor(*arguments: str, **environment: str) -> tuple[int, dict[str, Any]]:
 
 
 def test_the_doctor_tells_where_each_setting_comes_from(world: Path) -> None:
-    code, found = doctor("--data", str(world / "data"), CANONRY_AGENT_TYPE="Narrator")
+    narrative = {"CANONRY_TOOLSETS": "narrative", "CANONRY_AGENT_TYPE": "Narrator"}
+    code, found = doctor("--data", str(world / "data"), **narrative)
     sources = {each["key"]: each["source"] for each in found["settings"]}
 
     assert code == 0
@@ -231,7 +232,8 @@ def test_the_doctor_tells_where_each_setting_comes_from(world: Path) -> None:
 
 
 def test_the_doctor_finds_an_agent_type_that_nobody_knows(tmp_path: Path) -> None:
-    code, found = doctor("--data", str(tmp_path), CANONRY_AGENT_TYPE="CanonKeper")
+    narrative = {"CANONRY_TOOLSETS": "narrative", "CANONRY_AGENT_TYPE": "CanonKeper"}
+    code, found = doctor("--data", str(tmp_path), **narrative)
 
     assert code == 1
     assert "did you mean CanonKeeper" in found["wrong"][0]["what"]

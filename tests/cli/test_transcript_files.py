@@ -8,6 +8,7 @@ import pytest
 
 from canonry.cli.transcript_files import gm_names_in, read_transcripts
 from canonry.domain.errors import InvalidInput
+from canonry.domain.time import parse_instant
 
 CRD3 = Path(__file__).parents[3] / "shared" / "data" / "crd3"
 
@@ -39,6 +40,33 @@ def test_an_object_may_have_a_title_and_summaries(tmp_path: Path) -> None:
     assert transcript.title == "Session 1"
     assert transcript.lines[0].speakers == ("Ann", "Ben")
     assert transcript.summaries[0].text == "They run."
+
+
+def test_a_session_and_its_turns_may_say_when_they_were_said(tmp_path: Path) -> None:
+    turns = [
+        {"speaker": "GM", "text": "It rains.", "timestamp": "2023-05-08T20:00:00Z"},
+        {"speaker": "Ann", "text": "Still?", "time": 1683576060},
+        {"speaker": "GM", "text": "Still.", "time": ""},
+    ]
+    dated = a_file(tmp_path, "dated.json", {"date": "8 May 2023", "turns": turns})
+    plain = a_file(tmp_path, "plain.json", turns)
+    (first, second) = read_transcripts([dated, plain])
+
+    assert first.said_at == parse_instant("2023-05-08T00:00:00Z")
+    assert second.said_at == parse_instant("2023-05-08T20:00:00Z")
+    assert [line.said_at for line in first.lines] == [
+        parse_instant("2023-05-08T20:00:00Z"),
+        parse_instant("2023-05-08T20:01:00Z"),
+        None,
+    ]
+
+
+@pytest.mark.parametrize("when", ["soon", 3.5, ["2023"]])
+def test_a_time_that_nobody_can_read_is_refused(when: Any, tmp_path: Path) -> None:
+    path = a_file(tmp_path, "odd.json", [{"speaker": "GM", "text": "x", "date": when}])
+
+    with pytest.raises(InvalidInput):
+        read_transcripts([path])
 
 
 def test_a_summary_file_is_found_beside_its_transcript(tmp_path: Path) -> None:

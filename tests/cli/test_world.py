@@ -154,7 +154,8 @@ async def test_a_client_asks_about_the_demo_world(tmp_path: Path) -> None:
             fact = await ask(client, "get-canonical-fact", factId=found[0]["factId"])
             refused = await client.call_tool("move", {"moverId": "mara", "direction": "north"})
 
-    assert {"get-location-context", "search-lore", "move"} <= listed
+    assert {"get-location-context", "search-lore"} <= listed
+    assert "move" not in listed  # a narrator moves nobody
     assert square["location"]["name"] == "Gullwick, Bell Square"
     assert square["ambient"]["valuePreview"].startswith("Gulls")
     assert nowhere is None
@@ -162,3 +163,31 @@ async def test_a_client_asks_about_the_demo_world(tmp_path: Path) -> None:
     assert {each["name"] for each in near["neighbors"]} >= {"The Ninth Milestone", "Customs House"}
     assert fact["factId"] == "oarsmen"
     assert refused.is_error
+
+
+def test_two_files_of_a_world_are_compared_and_merged(tmp_path: Path) -> None:
+    def file(called: str, **changed: Any) -> str:
+        path = tmp_path / called
+        told = json.loads(atlas_bytes(demo_atlas()))
+        told["locations"][0] |= changed
+        path.write_text(json.dumps(told))
+        return str(path)
+
+    base, ann = file("base.json"), file("ann.json", name="Elsewhere")
+    ben, cid = file("ben.json", description="Gone."), file("cid.json", name="Nowhere")
+    both = tmp_path / "both.json"
+
+    found = world(tmp_path, "diff", base, ann)
+    assert found.returncode == 0, found.stderr
+    assert found.stdout.splitlines()[-1] == "1 differences"
+    told = json.loads(world(tmp_path, "diff", base, ann, "--json").stdout)
+    assert [each["after"] for each in told] == ["Elsewhere"]
+
+    merged = canonry("world", "merge", base, ann, ben, str(both))
+    assert merged.returncode == 0, merged.stderr
+    assert parse_atlas(both.read_bytes()).locations[0].name == "Elsewhere"
+    assert parse_atlas(both.read_bytes()).locations[0].description == "Gone."
+
+    refused = canonry("world", "merge", base, ann, cid, str(both))
+    assert refused.returncode == 1
+    assert "1 conflicts" in refused.stdout

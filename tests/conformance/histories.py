@@ -29,12 +29,14 @@ from canonry.domain.log.entries import (
     RelationEnded,
     RelationResumed,
     RelationRetconned,
+    SaidAt,
     StoryMoved,
 )
 from canonry.domain.log.keys import ANY, facts_key, relations_key, thing_key
 from canonry.domain.log.scene_entries import (
     SceneCompleted,
     SceneDated,
+    SceneExtended,
     SceneMoved,
     SceneNoted,
     ScenePlaced,
@@ -144,6 +146,7 @@ class _Teller:
             lambda: SceneMoved(scene_id=scene, status=self.draw(st.sampled_from(SceneStatus))),
             lambda: SceneNoted(scene_id=scene, gm_notes=self.draw(st.none() | some.texts())),
             lambda: SceneDated(scene_id=scene, time_ref=self.draw(st.none() | some.days)),
+            lambda: SaidAt(thing_id=scene, said_at=self.draw(st.none() | some.days)),
             lambda: SceneStaged(
                 scene_id=scene,
                 joined=(EntityId(self.pick("entity")),),
@@ -151,6 +154,7 @@ class _Teller:
             ),
             lambda: ScenePlaced(scene_id=scene, location_ref=EntityId(self.pick("entity"))),
             lambda: SceneSummarised(scene_id=scene, summary=self.draw(some.sentences())),
+            lambda: SceneExtended(scene_id=scene, outcomes=(scene,)),
             lambda: SceneCompleted(
                 scene_id=scene, outcomes=tuple(fact), summary=self.draw(some.sentences())
             ),

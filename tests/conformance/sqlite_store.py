@@ -29,7 +29,7 @@ VIEWS = {
     "an identifier is missing": (
         "DELETE FROM identifiers WHERE key = (SELECT min(key) FROM identifiers)"
     ),
-    "an identifier leads elsewhere": "UPDATE identifiers SET root = zeroblob(16)",
+    "an identifier leads elsewhere": "UPDATE identifiers SET merged_into = zeroblob(16)",
     "a date is missing": "DELETE FROM timeline WHERE current = 1",
     "a date has another source": "UPDATE timeline SET source = zeroblob(16)",
     "a word was never said": (
@@ -41,10 +41,7 @@ VIEWS = {
     ),
 }
 RECORDS = {
-    "a payload says something else": (
-        "UPDATE parts SET payload = CAST(replace(CAST(payload AS TEXT), 'at home', 'at work')"
-        " AS BLOB)"
-    ),
+    "a payload says something else": ("UPDATE parts SET payload = CAST(payload || x'20' AS BLOB)"),
     "a salt is another": "UPDATE parts SET salt = zeroblob(16) WHERE seq = 3",
     "a payload was dropped": "UPDATE parts SET salt = NULL, payload = NULL WHERE seq = 4",
     "an entry is missing": "DELETE FROM parts WHERE seq = 4 AND entry = 2",

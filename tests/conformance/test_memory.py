@@ -8,6 +8,7 @@ from canonry.testing.conformance import (
     BlobsContract,
     CatalogContract,
     DocumentsContract,
+    HistoriesContract,
     LedgerContract,
     PlacesContract,
     StateContract,
@@ -32,6 +33,10 @@ class OnMemory:
 
 
 class TestMemoryLedger(OnMemory, LedgerContract):
+    pass
+
+
+class TestMemoryHistories(OnMemory, HistoriesContract):
     pass
 
 

@@ -12,6 +12,7 @@ from canonry.testing.conformance import (
     Backend,
     CatalogContract,
     DocumentsContract,
+    HistoriesContract,
     LedgerContract,
     PlacesContract,
     StateContract,
@@ -143,6 +144,10 @@ class TestCatalogBesideSqlite(LedgerInSqlite, CatalogContract):
 
 
 class TestPlacesBesideSqlite(LedgerInSqlite, PlacesContract):
+    pass
+
+
+class TestHistoriesOfEachItsOwn(EachItsOwn, HistoriesContract):
     pass
 
 

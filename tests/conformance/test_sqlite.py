@@ -17,8 +17,10 @@ from canonry.testing.conformance import (
     DocumentsContract,
     DurabilityContract,
     DurableBlobsContract,
+    HistoriesContract,
     LedgerContract,
     PlacesContract,
+    SharedHistoriesContract,
     SharedUpkeepContract,
     SizesContract,
     StateContract,
@@ -67,6 +69,10 @@ class TestSqliteDurability(OnSqlite, DurabilityContract):
 
 
 class TestSqliteWriters(OnSqlite, WritersContract):
+    pass
+
+
+class TestSqliteHistories(OnSqlite, HistoriesContract, SharedHistoriesContract):
     pass
 
 

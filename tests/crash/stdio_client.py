@@ -40,6 +40,7 @@ class Server:
     async def _start(cls, folder: Path, log: Path) -> "Server":
         process = await asyncio.create_subprocess_exec(
             *(sys.executable, "-m", "canonry.cli", "serve", "--data", str(folder)),
+            *("--toolsets", "narrative"),
             *("--trust-meta", "--authorities", "source,gm,player,system"),
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,

@@ -15,6 +15,7 @@ from typing import Any, Final
 import pytest
 
 from tests.cli.run import SOURCE, canonry, canonry_process
+from tests.said import said
 from tests.server.lamp_process import Wire
 from tests.toolsets.catalog.kit import LAB, Arrays, entity, relation, uuid
 
@@ -91,7 +92,7 @@ def looking(store: Path) -> Iterator[Wire]:
 def asked(wire: Wire, tool: str, **arguments: Any) -> Any:
     """The reply, or nothing while there is no such project or entity yet."""
     result = wire.call(tool, arguments)["result"]
-    told = result["structuredContent"]
+    told = said(result)
     if result.get("isError"):
         assert told["error"]["code"] in {"PROJECT_NOT_FOUND", "ENTITY_NOT_FOUND"}, told
         return None

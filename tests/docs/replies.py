@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from canonry.toolsets import narrative, truth
+from canonry.toolsets import narrative, truth, world
 
 
 def replies_page(note: str) -> str:
@@ -11,12 +11,12 @@ def replies_page(note: str) -> str:
     parts = [
         (
             f"# Replies\n\n{note}\n"
-            "`tools/list` names the properties of a reply (`narrative`), or gives the first level\n"
-            "with its types (`truth`). Here is all of it; a property with a question mark may be\n"
-            "missing.\n"
+            "`tools/list` names the properties of a reply (`narrative`, `world`), or gives the\n"
+            "first level with its types (`truth`). Here is all of it; a property with a question\n"
+            "mark may be missing.\n"
         )
     ]
-    for tool in (*narrative.EXACT, *truth.EXACT):
+    for tool in (*narrative.EXACT, *truth.EXACT, *world.EXACT):
         rows = "".join(f"| `{path}` | {kind} |\n" for path, kind in _properties(tool.output_schema))
         parts.append(f"\n## {tool.name}\n\n| property | type |\n| --- | --- |\n{rows}")
     return "".join(parts)

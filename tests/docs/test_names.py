@@ -35,9 +35,9 @@ def shown_commands() -> list[str]:
 
 @cache
 def command_named(line: str) -> tuple[Command, list[str]]:
-    """The click command that a line calls, and the words that are left for it."""
+    """The click command that a line calls, and the words that are left for it before any `--`."""
     command: Command = main
-    words = line.split()[1:]
+    words = line.split(" -- ", maxsplit=1)[0].split()[1:]
     while words and isinstance(command, Group):
         context = Context(command)
         if words[0] not in command.list_commands(context):

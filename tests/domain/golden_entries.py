@@ -7,6 +7,7 @@ from canonry.domain.ids import (
     EntityId,
     EventId,
     FactId,
+    ObservationId,
     ProposalId,
     RelationId,
     RunId,
@@ -17,6 +18,7 @@ from canonry.domain.ids import (
     TurnId,
 )
 from canonry.domain.log.entries import (
+    AudienceChanged,
     CausesLinked,
     ConflictWaived,
     EntitiesMerged,
@@ -36,12 +38,15 @@ from canonry.domain.log.entries import (
     RelationEnded,
     RelationResumed,
     RelationRetconned,
+    SaidAt,
     SpaceRevised,
     StoryMoved,
 )
+from canonry.domain.log.record_entries import EntityRetold, KeysDisowned, Withdrawn
 from canonry.domain.log.scene_entries import (
     SceneCompleted,
     SceneDated,
+    SceneExtended,
     SceneMoved,
     SceneNoted,
     ScenePlaced,
@@ -194,6 +199,7 @@ def golden_entries() -> tuple[Entry, ...]:
             kept=EntityId(one), separated=EntityId(two), remaining=(EntityId(one),), reason="r"
         ),
         RelationDetailed(relation_id=RelationId(one), properties=WORDS, told=two),
+        KeysDisowned(entity_id=EntityId(one), keys=("ann lee", "\x1ename:ann lee")),
         FileAttached(source_id=SourceId(one), file="files/one"),
         RelationEnded(
             relation_id=RelationId(one), until=THEN, superseded_by=RelationId(two), reason="r"
@@ -210,9 +216,11 @@ def golden_entries() -> tuple[Entry, ...]:
         SceneMoved(scene_id=scene, status=SceneStatus.FINALIZING),
         SceneNoted(scene_id=scene, gm_notes="n"),
         SceneDated(scene_id=scene, time_ref=THEN),
+        SaidAt(thing_id=scene, said_at=THEN),
         SceneStaged(scene_id=scene, joined=(EntityId(one),), left=(EntityId(two),)),
         ScenePlaced(scene_id=scene, location_ref=EntityId(one)),
         SceneSummarised(scene_id=scene, summary="s"),
+        SceneExtended(scene_id=scene, outcomes=("o",)),
         SceneCompleted(scene_id=scene, outcomes=(one,), summary="s"),
         ProposalDecided(proposal_id=ProposalId(one), decision=decision),
         ProposalDeferred(
@@ -224,5 +232,10 @@ def golden_entries() -> tuple[Entry, ...]:
             ),
         ),
         ConflictWaived(proposal_id=ProposalId(one), other=two, reason="r"),
+        AudienceChanged(thing_id=one, audience=("gm",), reason="r"),
+        Withdrawn(targets=(one, two), reason="r"),
+        EntityRetold(
+            entity_id=EntityId(one), standing=(ObservationId(two),), family=(EntityId(one),)
+        ),
         Erased(targets=(one, two), reason="r"),
     )

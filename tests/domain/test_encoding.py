@@ -28,7 +28,15 @@ from tests.domain.golden_entries import golden_entries
 from tests.domain.test_canon import a_commit, folded
 
 GOLDEN = Path(__file__).parent / "golden"
-NEWER = {1: frozenset({"proposal.deferred", "proposal.waived", "relation.resumed"})}
+NEWER: Mapping[int, frozenset[str]] = {
+    1: frozenset(
+        {
+            *("audience.changed", "entity.disowned", "proposal.deferred", "proposal.waived"),
+            *("relation.resumed", "scene.extended", "thing.said_at"),
+        }
+    ),
+    2: frozenset({"audience.changed", "entity.disowned", "scene.extended", "thing.said_at"}),
+}
 """The kinds that a version did not know yet."""
 
 

@@ -15,6 +15,7 @@ from canonry.domain.truth.identity_keys import (
     CONTENT,
     Identity,
     content_identity,
+    fields_asked,
     identities_of,
 )
 from canonry.domain.truth.typed_records import RecordReader
@@ -133,7 +134,7 @@ def test_the_form_of_letters_does_not_matter(name: str) -> None:
 def test_a_built_in_type_is_complete(schema: EntitySchema) -> None:
     names = [spec.name for spec in schema.fields]
     aliases = [alias for spec in schema.fields for alias in spec.aliases]
-    used = [name for rule in schema.identity for each in rule.fields for name in each.split("|")]
+    used = [name for rule in schema.identity for each in rule.fields for name in fields_asked(each)]
 
     assert len({*names, *aliases}) == len(names) + len(aliases), "a name means one field"
     assert schema.identity

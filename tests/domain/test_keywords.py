@@ -13,6 +13,7 @@ from canonry.domain.recall.keywords import (
     MEANT_MAX,
     SOUGHT_MAX,
     START_LENGTH,
+    WEIGHED_MAX,
     Figures,
     Measure,
     Sought,
@@ -52,7 +53,18 @@ def test_a_query_is_cut_into_words_beginnings_and_phrases() -> None:
 
 
 def test_a_long_query_is_cut_short() -> None:
-    assert len(sought_in(" ".join(f"word{n}" for n in range(1_000))).stems) == SOUGHT_MAX
+    assert len(sought_in(" ".join(f"word{n}" for n in range(2_000))).stems) == SOUGHT_MAX
+
+
+def test_of_a_long_query_the_words_count_that_weigh_most() -> None:
+    often = [f"word{n}" for n in range(WEIGHED_MAX + 40)]
+    corpus = (often, often, [*often, "dragon"])
+
+    scores = measure_of(Sought(stems=(*often, "nowhere", "dragon")), corpus)
+
+    assert len(scores.most) == WEIGHED_MAX
+    assert "dragon" in scores.most
+    assert "nowhere" not in scores.most
 
 
 def test_rarer_words_are_worth_more() -> None:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from canonry.domain.ids import ProposalId
 from canonry.domain.judging.candidates import Candidate, read_candidate
 from canonry.domain.judging.ordering import TYPE_ORDER, declared_names, dependencies_of, in_order
-from canonry.domain.things.proposals import Proposal, ProposalType
+from canonry.domain.things.proposals import NARRATED, Proposal, ProposalType
 from canonry.domain.time import Instant
 from canonry.testing.things import a_proposal, a_scene, ident
 from tests.usecases.stage import day, rfc
@@ -86,7 +86,7 @@ def test_a_scene_dates_what_has_no_time() -> None:
     assert not candidate.moment.place.dated
 
 
-@given(st.lists(st.tuples(st.sampled_from(ProposalType), st.sets(st.integers(0, 7))), max_size=8))
+@given(st.lists(st.tuples(st.sampled_from(NARRATED), st.sets(st.integers(0, 7))), max_size=8))
 def test_everything_is_judged_once_and_after_what_it_needs(
     drawn: list[tuple[ProposalType, set[int]]],
 ) -> None:
@@ -104,7 +104,7 @@ def test_everything_is_judged_once_and_after_what_it_needs(
     assert len(result) == len(drawn) == len(place)
     for candidate in result:
         assert all(place[n] < place[candidate.proposal.id] for n in needed(candidate))
-    assert set(TYPE_ORDER) == set(ProposalType)
+    assert set(TYPE_ORDER) == set(NARRATED)
 
 
 def needed(candidate: Candidate) -> frozenset[ProposalId]:

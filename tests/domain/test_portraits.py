@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from canonry.domain.observations import Fragment
 from canonry.domain.recall.portraits import PORTRAIT_MAX, is_portrayed, names_of, portrait
 from canonry.domain.things.entities import Entity
 from canonry.testing.things import an_entity, an_observation, ident, made
@@ -63,6 +64,25 @@ def test_what_nobody_looks_for_is_silent() -> None:
 
     assert portrait(entity) == ""
     assert names_of(entity) == ()
+
+
+def test_what_was_kept_unread_is_told_as_it_stands_unless_something_was_read() -> None:
+    fragments = {
+        "due": Fragment(value="3/4/2025", reason="unclear_date"),
+        "metal": Fragment(value="iron", reason="unknown_field"),
+        "name": Fragment(value="Nobody", reason="unknown_field"),
+    }
+    seen = an_observation("frodo", "seen", fields={"properties.metal": "gold"}, fragments=fragments)
+    entity = folded(a_commit(1, *made(an_entity()), *made(seen)))[ident("frodo")]
+    assert isinstance(entity, Entity)
+
+    told = portrait(entity)
+
+    assert "due: 3/4/2025" in told
+    assert "metal: gold" in told
+    assert "iron" not in told
+    assert "unclear" not in told
+    assert "Nobody" not in names_of(entity)
 
 
 @given(st.dictionaries(st.text(min_size=1, max_size=12), VALUES, max_size=6))

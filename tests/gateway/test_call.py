@@ -16,6 +16,7 @@ from canonry.domain.provenance import Authority
 from canonry.domain.texts.data_marks import STORED_IS_DATA, marked
 from canonry.gateway.audit import Audit
 from canonry.gateway.call import Gateway, GatewaySettings
+from canonry.gateway.catalogue import narrowed
 from canonry.gateway.limits import Limits
 from canonry.gateway.principal import AGENT_META, KEY_META, Principal
 from canonry.gateway.replies import Result
@@ -247,7 +248,7 @@ async def test_r14_a_sentence_in_an_argument_of_a_prompt_stands_between_data_mar
 
 
 async def test_contract_only_hides_extensions() -> None:
-    gateway = a_gateway(settings=GatewaySettings(contract_only=True))
+    gateway = a_gateway(*narrowed((LAMPS,), contract_only=True))
     assert "together" not in gateway.catalogue.tools
     assert (await gateway.call("together", {"calls": []}, KEEPER)).protocol
 

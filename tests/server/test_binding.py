@@ -15,6 +15,7 @@ from canonry.gateway.tool import Toolset
 from canonry.server.binding import bind
 from canonry.server.options import ServerOptions
 from tests.gateway.sample import KEEPER, LAMP, LAMPS, SECRET, TRUSTED, VISITOR, a_gateway
+from tests.said import said
 
 pytestmark = pytest.mark.anyio
 
@@ -57,7 +58,7 @@ async def test_the_server_says_whose_contract_it_serves(mode: Mode) -> None:
         info = client.server_info
     assert info is not None
     assert (info.name, info.version) == ("lamp-layer", "1.0.0")
-    assert info.title == f"Canonry {__version__}"
+    assert info.title == "Canonry: lamps"
 
 
 async def test_several_toolsets_are_served_under_our_own_name() -> None:
@@ -86,7 +87,7 @@ async def test_an_error_is_a_result_that_a_model_can_read(mode: Mode) -> None:
     async with connected(mode, VISITOR) as client:
         result = await client.call_tool("light", {"lamp_id": LAMP})
     assert result.is_error
-    error = result.structured_content["error"]
+    error = said(result)["error"]
     assert error["code"] == -32001
     assert error["data"]["allowed_types"] == ["Keeper"]
 
@@ -121,7 +122,7 @@ async def test_a_defect_never_shows_its_text(mode: Mode) -> None:
         result = await client.call_tool("fail", {})
     assert result.is_error
     assert SECRET not in str(result)
-    assert result.structured_content["error"]["code"] == -32603
+    assert said(result)["error"]["code"] == -32603
 
 
 @MODES
@@ -131,10 +132,10 @@ async def test_a_trusted_client_names_its_agent_and_another_does_not(mode: Mode)
         result = await client.call_tool("light", {"lamp_id": LAMP}, meta=meta)
         assert result.structured_content["by"] == "keeper-9"
         anonymous = await client.call_tool("light", {"lamp_id": LAMP})
-        assert "--agent-type" in anonymous.structured_content["error"]["message"]
+        assert "--agent-type" in said(anonymous)["error"]["message"]
     async with connected(mode, VISITOR) as client:
         result = await client.call_tool("light", {"lamp_id": LAMP}, meta=meta)
-        assert result.structured_content["error"]["code"] == -32001
+        assert said(result)["error"]["code"] == -32001
 
 
 @MODES

@@ -22,6 +22,7 @@ from canonry.server.options import ServerOptions
 from canonry.testing.worlds import CountingIdentities, HandClock
 from canonry.toolsets.catalog import CATALOG
 from canonry.toolsets.operator import OPERATOR
+from tests.said import said
 from tests.server.lamp_process import ENVELOPE, MODERN, Message, Wire
 from tests.server.test_worlds import ACCEPT, running
 from tests.toolsets.catalog.kit import LAB, NOWHERE, OTHER, hostile, put, uuid
@@ -52,7 +53,7 @@ FORMS: Final[tuple[tuple[str, Any, str, str], ...]] = (
     ("search_entities", {**SEARCH, "query": "\ud800"}, BAD, "query"),
     ("search_entities", {**SEARCH, "limit": 10**30}, BAD, "limit"),
     ("search_entities", {**SEARCH, "limit": -0.0}, BAD, "limit"),
-    ("search_entities", {**SEARCH, "entityTypes": None}, BAD, "entityTypes"),
+    ("search_entities", {**SEARCH, "entityTypes": [None]}, BAD, "entityTypes[0]"),
 )
 REFUSED: Final[tuple[tuple[str, Any, str], ...]] = (
     ("catalog_save_project", None, "INVALID_INPUT"),
@@ -108,11 +109,11 @@ def lines(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Wire]:
 
 
 def error_in(answer: Message) -> Message:
-    """What the tool says; text and structure are the same."""
+    """What the tool says, in its text alone."""
     result = answer["result"]
     assert result["isError"] is True, result
-    assert json.loads(result["content"][0]["text"]) == result["structuredContent"]
-    error: Message = result["structuredContent"]["error"]
+    assert "structuredContent" not in result
+    error: Message = said(result)["error"]
     return error
 
 
@@ -150,7 +151,7 @@ def test_an_unknown_tool_is_an_error_of_the_protocol(lines: Wire) -> None:
         answer = lines.ask("tools/call", params("get_entities", arguments))
 
         assert answer["error"]["code"] == -32602
-        assert answer["error"]["message"] == "Unknown tool: get_entities"
+        assert answer["error"]["message"] == "Unknown tool: get_entities; did you mean get_entity?"
 
 
 @pytest.mark.anyio
@@ -236,6 +237,6 @@ async def test_the_official_client_writes_and_reads_over_http(tmp_path: Path, mo
             hidden: Any = await client.call_tool("get_entity", asked)
             listed: Any = await client.call_tool("list_projects", {})
     assert denied.is_error
-    assert denied.structured_content["error"]["data"]["error"] == "NOT_ALLOWED"
-    assert hidden.structured_content["error"]["code"] == "PROJECT_NOT_FOUND"
+    assert said(denied)["error"]["data"]["error"] == "NOT_ALLOWED"
+    assert said(hidden)["error"]["code"] == "PROJECT_NOT_FOUND"
     assert listed.structured_content == {"projects": []}

@@ -16,27 +16,25 @@ from canonry.gateway.call import Gateway
 from canonry.gateway.principal import Principal
 from canonry.server.binding import bind
 from canonry.server.options import ServerOptions
+from tests.said import said
 
 pytestmark = pytest.mark.anyio
 
 USER = "00000000-0000-0000-0000-000000000000"
-ANSWER = {
-    "entities": [
-        {"entity_type": "invoice", "fields": [{"name": "invoice_number", "value": "A-77"}]}
-    ]
-}
+NUMBER = {"name": "invoice_number", "value": "A-77", "quote": "bill A-77"}
+ANSWER = {"entities": [{"entity_type": "invoice", "fields": [NUMBER]}]}
 
 
 async def told(client: Client, **more: Any) -> Any:
     arguments = {
         "user_id": USER,
-        "file_content": base64.b64encode(b"Words of a bill.").decode(),
+        "file_content": base64.b64encode(b"Words of a bill A-77.").decode(),
         "mime_type": "text/plain",
         "interpretation_config": {"provider": "client"},
         **more,
     }
     result = await client.call_tool("ingest", arguments)
-    return result.structured_content
+    return said(result)
 
 
 def a_server() -> Any:
@@ -68,7 +66,7 @@ async def test_the_clients_model_interprets_where_it_is_offered(fence: str) -> N
 
     assert said["interpretation"]["entities_created"] == 1
     assert said["entities"][0]["entity_type"] == "invoice"
-    assert "Words of a bill." in str(asked[0].messages[0].content)
+    assert "Words of a bill A-77." in str(asked[0].messages[0].content)
     assert asked[0].system_prompt is not None
     assert "schema" in asked[0].system_prompt
 
@@ -112,7 +110,7 @@ async def test_a_later_revision_asks_by_ending_the_call_and_is_called_again() ->
         again = await told(client)
 
     assert len(asked) == 1
-    assert "Words of a bill." in str(asked[0].messages[0].content)
+    assert "Words of a bill A-77." in str(asked[0].messages[0].content)
     assert said["deduplicated"] is False, "the call that asked has kept nothing"
     assert said["interpretation"]["entities_created"] == 1
     assert {"code": "interpretation.noted", "message": "interpreted by own-model", "path": ""} in (
@@ -124,7 +122,7 @@ async def test_a_later_revision_asks_by_ending_the_call_and_is_called_again() ->
 async def test_an_answer_to_another_question_is_none_and_a_bad_one_leaves_the_source() -> None:
     arguments = {
         "user_id": USER,
-        "file_content": base64.b64encode(b"Words of a bill.").decode(),
+        "file_content": base64.b64encode(b"Words of a bill A-77.").decode(),
         "mime_type": "text/plain",
         "interpretation_config": {"provider": "client"},
     }
@@ -144,5 +142,5 @@ async def test_an_answer_to_another_question_is_none_and_a_bad_one_leaves_the_so
         assert await call({}) == first, "the same question has the same name"
         refused = await call({name: answer})
 
-    assert refused.structured_content["error"]["code"] == "ANALYSIS_FAILED"
-    assert refused.structured_content["error"]["details"]["source_id"]
+    assert said(refused)["error"]["code"] == "ANALYSIS_FAILED"
+    assert said(refused)["error"]["details"]["source_id"]

@@ -18,6 +18,7 @@ from canonry.domain.errors import InvalidInput
 from canonry.server.http import http_app
 from canonry.server.options import BearerOptions, ServerOptions
 from tests.gateway.sample import KEEPER, LAMP, a_gateway
+from tests.said import said
 from tests.server.lamp_process import CLIENT, ENVELOPE, MODERN, PATIENCE, Message, lamp_process
 from tests.server.lamp_server import BEARER, ISSUER, KEY, RESOURCE
 
@@ -68,7 +69,8 @@ def error_in(response: httpx2.Response) -> Message:
     assert response.status_code == 200
     result = response.json()["result"]
     assert result["isError"] is True
-    error: Message = result["structuredContent"]["error"]
+    assert "structuredContent" not in result
+    error: Message = said(result)["error"]
     return error
 
 
@@ -88,7 +90,7 @@ async def test_the_official_client_is_served(address: str, mode: Any, path: str)
         assert result.structured_content["by"] == "keeper-9"
         await client.call_tool("count", {}, progress_callback=listen, meta=meta)
         anonymous = await client.call_tool("light", {"lamp_id": LAMP})
-        assert anonymous.structured_content["error"]["code"] == -32001
+        assert said(anonymous)["error"]["code"] == -32001
     assert seen == [1, 2, 3]
 
 
@@ -147,7 +149,7 @@ def test_a_lone_surrogate_is_refused_with_its_path_in_a_session_too(
     data = next(line for line in response.text.splitlines() if line.startswith("data: "))
     answer = json.loads(data.removeprefix("data: "))
     assert answer["id"] == 2
-    error = answer["result"]["structuredContent"]["error"]
+    error = said(answer["result"])["error"]
     assert (error["code"], error["data"]["path"]) == (-32003, "/note")
 
 

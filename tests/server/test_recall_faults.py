@@ -9,7 +9,7 @@ from pathlib import Path
 import apsw
 import pytest
 
-from tests.adapters.embedders.endpoint import Said, an_endpoint
+from tests.adapters.embedders.endpoint import Said, an_endpoint, ranking_of
 from tests.cli.run import canonry_process
 from tests.crash.stdio_client import Server, outcome
 from tests.server.recall_world import World
@@ -107,6 +107,27 @@ async def test_an_endpoint_that_is_slow_within_the_patience_is_waited_for(
 
     assert answer is not None
     assert "vectors" not in outcome(answer)["degraded"]
+
+
+async def test_a_reranker_orders_what_was_found_and_is_told_when_it_breaks(
+    world: World, endpoint: Said, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with an_endpoint(answer=ranking_of) as reranker:
+        monkeypatch.setenv("CANONRY_RECALL_RERANKER", "cohere")
+        monkeypatch.setenv("CANONRY_RECALL_RERANK_URL", reranker.url)
+        monkeypatch.setenv("CANONRY_RERANK_KEY", "sk-rerank")
+        async with world.server() as server:
+            texts, degraded = await world.search(server, ASKED)
+            assert "reranker" not in degraded
+            longest = max(reranker.asked[0]["documents"], key=len)
+            assert longest.rpartition(": ")[2] in texts[0]
+            assert set(reranker.keys) == {"Bearer sk-rerank"}
+
+            reranker.body = HTML
+            texts, degraded = await world.search(server, ASKED)
+            assert texts
+            assert "reranker" in degraded
+            assert "the endpoint for reranking answers what is not understood" in world.wrong()
 
 
 @pytest.mark.parametrize(("body", "told"), [(HTML, "not understood"), (SHORT, "dimensions")])
@@ -231,7 +252,7 @@ async def test_killed_while_indexing_the_next_server_goes_on_there(
 ) -> None:
     endpoint.open.clear()
     async with world.server() as server:
-        endpoint.let_through = 9  # the first step makes eight requests, the second one two
+        endpoint.let_through = 8  # so many make the first step, and none is left for words
         await world.universe(server, "Another")
         before = await world.until(vectors=1)
         await goes_by_words(world, server)

@@ -11,6 +11,7 @@ import pytest
 from mcp import Client, StdioServerParameters
 
 from tests.gateway.sample import KEEPER, LAMP, LAMPS, SECRET
+from tests.said import said
 from tests.server.lamp_process import (
     CLIENT,
     MODERN,
@@ -22,6 +23,7 @@ from tests.server.lamp_process import (
     environment,
     lamp_process,
 )
+from tests.server.lamp_server import LONG
 
 HELLO: Message = {
     "protocolVersion": "2025-11-25",
@@ -42,8 +44,8 @@ def keeper() -> Iterator[Wire]:
 def error_in(answer: Message) -> Message:
     result = answer["result"]
     assert result["isError"] is True
-    assert json.loads(result["content"][0]["text"]) == result["structuredContent"]
-    error: Message = result["structuredContent"]["error"]
+    assert "structuredContent" not in result
+    error: Message = said(result)["error"]
     return error
 
 
@@ -55,7 +57,7 @@ def test_each_handshake_revision_is_spoken_as_it_is_written(version: str) -> Non
         assert hello["protocolVersion"] == version
         assert hello["serverInfo"]["name"] == "lamp-layer"
         assert hello["serverInfo"]["version"] == "1.0.0"
-        assert set(hello["capabilities"]) == {"tools", "resources", "prompts"}
+        assert set(hello["capabilities"]) == {"tools", "resources", "prompts", "completions"}
         result = wire.call("light", {"lamp_id": LAMP, "level": 7})["result"]
         text = json.dumps(REPLY, separators=(",", ":"))
         assert result["content"] == [{"type": "text", "text": text}]
@@ -215,6 +217,16 @@ def test_a_call_that_never_ends_does_not_keep_it() -> None:
         assert process.returncode == 0
 
 
+def test_a_watcher_does_not_keep_it() -> None:
+    with lamp_process("stdio", "patient") as process:
+        wire = Wire(process, MODERN)
+        wire.send("subscriptions/listen", {"notifications": {"resourcesListChanged": True}})
+        assert wire.receive()["method"] == "notifications/subscriptions/acknowledged"
+        assert process.stdin is not None
+        process.stdin.close()
+        assert process.wait(LONG / 2) == 0
+
+
 def test_it_ends_without_ever_having_been_spoken_to() -> None:
     with lamp_process("stdio") as process:
         wire = Wire(process)
@@ -301,7 +313,7 @@ async def test_the_official_client_is_served(mode: Any) -> None:
         assert seen == [1, 2, 3]
         spoofed: Any = {"dev.canonry/agent": {"agent_type": "Stranger"}}
         result = await client.call_tool("light", {"lamp_id": LAMP}, meta=spoofed)
-        assert result.structured_content["error"]["code"] == -32001
+        assert said(result)["error"]["code"] == -32001
 
 
 def test_what_cannot_be_opened_is_said_to_who_waits_and_ends_the_server() -> None:

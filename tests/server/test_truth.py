@@ -18,6 +18,7 @@ from mcp import Client, StdioServerParameters
 from canonry.domain.truth.accounts import DEFAULT_USER
 from canonry.domain.truth.files import FILE_BYTES_MAX
 from tests.cli.run import SOURCE
+from tests.said import said
 
 pytestmark = [
     pytest.mark.anyio,
@@ -87,7 +88,7 @@ TRANSPORTS = pytest.mark.parametrize("connect", [over_stdio, over_http])
 
 async def told(client: Client, tool: str, **arguments: Any) -> dict[str, Any]:
     result = await client.call_tool(tool, arguments)
-    reply: dict[str, Any] = result.structured_content
+    reply: dict[str, Any] = said(result)
     return reply
 
 
@@ -105,6 +106,33 @@ async def test_records_become_a_snapshot_that_leads_to_its_source(
         assert traced["source_material"]["id"] == reply["source_id"]
         refused = await told(client, "get_entity_snapshot", entity_id="nobody")
         assert refused["error"]["code"] == "VALIDATION_ERROR"
+
+
+@TRANSPORTS
+async def test_records_are_searched_and_summed_by_a_real_client(
+    connect: Any, tmp_path: Path
+) -> None:
+    payments = [
+        {
+            "entity_type": "transaction",
+            "transaction_id": f"T{n}",
+            "date": f"2025-0{n}-01",
+            "amount": n / 10,
+            "currency": "EUR",
+            "description": f"Rent of the {word} garage",
+        }
+        for n, word in ((1, "north"), (2, "south"), (3, "south"))
+    ]
+    async with connect(tmp_path / "data") as client:
+        reply = await told(client, "ingest", user_id=DEFAULT_USER, entities=payments)
+        ids = [each["entity_id"] for each in reply["entities"]]
+        found = await told(client, "search_records", query="south garage", before_date="2025-02")
+        assert found["entities"][0]["id"] == ids[1]
+        assert found["entities"][0]["matches"][0]["field"] == "description"
+        asked = {"entity_type": "transaction", "field": "amount", "period": "year"}
+        summed = await told(client, "summarise_records", **asked)
+        (group,) = summed["groups"]
+        assert (group["sum"], sorted(group["entity_ids"])) == ("0.6", sorted(ids))
 
 
 @TRANSPORTS

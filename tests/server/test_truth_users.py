@@ -97,3 +97,16 @@ def test_a_claim_about_the_user_goes_before_the_subject() -> None:
     by_name = principal_of({"sub": ADA}).user
     assert by_name not in {None, ADA}
     assert by_name != principal_of({"sub": "auth0|eve"}).user
+
+
+def test_a_token_names_the_characters_whose_secrets_it_may_know() -> None:
+    played = ["0190A1B2-0000-7000-8000-000000000001", "0190a1b2-0000-7000-8000-000000000002"]
+
+    assert principal_of({"sub": ADA, "characters": played}).characters == {
+        "0190a1b2-0000-7000-8000-000000000001",
+        "0190a1b2-0000-7000-8000-000000000002",
+    }
+    assert principal_of({"sub": ADA, "characters": " ".join(played)}).characters == {
+        one.lower() for one in played
+    }
+    assert principal_of({"sub": ADA}).characters == frozenset()

@@ -9,6 +9,7 @@ import pytest
 
 from tests.cli.run import canonry_process
 from tests.crash.stdio_client import Server, a_call, outcome
+from tests.said import said
 
 pytestmark = [
     pytest.mark.anyio,
@@ -35,7 +36,7 @@ class Table:
         params = a_call(tool, agent, arguments, "read")
         first, second = [await self._reader.ask("tools/call", params) for _ in range(2)]
         assert first == second
-        return first["structuredContent"]
+        return said(first)
 
     async def entity(self, universe: str, name: str, evidence: str) -> str:
         made = await self.write(

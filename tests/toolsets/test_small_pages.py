@@ -17,7 +17,7 @@ from canonry.bootstrap.compose import compose_memory
 from canonry.bootstrap.embedded import open_embedded
 from canonry.ports.views.pages import PAGE_MAX
 from canonry.testing.worlds import CountingIdentities, HandClock, a_caller
-from canonry.usecases.graph.universe_named import universe_named
+from canonry.usecases.graph.create_universe import universe_named
 from tests.toolsets.test_mixed_engines import MODULES, calls_of
 from tests.usecases import test_erase as erasing
 

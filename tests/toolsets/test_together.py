@@ -6,6 +6,7 @@ from canonry.domain.catalog.catalog import item_id
 from canonry.domain.provenance import Authority
 from canonry.gateway.call import Gateway
 from canonry.gateway.principal import Principal
+from canonry.toolsets.canon import CANON
 from canonry.toolsets.catalog import CATALOG
 from canonry.toolsets.narrative import NARRATIVE
 from canonry.toolsets.truth import TRUTH
@@ -14,7 +15,7 @@ from tests.toolsets.catalog.kit import LAB, OTHER, hostile, put, uuid
 from tests.toolsets.world.kit import Isle, a_world
 
 pytestmark = pytest.mark.anyio
-TOOLSETS = (NARRATIVE, TRUTH, WORLD, CATALOG)
+TOOLSETS = (CANON, NARRATIVE, TRUTH, WORLD, CATALOG)
 
 
 class Together:

@@ -110,7 +110,7 @@ async def only_once(stage: Stage) -> None:
     assert sum(isinstance(e, SceneCompleted) for e in entries) == 1
     frodo = await stage.thing(id_of("Frodo"))
     assert len([tag for tag in frodo.state_tags if tag.startswith("met ")]) == 10
-    facts = await stage.canon.state.facts_stating(MIDDLE_EARTH, "Frodo is met 3")
+    facts = await stage.canon.state.facts_stating(MIDDLE_EARTH, {"Frodo is met 3"})
     assert len(facts) == 1
 
 

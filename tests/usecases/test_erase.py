@@ -27,7 +27,7 @@ from canonry.usecases.narrative.transcripts import Summary, Transcript, Transcri
 from canonry.usecases.store.erase import erase, plan_erasure
 from canonry.usecases.store.verify_store import verify_store
 
-pytestmark = pytest.mark.anyio
+pytestmark = [pytest.mark.anyio, pytest.mark.usefixtures("plain_rows")]
 
 SECRET = "Xanthippe"
 

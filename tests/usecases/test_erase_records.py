@@ -18,7 +18,7 @@ from canonry.usecases.store.erase import erase, plan_erasure
 from canonry.usecases.store.find_mentions import Mention
 from canonry.usecases.store.verify_store import verify_store
 
-pytestmark = pytest.mark.anyio
+pytestmark = [pytest.mark.anyio, pytest.mark.usefixtures("plain_rows")]
 
 SECRET = "xanthippe@agora.org"
 

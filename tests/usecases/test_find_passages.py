@@ -13,12 +13,18 @@ from canonry.adapters.vectors import FolderVectors
 from canonry.domain.errors import Unavailable
 from canonry.domain.ids import EntityId, SceneId, SpaceId
 from canonry.domain.log.entries import Erased
+from canonry.domain.recall.keywords import Figures
 from canonry.domain.recall.passages import Collection
 from canonry.domain.things.scenes import Speaker
 from canonry.ports.embedder import Embedder, EmbeddingModel, Purpose, Vector
 from canonry.ports.views.text import Hit, TextFound, TextQuery
 from canonry.testing.scribe import Scribe
-from canonry.testing.things import MIDDLE_EARTH, a_memory, a_turn, ident
+from canonry.testing.things import (
+    MIDDLE_EARTH,
+    a_memory,
+    a_turn,
+    ident,
+)
 from canonry.testing.worlds import HandClock
 from canonry.usecases.kernel.canon import Canon
 from canonry.usecases.kernel.fresh_passages import FRESH
@@ -51,6 +57,10 @@ class Silent(MemoryText):
 
     @override
     async def search(self, query: TextQuery) -> TextFound:
+        raise Unavailable("text.unavailable", "the text view does not answer")
+
+    @override
+    async def figures(self, stems: Iterable[str], query: TextQuery) -> Figures:
         raise Unavailable("text.unavailable", "the text view does not answer")
 
     @override
@@ -168,7 +178,7 @@ async def test_a_passage_that_the_index_lacks_is_not_ranked_as_if_it_meant_nothi
     found = await find(canon, "the bell tolls 7 times")
 
     assert found.degraded == ("vectors-behind",)
-    assert recall.behind
+    assert found.behind == recall.behind > 0
     assert ids(found)[0] == ident("t7")
 
 
@@ -225,3 +235,157 @@ async def test_a_smaller_limit_gives_the_first_of_more(stage: Stage, recall: Rec
 
     assert len(many) == 12
     assert ids(await find(canon, "dragon number", limit=5)) == many[:5]
+
+
+class Listening(HashingEmbedder):
+    """Remembers what it was asked to embed as a question."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.heard: list[str] = []
+
+    @override
+    async def embed(self, texts: Sequence[str], purpose: Purpose) -> Sequence[Vector]:
+        if purpose is Purpose.QUERY:
+            self.heard += texts
+        return await super().embed(texts, purpose)
+
+
+async def test_the_name_of_a_speaker_is_looked_up_as_a_word_and_kept_out_of_the_meaning(
+    stage: Stage, tmp_path: Path
+) -> None:
+    await stage.entity("gina")
+    said = {"speaker": Speaker.ENTITY, "entity_id": EntityId(id_of("gina"))}
+    await stage.make(a_turn("one", text="Hello Gina here, I dance at the studio", **said))
+    embedder = Listening()
+    recall = recall_over(stage.canon, tmp_path, embedder)
+    canon = replace(stage.canon, recall=recall)
+
+    found = await find(canon, "Where does Gina dance late every week?")
+    await find(canon, "Where does Gina dance?", collection=Collection.FACTS)
+    await recall.close()
+
+    assert ids(found)[0] == ident("one")
+    assert "gina" in found.hits[0].terms
+    assert embedder.heard == ["Where does dance late every week?", "Where does Gina dance?"]
+
+
+async def test_what_others_are_nearer_than_is_as_like_as_the_last_of_the_nearest(
+    stage: Stage, recall: Recall
+) -> None:
+    filler = (a_turn(f"t{n}", f"s{n}", text="ravens and crows in a row") for n in range(140))
+    await stage.make(*filler, a_turn("word", "apart", text="crows bring ruin " + "oats " * 40))
+    canon = replace(stage.canon, recall=recall)
+
+    found = await find(canon, "ravens and crows in a row ruin", limit=200)
+
+    by_id = {hit.passage.id: hit for hit in found.hits}
+    assert by_id[ident("word")].why.similarity > 0
+
+
+async def test_what_a_question_denies_is_answered_first_by_what_denies_it(stage: Stage) -> None:
+    await stage.make(
+        a_turn("yes", "s1", text="The puppy! A puppy!"),
+        a_turn("no", "s2", text="Pepper grew up and after all these years is not a puppy any more"),
+        a_turn("other", "s3", text="We saw a puppy in the market"),
+    )
+
+    found = await find(stage.canon, "Who is not a puppy any more?")
+
+    assert ids(found)[0] == ident("no")
+    assert [hit.score for hit in found.hits] == sorted(
+        (hit.score for hit in found.hits), reverse=True
+    )
+    assert ids(await find(stage.canon, "Who is not a puppy any more?", limit=1)) == [ident("no")]
+
+
+async def test_a_question_of_any_length_is_read(stage: Stage) -> None:
+    await stage.make(a_turn("one", text="The dragon sleeps"), a_turn("two", text="Good night"))
+
+    found = await find(stage.canon, "Where does the dragon sleep? " + "and so on " * 9_000)
+
+    assert ids(found)[0] == ident("one")
+
+
+async def test_of_a_long_text_what_is_rare_here_is_looked_for_wherever_it_stands(
+    stage: Stage,
+) -> None:
+    await stage.make(
+        a_turn("one", text="A dragon sleeps in the old tower"),
+        *(a_turn(f"n{n}", text="They went on along the road") for n in range(9)),
+    )
+    dull = "They went on along the road and talked of nothing, as people do. " * 4_000
+
+    found = await find(stage.canon, f"{dull}Then a dragon woke. {dull}What was it?")
+
+    assert ids(found)[0] == ident("one")
+    assert "dragon" in found.hits[0].terms
+
+
+async def test_a_long_text_is_compared_by_its_ends_where_no_words_answer(
+    stage: Stage, recall: Recall
+) -> None:
+    await stage.make(a_turn("one", text="The dragon sleeps"))
+    silent = replace(stage.canon, recall=recall, text=Silent(MemoryStore()))
+
+    found = await find(silent, "The dragon sleeps. " + "On and on it went. " * 900)
+
+    assert ids(found)[0] == ident("one")
+    assert found.degraded == ("text",)
+
+
+async def test_a_second_round_orders_the_first_passages_whatever_the_limit(stage: Stage) -> None:
+    await stage.make(
+        a_turn("greeting", text="A boat, a boat"),
+        a_turn("answer", text="I sold the boat in the harbour last winter"),
+        a_turn("echo", text="The harbour was cold in winter, and the boat had ice"),
+        *(a_turn(f"n{n}", text=f"Rain again on day{n}") for n in range(30)),
+    )
+
+    found = ids(await find(stage.canon, "What happened to the boat of Joel?"))
+
+    assert found[0] in {ident("answer"), ident("echo")}
+    for limit in range(1, len(found)):
+        assert (
+            ids(await find(stage.canon, "What happened to the boat of Joel?", limit=limit))
+            == found[:limit]
+        )
+
+
+async def test_the_first_round_stands_where_no_figures_are_told(stage: Stage) -> None:
+    class Figureless(MemoryText):
+        @override
+        async def figures(self, stems: Iterable[str], query: TextQuery) -> Figures:
+            raise Unavailable("text.unavailable", "the text view does not answer")
+
+    await stage.make(a_turn("one", text="The dragon sleeps"), a_turn("two", text="A dragon!"))
+    store = stage.canon.store_of_all.text
+    assert isinstance(store, MemoryText)
+    canon = replace(stage.canon, text=Figureless(store._store))
+
+    assert set(ids(await find(canon, "the dragon"))) >= {ident("one"), ident("two")}
+
+
+class Alike(HashingEmbedder):
+    """Makes unlike texts half alike."""
+
+    @property
+    @override
+    def unlike(self) -> float:
+        return 0.5
+
+
+async def test_likeness_is_counted_from_what_the_model_makes_of_unlike_texts(
+    stage: Stage, tmp_path: Path
+) -> None:
+    await stage.make(a_turn("one", text="The dragon sleeps in the old tower"))
+    plain = recall_over(stage.canon, tmp_path / "plain", HashingEmbedder())
+    alike = recall_over(stage.canon, tmp_path / "alike", Alike())
+    text = "who sleeps in the tower of old"
+
+    near = (await find(replace(stage.canon, recall=plain), text)).hits[0]
+    spread = (await find(replace(stage.canon, recall=alike), text)).hits[0]
+    await plain.close()
+    await alike.close()
+
+    assert spread.why.similarity == pytest.approx((near.why.similarity - 0.5) / 0.5)

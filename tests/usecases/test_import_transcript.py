@@ -9,6 +9,7 @@ from canonry.domain.ids import SpaceId
 from canonry.domain.policy import Policy, TextLimits
 from canonry.domain.provenance import Authority, EvidenceKind
 from canonry.domain.things.scenes import Scene, SceneStatus, Speaker, StoryType, Turn
+from canonry.domain.time import DAY, Instant
 from canonry.domain.vocabularies.narrative_types import EntityType
 from canonry.ports.views.documents import SceneQuery
 from canonry.ports.views.state import EventQuery
@@ -126,6 +127,42 @@ async def test_importing_again_adds_nothing() -> None:
     assert await canon.ledger.head(SpaceId(first.universe_id)) == head
     assert figures(second.transcripts[0]) == figures(first.transcripts[0])
     assert second.transcripts[0].commits == 0
+
+
+async def test_dates_that_are_added_later_are_taken_up_by_importing_again() -> None:
+    canon = compose_memory()
+    report = await run(canon)
+    when, later = Instant(5 * DAY), Instant(6 * DAY)
+
+    await run(canon, replace(REQUEST, transcripts=(replace(SESSION, said_at=when),)))
+    (scene,) = (await canon.documents.scenes(SceneQuery(limit=10))).items
+    assert (scene.said_at, scene.status) == (when, SceneStatus.COMPLETED)
+
+    head = await canon.ledger.head(SpaceId(report.universe_id))
+    await run(canon, replace(REQUEST, transcripts=(replace(SESSION, said_at=when),)))
+    assert await canon.ledger.head(SpaceId(report.universe_id)) == head
+
+    await run(canon, replace(REQUEST, transcripts=(replace(SESSION, said_at=later),)))
+    (scene,) = (await canon.documents.scenes(SceneQuery(limit=10))).items
+    assert scene.said_at == later
+
+
+async def test_a_line_that_says_when_dates_its_turn_and_the_first_of_them_the_scene() -> None:
+    canon = compose_memory()
+    when = Instant(5 * DAY)
+    lines = (*SESSION.lines[:2], replace(SESSION.lines[2], said_at=when), *SESSION.lines[3:])
+
+    report = await run(canon, replace(REQUEST, transcripts=(replace(SESSION, lines=lines),)))
+
+    (scene,) = (await canon.documents.scenes(SceneQuery(limit=10))).items
+    assert scene.said_at == when
+    assert [turn.said_at for turn in await turns_of(canon, report)] == [
+        None,
+        None,
+        when,
+        None,
+        None,
+    ]
 
 
 def figures(report: TranscriptReport) -> tuple[int, int, int, int]:

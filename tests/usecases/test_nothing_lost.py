@@ -6,12 +6,15 @@ import pytest
 
 from canonry.domain.ids import EntityId
 from canonry.domain.provenance import Authority, Evidence, EvidenceKind
-from canonry.domain.things.entities import Entity
+from canonry.domain.things.entities import Entity, EntityClass
 from canonry.domain.things.facts import Event, Fact
+from canonry.domain.things.proposals import Grade
 from canonry.domain.things.relations import Relation
 from canonry.domain.vocabularies.narrative_types import EntityType
-from canonry.ports.views.state import EventQuery, FactQuery
+from canonry.ports.views.state import EventQuery, FactQuery, RelationQuery
 from canonry.testing.things import evidence, ident
+from canonry.testing.worlds import a_caller
+from canonry.usecases.canonization.canonize_proposals import canonize_proposals
 from tests.usecases.stage import (
     ACCEPTED,
     PENDING,
@@ -216,6 +219,121 @@ async def test_d16_events_that_differ_in_who_when_or_what_stay_apart() -> None:
     proposals = [await stage.propose("event", each) for each in (song, *others)]
     report = await stage.canonize()
     assert len({verdict_on(report, one).canonical_id for one in proposals}) == 4
+
+
+SONG: dict[str, Any] = {"title": "A song", "description": "Loud.", "actors": [id_of("Frodo")]}
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ({"time_ref": rfc(3)}, {"time_ref": rfc(3)}),
+        ({}, {"outside": True}),
+        ({"time_ref": rfc(3)}, {"outside": True}),
+    ],
+)
+async def test_d16_the_same_event_of_two_scenes_or_of_none_is_one_with_both_evidences(
+    first: dict[str, Any], second: dict[str, Any]
+) -> None:
+    stage = await a_peopled_stage()
+    known = await stage.verdict("event", {**SONG, **first}, cited=evidence("scene/turn"))
+    outside = second.pop("outside", False)
+    more: dict[str, Any] = {"scene_id": None, "turn_id": None} if outside else {"scene": "later"}
+    await stage.scene("later", order=2)
+    again = await stage.propose("event", {**SONG, **second}, cited=(SOURCE,), **more)
+
+    if outside:
+        report: Any = await canonize_proposals(stage.canon, a_caller(), (again,))
+    else:
+        report = await stage.canonize("later")
+
+    assert verdict_on(report, again).canonical_id == known.canonical_id
+    event = await stage.thing(known.canonical_id)
+    assert {*evidence("scene/turn"), SOURCE} <= {*event.evidence}
+
+
+async def test_d16_the_same_event_of_two_scenes_without_one_time_is_a_possible_duplicate() -> None:
+    stage = await a_peopled_stage()
+    first = await stage.verdict("event", SONG)
+    await stage.scene("later", order=2)
+
+    again = await stage.verdict("event", SONG, scene="later")
+
+    assert again.status is ACCEPTED
+    assert again.canonical_id != first.canonical_id
+    (told,) = again.graded
+    assert (told.id, told.grade) == (first.canonical_id, Grade.POSSIBLE)
+    assert told.reason.startswith("perhaps this is the event"), "gate:event-told-before"
+
+
+async def test_d16_the_same_event_at_two_times_happened_two_times() -> None:
+    stage = await a_peopled_stage()
+    await stage.verdict("event", {**SONG, "time_ref": rfc(3)})
+    await stage.scene("later", order=2)
+
+    again = await stage.verdict("event", {**SONG, "time_ref": rfc(4)}, scene="later")
+
+    assert (again.status, again.graded) == (ACCEPTED, ())
+
+
+async def test_d16_an_event_of_nobody_is_told_again_in_its_scene_alone() -> None:
+    stage = await a_stage()
+    await stage.verdict("event", {"title": "Rain"})
+    outside = await stage.propose("event", {"title": "Rain"}, scene_id=None, turn_id=None)
+
+    report = await canonize_proposals(stage.canon, a_caller(), (outside,))
+
+    assert "already canon" not in verdict_on(report, outside).rationale
+
+
+OLD: dict[str, Any] = {"statement": "Frodo bears a ring", "involved": [id_of("Frodo")]}
+
+
+@pytest.mark.parametrize("authority", [Authority.PLAYER, GM])
+async def test_d7_what_is_new_of_a_fact_is_merged_into_what_takes_its_place(
+    authority: Authority,
+) -> None:
+    stage = await a_peopled_stage()
+    first = await stage.verdict("fact", {**OLD, "properties": {"metal": "gold"}}, authority=GM)
+    await stage.scene("later", order=2)
+    more = {**OLD, "properties": {"finger": "ring"}}
+
+    again = await stage.verdict("fact", more, authority=authority, scene="later", cited=(SOURCE,))
+
+    before, now = await stage.thing(first.canonical_id), await stage.thing(again.canonical_id)
+    assert before.superseded_by == now.id
+    assert now.properties == {"metal": "gold", "finger": "ring"}
+    assert now.authority is GM
+    assert {*before.evidence, SOURCE} <= {*now.evidence}
+
+
+async def test_d7_a_lower_word_changes_no_property_of_a_fact() -> None:
+    stage = await a_peopled_stage()
+    first = await stage.verdict("fact", {**OLD, "properties": {"inside": "runes"}}, authority=GM)
+    await stage.scene("later", order=2)
+    otherwise = {**OLD, "properties": {"inside": "nothing"}}
+
+    await stage.verdict("fact", otherwise, scene="later")
+
+    known = await stage.thing(first.canonical_id)
+    assert (known.properties, known.superseded_by) == ({"inside": "runes"}, None)
+
+
+async def test_d7_from_what_a_known_entity_derives_is_written_once() -> None:
+    stage = await a_stage()
+    await stage.entity("Hobbit", entity_class=EntityClass.ARCHETYPE)
+    await stage.entity("Ana")
+    said = an_ana(derives_from=id_of("Hobbit"))
+
+    verdict = await stage.verdict("entity", said)
+    await stage.scene("later", order=2)
+    again = await stage.verdict("entity", said, scene="later")
+
+    assert "already canon" not in verdict.rationale
+    assert again.rationale.endswith(f"already canon: {id_of('Ana')}")
+    query = RelationQuery(entities=frozenset((EntityId(id_of("Ana")),)), rel_type="DERIVES_FROM")
+    (tie,) = (await stage.canon.state.relations(query)).items
+    assert (tie.from_id, tie.to_id) == (id_of("Ana"), id_of("Hobbit"))
 
 
 async def test_d7_an_event_is_found_at_its_place() -> None:

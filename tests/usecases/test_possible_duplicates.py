@@ -8,8 +8,8 @@ from canonry.domain.provenance import Actor
 from canonry.domain.truth.accounts import DEFAULT_USER
 from canonry.testing.worlds import a_caller
 from canonry.usecases.kernel.caller import Caller
-from canonry.usecases.truth import possible_duplicates as module
-from canonry.usecases.truth.possible_duplicates import DuplicateQuery, possible_duplicates
+from canonry.usecases.truth.identity import possible_duplicates as module
+from canonry.usecases.truth.identity.possible_duplicates import DuplicateQuery, possible_duplicates
 from tests.toolsets.truth.kit import Desk, a_desk
 
 pytestmark = pytest.mark.anyio

@@ -8,7 +8,7 @@ from urllib.parse import parse_qs
 import pytest
 
 from canonry.bootstrap.compose import compose_memory
-from canonry.domain.errors import InvalidInput, NotFound, Unavailable
+from canonry.domain.errors import InvalidInput, NotFound
 from canonry.domain.provenance import Actor
 from canonry.domain.time import SECOND, Instant
 from canonry.domain.truth.accounts import account_space, source_id_of
@@ -158,14 +158,14 @@ async def test_a_link_holds_a_second_to_a_week(seconds: int) -> None:
     assert refused.value.code == "file.expiry"
 
 
-async def test_a_file_that_cannot_be_read_is_a_failed_interpretation() -> None:
+async def test_a_file_that_cannot_be_read_is_told_by_what_is_wrong_with_it() -> None:
     canon = compose_memory()
 
-    with pytest.raises(Unavailable) as refused:
+    with pytest.raises(InvalidInput) as refused:
         await interpret_file(canon, plan_run(canon), b"{broken", FileHint(name="a.json"), ())
 
-    assert refused.value.code == "interpretation.failed"
-    assert refused.value.details == {"cause": "document.damaged"}
+    assert refused.value.code == "document.damaged"
+    assert "the file is kept" in refused.value.message
 
 
 def test_an_interpreter_that_is_not_set_up_is_refused() -> None:

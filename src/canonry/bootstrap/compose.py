@@ -10,6 +10,7 @@ from canonry.adapters.memory import (
     MemoryText,
 )
 from canonry.adapters.readers import LocalReader
+from canonry.adapters.rules.srd import SrdRulebook
 from canonry.adapters.system import SystemClock, SystemIdentities
 from canonry.bootstrap.filing import memory_filing
 from canonry.domain.policy import Policy
@@ -39,4 +40,5 @@ def compose_memory(
         policy=policy or Policy(),
         reader=LocalReader(),
         filing=memory_filing(the_identities),
+        rulebook=SrdRulebook(),
     )

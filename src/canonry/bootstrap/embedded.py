@@ -6,6 +6,7 @@ from pathlib import Path
 
 from canonry.adapters.folder import FolderBlobs
 from canonry.adapters.readers import LocalReader
+from canonry.adapters.rules.srd import SrdRulebook
 from canonry.adapters.sqlite import (
     Durability,
     LookingUpkeep,
@@ -120,4 +121,5 @@ def _canon(
         policy=policy or Policy(),
         reader=LocalReader(),
         filing=filing,
+        rulebook=SrdRulebook(),
     )

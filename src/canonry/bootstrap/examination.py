@@ -8,11 +8,11 @@ from typing import Final
 
 from canonry.bootstrap.diagnosis import Diagnosis, ShownSetting
 from canonry.bootstrap.file_modes import open_to_others
-from canonry.bootstrap.recall_examination import look_at_recall
+from canonry.bootstrap.recall_examination import look_at_recall, look_at_reranking
 from canonry.bootstrap.recalling import origin_of, recall_folder
-from canonry.bootstrap.serving import advice_on
+from canonry.bootstrap.serving import advice_on, served
 from canonry.bootstrap.settings import Settings
-from canonry.bootstrap.stores import STORE_FILE, KeptStore, open_store_to_look
+from canonry.bootstrap.stores import STORE_FILE, KeptStore, is_there, open_store_to_look
 from canonry.bootstrap.toolsets import load_toolsets
 from canonry.domain.errors import CanonryError
 from canonry.domain.log.dating import OFF_MAX, is_plausible
@@ -41,7 +41,7 @@ async def examine(settings: Settings) -> Diagnosis:
         diagnosis.hint(
             "the store is kept in memory and ends with the process", "leave --memory out"
         )
-    elif not (settings.data / STORE_FILE).is_file():
+    elif not is_there(settings):
         diagnosis.hint(
             f"there is no store in {settings.data} yet", "`canonry serve` makes it; or see --data"
         )
@@ -50,18 +50,19 @@ async def examine(settings: Settings) -> Diagnosis:
     return diagnosis
 
 
+_SET_BY: Final = {"agent": "agent-type", "tool": "tools"}
+
+
 def _look_at_identity(diagnosis: Diagnosis, settings: Settings) -> None:
     try:
-        advice = advice_on(settings, load_toolsets(settings.toolsets))
+        advice = advice_on(settings, served(settings, load_toolsets(settings.toolsets)))
     except CanonryError as error:
-        diagnosis.is_wrong(error.message, "set --toolsets or CANONRY_TOOLSETS")
+        name = _SET_BY.get(error.code.partition(".")[0], "toolsets")
+        variable = name.upper().replace("-", "_")
+        diagnosis.is_wrong(error.message, f"set --{name} or CANONRY_{variable}")
         return
-    if advice is None:
-        return
-    if settings.agent_type is None:
+    if advice is not None:
         diagnosis.hint(advice, "set it where the server is started")
-    else:
-        diagnosis.is_wrong(advice, "set --agent-type or CANONRY_AGENT_TYPE")
 
 
 def _look_at_disk(diagnosis: Diagnosis, data: Path) -> None:
@@ -118,6 +119,8 @@ async def _look_at_store(diagnosis: Diagnosis, settings: Settings) -> None:
         if store.canon.recall is not None:
             folder, origin = recall_folder(settings), origin_of(settings)
             await look_at_recall(diagnosis, store.canon.recall, folder, origin)
+        if store.canon.reranking is not None:
+            await look_at_reranking(diagnosis, store.canon.reranking)
     except CanonryError as error:
         diagnosis.is_wrong(f"the store does not answer: {error.message}", _remedy(error))
     finally:

@@ -3,7 +3,7 @@
 import asyncio
 import contextlib
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence, ValuesView
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence, ValuesView
 from functools import partial
 from pathlib import Path
 from typing import Final
@@ -34,7 +34,7 @@ def memory_filing(identities: Identities) -> Filing:
     kept: dict[str, Blobs] = {}
     return Filing(
         blobs_of=lambda user_id: kept.setdefault(user_id, MemoryBlobs()),
-        users=lambda: sorted(kept),
+        users=_threaded(lambda: sorted(kept)),
         stored_at=_never,
         local=FolderLocalFiles(()),
         interpreters={"rules": RulesInterpreter()},
@@ -49,11 +49,31 @@ def folder_filing(
     fresh = partial(_fresh_key, identities)
     return Filing(
         blobs_of=blobs_in(folder, syncs=syncs),
-        users=lambda: users_in(folder),
+        users=_threaded(partial(users_in, folder)),
         stored_at=lambda user_id, digest: _folder_of(folder / FOLDER, user_id).stored_at(digest),
         local=FolderLocalFiles(()),
         interpreters={"rules": RulesInterpreter()},
         secret=kept_key(folder / KEY_FILE, fresh) if signs else fresh(),
+    )
+
+
+def shared_filing(
+    folder: Path,
+    identities: Identities,
+    *,
+    blobs_of: Callable[[str], Blobs],
+    users: Callable[[], Awaitable[Sequence[str]]],
+    stored_at: Callable[[str, str], Awaitable[float | None]],
+) -> Filing:
+    """Files in a store that many machines share; each has a key for links in its own folder."""
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    return Filing(
+        blobs_of=blobs_of,
+        users=users,
+        stored_at=stored_at,
+        local=FolderLocalFiles(()),
+        interpreters={"rules": RulesInterpreter()},
+        secret=kept_key(folder / KEY_FILE, partial(_fresh_key, identities)),
     )
 
 
@@ -66,8 +86,13 @@ def files_beside(folder: Path) -> UserFiles:
     """Files in a folder of their own, as a store has them in its folder of files."""
     return UserFiles(
         blobs_of=lambda user_id: _folder_of(folder, user_id),
-        users=lambda: _users_below(folder),
+        users=_threaded(partial(_users_below, folder)),
     )
+
+
+def _threaded(users: Callable[[], Sequence[str]]) -> Callable[[], Awaitable[Sequence[str]]]:
+    """The same beside the event loop: a folder is read."""
+    return partial(asyncio.to_thread, users)
 
 
 def _folder_of(files: Path, user_id: str, *, syncs: bool = True) -> FolderBlobs:

@@ -148,7 +148,7 @@ class BackgroundIndexing:
             now = await self._look(cursor)
             if now != cursor or file != self._file():
                 return now
-            await asyncio.sleep(LOOKS_EVERY)
+            await self._canon.ledger.await_news(LOOKS_EVERY)
 
     def _file(self) -> _FileId | None:
         """Which file the index is: `canonry rebuild` in another process drops a damaged one."""

@@ -95,12 +95,16 @@ def _check(policy: Policy, where: str) -> None:
         for name, number in _numbers(getattr(policy, part)):
             if number < 0:
                 raise wrong_value(f"policy.{part}.{name}", "0 or more", where)
-    quota = policy.truth.interpretations
-    if quota is not None and quota < 0:
-        raise wrong_value("policy.truth.interpretations", "0 or more", where)
+    truth = policy.truth
+    for name, number in (
+        ("interpretations", truth.interpretations),
+        *((f"retention.{name}", days) for name, days in _numbers(truth.retention)),
+    ):
+        if number is not None and number < 0:
+            raise wrong_value(f"policy.truth.{name}", "0 or more", where)
     if policy.recall.half_life <= 0:
         raise wrong_value("policy.recall.half_life", "above 0", where)
 
 
-def _numbers(part: Any) -> list[tuple[str, int]]:
+def _numbers(part: Any) -> list[tuple[str, Any]]:
     return [(each.name, getattr(part, each.name)) for each in fields(part)]

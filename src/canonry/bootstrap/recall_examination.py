@@ -8,7 +8,7 @@ from canonry.bootstrap.diagnosis import Diagnosis
 from canonry.domain.errors import Unavailable
 from canonry.ports.embedder import EmbeddingModel, Purpose
 from canonry.usecases.kernel.follow_log import LogCursor, heads_of
-from canonry.usecases.kernel.recall import Recall
+from canonry.usecases.kernel.recall import Recall, Reranking
 
 _REMEDIES: Final = {
     "embedder.unavailable": "search goes on by words; install or start the model, or set another",
@@ -16,6 +16,9 @@ _REMEDIES: Final = {
     "vectors.corrupt": "search goes on by words; `canonry rebuild --only vectors` makes it anew",
     "vectors.unavailable": "search goes on by words; look at the rights and the disk of its folder",
 }
+_RERANKER: Final = (
+    "search goes on without it; look at recall.rerank_url, or set recall.reranker none"
+)
 
 
 async def look_at_recall(diagnosis: Diagnosis, recall: Recall, folder: Path, origin: str) -> None:
@@ -40,6 +43,14 @@ async def look_at_recall(diagnosis: Diagnosis, recall: Recall, folder: Path, ori
         await _look_at_index(diagnosis, recall, folder)
     except Unavailable as error:
         diagnosis.is_wrong(f"the index of vectors: {error.message}", _remedy(error))
+
+
+async def look_at_reranking(diagnosis: Diagnosis, reranking: Reranking) -> None:
+    """Ask for the order of two texts; whatever is wrong, search goes on without."""
+    try:
+        await reranking.order("hello", ("hello", "good night"))
+    except Unavailable as error:
+        diagnosis.is_wrong(f"the reranker: {error.message}", _RERANKER)
 
 
 async def _look_at_index(diagnosis: Diagnosis, recall: Recall, folder: Path) -> None:

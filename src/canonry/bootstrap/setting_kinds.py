@@ -8,9 +8,21 @@ from typing import Any, Final
 
 from canonry.domain.errors import InvalidInput
 
-STORE: Final = "store"
-SERVER: Final = "server"
-TABLES: Final = ("auth", "recall", "truth")
+STORE: Final = "The store"
+SERVED: Final = "What is served"
+CALLERS: Final = "Who calls"
+CALLS: Final = "Calls and their log"
+TOKENS: Final = "Bearer tokens over HTTP"
+"""The groups of settings, as they head their part of a help; more follow from the names."""
+
+_GROUPS: Final = {
+    "http": "HTTP",
+    "auth": TOKENS,
+    "recall": "Finding by meaning",
+    "truth": "Documents and records",
+    "dialogue": "Characters that speak",
+}
+TABLES: Final = ("auth", "dialogue", "files", "postgres", "recall", "truth")
 """The tables that the file has for settings; a setting `auth_issuer` has the key `auth.issuer`."""
 
 _PORT_MAX: Final = 65_535
@@ -124,8 +136,7 @@ def some_of(*choices: str) -> SettingKind:
 class SettingRow:
     """One setting; `key` is dotted where the file has a table, `field` names it in `Settings`.
 
-    `default` is how the default is told, empty for none; `group` is `store` for what every command
-    on a store needs, else `server`.
+    `default` is how the default is told, empty for none; `group` is what help lists it under.
     """
 
     field: str
@@ -160,7 +171,7 @@ def setting(
     factory: Callable[[], Any] | None = None,
     metavar: str = "",
     told: str | None = None,
-    group: str = SERVER,
+    group: str = "",
 ) -> Any:
     """A field of `Settings`; `told` is how its default is told where the value says too little."""
     metadata = {
@@ -177,7 +188,8 @@ def setting(
 
 def row_of(declared: "Field[Any]") -> SettingRow:
     """The row of a field that `setting` has made."""
-    return SettingRow(field=declared.name, **declared.metadata)
+    group = declared.metadata["group"] or _GROUPS.get(declared.name.partition("_")[0], SERVED)
+    return SettingRow(field=declared.name, **{**declared.metadata, "group": group})
 
 
 def shown(value: Any) -> str:

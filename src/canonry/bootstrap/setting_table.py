@@ -11,6 +11,8 @@ from typing import Final
 import platformdirs
 
 from canonry.bootstrap.setting_kinds import (
+    CALLERS,
+    CALLS,
     FLAG,
     NAMES,
     NUMBER,
@@ -57,34 +59,88 @@ class Settings:
         default="full",
         group=STORE,
     )
-    toolsets: tuple[str, ...] = setting(NAMES, "Toolsets to serve.", default=("narrative",))
+    postgres_url: str | None = setting(
+        TEXT,
+        (
+            "Keep the store in this PostgreSQL database, which many servers may share; "
+            "its password is PGPASSWORD."
+        ),
+        metavar="URL",
+        told="the data folder holds it",
+        group=STORE,
+    )
+    postgres_schema: str = setting(
+        TEXT, "The schema of the database that holds the store.", default="canonry", group=STORE
+    )
+    postgres_connections: float = setting(
+        NUMBER, "The most connections of one server to the database.", default=16, group=STORE
+    )
+    files_url: str | None = setting(
+        TEXT,
+        (
+            "Keep the files of a store in PostgreSQL in this object store, s3://BUCKET/PREFIX; "
+            "its keys are AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY."
+        ),
+        metavar="URL",
+        told="the database holds them",
+        group=STORE,
+    )
+    files_endpoint: str | None = setting(
+        TEXT,
+        "Where the object store of files.url is, if not at Amazon.",
+        metavar="URL",
+        group=STORE,
+    )
+    toolsets: tuple[str, ...] = setting(NAMES, "Toolsets to serve.", default=("canon",))
     http: str | None = setting(
         TEXT,
         "Serve Streamable HTTP there instead of standard input and output.",
         metavar="HOST:PORT",
     )
-    agent_type: str | None = setting(
-        TEXT,
-        "Role of the agent behind this process, such as CanonKeeper or Narrator.",
-        metavar="TYPE",
+    agent_type: tuple[str, ...] | None = setting(
+        NAMES,
+        "Role of the agent behind this process, such as Keeper or Narrator; of several, each call "
+        "takes the first that may make it.",
+        metavar="TYPE,...",
+        told="Solo for canon over standard input and output, else none",
+        group=CALLERS,
     )
-    agent_id: str | None = setting(TEXT, "Name of that agent.", metavar="ID", told="the agent type")
-    user: str | None = setting(TEXT, "The person on whose behalf the agent acts.", metavar="UUID")
+    agent_id: str | None = setting(
+        TEXT, "Name of that agent.", metavar="ID", told="the first agent type", group=CALLERS
+    )
+    user: str | None = setting(
+        TEXT, "The person on whose behalf the agent acts.", metavar="UUID", group=CALLERS
+    )
     trust_meta: bool = setting(
         FLAG,
         'Let the client name its agent in each call\'s _meta["dev.canonry/agent"].',
         default=False,
+        group=CALLERS,
     )
     authorities: tuple[str, ...] | None = setting(
         some_of(*Authority),
         "Whose word the agent may claim, whatever its role; with tokens, the token says.",
         told="all for the CanonKeeper, all but gm for others",
+        group=CALLERS,
+    )
+    characters: tuple[str, ...] = setting(
+        NAMES,
+        "The characters whose secrets the agent may know, beside those of its user.",
+        metavar="UUID,...",
+        default=(),
     )
     spaces: tuple[str, ...] | None = setting(
-        NAMES, "The only universes that the agent may see.", metavar="UUID,...", told="all"
+        NAMES,
+        "The only universes that the agent may see.",
+        metavar="UUID,...",
+        told="all",
+        group=CALLERS,
     )
     world: str | None = setting(
-        TEXT, "The world that the tools of the world toolset are about.", metavar="UUID"
+        TEXT,
+        "The world that world tools are about; the space of calls of canon that name none.",
+        metavar="UUID",
+        group=CALLERS,
     )
     memory: bool = setting(
         FLAG, "Keep the store in memory only; it ends with the process.", default=False
@@ -92,33 +148,49 @@ class Settings:
     contract_only: bool = setting(
         FLAG, "Hide the tools that the published contract does not have.", default=False
     )
+    tools: tuple[str, ...] | None = setting(
+        NAMES, "The only tools to serve; * stands for any letters.", told="all"
+    )
+    read_only: bool = setting(
+        FLAG, "Serve only the tools that write nothing, whatever else is set.", default=False
+    )
     error_mode: str = setting(
         one_of("result", "jsonrpc"),
         "How a failed call is told: as a tool result that a model can read, or as an error.",
         default="result",
+        group=CALLS,
     )
     allow_unknown_properties: bool = setting(
-        FLAG, "Accept arguments that a tool does not have, and ignore them.", default=False
+        FLAG,
+        "Accept arguments that a tool does not have, and ignore them.",
+        default=False,
+        group=CALLS,
     )
     deadline: float | None = setting(
         NUMBER,
         "The longest that any call may take, whatever its tool needs.",
         metavar="SECONDS",
         told="30, and 120 for files",
+        group=CALLS,
     )
     rate_limit: float | None = setting(
         NUMBER,
         "The most calls in a minute of one agent, as its connection or token names it.",
         metavar="CALLS",
         told="no limit",
+        group=CALLS,
     )
     published_rates: bool = setting(
-        FLAG, "Enforce the rates that a contract publishes for each user or client.", default=False
+        FLAG,
+        "Enforce the rates that a contract publishes for each user or client.",
+        default=False,
+        group=CALLS,
     )
     log_level: str = setting(
         one_of("info", "warning"),
         "info: one structured line a call on standard error; warning: failures only.",
         default="info",
+        group=CALLS,
     )
     http_public: bool = setting(
         FLAG,
@@ -133,6 +205,9 @@ class Settings:
     )
     http_allowed_origins: tuple[str, ...] = setting(
         NAMES, "Web origins that may call the HTTP server.", default=(), metavar="ORIGIN,..."
+    )
+    http_inspector: bool = setting(
+        FLAG, "Offer the pages of the inspector at /, for the toolset canon.", default=True
     )
     http_connections: float = setting(
         NUMBER,
@@ -185,10 +260,10 @@ class Settings:
     )
     auth_scopes: tuple[str, ...] = setting(NAMES, "Scopes that every token must have.", default=())
     recall_embedder: str = setting(
-        one_of("onnx", "hashing", "openai", "hub", "none"),
+        one_of("onnx", "multilingual", "hashing", "openai", "hub", "none"),
         (
-            "What finds passages by meaning: onnx, hashing, openai (any compatible endpoint), "
-            "hub; none: words alone."
+            "What finds passages by meaning: onnx, multilingual (an extra), hashing, openai (any "
+            "compatible endpoint), hub; none: words alone."
         ),
         default="onnx",
         metavar="NAME",
@@ -232,6 +307,29 @@ class Settings:
     recall_url: str | None = setting(
         TEXT, "The base address of the endpoint; its key is CANONRY_RECALL_KEY.", metavar="URL"
     )
+    recall_reranker: str = setting(
+        one_of("none", "cohere", "tei"),
+        (
+            "What takes a second look at the first passages found: none, or an endpoint that "
+            "speaks the protocol of cohere (also Jina, vLLM, llama.cpp) or of tei."
+        ),
+        default="none",
+        metavar="NAME",
+    )
+    recall_rerank_url: str | None = setting(
+        TEXT,
+        "The base address of that endpoint, before /rerank; its key is CANONRY_RERANK_KEY.",
+        metavar="URL",
+    )
+    recall_rerank_model: str | None = setting(
+        TEXT, "The model of that endpoint, by its name there."
+    )
+    recall_rerank_patience: float = setting(
+        NUMBER,
+        "The longest that a search waits for it before it goes on without.",
+        default=2.0,
+        metavar="SECONDS",
+    )
     recall_library: str = setting(
         one_of("fastembed", "sentence_transformers"),
         "The installed library that fetches and runs a hub's model.",
@@ -264,6 +362,23 @@ class Settings:
         metavar="URL",
         told="the address served",
     )
+    dialogue_model: str | None = setting(
+        TEXT, "The language model for characters of a world, by its name at the endpoint."
+    )
+    dialogue_url: str | None = setting(
+        TEXT,
+        (
+            "The base address of an endpoint that speaks the protocol of openai; its key is "
+            "CANONRY_DIALOGUE_KEY."
+        ),
+        metavar="URL",
+    )
+    dialogue_moderator: str | None = setting(
+        TEXT, "The model that moderates at that endpoint, beside the rules, which always hold."
+    )
+    dialogue_seconds: float = setting(
+        NUMBER, "How long a player waits for a character's words.", default=2.5, metavar="SECONDS"
+    )
     policy: Policy = field(default_factory=Policy)
     sources: Mapping[str, str] = field(default_factory=dict)
 
@@ -281,6 +396,5 @@ class Settings:
 
 SETTINGS: Final = tuple(row_of(each) for each in fields(Settings) if each.metadata)
 """All of them, in the order in which `--help` and `canonry doctor` list them."""
-
 POLICY: Final = "policy"
 """The table of the file that holds the numbers of `canonry.domain.policy.Policy`."""

@@ -4,6 +4,7 @@ The command line wins over the environment, the environment over the file, the f
 """
 
 import os
+import re
 import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
@@ -26,9 +27,11 @@ from canonry.domain.ids import is_uuid
 from canonry.domain.policy import Policy
 
 __all__ = [
+    "DIALOGUE_KEY_VARIABLE",
     "FILES_KEY_VARIABLE",
     "KEY_VARIABLE",
     "MODEL_KEY_VARIABLE",
+    "RERANK_KEY_VARIABLE",
     "Settings",
     "check_recall",
     "load_settings",
@@ -38,20 +41,37 @@ __all__ = [
 
 CONFIG_VARIABLE: Final = "CANONRY_CONFIG"
 DEBUG_VARIABLE: Final = "CANONRY_DEBUG"
-TEST_VARIABLE: Final = "CANONRY_REQUIRE_BACKENDS"
 KEY_VARIABLE: Final = "CANONRY_RECALL_KEY"
 """The key of an endpoint for embeddings: a secret stands in the environment and nowhere else."""
+
+RERANK_KEY_VARIABLE: Final = "CANONRY_RERANK_KEY"
+"""The key of an endpoint for reranking."""
 
 MODEL_KEY_VARIABLE: Final = "CANONRY_TRUTH_KEY"
 """The key of an endpoint for a language model."""
 
+DIALOGUE_KEY_VARIABLE: Final = "CANONRY_DIALOGUE_KEY"
+"""The key of the endpoint for characters that speak."""
+
 FILES_KEY_VARIABLE: Final = "CANONRY_FILES_KEY"
 """What signs links to files, where several servers must sign alike; else each store has its own."""
 
-_KEYS: Final = frozenset({KEY_VARIABLE, MODEL_KEY_VARIABLE, FILES_KEY_VARIABLE})
-_FOREIGN: Final = frozenset({CONFIG_VARIABLE, DEBUG_VARIABLE, TEST_VARIABLE}) | _KEYS
-_BENCH: Final = "CANONRY_BENCH_"
+_KEYS: Final = frozenset(
+    {
+        KEY_VARIABLE,
+        RERANK_KEY_VARIABLE,
+        MODEL_KEY_VARIABLE,
+        DIALOGUE_KEY_VARIABLE,
+        FILES_KEY_VARIABLE,
+    }
+)
+_FOREIGN: Final = frozenset({CONFIG_VARIABLE, DEBUG_VARIABLE}) | _KEYS
+_NOT_OURS: Final = ("CANONRY_BENCH_", "CANONRY_REQUIRE_")
+"""How variables begin that are read by measurements and tests alone."""
+
 _DIMENSIONS_MAX: Final = 16_384
+_CONNECTIONS_MAX: Final = 1_000
+_SCHEMA: Final = re.compile(r"[a-z][a-z0-9_]{0,39}")
 
 
 def user_config() -> Path:
@@ -138,7 +158,7 @@ def _from_environment(variables: Mapping[str, str]) -> SettingsLayer:
     for name in sorted(name for name in variables if name.startswith("CANONRY_")):
         row = rows.get(name)
         if row is None:
-            if name in _FOREIGN or name.startswith(_BENCH):
+            if name in _FOREIGN or name.startswith(_NOT_OURS):
                 continue
             raise unknown_setting(name, rows, "environment")
         text = variables[name]
@@ -182,6 +202,9 @@ def _check(settings: Settings) -> None:
         raise wrong_value("toolsets", "at least one name", settings.sources.get("toolsets", ""))
     check_recall(settings)
     _check_truth(settings)
+    _check_postgres(settings)
+    _check_files(settings)
+    _check_dialogue(settings)
     if settings.auth_issuer is None:
         given = [row.key for row in SETTINGS if row.key.startswith("auth.")]
         if alone := [key for key in given if key in settings.sources]:
@@ -194,6 +217,56 @@ def _check(settings: Settings) -> None:
     if (settings.auth_jwks_url is None) == (settings.auth_key_file is None):
         message = "auth.issuer needs one of auth.jwks_url and auth.key_file, not both"
         raise InvalidInput("settings.incomplete", message, path="auth.jwks_url")
+
+
+def _check_files(settings: Settings) -> None:
+    for key, value, needs in (
+        ("files.url", settings.files_url, "postgres.url"),
+        ("files.endpoint", settings.files_endpoint, "files.url"),
+    ):
+        if value is not None and getattr(settings, needs.replace(".", "_")) is None:
+            message = f"{key} has no effect without {needs}: set both"
+            raise InvalidInput("settings.incomplete", message, path=needs)
+
+
+def _check_postgres(settings: Settings) -> None:
+    url, schema, most = (
+        settings.postgres_url,
+        settings.postgres_schema,
+        settings.postgres_connections,
+    )
+    where = settings.sources.get("postgres.url", DEFAULT)
+    if url is not None:
+        try:
+            parts = urlsplit(url)
+            known = parts.scheme in {"postgres", "postgresql"} and parts.password is None
+        except ValueError:
+            known = False
+        if not known or "password" in parts.query:
+            expected = "like postgresql://user@host/database; the password goes into PGPASSWORD"
+            raise wrong_value("postgres.url", expected, where)
+        if settings.memory:
+            message = "memory and postgres.url exclude each other: leave one of them out"
+            raise InvalidInput("settings.incomplete", message, path="postgres.url")
+    if not _SCHEMA.fullmatch(schema):
+        expected = "up to 40 small letters, digits and underscores, the first one a letter"
+        raise wrong_value("postgres.schema", expected, settings.sources.get("postgres.schema", ""))
+    if not float(most).is_integer() or most > _CONNECTIONS_MAX:
+        expected = f"a whole number up to {_CONNECTIONS_MAX}"
+        raise wrong_value(
+            "postgres.connections", expected, settings.sources.get("postgres.connections", "")
+        )
+
+
+def _check_dialogue(settings: Settings) -> None:
+    url = settings.dialogue_url
+    if url is not None and not _is_address(url):
+        where = settings.sources.get("dialogue.url", DEFAULT)
+        raise wrong_value("dialogue.url", "an http or https address without a password", where)
+    asked = settings.dialogue_model or settings.dialogue_moderator
+    if (url is None) != (asked is None):
+        message = "dialogue.url needs dialogue.model or dialogue.moderator, and they need it"
+        raise InvalidInput("settings.incomplete", message, path="dialogue.url")
 
 
 def _check_truth(settings: Settings) -> None:
@@ -211,7 +284,7 @@ def _check_truth(settings: Settings) -> None:
 
 
 def check_recall(settings: Settings) -> None:
-    """Refuse an embedder that lacks what it needs.
+    """Refuse an embedder or reranker that lacks what it needs.
 
     Raises:
         InvalidInput: `settings.incomplete` or `settings.malformed`.
@@ -229,9 +302,14 @@ def check_recall(settings: Settings) -> None:
     if size is not None and not (size.is_integer() and size <= _DIMENSIONS_MAX):
         expected = f"a whole number up to {_DIMENSIONS_MAX}"
         raise wrong_value("recall.dimensions", expected, settings.sources["recall.dimensions"])
-    if settings.recall_url is not None and not _is_address(settings.recall_url):
-        expected = "an http or https address without a password, such as http://127.0.0.1:80/v1"
-        raise wrong_value("recall.url", expected, settings.sources.get("recall.url", DEFAULT))
+    if settings.recall_reranker != "none" and settings.recall_rerank_url is None:
+        message = f"recall.reranker {settings.recall_reranker} needs recall.rerank_url: set both"
+        raise InvalidInput("settings.incomplete", message, path="recall.rerank_url")
+    for key in ("recall.url", "recall.rerank_url"):
+        address = getattr(settings, rows[key])
+        if address is not None and not _is_address(address):
+            expected = "an http or https address without a password, such as http://127.0.0.1:80/v1"
+            raise wrong_value(key, expected, settings.sources.get(key, DEFAULT))
 
 
 def _is_address(text: str) -> bool:

@@ -2,14 +2,19 @@
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
-from typing import Final, Self
+from typing import TYPE_CHECKING, Final, Self
 
 from canonry.bootstrap.filing import set_up
-from canonry.bootstrap.recalling import recall_for
+from canonry.bootstrap.recalling import recall_for, reranking_for
 from canonry.bootstrap.settings import Settings
-from canonry.domain.errors import BrokenInvariant, NotFound, Unavailable
+from canonry.bootstrap.speaking import voiced
+from canonry.domain.errors import BrokenInvariant, NotFound, NotSupported, Unavailable
 from canonry.ports.views.upkeep import Upkeep
+from canonry.ports.views.vectors import Vectors
 from canonry.usecases.kernel.canon import Canon
+
+if TYPE_CHECKING:
+    from canonry.adapters.objects import ObjectStore
 
 STORE_FILE: Final = "canon.db"
 
@@ -33,9 +38,13 @@ class Store:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KeptStore(Store):
-    """A store that outlives the process, with what an operator does to it."""
+    """A store that outlives the process, with what an operator does to it.
+
+    `vectors` opens the index of meaning that belongs to it; None: it lies in the data folder.
+    """
 
     upkeep: Upkeep
+    vectors: Callable[[], Vectors] | None = None
 
 
 async def open_store(settings: Settings) -> Store:
@@ -48,13 +57,16 @@ async def open_store(settings: Settings) -> Store:
 
 
 def _filed(store: Store, settings: Settings) -> Store:
-    """The same store, whose files are interpreted and read as the settings say."""
-    filing = store.canon.filing
+    """The same store, whose files are read, and whose characters speak, as the settings say."""
+    store = replace(store, canon=voiced(store.canon, settings))
+    filing, speaker = store.canon.filing, store.canon.speaker
     if filing is None:
         return store
     set_up(filing, settings)
 
     async def close() -> None:
+        if speaker is not None:
+            await speaker.close()
         await filing.close()
         await store.close()
 
@@ -67,15 +79,17 @@ async def open_sealed_store(settings: Settings) -> Store:
     Raises:
         CanonryError: whatever the backend says of a folder that it cannot open.
     """
+    if settings.postgres_url is not None:
+        return await open_kept_store(settings)
     from canonry.bootstrap.embedded import open_embedded_sealed  # noqa: PLC0415 - as below
 
     try:
-        return await open_embedded_sealed(settings.data, policy=settings.policy)
+        return _whole(await open_embedded_sealed(settings.data, policy=settings.policy))
     except (NotFound, BrokenInvariant) as error:
         if error.code not in {"store.absent", "store.older"}:
             raise
         await (await open_kept_store(settings)).close()
-        return await open_embedded_sealed(settings.data, policy=settings.policy)
+        return _whole(await open_embedded_sealed(settings.data, policy=settings.policy))
 
 
 async def open_store_to_look(settings: Settings) -> KeptStore:
@@ -88,6 +102,8 @@ async def open_store_to_look(settings: Settings) -> KeptStore:
         NotFound: `store.absent`.
         CanonryError: whatever the backend says of a folder that it cannot open.
     """
+    if settings.postgres_url is not None:
+        return await open_kept_store(settings)
     from canonry.adapters.sqlite import UNWRITABLE  # noqa: PLC0415 - loads the engine
     from canonry.bootstrap.embedded import open_embedded_sealed  # noqa: PLC0415 - as above
 
@@ -96,7 +112,14 @@ async def open_store_to_look(settings: Settings) -> KeptStore:
     except Unavailable as error:
         if error.code not in UNWRITABLE:
             raise
-    return await open_embedded_sealed(settings.data, policy=settings.policy)
+    return _whole(await open_embedded_sealed(settings.data, policy=settings.policy))
+
+
+async def open_store_to_try(settings: Settings) -> Store:
+    """The store for what is only tried; one that is not there yet is none that is kept either."""
+    if is_there(settings):
+        return await open_kept_store(settings)
+    return await open_store(replace(settings, memory=True))
 
 
 async def open_kept_store(settings: Settings, *, existing: bool = False) -> KeptStore:
@@ -106,7 +129,9 @@ async def open_kept_store(settings: Settings, *, existing: bool = False) -> Kept
         NotFound: `store.absent`.
         CanonryError: whatever the backend says of a folder that it cannot open.
     """
-    if existing and not (settings.data / STORE_FILE).is_file():
+    if settings.postgres_url is not None:
+        return _recalling(await _open_shared(settings, settings.postgres_url), settings)
+    if existing and not is_there(settings):
         message = f"there is no store in {settings.data}; name its folder with --data"
         raise NotFound("store.absent", message, path=str(settings.data))
     from canonry.adapters.sqlite import Durability  # noqa: PLC0415 - loads the engine
@@ -115,15 +140,59 @@ async def open_kept_store(settings: Settings, *, existing: bool = False) -> Kept
     opened = await open_embedded(
         settings.data, durability=Durability(settings.durability), policy=settings.policy
     )
-    recall = recall_for(settings, opened.canon)
+    return _recalling(opened, settings)
+
+
+def is_there(settings: Settings) -> bool:
+    """Whether there is a store already; a database is asked when it is opened, and makes one."""
+    return settings.postgres_url is not None or (settings.data / STORE_FILE).is_file()
+
+
+async def _open_shared(settings: Settings, url: str) -> KeptStore:
+    try:
+        from canonry.bootstrap.postgres import open_postgres  # noqa: PLC0415 - loads the driver
+    except ImportError as error:
+        message = "postgres.url needs a driver: install canonry[postgres]"
+        raise NotSupported("store.no-driver", message) from error
+    return await open_postgres(
+        url,
+        schema=settings.postgres_schema,
+        folder=settings.data,
+        connections=int(settings.postgres_connections),
+        policy=settings.policy,
+        objects=_objects(settings),
+    )
+
+
+def _objects(settings: Settings) -> "ObjectStore | None":
+    if settings.files_url is None:
+        return None
+    try:
+        from canonry.adapters.objects import ObjectStore  # noqa: PLC0415 - loads the library
+    except ImportError as error:
+        message = "files.url needs a library: install canonry[s3]"
+        raise NotSupported("store.no-driver", message) from error
+    return ObjectStore(settings.files_url, settings.files_endpoint)
+
+
+def _recalling(opened: KeptStore, settings: Settings) -> KeptStore:
+    """The same store, in which passages are found by meaning as the settings say."""
+    recall = recall_for(settings, opened.canon, opened.vectors)
+    reranking = reranking_for(settings, opened.canon)
 
     async def close() -> None:
         if recall is not None:
             await recall.close()
+        if reranking is not None:
+            await reranking.close()
         await opened.close()
 
-    canon = replace(opened.canon, recall=recall)
-    return KeptStore(canon=canon, close=close, upkeep=opened.upkeep)
+    canon = replace(opened.canon, recall=recall, reranking=reranking).whole
+    return KeptStore(canon=canon, close=close, upkeep=opened.upkeep, vectors=opened.vectors)
+
+
+def _whole(store: KeptStore) -> KeptStore:
+    return replace(store, canon=store.canon.whole)
 
 
 async def _nothing() -> None:

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from canonry.gateway.tool import Toolset
 
 TOOLSETS: Final = {
+    "canon": "canonry.toolsets.canon:CANON",
     "narrative": "canonry.toolsets.narrative:NARRATIVE",
     "catalog": "canonry.toolsets.catalog:CATALOG",
     "operator": "canonry.toolsets.operator:OPERATOR",

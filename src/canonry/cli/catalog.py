@@ -10,7 +10,7 @@ from typing import Any, Final, TextIO, TypeAlias
 
 import click
 
-from canonry.bootstrap.stores import open_kept_store
+from canonry.bootstrap.stores import open_kept_store, open_store_to_try
 from canonry.cli.catalog_files import LIST_MARK, CatalogFiles, read_files
 from canonry.cli.csv_cells import sheltered
 from canonry.cli.entry import complain
@@ -73,7 +73,8 @@ async def import_(
     found = read_files(files)
     request = CatalogImportRequest(arrays=found.arrays, lenient=lenient, dry_run=dry_run)
     try:
-        async with await open_kept_store(settings) as store:
+        opening = open_store_to_try(settings) if dry_run else open_kept_store(settings)
+        async with await opening as store:
             with progress("importing rows") as told:
                 caller = operator("canonry catalog import")
                 report = await import_catalog(store.canon, caller, request, told)

@@ -26,9 +26,23 @@ from canonry.domain.errors import (
 )
 from canonry.domain.texts.visible import visible_line
 
+_PEOPLE: Final = "canonry.cli.people.commands"
 COMMANDS: Final[dict[str, tuple[str, str]]] = {
     "serve": ("canonry.cli.serve:serve", "Serve agents over stdio or HTTP."),
+    "connect": (
+        "canonry.cli.connecting.command:connect",
+        "Write the server into a client's settings.",
+    ),
+    "token": ("canonry.cli.token:token", "Make a bearer token for a server's own secret."),
     "demo": ("canonry.cli.demo.command:demo", "Play a small world and see what becomes canon."),
+    "inspect": ("canonry.cli.inspecting:inspect", "Look at the canon in a browser, and decide."),
+    "find": (f"{_PEOPLE}:find", "Look by words and meaning, or list what there is."),
+    "show": (f"{_PEOPLE}:show", "Show one thing by its name."),
+    "why": (f"{_PEOPLE}:why", "Tell why something is so."),
+    "timeline": (f"{_PEOPLE}:timeline", "Tell what happened, in order."),
+    "changes": (f"{_PEOPLE}:changes", "Tell what was written since you looked."),
+    "proposals": (f"{_PEOPLE}:proposals", "List what waits for a decision."),
+    "decide": (f"{_PEOPLE}:decide", "Decide what waits, merge, or take something back."),
     "import": ("canonry.cli.imports:imports", "Bring in a transcript, or a log."),
     "catalog": ("canonry.cli.catalog:catalog", "Bring a catalog in, or write it out."),
     "world": ("canonry.cli.world.command:world", "Bring in, draw and check worlds to play in."),
@@ -37,7 +51,11 @@ COMMANDS: Final[dict[str, tuple[str, str]]] = {
     "rebuild": ("canonry.cli.upkeep:rebuild", "Fold all views from the records again."),
     "backup": ("canonry.cli.upkeep:backup", "Copy the store while it serves."),
     "restore": ("canonry.cli.upkeep:restore", "Put a backup into an empty folder."),
+    "move": ("canonry.cli.move:move", "Move a store into a database, or back."),
     "erase": ("canonry.cli.erase:erase", "Erase what was said of somebody, for good."),
+    "undo": ("canonry.cli.withdrawing:undo", "Take back one file, import or correction."),
+    "retain": ("canonry.cli.withdrawing:retain", "Keep to the rules of how long things are kept."),
+    "retcon": ("canonry.cli.retcon:retcon", "Take back what a scene made canon."),
     "tools": ("canonry.cli.tools:tools", "List the tools, or explain one."),
     "doctor": ("canonry.cli.doctor:doctor", "Look what is wrong, and say what helps."),
 }
@@ -58,8 +76,8 @@ EPILOG: Final = """\
 \b
 Try it:
   canonry demo
-  canonry serve --agent-type CanonKeeper
-  canonry tools neo4j_create_fact
+  canonry serve
+  canonry tools propose
 
 \b
 Exit codes:
@@ -107,7 +125,7 @@ class LazyGroup(click.Group):
         except CanonryError as error:
             if ctx.params.get("debug"):
                 raise
-            complain(f"{error.message} ({error.code})")
+            _complain_of(error)
             ctx.exit(exit_code(error))
         except (click.ClickException, click.exceptions.Exit, click.Abort):
             raise
@@ -160,6 +178,12 @@ def exit_code(error: CanonryError) -> int:
 def complain(message: str) -> None:
     """One line on standard error."""
     click.echo(f"canonry: {visible_line(message)}", err=True)
+
+
+def _complain_of(error: CanonryError) -> None:
+    complain(f"{error.message} ({error.code})")
+    for each in error.details.get("candidates", ()):
+        complain(f"  {each}")
 
 
 def _close_output() -> None:

@@ -7,10 +7,15 @@ from typing import Any, Final
 import click
 
 from canonry.bootstrap.recalling import forget_erased
+from canonry.bootstrap.settings import Settings
 from canonry.bootstrap.stores import open_kept_store
 from canonry.cli.operator import operator
 from canonry.cli.options import awaited, settings_from, store_options
+from canonry.cli.screen import tell_line
+from canonry.domain.errors import NotFound
 from canonry.domain.ids import is_uuid
+from canonry.domain.log.entries import THING_KINDS
+from canonry.toolsets.canon.explaining import says
 from canonry.usecases.store.erase import (
     ERASABLE,
     MENTIONING,
@@ -19,6 +24,7 @@ from canonry.usecases.store.erase import (
     plan_erasure,
 )
 from canonry.usecases.store.erase import erase as erase_things
+from canonry.usecases.store.find_erasable import find_erasable
 from canonry.usecases.store.find_mentions import Mention
 
 SHOWN_MAX: Final = 100
@@ -27,6 +33,7 @@ SHOWN_MAX: Final = 100
 EPILOG = """\
 \b
 Examples:
+  canonry erase --find "Mara Voss"                                   lists what says the name
   canonry erase --entity 01890a5d-ac96-774b-bcce-b302099a8057        shows what would go
   canonry erase --entity 01890a5d-ac96-774b-bcce-b302099a8057 --yes  erases it
 
@@ -56,6 +63,7 @@ def _kinds(command: Any) -> Any:
 
 
 @click.command(epilog=EPILOG)
+@click.option("--find", metavar="NAME", help="List what says it, with the ids to erase.")
 @_kinds
 @click.option(
     "--also-called",
@@ -75,10 +83,21 @@ def _kinds(command: Any) -> Any:
 @store_options
 @awaited
 async def erase(
-    *, also_called: tuple[str, ...], mentions: str, reason: str, yes: bool, **given: Any
+    *,
+    find: str | None,
+    also_called: tuple[str, ...],
+    mentions: str,
+    reason: str,
+    yes: bool,
+    **given: Any,
 ) -> None:
     """Erase a thing for good: its content goes from records and views, a tombstone stays."""
     named = {kind: given.pop(kind) for kind in ERASABLE}
+    if find is not None:
+        if yes or any(named.values()):
+            raise click.UsageError("--find only lists; erase by one of the ids that it tells")
+        await _find(settings_from(given), find)
+        return
     chosen = [(kind, value.lower()) for kind, value in named.items() if value is not None]
     if len(chosen) != 1:
         options = ", ".join(f"--{kind}" for kind in ERASABLE)
@@ -98,8 +117,20 @@ async def erase(
         if yes:
             caller = operator("canonry erase")
             done = await erase_things(store.canon, store.upkeep, caller, plan, reason=reason)
-            await forget_erased(settings, store.canon, plan.space, plan.targets)
+            await forget_erased(settings, store.canon, plan.space, plan.targets, store.vectors)
     _print(plan, done)
+
+
+async def _find(settings: Settings, name: str) -> None:
+    async with await open_kept_store(settings, existing=True) as store:
+        found = await find_erasable(store.canon, name)
+    if not found:
+        message = "nothing in this store says that name in whole words; try another form of it"
+        raise NotFound("name.unknown", message, path="--find")
+    for thing in found[:SHOWN_MAX]:
+        tell_line(f"--{THING_KINDS[type(thing)]} {thing.id}  {says(thing, {})}")
+    if len(found) > SHOWN_MAX:
+        click.echo(f"and {len(found) - SHOWN_MAX} more")
 
 
 def _print(plan: ErasurePlan, done: Erasure | None) -> None:

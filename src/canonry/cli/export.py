@@ -1,4 +1,4 @@
-"""`canonry export`: the whole log as JSON Lines, and beside it the files that it names."""
+"""`canonry export`: the log, or one account in plain JSON, and beside it the files it names."""
 
 from pathlib import Path
 from typing import Any
@@ -10,16 +10,21 @@ from canonry.bootstrap.stores import open_store_to_look
 from canonry.cli.options import awaited, settings_from, store_options
 from canonry.cli.progress import progress
 from canonry.cli.screen import data_output
+from canonry.domain.provenance import Actor
+from canonry.usecases.kernel.account import account_of
+from canonry.usecases.kernel.caller import Caller
 from canonry.usecases.store.carry_files import export_files
 from canonry.usecases.store.export_log import export_log
+from canonry.usecases.truth.asking.export_account import export_account
 
 EPILOG = """\
 \b
 Examples:
   canonry export world.jsonl
-  canonry export | gzip > world.jsonl.gz
+  canonry export - | gzip > world.jsonl.gz
   canonry export world.jsonl --files world-files
   canonry import log world.jsonl --files world-files --data ./copy
+  canonry export mine.jsonl --account auth0|ada --files my-files
 """
 
 
@@ -31,28 +36,48 @@ Examples:
     metavar="FOLDER",
     help="Copy the users' files there too; a new or empty folder.",
 )
+@click.option(
+    "--account",
+    metavar="USER",
+    help="Only the records of this user, in plain JSON that needs no Canonry to be read.",
+)
 @store_options
 @awaited
-async def export(*, file: Path | None, files: Path | None, **given: Any) -> None:
-    """Write every commit of every universe to FILE, or to standard output.
+async def export(
+    *, file: Path | None, files: Path | None, account: str | None, **given: Any
+) -> None:
+    """Write every commit of every universe to FILE; to standard output if it is - or missing.
 
     The same log gives the same bytes. The last line is a manifest of all heads; keep it
     elsewhere, and `canonry verify --against` shows a log that was cut off or replaced.
     A log names files and does not hold them; --files brings along those that are not erased.
+    With --account it is what one user has told and what became of it: sources, records with their
+    observations, and relationships.
     """
     settings = settings_from(given)
+    owner = None if account is None else _owner(account)
     if files is not None:
         _begin(files)
     async with await open_store_to_look(settings) as store:
         with data_output(file) as out, progress("exporting commits") as told:
-            async for line in export_log(store.canon.ledger, told):
+            lines = export_log(store.canon.ledger, told)
+            if owner is not None:
+                lines = export_account(store.canon, owner)
+            async for line in lines:
                 out.write(line.decode())
         if files is not None:  # after the log, so that nothing that it names is left out
             with progress("exporting files") as told:
-                carried = await export_files(store.canon, files_beside(files), told)
+                whose = None if owner is None else account_of(owner).user_id
+                beside = files_beside(files)
+                carried = await export_files(store.canon, beside, told, user_id=whose)
             click.echo(f"copied {carried.files} files to {files}", err=True)
             if carried.missing:
                 click.echo(f"{carried.missing} files are missing; see `canonry verify`", err=True)
+
+
+def _owner(user: str) -> Caller:
+    actor = Actor(user=user, agent_id="operator", agent_type="Operator")
+    return Caller(actor=actor, tool="export")
 
 
 def _begin(files: Path) -> None:

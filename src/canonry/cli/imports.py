@@ -41,6 +41,8 @@ Shapes that are understood:
   [{"speaker": "GM", "text": "It rains."}, {"speaker": "Ben", "text": "I wait."}]
   {"title": "Session 1", "turns": [...],
    "summaries": [{"start": 0, "end": 1, "text": "Thorin waits in the rain."}]}
+  both with "date": "2023-05-08" of the session, or "said_at" of a turn; dates that are added
+  later are taken up when the file is imported again
   CRD3: TURNS with NAMES and UTTERANCES, and NAME.aligned-4.json beside it
 
 \b

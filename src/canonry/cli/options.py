@@ -4,11 +4,12 @@ import asyncio
 from collections.abc import Callable, Coroutine, Mapping
 from functools import wraps
 from pathlib import Path
-from typing import Any, ParamSpec, TypeVar
+from typing import Any, Final, ParamSpec, TypeVar
 
 import click
+from typing_extensions import override
 
-from canonry.bootstrap.setting_kinds import STORE, SettingRow
+from canonry.bootstrap.setting_kinds import STORE, TOKENS, SettingRow
 from canonry.bootstrap.setting_table import SETTINGS
 from canonry.bootstrap.settings import Settings, load_settings
 
@@ -23,6 +24,21 @@ CONFIG = click.option(
 )
 
 
+class SettingsCommand(click.Command):
+    """A command that takes every setting; its help lists them group by group."""
+
+    @override
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        groups = {row.field: row.group for row in SETTINGS}
+        told: dict[str, list[tuple[str, str]]] = {"Options": []}
+        for param in self.get_params(ctx):
+            if (line := param.get_help_record(ctx)) is not None:
+                told.setdefault(groups.get(param.name or "", "Options"), []).append(line)
+        for heading, lines in told.items():
+            with formatter.section(heading):
+                formatter.write_dl(lines)
+
+
 def awaited(command: Callable[P, Coroutine[Any, Any, None]]) -> Callable[P, None]:
     """The command as click calls it: its own event loop runs it to the end."""
 
@@ -33,9 +49,20 @@ def awaited(command: Callable[P, Coroutine[Any, Any, None]]) -> Callable[P, None
     return run
 
 
+_OF_A_STORE: Final = [row for row in SETTINGS if row.group == STORE]
+STORE_FIELDS: Final = ("config", *(row.field for row in _OF_A_STORE))
+"""What `store_options` gives a command."""
+
+
 def store_options(command: F) -> F:
     """`--config` and what every command on a store needs."""
-    return _with_rows(command, [row for row in SETTINGS if row.group == STORE])
+    return _with_rows(command, _OF_A_STORE)
+
+
+def token_options(command: F) -> F:
+    """`--config`, what tokens must be like, and the toolsets that know their agent types."""
+    rows = [row for row in SETTINGS if row.group == TOKENS or row.field == "toolsets"]
+    return _with_rows(command, rows)
 
 
 def all_options(command: F) -> F:

@@ -23,6 +23,9 @@ _STYLES = {
     "italic": "\x1b[3m",
     "red": "\x1b[31;1m",
     "green": "\x1b[32;1m",
+    "yellow": "\x1b[33;1m",
+    "cyan": "\x1b[36m",
+    "dim": "\x1b[2m",
 }
 _PLAIN = "\x1b[0m"
 _WIPE = "\r\x1b[K"
@@ -46,9 +49,10 @@ class Screen:
         """That of the stream behind."""
         return self.bare.encoding or "utf-8"
 
-    def write(self, text: str) -> int:
+    def write(self, text: str | bytes) -> int:
         """Write it so that it can be seen, whatever the encoding knows."""
-        shown = visible(text)
+        # The completion of a shell comes as bytes, because click expects a binary stream behind.
+        shown = visible(text if isinstance(text, str) else text.decode("utf-8", "replace"))
         try:
             self.bare.write(shown)
         except UnicodeEncodeError:
@@ -79,8 +83,11 @@ def utf8_output() -> TextIO:
 
 @contextmanager
 def data_output(file: Path | None, *, newline: str = "\n") -> Iterator[TextIO]:
-    """Where data go: standard output, or a file that takes its name only when it is whole."""
-    if file is None:
+    """Where data go: standard output, or a file that takes its name only when it is whole.
+
+    A file called "-" is standard output too, as everywhere.
+    """
+    if file is None or str(file) == "-":
         yield utf8_output()
         return
     part = file.with_name(f"{file.name}.part")
@@ -95,13 +102,13 @@ def data_output(file: Path | None, *, newline: str = "\n") -> Iterator[TextIO]:
 
 
 def tell(*parts: Styled) -> None:
-    """A line on standard output; styles are for who watches."""
+    """A line on standard output; styles are for who watches and has not declined NO_COLOR."""
+    watched = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
     for part in parts:
         if isinstance(part, str):
             click.echo(part, nl=False)
             continue
         style, text = part
-        watched = sys.stdout.isatty()
         if watched:
             _bare(sys.stdout).write(_STYLES[style])
         click.echo(text, nl=False)

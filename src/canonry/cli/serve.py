@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import shlex
 import sys
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
@@ -11,7 +12,8 @@ import click
 from canonry.bootstrap.settings import Settings
 from canonry.bootstrap.toolsets import load_faces, load_toolsets
 from canonry.cli.entry import complain, importing
-from canonry.cli.options import all_options, settings_from
+from canonry.cli.inspecting import front
+from canonry.cli.options import SettingsCommand, all_options, settings_from
 from canonry.domain.errors import InvalidInput
 from canonry.server.options import BearerOptions, ErrorMode, HttpLimits, ServerOptions
 
@@ -22,14 +24,15 @@ _MIB: Final = 1024 * 1024
 
 EPILOG = """\
 \b
-A client that starts its own server (one per agent):
-  canonry serve --agent-type CanonKeeper
-A client that speaks for several agents:
-  canonry serve --trust-meta
+A client that starts its own server, for one person:
+  canonry serve
+The same for an agent that may only read:
+  canonry serve --agent-type Reader
 Several clients over HTTP, on this machine:
-  canonry serve --http 127.0.0.1:8000 --agent-type Narrator
-Another folder, and nothing beyond the published contract:
-  canonry serve --data ./world --contract-only --agent-type Orchestrator
+  canonry serve --http 127.0.0.1:8000 --agent-type Contributor
+A published contract, for one of its agents, or for several by one client:
+  canonry serve --toolsets narrative --contract-only --agent-type Orchestrator
+  canonry serve --toolsets narrative --trust-meta
 
 \b
 Each option is also a variable and a key of the settings file:
@@ -40,7 +43,7 @@ The numbers that decide what becomes canon stand in the file only:
 """
 
 
-@click.command(epilog=EPILOG)
+@click.command(cls=SettingsCommand, epilog=EPILOG)
 @all_options
 def serve(**given: Any) -> None:
     """Serve agents over standard input and output, or over HTTP with --http.
@@ -51,6 +54,8 @@ def serve(**given: Any) -> None:
     options = server_options(settings)
     address = settings.address()
     if address is None:
+        if sys.stdin.isatty():
+            _say_what_is_awaited()
         asyncio.run(_stdio(settings, options))
     else:
         with importing():
@@ -59,8 +64,19 @@ def serve(**given: Any) -> None:
         run_on_fastest_loop(_http(settings, options, *address))
 
 
+def _say_what_is_awaited() -> None:
+    """A person has started it by hand, and would see nothing."""
+    from canonry.cli.connecting.launching import launch  # noqa: PLC0415 - clients do not need it
+
+    command = shlex.join(launch(sys.argv[0], sys.executable, sys.prefix))
+    complain("waiting for an MCP client on standard input, which starts this itself; Ctrl-C ends")
+    complain(f"to connect a client, run `{command} connect`")
+
+
 async def _stdio(settings: Settings, options: ServerOptions) -> None:
     faces = load_faces(settings.toolsets)
+    if settings.contract_only:
+        faces = tuple(each.published() for each in faces)
     with importing():
         from canonry.server.stdio import serve_stdio  # noqa: PLC0415 - the SDK takes a second
 
@@ -72,7 +88,6 @@ async def _http(settings: Settings, options: ServerOptions, host: str, port: int
         from canonry.server.http import serve_http  # noqa: PLC0415 - the web stack takes a second
 
     opened = await _open(settings)
-    notice(f"starting http://{settings.http}/mcp; it ends with Ctrl-C")
     await serve_http(
         opened.gateway,
         opened.principal,
@@ -80,6 +95,8 @@ async def _http(settings: Settings, options: ServerOptions, host: str, port: int
         port=port,
         server_options=options,
         close=opened.close,
+        listening=lambda address: notice(f"serving {address}/mcp; it ends with Ctrl-C"),
+        front=front if settings.http_inspector and "canon" in settings.toolsets else None,
     )
 
 
@@ -92,14 +109,19 @@ async def _open(settings: Settings) -> "OpenGateway":
             advice_on,
             gateway_for,
             principal_for,
+            served,
         )
         from canonry.bootstrap.stores import (  # noqa: PLC0415 - as above
             open_sealed_store,
             open_store,
         )
+        from canonry.inspector.apps import with_apps  # noqa: PLC0415 - as above
         from canonry.server.opening import OpenGateway  # noqa: PLC0415 - loads the SDK
 
         toolsets = load_toolsets(settings.toolsets)
+        if not settings.contract_only:
+            toolsets = with_apps(toolsets)
+        toolsets = served(settings, toolsets)
     principal = principal_for(settings)
     if (advice := advice_on(settings, toolsets)) is not None:
         notice(advice)
@@ -135,6 +157,7 @@ def server_options(settings: Settings) -> ServerOptions:
         allow_unprotected=settings.http_public,
         allowed_hosts=settings.http_allowed_hosts,
         allowed_origins=settings.http_allowed_origins,
+        dialogue_seconds=settings.dialogue_seconds,
         public_url=settings.truth_public_url,
         limits=_limits(settings),
         bearer=_bearer(settings),

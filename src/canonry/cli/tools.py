@@ -7,7 +7,8 @@ from typing import Any
 
 import click
 
-from canonry.bootstrap.toolsets import load_toolsets
+from canonry.bootstrap.serving import served
+from canonry.bootstrap.toolsets import TOOLSETS, load_toolsets
 from canonry.cli.options import all_options, settings_from
 from canonry.domain.errors import NotFound
 from canonry.domain.json_values import encode_json
@@ -17,8 +18,8 @@ EPILOG = """\
 \b
 Examples:
   canonry tools
-  canonry tools neo4j_create_fact
-  canonry tools --contract-only --json
+  canonry tools propose
+  canonry tools --toolsets narrative --contract-only --json
 """
 
 
@@ -27,13 +28,13 @@ Examples:
 @click.option("--json", "as_json", is_flag=True, help="Print JSON for programs.")
 @all_options
 def tools(*, name: str | None, as_json: bool, **given: Any) -> None:
-    """List the tools with who may call them, or explain the one called NAME."""
+    """List the tools with who may call them, or explain the one called NAME, of any toolset."""
     settings = settings_from(given)
+    chosen = settings.toolsets if name is None else tuple(TOOLSETS)
     offered = [
         (toolset, tool)
-        for toolset in load_toolsets(settings.toolsets)
+        for toolset in served(settings, load_toolsets(chosen))
         for tool in toolset.tools
-        if not (settings.contract_only and tool.extension)
     ]
     if name is None:
         _list(offered, as_json=as_json)

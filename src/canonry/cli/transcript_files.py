@@ -2,6 +2,7 @@
 
 Understood are a list of `{"speaker": ..., "text": ...}`, the same as `turns` of an object that may
 also have a `title` and `summaries` (`{"start": 0, "end": 9, "text": ...}`, turns counted from 0),
+each of which may say when it was said by `said_at`, `timestamp`, `time` or `date`,
 and the CRD3 data set: `TURNS` with `NAMES` and `UTTERANCES`, and beside it `*.aligned-*.json` with
 the summary's chunks and the span of turns that each is about.
 """
@@ -11,9 +12,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
+from canonry.domain.calendar_dates import read_date
 from canonry.domain.errors import InvalidInput
 from canonry.domain.json_values import decode_json
 from canonry.domain.policy import NAME_MAX
+from canonry.domain.time import Instant
 from canonry.usecases.narrative.transcripts import Summary, Transcript, TranscriptLine, plain
 
 GM_NAMES: Final = frozenset({"dm", "gm", "game master", "dungeon master", "narrator"})
@@ -22,6 +25,8 @@ GM_NAMES: Final = frozenset({"dm", "gm", "game master", "dungeon master", "narra
 _CRD3_GM: Final = "MATT"
 
 _ALIGNED: Final = ".aligned"
+_TIMES: Final = ("said_at", "timestamp", "time", "date")
+"""The names under which a turn or a session says when it was; the first that is there counts."""
 _DAMAGE: Final = (ValueError, KeyError, TypeError, IndexError, AttributeError)
 
 
@@ -78,18 +83,38 @@ def _transcript(stem: str, data: Any) -> Transcript:
     title = data.get("title", stem) if isinstance(data, Mapping) else stem
     summaries = data.get("summaries", ()) if isinstance(data, Mapping) else ()
     lines = tuple(
-        TranscriptLine(speakers=_speakers(turn["speaker"]), text=_text(turn)) for turn in turns
+        TranscriptLine(
+            speakers=_speakers(turn["speaker"]), text=_text(turn), said_at=_said_at(turn)
+        )
+        for turn in turns
     )
     given = tuple(
         Summary(start=int(each["start"]), end=int(each["end"]), text=_text(each))
         for each in summaries
     )
-    return Transcript(title=_name(title), lines=lines, summaries=_in_order(given, len(lines)))
+    began = _said_at(data) if isinstance(data, Mapping) else None
+    return Transcript(
+        title=_name(title),
+        lines=lines,
+        summaries=_in_order(given, len(lines)),
+        said_at=began or next((line.said_at for line in lines if line.said_at is not None), None),
+    )
 
 
 def _speakers(value: Any) -> tuple[str, ...]:
     names = value if isinstance(value, list) else [value]
     return tuple(_name(name) for name in names)
+
+
+def _said_at(value: Mapping[str, Any]) -> Instant | None:
+    """When something was said, as RFC 3339, as a date in words or as a number of seconds."""
+    said = next((value[name] for name in _TIMES if value.get(name) not in (None, "")), None)
+    if said is None:
+        return None
+    read = read_date(said) if isinstance(said, str | int) else None
+    if read is None:
+        raise ValueError(said)
+    return read.instant
 
 
 def _name(value: Any) -> str:

@@ -49,7 +49,8 @@ async def rebuild(*, only: str | None, **given: Any) -> None:
         with progress("rebuilding views") as told:
             commits = await store.upkeep.rebuild(told)
         recall = store.canon.recall
-        known = only is None and recall_folder(settings).is_dir()
+        shared = store.vectors is not None
+        known = only is None and (shared or recall_folder(settings).is_dir())
         dropped = known and recall is not None and await mend_index(recall)
         orphans = await store.upkeep.collect_orphans() + await collect_files(store.canon)
     click.echo(f"rebuilt all views from {commits} commits")

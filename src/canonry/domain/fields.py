@@ -30,6 +30,15 @@ def plain_time(text: str, path: str) -> Instant:
     return parse_instant(text, path=path)
 
 
+def is_plain_time(text: str) -> bool:
+    """Whether no calendar is needed to read it."""
+    try:
+        plain_time(text, "")
+    except InvalidInput as error:
+        return error.code != "time.malformed"
+    return True
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fields:
     """The members of an object; each method takes the names under which a member may come.

@@ -70,10 +70,18 @@ def without_ignored(text: str) -> str:
 
 def folded(text: str) -> str:
     """The text in compatibility form, case folded, with single spaces and nothing invisible."""
+    return _folded(text) if len(text) <= LONG else _fold(text)
+
+
+def _fold(text: str) -> str:
     if text.isascii():
         return " ".join(text.casefold().split())
     once = without_ignored(unicodedata.normalize("NFKC", text)).casefold()
     return _SPACES.sub(" ", unicodedata.normalize("NFKC", once)).strip()
+
+
+_folded: Final = lru_cache(maxsize=8192)(_fold)
+"""A name is folded for each of its keys, rows and forms."""
 
 
 def words_only(text: str) -> str:
@@ -152,19 +160,11 @@ def web_domain(text: str) -> str | None:
     return host if "." in host else None
 
 
-def could_be_two_numbers(text: str) -> bool:
-    """Whether the mark in a number divides thousands in one country and decimals in another.
-
-    `1.250` is one and a quarter, or a thousand two hundred and fifty: nobody but its document says.
-    """
-    return _TWO_NUMBERS.fullmatch(text) is not None
-
-
 def amount(value: Any) -> str | None:
     """The number without trailing zeros: `1500.50` and `1500.5` are one; None if it is unclear."""
     if isinstance(value, bool) or not isinstance(value, _NUMERIC):
         return None
-    if isinstance(value, str) and could_be_two_numbers(value.strip()):
+    if isinstance(value, str) and _TWO_NUMBERS.fullmatch(value.strip()):
         return None
     if not isinstance(value, float) or (plain := repr(value)).strip("-.0123456789"):
         try:

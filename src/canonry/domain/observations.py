@@ -6,6 +6,7 @@ from functools import lru_cache
 from hashlib import blake2b
 from typing import Any, Final
 
+from canonry.domain.audience import EVERYBODY, Audience
 from canonry.domain.ids import EntityId, ObservationId, RunId, SourceId, SpaceId
 from canonry.domain.moments import Moment, StoryPlace, moment_of
 from canonry.domain.provenance import Authority, Evidence, EvidenceKind
@@ -76,6 +77,7 @@ class ObservationDraft:
     run_id: RunId | None = None
     fragments: Mapping[str, Fragment] = field(default_factory=dict)
     dates: Mapping[str, Dated] = field(default_factory=dict)
+    audience: Audience = EVERYBODY
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -109,14 +111,15 @@ class Observation(ObservationDraft):
         """Equal for observations of which only the last one seen and the last one told count.
 
         They say the same fields with the same weight, so that no merge policy lets another of them
-        win. None where values have parts that count for themselves: lists, and tags.
+        win, and the same name, because every name that was ever told is kept. None where values
+        have parts that count for themselves: lists, and tags.
         """
         for value in self.fields.values():
             if isinstance(value, _NESTED):
                 return None
         said = (*self.fields, "", *self.fragments)
         weight = (self.correction, self.priority, self.specificity, self.schema_version is None)
-        return _likeness(weight, said)
+        return _likeness((*weight, self.fields.get("name")), said)
 
     @property
     def source_id(self) -> SourceId | None:

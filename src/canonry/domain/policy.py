@@ -21,19 +21,26 @@ class Strengths:
 
     `possible` is the share of the best keyword score that any passage could have in the scale that
     keywords are measured by; the rest is the best score found. Measured by what is possible, a
-    question whose words hardly occur leaves the order to its meaning.
+    question whose words hardly occur leaves the order to its meaning; but then whatever is
+    somewhat like it comes before a passage that has all of its words that anybody uses.
     """
 
+    keywords_alone: float
     meaning: float
     meaning_alone: float
     named: float
+    dated: float
     possible: float
 
 
-POINTED: Final = Strengths(meaning=1.0, meaning_alone=1.0, named=0.2, possible=1.0)
+POINTED: Final = Strengths(
+    keywords_alone=0.5, meaning=1.0, meaning_alone=1.0, named=0.12, dated=0.3, possible=0.5
+)
 """For a short question: few turns answer it, and who said it matters."""
 
-BROAD: Final = Strengths(meaning=1.0, meaning_alone=0.0, named=0.1, possible=0.0)
+BROAD: Final = Strengths(
+    keywords_alone=0.75, meaning=0.8, meaning_alone=0.0, named=0.1, dated=0.3, possible=0.0
+)
 """For a long description: a stretch of conversation answers it."""
 
 
@@ -50,7 +57,6 @@ class RankingWeights:
     few: int = 6
     many: int = 14
     reach: float = 0.93
-    keywords_alone: float = 0.5
     unrelated: float = 0.2
     """A similarity up to this says nothing."""
     pool: int = 128
@@ -113,10 +119,48 @@ class RecallWeights:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Retention:
+    """After how many days what was brought is withdrawn, and what was withdrawn is erased.
+
+    None: never.
+    """
+
+    brought_days: int | None = None
+    withdrawn_days: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class TruthPolicy:
     """How much a user may ask of interpreters: so many runs in 30 days; None: no limit."""
 
     interpretations: int | None = None
+    retention: Retention = field(default_factory=Retention)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AdmissionLimits:
+    """How many proposals a world admits, and how many tokens of models a player's may cost."""
+
+    player_a_minute: int = 30
+    world_a_minute: int = 600
+    tokens_an_hour: int = 60_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelTiers:
+    """Which model is asked for what, what it costs, and how many tools one task may call.
+
+    Prices are of a thousand tokens asked and answered, in the operator's currency. An hour in
+    which a model costs more than `hourly_budget`, in its millionths, is told of once; 0: no hour.
+    """
+
+    cheap: str = ""
+    rich: str = ""
+    rich_purposes: tuple[str, ...] = ("quest_seed", "npc_dialogue")
+    cheap_prices: tuple[float, ...] = (0.0, 0.0)
+    rich_prices: tuple[float, ...] = (0.0, 0.0)
+    tool_calls: int = 6
+    hourly_budget: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -129,6 +173,8 @@ class Policy:
     recall: RecallWeights = field(default_factory=RecallWeights)
     ranking: RankingWeights = field(default_factory=RankingWeights)
     truth: TruthPolicy = field(default_factory=TruthPolicy)
+    admission: AdmissionLimits = field(default_factory=AdmissionLimits)
+    models: ModelTiers = field(default_factory=ModelTiers)
     memories_open: bool = False
     """Whether every role may search `memory_chunks`."""
     tags_exclusive: tuple[tuple[str, ...], ...] = ()

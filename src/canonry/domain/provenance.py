@@ -52,13 +52,14 @@ class CanonLevel(StrEnum):
 
 
 class EvidenceKind(StrEnum):
-    """What may support a statement; `rule` refers to an axiom."""
+    """What may support a statement; `rule` refers to an axiom, `proposal` to one of a world."""
 
     SOURCE = "source"
     TURN = "turn"
     SCENE = "scene"
     SNIPPET = "snippet"
     RULE = "rule"
+    PROPOSAL = "proposal"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

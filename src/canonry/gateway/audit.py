@@ -9,6 +9,7 @@ from typing import Any, Final
 
 import orjson
 
+from canonry.domain.ids import is_uuid
 from canonry.gateway.metrics import Metrics
 from canonry.usecases.kernel.caller import Caller
 
@@ -34,7 +35,25 @@ class AuditLine:
     code: str = "ok"
     cached: bool = False
     incident: str = ""
+    denied: bool = False
     trace: str = ""
+    correlation: str = ""
+
+
+class Correlations:
+    """Names of calls, each another one: what the caller says with `_meta`, else made up."""
+
+    def __init__(self, key: bytes) -> None:
+        """The key tells the calls of one process from those of another."""
+        self._process = blake2b(key, digest_size=4).hexdigest()
+        self._count = 0
+
+    def of(self, given: object) -> str:
+        """The id of a call; of what a caller says only a UUID is taken."""
+        if isinstance(given, str) and is_uuid(given):
+            return given.lower()
+        self._count += 1
+        return f"{self._process}-{self._count:x}"
 
 
 class Pseudonyms:
@@ -81,6 +100,8 @@ class Audit:
             "ms": round(seconds * 1000, 3),
             "size": line.size,
         }
+        if line.correlation:
+            fields["correlation"] = line.correlation
         if line.cached:
             fields["cached"] = True
         if line.trace:

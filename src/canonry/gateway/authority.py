@@ -1,13 +1,28 @@
 """Whether a caller may use a thing of a toolset: what is not listed is denied."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from canonry.domain.errors import NotAllowed
 from canonry.domain.provenance import Authority
+from canonry.gateway.principal import Principal
 from canonry.gateway.text import shown
 from canonry.gateway.tool import ANYONE, Toolset
 from canonry.usecases.kernel.caller import Caller
+
+
+def may(toolset: Toolset, roles: frozenset[str], agent_type: str) -> bool:
+    """Whether an agent type is known to the toolset and among `roles`."""
+    known = toolset.agent_types
+    return (agent_type in known or known >= ANYONE) and (agent_type in roles or roles >= ANYONE)
+
+
+def acting(toolset: Toolset, roles: frozenset[str], principal: Principal) -> Principal:
+    """The principal in that one of its roles, the first if several do, which may use the thing."""
+    fit = (each for each in principal.agent_types if may(toolset, roles, each))
+    role = next(fit, principal.agent_type)
+    return principal if role == principal.agent_type else replace(principal, agent_type=role)
 
 
 def authorize(toolset: Toolset, name: str, roles: frozenset[str], caller: Caller) -> None:
@@ -18,7 +33,7 @@ def authorize(toolset: Toolset, name: str, roles: frozenset[str], caller: Caller
     """
     agent_type = caller.actor.agent_type
     known = toolset.agent_types
-    if (agent_type in known or known >= ANYONE) and (agent_type in roles or roles >= ANYONE):
+    if may(toolset, roles, agent_type):
         return
     allowed = known if roles >= ANYONE else roles
     message = f"Agent type '{shown(agent_type)}' is not authorized to call '{name}'"
@@ -29,6 +44,13 @@ def authorize(toolset: Toolset, name: str, roles: frozenset[str], caller: Caller
         agent_type=shown(agent_type),
         allowed_types=sorted(allowed),
     )
+
+
+def default_type_of(toolset: Toolset, principal: Principal) -> str | None:
+    """The agent type of a caller of whom nobody has said any; None: there is none."""
+    if principal.local and toolset.local_agent_type is not None:
+        return toolset.local_agent_type
+    return toolset.default_agent_type
 
 
 def require_claim(arguments: Mapping[str, Any], caller: Caller) -> None:

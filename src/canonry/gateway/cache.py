@@ -37,7 +37,7 @@ class Filling:
 
 
 class ReplyCache:
-    """The replies of read-only tools, by tool, role, user, world, visible spaces, arguments.
+    """The replies of read-only tools, by tool, role, user, viewer, world, spaces, arguments.
 
     Before every lookup it asks the ledger what any process has touched since the last time, so
     that no reply outlives the commit that changes it. A reply whose keys are touched between the
@@ -143,5 +143,6 @@ def reply_name(offer: Offer[Any], caller: Caller, arguments: Mapping[str, Any]) 
         caller.actor.user,
         caller.world,
         caller.spaces,
+        caller.viewer,
         orjson.dumps(arguments, option=orjson.OPT_SORT_KEYS),
     )

@@ -1,22 +1,32 @@
 """The path that every call takes; no host can skip a step of it."""
 
 import asyncio
-from collections.abc import Iterable, Mapping
+from collections.abc import Awaitable, Iterable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from canonry.domain.errors import BrokenInvariant, CanonryError, InvalidInput
-from canonry.gateway.audit import Audit, AuditLine, Pseudonyms
-from canonry.gateway.authority import authorize, require_claim
+from canonry.domain.errors import BrokenInvariant, CanonryError, InvalidInput, NotAllowed
+from canonry.domain.revising import revised
+from canonry.gateway.audit import Audit, AuditLine, Correlations, Pseudonyms
+from canonry.gateway.authority import acting, authorize, default_type_of, may, require_claim
+from canonry.gateway.browsing import Browsed, Serve, browse, complete, looking
 from canonry.gateway.cache import Filling, ReplyCache, reply_name
 from canonry.gateway.catalogue import Catalogue, Offer, catalogue
 from canonry.gateway.clock_watch import ClockWatch
 from canonry.gateway.limits import Limits, is_heavy, measure, within
-from canonry.gateway.principal import KEY_META, Meta, Principal, identify
+from canonry.gateway.principal import (
+    AGENT_META,
+    CORRELATION_META,
+    KEY_META,
+    Meta,
+    Principal,
+    identify,
+)
 from canonry.gateway.rates import Rates
-from canonry.gateway.replies import Result, broken, refused, unknown
-from canonry.gateway.tool import Cached, CallTool, Prompt, Reply, Resource, Toolset
+from canonry.gateway.replies import Result, beyond_batch, broken, refused, unknown
+from canonry.gateway.telling import tell_call
+from canonry.gateway.tool import Cached, CallTool, Prompt, Reply, Resource, Run, Toolset
 from canonry.usecases.kernel.caller import Caller, Progress, no_progress
 from canonry.usecases.kernel.canon import Canon
 
@@ -27,7 +37,6 @@ class GatewaySettings:
 
     limits: Limits = field(default_factory=Limits)
     unknown_properties: bool = False
-    contract_only: bool = False
     published_rates: bool = False
     """Whether the calls a minute that a contract publishes are enforced."""
 
@@ -42,12 +51,16 @@ class _Batch:
 
 @dataclass(slots=True, eq=False)
 class _Asking:
-    """By whom a call is made, who hears how far it is, and of which composed call it is a part."""
+    """By whom a call is made, who hears how far it is, and of which composed call it is a part.
+
+    What nobody asked for just now, such as looking for changes, is not `counted` in rates.
+    """
 
     principal: Principal
     meta: Meta | None
     progress: Progress = no_progress
     batch: _Batch | None = None
+    counted: bool = True
 
 
 class Gateway:
@@ -69,12 +82,11 @@ class Gateway:
         settings = settings or GatewaySettings()
         self.canon = canon
         self.audit = audit or Audit()
-        self._pseudonyms = Pseudonyms(canon.identities.salt())
+        salt = canon.identities.salt()
+        self._pseudonyms = Pseudonyms(salt)
+        self._correlations = Correlations(salt)
         self.catalogue: Catalogue = catalogue(
-            toolsets,
-            settings.limits,
-            contract_only=settings.contract_only,
-            unknown_properties=settings.unknown_properties,
+            toolsets, settings.limits, unknown_properties=settings.unknown_properties
         )
         self._seconds = canon.clock.monotonic
         self._deadline = settings.limits.seconds
@@ -93,6 +105,12 @@ class Gateway:
         narrowed.catalogue = self.catalogue.only(toolset)
         return narrowed
 
+    def by_words(self) -> "Gateway":
+        """The same gateway, whose searches go by words alone and wait for no model."""
+        hasty = copy(self)
+        hasty.canon = revised(self.canon, recall=None, reranking=None)
+        return hasty
+
     async def call(
         self,
         name: str,
@@ -110,16 +128,86 @@ class Gateway:
             return self._unknown("tool", name)
         return await self._serve(offer, arguments, _Asking(principal, meta, progress))
 
+    async def show(
+        self, name: str, look: Run, arguments: Mapping[str, Any], principal: Principal
+    ) -> Result:
+        """What `look` makes of the canon, as a call of the tool `name`; the text is empty.
+
+        For hosts that draw what it tells, or do more of its work than arguments can say.
+        """
+        offer = self.catalogue.find_tool(name)
+        if offer is None:
+            return self._unknown("tool", name)
+        return await self._serve(looking(offer, look), arguments, _Asking(principal, None))
+
     async def read_resource(
-        self, uri: str, principal: Principal, meta: Meta | None = None
+        self, uri: str, principal: Principal, meta: Meta | None = None, *, counted: bool = True
     ) -> tuple[Resource | None, Result]:
-        """Read the resource `uri`; the result's text is its content, or the error's JSON."""
+        """Read the resource `uri`; the result's text is its content, or the error's JSON.
+
+        Not `counted` in rates is what watches for changes.
+        """
         found = self.catalogue.find_resource(uri)
         if found is None:
             return None, self._unknown("resource", uri)
         offer, variables = found
-        asking = _Asking(principal, meta)
+        asking = _Asking(principal, meta, counted=counted)
         return offer.thing, await self._serve(offer, variables, asking)
+
+    def offered(
+        self, offers: Iterable[Offer[Any]], principal: Principal, meta: Meta | None = None
+    ) -> list[Offer[Any]]:
+        """Of `offers` those that the caller may use; all, where each call will name its agent."""
+        if principal.trusted and not (meta and AGENT_META in meta):
+            return list(offers)
+        return [each for each in offers if self._may(each, principal, meta)]
+
+    def _may(self, offer: Offer[Any], principal: Principal, meta: Meta | None) -> bool:
+        toolset, roles = offer.toolset, offer.thing.roles
+        try:
+            caller = identify(
+                acting(toolset, roles, principal),
+                meta,
+                tool=offer.thing.name,
+                default_type=default_type_of(toolset, principal),
+            )
+        except CanonryError:
+            return False
+        return may(toolset, roles, caller.actor.agent_type)
+
+    async def browse(
+        self,
+        cursor: str | None,
+        principal: Principal,
+        meta: Meta | None = None,
+        *,
+        counted: bool = True,
+    ) -> Browsed | Result:
+        """A page of the resources that the caller may read, or the error why there is none.
+
+        Raises:
+            InvalidInput: `input.invalid`, the cursor is none of ours.
+        """
+        every = self.catalogue.resources.values()
+        offers = [each for each in every if self._may(each, principal, meta)]
+        serve = self._for(_Asking(principal, meta, counted=counted))
+        return await browse(offers, serve, cursor)
+
+    async def complete(
+        self, named: str, variable: str, word: str, principal: Principal, meta: Meta | None = None
+    ) -> tuple[Sequence[str], int] | Result:
+        """Values for a variable of a resource's template, or for an argument of a prompt."""
+        offer: Offer[Any] | None = self.catalogue.prompts.get(named)
+        offer = offer or self.catalogue.resources.get(tuple(named.split("/")))
+        if offer is None or not self._may(offer, principal, meta):
+            return (), 0
+        return await complete(offer, self._for(_Asking(principal, meta)), variable, word)
+
+    def _for(self, asking: _Asking) -> Serve:
+        def serve(offer: Offer[Any], arguments: Mapping[str, Any]) -> Awaitable[Result]:
+            return self._serve(offer, arguments, asking)
+
+        return serve
 
     async def get_prompt(
         self,
@@ -134,6 +222,10 @@ class Gateway:
             return None, self._unknown("prompt", name)
         asking = _Asking(principal, meta)
         return offer.thing, await self._serve(offer, arguments, asking)
+
+    def seconds_until_served(self, principal: Principal) -> float:
+        """How long until the published rate of what is served has room for a call; 0: it has."""
+        return self._rates.seconds_until(self.catalogue.toolsets, principal)
 
     async def ready(self) -> bool:
         """Whether the records answer."""
@@ -154,14 +246,16 @@ class Gateway:
         """The path itself: of tools, composed tools, resources and prompts alike."""
         toolset, name, limits = offer.toolset, offer.thing.name, offer.limits
         line, started = AuditLine(kind=offer.kind, name=name), self._seconds()
+        given_id = asking.meta.get(CORRELATION_META) if asking.meta else None
+        line.correlation = self._correlations.of(given_id)
         caller: Caller | None = None
         self.audit.metrics.in_flight += 1
         try:
             caller = identify(
-                asking.principal,
+                acting(toolset, offer.thing.roles, asking.principal),
                 asking.meta,
                 tool=name,
-                default_type=toolset.default_agent_type,
+                default_type=default_type_of(toolset, asking.principal),
                 masters=toolset.masters,
                 progress=asking.progress,
             )
@@ -172,7 +266,8 @@ class Gateway:
             given = {} if arguments is None else _object(arguments)
             if not offer.read_only:  # there an authority is a filter, not a claim
                 require_claim(given, caller)
-            self._rates.admit(offer, asking.principal)
+            if asking.counted:
+                self._rates.admit(offer, asking.principal)
             if is_heavy(given):  # others are served meanwhile
                 line.size, checked = await asyncio.to_thread(_checked, offer, given)
             else:
@@ -195,6 +290,7 @@ class Gateway:
             raise
         finally:
             self.audit.metrics.in_flight -= 1
+            tell_call(self.canon, line)
             self.audit.record(line, self._seconds() - started)
 
     async def _kept_or_made(
@@ -228,8 +324,10 @@ class Gateway:
         batch = asking.batch
         if offer.compose is None:
             if batch is not None and batch.room <= 0:  # nobody would be told
-                raise _beyond_batch(offer)
-            return offer.result_of(await offer.run(self.canon, caller, arguments))
+                raise beyond_batch(offer.limits.reply)
+            return offer.result_of(
+                await offer.run(self.canon.for_viewer(caller.viewer), caller, arguments)
+            )
         if batch is not None:
             message = f"'{offer.thing.name}' is made of other calls and cannot be part of one"
             raise InvalidInput("call.nested", message, path="")
@@ -247,23 +345,23 @@ class Gateway:
             offer = self.catalogue.find_tool(name)
             if offer is None:
                 return self._unknown("tool", name).body
-            return (
-                await self._serve(offer, arguments, replace(asking, meta=meta, batch=batch))
-            ).body
+            inner = replace(asking, meta=meta, batch=batch)
+            return (await self._serve(offer, arguments, inner)).body
 
         return call
 
     def _unknown(self, kind: str, name: str) -> Result:
         event = "call" if kind == "tool" else kind
         self.audit.record(AuditLine(kind=event, name="(unknown)", code=f"{kind}.unknown"), 0.0)
-        return unknown(kind, name)
+        offered = {"tool": self.catalogue.tools, "prompt": self.catalogue.prompts}
+        return unknown(kind, name, offered.get(kind, ()))
 
     def _refused(
         self, error: CanonryError, toolset: Toolset, caller: Caller | None, line: AuditLine
     ) -> Result:
         if isinstance(error, BrokenInvariant):
             return self._broken(error, toolset, line)
-        line.code = error.code
+        line.code, line.denied = error.code, isinstance(error, NotAllowed)
         line.trace = self.canon.identities.fresh() if toolset.traced else ""
         return refused(error, toolset, line.name, caller, line.trace)
 
@@ -287,7 +385,7 @@ def _object(arguments: object) -> dict[str, Any]:
 
 def _bounded(result: Result, offer: Offer[Any], batch: _Batch | None) -> Result:
     """The result, unless it is too long; what was written must not be told as refused."""
-    size, limit = len(result.text), offer.limits.reply
+    size, limit = result.size, offer.limits.reply
     if offer.read_only:
         if size > limit:
             message = (
@@ -296,16 +394,7 @@ def _bounded(result: Result, offer: Offer[Any], batch: _Batch | None) -> Result:
             )
             raise InvalidInput("limits.reply", message, path="", limit=limit)
         if batch is not None and size > batch.room:
-            raise _beyond_batch(offer)
+            raise beyond_batch(limit)
     if batch is not None:
         batch.room -= size
     return result
-
-
-def _beyond_batch(offer: Offer[Any]) -> InvalidInput:
-    limit = offer.limits.reply
-    message = (
-        f"the replies of these calls have more than {limit} characters together: make this call "
-        "again by itself, or ask for less in each"
-    )
-    return InvalidInput("limits.reply", message, path="", limit=limit)

@@ -2,6 +2,7 @@
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from fnmatch import fnmatchcase
 from typing import Any, Final, Generic, TypeVar
 from urllib.parse import unquote
 
@@ -9,7 +10,7 @@ from canonry.domain.errors import BrokenInvariant, InvalidInput
 from canonry.domain.texts.data_marks import STORED_IS_DATA, as_word
 from canonry.gateway.limits import Limits
 from canonry.gateway.replies import Result, as_text, replied
-from canonry.gateway.text import pointer, shown
+from canonry.gateway.text import meant, pointer, shown
 from canonry.gateway.tool import Cached, CallTool, Prompt, Reply, Resource, Run, Tool, Toolset
 from canonry.gateway.validation import compile_arguments
 from canonry.usecases.kernel.caller import Caller
@@ -82,21 +83,49 @@ class Catalogue:
         )
 
 
-def catalogue(
+def narrowed(
     toolsets: Iterable[Toolset],
-    limits: Limits,
     *,
     contract_only: bool = False,
-    unknown_properties: bool = False,
+    read_only: bool = False,
+    only: Sequence[str] | None = None,
+) -> tuple[Toolset, ...]:
+    """The toolsets as far as they are to be served.
+
+    `contract_only` leaves the extensions out and gives each the title of its contract, `read_only`
+    leaves out what writes, and `only` all but these names, in which `*` stands for any letters.
+
+    Raises:
+        InvalidInput: `tool.unknown`, a name of `only` fits nothing.
+    """
+    whole = tuple(toolsets)
+    _require_known(whole, only)
+    return tuple(
+        replace(
+            each.published() if contract_only else each,
+            tools=tuple(
+                tool
+                for tool in each.tools
+                if not (contract_only and tool.extension)
+                and (tool.read_only or not read_only)
+                and (only is None or _fits(tool.name, only))
+            ),
+        )
+        for each in whole
+    )
+
+
+def catalogue(
+    toolsets: Iterable[Toolset], limits: Limits, *, unknown_properties: bool = False
 ) -> Catalogue:
-    """Compile every schema of `toolsets`; `contract_only` leaves the extensions out.
+    """Compile every schema of `toolsets`.
 
     `limits` are the operator's, which hold where a tool has none of its own.
 
     Raises:
         BrokenInvariant: `toolset.ambiguous`, if two things bear the same name.
     """
-    served = tuple(_contract(each) if contract_only else each for each in toolsets)
+    served = tuple(toolsets)
     return Catalogue(
         toolsets=served,
         tools=_by_name(
@@ -123,8 +152,16 @@ def catalogue(
     )
 
 
-def _contract(toolset: Toolset) -> Toolset:
-    return replace(toolset, tools=tuple(tool for tool in toolset.tools if not tool.extension))
+def _fits(name: str, patterns: Sequence[str]) -> bool:
+    return any(fnmatchcase(name, pattern) for pattern in patterns)
+
+
+def _require_known(toolsets: Sequence[Toolset], only: Sequence[str] | None) -> None:
+    names = [tool.name for toolset in toolsets for tool in toolset.tools]
+    for pattern in only or ():
+        if not any(fnmatchcase(name, pattern) for name in names):
+            message = f"no tool here is called {shown(pattern)}{meant(pattern, names)}"
+            raise InvalidInput("tool.unknown", message, path="tools")
 
 
 def _offered_tool(

@@ -1,9 +1,9 @@
 """The face of a toolset: what a client is told when it connects, long before it calls anything."""
 
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from importlib import import_module
-from typing import Any
+from typing import Any, Self
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -14,7 +14,13 @@ class Face:
     purpose: str
     server_name: str
     contract_version: str
+    title: str = ""
+    """What clients show; by default a name of ours with that of the toolset in it."""
     instructions: str = ""
+
+    def published(self) -> Self:
+        """The same under the title that its contract gives the server."""
+        return replace(self, title=self.server_name)
 
     def told(self) -> dict[str, Any]:
         """What it says, as the toolset behind it says it too."""

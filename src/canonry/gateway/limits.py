@@ -8,6 +8,7 @@ from typing import Any, Final, TypeVar
 
 from canonry.domain.errors import InvalidInput, Unavailable
 from canonry.gateway.text import is_clean, pointer
+from canonry.ports.call_scope import entered
 
 _LARGEST: Final = 2**53
 _LIGHT: Final = 2_000
@@ -174,6 +175,11 @@ async def within(seconds: float | None, work: Coroutine[Any, Any, T]) -> T:
         Unavailable: `call.deadline`.
     """
     seconds = SECONDS if seconds is None else seconds
+    with entered(asyncio.get_running_loop().time() + seconds):
+        return await _within(seconds, work)
+
+
+async def _within(seconds: float, work: Coroutine[Any, Any, T]) -> T:
     # Most reads never wait. A timer for each would cost 3.3 us, half of what the whole path takes,
     # so the work is driven by hand to where it first waits, and only then a timer is armed.
     try:

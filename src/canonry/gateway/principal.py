@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
+from canonry.domain.audience import Viewer, character, player
 from canonry.domain.errors import InvalidInput, NotAllowed
 from canonry.domain.ids import SpaceId
 from canonry.domain.provenance import Actor, Authority
@@ -12,7 +13,8 @@ from canonry.usecases.kernel.caller import Caller, Progress, no_progress
 
 AGENT_META: Final = "dev.canonry/agent"
 KEY_META: Final = "dev.canonry/idempotency-key"
-_FIELDS: Final = frozenset({"agent_id", "agent_type", "spaces", "authorities"})
+CORRELATION_META: Final = "dev.canonry/correlation-id"
+_FIELDS: Final = frozenset({"agent_id", "agent_type", "spaces", "authorities", "for_entity"})
 _EVERY: Final = frozenset(Authority)
 _NAME_LENGTH: Final = 128
 _KEY_LENGTH: Final = 200
@@ -26,8 +28,10 @@ class Principal:
 
     `agent_type` None means that only a trusted client's `_meta` can give one. `spaces` None means
     all; `world` is the one that tools of a world are about. `authorities` None means that nobody
-    has granted any in particular, so that the role decides. `trusted` is the operator's word that
-    this client may name its agent per call.
+    has granted any in particular, so that the role decides. `characters` are the ids of those whom
+    the user plays, who may know what these may. `trusted` is the operator's word that this client
+    may name its agent per call. `agent_types`, where there are several, are those that it acts in
+    by turns, as a call needs it. `local`: whoever started the server is its only client.
     """
 
     agent_id: str | None = None
@@ -36,7 +40,10 @@ class Principal:
     spaces: frozenset[SpaceId] | None = None
     world: SpaceId | None = None
     authorities: frozenset[Authority] | None = field(default_factory=frozenset)
+    characters: frozenset[str] = frozenset()
     trusted: bool = False
+    local: bool = False
+    agent_types: tuple[str, ...] = ()
 
 
 def identify(
@@ -73,15 +80,32 @@ def identify(
     if granted is None:
         granted = _EVERY if agent_type in masters else _EVERY - {Authority.GM}
     agent_id = named.agent_id or agent_type
+    authorities = granted if wanted is None else granted.intersection(wanted)
     return Caller(
         actor=Actor(agent_id=agent_id, agent_type=agent_type, user=named.user),
         tool=tool,
         spaces=named.spaces,
         world=named.world,
-        authorities=granted if wanted is None else granted.intersection(wanted),
+        authorities=authorities,
         idempotency_key=_idempotency_key(meta) if meta else None,
         progress=progress,
+        viewer=_viewer(principal, claimed, masters=Authority.GM in authorities),
     )
+
+
+def _viewer(principal: Principal, claimed: object, *, masters: bool) -> Viewer:
+    """Whose secrets the caller may know: who may speak as the game master may know them all.
+
+    `for_entity` asks from a character's point of view, and of theirs alone.
+    """
+    about = _name(claimed, "for_entity") if isinstance(claimed, Mapping) else None
+    if about is not None:
+        if not (masters or principal.trusted or about.lower() in principal.characters):
+            raise _untrusted("for_entity")
+        return Viewer(readers=frozenset((character(about.lower()),)))
+    readers = frozenset(map(character, principal.characters))
+    mine = () if principal.user is None else (player(principal.user),)
+    return Viewer(masters=masters, readers=readers.union(mine))
 
 
 def _narrowed(principal: Principal, claimed: object) -> Principal:
@@ -111,6 +135,8 @@ def _agent_type(principal: Principal, claimed: Meta) -> str | None:
     own = principal.agent_type
     if (name := _name(claimed, "agent_type")) is None or name == own:
         return own
+    if name in principal.agent_types:
+        return name
     if own is not None:
         message = f"this connection is bound to the agent type {own!r} and cannot take another"
         raise NotAllowed("identity.type-bound", message, agent_type=own)

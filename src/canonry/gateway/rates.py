@@ -1,14 +1,14 @@
 """Rates: how many calls there may be in a while, counted for whom the connection has proved."""
 
 from collections import deque
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Iterable
 from typing import Any, Final
 
 from canonry.domain.errors import Unavailable
 from canonry.gateway.catalogue import Catalogue, Offer
 from canonry.gateway.limits import PublishedRate
 from canonry.gateway.principal import Principal
-from canonry.gateway.tool import Tool
+from canonry.gateway.tool import Tool, Toolset
 
 _CALLERS: Final = 10_000
 
@@ -29,16 +29,19 @@ class Rate:
         Raises:
             Unavailable: `limits.rate`, with `retry_after` in seconds.
         """
-        calls = self._calls.get(principal)
-        if calls is None or len(calls) < self._most:
-            return
-        passed = self._clock() - calls[0]
-        if passed < self._seconds:
-            wait = round(self._seconds - passed, 3)
+        wait = round(self.wait_of(principal), 3)
+        if wait > 0:
             message = (
                 f"more than {self._most} calls in {self._seconds:g} s: wait {wait} s and retry"
             )
             raise Unavailable("limits.rate", message, retry_after=wait)
+
+    def wait_of(self, principal: Hashable) -> float:
+        """How many seconds until a call of `principal` is within the rate; 0: it is."""
+        calls = self._calls.get(principal)
+        if calls is None or len(calls) < self._most:
+            return 0.0
+        return max(0.0, self._seconds - (self._clock() - calls[0]))
 
     def count(self, principal: Hashable) -> None:
         """Count a call of `principal`."""
@@ -78,6 +81,7 @@ class Rates:
             toolset.name: [Rate(each, clock) for each in toolset.rates if published]
             for toolset in offered.toolsets
         }
+        self._shared = shared
         for offer in offered.offers:
             rates: list[tuple[Rate, _Whose]]
             rates = [(rate, _user) for rate in shared[offer.toolset.name]]
@@ -88,6 +92,14 @@ class Rates:
                 rates.append((Rate(PublishedRate(calls=own), clock), _user))
             if rates:
                 self._rates[offer.kind, offer.thing.name] = rates
+
+    def seconds_until(self, toolsets: Iterable[Toolset], principal: Principal) -> float:
+        """How long until any of these toolsets would serve a call within its published rates."""
+        waits = [
+            max((rate.wait_of(_user(principal)) for rate in self._shared[each.name]), default=0.0)
+            for each in toolsets
+        ]
+        return min(waits, default=0.0)
 
     def admit(self, offer: Offer[Any], principal: Principal) -> None:
         """Count a call, unless one of its rates is used up.

@@ -1,5 +1,7 @@
 """Text that a store can keep: no NUL and no lone surrogate, shown safely where it has any."""
 
+from collections.abc import Iterable
+from difflib import get_close_matches
 from typing import Final
 
 _SHOWN: Final = 80
@@ -29,3 +31,9 @@ def shown(text: str) -> str:
 def pointer(*steps: str | int) -> str:
     """The JSON pointer (RFC 6901) of a spot in the arguments."""
     return "".join(f"/{shown(str(step)).replace('~', '~0').replace('/', '~1')}" for step in steps)
+
+
+def meant(name: str, known: Iterable[str]) -> str:
+    """A question whether somebody meant the nearest of the names that there are; "" if none is."""
+    near = get_close_matches(name[:_SHOWN].casefold(), known, n=1, cutoff=0.6)
+    return f"; did you mean {near[0]}?" if near else ""

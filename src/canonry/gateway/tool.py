@@ -1,8 +1,9 @@
 """What a tool is: data. The server, the command line, the documents and the tests read the same."""
 
-from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, Final, Protocol
+from urllib.parse import quote
 
 from canonry.domain.errors import CanonryError
 from canonry.gateway.face import Face
@@ -14,6 +15,8 @@ ANYONE: Final = frozenset({"*"})
 """As roles: every agent type that the toolset knows. As types: it knows every name."""
 
 Arguments = Mapping[str, Any]
+Variables = Mapping[str, str]
+"""What a URI says for the variables of a template."""
 Schema = Mapping[str, Any]
 Reply = Any
 """JSON values: an object as a rule; where a contract says so, a list or null."""
@@ -23,10 +26,15 @@ Run = Callable[[Canon, Caller, Arguments], Awaitable[Reply]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Noted:
-    """A reply with what is told beside it, in `_meta`: such as that something was left out."""
+    """A reply with what is told beside it: in `_meta`, such as that something was left out.
 
-    reply: Reply
-    meta: Mapping[str, Any]
+    `parts` are more contents of the protocol's own forms, such as links to resources; where there
+    is no reply they are all that is said.
+    """
+
+    reply: Reply = None
+    meta: Mapping[str, Any] = field(default_factory=dict)
+    parts: tuple[Mapping[str, Any], ...] = ()
 
 
 CallTool = Callable[[str, Arguments], Awaitable[Reply]]
@@ -61,7 +69,8 @@ class Tool:
     `aliases` are names by which it can be called and is never listed. Arguments are held against
     `accepted_schema` where a contract answers wrong ones with a result. `limits` take the place
     of the server's, but no call takes longer than the operator allows; `per_minute` are the calls
-    that its contract publishes for each user.
+    that its contract publishes for each user. `app` is the resource that shows its replies, in
+    clients that can.
     """
 
     name: str
@@ -80,14 +89,40 @@ class Tool:
     limits: Limits | None = None
     per_minute: int | None = None
     cached: Cached | None = None
+    consistency: str | None = None
+    deterministic: bool | None = None
+    app: str | None = None
     compose: Callable[[CallTool, Arguments], Awaitable[Reply]] | None = None
+
+
+Shelved = tuple[Sequence[tuple[str, str]], int]
+"""Pairs of a value and what a person calls it, and how many there are in all."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shelf:
+    """The things that one variable may name, for whoever browses resources or completes a word.
+
+    `find(canon, caller, word, offset, limit)` gives pairs of a value and what a person calls it,
+    of those whose value or name begins with `word`, and how many there are in all.
+    """
+
+    find: Callable[[Canon, Caller, str, int, int], Awaitable[Shelved]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class File:
+    """What a resource answers that is no text; its own media type goes before the resource's."""
+
+    data: bytes = field(repr=False)
+    mime_type: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Resource:
     """A readable thing behind a URI template, e.g. `canonry://entity/{entity_id}`.
 
-    `read(canon, caller, variables)` returns (MIME type, text). Roles as for tools.
+    `read(canon, caller, variables)` returns its text, or a file. Roles as for tools.
     """
 
     uri_template: str
@@ -96,7 +131,21 @@ class Resource:
     description: str
     mime_type: str
     roles: frozenset[str]
-    read: Callable[[Canon, Caller, Mapping[str, str]], Awaitable[str]]
+    read: Callable[[Canon, Caller, Variables], Awaitable[str | File]]
+
+    @property
+    def variables(self) -> Sequence[str]:
+        """What its template leaves open."""
+        return [step[1:-1] for step in self.uri_template.split("/") if step.startswith("{")]
+
+    def address(self, value: str) -> str:
+        """The URI that its template makes of a value for its first variable."""
+        return self.uri_template.replace(f"{{{self.variables[0]}}}", quote(value, safe=""))
+
+    def link(self, value: str, title: str) -> Mapping[str, Any]:
+        """A link to it, as a part of a reply."""
+        about = {"name": title or self.title, "mimeType": self.mime_type}
+        return {"type": "resource_link", "uri": self.address(value), **about}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -152,20 +201,28 @@ class Dialect(Protocol):
 class Toolset(Face):
     """Tools that are served together under one contract, behind one face.
 
-    A caller whose agent type nobody has named is of the `default_agent_type`. A `traced` toolset
+    A caller whose agent type nobody has named is of the `default_agent_type`, and one who started
+    the server for themselves of the `local_agent_type`, where there is one. A toolset that is not
+    `structured` says its replies in text alone, and lists no schemas of them. A `traced` toolset
     names failed calls by ids that the audit has as well. A server of `sealed` toolsets alone opens
     the store for reading only. `rates` are those that the contract publishes for each client, over
     everything that it calls. `masters` are the agent types that may speak as the game master unless
-    the operator says otherwise.
+    the operator says otherwise. `shelves` are by the variables of resources and the arguments of
+    prompts that they are about; a resource with one such variable can be browsed. `words` describe
+    properties of schemas by name, where they are listed.
     """
 
     agent_types: frozenset[str]
     dialect: Dialect
     tools: tuple[Tool, ...]
     default_agent_type: str | None = None
+    local_agent_type: str | None = None
+    structured: bool = True
     masters: frozenset[str] = frozenset()
     traced: bool = False
     sealed: bool = False
     rates: tuple[PublishedRate, ...] = ()
     resources: tuple[Resource, ...] = ()
     prompts: tuple[Prompt, ...] = ()
+    shelves: Mapping[str, Shelf] = field(default_factory=dict)
+    words: Mapping[str, str] = field(default_factory=dict)

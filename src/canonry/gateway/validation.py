@@ -1,5 +1,10 @@
-"""The published schema of a tool, compiled once: refuses with a path, and fills in the defaults."""
+"""The published schema of a tool, compiled once: refuses with a path, and fills in the defaults.
 
+What a model often sends and can mean one thing only is mended before it is refused: null for an
+argument that may be left out, and a number in a text where the schema wants the number.
+"""
+
+import re
 from collections.abc import Callable, Mapping
 from itertools import islice
 from typing import Any, Final
@@ -10,7 +15,7 @@ from jsonschema_rs import ValidationErrorKind as Kind
 from canonry.domain.errors import InvalidInput
 from canonry.domain.ids import is_uuid
 from canonry.domain.time import parse_instant
-from canonry.gateway.text import pointer, shown
+from canonry.gateway.text import meant, pointer, shown
 from canonry.gateway.tool import Schema
 
 _MASK: Final = "the value"
@@ -20,6 +25,13 @@ _WEIGHED: Final = 256
 _FIRST: Final = {"input.missing": 0, "input.unknown-property": 1}
 _NAMED: Final = 40
 _BRANCHES: Final = ("anyOf", "oneOf")
+_WHOLE: Final = re.compile(r"-?(0|[1-9]\d{0,14})", re.ASCII)
+_DECIMAL: Final = re.compile(r"-?(0|[1-9]\d{0,14})(\.\d{1,15})?", re.ASCII)
+_NUMBERS: Final[Mapping[str, tuple[re.Pattern[str], Callable[[str], int | float]]]] = {
+    "integer": (_WHOLE, int),
+    "number": (_DECIMAL, float),
+}
+"""What a text says as a number of each type without losing anything."""
 _COMBINED: Final = ("allOf", "anyOf", "oneOf", "$ref", "$dynamicRef", "if", "dependentSchemas")
 
 
@@ -51,9 +63,11 @@ def compile_arguments(
 
     def check(arguments: Given) -> Given:
         if not is_valid(arguments):
-            begun = _begun(arguments)
-            explained = arguments if is_valid(begun) else begun
-            raise _refusal(validator.iter_errors(explained), schema)
+            arguments = mended(arguments, schema)
+            if not is_valid(arguments):
+                begun = _begun(arguments)
+                explained = arguments if is_valid(begun) else begun
+                raise _refusal(validator.iter_errors(explained), schema)
         return arguments if fill is None else fill(arguments)
 
     return check
@@ -91,6 +105,39 @@ def _is_instant(text: str) -> bool:
     except InvalidInput:
         return False
     return True
+
+
+def mended(value: Any, schema: Any) -> Any:
+    """The value without nulls that mean nothing, and with numbers for texts that say one."""
+    if not isinstance(schema, Mapping):
+        return value
+    kind = schema.get("type")
+    if isinstance(value, str) and isinstance(kind, str) and kind in _NUMBERS:
+        form, number = _NUMBERS[kind]
+        return number(value) if form.fullmatch(value) else value
+    if isinstance(value, list):
+        return [mended(each, schema.get("items")) for each in value]
+    properties = schema.get("properties")
+    if not isinstance(value, dict) or not isinstance(properties, Mapping):
+        return value
+    required = schema.get("required", ())
+    return {
+        name: mended(each, properties.get(name))
+        for name, each in value.items()
+        if each is not None or name in required or _takes_null(properties.get(name))
+    }
+
+
+def _takes_null(schema: Any) -> bool:
+    """Whether null says something there, or the property is none that the schema has."""
+    if not isinstance(schema, Mapping):
+        return True
+    kind = schema.get("type")
+    branches = [each for keyword in _BRANCHES for each in schema.get(keyword, ())]
+    if kind is None and "enum" not in schema and not branches:
+        return True
+    kinds = [kind] if isinstance(kind, str) else kind or ()
+    return "null" in kinds or None in schema.get("enum", ()) or any(map(_takes_null, branches))
 
 
 def _begun(value: Any) -> Any:
@@ -168,9 +215,17 @@ def _problems(
         case Kind.AdditionalProperties() | Kind.UnevaluatedProperties():
             known = _known(schema, error.schema_path[:-1])
             advice = f"; known are {', '.join(known)}" if known else ""
-            message, code = f"unknown property{advice}", "input.unknown-property"
-            names = islice(kind.unexpected, _WEIGHED)
-            return [(code, kind.name, pointer(*steps, name), message) for name in names]
+            code = "input.unknown-property"
+            return [
+                (
+                    *(code, kind.name, pointer(*steps, name)),
+                    f"unknown property{meant(name, known)}{advice}",
+                )
+                for name in islice(kind.unexpected, _WEIGHED)
+            ]
+        case Kind.Enum():
+            words = ", ".join("null" if each is None else str(each) for each in kind.options)
+            return [("input.invalid", kind.name, pointer(*steps), f"write one of {words}")]
         case Kind.Format():
             message = _FORMATS.get(kind.format, error.message)
             return [("input.invalid", "format", pointer(*steps), message)]

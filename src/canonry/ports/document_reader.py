@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from canonry.domain.texts.excerpts import DocumentType, Part
+from canonry.domain.texts.excerpts import Box, DocumentType, Part
 from canonry.domain.truth.files import FILE_BYTES_MAX, FileHint, FileType, Reading
 
 
@@ -58,10 +58,24 @@ class DocumentReader(Protocol):
     async def examine(self, data: bytes, hint: FileHint) -> Reading:
         """Everything in a file: its text, tables and records.
 
-        A file without text, such as a photograph of nothing, gives a reading without parts.
+        A file without text, such as a photograph of nothing, gives a reading without parts. What
+        charset a text is in that names none is told by its letters alone, with a note. Files
+        within the file come with it as they are.
 
         Raises:
             InvalidInput: as `kind_of` and `read` say; `document.bomb`, it unpacks to too much;
                 `document.no-recogniser`, an image where no recogniser of text is installed.
+            Unavailable: `document.too-slow` or `document.no-reader`.
+        """
+
+    @abstractmethod
+    async def picture(self, data: bytes, hint: FileHint, page: int, boxes: Sequence[Box]) -> bytes:
+        """A page of a PDF, counted from 1, as PNG of at most four million points.
+
+        `boxes` are marked in it as a text is by a pen.
+
+        Raises:
+            InvalidInput: `document.no-page`, or it is no PDF; `document.damaged`,
+                `document.encrypted` or `document.too-large`.
             Unavailable: `document.too-slow` or `document.no-reader`.
         """

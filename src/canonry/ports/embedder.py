@@ -41,6 +41,11 @@ class Embedder(Protocol):
     def model(self) -> EmbeddingModel:
         """The model, known before anything is loaded or asked."""
 
+    @property
+    def unlike(self) -> float:
+        """The likeness of texts that have nothing to do with each other; some models have much."""
+        return 0.0
+
     @abstractmethod
     async def embed(self, texts: Sequence[str], purpose: Purpose) -> Sequence[Vector]:
         """One vector for each text, in order; a long text is taken as a whole, nothing is cut off.

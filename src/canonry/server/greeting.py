@@ -5,8 +5,9 @@ from typing import Any, Final
 
 import mcp_types as types
 from mcp import MCPError
-from mcp.server import Server
+from mcp.server import InitializationOptions, NotificationOptions, Server
 from mcp.server.context import ServerRequestContext
+from typing_extensions import override
 
 from canonry import __version__
 from canonry.domain.errors import CanonryError
@@ -23,11 +24,21 @@ Handlers = Mapping[str, Callable[[RequestContext, Any], Awaitable[Any]]]
 
 _HANDLED: Final = (
     *("list_tools", "call_tool", "list_resources", "list_resource_templates"),
-    *("read_resource", "list_prompts", "get_prompt"),
+    *("read_resource", "list_prompts", "get_prompt", "completion"),
+    *("subscribe_resource", "unsubscribe_resource", "subscriptions_listen"),
 )
 
 Ready = Callable[[], Awaitable[Handlers]]
 """Gives the handlers, as soon as there are any; what it raises of ours is told to the client."""
+
+
+class _Greeter(Server):
+    """Says to clients of earlier revisions as well that lists of resources change."""
+
+    @override
+    def create_initialization_options(self, *given: Any, **named: Any) -> InitializationOptions:
+        named.setdefault("notification_options", NotificationOptions(resources_changed=True))
+        return super().create_initialization_options(*given, **named)
 
 
 def greet(
@@ -39,10 +50,10 @@ def greet(
     """An MCP server that introduces itself with `faces`, and awaits `ready` for all the rest."""
     alone = faces[0] if len(faces) == 1 else None
     answering: dict[str, Any] = {f"on_{name}": _fenced(ready, name) for name in _HANDLED}
-    server: Server = Server(
+    server: Server = _Greeter(
         alone.server_name if alone else "canonry",
         version=alone.contract_version if alone else __version__,
-        title=f"Canonry {__version__}",
+        title=(alone.title or f"Canonry: {alone.name}") if alone else "Canonry",
         description=alone.purpose if alone else "Canonical truth for AI agents",
         instructions=_instructions(faces),
         get_tool_input_schema=header_schema,

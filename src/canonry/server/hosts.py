@@ -13,6 +13,7 @@ _HOST: Final = re.compile(_AUTHORITY)
 _ORIGIN: Final = re.compile(r"(?P<scheme>[a-z][a-z0-9+.-]{0,30}://)" + _AUTHORITY)
 _ANY_PORT: Final = ":*"
 _REMEMBERED: Final = 64
+_NO_ORIGIN: Final = (b"origin", b"null")
 
 
 class HostGuard:
@@ -52,6 +53,21 @@ class HostGuard:
 
         def guarded(scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
             return (self.refusal(scope) or app)(scope, receive, send)
+
+        return guarded
+
+    def around_pages(self, app: ASGIApp) -> ASGIApp:
+        """`app`, which is pages for people: their own forms tell no origin, and carry a key.
+
+        A page that says no referrer to anybody says `Origin: null` to its own server too.
+        """
+
+        async def guarded(scope: Scope, receive: Receive, send: Send) -> None:
+            if scope["type"] != "http":
+                await app(scope, receive, send)
+                return
+            told = [each for each in scope["headers"] if tuple(each) != _NO_ORIGIN]
+            await (self.refusal({**scope, "headers": told}) or app)(scope, receive, send)
 
         return guarded
 

@@ -3,7 +3,7 @@
 import asyncio
 import contextlib
 import gc
-from collections.abc import AsyncIterator, Callable, Coroutine
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
 from types import FrameType
 from typing import TYPE_CHECKING, Any, Final
 
@@ -16,6 +16,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from typing_extensions import override
 
 from canonry.domain.errors import InvalidInput
+from canonry.domain.time import SECOND
 from canonry.gateway.call import Gateway
 from canonry.gateway.principal import Principal
 from canonry.server.binding import bind
@@ -27,6 +28,8 @@ from canonry.server.logs import LineLog, capture_library_logs
 from canonry.server.opening import Close
 from canonry.server.options import ServerOptions
 from canonry.server.pages import Pages, is_loopback
+from canonry.server.programs.api import Api
+from canonry.server.programs.throttling import Throttle
 from canonry.server.sessions import Sessions
 from canonry.server.worlds import PATH, about, narrowed, world_in
 
@@ -35,6 +38,11 @@ if TYPE_CHECKING:
 
 _ENVELOPE: Final = 1 << 20
 """Room for what a request says beside the arguments that its tool bounds."""
+
+Bearers = Callable[[str], Awaitable[tuple[Principal, float] | None]]
+"""Whom a token names, and for how many seconds more; None: it may not be trusted."""
+Front = Callable[[Gateway, Principal | None, Bearers], ASGIApp]
+"""What answers beside the protocol: for the principal of the process, or None where tokens say."""
 
 _GUARDED_ALREADY: Final = TransportSecuritySettings(enable_dns_rebinding_protection=False)
 _LOCAL_NAMES: Final = ("127.0.0.1", "localhost", "[::1]")
@@ -49,32 +57,83 @@ async def serve_http(
     server_options: ServerOptions,
     close: Close,
     listening: Callable[[str], None] | None = None,
+    front: Front | None = None,
 ) -> None:
     """Serve until the process is asked to stop; answer what is in flight, then `close` the canon.
 
-    `/mcp` serves every toolset of the gateway and `/mcp/<toolset>` one of them. `listening` is
-    told the address of the server as soon as clients can connect; port 0 takes a free one.
+    `/mcp` serves every toolset of the gateway and `/mcp/<toolset>` one of them; `front` makes what
+    answers under every other path. `listening` is told the address of the server as soon as clients
+    can connect; port 0 takes a free one.
 
     Raises:
         InvalidInput: `http.unprotected`, for an address beyond this machine without bearer tokens.
         Unavailable: `http.address`, if the address cannot be taken.
     """
+
+    def app() -> ASGIApp:
+        return http_app(gateway, principal, host=host, server_options=server_options, front=front)
+
+    await _served(
+        gateway,
+        app,
+        address=(host, port),
+        server_options=server_options,
+        close=close,
+        listening=listening,
+    )
+
+
+async def serve_pages(
+    gateway: Gateway,
+    pages: ASGIApp,
+    *,
+    port: int,
+    server_options: ServerOptions,
+    close: Close,
+    listening: Callable[[str], None],
+) -> None:
+    """Serve nothing but `pages`, to browsers of this machine, until the process is asked to stop.
+
+    Raises:
+        Unavailable: `http.address`, if the port cannot be taken.
+    """
+    host = _LOCAL_NAMES[0]
+    app = _guard(host, server_options).around_pages(pages)
+    await _served(
+        gateway,
+        lambda: app,
+        address=(host, port),
+        server_options=server_options,
+        close=close,
+        listening=listening,
+    )
+
+
+async def _served(
+    gateway: Gateway,
+    make: Callable[[], ASGIApp],
+    *,
+    address: tuple[str, int],
+    server_options: ServerOptions,
+    close: Close,
+    listening: Callable[[str], None] | None,
+) -> None:
     log = LineLog()
     capture_library_logs(log)
     gateway.audit.write_to(log.write)
     try:
-        app = http_app(gateway, principal, host=host, server_options=server_options)
+        app = make()
         body_bytes = _largest_body(gateway, server_options)
         seconds = server_options.shutdown_seconds
         await gateway.clock_fault()  # a line of the log says so before anybody asks
         config = bounded_config(app, server_options.limits, body_bytes, shutdown_seconds=seconds)
-        taken = listen(host, port)
-        address = f"http://{host}:{taken.getsockname()[1]}"
-        host_files(gateway.canon, server_options.public_url or address)
-        if listening is not None:
-            listening(address)
-        gc.freeze()  # what is loaded stays: no collection looks at it again
-        await _Host(config).serve(sockets=[taken])
+        with listen(*address) as taken:
+            reached = f"http://{address[0]}:{taken.getsockname()[1]}"
+            host_files(gateway.canon, server_options.public_url or reached)
+            if listening is not None:
+                listening(reached)
+            gc.freeze()  # what is loaded stays: no collection looks at it again
+            await _Host(config).serve(sockets=[taken])
     finally:
         await close()
         log.close()
@@ -96,6 +155,7 @@ def http_app(
     *,
     host: str = "127.0.0.1",
     server_options: ServerOptions,
+    front: Front | None = None,
 ) -> ASGIApp:
     """The whole ASGI application.
 
@@ -121,6 +181,7 @@ def http_app(
         _mcp_app(
             path,
             bind(each, identify, server_options),
+            throttle=Throttle(each, identify),
             verifier=verifier,
             options=server_options,
             body_bytes=_largest_body(each, server_options),
@@ -129,14 +190,31 @@ def http_app(
         )
         for path, each in gateways.items()
     ]
-    pages = Pages(gateway, guard, verifier, server_options.bearer)
-    return _Dispatcher(apps, pages.app(), guard)
+    api = Api(gateway.only("world"), identify) if _serves_worlds(gateway) else None
+    pages = Pages(
+        gateway,
+        guard,
+        verifier=verifier,
+        options=server_options,
+        principal=principal,
+        api=api,
+    )
+    clock = gateway.canon.clock
+
+    async def bearer_of(token: str) -> tuple[Principal, float] | None:
+        return None if verifier is None else await verifier.bearer_of(token, clock.now() // SECOND)
+
+    before = None
+    if front is not None:
+        before = front(gateway, None if verifier else principal, bearer_of)
+    return _Dispatcher(apps, pages, guard, before)
 
 
 def _mcp_app(
     path: str,
     server: Server,
     *,
+    throttle: Throttle,
     verifier: "BearerVerifier | None",
     options: ServerOptions,
     body_bytes: int,
@@ -158,9 +236,13 @@ def _mcp_app(
     )
     manager = server.session_manager
     bodies = RequestBodies(manager.asgi_app.app, body_bytes, flight)
-    bounded: Any = sessions.around(bodies)
+    bounded: Any = throttle.around(sessions.around(bodies))
     manager.asgi_app = bounded  # typed as the SDK's own bound on bodies, whose place this takes
     return app
+
+
+def _serves_worlds(gateway: Gateway) -> bool:
+    return any(each.name == "world" for each in gateway.catalogue.toolsets)
 
 
 def _largest_body(gateway: Gateway, options: ServerOptions) -> int:
@@ -168,6 +250,10 @@ def _largest_body(gateway: Gateway, options: ServerOptions) -> int:
     own = (offer.thing.limits for offer in gateway.catalogue.tools.values())
     largest = max((each.characters for each in own if each is not None), default=0)
     return max(options.body_bytes, largest + _ENVELOPE)
+
+
+_BLANKS: Final = b" \t"
+"""What may stand around the value of a header and is no part of it; not every parser trims it."""
 
 
 class _Host(uvicorn.Server):
@@ -182,9 +268,12 @@ class _Host(uvicorn.Server):
 class _Dispatcher:
     """Sends a request to the application of its path, in one step."""
 
-    def __init__(self, apps: list[Starlette], pages: Starlette, guard: HostGuard) -> None:
+    def __init__(
+        self, apps: list[Starlette], pages: Pages, guard: HostGuard, front: ASGIApp | None
+    ) -> None:
         self._apps = apps
-        self._pages = pages
+        self._pages = pages.app(front)
+        self._dialogues = pages.dialogues
         self._by_path: dict[str, ASGIApp] = {
             route.path: guard.around(app)
             for app in apps
@@ -196,6 +285,9 @@ class _Dispatcher:
         if scope["type"] == "lifespan":
             await Starlette(lifespan=self._running)(scope, receive, send)
             return
+        if any(value[:1] in _BLANKS or value[-1:] in _BLANKS for _, value in scope["headers"]):
+            trimmed = [(name, value.strip(_BLANKS)) for name, value in scope["headers"]]
+            scope = {**scope, "headers": trimmed}
         path = scope["path"].rstrip("/")
         world = world_in(path)
         if world is not None and PATH in self._by_path:
@@ -210,6 +302,7 @@ class _Dispatcher:
         async with contextlib.AsyncExitStack() as stack:
             for app in self._apps:
                 await stack.enter_async_context(app.router.lifespan_context(app))
+            stack.push_async_callback(self._dialogues.close)
             yield
 
 

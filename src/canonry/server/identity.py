@@ -65,6 +65,13 @@ class BearerVerifier:
             self._known.popitem(last=False)
         return access
 
+    async def bearer_of(self, token: str, now: int) -> tuple[Principal, float] | None:
+        """Whom a token names that somebody shows by hand, and for how many seconds from `now`."""
+        access = await self.verify_token(token)
+        if access is None or not set(self._options.required_scopes) <= set(access.scopes):
+            return None
+        return principal_of(access.claims or {}), float((access.expires_at or now) - now)
+
     def principal(self) -> Principal:
         """Who makes the request that is being served.
 
@@ -113,7 +120,8 @@ def principal_of(claims: Mapping[str, Any]) -> Principal:
 
     A token without a claim about spaces sees every space; one without a claim about authorities
     may claim none, and one without an agent type may call nothing. Its user is the one that it
-    names, or else its subject: two subjects never share an account.
+    names, or else its subject: two subjects never share an account. `characters` are the ids of
+    those whom the user plays, whose secrets the token may know.
     """
     agent_id = claims.get("sub")
     agent_type = claims.get("agent_type")
@@ -128,7 +136,41 @@ def principal_of(claims: Mapping[str, Any]) -> Principal:
         spaces=None if spaces is None else frozenset(SpaceId(each) for each in _words(spaces)),
         world=SpaceId(world.lower()) if isinstance(world, str) else None,
         authorities=frozenset(each for each in Authority if each in _words(authorities)),
+        characters=frozenset(each.lower() for each in _words(claims.get("characters") or ())),
     )
+
+
+def minted(principal: Principal, options: BearerOptions, *, now: int, seconds: int) -> str:
+    """A token for `seconds` from `now` on that `principal_of` reads as this principal.
+
+    Raises:
+        InvalidInput: `token.foreign`, unless the server's key is a secret that signs as well; and
+            as `require_strong`.
+    """
+    require_strong(options)
+    algorithm = next((each for each in options.algorithms if each in SECRET_BYTES), None)
+    if options.key is None or algorithm is None:
+        message = (
+            "only the issuer can sign tokens of this server: ask it for one; or set a shared "
+            "secret in auth.key_file and an HS algorithm in auth.algorithms"
+        )
+        raise InvalidInput("token.foreign", message, path="auth.key_file")
+    claims = {
+        "iss": options.issuer,
+        "aud": options.audience,
+        "iat": now,
+        "exp": now + seconds,
+        "sub": principal.agent_id,
+        "agent_type": principal.agent_type,
+        "authorities": sorted(principal.authorities or ()),
+        "user_id": principal.user,
+        "spaces": None if principal.spaces is None else sorted(principal.spaces),
+        "characters": sorted(principal.characters) or None,
+        "world": principal.world,
+        "scope": " ".join(options.required_scopes) or None,
+    }
+    said = {name: value for name, value in claims.items() if value is not None}
+    return jwt.encode(said, options.key, algorithm=algorithm)
 
 
 def _user_of(claims: Mapping[str, Any]) -> str | None:

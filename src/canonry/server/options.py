@@ -53,7 +53,8 @@ class ServerOptions:
     `error_mode` says whether a failed call is a tool result with `isError`, which a model can
     read, or a JSON-RPC error with the same code, message and data. `allow_unprotected` permits
     an address beyond this machine without bearer tokens. `public_url` is where clients fetch files,
-    unless that is the address that is served. `drain_seconds` bounds how long calls
+    unless that is the address that is served. A character's words are waited for
+    `dialogue_seconds`. `drain_seconds` bounds how long calls
     in flight may still run when the client leaves a stdio server.
     """
 
@@ -65,5 +66,6 @@ class ServerOptions:
     allowed_hosts: tuple[str, ...] = ()
     allowed_origins: tuple[str, ...] = ()
     public_url: str | None = None
+    dialogue_seconds: float = 2.5
     limits: HttpLimits = field(default_factory=HttpLimits)
     bearer: BearerOptions | None = field(default=None)

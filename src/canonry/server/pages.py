@@ -3,17 +3,24 @@
 from ipaddress import ip_address
 from typing import Final
 
-from mcp.server.auth.middleware.bearer_auth import BearerAuthBackend
+from mcp.server.auth.middleware.auth_context import AuthContextMiddleware
+from mcp.server.auth.middleware.bearer_auth import BearerAuthBackend, RequireAuthMiddleware
 from mcp.server.auth.provider import TokenVerifier
 from starlette.applications import Starlette
+from starlette.middleware import Middleware
+from starlette.middleware.authentication import AuthenticationMiddleware
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
-from starlette.routing import Route
+from starlette.routing import BaseRoute, Mount, Route
+from starlette.types import ASGIApp
 
 from canonry.gateway.call import Gateway
+from canonry.gateway.principal import Principal
+from canonry.server.dialogue import Dialogues
 from canonry.server.files import file_route
 from canonry.server.hosts import HostGuard
-from canonry.server.options import BearerOptions
+from canonry.server.options import ServerOptions
+from canonry.server.programs.api import Api
 
 _METRICS_TYPE: Final = "text/plain; version=0.0.4"
 _FORWARDED: Final = ("forwarded", "x-forwarded-for", "x-real-ip")
@@ -26,25 +33,69 @@ class Pages:
         self,
         gateway: Gateway,
         guard: HostGuard,
+        *,
         verifier: TokenVerifier | None,
-        bearer: BearerOptions | None,
+        options: ServerOptions,
+        principal: Principal | None = None,
+        api: Api | None = None,
     ) -> None:
-        """Metrics are told on this machine, and to whoever has a token."""
+        """Metrics are told on this machine, and to whoever has a token.
+
+        Without a verifier everybody who is let in is the `principal`.
+        """
+        self._principal = principal
         self._gateway = gateway
+        self._api = api
         self._guard = guard
         self._backend = None if verifier is None else BearerAuthBackend(verifier)
-        self._scopes = frozenset(() if bearer is None else bearer.required_scopes)
+        self._scopes = frozenset(() if options.bearer is None else options.bearer.required_scopes)
+        self.dialogues = Dialogues(gateway, self._who, seconds=options.dialogue_seconds)
 
-    def app(self) -> Starlette:
-        """The application of the pages."""
-        return Starlette(
-            routes=[
-                Route("/healthz", self._health),
-                Route("/readyz", self._readiness),
-                Route("/metrics", self._metrics),
-                file_route(self._gateway.canon),
-            ]
-        )
+    def app(self, front: ASGIApp | None = None) -> Starlette:
+        """The application of the pages; `front` answers under every other path."""
+        pages: list[BaseRoute] = [
+            Route("/healthz", self._health),
+            Route("/readyz", self._readiness),
+            Route("/metrics", self._metrics),
+            file_route(self._gateway.canon),
+            *self._dialogues(),
+        ]
+        if self._api is not None:
+            pages.append(Mount("/api", self._guard.around(self._programs(self._api))))
+        if front is not None:
+            pages.append(Mount("/", self._guard.around_pages(front)))
+        return Starlette(routes=pages)
+
+    def _programs(self, api: Api) -> Starlette:
+        """The pages for programs, each request as whoever its token names."""
+        if self._backend is None:
+            return Starlette(routes=api.routes())
+        known: list[Middleware] = [
+            Middleware(AuthenticationMiddleware, backend=self._backend),
+            Middleware(AuthContextMiddleware),
+            Middleware(RequireAuthMiddleware, required_scopes=sorted(self._scopes)),
+        ]
+        return Starlette(routes=api.routes(), middleware=known)
+
+    def _dialogues(self) -> tuple[Route, ...]:
+        """Characters speak where the world's tools are served."""
+        if not any(each.name == "world" for each in self._gateway.catalogue.toolsets):
+            return ()
+        return (self.dialogues.route(),)
+
+    async def _who(self, request: Request) -> Principal | None:
+        """Who asks; whoever may not ask from there is nobody."""
+        if self._guard.refusal(request.scope) is not None:
+            return None
+        if self._backend is None:
+            return self._principal
+        found = await self._backend.authenticate(request)
+        if found is None or not self._scopes <= set(found[0].scopes):
+            return None
+        from canonry.server.identity import principal_of  # noqa: PLC0415 - needs PyJWT
+
+        access = getattr(found[1], "access_token", None)
+        return principal_of((access and access.claims) or {})
 
     async def _health(self, _: Request) -> Response:
         # Not an error: whoever restarts what is not healthy would only stop those who read.

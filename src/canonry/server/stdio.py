@@ -22,6 +22,8 @@ from canonry.server.logs import LineLog, capture_library_logs
 from canonry.server.opening import Bound, OpenGateway, Opening
 from canonry.server.options import ServerOptions
 
+_ENDLESS: Final = "subscriptions/listen"
+"""A request whose answer ends with the connection; nobody waits for it at the end of the input."""
 _CHUNK: Final = 1 << 18
 _LINES_AHEAD: Final = 256
 _LINE_BYTES: Final = 128 * 1024 * 1024
@@ -248,7 +250,8 @@ class _Input(_Stream):
 
     def _account(self, message: types.JSONRPCMessage) -> None:
         if isinstance(message, types.JSONRPCRequest):
-            self._output.expect(message.id)
+            if message.method != _ENDLESS:
+                self._output.expect(message.id)
         elif (
             isinstance(message, types.JSONRPCNotification)
             and message.method == "notifications/cancelled"

@@ -2,11 +2,13 @@
 
 import json
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
+
+Answering = Callable[[Mapping[str, Any]], bytes]
 
 
 @dataclass
@@ -40,9 +42,18 @@ def answer_to(request: Mapping[str, Any], dimensions: int = 3) -> bytes:
     return json.dumps({"object": "list", "data": data[::-1]}).encode()
 
 
+def ranking_of(request: Mapping[str, Any]) -> bytes:
+    """A reranker for which the longer text answers better, in the dialect of the request."""
+    texts = request.get("texts", request.get("documents", ()))
+    name = "score" if "texts" in request else "relevance_score"
+    rows: list[Any] = [{"index": n, name: float(len(text))} for n, text in enumerate(texts)]
+    rows.sort(key=lambda row: -row[name])
+    return json.dumps(rows if "texts" in request else {"id": "1", "results": rows}).encode()
+
+
 @contextmanager
-def an_endpoint(port: int = 0) -> Iterator[Said]:
-    """Serve on a port of this machine, by default a free one."""
+def an_endpoint(port: int = 0, answer: Answering | None = None) -> Iterator[Said]:
+    """Serve on a port of this machine, by default a free one; `answer` instead of vectors."""
     said = Said()
     said.open.set()
 
@@ -60,7 +71,8 @@ def an_endpoint(port: int = 0) -> Iterator[Said]:
             else:
                 said.open.wait()
             status = said.statuses.pop(0) if said.statuses else 200
-            body = answer_to(request, said.dimensions) if said.body is None else said.body
+            told = answer(request) if answer else answer_to(request, said.dimensions)
+            body = told if said.body is None else said.body
             with suppress(ConnectionError):  # who asked may have gone
                 self._answer(status, body)
 

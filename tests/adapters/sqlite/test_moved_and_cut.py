@@ -34,7 +34,8 @@ from tests.adapters.sqlite.opened import a_store
 async def main():
     folder, name, size = Path(sys.argv[1]), sys.argv[2], int(sys.argv[3])
     async with a_store(folder, mapped_from=int(sys.argv[4])) as store:
-        for n in range(300):
+        # So few that no checkpoint begins: one that holds the index dies with it, anywhere.
+        for n in range(200):
             await store.ledger.append([an_append(f"{n}", made(a_fact(f"fact {n}")))])
         if name == "canon.db":
             store.checkpoints.empty()
@@ -78,9 +79,9 @@ def cut(folder: Path, name: str, size: int, mapped_from: int = 2**26) -> tuple[i
 async def test_r8_a_shared_index_that_is_cut_is_made_anew(tmp_path: Path, size: int) -> None:
     ended, told = cut(tmp_path, "canon.db-shm", size)
 
-    assert (ended, told) == (0, ["300", "300", "301", "302"])
+    assert (ended, told) == (0, ["200", "200", "201", "202"])
     async with a_store(tmp_path) as store:
-        assert await store.ledger.head(MIDDLE_EARTH) == 303
+        assert await store.ledger.head(MIDDLE_EARTH) == 203
 
 
 @pytest.mark.parametrize("size", [0, 4096, 20480])
@@ -103,7 +104,7 @@ def test_r8_a_mapped_database_that_is_cut_is_an_error_and_no_death(
     ended, told = cut(tmp_path, "canon.db", size, mapped_from=1)
 
     assert ended >= 0, told
-    assert (len(told) >= 4, told[0]) == (True, "301")
+    assert (len(told) >= 4, told[0]) == (True, "201")
 
 
 def test_r8_a_writers_look_does_not_hide_from_readers_that_the_database_is_shorter(

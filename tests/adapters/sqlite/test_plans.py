@@ -7,15 +7,15 @@ import pytest
 
 from canonry.adapters.sqlite import lookups, pages, schema
 from canonry.adapters.sqlite.ledger import records
-from canonry.adapters.sqlite.state import entities, sightings, timeline
+from canonry.adapters.sqlite.state import sightings, timeline
 from canonry.adapters.sqlite.text import placing, vocabulary, waiting
 
 RUN = f"SELECT l.id FROM listing l WHERE {pages._RUN}"
-SAME = entities._SAME_ENTITY.format
+SAME = pages._STANDS.format
 STATEMENTS = {
     "a page": f"{RUN} {pages._ORDER} LIMIT ? OFFSET ?",
     "a page of several tags": (
-        f"{RUN} AND EXISTS ({SAME(owners='= ?')}) AND NOT EXISTS ({SAME(owners='IN (?, ?)')})"
+        f"{RUN} AND EXISTS ({SAME(owners='?')}) AND NOT EXISTS ({SAME(owners='?, ?')})"
         f" {pages._ORDER} LIMIT ?"
     ),
     "a thing": lookups._ONE,

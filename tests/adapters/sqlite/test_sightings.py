@@ -13,6 +13,7 @@ from canonry.domain.observations import Fragment, Observation
 from canonry.domain.provenance import Authority
 from canonry.domain.time import Instant
 from canonry.domain.vocabularies.narrative_fields import policy_of
+from canonry.testing.things import a_record
 
 VALUES = st.one_of(st.integers(0, 3), st.lists(st.integers(0, 3), max_size=2), st.just("text"))
 FIELDS = st.dictionaries(
@@ -63,3 +64,13 @@ def test_the_observations_that_others_outdo_leave_no_trace(said: tuple[Observati
 def test_of_many_that_are_alike_two_at_most_are_folded() -> None:
     rows = [(-seen, seen, pack(f"00000000-0000-4000-8000-{seen:012}"), "x") for seen in range(50)]
     assert len(counting_among(rows)) == 2
+
+
+@given(st.lists(st.sampled_from(("Bill", "William", "Will")), max_size=8), st.randoms())
+def test_no_name_is_outdone_by_another(names: list[str], chance: Any) -> None:
+    said = [a_record("bill", f"{n}", fields={"name": name}) for n, name in enumerate(names)]
+    rows = [
+        (-chance.randrange(4), -chance.randrange(4), pack(each.id), each.likeness) for each in said
+    ]
+    chosen = {unpack(each) for each in counting_among(rows)}
+    assert {each.fields["name"] for each in said if each.id in chosen} == set(names)

@@ -38,7 +38,7 @@ def test_a_task_has_a_status_and_the_words_it_was_filed_under(status: str, told:
 
 
 def test_an_appointment_has_its_guests_and_its_identity() -> None:
-    entry = {"title": "Lunch", "start": "2025-01-01", "attendees": ("a@x.org",), "uid": "u-2"}
+    entry = {"title": "Lunch", "start": "2025-01-01", "attendees": ["a@x.org"], "uid": "u-2"}
 
     found = list(of_cards([a_record("vevent", **entry), a_record("vjournal", title="Diary")]))
 
@@ -49,6 +49,30 @@ def test_an_appointment_has_its_guests_and_its_identity() -> None:
         "attendees": ["a@x.org"],
         "external_id": "u-2",
     }
+
+
+def test_t16_an_occurrence_that_was_moved_is_another_event_than_its_series() -> None:
+    moved = {"title": "Lunch", "uid": "u-2", "start": "2025-01-09", "recurrence_id": "2025-01-08"}
+
+    series, departing = of_cards(
+        [
+            a_record("vevent", title="Lunch", uid="u-2", start="2025-01-01", recurrence="FREQ=D"),
+            a_record("vevent", **moved),
+        ]
+    )
+
+    assert series.fields["external_id"] == "u-2"
+    assert departing.fields["external_id"] == "u-2 2025-01-08"
+    assert departing.fields["series_id"] == "u-2"
+
+
+def test_a_time_in_a_zone_that_nobody_knows_is_kept_unread() -> None:
+    unread = {"start": ["2025-01-01T10:00:00 Nowhere", "the time zone Nowhere is not known"]}
+
+    (found,) = of_cards([a_record("vevent", title="Lunch", unread=unread)])
+
+    assert "start_date" not in found.fields
+    assert found.unread["start_date"].value == "2025-01-01T10:00:00 Nowhere"
 
 
 def test_what_is_none_of_these_is_passed_over_and_the_others_keep_their_place() -> None:
@@ -64,7 +88,12 @@ INVOICE = "Invoice INV-7\nFrom: Acme Corp\nTotal: 30.00 EUR\n"
     ("rows", "items"),
     [
         (
-            [("Item", "Qty", "Amount"), ("Desk", 2, 20), ("Lamp", "1", "10.00"), ("Total", "", 30)],
+            [
+                ("Item", "Qty", "Amount"),
+                ("Desk", 2, 20),
+                ("Lamp", "1", "10.00"),
+                ("Total", "", 30),
+            ],
             [
                 {"description": "Desk", "quantity": 2, "amount": 20},
                 {"description": "Lamp", "quantity": 1, "amount": 10},

@@ -10,11 +10,11 @@ from tests.domain.extraction.papers import from_objects
     ("name", "text", "items"),
     [
         ("parties", "Acme Corp, John Smith", ["Acme Corp", "John Smith"]),
-        ("parties", "Acme Corp, Inc., John Smith", ["Acme Corp, Inc", "John Smith"]),
+        ("parties", "Acme Corp, Inc., John Smith", ["Acme Corp, Inc.", "John Smith"]),
         ("companies", "Acme Corp", ["Acme Corp"]),
         ("tags", '["meeting", "planning"]', ["meeting", "planning"]),
         ("tags", "meeting; planning, meeting", ["meeting", "planning"]),
-        ("tags", "[draft]", ["[draft]"]),
+        ("tags", "[draft, old]", ["draft", "old"]),
         ("files", "one.pdf,two.pdf", ["one.pdf", "two.pdf"]),
         ("dependencies", "one, two", ["one, two"]),
     ],

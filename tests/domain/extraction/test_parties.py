@@ -2,15 +2,22 @@
 
 import pytest
 
+from canonry.domain.extraction.companions import companions_of
 from canonry.domain.extraction.identifiers import ibans_in, mails_in, phones_in, tax_ids_in
-from canonry.domain.extraction.parties import parties_in, party_type
+from canonry.domain.extraction.parties import named_in, parties_in, party_type
+
+NDA = (
+    "by and between Harbor Analytics, Inc., a Delaware corporation with its principal place of "
+    'business at 200 Dock Street ("Harbor"), and Bright Pine Ltd, a company registered in England '
+    'and Wales ("Bright Pine")'
+)
 
 
 @pytest.mark.parametrize(
     ("text", "names"),
     [
         ("Acme Corp, John Smith", ("Acme Corp", "John Smith")),
-        ("Acme, Inc. and Jane Q. Smith", ("Acme, Inc", "Jane Q. Smith")),
+        ("Acme, Inc. and Jane Q. Smith", ("Acme, Inc.", "Jane Q. Smith")),
         ("M\xfcller & Co KG und Anna Schmidt", ("M\xfcller & Co KG", "Anna Schmidt")),
         ('Foo LLC ("Client"), Bar GmbH (the Supplier)', ("Foo LLC", "Bar GmbH")),
         ("Ana L\xf3pez y Luis Ruiz; Eva", ("Ana L\xf3pez", "Luis Ruiz", "Eva")),
@@ -19,6 +26,34 @@ from canonry.domain.extraction.parties import parties_in, party_type
 )
 def test_a_list_of_parties_is_taken_apart(text: str, names: tuple[str, ...]) -> None:
     assert parties_in(text) == names
+
+
+@pytest.mark.parametrize(
+    ("text", "language", "names"),
+    [
+        (NDA, "en", ("Harbor Analytics, Inc.", "Bright Pine Ltd")),
+        (
+            "der Falkenberg Software GmbH, M\xfchlweg 14, 12345 Elmstadt, und Frau Eva \xd6zdemir",
+            "de",
+            ("Falkenberg Software GmbH", "Eva \xd6zdemir"),
+        ),
+        (
+            "Claraval Software S.L., con domicilio en Claraval, y Nuria Castillo, mayor de edad",
+            "es",
+            ("Claraval Software S.L.", "Nuria Castillo"),
+        ),
+        (
+            "Waterbedrijf Oosterdal N.V. en Femke de Wit",
+            "nl",
+            ("Waterbedrijf Oosterdal N.V.", "Femke de Wit"),
+        ),
+        ("the parties and their heirs", "en", ()),
+    ],
+)
+def test_t15_the_parties_of_a_sentence_are_names_and_no_phrases(
+    text: str, language: str, names: tuple[str, ...]
+) -> None:
+    assert named_in(text, language) == names
 
 
 @pytest.mark.parametrize(
@@ -36,6 +71,8 @@ def test_a_list_of_parties_is_taken_apart(text: str, names: tuple[str, ...]) -> 
         ("Dr. Anna von der Heide", "person"),
         ("Juan P\xe9rez Garc\xeda", "person"),
         ("Jane Q. Smith", "person"),
+        ("Frau Vogel", "person"),
+        ("Carpintaria Pacheco Lda.", "company"),
     ],
 )
 def test_a_name_is_a_company_or_a_person(name: str, kind: str) -> None:
@@ -55,3 +92,13 @@ def test_tax_numbers_mail_and_telephones_are_found() -> None:
         "+1-555-0100",
         "+49 30 123456",
     )
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [("Anna Schmidt", "person"), ("Frau Meinert", "person"), ("Globex Ltd", "company")],
+)
+def test_t15_a_private_customer_is_a_person_and_no_company(name: str, kind: str) -> None:
+    (named,) = companions_of("invoice", {"customer_name": name})
+
+    assert named == ("customer_name", kind, name)

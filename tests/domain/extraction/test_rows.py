@@ -3,6 +3,7 @@
 import re
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -24,7 +25,7 @@ def test_each_row_of_a_bank_is_a_transaction_even_if_two_are_alike() -> None:
     assert [each.row for each in found] == [1, 2, 3]
     assert {each.entity_type for each in found} == {"transaction"}
     assert found[0].fields == {
-        "posting_date": "2024-05-03",
+        "date": "2024-05-03",
         "merchant_name": "Market",
         "amount": -23.45,
         "currency": "EUR",
@@ -185,25 +186,8 @@ def test_cards_and_calendar_entries_are_contacts_events_and_tasks() -> None:
     ]
 
 
-def test_a_message_refers_to_what_is_attached_and_a_logo_says_nothing() -> None:
-    head = {"subject": "Your bill", "from": [{"name": "", "email": "a@acme.example"}]}
-    text = "INVOICE\n\nInvoice number: INV-7\nInvoice date: 2024-05-03\nTotal: 12.50 EUR\n"
-    bill = Reading(kind=FileType.PDF, name="bill.pdf", parts=(Part(text=text),))
-    logo = Reading(kind=FileType.PNG, name="logo.png", parts=(Part(text="ACME"),))
-    rows = (("name", "email"), ("Ada", "ada@x.example"), ("Eve", "eve@x.example"))
-    people = Reading(kind=FileType.CSV, name="contacts.csv", tables=(Table(rows=rows),))
-    reading = Reading(
-        kind=FileType.EML,
-        parts=(Part(text="See attached."),),
-        records=(Record(kind="message", fields=head),),
-        attached=(logo, bill, people),
-    )
-
-    message, *others = interpreted(reading).entities
-
-    assert [each.entity_type for each in others] == ["contact", "invoice", "contact", "contact"]
-    assert others[1].fields["invoice_number"] == "INV-7"
-    assert message.refers_to == (1, 2, 3)
+def a_message(text: str, **head: Any) -> Record:
+    return Record(kind="message", fields={**head, "text": text})
 
 
 def test_a_message_refers_to_those_in_its_head_and_to_the_invoice_that_it_is() -> None:
@@ -213,17 +197,42 @@ def test_a_message_refers_to_those_in_its_head_and_to_the_invoice_that_it_is() -
         "to": [{"name": "", "email": "ada@x.org"}],
     }
     text = "INVOICE\nInvoice No: A-1\nDue Date: 2024-02-03\nAmount Due: $5.00\n"
-    reading = Reading(
-        kind=FileType.EML,
-        parts=(Part(text=text),),
-        records=(Record(kind="message", fields=head),),
-    )
+    reading = Reading(kind=FileType.EML, records=(a_message(text, **head),))
+
     message, *others = interpreted(reading).entities
 
     assert message.entity_type == "message"
     assert message.refers_to == (1, 2, 3)
     assert [each.entity_type for each in others] == ["contact", "contact", "invoice"]
     assert others[2].fields["invoice_number"] == "A-1"
+
+
+def test_what_a_message_only_quotes_is_not_what_it_is() -> None:
+    quoted = "> INVOICE\n> Invoice No: A-1\n> Due Date: 2024-02-03\n> Amount Due: $5.00\n"
+    below = "-----Original Message-----\n" + quoted.replace("> ", "")
+    reading = Reading(
+        kind=FileType.MBOX,
+        records=(a_message(f"Paid.\n{quoted}"), a_message(f"Paid.\n{below}")),
+    )
+
+    assert [each.entity_type for each in interpreted(reading).entities] == ["message"] * 2
+
+
+def test_messages_of_a_mailbox_name_people_once_and_refer_to_what_they_answer() -> None:
+    ada, bob = {"name": "Ada", "email": "a@x.org"}, {"name": "", "email": "b@x.org"}
+    asked = a_message("Lunch?", message_id="1", **{"from": [ada], "to": [bob]})
+    answer = {"message_id": "2", "in_reply_to": "1", "thread_id": "1"}
+    reading = Reading(
+        kind=FileType.MBOX,
+        records=(asked, a_message("Yes", **answer, **{"from": [bob], "to": [ada]})),
+    )
+
+    first, second, *people = interpreted(reading).entities
+
+    assert [each.fields.get("name") for each in people] == ["Ada", None]
+    assert first.refers_to == (2, 3)
+    assert second.refers_to == (3, 2, 0)
+    assert (second.fields["external_id"], second.fields["thread_id"]) == ("2", "1")
 
 
 CELLS = st.one_of(st.none(), st.integers(), st.text(max_size=12), st.floats(allow_nan=False))
@@ -243,3 +252,53 @@ def test_the_rules_take_any_text_and_say_the_same_twice(lines: list[str]) -> Non
     reading = Reading(kind=FileType.PLAIN, parts=(Part(text="\n".join(lines)),))
 
     assert interpreted(reading) == interpreted(reading)
+
+
+BILLS = ("Invoice Number", "Invoice Date", "Vendor", "Amount Due", "Tax", "Fee")
+
+
+def test_a_column_is_read_by_what_the_other_columns_of_its_table_show() -> None:
+    first, second = from_rows(
+        BILLS[:5],
+        ("R-1", "03/04/2024", "Market", "1.250", "12,50"),
+        ("R-2", "05/04/2024", "Rent", "2.750", "9,75"),
+    )
+
+    assert (first.fields["amount_due"], second.fields["amount_due"]) == (1250, 2750)
+    assert "invoice_date" in first.unread
+
+
+def test_columns_that_contradict_each_other_settle_nothing() -> None:
+    (found,) = from_rows(BILLS, ("R-1", "03/04/2024", "Market", "1.250", "12,50", "0.75"))
+
+    assert found.unread["amount_due"].value == "1.250"
+
+
+def test_the_language_of_the_titles_settles_what_no_cell_does() -> None:
+    (found,) = from_rows(
+        ("Rechnungsnummer", "Rechnungsdatum", "Lieferant", "Betrag"),
+        ("R-1", "03/04/2024", "Market", "1.250"),
+    )
+
+    assert found.fields["invoice_date"] == "2024-04-03"
+    assert found.fields["amount_due"] == 1250
+
+
+def test_the_currency_of_a_table_says_in_which_order_its_country_writes_dates() -> None:
+    titles = (*BILLS[:4], "Currency")
+    (british,) = from_rows(titles, ("R-1", "03/04/2024", "Market", "12.50", "GBP"))
+    (either,) = from_rows(titles, ("R-1", "03/04/2024", "Market", "12.50", "USD"))
+
+    assert british.fields["invoice_date"] == "2024-04-03"
+    assert "invoice_date" in either.unread
+
+
+@pytest.mark.parametrize("titles", [BILLS[:4], ("Account", "Date", "Payee", "Amount")])
+def test_a_number_with_a_unit_is_never_the_number_alone(titles: tuple[str, ...]) -> None:
+    for text in ("12 kg", "3.5 kWh", "19 %", "2 h", "40 m\xb2"):
+        (found,) = from_rows(titles, ("R-1", "2024-04-03", "Market", text))
+        assert len(found.fields) > 0
+        assert not any(isinstance(each, int | float) for each in found.fields.values())
+    for text in ("12,50 EUR", "12.50 kr", "$12.50", "12.50"):
+        (found,) = from_rows(titles, ("R-1", "2024-04-03", "Market", text))
+        assert 12.5 in found.fields.values()

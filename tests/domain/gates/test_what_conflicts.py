@@ -1,11 +1,14 @@
 """What is said against what is held: contradictions, what ends, and what is only possible."""
 
+from dataclasses import replace
+
 import pytest
 
+from canonry.domain.frames.keys import FAR_MAX, NEAR_MAX
 from canonry.domain.ids import EntityId
 from canonry.domain.provenance import Authority, CanonLevel
 from canonry.domain.things.proposals import ProposalStatus
-from canonry.testing.things import a_fact
+from canonry.testing.things import a_fact, ident
 from tests.usecases.stage import (
     ACCEPTED,
     PENDING,
@@ -149,6 +152,65 @@ async def test_d4_two_values_of_one_property_contradict_each_other() -> None:
     assert verdict.conflicts == (first.canonical_id,)
 
 
+@pytest.mark.parametrize(
+    ("name", "held", "claimed", "status"),
+    [
+        ("height", "180 cm", "1.6 m", REJECTED),
+        ("height", "190 cm", "1.9 m", ACCEPTED),
+        ("weight", "60 kg", "150 pounds", REJECTED),
+        ("population", 3000, 4200, REJECTED),
+        ("age", 30, "30", ACCEPTED),
+        ("favourite_dish", "eel", "pike", ACCEPTED),
+    ],
+)
+async def test_d4_values_are_compared_with_their_units_whatever_the_words_say(
+    name: str, held: object, claimed: object, status: ProposalStatus
+) -> None:
+    stage = await a_court()
+    shape = {"fact_type": "attribute"}
+    first = said("The healer looked at Bo", "Bo", properties={name: held}, **shape)
+    second = said("The guards describe him", "Bo", properties={name: claimed}, **shape)
+    fact = await stage.verdict("fact", first, authority=Authority.GM)
+    await stage.scene("scene 2", order=2)
+
+    verdict = await stage.verdict("fact", second, scene="scene 2")
+
+    assert verdict.status is status
+    assert verdict.conflicts == ((fact.canonical_id,) if status is REJECTED else ())
+
+
+@pytest.mark.parametrize(
+    ("held", "claimed"),
+    [
+        ("The capital of Bo's land is Velm", "The capital of Bo's land is Ashgate"),
+        ("Bo has three horses", "Bo has two horses"),
+        ("The wall of the hall is 10 m high", "The wall of the hall is 500 cm high"),
+    ],
+)
+async def test_d4_the_same_frame_with_another_value_is_a_contradiction(
+    held: str, claimed: str
+) -> None:
+    stage = await a_court()
+    fact = a_fact(held, involved=about("Bo", "hall"), authority=Authority.GM)
+    await stage.make(fact)
+
+    verdict = await stage.verdict("fact", said(claimed, "Bo", "hall"))
+
+    assert (verdict.status, verdict.rule, verdict.conflicts) == (REJECTED, RULE, (fact.id,))
+
+
+async def test_d4_what_is_only_alike_is_named_and_does_not_block() -> None:
+    stage = await a_court()
+    fact = a_fact("Bo keeps his gold under the oak", involved=about("Bo"), authority=Authority.GM)
+    await stage.make(fact)
+
+    verdict = await stage.verdict("fact", said("The oak was felled, and Bo saw it burn", "Bo"))
+
+    why = f"possible conflict: the fact {fact.id} says that Bo keeps his gold under the oak"
+    assert verdict.status is ACCEPTED
+    assert f"{why} (both speak of oak, and say not the same)" in verdict.rationale
+
+
 async def test_d4_a_possible_conflict_is_named_and_does_not_block() -> None:
     stage = await a_court()
     fact = a_fact("Bo is rich", involved=about("Bo"), authority=Authority.GM)
@@ -184,6 +246,35 @@ async def test_d5_what_one_scene_says_and_denies_does_not_both_become_canon(
     )
 
 
+@pytest.mark.parametrize(
+    ("first", "status"), [(Authority.PLAYER, ACCEPTED), (Authority.GM, REJECTED)]
+)
+async def test_d5_a_later_turn_of_the_scene_takes_back_what_no_higher_word_said(
+    first: Authority, status: ProposalStatus
+) -> None:
+    stage = await a_court()
+    knight = await stage.propose("fact", said("Bo is a knight", "Bo"), authority=first)
+    denied = await stage.propose("fact", said("Bo is not a knight", "Bo"), turn_index=3)
+
+    report = await stage.canonize()
+
+    fact = await stage.thing(verdict_on(report, knight).canonical_id)
+    found = verdict_on(report, denied)
+    assert (found.status, found.conflicts) == (status, (fact.id,))
+    assert (fact.level is CanonLevel.RETCONNED) is (status is ACCEPTED)
+
+
+async def test_d4_what_is_turned_away_by_its_score_names_its_conflicts_all_the_same() -> None:
+    stage = await a_court()
+    fact = a_fact("Ana is queen", involved=about("Ana"), authority=Authority.GM)
+    await stage.make(fact)
+
+    verdict = await stage.verdict("fact", said("Ana is not queen", "Ana"), confidence=0.1)
+
+    assert (verdict.status, verdict.rule) == (REJECTED, "gate:score-reaches-threshold")
+    assert verdict.conflicts == (fact.id,)
+
+
 async def test_what_ended_and_is_there_again_is_asked_about_and_accepted() -> None:
     stage = await a_court()
     await stage.make(a_fact("Ana is no longer queen", involved=about("Ana")))
@@ -204,3 +295,52 @@ async def test_a_judgement_is_stale_once_a_rival_is_written() -> None:
     report = await stage.canonize()
 
     assert verdict_on(report, proposal).conflicts == (fact.id,)
+
+
+async def test_d4_a_fact_of_many_is_a_rival_for_each_however_much_is_said_in_its_words() -> None:
+    stage = await a_court()
+    many = [f"guard {number}" for number in range(6)]
+    for name in many:
+        await stage.entity(name)
+    for number in range(60):
+        one = a_fact(f"hold {number}", statement="The guards hold the bridge")
+        await stage.make(replace(one, involved=about("Odo"), time_ref=day(number + 10)))
+    await stage.make(a_fact("hold", statement="The guards hold the bridge", involved=about(*many)))
+    await stage.scene("scene 2", order=2)
+
+    for name in many:
+        verdict = await stage.verdict(
+            "fact", said("The guards do not hold the bridge", name), scene="scene 2"
+        )
+        assert [one.id for one in verdict.graded] == [ident("hold")]
+        await stage.scene("scene 2", order=2)
+
+
+async def test_what_is_compared_with_the_newest_only_says_so() -> None:
+    stage = await a_court()
+    await stage.entity("Ida")
+    for number in range(FAR_MAX):
+        one = a_fact(f"hold {number}", statement=f"The guards hold the bridge {number}")
+        await stage.make(replace(one, involved=about("Ida")))
+
+    of_nobody = await stage.propose("fact", said("The guards hold a feast"))
+    of_odo = await stage.propose("fact", said("The guards hold a feast", "Odo"))
+    report = await stage.canonize()
+
+    assert "more facts speak of the same" in verdict_on(report, of_nobody).rationale
+    assert "more facts speak of the same" not in verdict_on(report, of_odo).rationale
+
+
+async def test_of_what_one_entity_did_too_often_the_newest_counts() -> None:
+    stage = await a_court()
+    for number in range(NEAR_MAX):
+        one = a_fact(f"held {number}", statement=f"Odo held tower {number}")
+        await stage.make(replace(one, involved=about("Odo")))
+    await stage.make(a_fact("newest", statement="Odo held the bridge", involved=about("Odo")))
+
+    feast = await stage.propose("fact", said("Odo held a long feast", "Odo"))
+    denial = await stage.propose("fact", said("Odo never held the bridge", "Odo"))
+    report = await stage.canonize()
+
+    assert "more facts speak of the same" in verdict_on(report, feast).rationale
+    assert ident("newest") in verdict_on(report, denial).conflicts

@@ -33,7 +33,7 @@ async def test_a_later_state_takes_over_from_the_one_it_excludes() -> None:
     stage = await a_peopled_stage()
     await stage.tag("Frodo", "healthy", at=day(1))
     (healthy,) = await stage.canon.state.facts_stating(
-        (await stage.thing(id_of("Frodo"))).space, "Frodo is healthy"
+        (await stage.thing(id_of("Frodo"))).space, {"Frodo is healthy"}
     )
 
     verdict = await stage.verdict(
@@ -57,7 +57,7 @@ async def test_a_state_told_of_the_same_time_contradicts_and_falls_only_before_a
     stage = await a_peopled_stage()
     await stage.tag("Frodo", "healthy", at=day(3), authority=Authority.PLAYER)
     facts = await stage.canon.state.facts_stating(
-        (await stage.thing(id_of("Frodo"))).space, "Frodo is healthy"
+        (await stage.thing(id_of("Frodo"))).space, {"Frodo is healthy"}
     )
 
     verdict = await stage.verdict(
@@ -94,8 +94,8 @@ async def test_d1_a_backstory_holds_until_what_begins_later(authority: Authority
     assert verdict.status is ACCEPTED
     frodo = await stage.thing(id_of("Frodo"))
     assert frodo.state_tags == ("wounded",)
-    (healthy,) = await stage.canon.state.facts_stating(frodo.space, "Frodo is healthy")
-    (wounded,) = await stage.canon.state.facts_stating(frodo.space, "Frodo is wounded")
+    (healthy,) = await stage.canon.state.facts_stating(frodo.space, {"Frodo is healthy"})
+    (wounded,) = await stage.canon.state.facts_stating(frodo.space, {"Frodo is wounded"})
     assert (healthy.until, healthy.superseded_by) == (day(3), wounded.id)
     assert (wounded.until, wounded.level) == (None, CanonLevel.CANON)
     assert (await entity_at(stage.canon, frodo, day(2))).state_tags == ("healthy",)

@@ -28,7 +28,7 @@ NORTH, SOUTH, EAST = Direction.NORTH, Direction.SOUTH, Direction.EAST
 
 
 def a_place(key: str, *exits: Exit, **more: Any) -> Place:
-    return Place(key=key, name=key, description="", exits=exits, **more)
+    return Place(key=key, name=key.strip() or "x", description="", exits=exits, **more)
 
 
 def two_places(**changes: Any) -> Atlas:
@@ -42,7 +42,7 @@ def codes(atlas: Atlas, *, fatal: bool = True) -> set[str]:
 
 def a_realm(key: str, *within: str, **ties: Any) -> Realm:
     kind: dict[str, Any] = {"realm_type": RealmType.CITY, "scope": RealmScope.LOCAL}
-    return Realm(key=key, name=key, within=within, **kind, **ties)
+    return Realm(key=key, name=key.strip() or "x", within=within, **kind, **ties)
 
 
 def a_route(*stops: str, name: str = "road") -> Route:
@@ -174,3 +174,10 @@ def test_a_blocked_exit_leads_nowhere() -> None:
     walled = Exit(direction=NORTH, to="b", blocked="A wall.")
     atlas = completed(Atlas(name="T", starter="a", locations=(a_place("a", walled), a_place("b"))))
     assert unreachable(atlas) == {"b"}
+
+
+def test_what_has_no_name_and_less_than_nothing_is_refused() -> None:
+    nameless = replace(two_places(), name=" ")
+    assert codes(nameless) == {"name.empty"}
+    poor = Mover(key="m", name="", location="a", resources={"gold": -1})
+    assert codes(two_places(players=(poor,))) == {"name.empty", "resource.negative"}

@@ -99,9 +99,9 @@ INVALID: tuple[tuple[str, dict[str, Any], str], ...] = (
     ("search_entities", {"projectId": f"{LAB}\n", "query": "x"}, "projectId"),
     ("search_entities", {"projectId": LAB, "query": "x", "limit": 0}, "limit"),
     ("search_entities", {"projectId": LAB, "query": "x", "limit": 51}, "limit"),
-    ("search_entities", {"projectId": LAB, "query": "x", "limit": "5"}, "limit"),
+    ("search_entities", {"projectId": LAB, "query": "x", "limit": "5.5"}, "limit"),
     ("search_entities", {"projectId": LAB, "query": "x", "limit": True}, "limit"),
-    ("search_entities", {"projectId": LAB, "query": "x", "limit": None}, "limit"),
+    ("search_entities", {"projectId": LAB, "query": None}, "query"),
     (
         "search_entities",
         {"projectId": LAB, "query": "x", "entityTypes": ["news", "video"]},

@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, given, settings
 
 from canonry.domain.ids import is_uuid
 from canonry.gateway.tool import Tool
-from canonry.gateway.validation import closed
+from canonry.gateway.validation import closed, mended
 from canonry.toolsets.catalog import CATALOG
 from tests.toolsets.catalog.kit import LAB, Shelf, filled, hostile, uuid
 from tests.toolsets.narrative.hostile import arguments_for
@@ -43,7 +43,8 @@ async def compare(shelf: Shelf, tool: Tool, arguments: dict[str, Any]) -> None:
     outcome = await shelf.outcome(tool.name, arguments)
     code = None if outcome.error is None else outcome.body["error"]["code"]
 
-    if has_no_surrogates(arguments) and numbers_fit(arguments) and validator.is_valid(arguments):
+    meant = mended(arguments, tool.input_schema)
+    if has_no_surrogates(arguments) and numbers_fit(meant) and validator.is_valid(meant):
         assert code in {None, "PROJECT_NOT_FOUND", "ENTITY_NOT_FOUND"}, (arguments, outcome.text)
     else:
         assert code == "VALIDATION_ERROR", (arguments, outcome.text)

@@ -90,7 +90,7 @@ async def test_direct_writes_and_reads_take_words() -> None:
     )  # fmt: skip
 
     found = await stage.world.call(
-        "neo4j_query_facts", universe_id=universe,
+        "neo4j_query_facts", detail=True, universe_id=universe,
         time_range={"start": "2 Frostmoon 1402 AE", "end": "4 Frostmoon 1402 AE"},
     )  # fmt: skip
     assert [each["fact_id"] for each in found["facts"]] == [fact["fact_id"]]
@@ -117,7 +117,9 @@ async def test_proposals_take_words_and_keep_them() -> None:
     assert kept["content"]["time_ref"] == noon
     told = await stage.world.call("composite_canonize_scene", scene_id=scene_id)
     assert told["accepted_proposals"] == [proposal_id]
-    found = await stage.world.call("neo4j_query_facts", universe_id=stage.world.universe_id)
+    found = await stage.world.call(
+        "neo4j_query_facts", detail=True, universe_id=stage.world.universe_id
+    )
     assert [each["time_ref"] for each in found["facts"]] == [noon]
 
 
@@ -201,3 +203,44 @@ async def test_times_beyond_the_years_of_rfc_3339_are_kept_and_shown() -> None:
         "mongodb_update_scene", code=-32003, scene_id=scene_id, time_ref="400000 BC"
     )
     assert "time.out-of-range" in str(refused)
+
+
+async def test_words_of_times_are_kept_on_facts_events_and_scenes() -> None:
+    stage = await in_aldmoor()
+    said, plain = "3 Frostmoon 1402 AE", "1402-01-01T00:00:00Z"
+    scene_id = await stage.scene(time_ref=said)
+    fact = await stage.world.fact("Frodo left", stage.frodo, time_ref=said)
+    event = await stage.world.event("A meal", stage.frodo, time_ref=said)
+    for content in (
+        {"statement": "Frodo ate", "time_ref": "next day"},
+        {"statement": "Frodo drank"},
+        {"statement": "Frodo slept", "time_ref": plain},
+    ):
+        await stage.propose(scene_id, content={**content, "entity_ids": [stage.frodo]})
+    await stage.world.call("composite_canonize_scene", scene_id=scene_id)
+
+    shown = await stage.world.call("mongodb_get_scene", scene_id=scene_id)
+    facts = (await stage.world.call("neo4j_query_facts", detail=True, entity_id=stage.frodo))[
+        "facts"
+    ]
+    (told,) = (await stage.world.call("neo4j_query_events", detail=True, entity_id=stage.frodo))[
+        "events"
+    ]
+
+    assert (shown["time_ref"], shown["time_words"]) == (when(said), said)
+    assert (told["event_id"], told["time_words"], told["time_ref"]) == (event, said, when(said))
+    assert fact in {each["fact_id"] for each in facts}
+    assert {each["statement"]: each["time_words"] for each in facts} == {
+        "Frodo left": said,
+        "Frodo ate": "next day",
+        "Frodo drank": said,
+        "Frodo slept": None,
+    }
+
+    open_scene = await stage.scene()
+    await stage.world.call("mongodb_update_scene", scene_id=open_scene, time_ref="next day")
+    shown = await stage.world.call("mongodb_get_scene", scene_id=open_scene)
+    assert shown["time_words"] == "next day"
+    await stage.world.call("mongodb_update_scene", scene_id=open_scene, time_ref=plain)
+    shown = await stage.world.call("mongodb_get_scene", scene_id=open_scene)
+    assert shown["time_words"] is None

@@ -168,7 +168,7 @@ async def test_d13_what_needs_review_says_so_with_the_reason_of_each_conflict() 
     assert verdict["conflicts"] == [detail["id"]]
     assert detail["grade"] == "contradiction"
     assert detail["reason"] in verdict["rationale"]
-    listed = await world.call("mongodb_query_proposals", scene_id=scene)
+    listed = await world.call("mongodb_query_proposals", detail=True, scene_id=scene)
     (proposal,) = listed["proposals"]
     assert (proposal["status"], proposal["decision"]) == ("pending", None)
     assert proposal["review"]["conflict_details"] == verdict["conflict_details"]

@@ -287,11 +287,9 @@ async def test_a_small_budget_keeps_the_best_of_each_section_and_counts_the_rest
 async def test_a_semantic_query_says_something() -> None:
     stage = await a_stage()
     scene_id = await stage.scene()
-    for query in ("", "x" * 1_001):
-        data = await stage.world.refused(
-            CONTEXT_TOOL, "ContextAssembly", code=-32003, scene_id=scene_id, semantic_query=query
-        )
-        assert data["path"] == "/semantic_query"
+    asked = {"scene_id": scene_id, "semantic_query": ""}
+    data = await stage.world.refused(CONTEXT_TOOL, "ContextAssembly", code=-32003, **asked)
+    assert data["path"] == "/semantic_query"
 
 
 async def test_the_tokens_told_are_about_those_of_the_reply() -> None:

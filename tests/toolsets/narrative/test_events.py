@@ -59,6 +59,27 @@ async def test_severity_is_five_unless_said() -> None:
     assert event["severity"] == 5
 
 
+async def test_an_event_that_canon_tells_already_is_written_and_told_of() -> None:
+    world = await a_world()
+    ann, ben = await world.entity("Ann"), await world.entity("Ben")
+    first = await world.event("War", ann, time_ref=T1)
+    story = await world.story()
+    here, there = [await a_scene(world, story_id=story) for _ in range(2)]
+
+    async def warned(title: str, *involved: str, **more: Any) -> list[str]:
+        backed = world.backed(entities=involved, title=title, description=f"{title}.", **more)
+        return list((await world.call("neo4j_create_event", **backed))["warnings"])
+
+    (same,) = await warned("WAR", ann, time_ref=T1)
+    rain = await world.event("Rain", ann, scene_id=here)
+    (perhaps,) = await warned("Rain", ann, scene_id=there)
+
+    assert same == f"the event {first} tells the same already"
+    assert perhaps == f"perhaps this is the event {rain}, told elsewhere"
+    assert await warned("war", ann, time_ref=T2) == []
+    assert await warned("war", ben, time_ref=T1) == await warned("Peace", ann) == []
+
+
 async def test_effects_exist_here_each_once_and_not_before_their_cause() -> None:
     world = await a_world()
     other = await world.another_universe()

@@ -4,7 +4,10 @@ from typing import Any
 
 import pytest
 
+from canonry.domain.ids import EntityId
 from canonry.domain.provenance import Authority
+from canonry.ports.views.pages import PAGE_MAX
+from canonry.ports.views.state import FactQuery
 from tests.toolsets.narrative.kit import NOWHERE, World, a_world
 
 pytestmark = pytest.mark.anyio
@@ -14,7 +17,7 @@ A_DAY = 86_400
 
 
 async def found(world: World, **filters: Any) -> list[str]:
-    reply = await world.call("neo4j_query_facts", **filters)
+    reply = await world.call("neo4j_query_facts", detail=True, **filters)
     assert reply["total"] >= len(reply["facts"])
     return [fact["statement"] for fact in reply["facts"]]
 
@@ -27,7 +30,7 @@ async def test_a_fact_reads_as_it_was_created() -> None:
         "Ann rules", ann, time_ref=T1, duration=A_DAY, confidence=0.7, authority="player"
     )
 
-    (fact,) = (await world.call("neo4j_query_facts", "Narrator"))["facts"]
+    (fact,) = (await world.call("neo4j_query_facts", "Narrator", detail=True))["facts"]
     assert fact["fact_id"] == made
     assert (fact["time_ref"], fact["duration"]) == (T1, A_DAY)
     assert (fact["confidence"], fact["authority"]) == (0.7, "player")
@@ -66,7 +69,7 @@ async def test_an_offset_is_taken_into_account() -> None:
     world = await a_world()
     await world.fact("noon", await world.entity("Ann"), time_ref="2020-01-01T12:00:00+02:00")
 
-    (fact,) = (await world.call("neo4j_query_facts"))["facts"]
+    (fact,) = (await world.call("neo4j_query_facts", detail=True))["facts"]
 
     assert fact["time_ref"] == "2020-01-01T10:00:00Z"
 
@@ -195,7 +198,7 @@ async def test_a_retconned_fact_and_its_replacement_are_both_kept() -> None:
     )
 
     assert (reply["fact_id"], reply["canon_level"]) == (old, "retconned")
-    first, second = (await world.call("neo4j_query_facts"))["facts"]
+    first, second = (await world.call("neo4j_query_facts", detail=True))["facts"]
     assert (first["canon_level"], first["replaced_by"]) == ("retconned", second["fact_id"])
     assert first["retcon_reason"] == "the book says otherwise"
     assert second["fact_id"] == reply["replacement_fact_id"]
@@ -267,3 +270,24 @@ async def test_d12_a_direct_fact_tells_what_it_contradicts_and_what_it_may() -> 
     assert [one.startswith(f"contradiction: the fact {queen}") for one in denied] == [True]
     assert [one.startswith(f"possible: the fact {rich}") for one in doubted] == [True]
     assert await told("Ann plays the lute") == []
+
+
+async def test_what_holds_for_the_fiftieth_time_still_ends() -> None:
+    world = await a_world()
+    ann = await world.entity("Ann")
+    backing: dict[str, Any] = {"authority": "gm", "evidence_refs": world.evidence}
+    times = 53
+
+    for _time in range(times):
+        for change in ("add", "remove"):
+            await world.call(
+                "neo4j_update_entity_state",
+                entity_id=ann,
+                state_tag_changes={change: ["lost"]},
+                **backing,
+            )
+
+    query = FactQuery(entities=frozenset({EntityId(ann)}), limit=PAGE_MAX)
+    facts = (await world.canon.state.facts(query)).items
+    lost = [fact.superseded for fact in facts if fact.statement == "Ann is lost"]
+    assert lost == [True] * times

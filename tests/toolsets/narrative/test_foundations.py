@@ -76,7 +76,9 @@ async def test_an_axiom_reads_as_it_was_laid_down() -> None:
 
     made = await world.call("neo4j_create_axiom", **an_axiom(world, constraint=constraint))
 
-    listed = await world.call("neo4j_query_axioms", "Resolver", universe_id=world.universe_id)
+    listed = await world.call(
+        "neo4j_query_axioms", "Resolver", detail=True, universe_id=world.universe_id
+    )
     (axiom,) = listed["axioms"]
     assert axiom["axiom_id"] == made["axiom_id"]
     assert axiom["constraint"] == constraint
@@ -89,7 +91,7 @@ async def test_a_forbidden_relation_is_kept_under_its_own_name() -> None:
 
     await world.call("neo4j_create_axiom", **an_axiom(world, constraint=constraint))
 
-    listed = await world.call("neo4j_query_axioms", universe_id=world.universe_id)
+    listed = await world.call("neo4j_query_axioms", detail=True, universe_id=world.universe_id)
     assert listed["axioms"][0]["constraint"]["values"] == ["ALLY_OF", "OWNS"]
 
 
@@ -133,7 +135,7 @@ async def test_an_axiom_is_evidence_as_a_rule() -> None:
 
     fact = await world.fact("Ann stays dead", ann, evidence_refs=[f"rule:{axiom}"])
 
-    (shown,) = (await world.call("neo4j_query_facts"))["facts"]
+    (shown,) = (await world.call("neo4j_query_facts", detail=True))["facts"]
     assert (shown["fact_id"], shown["evidence_refs"]) == (fact, [f"rule:{axiom}"])
 
 

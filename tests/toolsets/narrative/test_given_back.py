@@ -12,7 +12,7 @@ pytestmark = pytest.mark.anyio
 
 async def facts_of(world: World, entity: str) -> dict[str, tuple[str, str | None]]:
     """The level of each fact, and the statement of the one that took over from it."""
-    facts = (await world.call("neo4j_query_facts", entity_id=entity))["facts"]
+    facts = (await world.call("neo4j_query_facts", detail=True, entity_id=entity))["facts"]
     says = {fact["fact_id"]: fact["statement"] for fact in facts}
     return {f["statement"]: (f["canon_level"], says.get(f["superseded_by"])) for f in facts}
 
@@ -66,14 +66,14 @@ async def test_the_neighbours_of_a_retconned_fact_follow_one_another() -> None:
 
     await world.call("neo4j_retcon_fact", fact_id=found, reason="never found")
 
-    facts = (await world.call("neo4j_query_facts", entity_id=ann))["facts"]
+    facts = (await world.call("neo4j_query_facts", detail=True, entity_id=ann))["facts"]
     assert [(f["canon_level"], f["superseded_by"]) for f in facts] == [
         ("canon", again),
         ("retconned", again),
         ("canon", None),
     ]
     await world.call("neo4j_retcon_fact", fact_id=again, reason="nor lost again")
-    first = (await world.call("neo4j_query_facts", entity_id=ann))["facts"][0]
+    first = (await world.call("neo4j_query_facts", detail=True, entity_id=ann))["facts"][0]
     assert (first["statement"], first["superseded_by"]) == ("Ann is lost", None)
     assert (await world.call("neo4j_get_entity", entity_id=ann))["state_tags"] == ["lost"]
 
@@ -97,7 +97,7 @@ async def test_a_replacement_takes_the_place_of_what_it_replaces() -> None:
         content |= {"time_ref": f"2020-01-0{day}T00:00:00Z"}
         await proposed(world, scene, "fact", content)
     await world.call("composite_canonize_scene", scene_id=scene)
-    first, second = (await world.call("neo4j_query_facts", entity_id=gate))["facts"]
+    first, second = (await world.call("neo4j_query_facts", detail=True, entity_id=gate))["facts"]
     assert first["superseded_by"] == second["fact_id"]
 
     reply = await world.call(
@@ -106,11 +106,11 @@ async def test_a_replacement_takes_the_place_of_what_it_replaces() -> None:
         reason="a slip",
         replacement_statement="The gate is repainted",
     )
-    first = (await world.call("neo4j_query_facts", entity_id=gate))["facts"][0]
+    first = (await world.call("neo4j_query_facts", detail=True, entity_id=gate))["facts"][0]
     assert first["superseded_by"] == reply["replacement_fact_id"]
     await world.call("neo4j_retcon_fact", fact_id=reply["replacement_fact_id"], reason="nor that")
 
-    first = (await world.call("neo4j_query_facts", entity_id=gate))["facts"][0]
+    first = (await world.call("neo4j_query_facts", detail=True, entity_id=gate))["facts"][0]
     assert (first["canon_level"], first["superseded_by"]) == ("canon", None)
 
 

@@ -31,3 +31,57 @@ async def test_d2_a_state_that_never_was_did_not_hold_before_the_next_one_either
     assert "wounded" in await tags_on(12)
     now = await stage.world.call("neo4j_get_entity", entity_id=stage.frodo)
     assert "wounded" in now["state_tags"]
+
+
+@pytest.mark.parametrize("before", [(), ("healthy",)])
+async def test_d15_a_replacement_that_states_a_tag_sets_it(before: tuple[str, ...]) -> None:
+    stage = await a_stage()
+    for tag in (*before, "wounded"):
+        told = await stage.world.call(
+            "neo4j_update_entity_state",
+            entity_id=stage.frodo,
+            state_tag_changes={"add": [tag]},
+            authority="gm",
+            evidence_refs=stage.world.evidence,
+        )
+
+    reply = await stage.world.call(
+        "neo4j_retcon_fact",
+        fact_id=told["fact_ids"][0],
+        reason="another one was hit",
+        replacement_statement="Frodo is healthy.",
+    )
+
+    now = await stage.world.call(
+        "neo4j_get_entity", entity_id=stage.frodo, include_state_history=True
+    )
+    assert now["state_tags"] == ["healthy"]
+    told_so = [
+        (fact["fact_id"], fact["statement"], fact["superseded_by"])
+        for fact in now["state_history"]
+        if fact["canon_level"] == "canon"
+    ]
+    assert told_so == [(reply["replacement_fact_id"], "Frodo is healthy", None)]
+
+
+async def test_d15_a_replacement_that_states_no_tag_sets_none() -> None:
+    stage = await a_stage()
+    told = await stage.world.call(
+        "neo4j_update_entity_state",
+        entity_id=stage.frodo,
+        state_tag_changes={"add": ["wounded"]},
+        authority="gm",
+        evidence_refs=stage.world.evidence,
+    )
+
+    reply = await stage.world.call(
+        "neo4j_retcon_fact",
+        fact_id=told["fact_ids"][0],
+        reason="only a scratch",
+        replacement_statement="Frodo is a little pale",
+    )
+
+    now = await stage.world.call("neo4j_get_entity", entity_id=stage.frodo)
+    assert now["state_tags"] == []
+    facts = (await stage.world.call("neo4j_query_facts", entity_id=stage.frodo))["facts"]
+    assert reply["replacement_fact_id"] in {fact["fact_id"] for fact in facts}

@@ -11,12 +11,12 @@ pytestmark = pytest.mark.anyio
 
 
 async def pending(stage: Stage, **more: Any) -> list[str]:
-    found = await stage.world.call("mongodb_get_pending_proposals", **more)
+    found = await stage.world.call("mongodb_get_pending_proposals", detail=True, **more)
     return [each["proposal_id"] for each in found["proposals"]]
 
 
 async def the_proposal(stage: Stage, proposal_id: str) -> dict[str, Any]:
-    found = await stage.world.call("mongodb_query_proposals", "Indexer")
+    found = await stage.world.call("mongodb_query_proposals", "Indexer", detail=True)
     (proposal,) = [p for p in found["proposals"] if p["proposal_id"] == proposal_id]
     return dict(proposal)
 
@@ -151,7 +151,7 @@ async def test_pending_proposals_are_listed_oldest_first_by_scene_and_type() -> 
     assert await pending(stage) == [first, second, third]
     assert await pending(stage, scene_id=scene_id) == [first, second]
     assert await pending(stage, type="event") == [second]
-    found = await stage.world.call("mongodb_get_pending_proposals", limit=1)
+    found = await stage.world.call("mongodb_get_pending_proposals", detail=True, limit=1)
     assert (len(found["proposals"]), found["total"]) == (1, 3)
     await stage.world.refused("mongodb_get_pending_proposals", code=-32002, scene_id=NOWHERE)
     for limit in (0, -1, 501):
@@ -249,6 +249,39 @@ async def test_a_proposal_that_a_completed_scene_left_pending_can_still_be_decid
     assert (await evaluate(stage, proposal_id, "rejected"))["status"] == "rejected"
 
 
+@pytest.mark.parametrize("written", [False, True])
+async def test_d13_what_becomes_canon_after_its_scene_is_closed_is_among_its_outcomes(
+    written: bool,
+) -> None:
+    stage = await a_stage()
+    scene_id = await stage.scene()
+    proposal_id = await stage.propose(scene_id)
+    await stage.complete(scene_id)
+    named = await stage.world.fact("Frodo has the Ring", stage.frodo)
+    more = {"canonical_id": named} if written else {"rationale": "Everybody saw it."}
+
+    await evaluate(stage, proposal_id, "accepted", **more)
+
+    became = (await the_proposal(stage, proposal_id))["canonical_id"]
+    shown = await stage.world.call("mongodb_get_scene", scene_id=scene_id)
+    assert shown["canonical_outcomes"] == [became]
+
+
+async def test_d13_a_rejected_proposal_is_accepted_after_all_for_a_reason() -> None:
+    stage = await a_stage()
+    scene_id = await stage.scene()
+    proposal_id = await stage.propose(scene_id, confidence=0.1, authority="player")
+    await stage.world.call("composite_canonize_scene", scene_id=scene_id)
+    assert (await the_proposal(stage, proposal_id))["status"] == "rejected"
+
+    await evaluate(stage, proposal_id, "accepted", rationale="I had planned it.")
+
+    proposal = await the_proposal(stage, proposal_id)
+    assert (proposal["status"], proposal["rationale"]) == ("accepted", "I had planned it.")
+    told = await stage.world.call("neo4j_query_facts", entity_id=stage.frodo, canon_level="canon")
+    assert [fact["fact_id"] for fact in told["facts"]] == [proposal["canonical_id"]]
+
+
 async def test_proposals_are_queried_with_their_verdicts_by_any_role() -> None:
     stage = await a_stage()
     scene_id = await stage.scene()
@@ -257,7 +290,7 @@ async def test_proposals_are_queried_with_their_verdicts_by_any_role() -> None:
     query = {"scene_id": scene_id, "universe_id": stage.world.universe_id}
     for status, ids in (("rejected", [refused]), ("pending", [kept]), ("accepted", [])):
         found = await stage.world.call(
-            "mongodb_query_proposals", "Narrator", status=status, **query
+            "mongodb_query_proposals", "Narrator", detail=True, status=status, **query
         )
         assert [each["proposal_id"] for each in found["proposals"]] == ids
         assert found["total"] == len(ids)

@@ -13,7 +13,7 @@ YEAR_1, YEAR_2, YEAR_3 = (f"000{year}-01-01T00:00:00Z" for year in (1, 2, 3))
 
 
 async def current(world: World, **filters: Any) -> list[tuple[str, str, str]]:
-    found = await world.call("neo4j_query_relationships", current_only=True, **filters)
+    found = await world.call("neo4j_query_relationships", detail=True, current_only=True, **filters)
     return [(r["from_entity_id"], r["rel_type"], r["to_entity_id"]) for r in found["relationships"]]
 
 
@@ -45,7 +45,7 @@ async def test_a_relation_keeps_what_was_said_of_it() -> None:
         evidence_refs=world.evidence,
     )
 
-    (shown,) = (await world.call("neo4j_query_relationships"))["relationships"]
+    (shown,) = (await world.call("neo4j_query_relationships", detail=True))["relationships"]
     assert shown["relationship_id"] == made
     assert shown["properties"] == {"rank": "master"}
     assert shown["since"] == YEAR_1
@@ -70,7 +70,7 @@ async def test_a_place_is_left_when_another_is_entered() -> None:
 
     assert made["superseded"] == [first]
     assert await current(world, entity_id=ann) == [(ann, "LOCATED_IN", mill)]
-    all_of_them = (await world.call("neo4j_query_relationships"))["relationships"]
+    all_of_them = (await world.call("neo4j_query_relationships", detail=True))["relationships"]
     assert [(r["since"], r["until"], r["current"]) for r in all_of_them] == [
         (YEAR_1, YEAR_2, False),
         (YEAR_2, None, True),
@@ -108,7 +108,9 @@ async def test_d1_what_began_earlier_ends_where_the_later_one_begins() -> None:
 
     assert made["superseded"] == []
     assert await current(world) == [(ann, "LOCATED_IN", inn)]
-    both = (await world.call("neo4j_query_relationships", entity_id=ann))["relationships"]
+    both = (await world.call("neo4j_query_relationships", detail=True, entity_id=ann))[
+        "relationships"
+    ]
     until = {each["to_entity_id"]: each["until"] for each in both}
     assert until == {inn: None, mill: YEAR_2}
 
@@ -291,3 +293,23 @@ async def test_a_pair_is_found_among_more_relations_than_a_page_holds(
     )
 
     assert (again["relationship_id"], again["existing"]) == (last, True)
+
+
+async def test_d12_a_relation_that_nothing_shows_is_told_so_and_ends_no_higher_word() -> None:
+    world = await a_world()
+    ann = await world.entity("Ann")
+    inn, mill = [await world.entity(n, entity_type="location") for n in ("Inn", "Mill")]
+    held = await world.relation(ann, "LOCATED_IN", inn, authority="gm")
+    asked = {"from_entity_id": ann, "rel_type": "LOCATED_IN", "to_entity_id": mill}
+
+    data = await world.refused(
+        "neo4j_create_relationship", code=-32004, authority="player", **asked
+    )
+    assert (data["code"], data["conflicts"]) == ("relation.outranked", [held])
+
+    bare = await world.call("neo4j_create_relationship", authority="gm", **asked)
+    assert (bare["superseded"], len(bare["warnings"])) == ([held], 1)
+    shown = await world.call(
+        "neo4j_create_relationship", authority="gm", evidence_refs=world.evidence, **asked
+    )
+    assert shown["warnings"] == []

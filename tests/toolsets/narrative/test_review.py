@@ -52,7 +52,7 @@ async def test_d13_what_a_scene_was_closed_without_is_judged_afterwards() -> Non
 
     assert first["accepted_proposals"] == [entity]
     assert reply["accepted_proposals"] == [fact]
-    facts = await world.call("neo4j_query_facts", universe_id=world.universe_id)
+    facts = await world.call("neo4j_query_facts", universe_id=world.universe_id, detail=True)
     (known,) = facts["facts"]
     assert known["scene_id"] == scene
     assert known["involved_entity_ids"] == first["canonical_entity_ids"]
@@ -75,7 +75,7 @@ async def test_d13_the_keeper_overrules_what_needs_review_and_its_effects_are_wr
     assert reply["status"] == "accepted"
     assert again == reply
     assert (await world.call("neo4j_get_entity", entity_id=bo))["state_tags"] == ["alive"]
-    listed = await world.call("mongodb_query_proposals", status="accepted")
+    listed = await world.call("mongodb_query_proposals", detail=True, status="accepted")
     (proposal,) = listed["proposals"]
     assert proposal["rationale"] == "the elves brought him back"
     assert proposal["decision"]["rule"] == "keeper:evaluation"
@@ -112,7 +112,7 @@ async def test_d13_the_keeper_overrules_a_score_but_no_law_and_nothing_that_is_n
             "mongodb_evaluate_proposal", code=-32004, proposal_id=one, **because
         )
         assert (data["code"], data["rule"]) == ("proposal.not-writable", rule)
-        kept = await world.call("mongodb_query_proposals", status="pending")
+        kept = await world.call("mongodb_query_proposals", detail=True, status="pending")
         assert one in [each["proposal_id"] for each in kept["proposals"]]
 
 
@@ -163,7 +163,7 @@ async def test_d13_the_review_list_tells_why_and_is_filtered_and_paged() -> None
     await brought_up(await world.another_universe(), "fact", {"statement": "It snows"})
     universe = {"universe_id": world.universe_id}
 
-    listed = await world.call("mongodb_query_reviews", **universe)
+    listed = await world.call("mongodb_query_reviews", detail=True, **universe)
 
     asks = {each["proposal_id"]: each["asks"] for each in listed["proposals"]}
     assert asks == {revival: ["needs_review"], funeral: ["possible"], unjudged: ["pending"]}
@@ -172,9 +172,9 @@ async def test_d13_the_review_list_tells_why_and_is_filtered_and_paged() -> None
     assert why["review"]["rationale"].startswith("needs review")
     assert why["review"]["conflict_details"][0]["grade"] == "contradiction"
     for wanted, found in asks.items():
-        only = await world.call("mongodb_query_reviews", **universe, asks=found)
+        only = await world.call("mongodb_query_reviews", detail=True, **universe, asks=found)
         assert [each["proposal_id"] for each in only["proposals"]] == [wanted]
-    page = await world.call("mongodb_query_reviews", **universe, limit=1, offset=1)
+    page = await world.call("mongodb_query_reviews", detail=True, **universe, limit=1, offset=1)
     assert [each["proposal_id"] for each in page["proposals"]] == [funeral]
     assert page["total"] == 3
 
@@ -183,7 +183,7 @@ async def test_d13_a_waived_conflict_is_recorded_and_not_asked_again() -> None:
     world = await a_world()
     funeral = await a_funeral(world)
     ask: dict[str, Any] = {"asks": ["possible"]}
-    (listed,) = (await world.call("mongodb_query_reviews", **ask))["proposals"]
+    (listed,) = (await world.call("mongodb_query_reviews", detail=True, **ask))["proposals"]
     (doubt,) = listed["possible_conflicts"]
     arguments = {"proposal_id": funeral, "conflict_id": doubt["id"], "reason": "he is buried"}
 
@@ -194,8 +194,8 @@ async def test_d13_a_waived_conflict_is_recorded_and_not_asked_again() -> None:
 
     assert waived["conflict_id"] == doubt["id"]
     assert await world.heads() == heads
-    assert (await world.call("mongodb_query_reviews", **ask))["total"] == 0
-    (kept,) = (await world.call("mongodb_query_proposals"))["proposals"]
+    assert (await world.call("mongodb_query_reviews", detail=True, **ask))["total"] == 0
+    (kept,) = (await world.call("mongodb_query_proposals", detail=True))["proposals"]
     assert kept["waived"] == [doubt["id"]]
     data = await world.refused(
         "mongodb_waive_conflict", code=-32004, **{**arguments, "conflict_id": NOWHERE}

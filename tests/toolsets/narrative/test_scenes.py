@@ -1,6 +1,7 @@
 """Scenes: opened in a story, read with their turns, noted in secret, closed for good."""
 
 import asyncio
+import json
 from typing import Any
 
 import pytest
@@ -299,6 +300,22 @@ async def test_scenes_are_listed_by_story_and_status_in_the_order_of_the_story()
     assert [scene["scene_id"] for scene in mine["scenes"]] == [early, late]
     done = await stage.world.call("mongodb_query_scenes", status="completed")
     assert [scene["scene_id"] for scene in done["scenes"]] == [early]
+
+
+async def test_row_10_a_list_of_many_long_scenes_is_short_by_default() -> None:
+    stage = await a_stage()
+    everybody = [await stage.world.entity(f"Guard {n}") for n in range(20)]
+    for n in range(49):
+        scene_id = await stage.scene(f"Scene {n}", participating_entities=everybody)
+        await stage.complete(scene_id, "They met, spoke and parted. " * 40)
+    listed = await stage.world.call("mongodb_query_scenes")
+    more = await stage.world.call("mongodb_query_scenes", limit=50)
+
+    assert listed["total"] == 49
+    assert len(json.dumps(listed)) <= 10_000
+    assert listed["scenes"][0]["total_participants"] == 20
+    assert listed["scenes"][0]["summary"].endswith("…")
+    assert len(more["scenes"]) == 49
 
 
 async def test_a_scene_of_a_space_that_one_may_not_see_does_not_exist() -> None:

@@ -29,7 +29,7 @@ async def ingest(world: World, **document: Any) -> dict[str, Any]:
 
 async def snippets(world: World, **more: Any) -> list[dict[str, Any]]:
     reply = await world.call(
-        "mongodb_query_snippets", "Narrator", source_id=world.source_id, **more
+        "mongodb_query_snippets", "Narrator", detail=True, source_id=world.source_id, **more
     )
     return list(reply["snippets"])
 

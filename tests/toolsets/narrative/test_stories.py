@@ -25,7 +25,7 @@ async def test_the_orchestrator_creates_a_story_and_others_do_not() -> None:
     await world.refused("neo4j_create_story", "Narrator", code=-32001, **arguments)
 
     assert made["status"] == "planned"
-    listed = await world.call("neo4j_query_stories", universe_id=world.universe_id)
+    listed = await world.call("neo4j_query_stories", detail=True, universe_id=world.universe_id)
     (story,) = listed["stories"]
     assert story == {
         **arguments,
@@ -61,7 +61,7 @@ async def test_arcs_and_episodes_lie_in_campaigns_or_arcs(
 
     if fits:
         await world.call("neo4j_create_story", **arguments)
-        listed = await world.call("neo4j_query_stories", universe_id=world.universe_id)
+        listed = await world.call("neo4j_query_stories", detail=True, universe_id=world.universe_id)
         assert [story["parent_story_id"] for story in listed["stories"]] == [None, outer]
     else:
         data = await world.refused("neo4j_create_story", code=-32004, **arguments)

@@ -167,7 +167,7 @@ async def test_a_transcript_ends_where_nothing_follows() -> None:
     assert data["path"] == "/after_index"
 
 
-async def test_a_key_that_is_used_again_for_another_turn_swallows_nothing() -> None:
+async def test_d15_a_key_that_is_used_again_for_another_turn_swallows_nothing() -> None:
     stage = await a_stage()
     scene = await stage.scene()
     said = {"scene_id": scene, "speaker": "gm", "key": "k"}
@@ -178,8 +178,9 @@ async def test_a_key_that_is_used_again_for_another_turn_swallows_nothing() -> N
     again = await stage.world.call(
         "mongodb_append_turn", text="It rains.", agent="Narrator", **said
     )
-    other = await stage.world.call(
-        "mongodb_append_turn", text="It pours.", agent="Narrator", **said
-    )
+    asked = {"scene_id": scene, "speaker": "gm", "text": "It pours."}
+    other = await stage.world.outcome("mongodb_append_turn", asked, agent="Narrator", key="k")
 
-    assert first["turn_id"] == again["turn_id"] != other["turn_id"]
+    assert first["turn_id"] == again["turn_id"]
+    assert other.error is not None
+    assert other.error.data["code"] == "request.key-reused"

@@ -136,7 +136,7 @@ async def test_tags_that_were_told_under_a_former_name_still_have_their_facts() 
 
     await tagged(world, ana, add=["dead"])
 
-    facts = (await world.call("neo4j_query_facts", entity_id=ana))["facts"]
+    facts = (await world.call("neo4j_query_facts", detail=True, entity_id=ana))["facts"]
     (old,) = [fact for fact in facts if fact["fact_id"] == alive]
     assert old["superseded_by"] is not None
 
@@ -150,7 +150,7 @@ async def test_a_tag_whose_change_was_told_under_a_former_name_is_given_back() -
 
     await world.call("neo4j_retcon_fact", fact_id=wounded, reason="only paint")
 
-    facts = (await world.call("neo4j_query_facts", entity_id=ana))["facts"]
+    facts = (await world.call("neo4j_query_facts", detail=True, entity_id=ana))["facts"]
     assert {f["statement"]: f["canon_level"] for f in facts} == {
         "Ana is healthy": "canon",
         "Ana is no longer healthy": "retconned",

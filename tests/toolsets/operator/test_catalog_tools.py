@@ -8,7 +8,8 @@ from canonry.bootstrap.compose import compose_memory
 from canonry.domain.catalog.catalog import item_id
 from canonry.domain.ids import SpaceId
 from canonry.domain.log.entries import EntitiesMerged
-from canonry.gateway.call import Gateway, GatewaySettings
+from canonry.gateway.call import Gateway
+from canonry.gateway.catalogue import narrowed
 from canonry.gateway.principal import KEY_META, Principal
 from canonry.testing.scribe import Scribe
 from canonry.testing.worlds import CountingIdentities, HandClock
@@ -81,8 +82,7 @@ def test_the_toolset_is_off_by_default_and_marked() -> None:
     for tool in OPERATOR.tools:
         assert tool.extension
         assert tool.roles == frozenset(("Operator",))
-    hidden = Gateway(compose_memory(), (OPERATOR,), settings=GatewaySettings(contract_only=True))
-    assert not hidden.catalogue.tools
+    assert not narrowed((OPERATOR,), contract_only=True)[0].tools
 
 
 @pytest.mark.parametrize("tool", OPERATOR.tools, ids=lambda tool: tool.name)

@@ -68,6 +68,7 @@ def arguments(
         "list_entity_types": {},
         "get_relationship_snapshot": {"relationship_type": "REFERS_TO", **ends},
         "unmerge_entities": {**user, "entity_id": ids["merged"]},
+        "edit_aliases": {**user, "entity_id": other, "add": ["Something"]},
         "register_entity_schema": {
             **user,
             "entity_type": "gadget",
@@ -77,4 +78,19 @@ def arguments(
         "list_entity_schemas": {"entity_type": "habit"},
         "explain_snapshot": {"entity_id": one},
         "list_possible_duplicates": {},
+        "list_unclear_values": {},
+        "settle_unclear_values": {
+            **user,
+            "source_id": file["source_id"],
+            "field": "amount_due",
+            "read_as": "comma",
+        },
+        "withdraw_source": {**user, "source_id": file["source_id"]},
+        "search_records": {"query": "acme", "after_date": "2025", "min_amount": 1},
+        "summarise_records": {
+            "entity_type": "invoice",
+            "field": "amount_due",
+            "group_by": ["vendor_name"],
+            "period": "month",
+        },
     }

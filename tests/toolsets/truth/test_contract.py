@@ -6,13 +6,17 @@ from typing import Any
 import pytest
 
 from canonry.gateway.call import Gateway
+from canonry.gateway.principal import Principal
 from canonry.gateway.tool import Tool
 from canonry.toolsets.truth import EXACT, FACE, TRUTH
+from canonry.toolsets.truth.asking import HIT, LEFT_OUT, MATCH, PASSAGE, SUM
 from canonry.toolsets.truth.contract import entries, published, resolved
+from canonry.toolsets.truth.review import OPEN
 from canonry.toolsets.truth.shapes import (
     DUPLICATE,
     ENTITY,
     EVENT,
+    KEY,
     OBSERVATION,
     RELATION,
     RUN,
@@ -21,6 +25,7 @@ from canonry.toolsets.truth.shapes import (
     WARNING,
     WITNESS,
 )
+from canonry.toolsets.truth.snapshots import PLACE
 from tests.toolsets.truth.kit import a_desk
 
 ACTIONS = {
@@ -89,16 +94,23 @@ ACTIONS = {
 
 EXTENSIONS = {
     "unmerge_entities",
+    "edit_aliases",
     "register_entity_schema",
     "list_entity_schemas",
     "explain_snapshot",
     "list_possible_duplicates",
+    "list_unclear_values",
+    "settle_unclear_values",
+    "withdraw_source",
+    "search_records",
+    "summarise_records",
 }
 SHAPES = {
     "entity": ENTITY,
     "listed_entity": ENTITY,
     "relationship": RELATION,
     "edge": RELATION,
+    "key": KEY,
     "observation": OBSERVATION,
     "field_observation": WITNESS,
     "source": SOURCE,
@@ -107,6 +119,13 @@ SHAPES = {
     "warning": WARNING,
     "duplicate": DUPLICATE,
     "schema": SCHEMA,
+    "unclear": OPEN,
+    "place": PLACE,
+    "record_hit": HIT,
+    "record_match": MATCH,
+    "passage": PASSAGE,
+    "sum": SUM,
+    "left_out": LEFT_OUT,
 }
 BESIDE = {"existing"}
 """What only the reply of one tool has beside the fields of the thing."""
@@ -122,8 +141,24 @@ def test_the_published_actions_are_offered_and_extensions_are_marked() -> None:
 def test_an_action_requires_and_answers_what_was_published(name: str) -> None:
     tool = next(each for each in EXACT if each.name == name)
     required, answered = ACTIONS[name]
-    assert tool.input_schema["required"] == required
+    of_the_connection = {"user_id"}  # filled in where a call does not say it
+    assert set(tool.input_schema["required"]) == set(required) - of_the_connection
     assert tool.output_schema["required"] == answered
+
+
+@pytest.mark.anyio
+async def test_row_3_the_user_is_filled_in_from_the_connection() -> None:
+    desk = a_desk()
+    user = Principal(agent_id="desk", user=desk.user)
+    record = {"entity_type": "person", "name": "Ada Byron"}
+    made = await desk.gateway.call("ingest", {"entities": [record]}, user)
+    named = await desk.call("get_entity_by_identifier", identifier="Ada Byron")
+
+    assert made.error is None
+    assert named["total"] == 1
+    other = {"entities": [record], "user_id": "somebody-else"}
+    refused = await desk.gateway.call("ingest", other, user)
+    assert refused.error is not None
 
 
 @pytest.mark.parametrize("name", SHAPES)

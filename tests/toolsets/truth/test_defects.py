@@ -45,7 +45,7 @@ async def test_d04_a_merge_recomputes_the_survivor_and_keeps_all_edges() -> None
     kept = await desk.entity("company", name="Acme Works", tax_id="A-1")
     gone = await desk.entity("company", name="Acme Werke", tax_id="A-2", industry="tools")
     invoice = await desk.entity("invoice", invoice_number="INV-1", amount_due=1)
-    await desk.relate(invoice, "REFERS_TO", gone)
+    await desk.relate(invoice, "PART_OF", gone)
     await desk.relate(invoice, "REFERS_TO", kept)
     merged = await desk.merge(gone, kept)
     assert merged["observations_moved"] == 1

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from canonry.adapters.folder import FolderLocalFiles
+from tests.adapters.readers.paper import a_pdf
 from tests.toolsets.truth.kit import a_desk
 
 pytestmark = pytest.mark.anyio
@@ -32,13 +33,13 @@ async def test_ingest_and_retrieve_entity() -> None:
     assert retrieved["entities"][0]["snapshot"]["amount"] == 100
 
 
-async def test_upload_file_creates_source_material_with_interpretation(tmp_path: Path) -> None:
+async def test_t26_upload_file_creates_source_material_with_interpretation(tmp_path: Path) -> None:
     desk = a_desk()
     assert desk.canon.filing is not None
     desk.canon.filing.local = FolderLocalFiles((tmp_path,))
-    text = "# Invoice\n\nInvoice Number: INV-7\nInvoice Date: 2025-01-15\nTotal: 100.00 EUR\n"
-    (tmp_path / "sample_invoice.md").write_text(text, encoding="utf-8")
-    result = await desk.call("upload_file", file_path="sample_invoice.md")
+    text = "Invoice\nInvoice Number: INV-7\nInvoice Date: 2025-01-15\nTotal: 100.00 EUR\n"
+    (tmp_path / "sample_invoice.pdf").write_bytes(a_pdf(text))
+    result = await desk.call("upload_file", file_path="sample_invoice.pdf")
     assert result["source_id"]
     assert result["entity_snapshots"][0]["entity_type"] == "invoice"
     assert result["entity_snapshots"][0]["snapshot"]["invoice_number"] == "INV-7"

@@ -67,6 +67,7 @@ def test_whose_account_it_is_cannot_be_said_by_an_argument(name: str) -> None:
         arguments = {**fitting[name], "user_id": desk.user}
         error = await desk.of(BOB).refused(name, "VALIDATION_ERROR", **arguments)
         assert desk.user not in json.dumps(error)
+        assert error["details"]["expected"] == BOB, "r33: the id that nobody told"
 
     asyncio.run(claim())
 

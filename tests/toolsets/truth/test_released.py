@@ -9,6 +9,9 @@ from tests.toolsets.truth.released import released, surface
 
 RELEASED, CURRENT = released(), surface()
 
+SHORTENED = {"retrieve_entities takes include_snapshots", "retrieve_entities takes limit"}
+"""What means less where it is not said: lists are short by default (decision 59)."""
+
 
 def broken(before: dict[str, Any], now: dict[str, Any]) -> Iterator[str]:
     """What a client of the surface `before` would trip over in the surface `now`."""
@@ -58,7 +61,7 @@ def answers(before: dict[str, Any], now: dict[str, Any]) -> Iterator[str]:
 
 def test_nothing_that_was_released_is_removed_retyped_or_newly_required() -> None:
     assert CURRENT["version"].partition(".")[0] == RELEASED["version"].partition(".")[0]
-    assert list(broken(RELEASED, CURRENT)) == []
+    assert set(broken(RELEASED, CURRENT)) == SHORTENED
 
 
 def text(**more: Any) -> dict[str, Any]:

@@ -60,13 +60,27 @@ async def test_relationships_of_the_merged_are_counted_whole_or_not_at_all(
     whole = await desk.call("list_relationships", entity_id=kept)
     monkeypatch.setattr(read_relationships, "PAGE_MAX", 2)
     in_pages = await desk.call("list_relationships", entity_id=kept)
-    monkeypatch.setattr(read_relationships, "_PAGES_MAX", 2)
+    monkeypatch.setattr(read_relationships, "LOOKED_THROUGH_MAX", 4)
 
     code, message = await reason(desk, "list_relationships", entity_id=kept)
 
     assert in_pages == whole
     assert len(whole["relationships"]) == 4, "the one between the two has become none"
-    assert (code, "direction" in message) == ("relationship.too-far", True)
+    assert (code, "one type" in message) == ("relationship.too-far", True)
+
+
+async def test_relationships_beyond_what_is_looked_at_together_are_told_by_pages(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    desk = a_desk()
+    hub, *others = await companies(desk, 6)
+    for other in others:
+        await desk.relate(hub, "REFERS_TO", other)
+    whole = await desk.call("list_relationships", entity_id=hub)
+    monkeypatch.setattr(read_relationships, "PAGE_MAX", 2)
+    monkeypatch.setattr(read_relationships, "WHOLE_MAX", 4)
+    page = await desk.call("list_relationships", entity_id=hub, limit=2, offset=3)
+    assert (page["relationships"], page["total"]) == (whole["relationships"][3:], 5)
 
 
 async def test_a_past_that_is_too_long_to_fold_is_asked_for_otherwise(

@@ -35,11 +35,11 @@ from canonry.gateway.call import Gateway
 from canonry.gateway.principal import KEY_META, Principal
 from canonry.gateway.replies import Result
 from canonry.testing.worlds import CountingIdentities, HandClock, a_caller
-from canonry.toolsets.world import WORLD
+from canonry.toolsets.world import EXACT, WORLD
 from canonry.usecases.kernel.canon import Canon
 from canonry.usecases.world.import_world import ImportedWorld, import_world
 
-REPLIES = {tool.name: jsonschema_rs.validator_for(dict(tool.output_schema)) for tool in WORLD.tools}
+REPLIES = {tool.name: jsonschema_rs.validator_for(dict(tool.output_schema)) for tool in EXACT}
 TICK = 50_000_000
 
 
@@ -270,8 +270,8 @@ async def brought_in(canon: Canon, atlas: Atlas, origin: str = "test") -> Import
     )
 
 
-async def a_world(atlas: Atlas | None = None) -> Isle:
+async def a_world(atlas: Atlas | None = None, clock: HandClock | None = None) -> Isle:
     """The isle, or another world, in a canon of its own."""
-    canon = compose_memory(clock=HandClock(), identities=CountingIdentities())
+    canon = compose_memory(clock=clock or HandClock(), identities=CountingIdentities())
     done = await brought_in(canon, atlas or an_isle())
     return Isle(canon=canon, gateway=Gateway(canon, (WORLD,)), world=done.world_id)

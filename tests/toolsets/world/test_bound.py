@@ -5,20 +5,39 @@ from typing import Any
 
 import pytest
 
+from canonry.bootstrap.compose import compose_memory
 from canonry.domain.ids import SpaceId
+from canonry.gateway.call import Gateway
 from canonry.gateway.principal import Principal
+from canonry.toolsets.world import WORLD
 from tests.toolsets.world.kit import a_world, an_isle, brought_in
 
 pytestmark = pytest.mark.anyio
+NOWHERE = SpaceId("0f8fad5b-d9cb-469f-a165-70867728950e")
 
 
 def a_principal(**bound: Any) -> Principal:
     return Principal(agent_id="n", agent_type="Narrative", **bound)
 
 
-async def test_without_a_world_the_setting_is_named() -> None:
+async def test_7_the_only_world_of_the_store_is_meant_by_who_sees_all() -> None:
     isle = await a_world()
     outcome = await isle.gateway.call("get-location-context", {}, a_principal())
+    assert outcome.body["location"]["name"] == "Inn"
+    granted = a_principal(spaces=frozenset({NOWHERE}))
+    unseen = await isle.gateway.call("get-location-context", {}, granted)
+    assert unseen.body["error"]["details"]["reason"] == "world.unbound"
+
+    other = await brought_in(isle.canon, replace(an_isle(), name="The Twin"))
+    several = await isle.gateway.call("list-exits", {}, a_principal())
+    details = several.body["error"]["details"]
+    assert details["reason"] == "world.ambiguous"
+    assert f"The Twin ({other.world_id})" in details["candidates"]
+
+
+async def test_without_a_world_the_setting_is_named() -> None:
+    gateway = Gateway(compose_memory(), (WORLD,))
+    outcome = await gateway.call("get-location-context", {}, a_principal())
     error = outcome.body["error"]
     assert error["code"] == "INVALID_ARGUMENT"
     assert error["details"]["reason"] == "world.unbound"

@@ -46,10 +46,16 @@ async def test_a_location_context_is_complete() -> None:
             {
                 "direction": "down",
                 "toLocationId": isle.id("cellar"),
+                "name": "Cellar",
                 "travelDurationMs": 30_000,
                 "hidden": True,
             },
-            {"direction": "out", "toLocationId": isle.id("yard"), "travelDurationMs": 5_000},
+            {
+                "direction": "out",
+                "toLocationId": isle.id("yard"),
+                "name": "Yard",
+                "travelDurationMs": 5_000,
+            },
         ],
         "routes": [],
         "memberships": [],
@@ -270,16 +276,23 @@ async def test_the_older_tools_still_answer() -> None:
     exits = await isle.call("list-exits", locationId="road")
 
     assert location["exits"] == [
-        {"direction": "south", "to": isle.id("yard"), "travelDurationMs": 60_000},
+        {
+            "direction": "south",
+            "to": isle.id("yard"),
+            "name": "Yard",
+            "travelDurationMs": 60_000,
+        },
         {
             "direction": "east",
             "to": isle.id("tower"),
+            "name": "Tower",
             "travelDurationMs": 60_000,
             "lockState": "locked",
         },
         {
             "direction": "west",
             "to": isle.id("cellar"),
+            "name": "Cellar",
             "travelDurationMs": 60_000,
             "lockState": "locked",
         },

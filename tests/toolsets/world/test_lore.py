@@ -44,11 +44,11 @@ async def test_a_new_version_follows_the_one_that_its_author_read() -> None:
     await isle.refused("record-lore", "CONFLICT", "lore.type-fixed", **other)
 
 
-async def test_an_archived_fact_is_neither_read_nor_found_and_its_number_never_returns() -> None:
+async def test_of_an_archived_version_the_one_before_stands_and_its_number_never_returns() -> None:
     isle = await a_world()
     told = {"factId": "council", "type": "faction", "fields": {"name": "Mages"}}
     await isle.call("record-lore", **told, archived=True)
-    assert await isle.call("get-canonical-fact", factId="council") is None
+    assert (await isle.call("get-canonical-fact", factId="council"))["version"] == 2
     assert await isle.call("search-lore", query="mages") == []
     archived = await isle.call("get-fact-version", factId="council", version=3)
     assert "archivedUtc" in archived
@@ -126,3 +126,11 @@ async def test_archived_facts_do_not_hide_the_one_that_stands() -> None:
     await isle.call("record-lore", **told)
     (hit,) = await isle.call("search-lore", query="gryphon", k=1)
     assert hit["factId"] == "new"
+
+
+async def test_a_fact_of_which_every_version_is_archived_is_none() -> None:
+    isle = await a_world()
+    told = {"factId": "rumour", "type": "creature", "fields": {"name": "Wyrm"}}
+    await isle.call("record-lore", **told, archived=True)
+
+    assert await isle.call("get-canonical-fact", factId="rumour") is None

@@ -29,6 +29,7 @@ async def test_a_player_goes_through_an_exit_and_their_clock_with_them() -> None
     inn = await isle.call("get-location-context")
     assert inn["nearbyPlayers"] == []
     assert inn["recentEvents"][0]["eventType"] == "Player.Move"
+    assert isle.id("inn") in [at["id"] for at in inn["recentEvents"][0]["places"]]
     yard = await isle.call("get-location-context", locationId="yard")
     assert {each["id"] for each in yard["nearbyPlayers"]} == {isle.id("ann"), isle.id("bob")}
 

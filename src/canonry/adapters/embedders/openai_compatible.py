@@ -3,25 +3,19 @@
 Requests are bounded in size, time and number; what the endpoint says never reaches a message.
 """
 
-import asyncio
-import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any
 
-import httpx2
 from typing_extensions import override
 
+from canonry.adapters.embedders.posting import Posting, PostingBounds
 from canonry.adapters.embedders.prefixes import Prefixes
 from canonry.adapters.embedders.unavailability import unavailable
 from canonry.adapters.embedders.unit_vectors import unit_vector
 from canonry.domain.errors import Unavailable
 from canonry.domain.json_values import decode_json
 from canonry.ports.embedder import Embedder, EmbeddingModel, Purpose, Vector
-
-_OK: Final = 200
-_AGAIN: Final = frozenset({408, 409, 425, 429, 500, 502, 503, 504})
-_REFUSED: Final = frozenset({401, 403})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,13 +41,6 @@ class Endpoint:
     most_bytes: int = 1 << 26
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _EmbeddingAnswer:
-    status: int
-    content: bytes
-    wait: str | None
-
-
 class OpenAICompatibleEmbedder(Embedder):
     """Asks for a batch at a time, and again where the endpoint is busy."""
 
@@ -65,8 +52,14 @@ class OpenAICompatibleEmbedder(Embedder):
             version=endpoint.prefixes.versioned(endpoint.version),
             dimensions=endpoint.dimensions,
         )
-        self._url = f"{endpoint.base_url.rstrip('/')}/embeddings"
-        self._client: httpx2.AsyncClient | None = None
+        bounds = PostingBounds(
+            timeout=endpoint.timeout,
+            attempts=endpoint.attempts,
+            patience=endpoint.patience,
+            most_bytes=endpoint.most_bytes,
+        )
+        url = f"{endpoint.base_url.rstrip('/')}/embeddings"
+        self._posting = Posting(url, endpoint.key, bounds, self._fault)
 
     @property
     @override
@@ -84,59 +77,13 @@ class OpenAICompatibleEmbedder(Embedder):
 
     @override
     async def close(self) -> None:
-        client, self._client = self._client, None
-        if client is not None:
-            await client.aclose()
+        await self._posting.close()
 
     async def _batch(self, texts: Sequence[str]) -> Sequence[Vector]:
         body: dict[str, Any] = {"model": self._model.name, "input": list(texts)}
         if self._endpoint.ask_dimensions:
             body["dimensions"] = self._model.dimensions
-        for attempt in range(1, self._endpoint.attempts + 1):
-            last = attempt == self._endpoint.attempts
-            try:
-                async with asyncio.timeout(self._endpoint.timeout):
-                    answer = await self._asked(body)
-            except (httpx2.TransportError, TimeoutError) as error:
-                if last:
-                    raise self._fault("does not answer") from error
-                await asyncio.sleep(self._pause(attempt, None))
-                continue
-            except (httpx2.RequestError, httpx2.InvalidURL) as error:
-                raise self._fault("cannot be asked: look at recall.url") from error
-            if answer.status == _OK:
-                return self._vectors(answer.content, len(texts))
-            if last or answer.status not in _AGAIN:
-                raise self._refusal(answer.status)
-            await asyncio.sleep(self._pause(attempt, answer.wait))
-        raise self._fault("was not asked: allow at least one attempt")
-
-    async def _asked(self, body: Mapping[str, Any]) -> _EmbeddingAnswer:
-        async with self._connection().stream("POST", self._url, json=body) as answer:
-            content = bytearray()
-            async for piece in answer.aiter_bytes():
-                content += piece
-                if len(content) > self._endpoint.most_bytes:
-                    raise self._fault("answers more than vectors")
-            wait = answer.headers.get("retry-after")
-            return _EmbeddingAnswer(status=answer.status_code, content=bytes(content), wait=wait)
-
-    def _connection(self) -> httpx2.AsyncClient:
-        if self._client is None:
-            key = self._endpoint.key
-            headers = {} if key is None else {"Authorization": f"Bearer {key}"}
-            self._client = httpx2.AsyncClient(headers=headers, timeout=self._endpoint.timeout)
-        return self._client
-
-    def _pause(self, attempt: int, asked: str | None) -> float:
-        pause = 0.25 * 2.0 ** (attempt - 1)
-        try:
-            wanted = float(asked) if asked is not None else 0.0
-        except ValueError:
-            wanted = 0.0
-        if math.isfinite(wanted):
-            pause = max(pause, wanted)
-        return min(pause, self._endpoint.patience)
+        return self._vectors(await self._posting.post(body), len(texts))
 
     def _vectors(self, content: bytes, expected: int) -> Sequence[Vector]:
         try:
@@ -150,11 +97,6 @@ class OpenAICompatibleEmbedder(Embedder):
             return [unit_vector(row) for row in rows]
         except (ValueError, KeyError, TypeError, OverflowError, RecursionError) as error:
             raise self._fault("answers what is not understood") from error
-
-    def _refusal(self, status: int) -> Unavailable:
-        if status in _REFUSED:
-            return self._fault("refuses the key: set another", status=status)
-        return self._fault("refuses to serve", status=status)
 
     def _fault(self, what: str, **details: Any) -> Unavailable:
         message = f"the endpoint for embeddings {what}"

@@ -1,5 +1,6 @@
 """An interpreter behind an endpoint, whichever protocol it speaks: what all of them share."""
 
+import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -68,7 +69,8 @@ class EndpointInterpreter(Interpreter):
             },
         )
         try:
-            return interpretation(self._protocol.said(answer), reading)
+            said = self._protocol.said(answer)
+            return await asyncio.to_thread(interpretation, said, reading, schemas)
         except _UNUSABLE as error:
             raise failed("does not answer as it was asked") from error
 

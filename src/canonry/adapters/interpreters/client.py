@@ -3,6 +3,7 @@
 The protocol cannot hold such an answer to a schema, so the schema is asked for in words.
 """
 
+import asyncio
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -62,7 +63,8 @@ class ClientInterpreter(Interpreter):
             tokens=_TOKENS,
         )
         try:
-            found = interpretation(json.loads(_unfenced(answer.text)), reading)
+            said = json.loads(_unfenced(answer.text))
+            found = await asyncio.to_thread(interpretation, said, reading, schemas)
         except (ValueError, RecursionError, UnusableAnswer) as error:
             raise failed("does not answer as it was asked") from error
         told = f"interpreted by {answer.model[:100]}"

@@ -4,7 +4,6 @@ Requests are bounded in size, time and number; what the endpoint says never reac
 """
 
 import asyncio
-import json
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -14,6 +13,7 @@ import httpx2
 
 from canonry.adapters.interpreters.prompt import CODE_VERSION, PROMPT_HASH
 from canonry.domain.errors import InvalidInput, Unavailable
+from canonry.domain.json_values import decode_json
 
 _OK: Final = 200
 _AGAIN: Final = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 529})
@@ -158,6 +158,6 @@ class _Answer:
 
 def _content(content: bytes) -> Any:
     try:
-        return json.loads(content)
+        return decode_json(content)
     except (ValueError, RecursionError) as error:
         raise failed("answers with something that is no JSON") from error

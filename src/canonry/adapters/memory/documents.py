@@ -41,7 +41,7 @@ class MemoryDocuments(MemoryView, Documents):
             p
             for p in self._store.of(Proposal, query.spaces)
             if query.scene_id in {None, p.scene_id}
-            and query.type in {None, p.type}
+            and p.type in query.types
             and query.status in {None, p.status}
             and (query.asks is None or not query.asks.isdisjoint(p.asks))
         )

@@ -24,7 +24,7 @@ class MemoryPlaces(MemoryView, Places):
     async def edges(self, query: EdgeQuery) -> Sequence[Relation]:
         holding = [
             r
-            for r in self._store.of(Relation, frozenset((query.space,)))
+            for r in self._store.at_home(Relation, query.space)
             if r.rel_type == query.rel_type and holds_at(r, query.at)
         ]
         found: list[Relation] = []

@@ -2,13 +2,15 @@
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import replace
 from typing import Any, TypeVar
 
 from typing_extensions import override
 
 from canonry.adapters.memory.store import MemoryView
+from canonry.domain.audience import is_part
 from canonry.domain.ids import EntityId, EventId, SourceId, SpaceId
 from canonry.domain.log.commits import Position
 from canonry.domain.log.entries import Thing
@@ -23,6 +25,7 @@ from canonry.domain.things.facts import Axiom, Event, Fact
 from canonry.domain.things.relations import Relation
 from canonry.domain.things.scenes import Story
 from canonry.domain.things.sources import Source
+from canonry.domain.things.veils import tells_of
 from canonry.domain.time import Instant
 from canonry.domain.truth.identifiers import Bearer, IdentifierRow, rows_of
 from canonry.domain.truth.runs import InterpretationRun
@@ -33,10 +36,13 @@ from canonry.domain.truth.timeline import (
     entries_said,
     event_of,
 )
+from canonry.domain.views import listing
+from canonry.domain.views.listing import List
 from canonry.domain.vocabularies.schemas import RegisteredSchema
 from canonry.domain.vocabularies.state_tags import normal_tags
 from canonry.ports.views.pages import PAGE_MAX, Page
 from canonry.ports.views.state import (
+    STATING_MAX,
     EntityQuery,
     EventQuery,
     FactQuery,
@@ -59,6 +65,10 @@ def page(
     return Page(items=ordered[offset : offset + limit], total=len(ordered))
 
 
+def _newest(fact: Fact) -> object:
+    return -fact.created_at, fact.id
+
+
 def fits(pattern: str, entity: Entity) -> bool:
     """Whether its names contain `pattern`, where `*` and `%` stand for any characters."""
     rest = entity.searched
@@ -72,9 +82,25 @@ def fits(pattern: str, entity: Entity) -> bool:
 class MemoryState(MemoryView, State):
     """Reads what was folded."""
 
+    def _page(
+        self,
+        items: Iterable[T],
+        limit: int,
+        offset: int,
+        key: Callable[[T], object] | None = None,
+    ) -> Page[T]:
+        """A page of what was found by what it is to some, as it is stored for all."""
+        found = page(items, limit, offset, key)
+        stored: Any = [self._store.things[each.id] for each in found.items]
+        return Page(items=stored, total=found.total)
+
     @override
     async def things(self, ids: Iterable[str]) -> Mapping[str, Thing]:
         return {i: self._store.things[i] for i in ids if i in self._store.things}
+
+    @override
+    async def ids_beginning(self, text: str, *, limit: int) -> Sequence[str]:
+        return sorted(i for i in self._store.things if i.startswith(text))[:limit]
 
     @override
     async def things_as_known_at(
@@ -96,7 +122,16 @@ class MemoryState(MemoryView, State):
             for s in self._store.of(Space, None)
             if kind in {None, s.kind} and parent in {None, s.parent}
         )
-        return page(found, limit, offset)
+        return self._page(found, limit, offset)
+
+    @override
+    async def compartments(self) -> frozenset[SpaceId]:
+        return frozenset(
+            SpaceId(row[2])
+            for one in self._store.veiled
+            for row in listing.rows_of(self._store.things[one])
+            if row[0] == List.COMPARTMENTS and is_part(row[2])
+        )
 
     @override
     async def entities(self, query: EntityQuery) -> Page[Entity]:
@@ -116,12 +151,12 @@ class MemoryState(MemoryView, State):
             )
 
         found = filter(matches, self._store.of(Entity, query.spaces))
-        return page(found, query.limit, query.offset)
+        return self._page(found, query.limit, query.offset)
 
     @override
     async def entities_named(self, space: SpaceId, entity_type: str, name: str) -> Sequence[Entity]:
         wanted = normalised_name(name)
-        return page(
+        return self._page(
             (
                 e
                 for e in self._store.of(Entity, frozenset((space,)))
@@ -141,7 +176,7 @@ class MemoryState(MemoryView, State):
     ) -> Sequence[Observation]:
         mine = (o for o in self._store.of(Observation, None) if o.entity_id == entity_id)
         later = (o for o in mine if o.position > after)
-        return page(later, limit, 0, key=lambda o: (o.position, o.id)).items
+        return self._page(later, limit, 0, key=lambda o: (o.position, o.id)).items
 
     @override
     async def entities_identified(self, query: IdentifierQuery) -> Mapping[str, Page[Entity]]:
@@ -196,8 +231,9 @@ class MemoryState(MemoryView, State):
         for entity_id in entity_ids:
             entity = self._store.things.get(entity_id)
             if isinstance(entity, Entity):
-                seen = (o for o in self._observations_of((entity_id,)) if o.seen_at <= instant)
-                blank = replace(entity, own={}, sightings=NEVER_SEEN)
+                told = self._observations_of((entity_id,))
+                seen = (o for o in told if o.seen_at <= instant and tells_of(o, entity))
+                blank = replace(entity, own={}, sightings=NEVER_SEEN, veils=())
                 found[entity_id] = seen_also(blank, seen)
         return found
 
@@ -210,14 +246,14 @@ class MemoryState(MemoryView, State):
         self, entity_ids: Iterable[EntityId], *, limit: int, offset: int
     ) -> Page[Observation]:
         mine = self._observations_of(entity_ids)
-        return page(mine, limit, offset, key=lambda o: (-o.seen_at, -o.position, o.id))
+        return self._page(mine, limit, offset, key=lambda o: (-o.seen_at, -o.position, o.id))
 
     @override
     async def observations_from(
         self, source_id: SourceId, *, limit: int, offset: int
     ) -> Page[Observation]:
         mine = (o for o in self._store.of(Observation, None) if o.source_id == source_id)
-        return page(mine, limit, offset, key=lambda o: (o.position, o.id))
+        return self._page(mine, limit, offset, key=lambda o: (o.position, o.id))
 
     @override
     async def timeline(self, query: TimelineQuery) -> Page[TimelineEvent]:
@@ -258,26 +294,26 @@ class MemoryState(MemoryView, State):
             )
 
         found = filter(matches, self._store.of(Fact, query.spaces))
-        return page(found, query.limit, query.offset)
+        return self._page(found, query.limit, query.offset)
 
     @override
-    async def facts_stating(self, space: SpaceId, statement: str) -> Sequence[Fact]:
-        wanted = plain_statement(statement)
+    async def facts_stating(self, space: SpaceId, statements: AbstractSet[str]) -> Sequence[Fact]:
+        wanted = frozenset(map(plain_statement, statements))
         facts = self._store.of(Fact, frozenset((space,)))
-        same = (f for f in facts if plain_statement(f.statement) == wanted)
-        return page(same, NAMESAKES_MAX, 0).items
+        same = [f for f in facts if plain_statement(f.statement) in wanted]
+        return self._page(same, STATING_MAX * len(wanted), 0).items
 
     @override
-    async def facts_framed(self, space: SpaceId, keys: Collection[str]) -> Sequence[Fact]:
+    async def facts_framed(self, space: SpaceId, keys: Mapping[str, int]) -> Sequence[Fact]:
         facts = [
             f for f in self._store.of(Fact, frozenset((space,))) if f.level is CanonLevel.CANON
         ]
         found = {
             fact.id: fact
-            for key in sorted(set(keys))
-            for fact in page((f for f in facts if key in frames_keys(f)), NAMESAKES_MAX, 0).items
+            for key, limit in keys.items()
+            for fact in page((f for f in facts if key in frames_keys(f)), limit, 0, _newest).items
         }
-        return page(found.values(), len(found), 0).items
+        return self._page(found.values(), len(found), 0).items
 
     @override
     async def events(self, query: EventQuery) -> Page[Event]:
@@ -292,13 +328,13 @@ class MemoryState(MemoryView, State):
         def when(event: Event) -> tuple[int, int, str]:
             return (*event.rank, event.id)
 
-        return page(found, query.limit, query.offset, key=when)
+        return self._page(found, query.limit, query.offset, key=when)
 
     @override
     async def causes_of(self, event_ids: Iterable[EventId]) -> Sequence[Event]:
         effects = frozenset(event_ids)
         found = (e for e in self._store.of(Event, None) if not effects.isdisjoint(e.causes))
-        return page(found, PAGE_MAX, 0).items
+        return self._page(found, PAGE_MAX, 0).items
 
     @override
     async def relations(self, query: RelationQuery) -> Page[Relation]:
@@ -319,38 +355,38 @@ class MemoryState(MemoryView, State):
             and (r.current or not query.current)
         )
         if not query.newest_first:
-            return page(found, query.limit, query.offset)
-        return page(found, query.limit, query.offset, key=lambda r: (-r.created_at, r.id))
+            return self._page(found, query.limit, query.offset)
+        return self._page(found, query.limit, query.offset, key=lambda r: (-r.created_at, r.id))
 
     @override
     async def axioms(self, space: SpaceId, *, limit: int, offset: int) -> Page[Axiom]:
-        return page(self._store.of(Axiom, frozenset((space,))), limit, offset)
+        return self._page(self._store.of(Axiom, frozenset((space,))), limit, offset)
 
     @override
     async def sources(self, space: SpaceId, *, limit: int, offset: int) -> Page[Source]:
-        return page(self._store.of(Source, frozenset((space,))), limit, offset)
+        return self._page(self._store.of(Source, frozenset((space,))), limit, offset)
 
     @override
     async def stories(self, space: SpaceId, *, limit: int, offset: int) -> Page[Story]:
-        return page(self._store.of(Story, frozenset((space,))), limit, offset)
+        return self._page(self._store.of(Story, frozenset((space,))), limit, offset)
 
     @override
     async def schemas(
         self, spaces: Spaces, entity_type: str | None, *, limit: int, offset: int
     ) -> Page[RegisteredSchema]:
         known = self._store.of(RegisteredSchema, spaces)
-        return page((s for s in known if entity_type in {None, s.entity_type}), limit, offset)
+        return self._page((s for s in known if entity_type in {None, s.entity_type}), limit, offset)
 
     @override
     async def runs(
         self, source_id: SourceId, *, limit: int, offset: int
     ) -> Page[InterpretationRun]:
         mine = (r for r in self._store.of(InterpretationRun, None) if r.source_id == source_id)
-        return page(mine, limit, offset)
+        return self._page(mine, limit, offset)
 
     @override
     async def runs_newest(
         self, spaces: Spaces, *, limit: int, offset: int
     ) -> Page[InterpretationRun]:
         known = self._store.of(InterpretationRun, spaces)
-        return page(known, limit, offset, key=lambda r: (-r.created_at, r.id))
+        return self._page(known, limit, offset, key=lambda r: (-r.created_at, r.id))

@@ -3,7 +3,7 @@
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from typing_extensions import override
 
@@ -14,6 +14,8 @@ from canonry.domain.log.commits import ORIGIN, Commit, Position
 from canonry.domain.log.entries import Thing, Tombstone
 from canonry.domain.log.keys import ANY, key_hash
 from canonry.domain.log.sealing import Sealed
+from canonry.domain.revising import revised
+from canonry.domain.things.veils import homed, is_veiled, variants
 from canonry.ports.views.state import Spaces
 from canonry.ports.views.view import Folded, View
 
@@ -28,6 +30,8 @@ class MemoryStore:
     touched: list[tuple[SpaceId, frozenset[int]]] = field(default_factory=list)
     things: dict[str, Thing] = field(default_factory=dict)
     versions: dict[str, list[Thing]] = field(default_factory=lambda: defaultdict(list))
+    veiled: set[str] = field(default_factory=set)
+    """The ids of the things that are not the same to everybody."""
     shown: dict[SpaceId, Position] = field(default_factory=dict)
 
     def take(self, sealed: Sealed, touched: frozenset[str] | None, commit: Commit) -> None:
@@ -49,6 +53,7 @@ class MemoryStore:
             raise Conflict("view.gap", "commits are missing: apply those after the cursor first")
         for thing in folded.things:
             self.things[thing.id] = thing
+            (self.veiled.add if is_veiled(thing) else self.veiled.discard)(thing.id)
             if isinstance(thing, Tombstone):
                 self.versions[thing.id] = []
             self.versions[thing.id].append(thing)
@@ -62,11 +67,28 @@ class MemoryStore:
         mine = [keys for owner, keys in self.touched if owner == space]
         return frozenset().union(*mine[position:])
 
-    def of(self, kind: type[T], spaces: Spaces) -> Iterator[T]:
-        """The current things of a kind in these spaces."""
+    def at_home(self, kind: type[T], space: SpaceId) -> Iterator[T]:
+        """The current things of a kind in a space, as they are to all who may see them."""
         for thing in self.things.values():
-            if isinstance(thing, kind) and (spaces is None or thing.space in spaces):
-                yield thing
+            if isinstance(thing, kind) and thing.space == space:
+                some: Any = homed(thing)
+                if some.space == space:
+                    yield some
+
+    def of(self, kind: type[T], spaces: Spaces) -> Iterator[T]:
+        """The current things of a kind in these spaces, as they are to whoever sees those."""
+        for thing in self.things.values():
+            if not isinstance(thing, kind):
+                continue
+            if spaces is None or not is_veiled(thing):
+                if spaces is None or thing.space in spaces:
+                    yield thing
+                continue
+            some: Any = thing
+            for variant in variants(some):
+                if variant.space in spaces:
+                    yield revised(variant, space=some.space)
+                    break
 
 
 class MemoryView(View):

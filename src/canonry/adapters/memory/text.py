@@ -1,21 +1,11 @@
 """Keyword search in memory: BM25 over a scan."""
 
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
 from typing_extensions import override
 
 from canonry.adapters.memory.store import MemoryView
-from canonry.domain.recall.keywords import (
-    Figures,
-    Measure,
-    Sought,
-    alike,
-    doubted,
-    measure,
-    most_frequent,
-    sought_in,
-)
+from canonry.domain.recall.keywords import Figures, figures_of, measure_of, sought_in
 from canonry.domain.recall.passages import Passage, passages_of
 from canonry.domain.texts.stems import stems_of
 from canonry.ports.views.text import Hit, Text, TextFound, TextQuery
@@ -26,13 +16,7 @@ class MemoryText(MemoryView, Text):
 
     @override
     async def search(self, query: TextQuery) -> TextFound:
-        everything = [
-            (passage, stems_of(passage.text))
-            for thing in self._store.things.values()
-            for passage in passages_of(thing)
-            if passage.collection is query.collection
-            and (query.spaces is None or passage.space in query.spaces)
-        ]
+        everything = self._searched(query)
         measure = measure_of(sought_in(query.text), [stems for _, stems in everything])
         hits = [
             _hit(passage, shares)
@@ -44,6 +28,20 @@ class MemoryText(MemoryView, Text):
         return TextFound(hits=hits[: query.limit], asked=asked)
 
     @override
+    async def figures(self, stems: Iterable[str], query: TextQuery) -> Figures:
+        return figures_of([held for _, held in self._searched(query)], among=frozenset(stems))
+
+    def _searched(self, query: TextQuery) -> Sequence[tuple[Passage, Sequence[str]]]:
+        """The passages of the collection and spaces, each with its stems."""
+        return [
+            (passage, stems_of(passage.text))
+            for thing in self._store.things.values()
+            for passage in passages_of(thing)
+            if passage.collection is query.collection
+            and (query.spaces is None or passage.space in query.spaces)
+        ]
+
+    @override
     async def placed(self, ids: Iterable[str], query: TextQuery) -> Sequence[Hit]:
         things = (self._store.things.get(identity) for identity in frozenset(ids))
         return [
@@ -53,31 +51,6 @@ class MemoryText(MemoryView, Text):
             for passage in passages_of(thing)
             if query.allows(passage)
         ]
-
-
-def measure_of(sought: Sought, passages: Sequence[Sequence[str]]) -> Measure:
-    """What words are worth among these passages, each given by its stems."""
-    found_in = Counter(stem for stems in passages for stem in set(stems))
-    figures = Figures(
-        passages=len(passages),
-        length=sum(map(len, passages)) / (len(passages) or 1) or 1,
-        found_in=found_in,
-    )
-    return measure(
-        sought,
-        figures,
-        corrected={each: _meant(each, found_in) for each in doubted(sought, found_in)},
-        begun={each: _begun(each, found_in) for each in sought.begun},
-    )
-
-
-def _meant(stem: str, found_in: Mapping[str, int]) -> Mapping[str, int]:
-    words = found_in.items()
-    return most_frequent(alike(stem, words)) or most_frequent(alike(stem, words, at_start=True))
-
-
-def _begun(beginning: str, found_in: Mapping[str, int]) -> Mapping[str, int]:
-    return most_frequent(word for word in found_in.items() if word[0].startswith(beginning))
 
 
 def _hit(passage: Passage, shares: Mapping[str, float]) -> Hit:

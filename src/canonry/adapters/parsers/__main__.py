@@ -19,10 +19,22 @@ _PARSERS: Final = {
     "html": "markup",
     "xlsx": "office",
     "docx": "office",
+    "odt": "office",
+    "pptx": "office",
+    "rtf": "office",
+    "epub": "office",
+    "zip": "archives",
     "eml": "mail",
+    "mbox": "mail",
+    "msg": "outlook",
     "vcf": "cards",
-    "ics": "cards",
+    "ics": "calendars",
     "image": "images",
+    "scan": "images",
+    "xml": "exchanged",
+    "mt940": "banks",
+    "ofx": "banks",
+    "qif": "banks",
 }
 
 
@@ -37,7 +49,7 @@ def main() -> None:
     try:
         parse: Callable[[str, bytes, Findings], None]
         parse = import_module(f"canonry.adapters.parsers.{_PARSERS[kind]}").parse
-        _confine(seconds, _MEMORY_OF_IMAGES if kind == "image" else _MEMORY)
+        _confine(seconds, _MEMORY_OF_IMAGES if _PARSERS[kind] == "images" else _MEMORY)
         parse(kind, data, found)
         said = found.said()
     except Fault as fault:

@@ -1,7 +1,6 @@
-"""Contact cards and calendars: each card, event and task as a record with plain names."""
+"""Contact cards: each as a record with plain names; a broken one costs no other."""
 
-from collections.abc import Iterator
-from datetime import UTC, date, datetime
+import re
 from typing import Any, Final
 
 import vobject  # type: ignore[import-untyped]
@@ -20,73 +19,66 @@ _MEMBERS: Final = {
     "note": "notes",
     "uid": "uid",
     "bday": "birthday",
-    "summary": "title",
-    "description": "description",
-    "location": "location",
-    "dtstart": "start",
-    "dtend": "end",
-    "due": "due_date",
-    "completed": "completed_date",
-    "created": "created_date",
-    "status": "status",
-    "priority": "priority",
-    "organizer": "organizer",
-    "attendee": "attendees",
-    "categories": "tags",
-    "rrule": "recurrence",
 }
-_MANY: Final = frozenset({"email", "phone", "attendees", "tags"})
+_MANY: Final = frozenset({"email", "phone"})
+_CARD: Final = re.compile(
+    r"^BEGIN:VCARD[ \t]*\n.*?(?:^END:VCARD[ \t]*(?:\n|\Z)|\Z)",
+    re.DOTALL | re.MULTILINE | re.IGNORECASE,
+)
 
 
 def parse(kind: str, data: bytes, found: Findings) -> None:
-    """Read a file of cards or a calendar."""
+    """Read a file of cards."""
     del kind
-    text = data.decode("utf-8-sig")
-    for component in vobject.readComponents(text, ignoreUnreadable=True):
-        for each in _leaves(component):
-            fields = _fields(each)
-            if fields:
-                found.record(each.name.lower(), fields)
-                found.text("\n".join(f"{key}: {_shown(value)}" for key, value in fields.items()))
-
-
-def _leaves(component: Any) -> Iterator[Any]:
-    name = component.name.upper()
-    if name in {"VCARD", "VEVENT", "VTODO", "VJOURNAL"}:
-        yield component
-    elif name == "VCALENDAR":
-        for each in component.components():
-            yield from _leaves(each)
-
-
-def _fields(component: Any) -> dict[str, Any]:
-    fields: dict[str, Any] = {}
-    for line in component.lines():
-        name = _MEMBERS.get(line.name.lower())
-        value = None if name is None else _value(line)
-        if name is None or value in {None, ""}:
+    cards = _CARD.findall(data.decode("utf-8-sig").replace("\r\n", "\n"))
+    broken = 0
+    for number, text in enumerate(cards, 1):
+        try:
+            fields = _fields(vobject.readOne(text, ignoreUnreadable=True))
+        except (vobject.base.VObjectError, ValueError, LookupError, AttributeError):
+            broken += 1
+            found.note(f"card {number} is broken and was skipped")
             continue
-        if name in _MANY:
+        if fields:
+            found.record("vcard", fields)
+            found.text("\n".join(f"{key}: {_shown(value)}" for key, value in fields.items()))
+    if broken == len(cards):
+        raise Fault("damaged")
+
+
+def _fields(card: Any) -> dict[str, Any]:
+    fields: dict[str, Any] = {}
+    for line in card.lines():
+        name = _MEMBERS.get(line.name.lower())
+        if name is None:
+            continue
+        if name == "organization":
+            _take_organization(fields, line.value)
+        elif not (value := _value(line)):
+            continue
+        elif name in _MANY:
             fields.setdefault(name, []).append(value)
         else:
             fields.setdefault(name, value)
     return fields
 
 
-def _value(line: Any) -> str | None:
-    value = line.value
-    if isinstance(value, list):
-        return "; ".join(str(each).strip() for each in value if str(each).strip())
-    if isinstance(value, datetime):
-        if value.tzinfo is not None:
-            return value.astimezone(UTC).isoformat().replace("+00:00", "Z")
-        return value.isoformat()
-    if isinstance(value, date):
-        return value.isoformat()
-    if line.name.upper() in {"DTSTART", "DTEND", "DUE", "COMPLETED", "CREATED"}:
-        raise Fault("damaged")
-    text = str(value).replace("\n", ", ") if line.name.upper() == "ADR" else str(value)
-    return text.strip().removeprefix("mailto:").removeprefix("MAILTO:")
+def _take_organization(fields: dict[str, Any], value: Any) -> None:
+    """The company, and apart from it the units within it, from the largest to the smallest."""
+    parts = value if isinstance(value, list) else [value]
+    company, *units = [str(each).strip() for each in parts]
+    if company:
+        fields.setdefault("organization", company)
+    if department := ", ".join(filter(None, units)):
+        fields.setdefault("department", department)
+
+
+def _value(line: Any) -> str:
+    text = str(line.value)
+    if line.name.upper() == "ADR":
+        parts = (" ".join(each.split()) for each in text.split("\n"))
+        text = ", ".join(part for part in parts if part.strip(", "))
+    return text.strip()
 
 
 def _shown(value: Any) -> str:

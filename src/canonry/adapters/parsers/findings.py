@@ -5,6 +5,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+_MEMBERS_MAX: Final = 100
+"""So many files within one are read."""
+
 ParsedCell = str | int | float | bool | None
 _NUL: Final = str.maketrans({"\0": None, "\r": "\n"})
 
@@ -39,7 +42,7 @@ class Findings:
         self._tables: list[tuple[str | None, list[list[ParsedCell]]]] = []
         self._records: list[tuple[str, Mapping[str, Any]]] = []
         self._notes: list[str] = []
-        self._attached: list[tuple[str, str, str]] = []
+        self._members: list[tuple[str, str, str, int | None]] = []
         self._inflated = bounds.inflated
 
     def text(self, text: str, *, page: int | None = None, section: str | None = None) -> None:
@@ -64,24 +67,30 @@ class Findings:
         if kept:
             self._tables.append((name, kept))
 
-    def record(self, kind: str, fields: Mapping[str, Any]) -> None:
-        """Named values that stand together."""
+    def record(self, kind: str, fields: Mapping[str, Any]) -> int:
+        """Named values that stand together; their place among all of them."""
         self._cells -= len(fields) + 1
         self._spend(sum(len(value) for value in fields.values() if isinstance(value, str)))
         if self._cells < 0:
             raise Fault("cells")
         self._records.append((kind, fields))
+        return len(self._records) - 1
 
-    def attach(self, name: str, media: str, data: bytes) -> None:
-        """A file within the file, which is read by itself."""
+    def member(self, name: str, media: str, data: bytes, record: int | None = None) -> None:
+        """A file within the file, which is read by itself; of too many the rest is only told."""
+        if len(self._members) == _MEMBERS_MAX:
+            self.note(f"the files within this one from number {_MEMBERS_MAX + 1} on were not read")
+        if len(self._members) >= _MEMBERS_MAX:
+            return
         self._inflated -= len(data)
         if self._inflated < 0:
             raise Fault("bomb")
-        self._attached.append((cleaned(name), cleaned(media), b64encode(data).decode()))
+        self._members.append((cleaned(name), cleaned(media), b64encode(data).decode(), record))
 
     def note(self, note: str) -> None:
-        """Something that the reader of the file should know."""
-        self._notes.append(note)
+        """Something that the reader of the file should know, once."""
+        if note not in self._notes:
+            self._notes.append(note)
 
     def said(self) -> dict[str, Any]:
         """All of it, as it is sent."""
@@ -90,7 +99,7 @@ class Findings:
             "tables": self._tables,
             "records": self._records,
             "notes": self._notes,
-            "attached": self._attached,
+            "members": self._members,
         }
 
     def _spend(self, characters: int) -> None:

@@ -7,9 +7,11 @@ import codecs
 import io
 import json
 import re
+import zlib
 from collections.abc import Callable
 from typing import Final
 
+from canonry.adapters.readers.exchanged_kinds import exchanged
 from canonry.adapters.readers.plain import known
 from canonry.domain.errors import InvalidInput
 from canonry.domain.truth.files import FileHint, FileType
@@ -20,6 +22,40 @@ _SIGNATURES: Final = (
     (b"\xff\xd8\xff", FileType.JPEG),
     (b"II*\0", FileType.TIFF),
     (b"MM\0*", FileType.TIFF),
+    (b"GIF87a", FileType.GIF),
+    (b"GIF89a", FileType.GIF),
+    (b"{\\rtf", FileType.RTF),
+)
+_COMPOUND: Final = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
+"""What files of Outlook and of Office before 2007 begin with."""
+
+_STREAMS: Final = (
+    ("__properties_version1.0", FileType.MSG),
+    ("EncryptedPackage", None),
+    ("WordDocument", None),
+    ("PowerPoint Document", None),
+    ("Workbook", FileType.XLS),
+    ("Book", FileType.XLS),
+)
+"""Streams that tell such files apart; what may hold the others as attachments stands first."""
+
+_PACKED: Final = {
+    "xl/workbook.xml": FileType.XLSX,
+    "xl/workbook.bin": FileType.XLSX,
+    "word/document.xml": FileType.DOCX,
+    "ppt/presentation.xml": FileType.PPTX,
+}
+_NAMED_INSIDE: Final = (FileType.ODS, FileType.ODT, FileType.EPUB)
+"""Archives that say in their member `mimetype` what they are."""
+
+_HEIC: Final = frozenset({b"heic", b"heix", b"heim", b"heis", b"hevc", b"mif1", b"msf1"})
+_TOLD_BY: Final[tuple[tuple[Callable[[bytes], bool], FileType], ...]] = (
+    (lambda data: data[:4] == b"RIFF" and data[8:12] == b"WEBP", FileType.WEBP),
+    (lambda data: data[4:8] == b"ftyp" and data[8:12] in _HEIC, FileType.HEIC),
+    (
+        lambda data: data[:2] == b"BM" and int.from_bytes(data[2:6], "little") == len(data),
+        FileType.BMP,
+    ),
 )
 _PDF_WITHIN: Final = 1024
 """A PDF may stand behind some other bytes; readers look so far."""
@@ -36,6 +72,9 @@ _HEADER: Final = re.compile(
     r"|reply-to|x-[\w-]+):[ \t]?\S",
     re.IGNORECASE,
 )
+_POSTBOX: Final = re.compile(r"From [^\n]{1,300}\n[!-9;-~]{1,80}:")
+"""The line that each message of an mbox begins with, and the first of its head."""
+
 _HEADINGS: Final = re.compile(r"(?m)^(?:#{1,6} \S|```|\*\*\S|[-*] \[[ xX]\] )")
 _SUFFIXES: Final = {
     "csv": FileType.CSV,
@@ -48,7 +87,25 @@ _SUFFIXES: Final = {
     "eml": FileType.EML,
     "vcf": FileType.VCF,
     "ics": FileType.ICS,
+    "jsonl": FileType.JSONL,
+    "ndjson": FileType.JSONL,
+    "mbox": FileType.MBOX,
     "txt": FileType.PLAIN,
+    "pdf": FileType.PDF,
+    "rtf": FileType.RTF,
+    "epub": FileType.EPUB,
+    "zip": FileType.ZIP,
+    "msg": FileType.MSG,
+    "xlsx": FileType.XLSX,
+    "xls": FileType.XLS,
+    "ods": FileType.ODS,
+    "docx": FileType.DOCX,
+    "odt": FileType.ODT,
+    "pptx": FileType.PPTX,
+    "png": FileType.PNG,
+    "jpg": FileType.JPEG,
+    "jpeg": FileType.JPEG,
+    "heic": FileType.HEIC,
 }
 _SYNONYMS: Final = {
     "text/x-markdown": FileType.MARKDOWN,
@@ -59,6 +116,12 @@ _SYNONYMS: Final = {
     "text/x-vcard": FileType.VCF,
     "text/directory": FileType.VCF,
     "image/jpg": FileType.JPEG,
+    "image/heif": FileType.HEIC,
+    "text/rtf": FileType.RTF,
+    "application/x-zip-compressed": FileType.ZIP,
+    "application/x-ndjson": FileType.JSONL,
+    "application/ndjson": FileType.JSONL,
+    "application/jsonlines": FileType.JSONL,
 }
 
 
@@ -70,19 +133,27 @@ def kind_of(data: bytes, hint: FileHint) -> FileType:
     """
     if not data.strip(b" \t\r\n\0"):
         raise InvalidInput("document.empty", "the file is empty; bring one that says something")
-    for signature, kind in _SIGNATURES:
-        if data.startswith(signature):
-            return kind
-    if data[:4] == b"RIFF" and data[8:12] == b"WEBP":
-        return FileType.WEBP
-    if data.startswith(b"PK\x03\x04"):
-        return _packed(data)
+    if (signed := _signed(data)) is not None:
+        return signed
     text = _text(data, hint)
     if text is None:
         if b"%PDF-" in data[:_PDF_WITHIN]:
             return FileType.PDF
         raise unsupported()
-    return _written(text, hint)
+    return exchanged(text.lstrip("\ufeff \t\r\n")) or _written(text, hint)
+
+
+def _signed(data: bytes) -> FileType | None:
+    """The kind that the first bytes tell, None where they may be text."""
+    for signature, kind in _SIGNATURES:
+        if data.startswith(signature):
+            return kind
+    for is_such, kind in _TOLD_BY:
+        if is_such(data):
+            return kind
+    if data.startswith(_COMPOUND):
+        return _compound(data)
+    return _packed(data) if data.startswith(b"PK\x03\x04") else None
 
 
 def declared(hint: FileHint) -> FileType | None:
@@ -98,26 +169,56 @@ def declared(hint: FileHint) -> FileType | None:
 
 def unsupported() -> InvalidInput:
     """The error for content of no kind that is taken."""
-    kinds = "PDF, Markdown, text, HTML, CSV, JSON, XLSX, DOCX, EML, VCF, ICS or an image"
+    kinds = (
+        "PDF, Markdown, text, RTF, HTML, EPUB, CSV, JSON, JSONL, XLSX, XLS, ODS, DOCX, ODT, PPTX, "
+        "EML, MSG, MBOX, VCF, ICS, CAMT, MT940, OFX, QIF, UBL, CII, an image, or a ZIP of such "
+        "files"
+    )
     message = f"the content of the file is of no kind that is taken; bring {kinds}"
     return InvalidInput("document.unsupported", message)
 
 
+def _compound(data: bytes) -> FileType:
+    """The kind of a compound file, by the names of its streams.
+
+    Raises:
+        InvalidInput: `document.encrypted` or `document.unsupported`.
+    """
+    name, kind = next(
+        ((name, kind) for name, kind in _STREAMS if name.encode("utf-16-le") in data), ("", None)
+    )
+    if name == "EncryptedPackage":
+        message = "the file is encrypted; take the password off it, and bring it again"
+        raise InvalidInput("document.encrypted", message)
+    if kind is None and name:
+        message = "files of Word and PowerPoint before 2007 are not read; save it as DOCX or PDF"
+        raise InvalidInput("document.unsupported", message)
+    if kind is None:
+        raise unsupported()
+    return kind
+
+
 def _packed(data: bytes) -> FileType:
-    """The kind of an archive, which must be an office document."""
+    """The kind of an archive: an office document, or files that somebody packed."""
     import zipfile  # noqa: PLC0415 - a server that reads no such file needs it not
 
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
             names = archive.namelist()
-    except (zipfile.BadZipFile, ValueError, RuntimeError, OverflowError) as error:
+            named = archive.open("mimetype").read(100) if "mimetype" in names else b""
+    except (zipfile.BadZipFile, ValueError, RuntimeError, OverflowError, zlib.error) as error:
         message = "the file is a damaged archive; open it where it was made and save it anew"
         raise InvalidInput("document.damaged", message) from error
-    if len(names) <= _ENTRIES_MAX:
-        if "xl/workbook.xml" in names:
-            return FileType.XLSX
-        if "word/document.xml" in names:
-            return FileType.DOCX
+    if len(names) > _ENTRIES_MAX:
+        raise unsupported()
+    for kind in _NAMED_INSIDE:
+        if named.strip() == kind.value.encode():
+            return kind
+    for name, kind in _PACKED.items():
+        if name in names:
+            return kind
+    if any(declared(FileHint(name=name)) for name in names):
+        return FileType.ZIP
     raise unsupported()
 
 
@@ -142,13 +243,9 @@ def _text(data: bytes, hint: FileHint) -> str | None:
 def _written(text: str, hint: FileHint) -> FileType:
     """The kind of a text: by a structure that leaves no doubt, else as declared where that fits."""
     begin = text.lstrip("\ufeff \t\r\n")
-    upper = begin[:16].upper()
-    if upper.startswith("BEGIN:VCARD"):
-        return FileType.VCF
-    if upper.startswith("BEGIN:VCALENDAR"):
-        return FileType.ICS
-    if _HTML.match(begin):
-        return FileType.HTML
+    for is_such, kind in _STRUCTURES:
+        if is_such(begin):
+            return kind
     said = declared(hint)
     if said is not None and said in _FITS and _FITS[said](begin):
         return said
@@ -175,6 +272,19 @@ def _like_json(text: str) -> bool:
 
 
 _BROKEN_OFF: Final = 32
+
+
+def _like_lines(text: str) -> bool:
+    """Whether the first two lines are an object of JSON each."""
+    lines = [line for line in text.splitlines()[:20] if line.strip()][:2]
+    return len(lines) == 2 and all(line[0] == "{" and _whole(line) for line in lines)  # noqa: PLR2004
+
+
+def _whole(line: str) -> bool:
+    try:
+        return isinstance(json.loads(line), dict)
+    except (ValueError, RecursionError):
+        return False
 
 
 def _like_mail(text: str) -> bool:
@@ -207,6 +317,15 @@ def _like_table(text: str) -> bool:
 def _always(text: str) -> bool:
     return bool(text)
 
+
+_STRUCTURES: Final[tuple[tuple[Callable[[str], object], FileType], ...]] = (
+    (lambda text: text[:16].upper().startswith("BEGIN:VCARD"), FileType.VCF),
+    (lambda text: text[:16].upper().startswith("BEGIN:VCALENDAR"), FileType.ICS),
+    (_HTML.match, FileType.HTML),
+    (_POSTBOX.match, FileType.MBOX),
+    (_like_lines, FileType.JSONL),
+)
+"""Structures that leave no doubt, whatever is declared."""
 
 _LOOKS: Final[dict[FileType, Callable[[str], bool]]] = {
     FileType.JSON: _like_json,

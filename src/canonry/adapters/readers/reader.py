@@ -10,23 +10,17 @@ from typing_extensions import override
 
 from canonry.adapters.readers.kinds import declared, kind_of
 from canonry.adapters.readers.markdown import sections
-from canonry.adapters.readers.pdf import read_pdf
-from canonry.adapters.readers.plain import decoded
+from canonry.adapters.readers.pdf import picture_pdf, read_pdf
+from canonry.adapters.readers.plain import decoded, guessed
 from canonry.adapters.readers.processes import parsed
-from canonry.adapters.readers.structured import records_of, table_of
+from canonry.adapters.readers.structured import records_by_line, records_of, table_of
 from canonry.domain.errors import InvalidInput, Unavailable
-from canonry.domain.texts.excerpts import DocumentType, Part
-from canonry.domain.truth.files import FileHint, FileType, Reading, Record, Table
+from canonry.domain.texts.excerpts import Box, DocumentType, Part
+from canonry.domain.truth.files import FileHint, FileType, Member, Reading, Record, Table
 from canonry.ports.document_reader import DocumentLimits, DocumentReader
 
 _AT_ONCE: Final = 2
 _PARSERS: Final = "canonry.adapters.parsers"
-_ATTACHED_MAX: Final = 20
-"""So many files that are attached to one are read."""
-
-Attached = tuple[str, str, str]
-"""The name of an attached file, its media type, and its bytes in base64."""
-
 _SECTIONED_MAX: Final = 2_000_000
 """Longer Markdown is one part: finding its headings would take minutes."""
 
@@ -34,10 +28,27 @@ _NAMES: Final = {
     FileType.HTML: "html",
     FileType.XLSX: "xlsx",
     FileType.DOCX: "docx",
+    FileType.XLS: "xlsx",
+    FileType.ODS: "xlsx",
+    FileType.ODT: "odt",
+    FileType.PPTX: "pptx",
+    FileType.RTF: "rtf",
+    FileType.EPUB: "epub",
+    FileType.ZIP: "zip",
     FileType.EML: "eml",
+    FileType.MBOX: "mbox",
+    FileType.MSG: "msg",
     FileType.VCF: "vcf",
     FileType.ICS: "ics",
+    FileType.XML: "xml",
+    FileType.MT940: "mt940",
+    FileType.OFX: "ofx",
+    FileType.QIF: "qif",
 }
+_TEXTS: Final = frozenset({FileType.VCF, FileType.ICS, FileType.HTML})
+"""What another process parses as text in UTF-8, unless it names a charset itself."""
+
+_HEAD_OF_PAGE: Final = 4_096
 _FAULTS: Final = {
     "damaged": "the file is damaged; open it where it was made and save it anew",
     "encrypted": "the file is encrypted; take the password off it, and bring it again",
@@ -63,7 +74,7 @@ class LocalReader(DocumentReader):
             raise too_large("bytes", self._limits.bytes)
         if kind is DocumentType.PDF:
             async with self._turn:
-                parts = await read_pdf(data, self._limits)
+                parts = (await read_pdf(data, self._limits)).parts
         else:
             parts = await asyncio.to_thread(_read_text, data, kind, charset, self._limits)
         if sum(len(part.text) for part in parts) > self._limits.characters:
@@ -79,11 +90,6 @@ class LocalReader(DocumentReader):
 
     @override
     async def examine(self, data: bytes, hint: FileHint) -> Reading:
-        reading, attached = await self._examined(data, hint)
-        return await self._with_attached(reading, attached) if attached else reading
-
-    async def _examined(self, data: bytes, hint: FileHint) -> tuple[Reading, Sequence[Attached]]:
-        """The reading of the file itself, and what is attached to it."""
         if len(data) > self._limits.file_bytes:
             raise too_large("bytes", self._limits.file_bytes)
         kind = kind_of(data, hint)
@@ -96,39 +102,58 @@ class LocalReader(DocumentReader):
         if kind is FileType.PDF:
             bounds = replace(self._limits, seconds=self._limits.file_seconds)
             async with self._turn:
-                return replace(reading, parts=tuple(await read_pdf(data, bounds))), ()
+                pages = await read_pdf(data, bounds, laid_out=True)
+                reading = replace(reading, parts=tuple(pages.parts), layout=pages.layout)
+                if pages.pictures:
+                    reading = await self._with_pictures(data, reading, pages.pictures)
+                return await self._with_invoice(reading, pages.invoice)
+        if kind in _TEXTS and b"charset" not in data[:_HEAD_OF_PAGE]:
+            text, notes = guessed(data, hint.charset)
+            data, reading = text.encode(), replace(reading, notes=notes)
         if kind in _NAMES or kind.is_image:
             async with self._turn:
                 return await self._parsed(data, reading)
-        return await asyncio.to_thread(self._structured, data, hint, reading), ()
+        return await asyncio.to_thread(self._structured, data, hint, reading)
 
-    async def _with_attached(self, reading: Reading, attached: Sequence[Attached]) -> Reading:
-        """The reading with those of its attached files that can be read, and notes of the others.
+    @override
+    async def picture(self, data: bytes, hint: FileHint, page: int, boxes: Sequence[Box]) -> bytes:
+        if kind_of(data, hint) is not FileType.PDF or page < 1:
+            raise InvalidInput("document.no-page", "only pages of a PDF are drawn", path="/page")
+        async with self._turn:
+            return await picture_pdf(data, page, boxes, self._limits)
 
-        What is attached to something attached is only named.
-        """
-        read: list[Reading] = []
-        notes: list[str] = []
-        clock = asyncio.get_running_loop().time
-        until = clock() + self._limits.file_seconds
-        for number, (name, media, content) in enumerate(attached, 1):
-            if number > _ATTACHED_MAX or clock() > until:
-                notes.append(f"attachments from number {number} on were not read")
-                break
-            inner = FileHint(mime_type=media, name=name)
-            try:
-                file, _ = await self._examined(b64decode(content), inner)
-            except (InvalidInput, Unavailable) as error:
-                notes.append(f"attachment {number} was not read: {error.code}")
-                continue
-            read.append(file)
-        return replace(reading, attached=tuple(read), notes=(*reading.notes, *notes))
+    async def _with_pictures(
+        self, data: bytes, reading: Reading, pictures: Sequence[int]
+    ) -> Reading:
+        """The reading of a PDF with the text of scanned pages, where that can be recognised."""
+        pages = "the PDF holds only pictures"
+        if reading.parts:
+            pages = f"{len(pictures)} pages of the PDF hold only pictures"
+        try:
+            scanned = await self._parsed(data, replace(reading, parts=()), "scan")
+        except (InvalidInput, Unavailable) as error:
+            why = _FAULTS["no-recogniser"] if error.code.endswith("recogniser") else error.code
+            return replace(reading, notes=(*reading.notes, f"{pages}: {why}"))
+        parts = sorted((*reading.parts, *scanned.parts), key=lambda part: part.page or 0)
+        told = scanned.notes or (f"{pages}: no text was recognised in them",)
+        return replace(reading, parts=tuple(parts), notes=(*reading.notes, *told))
 
-    async def _parsed(self, data: bytes, reading: Reading) -> tuple[Reading, Sequence[Attached]]:
+    async def _with_invoice(self, reading: Reading, invoice: bytes | None) -> Reading:
+        """The reading of a PDF with the invoice for programs that it carries."""
+        if invoice is None:
+            return reading
+        try:
+            exact = await self._parsed(invoice, replace(reading, kind=FileType.XML, parts=()))
+        except (InvalidInput, Unavailable) as error:
+            note = f"the invoice within the PDF was not read: {error.code}"
+            return replace(reading, notes=(*reading.notes, note))
+        return replace(reading, records=exact.records)
+
+    async def _parsed(self, data: bytes, reading: Reading, name: str | None = None) -> Reading:
         limits = self._limits
         seconds = limits.file_seconds
         bounds = (limits.characters, limits.cells, limits.inflated, int(seconds) + 1)
-        name = _NAMES.get(reading.kind, "image")
+        name = name or _NAMES.get(reading.kind, "image")
         arguments = ("-m", _PARSERS, name, *map(str, bounds))
         said = await parsed(arguments, data, seconds, noun="file")
         fault = said.get("fault")
@@ -136,20 +161,23 @@ class LocalReader(DocumentReader):
             raise too_large(fault, getattr(limits, fault))
         if fault is not None:
             raise InvalidInput(f"document.{fault}", _FAULTS[fault])
-        return _told(said, reading), said["attached"]
+        return _told(said, reading)
 
     def _structured(self, data: bytes, hint: FileHint, reading: Reading) -> Reading:
-        text = decoded(data, hint.charset)
+        text, notes = guessed(data, hint.charset)
         whole = (Part(text=text),)
+        reading = replace(reading, notes=notes)
         match reading.kind:
             case FileType.CSV:
-                tables = (table_of(text, self._limits.cells),)
-                return replace(reading, parts=whole, tables=tables)
-            case FileType.JSON:
+                table, faults = table_of(text, self._limits.cells)
+                notes = (*notes, *faults)
+                return replace(reading, parts=whole, tables=(table,), notes=notes)
+            case FileType.JSON | FileType.JSONL:
                 # Its parser lets nobody else work meanwhile.
                 if len(text) > self._limits.characters:
                     raise too_large("characters", self._limits.characters)
-                return replace(reading, parts=whole, records=records_of(text, self._limits.cells))
+                read = records_of if reading.kind is FileType.JSON else records_by_line
+                return replace(reading, parts=whole, records=read(text, self._limits.cells))
             case FileType.MARKDOWN if len(text) <= _SECTIONED_MAX:
                 return replace(reading, parts=tuple(sections(text)))
             case _:
@@ -163,7 +191,11 @@ def _told(said: Mapping[str, Any], reading: Reading) -> Reading:
         parts=tuple(Part(text=t, page=p, section=s) for p, s, t in said["parts"]),
         tables=tuple(Table(rows=tuple(map(tuple, rows)), name=n) for n, rows in said["tables"]),
         records=tuple(Record(kind=kind, fields=fields) for kind, fields in said["records"]),
-        notes=tuple(said["notes"]),
+        notes=(*reading.notes, *said["notes"]),
+        members=tuple(
+            Member(data=b64decode(data), hint=FileHint(mime_type=media, name=name), record=place)
+            for name, media, data, place in said["members"]
+        ),
     )
 
 

@@ -6,13 +6,13 @@ from typing_extensions import override
 
 from canonry.adapters.sqlite.keeping import SqliteView
 from canonry.adapters.sqlite.packing import pack
-from canonry.adapters.sqlite.pages import Selection
 from canonry.domain.ids import SceneId, SourceId, SpaceId
 from canonry.domain.things.memories import Memory
 from canonry.domain.things.proposals import Proposal
 from canonry.domain.things.scenes import Scene, Turn
 from canonry.domain.things.sources import Snippet
-from canonry.domain.views.listing import NOBODY, List
+from canonry.domain.views.listing import List
+from canonry.ports.views import selections
 from canonry.ports.views.documents import Documents, MemoryQuery, ProposalQuery, SceneQuery
 from canonry.ports.views.pages import Page
 
@@ -22,14 +22,7 @@ class SqliteDocuments(SqliteView, Documents):
 
     @override
     async def scenes(self, query: SceneQuery) -> Page[Scene]:
-        status = query.status
-        selection = Selection(
-            listed=List.SCENES if query.story_id is None else List.SCENES_OF,
-            owners=(NOBODY if query.story_id is None else pack(query.story_id),),
-            spaces=query.spaces,
-            facet=None if status is None else lambda facet: facet == status,
-        )
-        return await self._page(selection, query.limit, query.offset)
+        return await self._page(selections.scenes_of(query), query.limit, query.offset)
 
     @override
     async def turns(
@@ -47,37 +40,17 @@ class SqliteDocuments(SqliteView, Documents):
 
     @override
     async def proposals(self, query: ProposalQuery) -> Page[Proposal]:
-        def fits(facet: str) -> bool:
-            kind, status, asks = facet.split("/")
-            asked = query.asks is None or not query.asks.isdisjoint(asks.split("+"))
-            return query.type in {None, kind} and query.status in {None, status} and asked
-
-        selection = Selection(
-            listed=List.PROPOSALS if query.scene_id is None else List.PROPOSALS_OF,
-            owners=(NOBODY if query.scene_id is None else pack(query.scene_id),),
-            spaces=query.spaces,
-            facet=fits,
-        )
-        return await self._page(selection, query.limit, query.offset)
+        return await self._page(selections.proposals_of(query), query.limit, query.offset)
 
     @override
     async def memories(self, query: MemoryQuery) -> Page[Memory]:
-        selective = query.min_importance > 0
-        selection = Selection(
-            listed=List.MEMORIES,
-            owners=(pack(query.entity_id),),
-            where=" AND l.rank <= ?" if selective else "",
-            values=(-query.min_importance,) if selective else (),
-        )
-        return await self._page(selection, query.limit, query.offset)
+        return await self._page(selections.memories_of(query), query.limit, query.offset)
 
     @override
     async def snippets(self, source_id: SourceId, *, limit: int, offset: int) -> Page[Snippet]:
-        selection = Selection(listed=List.SNIPPETS, owners=(pack(source_id),))
-        return await self._page(selection, limit, offset)
+        return await self._page(selections.owned(List.SNIPPETS, source_id), limit, offset)
 
     @override
     async def open_scenes(self, space: SpaceId | None, *, limit: int) -> Sequence[Scene]:
         spaces = None if space is None else frozenset((space,))
-        selection = Selection(listed=List.SCENES_OPEN, spaces=spaces)
-        return (await self._page(selection, limit, 0)).items
+        return (await self._page(selections.all_of(List.SCENES_OPEN, spaces), limit, 0)).items

@@ -1,6 +1,6 @@
 """Folding stored commits into views: for rebuilding, for verifying, and after an upgrade."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from typing import Final
 
@@ -9,8 +9,10 @@ import apsw
 from canonry.adapters.sqlite import views
 from canonry.adapters.sqlite.ledger import records
 from canonry.adapters.sqlite.ledger.records import Stored
+from canonry.adapters.sqlite.views import Loaded
 from canonry.domain.log.canon import beside, fold, needs
 from canonry.domain.log.commits import Commit
+from canonry.domain.log.entries import Entry, Thing
 from canonry.domain.log.sealing import Sealed, require_unaltered, unseal
 
 PAGE: Final = 200
@@ -19,17 +21,52 @@ Fetch = Callable[[str], bytes]
 """Gives the bytes of a blob by its digest."""
 
 
+class Folder:
+    """Folds commits one after the other; what they make is read once, and shown once at the end."""
+
+    def __init__(self, db: apsw.Connection, entries: Iterable[Entry]) -> None:
+        """Fold over what the views of `db` have of the things that `entries` look at."""
+        self._db = db
+        self._before: dict[str, Loaded] = {}
+        self._now: dict[str, Thing] = {}
+        self._asked: set[str] = set()
+        self._stages: dict[str, list[Thing]] = {}
+        self._load(needs(entries))
+
+    def fold(self, commit: Commit) -> frozenset[str]:
+        """Fold the next one; the keys that it touched."""
+        wanted = needs(commit.entries)
+        self._load(wanted)
+        things = self._known(wanted)
+        more = beside(commit.entries, things).difference(wanted)
+        self._load(more)
+        changes = fold(commit, things | self._known(more))
+        self._now.update(changes.things)
+        for thing in changes.things.values():
+            self._stages.setdefault(thing.id, []).append(thing)
+        return changes.touched
+
+    def show(self) -> None:
+        """Make the views show what was folded."""
+        views.store(self._db, self._stages.values(), self._before)
+
+    def _load(self, ids: frozenset[str]) -> None:
+        fresh = ids - self._asked
+        self._asked |= fresh
+        found = views.load(self._db, fresh - self._now.keys())
+        self._before |= found
+        self._now |= {i: item.thing for i, item in found.items()}
+
+    def _known(self, ids: frozenset[str]) -> dict[str, Thing]:
+        return {i: self._now[i] for i in ids if i in self._now}
+
+
 def fold_into(db: apsw.Connection, commit: Commit) -> frozenset[str]:
     """Fold `commit` into the views of `db`; the keys that it touched."""
-    loaded = views.load(db, needs(commit.entries))
-    things = {i: item.thing for i, item in loaded.items()}
-    more = views.load(db, beside(commit.entries, things).difference(loaded))
-    if more:
-        loaded |= more
-        things |= {i: item.thing for i, item in more.items()}
-    changes = fold(commit, things)
-    views.store(db, changes.things.values(), loaded)
-    return changes.touched
+    folder = Folder(db, commit.entries)
+    touched = folder.fold(commit)
+    folder.show()
+    return touched
 
 
 def stored_commits(

@@ -15,12 +15,13 @@ from canonry.adapters.sqlite.ledger import records
 from canonry.adapters.sqlite.ledger.pump import Pump
 from canonry.adapters.sqlite.lookups import things_found
 from canonry.adapters.sqlite.packing import pack
-from canonry.adapters.sqlite.pages import Selection, page_of
+from canonry.adapters.sqlite.pages import page_of
 from canonry.adapters.sqlite.readers import Query, Readers
 from canonry.domain.errors import Conflict, NotSupported
 from canonry.domain.ids import SpaceId
 from canonry.domain.log.commits import ORIGIN, Position
 from canonry.ports.views.pages import Page
+from canonry.ports.views.selections import Selection
 from canonry.ports.views.view import Folded, View
 
 T = TypeVar("T")
@@ -78,5 +79,9 @@ def show(db: apsw.Connection, folded: Sequence[Folded]) -> None:
             continue
         if each.position > cursor + 1:
             raise Conflict("view.gap", "commits are missing: apply those after the cursor first")
-        views.store(db, each.things, views.load(db, [thing.id for thing in each.things]))
+        views.store(
+            db,
+            [[thing] for thing in each.things],
+            views.load(db, [thing.id for thing in each.things]),
+        )
         db.execute(_SHOW, (pack(each.space), each.position))

@@ -6,7 +6,7 @@ from typing import Any, Final, TypeAlias
 import apsw
 
 from canonry.adapters.sqlite.bodies import altered, thing_under
-from canonry.adapters.sqlite.packing import Packed
+from canonry.adapters.sqlite.packing import Packed, unpack
 
 LookupRow: TypeAlias = tuple[int, str, bytes]
 """(n, kind, body) of a thing."""
@@ -17,6 +17,8 @@ _FEW: Final = 8
 
 _ONE: Final = "SELECT n, kind, body FROM things WHERE id = ?"
 _MANY: Final = f"SELECT id, n, kind, body FROM things WHERE id IN ({', '.join('?' * _TOGETHER)})"  # noqa: S608
+_BEGINNING: Final = "SELECT id FROM things WHERE id BETWEEN ? AND ? ORDER BY id LIMIT ?"
+_UUID_DIGITS: Final = 32
 _VERSION: Final = (
     "SELECT kind, body FROM versions WHERE id = ? AND since <= ? ORDER BY since DESC LIMIT 1"
 )
@@ -32,6 +34,13 @@ def version_of(db: apsw.Connection, packed: Packed, position: int) -> Any:
     """What a thing was at a position that lies before its last change; None before the first."""
     row: Any = db.execute(_VERSION, (packed, position)).fetchone()
     return None if row is None else thing_under(packed, *row)
+
+
+def ids_beginning(db: apsw.Connection, text: str, limit: int) -> list[str]:
+    """The first ids that begin with a part of a UUID, in order."""
+    digits = text.replace("-", "")
+    ends = [bytes.fromhex(digits.ljust(_UUID_DIGITS, end)) for end in "0f"]
+    return [unpack(row[0]) for row in db.execute(_BEGINNING, (*ends, limit))]
 
 
 def things_of(db: apsw.Connection, ids: Sequence[Packed]) -> list[Any]:

@@ -10,7 +10,7 @@ import apsw
 from canonry.adapters.sqlite.bodies import body_of, thing_under
 from canonry.adapters.sqlite.catalog import views as catalog_views
 from canonry.adapters.sqlite.catalog.views import Changed
-from canonry.adapters.sqlite.listing import CountKey, difference, rows_of
+from canonry.adapters.sqlite.listing import CountKey, rows_of
 from canonry.adapters.sqlite.lookups import look_up
 from canonry.adapters.sqlite.packing import pack
 from canonry.adapters.sqlite.state.identifiers import reidentify
@@ -32,7 +32,7 @@ from canonry.domain.things.facts import Axiom, Event, Fact
 from canonry.domain.things.relations import Relation
 from canonry.domain.things.scenes import Story
 from canonry.domain.things.sources import Source
-from canonry.domain.views.listing import UNCOUNTED
+from canonry.domain.views.listing import UNCOUNTED, difference
 
 VERSIONED: Final = (Entity, Relation, Fact, Event, Axiom, Source, Story, Space)
 
@@ -78,8 +78,10 @@ def load(db: apsw.Connection, ids: Iterable[str]) -> dict[str, Loaded]:
     }
 
 
-def store(db: apsw.Connection, things: Iterable[Thing], before: Mapping[str, Loaded]) -> None:
-    """Make the views show `things` as they are now."""
+def store(
+    db: apsw.Connection, things: Iterable[Sequence[Thing]], before: Mapping[str, Loaded]
+) -> None:
+    """Make the views show things as they are now, each given as what it became step by step."""
     counted: Counter[CountKey] = Counter()
     changed = _write(db, things, before)
     _reindex(db, changed, counted)
@@ -104,16 +106,19 @@ def count(db: apsw.Connection, changes: Mapping[CountKey, int]) -> None:
 
 
 def _write(
-    db: apsw.Connection, things: Iterable[Thing], before: Mapping[str, Loaded]
+    db: apsw.Connection, things: Iterable[Sequence[Thing]], before: Mapping[str, Loaded]
 ) -> Sequence[Changed]:
     """Write the things themselves; each with its row number and what it was."""
     last: Any = db.execute(_LAST).fetchone()[0]  # type: ignore[index] # there is always a row
     written: list[Changed] = []
     rows: list[tuple[Any, ...]] = []
-    for thing in things:
+    for stages in things:
+        thing = stages[-1]
         old = before.get(thing.id)
         kind = THING_KINDS[type(thing)]
         body = body_of(kind, thing)
+        if isinstance(thing, VERSIONED) and (old is not None or len(stages) > 1):
+            db.executemany(_KEEP, _versions(old, stages))
         if old is None:
             last += 1
             rows.append((last, pack(thing.id), kind, body))
@@ -122,11 +127,22 @@ def _write(
         db.execute(_UPDATE, (kind, body, old.n))
         if isinstance(thing, Tombstone):
             db.execute(_FORGET, (pack(thing.id),))
-        elif isinstance(thing, VERSIONED) and old.thing.changed_at < thing.changed_at:
-            db.execute(_KEEP, (pack(thing.id), old.thing.changed_at, old.kind, old.body))
         written.append((old.n, old.thing, thing))
     db.executemany(_INSERT, rows)
     return written
+
+
+def _versions(old: Loaded | None, stages: Sequence[Thing]) -> list[tuple[Any, ...]]:
+    """What a thing was until it became what it is now, each since when."""
+    past = [] if old is None else [(old.thing, old.kind, old.body)]
+    for thing in stages[:-1]:
+        kind = THING_KINDS[type(thing)]
+        past.append((thing, kind, body_of(kind, thing)))
+    return [
+        (pack(thing.id), thing.changed_at, kind, body)
+        for (thing, kind, body), after in zip(past, stages[len(stages) - len(past) :], strict=True)
+        if thing.changed_at < after.changed_at
+    ]
 
 
 def _sides(changed: Sequence[Changed]) -> tuple[Sequence[Thing], Sequence[Thing]]:

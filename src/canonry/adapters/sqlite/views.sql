@@ -54,7 +54,8 @@ CREATE TABLE identifiers (
   id ANY NOT NULL,
   entity_type TEXT NOT NULL,
   born INTEGER NOT NULL,
-  root ANY NOT NULL,
+  merged_into ANY,
+  root ANY NOT NULL AS (coalesce(merged_into, id)),
   PRIMARY KEY (space, key, id)
 ) STRICT, WITHOUT ROWID;
 
@@ -91,8 +92,9 @@ CREATE TABLE passage_stems (
   scene TEXT,
   place INTEGER,
   source TEXT,
-  entities TEXT NOT NULL,
-  stems TEXT NOT NULL
+  about TEXT,
+  stems TEXT NOT NULL,
+  entities TEXT NOT NULL AS (coalesce(about, id))
 ) STRICT;
 
 -- in how many indexed passages of a space and collection a stem occurs, in order of the alphabet

@@ -1,15 +1,18 @@
 """`canonry demo`: plays the example world, step by step, and says what to do next."""
 
 import asyncio
-import json
+import shlex
+import sys
 import tempfile
 import time
 from pathlib import Path
 
 import click
 
+from canonry.cli.connecting.launching import launch
 from canonry.cli.demo.play import play
 from canonry.cli.demo.troupe import troupe
+from canonry.cli.inspecting import inspect_folder
 
 ROLES = ("Orchestrator", "Narrator", "CanonKeeper", "ContextAssembly", "MemoryManager")
 
@@ -28,20 +31,33 @@ Examples:
     metavar="DIR",
     help="Keep the store in this new folder; else it is thrown away.",
 )
-def demo(*, keep: Path | None) -> None:
+@click.option(
+    "--inspect/--no-inspect",
+    "inspects",
+    default=None,
+    help="End with a link to the pages of what was played; else where a person looks on.",
+)
+def demo(*, keep: Path | None, inspects: bool | None) -> None:
     """Play a small world through real MCP clients, and see what becomes canon and what does not.
 
     It starts one server process for each agent, all on the same folder, as desktop clients do.
     """
+    if inspects is None:
+        inspects = sys.stdout.isatty()
     if keep is not None and keep.exists() and any(keep.iterdir()):
         raise click.UsageError(f"{keep} is not empty; name a new folder")
     started = time.monotonic()
     if keep is None:
         with tempfile.TemporaryDirectory(prefix="canonry-demo-") as folder:
             asyncio.run(_run(Path(folder)))
+            _next_steps(time.monotonic() - started, keep)
+            if inspects:
+                inspect_folder(Path(folder))
     else:
         asyncio.run(_run(keep))
-    _next_steps(time.monotonic() - started, keep)
+        _next_steps(time.monotonic() - started, keep)
+        if inspects:
+            inspect_folder(keep)
 
 
 async def _run(data: Path) -> None:
@@ -50,13 +66,12 @@ async def _run(data: Path) -> None:
 
 
 def _next_steps(seconds: float, keep: Path | None) -> None:
-    arguments = ["serve", "--agent-type", "CanonKeeper"]
+    command = shlex.join(launch(sys.argv[0], sys.executable, sys.prefix))
+    kept = "" if keep is None else f" --data {shlex.quote(str(keep.absolute()))}"
+    click.echo(f"\nThat took {seconds:.1f} s. To see which MCP clients it can connect, run:\n")
+    click.echo(f"  {command} connect")
+    click.echo("\nand to give one of them this server, with its own empty store or one you name:\n")
+    click.echo(f"  {command} connect claude-desktop{kept}")
     if keep is not None:
-        arguments += ["--data", str(keep.absolute())]
-    client = {"mcpServers": {"canonry": {"command": "canonry", "args": arguments}}}
-    click.echo(
-        f"\nThat took {seconds:.1f} s. To use it from your own MCP client, give it these lines:\n"
-    )
-    for line in json.dumps(client, indent=2).splitlines():
-        click.echo(f"  {line}")
-    click.echo("\nThen see `canonry tools`, `canonry serve --help`, and `canonry doctor`.")
+        click.echo("\nTo look at what was played in a browser, and to decide there:\n")
+        click.echo(f"  {command} inspect{kept}")

@@ -314,7 +314,7 @@ class DemoWorld:
         self._tell.heading(heading)
         await self._agents.do("CanonKeeper", "composite_canonize_scene", scene_id=self._scene)
         listed = await self._agents.do(
-            "CanonKeeper", "mongodb_query_proposals", scene_id=self._scene
+            "CanonKeeper", "mongodb_query_proposals", scene_id=self._scene, detail=True
         )
         decided = {each["proposal_id"]: each for each in listed["proposals"]}
         for proposal_id, label in self._proposed.items():

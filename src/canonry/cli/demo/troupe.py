@@ -1,6 +1,7 @@
 """The troupe: one MCP client and one server process for each role, all on one folder."""
 
 import asyncio
+import json
 import os
 import sys
 from collections.abc import AsyncIterator, Mapping, Sequence
@@ -11,6 +12,7 @@ from typing import Any, TextIO
 
 from mcp import Client, MCPError
 from mcp.client.stdio import StdioServerParameters, stdio_client
+from mcp_types import TextContent
 
 from canonry.domain.errors import BrokenInvariant, Unavailable
 
@@ -30,7 +32,8 @@ class Troupe:
             result = await self._clients[role].call_tool(tool, arguments)
         except MCPError as error:
             return {"error": {"code": error.code, "message": error.message}}
-        reply: dict[str, Any] = result.structured_content or {}
+        said = result.content[0]
+        reply: dict[str, Any] = json.loads(said.text) if isinstance(said, TextContent) else {}
         return reply
 
     async def do(self, role: str, tool: str, **arguments: Any) -> dict[str, Any]:
@@ -85,7 +88,7 @@ class _Server:
         return StdioServerParameters(
             command=sys.executable,
             args=[
-                *("-m", "canonry.cli", "serve"),
+                *("-m", "canonry.cli", "serve", "--toolsets", "narrative"),
                 *("--config", str(self.settings)),
                 *("--data", str(self.data)),
                 *("--agent-type", role),

@@ -2,14 +2,16 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from dataclasses import asdict
 from pathlib import Path
 from shlex import quote
+from textwrap import shorten
 from typing import Any, Final, TypeVar
 
 import click
 
 from canonry.bootstrap.settings import Settings
-from canonry.bootstrap.stores import open_kept_store
+from canonry.bootstrap.stores import Store, open_kept_store, open_store_to_try
 from canonry.cli.operator import operator
 from canonry.cli.options import settings_from, store_options
 from canonry.cli.progress import progress
@@ -19,6 +21,7 @@ from canonry.domain.json_values import encode_json
 from canonry.domain.world.atlas import Atlas, completed
 from canonry.domain.world.checks import Problem, problems
 from canonry.domain.world.drawing import drawn, painted
+from canonry.domain.world.merging import Difference, differences, merged
 from canonry.usecases.kernel.canon import Canon
 from canonry.usecases.world.export_world import export_world
 from canonry.usecases.world.import_world import ImportedWorld, import_world
@@ -44,6 +47,8 @@ def examples(*lines: str) -> str:
         'canonry world export "The Salt Marches" marches.json',
         'canonry world map "The Salt Marches" --svg marches.svg',
         "canonry world check marches.json",
+        "canonry world diff marches.json marches-2.json",
+        "canonry world merge marches.json ann.json ben.json both.json",
     )
 )
 def world() -> None:
@@ -89,7 +94,8 @@ def _import(settings: Settings, atlas: Atlas, origin: str, *, dry_run: bool) -> 
                 canon, caller, atlas, origin=origin, told=told, dry_run=dry_run
             )
 
-    return _with_store(settings, work, existing=False)
+    opening = open_store_to_try if dry_run else open_kept_store
+    return _with_store(settings, work, opening=opening)
 
 
 def _print_import(done: ImportedWorld, *, dry_run: bool, as_json: bool) -> None:
@@ -168,6 +174,57 @@ def check(*, name: str, **given: Any) -> None:
         raise SystemExit(WRONG)
 
 
+@world.command(
+    epilog=examples(
+        "canonry world diff marches.json marches-2.json",
+        'canonry world diff "The Salt Marches" marches.json',
+    )
+)
+@click.argument("before", metavar="WORLD|FILE")
+@click.argument("after", metavar="WORLD|FILE")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON for programs.")
+@store_options
+def diff(*, before: str, after: str, as_json: bool, **given: Any) -> None:
+    """List what AFTER says otherwise than BEFORE, part by part and field by field."""
+    settings = settings_from(given)
+    found = differences(_atlas_of(settings, before), _atlas_of(settings, after))
+    if as_json:
+        click.echo(encode_json([asdict(each) for each in found]).decode())
+        return
+    for each in found:
+        _tell_difference(each)
+    click.echo(f"{len(found)} differences")
+
+
+@world.command(
+    epilog=examples("canonry world merge marches.json ann.json ben.json both.json"),
+)
+@click.argument("base", type=FILE)
+@click.argument("ours", type=FILE)
+@click.argument("theirs", type=FILE)
+@click.argument("file", type=OUT)
+def merge(*, base: Path, ours: Path, theirs: Path, file: Path) -> None:
+    """Write to FILE what OURS and THEIRS, which both grew from BASE, amount to.
+
+    Where both say something else of one field, OURS stands, it is listed, and the exit code is 1.
+    """
+    done = merged(*(read_atlas(each)[0] for each in (base, ours, theirs)))
+    with data_output(file) as out:
+        out.write(atlas_bytes(done.atlas).decode())
+    for each in done.conflicts:
+        _tell_difference(each)
+    for problem in problems(completed(done.atlas)):
+        _tell(problem)
+    click.echo(f"{len(done.conflicts)} conflicts")
+    if done.conflicts:
+        raise SystemExit(WRONG)
+
+
+def _tell_difference(each: Difference) -> None:
+    told = (shorten(encode_json(value).decode(), 60) for value in (each.before, each.after))
+    tell_line(f"  {each.path}: {' -> '.join(told)}")
+
+
 def _tell(problem: Problem) -> None:
     weight = "fault" if problem.fatal else "odd  "
     tell_line(f"  {weight}  {problem.where}: {problem.message} ({problem.code})")
@@ -185,14 +242,18 @@ def _atlas(settings: Settings, name: str) -> Atlas:
     return _with_store(settings, work)
 
 
+def _existing(settings: Settings) -> Awaitable[Store]:
+    return open_kept_store(settings, existing=True)
+
+
 def _with_store(
-    settings: Settings, work: Callable[[Canon], Awaitable[T]], *, existing: bool = True
+    settings: Settings,
+    work: Callable[[Canon], Awaitable[T]],
+    *,
+    opening: Callable[[Settings], Awaitable[Store]] = _existing,
 ) -> T:
     async def run() -> T:
-        store = await open_kept_store(settings, existing=existing)
-        try:
+        async with await opening(settings) as store:
             return await work(store.canon)
-        finally:
-            await store.close()
 
     return asyncio.run(run())

@@ -3,14 +3,17 @@
 What is canon already is not made twice: the proposal then becomes more evidence for it.
 """
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from typing import Final
 
+from canonry.domain.canonization.desk import Acceptance, WritingDesk, already_known
+from canonry.domain.canonization.rivals import with_rivals
 from canonry.domain.errors import BrokenInvariant
-from canonry.domain.fields import Reference
-from canonry.domain.gates.kit import Rival, Verdict
-from canonry.domain.ids import EntityId, EventId, FactId, NewId, RelationId
-from canonry.domain.judging.candidates import Candidate, Unreadable
+from canonry.domain.gates.kit import Verdict
+from canonry.domain.ids import EventId, FactId, NewId
+from canonry.domain.judging.candidates import Candidate, Unreadable, time_of
+from canonry.domain.judging.content_shapes import words_of_time
 from canonry.domain.judging.contents import (
     EntityContent,
     EventContent,
@@ -20,6 +23,7 @@ from canonry.domain.judging.contents import (
 )
 from canonry.domain.judging.making import (
     Backing,
+    SpokenTime,
     make_entity,
     make_event,
     make_fact,
@@ -27,73 +31,27 @@ from canonry.domain.judging.making import (
     make_relation,
 )
 from canonry.domain.judging.namesakes import known_as, restated
-from canonry.domain.judging.relation_lines import line_of, restates, written
+from canonry.domain.judging.relation_lines import RelationLine, line_of, restates, written
+from canonry.domain.judging.retold_events import retold, telling_of
 from canonry.domain.judging.slices import SliceView
-from canonry.domain.judging.standing_tags import TagHeld, as_held, changes_of, still_stands
+from canonry.domain.judging.standing_tags import TagHeld, as_held, still_stands
 from canonry.domain.judging.tag_changes import TagsChanged, change_tags
 from canonry.domain.judging.tag_facts import superseded
-from canonry.domain.judging.undone_tags import undone
 from canonry.domain.log.entries import (
     CausesLinked,
     Entry,
-    EventRetconned,
     EvidenceLinked,
-    FactRetconned,
-    Made,
-    RelationRetconned,
 )
-from canonry.domain.moments import overlaps
-from canonry.domain.observations import ObservationDraft
-from canonry.domain.provenance import Evidence
-from canonry.domain.things.entities import Entity, normalised_name
-from canonry.domain.things.facts import Event, Fact
+from canonry.domain.moments import comes_after, overlaps
+from canonry.domain.observations import Observation
+from canonry.domain.provenance import may_end, strongest
+from canonry.domain.things.entities import Entity
+from canonry.domain.things.facts import Fact
 from canonry.domain.things.relations import Relation, RelationDraft, SaidAgain
 from canonry.domain.time import SECOND, Instant
 from canonry.domain.vocabularies.narrative_relations import relation_type
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Acceptance:
-    """The thing that the proposal became, and the entries that make it so.
-
-    `known` is what it says already, where nothing but evidence was new.
-    """
-
-    canonical_id: str
-    entries: tuple[Entry, ...]
-    known: str | None = None
-
-    @property
-    def made(self) -> tuple[str, ...]:
-        """The ids of what came into being; observations are part of their entities."""
-        things = [entry.thing for entry in self.entries if isinstance(entry, Made)]
-        return tuple(thing.id for thing in things if not isinstance(thing, ObservationDraft))
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Desk:
-    """What is at hand while a proposal is written up."""
-
-    candidate: Candidate
-    verdict: Verdict
-    view: SliceView
-    new_id: NewId
-    backing: Backing
-
-    def entity(self, reference: Reference) -> Entity:
-        found = self.view.entity(reference)
-        if found is None:
-            message = f"an accepted proposal names {reference}, which no gate has found"
-            raise BrokenInvariant("canonization.unresolved", message)
-        return found
-
-    def entities(self, references: tuple[Reference, ...]) -> tuple[EntityId, ...]:
-        return tuple(dict.fromkeys(self.entity(one).id for one in references))
-
-    def events(self, references: tuple[Reference, ...]) -> tuple[EventId, ...]:
-        found = [self.view.referred(one) for one in references]
-        fallen = self.verdict.retcons
-        return tuple(e.id for e in found if isinstance(e, Event) and e.id not in fallen)
+_DERIVES: Final = "DERIVES_FROM"
 
 
 def accept(candidate: Candidate, verdict: Verdict, view: SliceView, new_id: NewId) -> Acceptance:
@@ -111,8 +69,11 @@ def accept(candidate: Candidate, verdict: Verdict, view: SliceView, new_id: NewI
         scene_id=proposal.scene_id,
         place=candidate.place,
         proposal_id=proposal.id,
+        spoken=_spoken(candidate),
     )
-    desk = _Desk(candidate=candidate, verdict=verdict, view=view, new_id=new_id, backing=backing)
+    desk = WritingDesk(
+        candidate=candidate, verdict=verdict, view=view, new_id=new_id, backing=backing
+    )
     match candidate.content:
         case EntityContent() as content:
             return _entity(desk, content)
@@ -129,7 +90,20 @@ def accept(candidate: Candidate, verdict: Verdict, view: SliceView, new_id: NewI
             raise BrokenInvariant("canonization.unresolved", message)
 
 
-def _entity(desk: _Desk, content: EntityContent) -> Acceptance:
+def _spoken(candidate: Candidate) -> SpokenTime | None:
+    """The words by which the content, or else its scene, says when."""
+    own, at = time_of(candidate.content), candidate.at
+    if at is None:
+        return None
+    proposal, scene = candidate.proposal, candidate.scene
+    if own is None:
+        words = None if scene is None else scene.time_words
+    else:
+        words = words_of_time(proposal.type, proposal.original)
+    return None if words is None else SpokenTime(words=words, at=at)
+
+
+def _entity(desk: WritingDesk, content: EntityContent) -> Acceptance:
     namesake = known_as(desk.candidate, content, desk.view)
     if namesake is not None:
         return _restated(desk, content, namesake)
@@ -149,7 +123,7 @@ def _entity(desk: _Desk, content: EntityContent) -> Acceptance:
     return Acceptance(canonical_id=entity_id, entries=entries)
 
 
-def _restated(desk: _Desk, content: EntityContent, entity: Entity) -> Acceptance:
+def _restated(desk: WritingDesk, content: EntityContent, entity: Entity) -> Acceptance:
     """What is new of an entity that is canon already: an observation, and a change of state."""
     said = restated(content, entity)
     changed = _tags_changed(desk, entity, content.state_tags)
@@ -163,23 +137,61 @@ def _restated(desk: _Desk, content: EntityContent, entity: Entity) -> Acceptance
             label="restated",
             observed_at=desk.candidate.at,
         )
-        entries.append(seen)
-    evidenced = _known(desk, entity.id, entity.evidence)
+        entries += (seen, *_held_later(desk, entity, said.changed))
+    entries += _derived(desk, content, entity)
+    evidenced = already_known(desk, entity.id, entity.evidence)
     known = replace(
         evidenced,
         entries=(*entries, *evidenced.entries),
         known=None if entries else entity.id,
     )
-    return _with_rivals(desk, known, subject=entity.id)
+    return with_rivals(desk, known, subject=entity.id)
 
 
-def _relation(desk: _Desk, content: RelationshipContent) -> Acceptance:
+def _held_later(desk: WritingDesk, entity: Entity, changed: Iterable[str]) -> Iterator[Entry]:
+    """What was told of a later time already, once more as it was told, so that it stands now."""
+    for number, name in enumerate(sorted(changed)):
+        seen = desk.view.thing(entity.provenance.get(name, ""))
+        if not isinstance(seen, Observation) or name not in seen.fields:
+            continue
+        if comes_after(desk.candidate.moment, seen.moment):
+            continue
+        backing = replace(
+            desk.backing,
+            authority=seen.authority,
+            confidence=seen.confidence,
+            evidence=seen.evidence,
+            place=seen.moment.place,
+        )
+        value, label = {name: seen.fields[name]}, f"held:{number}"
+        at = seen.observed_at
+        yield make_observation(desk.new_id, backing, entity.id, value, label=label, observed_at=at)
+
+
+def _derived(desk: WritingDesk, content: EntityContent, entity: Entity) -> Iterator[Entry]:
+    """The archetype of an entity that is known already."""
+    if content.derives_from is None:
+        return
+    archetype = desk.entity(content.derives_from)
+    known = {one.to_id for one in desk.view.relations(entity, _DERIVES, "out") if not one.ended}
+    if archetype.id not in {entity.derives_from, *known}:
+        yield make_relation(
+            desk.new_id,
+            desk.backing,
+            rel_type=_DERIVES,
+            from_id=entity.id,
+            to_id=archetype.id,
+            since=desk.candidate.at,
+        )
+
+
+def _relation(desk: WritingDesk, content: RelationshipContent) -> Acceptance:
     start, end = desk.entity(content.from_entity), desk.entity(content.to_entity)
     kind, moment = relation_type(content.rel_type), desk.candidate.moment
     line = line_of(desk.view, kind, start, end, moment, properties=content.properties)
     held = {} if line.same is None else line.same.properties
     if line.same is not None and not restates(line.same, content):
-        return _with_rivals(desk, _said_again(desk, line.same))
+        return with_rivals(desk, _said_again(desk, line, line.same))
     made = make_relation(
         desk.new_id,
         desk.backing,
@@ -194,12 +206,12 @@ def _relation(desk: _Desk, content: RelationshipContent) -> Acceptance:
         rivals = (*line.against, *(() if line.same is None else (line.same,)))
         fallen = [one for one in rivals if one.id in desk.verdict.retcons]
         entries += written(desk.new_id, desk.backing, line, made.thing, without=fallen)
-    return _with_rivals(desk, Acceptance(canonical_id=made.thing.id, entries=tuple(entries)))
+    return with_rivals(desk, Acceptance(canonical_id=made.thing.id, entries=tuple(entries)))
 
 
-def _said_again(desk: _Desk, relation: Relation) -> Acceptance:
+def _said_again(desk: WritingDesk, line: RelationLine, relation: Relation) -> Acceptance:
     """More evidence for a relation, which was told once more at another place of the story."""
-    known = _known(desk, relation.id, relation.evidence)
+    known = already_known(desk, relation.id, relation.evidence)
     backing = desk.backing
     if backing.place is None or not backing.place.scene or not backing.evidence:
         return known
@@ -215,26 +227,27 @@ def _said_again(desk: _Desk, relation: Relation) -> Acceptance:
     cited = backing.evidence[-1]
     link = EvidenceLinked(thing_id=relation.id, evidence=cited, again=again)
     others = [e for e in known.entries if not isinstance(e, EvidenceLinked) or e.evidence != cited]
-    return replace(known, entries=(*others, link))
+    moved = written(desk.new_id, backing, line, relation, again=again)
+    return replace(known, entries=(*others, link, *moved))
 
 
-def _state(desk: _Desk, content: StateChangeContent) -> Acceptance:
+def _state(desk: WritingDesk, content: StateChangeContent) -> Acceptance:
     entity = desk.entity(content.entity)
     changed = _tags_changed(desk, entity, content.add, content.remove)
     documents = (*changed.begun, *changed.ended)
     if documents:
         made = Acceptance(canonical_id=documents[0], entries=changed.entries)
-        return _with_rivals(desk, made, subject=entity.id)
+        return with_rivals(desk, made, subject=entity.id)
     fact = desk.view.thing(changed.known[0]) if changed.known else None
     if not isinstance(fact, Fact):
         return Acceptance(canonical_id=entity.id, entries=changed.entries)
-    known = _known(desk, fact.id, fact.evidence)
+    known = already_known(desk, fact.id, fact.evidence)
     seen = known.known if not changed.entries else None
     return replace(known, entries=(*changed.entries, *known.entries), known=seen)
 
 
 def _tags_changed(
-    desk: _Desk, entity: Entity, add: tuple[str, ...], remove: tuple[str, ...] = ()
+    desk: WritingDesk, entity: Entity, add: tuple[str, ...], remove: tuple[str, ...] = ()
 ) -> TagsChanged:
     """What changes of the state, and what the verdict lets fall with it."""
     fallen = [rival for rival in desk.verdict.retcons if isinstance(rival, TagHeld)]
@@ -250,13 +263,13 @@ def _tags_changed(
     )
 
 
-def _event(desk: _Desk, content: EventContent) -> Acceptance:
+def _event(desk: WritingDesk, content: EventContent) -> Acceptance:
     where = () if content.location is None else (content.location,)
     involved = desk.entities((*content.involved, *where))
     effects, causes = desk.events(content.causes), desk.events(content.caused_by)
-    same = None if effects or causes else _same_event(desk, content, involved)
-    if same is not None:
-        return _with_rivals(desk, _known(desk, same.id, same.evidence))
+    same = retold(telling_of(desk.candidate, content), involved, desk.view).same
+    if same is not None and not effects and not causes:
+        return with_rivals(desk, already_known(desk, same.id, same.evidence))
     made = make_event(
         desk.new_id,
         desk.backing,
@@ -269,31 +282,22 @@ def _event(desk: _Desk, content: EventContent) -> Acceptance:
     )
     event_id = EventId(made.thing.id)
     links = (CausesLinked(cause=cause, effect=event_id) for cause in causes)
-    return _with_rivals(desk, Acceptance(canonical_id=event_id, entries=(made, *links)))
+    return with_rivals(desk, Acceptance(canonical_id=event_id, entries=(made, *links)))
 
 
-def _same_event(desk: _Desk, content: EventContent, involved: tuple[EntityId, ...]) -> Event | None:
-    """The event of the scene that is told with these words, of these, at this time."""
-    scene_id, at = desk.candidate.proposal.scene_id, desk.candidate.at
-    for event in () if scene_id is None else desk.view.events_in(scene_id, involved):
-        words = (event.title, event.description)
-        said = tuple(map(normalised_name, words))
-        told = (normalised_name(content.title), normalised_name(content.description))
-        if (said, event.time_ref, event.severity) == (told, at, content.severity):
-            return event
-    return None
-
-
-def _fact(desk: _Desk, content: FactContent) -> Acceptance:
+def _fact(desk: WritingDesk, content: FactContent) -> Acceptance:
     involved = desk.entities(content.involved)
     at = desk.candidate.at
     same = desk.view.stating(content.statement) if content.replaces is None else ()
     for fact in same:
         about = desk.view.roots(fact.involved)
-        alike = {**fact.properties, **content.properties} == dict(fact.properties)
         then = about == set(involved) and _holds_then(fact, at, content.duration)
-        if alike and then and still_stands(desk.view, fact, desk.candidate.moment):
-            return _with_rivals(desk, _known(desk, fact.id, fact.evidence))
+        if not then or not still_stands(desk.view, fact, desk.candidate.moment):
+            continue
+        if {**fact.properties, **content.properties} == dict(fact.properties):
+            return with_rivals(desk, already_known(desk, fact.id, fact.evidence))
+        if _may_detail(desk, fact, content):
+            return with_rivals(desk, _detailed(desk, fact, content))
     fallen = [rival for rival in desk.verdict.retcons if isinstance(rival, str)]
     facts = [one for one in fallen if isinstance(desk.view.thing(one), Fact)]
     made = make_fact(
@@ -307,7 +311,39 @@ def _fact(desk: _Desk, content: FactContent) -> Acceptance:
         properties=content.properties,
         replaces=FactId(facts[0]) if facts else None,
     )
-    return _with_rivals(desk, Acceptance(canonical_id=made.thing.id, entries=(made,)))
+    return with_rivals(desk, Acceptance(canonical_id=made.thing.id, entries=(made,)))
+
+
+def _may_detail(desk: WritingDesk, fact: Fact, content: FactContent) -> bool:
+    """Whether what a fact says is kept with other properties, as far as the word is enough.
+
+    What the state of an entity is stands in its tags, and what a verdict lets fall is gone.
+    """
+    if "tag" in fact.properties or fact.id in (*desk.verdict.retcons, *desk.verdict.supersedes):
+        return False
+    adds = all(
+        fact.properties.get(name, value) == value for name, value in content.properties.items()
+    )
+    return adds or may_end(desk.backing.authority, fact.authority)
+
+
+def _detailed(desk: WritingDesk, fact: Fact, content: FactContent) -> Acceptance:
+    """The fact with what is new in its properties; it takes the place of the one that was known."""
+    told = tuple(dict.fromkeys((*fact.evidence, *desk.backing.evidence)))
+    words = strongest((fact.authority, desk.backing.authority))
+    made = make_fact(
+        desk.new_id,
+        replace(desk.backing, authority=words, evidence=told),
+        statement=fact.statement,
+        involved=fact.involved,
+        time_ref=desk.candidate.at,
+        duration=content.duration,
+        fact_type=fact.fact_type,
+        properties={**fact.properties, **content.properties},
+    )
+    heir = FactId(made.thing.id)
+    ends = superseded(fact, desk.candidate.at, heir)
+    return Acceptance(canonical_id=heir, entries=(made, ends))
 
 
 def _holds_then(fact: Fact, at: Instant | None, duration: int | None) -> bool:
@@ -315,79 +351,3 @@ def _holds_then(fact: Fact, at: Instant | None, duration: int | None) -> bool:
     if at is not None and duration is not None:
         until = Instant(at + duration * SECOND)
     return overlaps(at, until, fact.time_ref, fact.ends_at)
-
-
-def _known(desk: _Desk, thing_id: str, held: Sequence[Evidence]) -> Acceptance:
-    """Nothing new but the evidence."""
-    more = [one for one in desk.candidate.evidence if one not in held]
-    links = tuple(EvidenceLinked(thing_id=thing_id, evidence=one) for one in more)
-    return Acceptance(canonical_id=thing_id, entries=links, known=thing_id)
-
-
-def _with_rivals(
-    desk: _Desk, acceptance: Acceptance, *, subject: EntityId | None = None
-) -> Acceptance:
-    """Let fall and end what the verdict says.
-
-    The tags of `subject` have been changed already, and the facts about them have been ended.
-    """
-    by = acceptance.canonical_id
-    entries: list[Entry] = list(acceptance.entries)
-    for rival in desk.verdict.retcons:
-        entries.extend(_retcon(desk, rival, by, subject))
-    for rival in desk.verdict.supersedes:
-        if not isinstance(rival, TagHeld):
-            entries.extend(_supersede(desk, rival, by))
-    return replace(acceptance, entries=tuple(entries))
-
-
-def _retcon(desk: _Desk, rival: Rival, by: str, subject: EntityId | None) -> Iterator[Entry]:
-    reason = desk.verdict.rationale
-    if isinstance(rival, TagHeld):
-        if rival.entity_id != subject:
-            yield from _undone(desk, rival, f"retcon:{rival.entity_id}:{rival.tag}")
-        changes_state = isinstance(desk.candidate.content, StateChangeContent)
-        replaced_by = FactId(by) if changes_state else None
-        for fact_id in rival.facts:
-            yield FactRetconned(fact_id=fact_id, replaced_by=replaced_by, reason=reason)
-        return
-    thing = desk.view.thing(rival)
-    match thing:
-        case Fact():
-            yield FactRetconned(fact_id=thing.id, replaced_by=FactId(by), reason=reason)
-            yield from _untold(desk, thing)
-        case Relation():
-            same_kind = isinstance(desk.candidate.content, RelationshipContent)
-            replaced = RelationId(by) if same_kind else None
-            yield RelationRetconned(relation_id=thing.id, replaced_by=replaced, reason=reason)
-        case Event():
-            yield EventRetconned(event_id=thing.id, replaced_by=None, reason=reason)
-        case _:
-            return
-
-
-def _untold(desk: _Desk, fact: Fact) -> Iterator[Entry]:
-    """The state that a retconned fact told holds no longer."""
-    tag, entity_id = fact.properties.get("tag"), fact.properties.get("entity_id")
-    entity = None if not isinstance(entity_id, str) else desk.view.entity(Reference(entity_id))
-    if entity is None or fact.properties.get("holds") is not True:
-        return
-    change = {one.tag: one for one in changes_of(entity)}.get(str(tag))
-    if change is not None and change.holds:
-        held = TagHeld(entity_id=entity.id, tag=str(tag), change=change, facts=(fact.id,))
-        yield from _undone(desk, held, f"retcon:{fact.id}")
-
-
-def _undone(desk: _Desk, held: TagHeld, label: str) -> Iterator[Entry]:
-    """The tag never held; those whose place it had taken hold again."""
-    entity, reason = desk.entity(Reference(held.entity_id)), desk.verdict.rationale
-    yield from undone(
-        desk.view, desk.new_id, desk.backing, entity, held, label=label, reason=reason
-    )
-
-
-def _supersede(desk: _Desk, rival: str, by: str) -> Iterator[Entry]:
-    """End the fact that held until now; without a time nobody knows when that was."""
-    thing = desk.view.thing(rival)
-    if isinstance(thing, Fact):
-        yield superseded(thing, desk.candidate.at, FactId(by))

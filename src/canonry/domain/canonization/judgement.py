@@ -1,17 +1,31 @@
 """Judgement: the verdict on a candidate and the commit that it leads to, as one pure step."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
+from functools import partial
+from typing import Final
 
-from canonry.domain.canonization.acceptance import Acceptance, accept
-from canonry.domain.fields import PROPOSAL_PREFIX
-from canonry.domain.gates import GATES
-from canonry.domain.gates.kit import Gate, Verdict, judge
+from canonry.domain.audience import ALL_SEEING, GAME_MASTERS, Audience, viewer_of
+from canonry.domain.canonization.acceptance import accept
+from canonry.domain.canonization.desk import Acceptance
+from canonry.domain.fields import PROPOSAL_PREFIX, Reference
+from canonry.domain.frames.keys import rival_keys
+from canonry.domain.gates import GATES, event_told_before
+from canonry.domain.gates.kit import Gate, Rival, Verdict, judge
 from canonry.domain.ids import CommitId, ProposalId, derived_id
 from canonry.domain.judging.candidates import Candidate, Unreadable
-from canonry.domain.judging.contents import EntityContent, FactContent, references_of
+from canonry.domain.judging.contents import (
+    EntityContent,
+    EventContent,
+    FactContent,
+    StateChangeContent,
+    references_of,
+)
+from canonry.domain.judging.making import tag_statement
+from canonry.domain.judging.settling import settled
 from canonry.domain.judging.slices import (
     AxiomsLookup,
+    ConflictLookup,
     Lookup,
     NameLookup,
     Slice,
@@ -19,15 +33,24 @@ from canonry.domain.judging.slices import (
     StatementLookup,
     ThingLookup,
 )
+from canonry.domain.judging.standing_tags import as_held, changes_of
+from canonry.domain.judging.undone_tags import said_until
 from canonry.domain.log.canon import beside, fold, needs
 from canonry.domain.log.commits import Commit, Draft, Position
 from canonry.domain.log.entries import Entry, ProposalDecided, ProposalDeferred
+from canonry.domain.log.scene_entries import SceneExtended
+from canonry.domain.log.secrecy import under
 from canonry.domain.policy import Policy
 from canonry.domain.revising import spread
 from canonry.domain.texts.statements import plain_statement
-from canonry.domain.things.entities import normalised_name
+from canonry.domain.things.entities import Entity, normalised_name
 from canonry.domain.things.proposals import DecisionDraft, Proposal, ProposalStatus
+from canonry.domain.things.relations import Relation
+from canonry.domain.things.scenes import SceneStatus
 from canonry.domain.time import Instant
+
+KEPT_RULE: Final = "review:secret"
+"""The rule by which a proposal waits whose acceptance would touch what few may know."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,9 +93,28 @@ def foreseen(candidate: Candidate) -> set[Lookup]:
         found.add(NameLookup(content.entity_type, normalised_name(content.name)))
     if isinstance(content, FactContent):
         found.add(StatementLookup(plain_statement(content.statement)))
+        about = [one for one in content.involved if not one.startswith(("$", PROPOSAL_PREFIX))]
+        keys = rival_keys(content.statement, about, content.properties)
+        found |= set(map(ConflictLookup, keys))
     else:
         found.add(AxiomsLookup(candidate.proposal.space))
     return found
+
+
+def foreseen_then(candidate: Candidate, known: Slice, policy: Policy) -> Iterator[Lookup]:
+    """What it surely looks at beside that, once the things that it names are known."""
+    content = candidate.content
+    if isinstance(content, EventContent):
+        yield from event_told_before.GATE.looking(candidate, known, policy).wanted
+    if not isinstance(content, StateChangeContent):
+        return
+    entity = known.things.get(content.entity)
+    if isinstance(entity, Entity):
+        for name in entity.known_as:
+            for tag in as_held(entity, (*content.add, *content.remove)):
+                for holds in (True, False):
+                    statement = tag_statement(name, tag, holds=holds)
+                    yield StatementLookup(plain_statement(statement))
 
 
 def decide(
@@ -90,8 +132,16 @@ def decide(
     """
     proposal_id = candidate.proposal.id
     commit_id = commit_of_proposal(proposal_id)
-    verdict = judge(candidate, known, policy, gates)
-    view = SliceView(known, policy)
+    audience = candidate.proposal.audience
+    viewer = viewer_of(audience)
+    verdict = judge(candidate, known, policy, gates, viewer=viewer)
+    if known.secrets and not viewer.masters:
+        whole = judge(candidate, known, policy, gates, viewer=ALL_SEEING)
+        alike = _touches(verdict, SliceView(known, policy, viewer)) == _touches(
+            whole, SliceView(known, policy, ALL_SEEING)
+        )
+        verdict = _beside_secrets(verdict, whole, alike=alike)
+    view = SliceView(known, policy, viewer)
     entries: tuple[Entry, ...] = ()
     if not verdict.wanted and verdict.status is ProposalStatus.PENDING:
         proposal = view.thing(proposal_id)
@@ -106,9 +156,9 @@ def decide(
                 candidate, verdict, view, lambda label: derived_id(commit_id, label)
             )
         decision = _decision(verdict, acceptance, decided_by)
-        written = () if acceptance is None else acceptance.entries
-        entries = (*written, ProposalDecided(proposal_id=proposal_id, decision=decision))
-    return _judgement(candidate, verdict, view, commit_id, entries)
+        entries = _written(candidate, acceptance, decision, audience)
+    judgement = _judgement(candidate, verdict, view, commit_id, entries)
+    return _settled(judgement, known, policy)
 
 
 def overrule(
@@ -123,16 +173,79 @@ def overrule(
     """
     proposal_id = candidate.proposal.id
     commit_id = commit_of_proposal(proposal_id)
-    verdict = judge(candidate, known, policy, GATES, overruling=True)
-    view = SliceView(known, policy)
+    viewer = viewer_of(candidate.proposal.audience)
+    verdict = judge(candidate, known, policy, GATES, viewer=viewer, overruling=True)
+    view = SliceView(known, policy, viewer)
     entries: tuple[Entry, ...] = ()
     if not verdict.wanted and verdict.status is ProposalStatus.ACCEPTED:
         said = replace(verdict, rationale=reason, rule=rule)
         acceptance = accept(candidate, said, view, lambda label: derived_id(commit_id, label))
         decision = _decision(said, acceptance, decided_by)
-        decided = ProposalDecided(proposal_id=proposal_id, decision=decision)
-        entries = (*acceptance.entries, decided)
-    return _judgement(candidate, verdict, view, commit_id, entries)
+        entries = _written(candidate, acceptance, decision, candidate.proposal.audience)
+    judgement = _judgement(candidate, verdict, view, commit_id, entries)
+    return _settled(judgement, known, policy)
+
+
+def _written(
+    candidate: Candidate, acceptance: Acceptance | None, decision: DecisionDraft, audience: Audience
+) -> tuple[Entry, ...]:
+    """What a decision writes; a scene that is closed already gets what it became as well."""
+    decided = ProposalDecided(proposal_id=candidate.proposal.id, decision=decision)
+    if acceptance is None:
+        return (decided,)
+    written = under(acceptance.entries, audience)
+    scene = candidate.scene
+    if scene is None or scene.status is not SceneStatus.COMPLETED:
+        return (*written, decided)
+    outcomes = (acceptance.canonical_id, *acceptance.made)
+    return (*written, decided, SceneExtended(scene_id=scene.id, outcomes=outcomes))
+
+
+def _touches(verdict: Verdict, view: SliceView) -> tuple[object, ...]:
+    """What becomes of a proposal, what is said to end by it, and each word that falls with it."""
+    ends = {_says(one, view) for one in (*verdict.supersedes, *verdict.ends)}
+    falls: set[object] = set()
+    for one in verdict.retcons:
+        if isinstance(one, str):
+            falls.add(one)
+        elif (entity := view.entity(Reference(one.entity_id))) is not None:
+            falls |= {(one.tag, said) for said in said_until(changes_of(entity), one.change)}
+    return verdict.status, ends, falls
+
+
+def _says(rival: Rival, view: SliceView) -> object:
+    """What ends: a tag, or what a relation says; whoever said it, it ends for all."""
+    if not isinstance(rival, str):
+        return rival.entity_id, rival.tag
+    thing = view.thing(rival)
+    if isinstance(thing, Relation):
+        return thing.rel_type, view.roots((thing.from_id, thing.to_id))
+    return rival
+
+
+def _beside_secrets(verdict: Verdict, whole: Verdict, *, alike: bool) -> Verdict:
+    """What everybody may know decides; what stands against it in secret makes it wait for review.
+
+    Why it waits, and what it perhaps conflicts with in secret, is for the game masters alone.
+    """
+    known = {one.id for one in verdict.graded}
+    more = [replace(one, audience=GAME_MASTERS) for one in whole.graded if one.id not in known]
+    verdict = replace(
+        verdict, reads=verdict.reads | whole.reads, wanted=verdict.wanted | whole.wanted
+    )
+    if alike or verdict.status is not ProposalStatus.ACCEPTED:
+        return replace(verdict, graded=(*verdict.graded, *more))
+    return replace(
+        verdict,
+        status=ProposalStatus.PENDING,
+        rule=KEPT_RULE,
+        rationale=f"needs review: a secret stands against it: {whole.rationale}",
+        graded=(*(replace(one, audience=GAME_MASTERS) for one in verdict.graded), *more),
+        retcons=(),
+        supersedes=(),
+        ends=(),
+        audience=GAME_MASTERS,
+    )
 
 
 def _judgement(
@@ -149,6 +262,21 @@ def _judgement(
         entries=entries,
         reads=verdict.reads | view.read,
         wanted=verdict.wanted | view.wanted,
+    )
+
+
+def _settled(judgement: Judgement, known: Slice, policy: Policy) -> Judgement:
+    """With what its entries make of their lines for those who know more of them."""
+    accepted = judgement.verdict.status is ProposalStatus.ACCEPTED
+    if not known.secrets or not accepted or judgement.wanted:
+        return judgement
+    new_id = partial(derived_id, judgement.commit_id)
+    more = settled(known, policy, judgement.entries, new_id)
+    return replace(
+        judgement,
+        entries=() if more.wanted else (*judgement.entries, *more.entries),
+        reads=judgement.reads | more.reads,
+        wanted=more.wanted,
     )
 
 
@@ -188,4 +316,5 @@ def _decision(verdict: Verdict, acceptance: Acceptance | None, decided_by: str) 
         canonical_id=None if acceptance is None else acceptance.canonical_id,
         made=() if acceptance is None else acceptance.made,
         decided_by=decided_by,
+        audience=verdict.audience,
     )

@@ -4,11 +4,10 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from canonry.domain.extraction.labels import plain
-from canonry.domain.extraction.parties import is_company
-from canonry.domain.normal_forms import company_name, words_only
+from canonry.domain.extraction.parties import party_type
 
 COMPANIONS: Final[Mapping[str, Mapping[str, str]]] = {
-    "invoice": {"vendor_name": "company", "customer_name": "company"},
+    "invoice": {"vendor_name": "company", "customer_name": "party"},
     "receipt": {"merchant_name": "company"},
     "transaction": {"merchant_name": "company"},
     "contract": {"parties": "party", "companies": "company"},
@@ -51,7 +50,6 @@ _CONNECTING: Final = _words(
 """Words that may stand beside them and name nobody either."""
 
 _NAMES_MAX: Final = 50
-_WORDS_OF_A_PERSON: Final = range(2, 5)
 
 
 def companions_of(entity_type: str, fields: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
@@ -63,7 +61,7 @@ def companions_of(entity_type: str, fields: Mapping[str, Any]) -> Iterator[tuple
             if not isinstance(name, str) or not name.strip() or "@" in name:
                 continue
             if entity_type != "transaction" or not names_a_payment(name):
-                yield field, _party(name) if kind == "party" else kind, name.strip()
+                yield field, party_type(name) if kind == "party" else kind, name.strip()
 
 
 def names_a_payment(name: str) -> bool:
@@ -74,12 +72,3 @@ def names_a_payment(name: str) -> bool:
     words = [word for word in plain(name).split() if not word.isdigit()]
     kinds = [word for word in words if word in _PAYMENTS]
     return bool(kinds) and all(word in _PAYMENTS or word in _CONNECTING for word in words)
-
-
-def _party(name: str) -> str:
-    """A party that says so is a company; two to four words of letters alone are a person."""
-    words = words_only(name).split()
-    if is_company(name) or company_name(name) != " ".join(words):
-        return "company"
-    alone = all(word.isalpha() for word in words)
-    return "person" if alone and len(words) in _WORDS_OF_A_PERSON else "company"

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from datetime import date
 from typing import Any, Final
 
-from canonry.domain.extraction.dates import DayOrder, SeenDate, date_in, order_in
+from canonry.domain.calendar_dates import DayOrder, SeenDate, date_in, order_in
 from canonry.domain.extraction.labels import LabelledLine
 from canonry.domain.extraction.numbers import (
     SeenNumber,
@@ -13,6 +13,7 @@ from canonry.domain.extraction.numbers import (
     mark_in,
     number_in,
 )
+from canonry.domain.languages import languages, written_in
 
 CONTENT_MAX: Final = 100_000
 """The most characters of a document's own text that its entity holds."""
@@ -20,8 +21,6 @@ CONTENT_MAX: Final = 100_000
 LOOKED_AT: Final = 200_000
 """How many characters of a document are looked at for labels: what it says of itself is there."""
 
-_DAY_FIRST: Final = frozenset({"de", "es", "fr"})
-_GROUPS: Final = {"en": ",", "de": ".", "es": "."}
 _DATED: Final = ("issued", "date", "signed", "effective")
 
 
@@ -35,6 +34,7 @@ class DocumentContext:
     dollar: str | None = None
     currency: str | None = None
     dated: date | None = None
+    language: str = ""
 
     def date(self, text: str) -> SeenDate | None:
         """The first date of a text."""
@@ -56,9 +56,11 @@ def context_of(lines: list[LabelledLine]) -> DocumentContext:
     thousands, and the order of dates in languages that have but one; English has two.
     """
     text = "\n".join(line.text for line in lines)
-    languages = [line.language for line in lines if line.language]
-    language = max(sorted(set(languages)), key=languages.count) if languages else ""
-    order = order_in(text) or (DayOrder.DAY if language in _DAY_FIRST else None)
+    spoken = [line.language for line in lines if line.language]
+    code = written_in(text) or (max(sorted(set(spoken)), key=spoken.count) if spoken else "")
+    language = languages().get(code)
+    day_first = language is not None and language.day_first
+    order = order_in(text) or (DayOrder.DAY if day_first else None)
     dollar = dollar_in(text) or ("USD" if "$" in text else None)
     mark = mark_in(text)
     currencies = {
@@ -67,10 +69,11 @@ def context_of(lines: list[LabelledLine]) -> DocumentContext:
     return DocumentContext(
         order=order,
         mark=mark,
-        group=None if mark else _GROUPS.get(language),
+        group=None if mark or language is None else language.thousands,
         dollar=dollar,
         currency=currencies.pop() if len(currencies) == 1 else None,
         dated=_dated(lines, order),
+        language=code,
     )
 
 

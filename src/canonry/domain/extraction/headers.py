@@ -117,6 +117,11 @@ _COMMON: Final = """
 _WEAK: Final = frozenset(_COMMON.split())
 """Fields that many types have, so that they tell little."""
 
+_NEEDED: Final = {
+    "invoice": frozenset({"invoice_number", "vendor_name", "customer_name", "tax_amount"})
+}
+"""Of which one has to be there: what has an amount and a day when it is due may be a loan."""
+
 _WEAK_WEIGHT: Final = 0.4
 _NAMED_BONUS: Final = 0.2
 _COVERED: Final = 0.5
@@ -176,6 +181,9 @@ def mapped(
             if spec.required and spec.name not in fields.values() and spec.name != "schema_version"
         )
         score = covered * weight + exact + (_NAMED_BONUS * weight if named else 0) - required
+        needed = _NEEDED.get(schema.entity_type)
+        if needed is not None and not named and needed.isdisjoint(fields.values()):
+            continue
         if covered < _COVERED or weight < (_WEAK_WEIGHT if named else _ENOUGH):
             continue
         found = Mapped(

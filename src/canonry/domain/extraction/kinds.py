@@ -1,22 +1,21 @@
-"""Which type of document a text is: by its heading and by the labels that it has, with reasons."""
+"""Which type of document a text is: by its heading and its labels together, with the reasons.
 
+One word is no evidence: a label counts only where its value is of the kind that it promises, and a
+heading only beside such a label, so that a note which mentions an invoice stays a note.
+"""
+
+import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from canonry.domain.extraction.forms import forms_in
 from canonry.domain.extraction.labels import LabelledLine, plain
+from canonry.domain.extraction.writings.agreements import BETWEEN, between
+from canonry.domain.languages import languages, written_in
 
-_HEADINGS: Final = {
-    "invoice": "invoice bill rechnung factura facture fattura fatura credit-note gutschrift",
-    "receipt": "receipt kassenbon quittung beleg bon recibo ticket recu scontrino kassenzettel",
-    "contract": "contract agreement vertrag contrato contrat lease nda arbeitsvertrag mietvertrag "
-    "dienstleistungsvertrag kaufvertrag acuerdo",
-    "note": "notes minutes memo note protokoll besprechung notizen acta notas nota journal diary "
-    "besprechungsprotokoll",
-}
-_TYPE_OF: Final = {word: kind for kind, words in _HEADINGS.items() for word in words.split()}
-_EVIDENCE: Final = {
+_EVIDENCE: Final[Mapping[str, Mapping[str, int]]] = {
     "invoice": {
         "invoice_number": 4,
         "due": 2,
@@ -39,10 +38,13 @@ _EVIDENCE: Final = {
     "contract": {
         "contract_number": 4,
         "parties": 3,
+        "party": 2,
+        "rent": 1,
         "effective": 2,
         "expiration": 2,
         "signed": 2,
     },
+    "event": {"starts": 3, "booking": 2, "place": 2},
     "note": {
         "attendees": 3,
         "agenda": 2,
@@ -53,10 +55,25 @@ _EVIDENCE: Final = {
         "author": 1,
     },
 }
-_HEADING_WEIGHT: Final = 4
-_HEADING_WORDS: Final = 6
-_HEADING_LINES: Final = 4
+_NUMERIC: Final = frozenset(
+    {
+        *("invoice_number", "receipt_number", "contract_number", "due", "issued", "effective"),
+        *("expiration", "signed", "starts", "amount_due", "subtotal", "tax", "total", "rent"),
+        *("next_meeting", "booking"),
+    }
+)
+"""Notions whose value holds a digit: a number, a day, an amount."""
+
+_HEADING_WEIGHT: Final = 3
+_HEADING_WORDS: Final = 8
+_HEADING_WITHIN: Final = 8
+_HEADINGS_MAX: Final = 3
 _ENOUGH: Final = 4
+_REASONS_MIN: Final = 2
+_SHOWN: Final = 60
+_NUMBER: Final = re.compile(r"\d")
+_ENDING: Final = re.compile(r"\.[a-z]{2,4}$")
+"""Of a heading that is the name of a file."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,29 +89,71 @@ def kind_of_text(lines: Sequence[LabelledLine]) -> Kind | None:
     """The type with the most evidence, None where no type has enough or two have the same."""
     weights: Counter[str] = Counter()
     reasons: dict[str, list[str]] = {}
-    for kind in sorted(_headed(lines)):
+    text = "\n".join(line.text for line in lines)
+    language = written_in(text)
+    said = dict(_notions(lines))
+    for kind, heading in _headed(lines, language).items():
         weights[kind] += _HEADING_WEIGHT
-        reasons.setdefault(kind, []).append("heading")
-    notions = {line.notion for line in lines if line.notion}
+        reasons.setdefault(kind, []).append(f'heading "{heading[:_SHOWN]}"')
+        if kind == "contract" and "parties" not in said and (names := between(text, language)):
+            said["parties"] = BETWEEN.join(names)
     for kind, evidence in _EVIDENCE.items():
-        for notion in sorted(notions & evidence.keys()):
+        for notion in sorted(said.keys() & evidence.keys()):
             weights[kind] += evidence[notion]
-            reasons.setdefault(kind, []).append(f"label:{notion}")
+            reasons.setdefault(kind, []).append(f'label "{said[notion][:_SHOWN]}" ({notion})')
     ranked = weights.most_common(2)
     if not ranked or ranked[0][1] < _ENOUGH:
         return None
     if len(ranked) > 1 and ranked[0][1] == ranked[1][1]:
         return None
     kind, weight = ranked[0]
+    if len(reasons[kind]) < _REASONS_MIN:
+        return None
     return Kind(entity_type=kind, reasons=tuple(reasons[kind]), weight=weight)
 
 
-def _headed(lines: Sequence[LabelledLine]) -> set[str]:
-    """The types that the first short line with such a word names."""
-    for line in lines[:_HEADING_LINES]:
-        words = plain(line.text if not line.value else line.label).split()
-        if 0 < len(words) <= _HEADING_WORDS:
-            found = {_TYPE_OF[word] for word in words if word in _TYPE_OF}
-            if found:
-                return found
-    return set()
+def heads_a_document(text: str) -> bool:
+    """Whether a line says what kind of document it stands above."""
+    return any(_named(plain(text), "")) if plain(text) else False
+
+
+def _notions(lines: Sequence[LabelledLine]) -> Mapping[str, str]:
+    """What the document labels, by the label; items of a list say nothing of the document."""
+    forms = forms_in(lines)
+    found: dict[str, str] = {}
+    for place, line in enumerate(lines):
+        if not line.notion or (line.listed and place not in forms):
+            continue
+        said = line.value or "\n".join(line.block)
+        if said and (line.notion not in _NUMERIC or _NUMBER.search(said)):
+            found.setdefault(line.notion, line.label)
+    return found
+
+
+def _headed(lines: Sequence[LabelledLine], language: str) -> Mapping[str, str]:
+    """The types that the first lines which are headings name, and how."""
+    looked = 0
+    for line in lines[:_HEADING_WITHIN]:
+        text = plain(_ENDING.sub("", line.text))
+        if line.listed or line.value or not 0 < len(text.split()) <= _HEADING_WORDS:
+            continue
+        looked += 1
+        if found := dict.fromkeys(_named(text, language), line.text):
+            return found
+        if looked == _HEADINGS_MAX:
+            break
+    return {}
+
+
+def _named(text: str, language: str) -> Iterator[str]:
+    """The types of document that a heading names at its beginning or its end."""
+    for code in (language,) if language else languages():
+        for phrase, kind in languages()[code].headings.items():
+            words = text.split()
+            if phrase.startswith("*"):
+                fits = any(word.endswith(phrase[1:]) for word in (words[0], words[-1]))
+            else:
+                fits = f"{text} ".startswith(f"{phrase} ") or f" {text}".endswith(f" {phrase}")
+            if fits:
+                yield kind
+                return

@@ -5,192 +5,12 @@ notion means for a field depends on the type of the document.
 """
 
 import re
-import unicodedata
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from canonry.domain.extraction.numbers import without_currency
-
-_WORDS: Final = {
-    "en": """
-        number: number|no|nr|ref|reference|reference number|document number|document no
-        invoice_number: invoice number|invoice no|invoice nr|invoice #|invoice id|inv no|bill number
-            |invoice|bill
-        receipt_number: receipt number|receipt no|receipt #|receipt id|receipt
-        contract_number: contract number|contract no|agreement number|agreement no|contract id
-            |contract|agreement
-        date: date|issued|dated
-        issued: invoice date|issue date|date issued|date of issue|bill date|receipt date
-            |purchase date|date of purchase|transaction date|meeting date|date of invoice
-            |income date|billing date|date billed|billed on|sale date|date of sale
-        due: due date|due|date due|payment due|payable by|pay by|due by|due on
-        effective: effective date|start date|commencement date|effective|effective from|begins
-        expiration: expiration date|expiry date|end date|termination date|expires|valid until
-            |expiration|expiry
-        signed: signed date|date signed|signature date|signed|signed on|date of signature
-        vendor: vendor|seller|supplier|from|bill from|sold by|issued by|vendor name|provider
-            |service provider|remit to
-        customer: customer|client|bill to|billed to|buyer|sold to|invoice to|customer name|ship to
-            |client name
-        merchant: merchant|store|shop|merchant name|store name|retailer
-        parties: parties|between|party|contracting parties
-        amount_due: amount due|balance due|total due|amount payable|please pay|total amount due
-        total: total|grand total|total amount|amount total|total price|invoice total|total paid
-            |amount paid
-        amount: amount|price|sum|contract value|total value|contract amount|fee
-        subtotal: subtotal|sub total|net amount|net total|total net|net
-        tax: tax|vat|sales tax|tax amount|vat amount|gst
-        tax_rate: tax rate|vat rate
-        currency: currency
-        items: items|line items|articles|products|services|positions
-        payment_method: payment method|paid by|paid with|payment type|method of payment|payment
-        payment_terms: payment terms|terms|terms of payment|payment conditions
-        purchase_order: purchase order|purchase order number|purchase order no|po number|po no|po #
-        title: title|subject|topic
-        name: name|contract name|agreement name
-        type: type|contract type|agreement type
-        status: status
-        description: description|for|services rendered|regarding|re
-        notes: notes|note|remarks|comments
-        attendees: attendees|participants|present|attending
-        agenda: agenda
-        actions: action items|actions|todos|to do|next steps|tasks|follow ups
-        next_meeting: next meeting|next session|next call|next review|next appointment
-            |follow up meeting|next sync|next standup|date of next meeting
-        points: key points|discussion|decisions|key discussion points|summary
-        tags: tags|keywords|categories
-        updated: updated|last updated|last modified|modified
-        author: author|written by|by
-    """,
-    "de": """
-        number: nummer|belegnummer|aktenzeichen
-        invoice_number: rechnungsnummer|rechnungs nr|rechnung nr|rechnungsnr|re nr|rechnung
-        receipt_number: quittungsnummer|bon nr|beleg nr|bonnummer|quittung nr|quittung
-            |bon|beleg
-        contract_number: vertragsnummer|vertrags nr|vertragsnr|vertrag nr|vertrag
-        date: datum
-        issued: rechnungsdatum|ausstellungsdatum|belegdatum|kaufdatum|datum der rechnung
-        due: fallig am|zahlbar bis|falligkeitsdatum|falligkeit|fallig|zahlungsziel
-        effective: vertragsbeginn|beginn|gultig ab|laufzeit ab|inkrafttreten
-        expiration: vertragsende|ende|gultig bis|laufzeit bis|ablaufdatum
-        signed: unterzeichnet am|unterschrieben am|datum der unterschrift|unterzeichnet
-        vendor: lieferant|verkaufer|rechnungssteller|anbieter|auftragnehmer|absender
-        customer: kunde|kaufer|rechnungsempfanger|auftraggeber|rechnung an|empfanger
-        merchant: handler|geschaft|markt|filiale
-        parties: vertragsparteien|parteien|zwischen
-        amount_due: zu zahlen|zahlbetrag|zu zahlender betrag|offener betrag|rechnungsbetrag
-        total: gesamt|gesamtbetrag|summe|gesamtsumme|bruttobetrag|endbetrag|brutto
-        amount: betrag|preis|vertragswert|honorar
-        subtotal: zwischensumme|nettobetrag|netto|summe netto|nettosumme
-        tax: mwst|umsatzsteuer|ust|mehrwertsteuer|steuer|mwst betrag
-        tax_rate: steuersatz|mwst satz
-        currency: wahrung
-        items: positionen|artikel|leistungen
-        payment_method: zahlungsart|zahlungsmethode|zahlungsweise|bezahlt mit
-        payment_terms: zahlungsbedingungen|zahlungskonditionen
-        purchase_order: bestellnummer|bestell nr|bestellung
-        title: titel|betreff|thema
-        name: vertragsname|bezeichnung
-        type: vertragsart|art
-        description: beschreibung|leistung
-        notes: notizen|bemerkungen|anmerkungen|hinweise
-        attendees: teilnehmer|anwesend|teilnehmende|anwesende
-        agenda: tagesordnung
-        actions: aufgaben|massnahmen|nachste schritte
-        next_meeting: nachstes treffen|nachste sitzung|nachste besprechung|nachster termin
-            |folgetermin|nachstes meeting
-        points: ergebnisse|beschlusse|besprechung
-        tags: schlagworte|stichworter
-        updated: geandert|aktualisiert
-        author: autor|verfasser
-    """,
-    "es": """
-        number: numero|n|num
-        invoice_number: numero de factura|factura n|factura no|factura num|n de factura
-            |no de factura|num factura|factura numero|factura
-        receipt_number: numero de recibo|recibo n|recibo no|n de recibo|ticket n|recibo|ticket
-        contract_number: numero de contrato|contrato n|contrato no|n de contrato|contrato
-        date: fecha
-        issued: fecha de emision|fecha de factura|fecha factura|fecha de compra|fecha de la factura
-        due: fecha de vencimiento|vencimiento|vence|pagar antes de|fecha limite
-        effective: fecha de inicio|inicio|vigente desde|entrada en vigor
-        expiration: fecha de fin|fecha de terminacion|vigente hasta|fin|fecha de expiracion
-        signed: fecha de firma|firmado|firmado el
-        vendor: proveedor|vendedor|emisor|de
-        customer: cliente|comprador|facturar a|facturado a|destinatario
-        merchant: comercio|tienda|establecimiento
-        parties: partes|entre
-        amount_due: total a pagar|importe a pagar|saldo pendiente|a pagar
-        total: importe total|total factura|total con iva
-        amount: importe|monto|cantidad|valor del contrato|honorarios
-        subtotal: base imponible|subtotal sin iva
-        tax: iva|impuesto|impuestos|cuota iva
-        tax_rate: tipo de iva|tasa de iva
-        currency: moneda|divisa
-        items: articulos|conceptos|productos|servicios
-        payment_method: metodo de pago|forma de pago|pagado con
-        payment_terms: condiciones de pago
-        purchase_order: numero de pedido|pedido
-        title: titulo|asunto|tema
-        name: nombre del contrato|nombre
-        type: tipo|tipo de contrato
-        status: estado
-        description: descripcion|concepto
-        notes: notas|observaciones
-        attendees: asistentes|participantes
-        agenda: orden del dia
-        actions: tareas|acciones|proximos pasos
-        next_meeting: proxima reunion|proxima sesion|siguiente reunion
-        points: acuerdos|puntos clave
-        tags: etiquetas
-        updated: actualizado
-        author: autora
-    """,
-    "fr": """
-        invoice_number: numero de facture|facture n|facture no|n de facture|facture
-        receipt_number: numero de recu|recu n
-        contract_number: numero de contrat|contrat n
-        issued: date de facture|date d emission|date de facturation|date d achat
-        due: date d echeance|echeance|a payer avant
-        effective: date d effet|date de debut
-        expiration: date de fin|date d expiration
-        signed: date de signature|signe le
-        vendor: fournisseur|vendeur
-        customer: acheteur|facture a
-        merchant: magasin|commercant
-        parties: les parties|entre les soussignes
-        amount_due: net a payer|montant du|total a payer
-        total: total ttc|montant total|montant ttc
-        amount: montant
-        subtotal: sous total|total ht|montant ht
-        tax: tva|montant tva
-        currency: devise
-        payment_method: mode de paiement|moyen de paiement
-        payment_terms: conditions de paiement
-        next_meeting: prochaine reunion|prochaine seance
-        attendees: presents
-        title: titre|objet
-    """,
-}
-
-
-def _table() -> dict[str, tuple[str, str]]:
-    found: dict[str, tuple[str, str]] = {}
-    for language, block in _WORDS.items():
-        notion = ""
-        for line in block.strip().splitlines():
-            head, colon, tail = line.strip().partition(": ")
-            words = tail if colon else line.strip()
-            notion = head if colon else notion
-            for word in words.split("|"):
-                if word.strip():
-                    found.setdefault(word.strip(), (notion, language))
-    return found
-
-
-NOTIONS: Final = _table()
-"""A label as `plain` writes it to its notion and the language that it is of."""
+from canonry.domain.languages import notion_of, plain_letters
 
 _MARKUP: Final = re.compile(r"^\s*(?:[-*+\u2022]\s+|#{1,6}\s+|>\s?|\|\s*)*")
 _EMPHASIS: Final = re.compile(r"(\*\*|__|`|\*|_)(?=\S)(?![*_`])(.{1,300}?)(?<=\S)\1(?![\w*_`])")
@@ -200,6 +20,7 @@ _PAIR: Final = re.compile(
 )
 _NOT_PLAIN: Final = re.compile(r"[^a-z0-9#]+")
 _RATE: Final = re.compile(r"[(\[]?\d{1,2}(?:[.,]\d+)?\s?%[)\]]?")
+_BRACKET: Final = re.compile(r"\s\([^()]{1,40}\)\s*$")
 _LISTED: Final = re.compile(r"\s*(?:[-*+\u2022]|\d{1,2}[.)])\s")
 _ORDINAL: Final = re.compile(r"^\d{1,2}[.)]\s+")
 _LINE_MAX: Final = 2_000
@@ -229,9 +50,8 @@ class LabelledLine:
 
 def plain(label: str) -> str:
     """A label without accents, marks and case, as the vocabulary has it."""
-    spread = unicodedata.normalize("NFKD", label.lower().replace("\xdf", "ss"))
-    bare = "".join(char for char in spread if not unicodedata.combining(char))
-    return _NOT_PLAIN.sub(" ", bare.replace("\xba", "").replace("#", " # ")).strip()
+    bare = plain_letters(label.replace("\xba", "").replace("\xb0", ""))
+    return _NOT_PLAIN.sub(" ", bare.replace("#", " # ")).strip()
 
 
 def lines_of(text: str) -> Sequence[LabelledLine]:
@@ -258,10 +78,11 @@ def _line(raw: str, following: _Following) -> LabelledLine:
     cells = [cell.strip() for cell in text.split("|") if cell.strip()]
     if len(cells) > 2:  # noqa: PLR2004 - a row of a table, not a label and its value
         return LabelledLine(text=text, listed=listed)
-    found = _PAIR.fullmatch(" | ".join(cells) if len(cells) > 1 else text)
+    # A colon within the cell of a label says nothing more than the cell's end does.
+    found = _PAIR.fullmatch(" | ".join((cells[0].rstrip(": "), cells[1])) if cells[1:] else text)
     if found is not None and len(found[1].split()) <= _LABEL_WORDS + 2:
         label, value = _ORDINAL.sub("", found[1].strip()), _unquoted(found[2].strip())
-        notion, language, currency = _meaning(label)
+        notion, language, currency = meaning(label)
         block = () if value else following.block()
         return LabelledLine(
             text=text,
@@ -276,13 +97,18 @@ def _line(raw: str, following: _Following) -> LabelledLine:
     return _unmarked(text, following, listed=listed)
 
 
-def _meaning(label: str) -> tuple[str, str, str]:
+def meaning(label: str) -> tuple[str, str, str]:
     """The notion of a label, its language, and the currency that it ends in."""
     written = plain(_RATE.sub("", label))
-    if written in NOTIONS:
-        return *NOTIONS[written], ""
+    notion, language = notion_of(written)
+    if notion:
+        return notion, language, ""
     bare, currency = without_currency(written)
-    return (*NOTIONS[bare], currency) if currency and bare in NOTIONS else ("", "", "")
+    notion, language = notion_of(bare) if currency else ("", "")
+    if notion:
+        return notion, language, currency
+    outside = _BRACKET.sub(" ", label)
+    return meaning(outside) if outside != label and plain(outside) else ("", "", "")
 
 
 def _unquoted(value: str) -> str:
@@ -293,19 +119,19 @@ def _unquoted(value: str) -> str:
 def _unmarked(text: str, following: _Following, *, listed: bool) -> LabelledLine:
     """A line that begins with a known label and goes on with a value, or is a label alone."""
     words = text.split()
-    alone = NOTIONS.get(plain(text))
-    if alone is not None and len(words) <= _LABEL_WORDS and alone[0] in _HEADS:
+    notion, language = notion_of(plain(text))
+    if notion in _HEADS and len(words) <= _LABEL_WORDS:
         return LabelledLine(
             text=text,
             label=text,
-            notion=alone[0],
-            language=alone[1],
+            notion=notion,
+            language=language,
             block=following.block(),
             listed=listed,
         )
     for count in range(min(_LABEL_WORDS, len(words) - 1), 0, -1):
         label, value = " ".join(words[:count]), " ".join(words[count:])
-        notion, language = NOTIONS.get(plain(label), ("", ""))
+        notion, language = notion_of(plain(label))
         if notion in _VALUED and _begins_as_value(value):
             return LabelledLine(
                 text=text, label=label, value=value, notion=notion, language=language, listed=listed
@@ -344,6 +170,6 @@ def _block(following: Sequence[str]) -> Iterator[str]:
         pair = None if listed else _PAIR.fullmatch(text)
         if raw.lstrip().startswith("#") or (pair is not None and pair[1]):
             return
-        if not listed and plain(text) in NOTIONS:
+        if not listed and notion_of(plain(text))[0]:
             return
         yield text

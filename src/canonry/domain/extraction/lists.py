@@ -11,6 +11,7 @@ from dataclasses import replace
 from typing import Any, Final
 
 from canonry.domain.extraction.parties import parties_in
+from canonry.domain.extraction.writings.agreements import BETWEEN
 from canonry.domain.truth.interpretations import Found
 from canonry.domain.vocabularies.schemas import EntitySchema, FieldType
 
@@ -51,8 +52,14 @@ def items_in(name: str, text: str) -> list[Any]:
         else:
             return written
     if name in _NAMED:
-        return list(parties_in(text)) or [text]
+        divided = [each for each in text.split(BETWEEN) if each]
+        return divided if len(divided) > 1 else _names(text)
     if name in _WORDS:
-        parts = map(str.strip, _APART.split(text))
+        bare = text[1:-1] if text.startswith("[") and text.endswith("]") else text
+        parts = map(str.strip, _APART.split(bare))
         return list(dict.fromkeys(part for part in parts if part)) or [text]
     return [text]
+
+
+def _names(text: str) -> list[Any]:
+    return list(parties_in(text)) or [text]

@@ -1,10 +1,12 @@
 """Numbers and amounts in the notations of several countries; an unclear mark is never chosen."""
 
 import re
-from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Final
+
+from canonry.domain.numerals import NUMERAL, plain_numeral
 
 _ISO_4217: Final = """
     AED ARS AUD BGN BRL CAD CHF CLP CNY COP CZK DKK EGP EUR GBP HKD HUF IDR ILS INR ISK JPY KRW
@@ -41,11 +43,21 @@ _SIGN: Final = re.compile(
 _CODE: Final = re.compile(r"(?<![A-Za-z])([A-Z]{3})(?![A-Za-z])")
 _DIGITS: Final = re.compile(
     r"(?<![\w.,])(?P<open>\()?(?P<sign>[-\u2212+])?\s?(?P<cur>[^\d\s\w(]{0,3})\s?(?P<inner>[-\u2212])?"
-    r"(?P<digits>\d{1,3}(?:[ \xa0\u202f'\u2019.,]\d{3})+(?:[.,]\d+)?|\d+(?:[.,]\d+)?)"
+    rf"(?P<digits>{NUMERAL})"
     r"(?P<after>-)?(?P<close>\s?\))?"
 )
-_GROUP: Final = 3
-_BLANKS: Final = str.maketrans("", "", " \xa0\u202f'\u2019")
+_NO_NUMBERS: Final = re.compile(
+    r"(?<!\d)\d{1,4}([./-])\d{1,4}(?:\1\d{1,4})+|(?<!\d)\d{1,2}[:.]\d\d(?:[:.]\d\d)?\s?(?:Uhr|h\b)"
+)
+"""Dates, versions and times, whose marks are none of a number."""
+
+_CENTS: Final = 2
+_UNIT: Final = re.compile(
+    r"[0-9]\s?([%\u2030\xb0]|(?:(?:[kMGTm\xb5nc]?(?:g|m|l|L|W|Wh|V|A|Hz|J|B|bit|Pa)|t|s|h|d|min|ha"
+    r"|Std\.?|Stk\.?|St\.|pcs|ft|lbs?|oz|mi|gal|hrs?|days|hours|Tage|Stunden|Monate|months)"
+    r"(?:[\xb2\xb323]|/[^\W\d_]+)?)(?![^\W\d_]))"
+)
+"""Units of measure behind a number: kilograms, kilowatt-hours, per cent, hours, pieces."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,7 +86,7 @@ def number_in(text: str, mark: str | None = None, group: str | None = None) -> S
     found = _DIGITS.search(text)
     if found is None:
         return None
-    digits = _digits(found["digits"], mark, group)
+    digits = plain_numeral(found["digits"], mark, group)
     if digits is None:
         return SeenNumber(value=None, reason="the mark could divide thousands or decimals")
     negative = bool(
@@ -86,6 +98,35 @@ def number_in(text: str, mark: str | None = None, group: str | None = None) -> S
     return SeenNumber(value=-value if negative else value)
 
 
+def unit_in(text: str) -> str | None:
+    """The unit of measure behind a number, as it is written there."""
+    found = _UNIT.search(text)
+    return None if found is None else found[1]
+
+
+def is_measured(text: str) -> bool:
+    """Whether a number has a unit beside it, without which it would say something else."""
+    return unit_in(text) is not None
+
+
+def is_no_sum(text: str) -> bool:
+    """Whether what is said in place of a sum is how much there is of something.
+
+    A price by the hour is a sum, and a capital behind one is the class of its tax: `1,99 A`.
+    """
+    unit = unit_in(text)
+    return (
+        unit is not None and not (len(unit) == 1 and unit.isupper()) and not currency_in(text, "$")
+    )
+
+
+def numbers_in(text: str) -> Iterator[float]:
+    """All that the numerals of a text may be, whatever mark is the decimal one."""
+    for found in _DIGITS.finditer(_NO_NUMBERS.sub(" ", text)):
+        plain = {plain_numeral(found["digits"], mark) for mark in (".", ",")} - {None}
+        yield from (float(each) for each in plain if each)
+
+
 def currency_in(text: str, dollar: str | None = None) -> str | None:
     """The currency that a text names by code or sign; `dollar` says whose a bare `$` is."""
     for found in _CODE.finditer(text):
@@ -95,6 +136,11 @@ def currency_in(text: str, dollar: str | None = None) -> str | None:
     if sign is not None:
         return _SIGNS[sign[0]]
     return dollar if "$" in text else None
+
+
+def is_currency(code: str) -> bool:
+    """Whether a text is the code of a currency and nothing else."""
+    return code in _CODES
 
 
 def without_currency(label: str) -> tuple[str, str]:
@@ -114,35 +160,23 @@ def dollar_in(text: str) -> str | None:
 
 
 def mark_in(text: str) -> str | None:
-    """The decimal mark that the unmistakable numbers of a text share."""
-    marks: Counter[str] = Counter()
-    for found in _DIGITS.finditer(text):
-        digits = found["digits"]
-        seen = [char for char in digits if char in ".,"]
-        if len(set(seen)) == 2:  # noqa: PLR2004 - both marks, the last one is decimal
-            marks[seen[-1]] += 1
-        elif len(seen) == 1 and len(digits) - digits.index(seen[0]) - 1 != _GROUP:
-            marks[seen[0]] += 1
-        elif len(seen) > 1:
-            marks["," if seen[0] == "." else "."] += 1
-    return next(iter(marks)) if len(marks) == 1 else None
+    """The decimal mark that the unmistakable numbers of a text share.
+
+    Numbers with two decimals are, and those with both marks or several of one; a date, a version or
+    the number of a section is no number.
+    """
+    marks = {_last_mark(found["digits"]) for found in _DIGITS.finditer(_NO_NUMBERS.sub(" ", text))}
+    marks.discard("")
+    return marks.pop() if len(marks) == 1 else None
 
 
-def _digits(written: str, mark: str | None, group: str | None) -> str | None:
-    """The number in Python's notation; None where it is unclear."""
-    plain = written.translate(_BLANKS)
-    marks = [char for char in plain if char in ".,"]
-    if not marks:
-        return plain
-    last = marks[-1]
-    head, _, tail = plain.rpartition(last)
-    if len(set(marks)) == 2:  # noqa: PLR2004 - as above
-        other = "," if last == "." else "."
-        return None if marks.count(last) > 1 else f"{head.replace(other, '')}.{tail}"
-    if len(marks) > 1:
-        return plain.replace(last, "") if len(tail) == _GROUP else None
-    if len(tail) != _GROUP or head in {"", "0"} or len(head) > _GROUP or plain != written:
-        return f"{head}.{tail}"
-    if last == group or mark not in {last, None}:
-        return head + tail
-    return f"{head}.{tail}" if mark == last else None
+def _last_mark(digits: str) -> str:
+    """The decimal mark of a number, where nobody could take it for another."""
+    seen = [char for char in digits if char in ".,"]
+    if len(set(seen)) == 2:  # noqa: PLR2004 - both marks, the last one is decimal
+        return seen[-1]
+    if len(seen) > 1:
+        return "," if seen[0] == "." else "."
+    if seen and len(digits) - digits.index(seen[0]) - 1 == _CENTS:
+        return seen[0]
+    return ""

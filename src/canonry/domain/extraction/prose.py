@@ -3,24 +3,30 @@
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import islice
 from typing import Any, Final
 
+from canonry.domain.extraction.bill_heads import only_date_in, sender_in
 from canonry.domain.extraction.context import DocumentContext, context_of, shortened, tidy
 from canonry.domain.extraction.forms import forms_in, with_goods_unlabelled
 from canonry.domain.extraction.identifiers import ibans_in, mails_in, phones_in, tax_ids_in
 from canonry.domain.extraction.items import items_of
 from canonry.domain.extraction.kinds import Kind
 from canonry.domain.extraction.labels import LabelledLine, plain
-from canonry.domain.extraction.meetings import NEXT, mentioned
-from canonry.domain.extraction.numbers import currency_in
-from canonry.domain.extraction.parties import is_company, parties_in
+from canonry.domain.extraction.numbers import currency_in, is_no_sum
+from canonry.domain.extraction.parties import is_company
+from canonry.domain.extraction.writings.agreements import BETWEEN, days_of, listed_in, parties_of
+from canonry.domain.extraction.writings.letters import dateline_of, is_letter, subject_of
+from canonry.domain.extraction.writings.meetings import NEXT, mentioned
 from canonry.domain.truth.files import Table
 from canonry.domain.truth.interpretations import Found, Unread
 
-_DATES: Final = frozenset({"date", "issued", "due", "effective", "expiration", "signed", "updated"})
-_MONEY: Final = frozenset({"amount_due", "total", "amount", "subtotal", "tax"})
-_NUMBERS: Final = frozenset({"invoice_number", "receipt_number", "contract_number", "number"})
+_DATES: Final = frozenset(
+    {"date", "issued", "due", "effective", "expiration", "signed", "updated", "starts"}
+)
+_MONEY: Final = frozenset({"amount_due", "total", "amount", "subtotal", "tax", "rent"})
+_NUMBERS: Final = frozenset(
+    {"invoice_number", "receipt_number", "contract_number", "number", "booking"}
+)
 _FIELDS: Final[Mapping[str, Mapping[str, tuple[str, ...]]]] = {
     "invoice": {
         "invoice_number": ("invoice_number", "number"),
@@ -58,8 +64,14 @@ _FIELDS: Final[Mapping[str, Mapping[str, tuple[str, ...]]]] = {
         "signed_date": ("signed", "date"),
         "status": ("status",),
         "type": ("type",),
-        "amount": ("total", "amount", "amount_due"),
+        "amount": ("rent", "total", "amount", "amount_due"),
         "notes": ("notes",),
+    },
+    "event": {
+        "title": ("title", "name", "description"),
+        "start_date": ("starts", "date"),
+        "location": ("place",),
+        "booking_reference": ("booking",),
     },
     "note": {
         "title": ("title", "name"),
@@ -79,32 +91,12 @@ _NUMBERED: Final = {
     for kind, words in {
         "invoice": "invoice|rechnungs?|factura|facture",
         "receipt": "receipt|quittungs?|recibo",
-        "contract": "contract|agreement|vertrags?|contrato|contrat",
+        "contract": "contract|agreement|vertrags?|contrato|contrat|contratto|umow[ay]",
     }.items()
 }
 _RATE: Final = re.compile(r"(?<!\d)\d++(?:[.,]\d+)?\s?%")
 _WORD: Final = re.compile(r"[\w-]{2,}")
 _WHOLE: Final = re.compile(r"[1-9]\d{0,14}")
-_OPENING: Final = re.compile(r"\b(?:between|zwischen|entre)\s++", re.IGNORECASE)
-_OPENINGS_MAX: Final = 50
-"""So many sentences that may name the parties of a contract are looked at."""
-
-_PARTIES_MAX: Final = 400
-_PARTIES: Final = re.compile(
-    r"(.{3,160}?\s(?:and|und|y|et)\s.{3,120}?)"
-    r"(?=(?<!\b[A-Z])\.(?:\s|$)|[;\n]|,\s(?:effective|dated|with|geschlossen)|\s(?:effective|dated|wird|se\scelebra)|$)",
-    re.IGNORECASE | re.DOTALL,
-)
-_PHRASES: Final = {
-    name: re.compile(
-        rf"\b(?:{words})[^.;\n]{{0,40}}?(?=[\d]|\b[A-Z][a-z]{{1,20}} \d)", re.IGNORECASE
-    )
-    for name, words in {
-        "effective_date": r"effective|commenc\w++|with effect|begin\w*+|g\xfcltig ab|a partir del?",
-        "expiration_date": r"expir\w++|terminat\w++|valid until|ends?|g\xfcltig bis|hasta el",
-        "signed_date": "signed|entered into|unterzeichnet|firmado",
-    }.items()
-}
 
 
 @dataclass(slots=True)
@@ -182,7 +174,7 @@ def _take(draft: _Draft, name: str, line: LabelledLine, context: DocumentContext
     elif line.notion in _NAMES:
         value = (line.value or (line.block[0] if line.block else "")).strip()
     elif line.notion == "parties":
-        value = ", ".join(parties_in(value))
+        value = BETWEEN.join(listed_in(value, context))
     elif line.notion == "currency":
         value = context.currency_of(value) or value
     elif line.notion == "status":
@@ -212,6 +204,9 @@ def _take_money(draft: _Draft, name: str, line: LabelledLine, context: DocumentC
     seen = context.number(bare)
     if seen is None:
         return False
+    if is_no_sum(bare):
+        draft.unread[name] = Unread(value=text, reason="a number with a unit, which is no sum")
+        return False
     if seen.value is None:
         draft.unread[name] = Unread(value=text, reason=seen.reason)
         return False
@@ -234,7 +229,8 @@ def _invoice(
     if context.currency:
         draft.fields.setdefault("currency", context.currency)
     _items(draft, lines, tables, context)
-    if "vendor_name" not in draft.fields and (name := _letterhead(lines, draft.fields)):
+    name = sender_in(lines, draft.fields.get("customer_name"))
+    if "vendor_name" not in draft.fields and name:
         draft.fields["vendor_name"] = name
     identifiers = {
         "iban": ibans_in(text),
@@ -258,8 +254,11 @@ def _receipt(
     if context.currency:
         draft.fields.setdefault("currency", context.currency)
     _items(draft, lines, tables, context)
-    if "merchant_name" not in draft.fields and (name := _letterhead(lines, draft.fields)):
+    if "merchant_name" not in draft.fields and (name := sender_in(lines, None)):
         draft.fields["merchant_name"] = name
+    dated = {"date_purchased"} & (draft.fields.keys() | draft.unread.keys())
+    if not dated and (day := only_date_in(lines, context)):
+        draft.fields["date_purchased"] = day
 
 
 def _contract(
@@ -270,30 +269,35 @@ def _contract(
     text: str,
 ) -> None:
     del tables
-    if "name" not in draft.fields:
-        heading = next((line.text for line in lines if not line.value), "")
-        if 0 < len(heading) <= _TITLE_MAX:
-            draft.fields["name"] = tidy(heading.title() if heading.isupper() else heading)
-    if "parties" not in draft.fields and (found := _between(text)):
-        draft.fields["parties"] = ", ".join(parties_in(found))
-    companies = [name for name in parties_in(draft.fields.get("parties", "")) if is_company(name)]
-    if companies:
-        draft.fields.setdefault("companies", ", ".join(companies))
-    for name, pattern in _PHRASES.items():
-        if name in draft.fields or name in draft.unread:
-            continue
-        dated = pattern.search(text)
-        if dated is not None:
-            _take_date(draft, name, text[dated.end() : dated.end() + 40], context)
+    if "name" not in draft.fields and (heading := _heading(lines)):
+        draft.fields["name"] = heading
+    own = parties_of(lines, text, context)
+    if len(own) > 1 or (own and "parties" not in draft.fields):
+        draft.fields["parties"] = BETWEEN.join(own)
+    named = draft.fields.get("parties", "").split(BETWEEN)
+    if companies := [name for name in named if is_company(name)]:
+        draft.fields.setdefault("companies", BETWEEN.join(companies))
+    for name, said in days_of(text):
+        if name not in draft.fields and name not in draft.unread:
+            _take_date(draft, name, said, context)
 
 
-def _between(text: str) -> str:
-    """The parties that a sentence stands between; a few hundred characters are looked at each."""
-    for opening in islice(_OPENING.finditer(text), _OPENINGS_MAX):
-        found = _PARTIES.match(text, opening.end(), opening.end() + _PARTIES_MAX)
-        if found is not None:
-            return found[1]
-    return ""
+def _event(
+    draft: _Draft,
+    lines: Sequence[LabelledLine],
+    tables: Sequence[Table],
+    context: DocumentContext,
+    text: str,
+) -> None:
+    del tables, context, text
+    if "title" not in draft.fields and (heading := _heading(lines)):
+        draft.fields["title"] = heading
+
+
+def _heading(lines: Sequence[LabelledLine]) -> str:
+    heading = next((line.text for line in lines if not line.value), "")
+    heading = heading if 0 < len(heading) <= _TITLE_MAX else ""
+    return str(tidy(heading.title() if heading.isupper() else heading))
 
 
 def _note(
@@ -308,8 +312,11 @@ def _note(
     for line in lines:
         if line.notion == NEXT and (seen := context.date(line.value)) and seen.value is None:
             draft.unread[NEXT] = Unread(value=line.value, reason=seen.reason)
+    if "created_date" not in draft.fields and (dated := dateline_of(lines)):
+        _take_date(draft, "created_date", dated, context)
     if "title" not in draft.fields:
         first = next((line.text for line in lines), "")
+        first = subject_of(lines) if is_letter(lines) else first
         if 0 < len(first) <= _TITLE_MAX:
             draft.fields["title"] = tidy(first)
     if "tags" not in draft.fields and any(line.notion == "attendees" for line in lines):
@@ -343,18 +350,6 @@ def _items(
         draft.fields["items"] = items
 
 
-def _letterhead(lines: Sequence[LabelledLine], fields: Mapping[str, Any]) -> str | None:
-    """A company's name among the first lines, where sender and shop print their own."""
-    taken = {fields.get("customer_name")}
-    for line in lines[:5]:
-        if line.text not in taken and not line.value and is_company(line.text):
-            name = (
-                line.text.split(",")[0] if not is_company(line.text.split(",")[-1]) else line.text
-            )
-            return str(tidy(name))
-    return None
-
-
 def _extras(draft: _Draft, lines: Sequence[LabelledLine], used: set[LabelledLine]) -> None:
     """What else the document labels, under the label as a field's name; a schema may know it."""
     forms = forms_in(lines)
@@ -375,5 +370,6 @@ _FINISH: Final[Mapping[str, _Finish]] = {
     "invoice": _invoice,
     "receipt": _receipt,
     "contract": _contract,
+    "event": _event,
     "note": _note,
 }

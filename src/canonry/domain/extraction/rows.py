@@ -1,12 +1,12 @@
 """Rows and records: one entity each, never fewer, with values typed by the evidence of a column."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
+from canonry.domain.calendar_dates import DayOrder, date_in, order_in
 from canonry.domain.errors import InvalidInput
-from canonry.domain.extraction.dates import DayOrder, date_in, order_in
 from canonry.domain.extraction.headers import (
     SIDES,
     Mapped,
@@ -16,10 +16,19 @@ from canonry.domain.extraction.headers import (
     snake,
     type_of_layout,
 )
-from canonry.domain.extraction.numbers import currency_in, mark_in, number_in
+from canonry.domain.extraction.labels import plain
+from canonry.domain.extraction.numbers import (
+    currency_in,
+    is_currency,
+    is_measured,
+    mark_in,
+    number_in,
+)
 from canonry.domain.json_values import encode_json
+from canonry.domain.languages import languages, notion_of
 from canonry.domain.truth.files import Cell, Record, Table
 from canonry.domain.truth.interpretations import Found, Unread
+from canonry.domain.truth.record_bounds import FILED_MAX
 from canonry.domain.vocabularies.schemas import EntitySchema, FieldType
 
 _HEADER_WITHIN: Final = 12
@@ -27,7 +36,7 @@ _TYPE_KEY: Final = "entity_type"
 _TELLING: Final[Mapping[str, tuple[str, ...]]] = {
     "transaction": (
         *("date", "posting_date", "amount", "amount_original", "currency", "merchant_name"),
-        *("account_id", "description"),
+        *("account_id", "description", "balance"),
     ),
     "receipt": (
         *("merchant_name", "merchant", "date_purchased", "transaction_date"),
@@ -38,8 +47,8 @@ _TELLING: Final[Mapping[str, tuple[str, ...]]] = {
 
 _NUMBERED: Final = {"transaction": "transaction_id", "receipt": "receipt_number"}
 
-ROWS_MAX: Final = 10_000
-"""The most rows or records of one file: they become canon in one commit, or none does."""
+WITH_BOTH_ORDERS: Final = frozenset({"USD", "CAD"})
+"""Currencies of countries in which the day or the month stands first."""
 
 _OWN: Final = frozenset({"schema_version"})
 _NAME_MAX: Final = 200
@@ -57,11 +66,11 @@ def of_table(
         return
     rows = [row for row in table.rows[header + 1 :] if any(c not in {None, ""} for c in row)]
     names = _names(table.rows[header], max(map(len, rows), default=0))
-    _require_few(len(rows))
+    require_few(len(rows))
     sheet = _Sheet(
         meant=mapped(names, schemas, file_name),
         schemas=schemas,
-        columns={name: _Column.of(_cells(rows, place)) for place, name in enumerate(names)},
+        columns=_written({name: _cells(rows, place) for place, name in enumerate(names)}),
         untyped=untyped or type_of_layout(names),
     )
     seen: Counter[Any] = Counter()
@@ -75,10 +84,21 @@ def of_table(
             yield _counted(sheet.found(values, number), seen)
 
 
-def _require_few(rows: int) -> None:
-    if rows > ROWS_MAX:
-        message = f"the file holds {rows} records; split it into files of {ROWS_MAX} at most"
-        raise InvalidInput("document.too-large", message, unit="records", limit=ROWS_MAX)
+def require_few(rows: int) -> None:
+    """Refuse a file of more rows than become canon.
+
+    Raises:
+        InvalidInput: `document.too-large`.
+    """
+    if rows > FILED_MAX:
+        message = f"the file holds {rows} records; split it into files of {FILED_MAX} at most"
+        raise InvalidInput("document.too-large", message, unit="records", limit=FILED_MAX)
+
+
+def counted(found: Iterable[Found]) -> Iterator[Found]:
+    """Those found, of whom each that says the same as one before has its number."""
+    seen: Counter[Any] = Counter()
+    return (_counted(each, seen) for each in found)
 
 
 def _counted(found: Found, seen: Counter[Any]) -> Found:
@@ -112,12 +132,12 @@ def of_records(
 
     `untyped` is their type where none fits.
     """
-    _require_few(len(records))
+    require_few(len(records))
     names = list(dict.fromkeys(name for record in records for name in record.fields))
     sheet = _Sheet(
         meant=mapped([name for name in names if name not in _OWN], schemas, file_name),
         schemas=schemas,
-        columns={name: _Column.of([each.fields.get(name) for each in records]) for name in names},
+        columns=_written({name: [each.fields.get(name) for each in records] for name in names}),
         untyped=untyped or type_of_layout(names),
     )
     seen: Counter[Any] = Counter()
@@ -142,6 +162,31 @@ class _Column:
     def of(cls, values: Sequence[Any]) -> "_Column":
         text = "\n".join(value for value in values if isinstance(value, str))
         return cls(order=order_in(text), mark=mark_in(text))
+
+
+def _written(columns: Mapping[str, Sequence[Any]]) -> Mapping[str, _Column]:
+    """How each column is written; what it leaves open the whole table says, or its country."""
+    own = {name: _Column.of(values) for name, values in columns.items()}
+    orders, marks = {each.order for each in own.values()}, {each.mark for each in own.values()}
+    codes = {v for values in columns.values() for v in values if isinstance(v, str)}
+    spoken = {notion_of(plain(name))[1] for name in columns} - {"", "en"}
+    language = languages()[spoken.pop()] if len(spoken) == 1 else None
+    abroad = {each for each in codes if is_currency(each)} - WITH_BOTH_ORDERS
+    day_first = language.day_first if language else bool(abroad)
+    order = _only(orders) or (DayOrder.DAY if day_first and not orders - {None} else None)
+    mark = _only(marks)
+    if mark is None and not marks - {None} and language is not None and language.thousands:
+        mark = "," if language.thousands == "." else "."
+    return {
+        name: _Column(order=each.order or order, mark=each.mark or mark)
+        for name, each in own.items()
+    }
+
+
+def _only(evidence: set[Any]) -> Any:
+    """What all columns say that say something; None where they contradict each other."""
+    told = evidence - {None}
+    return next(iter(told)) if len(told) == 1 else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -229,7 +274,7 @@ def _typed(value: Any, wanted: FieldType | None, hint: _Column) -> Any:
         return seen.value or Unread(value=text, reason=seen.reason)
     if wanted is FieldType.NUMBER:
         number = number_in(text, hint.mark)
-        if number is None:
+        if number is None or is_measured(text):
             return text
         return (
             number.plain if number.value is not None else Unread(value=text, reason=number.reason)

@@ -2,16 +2,21 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import groupby
 from typing import Final
 
-from canonry.domain.extraction.cards import KINDS, of_cards, of_message
+from canonry.domain.extraction.address_books import of_address_book
+from canonry.domain.extraction.bills import EXACT, mismatches, of_exact
+from canonry.domain.extraction.cards import KINDS, of_cards, of_messages, said_anew
 from canonry.domain.extraction.context import CONTENT_MAX, LOOKED_AT
 from canonry.domain.extraction.headers import type_of_list
 from canonry.domain.extraction.kinds import Kind, kind_of_text
 from canonry.domain.extraction.labels import LabelledLine, lines_of, plain
+from canonry.domain.extraction.layout import arranged, tables_in
 from canonry.domain.extraction.lists import with_lists
 from canonry.domain.extraction.prose import document_of
-from canonry.domain.extraction.rows import of_records, of_table
+from canonry.domain.extraction.rows import counted, of_records, of_table, require_few
+from canonry.domain.extraction.statements.reading import statement_of
 from canonry.domain.truth.files import FileType, Reading, Record
 from canonry.domain.truth.interpretations import Found, Interpretation
 from canonry.domain.vocabularies.schemas import EntitySchema
@@ -19,9 +24,18 @@ from canonry.domain.vocabularies.schemas import EntitySchema
 _STRONG: Final = 6
 """The weight from which a document is what it says, whatever tables it holds."""
 
+_TABULAR: Final = frozenset({FileType.CSV, FileType.XLSX, FileType.XLS, FileType.ODS})
 _LABELLED: Final = 3
 _LABELLED_SHARE: Final = 0.6
-_NOTE: Final = Kind(entity_type="note", reasons=("text",), weight=0)
+_NOTE: Final = Kind(entity_type="note", reasons=("nothing says that it is more",), weight=0)
+_OBJECTS: Final = frozenset({FileType.JSON, FileType.JSONL})
+_GENERAL: Final = frozenset(
+    {
+        *("item", "data", "record", "result", "row", "entity", "value", "entry", "object"),
+        *("content", "response", "payload", "list"),
+    }
+)
+"""What lists are called that hold anything."""
 
 
 def interpret(
@@ -31,8 +45,10 @@ def interpret(
 
     `untyped` is the type of rows and records that name none and fit none.
     """
-    found = with_lists(_entities(reading, schemas, untyped), schemas)
     warnings = list(reading.notes)
+    booked = _statements(reading, schemas, warnings)
+    found = with_lists(booked or _entities(reading, schemas, untyped), schemas)
+    warnings += dict.fromkeys(told for each in found for told in mismatches(each))
     if reading.differs:
         warnings.append(f"the content is {reading.kind.value}, not what was declared")
     if len(reading.text) > CONTENT_MAX and any("content" in each.fields for each in found):
@@ -45,40 +61,39 @@ def interpret(
     return Interpretation(entities=found, warnings=tuple(warnings))
 
 
-def _with_attached(
-    reading: Reading, schemas: Sequence[EntitySchema], found: Sequence[Found]
-) -> tuple[Found, ...]:
-    """The entities of a message with those of the files attached to it, to which it refers."""
-    everything = list(found)
-    for attached in reading.attached:
-        start = len(everything)
-        inner = _entities(attached, schemas)
-        if attached.kind.is_image and all(each.entity_type == "note" for each in inner):
-            continue  # a logo says something too
-        everything += (
-            replace(each, refers_to=tuple(start + place for place in each.refers_to))
-            for each in inner
-        )
-        if len(everything) > start:
-            first = everything[0]
-            everything[0] = replace(first, refers_to=(*first.refers_to, start))
-    return tuple(everything)
+def _statements(
+    reading: Reading, schemas: Sequence[EntitySchema], warnings: list[str]
+) -> Sequence[Found]:
+    """The lines of the bank statements in a file, unless its name says that they are others."""
+    named = type_of_list(reading.name)
+    others = {schema.entity_type for schema in schemas} - {"transaction"}
+    if named in others:
+        return ()
+    found: list[Found] = []
+    for table in reading.tables or tables_in(reading.layout):
+        statement = statement_of(table)
+        if statement is not None:
+            require_few(len(statement.found))
+            found += statement.found
+            warnings += statement.notes
+    return tuple(counted(found))
 
 
 def _entities(
     reading: Reading, schemas: Sequence[EntitySchema], untyped: str = ""
 ) -> Sequence[Found]:
     if any(record.kind == "message" for record in reading.records):
-        return _with_attached(reading, schemas, _message(reading))
+        return _messages(reading)
+    if any(record.kind == EXACT for record in reading.records):
+        return tuple(of_exact(reading.records))
     if any(record.kind in KINDS for record in reading.records):
         return tuple(of_cards(reading.records))
-    if reading.kind is FileType.JSON and reading.records:
-        key = _key(reading)
-        named = untyped or type_of_list(key)
-        return tuple(of_records(reading.records, schemas, key or reading.name, untyped=named))
-    lines = lines_of(reading.text[:LOOKED_AT])
+    if reading.kind in _OBJECTS:
+        # A list of words or numbers labels nothing.
+        return _listed(reading, schemas, untyped) if reading.records else _bare(reading)
+    lines = lines_of((arranged(reading.layout) or reading.text)[:LOOKED_AT])
     kind = kind_of_text(lines)
-    tabular = reading.kind in {FileType.CSV, FileType.XLSX}
+    tabular = reading.kind in _TABULAR
     if reading.tables and (kind is None or tabular or kind.weight < _STRONG):
         rows = _rows(reading, schemas, untyped)
         if rows and not (
@@ -86,6 +101,11 @@ def _entities(
         ):
             return rows
     return _text(reading, schemas, lines, kind)
+
+
+def _bare(reading: Reading) -> Sequence[Found]:
+    text = reading.text[:LOOKED_AT]
+    return document_of(_NOTE, lines_of(text), (), text) if text.strip() else ()
 
 
 def _text(
@@ -101,7 +121,8 @@ def _text(
         if labelled:
             return labelled
     text = reading.text[:LOOKED_AT]
-    found = document_of(kind or _NOTE, lines, reading.tables, text)
+    tables = reading.tables or tuple(tables_in(reading.layout))
+    found = document_of(kind or _NOTE, lines, tables, text)
     if found[0].fields or found[0].unread:
         return found
     return document_of(_NOTE, lines, reading.tables, text)  # a heading, and nothing to be read
@@ -123,9 +144,12 @@ def _labelled(
 def _rows(reading: Reading, schemas: Sequence[EntitySchema], untyped: str) -> Sequence[Found]:
     found: list[Found] = []
     for table in reading.tables:
-        several = reading.kind is FileType.XLSX and len(reading.tables) > 1
+        several = reading.kind is not FileType.CSV and len(reading.tables) > 1
         name = (several and table.name) or ""
         named = untyped or type_of_list(name)
+        if not untyped and (people := list(of_address_book(table))):
+            found += people
+            continue
         found += of_table(table, schemas, name or reading.name, untyped=named)
     return tuple(found)
 
@@ -138,28 +162,37 @@ def _form(reading: Reading) -> bool:
     return sum(1 for width in widths if width <= 2) * 2 > len(widths)  # noqa: PLR2004
 
 
-def _message(reading: Reading) -> Sequence[Found]:
-    """A message; what its text plainly is, such as an invoice, is an entity of its own."""
-    record = next(each for each in reading.records if each.kind == "message")
-    found = list(of_message(record, reading))
-    text = reading.text[:LOOKED_AT]
-    lines = lines_of(text)
-    kind = kind_of_text(lines)
-    if kind is not None and kind.entity_type != "note" and kind.weight >= _STRONG:
-        (document, *_) = document_of(kind, lines, reading.tables, text)
-        if not document.fields and not document.unread:
-            return tuple(found)
-        first = found[0]
-        found[0] = Found(
-            entity_type=first.entity_type,
-            fields=first.fields,
-            refers_to=(*first.refers_to, len(found)),
-            reasons=first.reasons,
-        )
-        found.append(document)
+def _messages(reading: Reading) -> Sequence[Found]:
+    """Messages; what the text of one plainly is, such as an invoice, is an entity of its own."""
+    found = list(of_messages(reading.records))
+    records = [record for record in reading.records if record.kind == "message"]
+    for place, record in enumerate(records):
+        text = said_anew(record.fields.get("text", ""))[:LOOKED_AT]
+        lines = lines_of(text)
+        kind = kind_of_text(lines)
+        if kind is None or kind.entity_type == "note" or kind.weight < _STRONG:
+            continue
+        tables = reading.tables if len(records) == 1 else ()
+        (document, *_) = document_of(kind, lines, tables, text)
+        if document.fields or document.unread:
+            refers_to = (*found[place].refers_to, len(found))
+            found[place] = replace(found[place], refers_to=refers_to)
+            found.append(document)
     return tuple(found)
 
 
-def _key(reading: Reading) -> str:
-    """The key of the list that the records stand in, if any."""
-    return reading.records[0].kind.partition(":")[2]
+def _listed(reading: Reading, schemas: Sequence[EntitySchema], untyped: str) -> Sequence[Found]:
+    """The records of each list; a list that is called by what it holds says its type."""
+    found: list[Found] = []
+    for kind, group in groupby(reading.records, key=lambda record: record.kind):
+        key = kind.partition(":")[2]
+        named = untyped or type_of_list(key)
+        records = tuple(group)
+        if named and not untyped and named not in _GENERAL:
+            records = tuple(
+                replace(each, fields={"entity_type": named, **each.fields}) for each in records
+            )
+        start = len(found)
+        each_found = of_records(records, schemas, key or reading.name, untyped=named)
+        found += (replace(each, row=start + (each.row or 0)) for each in each_found)
+    return tuple(found)

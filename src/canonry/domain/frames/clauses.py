@@ -7,9 +7,7 @@ from typing import Final
 from canonry.domain.frames.frames import Frame, Phrase, Standing
 from canonry.domain.frames.phrases import phrases_of
 from canonry.domain.frames.quantities import number_of, scale_of
-from canonry.domain.frames.senses import is_described
 from canonry.domain.frames.tokens import (
-    Token,
     Tokens,
     is_participle,
     is_past,
@@ -41,6 +39,10 @@ _NEGATING: Final = frozenset({"not", "never", "nolonger", "no", "nobody", "nothi
 _AUXILIARY: Final = BE | HAVE | DO | set(MODALS)
 _LIFTED: Final = ADVERBS | ALONE | LIMITS | {"exclusively", "not", "never", "nolonger", "seldom",
                                              "rarely"}  # fmt: skip
+_HELPING: Final = _AUXILIARY | _LIFTED
+_BEFORE: Final = DETERMINERS | _LIFTED | set(QUANTIFIERS)
+_NO_VERB_AFTER: Final = DETERMINERS | PREPOSITIONS | {"'s", "and", "no"}
+_FRONTED: Final = TEMPORAL | {"from", "despite", "around", "near"}
 _YEAR: Final = len("1402")
 _TIMES: Final = frozenset(map(lemma, TIMES))
 
@@ -74,14 +76,14 @@ class _Group:
 def read_clause(clause: Clause) -> Sequence[Frame]:
     """The frame of the clause, and of a passive one also the active frame; none without words."""
     if clause.verb_at is None:
-        tokens = _cleft(_fronted(clause.tokens))
+        tokens = _fronted(clause.tokens)
         if tokens and tokens[0].word == "there":
             tokens = _existing(tokens)
         at = _verb_at(tokens)
     else:
         tokens = clause.tokens
         first = _verb_at(tokens[: clause.verb_at])
-        helped = first is not None and tokens[first].word in _AUXILIARY | _LIFTED
+        helped = first is not None and tokens[first].word in _HELPING
         at = first if helped else clause.verb_at
     if not tokens or at is None:
         return ()
@@ -166,7 +168,7 @@ def _fronted(tokens: Tokens) -> Tokens:
         number_of(t.word) is not None and len(t.word) != _YEAR for t in tokens[1:3]
     ):
         return tokens
-    if not tokens or tokens[0].word not in TEMPORAL | {"from", "despite", "around", "near"}:
+    if not tokens or tokens[0].word not in _FRONTED:
         return tokens
     end = next((i for i, t in enumerate(tokens) if t.word == ","), 0)
     if not end or end > len("a few words"):
@@ -185,28 +187,10 @@ def _fronted(tokens: Tokens) -> Tokens:
     return (*tokens[end + 1 :], *tokens[:end])
 
 
-def _cleft(tokens: Tokens) -> Tokens:
-    """`It was not X who did it` is `X did not do it`."""
-    words = [token.word for token in tokens]
-    if words[:1] != ["it"] or len(words) < 4 or words[1] not in BE:  # noqa: PLR2004
-        return tokens
-    who = next((i for i, word in enumerate(words) if word in {"who", "that", "which"}), None)
-    if who is None:
-        return tokens
-    named, rest = tokens[2:who], tokens[who + 1 :]
-    denied = bool(named) and named[0].word == "not"
-    if denied and any(token.word == "but" for token in named):
-        at = next(i for i, token in enumerate(named) if token.word == "but")
-        return (*named[at + 1 :], *rest)
-    if denied:
-        return (*named[1:], Token("not", "not"), *rest)
-    return (*named, *rest)
-
-
 def _inverted(tokens: Tokens, at: int) -> tuple[Tokens, int]:
     """`Present were X and Y` is `X and Y were present`."""
     told = bool(at) and tokens[at].word in BE and at + 1 < len(tokens) and tokens[at + 1].name
-    if not told or tokens[0].word in DETERMINERS | set(QUANTIFIERS) | _LIFTED:
+    if not told or tokens[0].word in _BEFORE:
         return tokens, at
     if any(token.name for token in tokens[:1]) and tokens[0].stem not in _PRESENT:
         return tokens, at
@@ -239,7 +223,8 @@ def _verb_at(tokens: Tokens) -> int | None:
             return _back(tokens, i)
     start = 0
     while start < len(tokens) - 1 and (
-        tokens[start].word in DETERMINERS | _LIFTED | set(QUANTIFIERS) | _COUNTING
+        tokens[start].word in _BEFORE
+        or tokens[start].word in _COUNTING
         or number_of(tokens[start].word) is not None
         or scale_of(tokens[start].word)
         or tokens[start].word in {"of", ","}
@@ -272,33 +257,19 @@ def _back(tokens: Tokens, at: int) -> int:
 
 def _likely(tokens: Tokens, i: int) -> bool:
     token, before = tokens[i], tokens[i - 1]
-    if token.name or before.word in DETERMINERS | PREPOSITIONS | {"'s"} | {"and", "no"}:
+    if token.name or before.word in _NO_VERB_AFTER:
         return False
     if number_of(before.word) is not None or scale_of(before.word):
         return False
-    if is_participle(token.word) and not _modifies(tokens, i):
+    if is_participle(token.word):
         return True
     if token.word.endswith("s") and not token.word.endswith("ss") and token.word != "'s":
         return (
             token.word not in QUANTIFIERS
             and token.word not in PREPOSITIONS
             and (before.name or before.word in _LIFTED or not before.word.endswith("s"))
-            and not _plural(tokens, i)
         )
     return False
-
-
-def _modifies(tokens: Tokens, i: int) -> bool:
-    return i + 1 < len(tokens) and i == 1 and tokens[i + 1].word in _AUXILIARY
-
-
-def _plural(tokens: Tokens, i: int) -> bool:
-    """Whether a word in -s is the head of the subject: it follows an adjective and no noun."""
-    return (
-        is_described(tokens[i - 1].stem)
-        and any(is_participle(t.word) and not t.name for t in tokens[i + 1 : i + 3])
-        and not (tokens[i - 1].name)
-    )
 
 
 def _subject(tokens: Tokens) -> tuple[Tokens, tuple[str, ...]]:
@@ -320,8 +291,6 @@ def _group(tokens: Tokens) -> _Group:
     while at < len(tokens) and tokens[at].word in set(MODALS) | DO:
         word = tokens[at].word
         if word in DO and at + 1 == len(tokens):
-            break
-        if word == "need" and (at or not _bare(tokens[1:2])):
             break
         if word in DO and (
             tokens[at + 1].word in DETERMINERS | PREPOSITIONS - {"like"} or tokens[at + 1].name
@@ -354,11 +323,6 @@ def _group(tokens: Tokens) -> _Group:
         verb="be", rest=rest, sure=True, modal=modal, past=past, perfect=perfect, future=future,
         passive=passive,
     )  # fmt: skip
-
-
-def _bare(following: Tokens) -> bool:
-    """Whether a verb may follow: "need go" and "need the blood" differ so."""
-    return bool(following) and following[0].word not in DETERMINERS | PREPOSITIONS
 
 
 def _timed(phrases: tuple[Phrase, ...]) -> tuple[tuple[Phrase, ...], frozenset[str]]:

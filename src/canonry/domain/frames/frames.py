@@ -1,5 +1,6 @@
 """Frames as values: a clause as subject, verb and what follows, with what changes its sense."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from enum import StrEnum
 
@@ -29,6 +30,11 @@ class Phrase:
     def words(self) -> frozenset[str]:
         """All its stems."""
         return self.extras | {self.head}
+
+
+def words_of(phrases: Iterable[Phrase]) -> frozenset[str]:
+    """All stems of these phrases."""
+    return frozenset[str]().union(*(phrase.words for phrase in phrases))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

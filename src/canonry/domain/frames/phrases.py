@@ -11,7 +11,7 @@ from canonry.domain.vocabularies.frame_words import (
     APPROXIMATE,
     AT_LEAST,
     AT_MOST,
-    DEFINITE,
+    DETERMINERS,
     FEWER_THAN,
     INDEFINITE,
     MORE_THAN,
@@ -35,10 +35,8 @@ _BOUNDS: Final = tuple(
         key=lambda pair: -len(pair[0]),
     )
 )
+_BOUNDING: Final = frozenset(words[0] for words, _bound in _BOUNDS)
 _SKIPPED: Final = REFLEXIVES | {"each", "other", "also", "still"}
-_MEASURES: Final = frozenset(
-    {"high", "wide", "long", "deep", "tall", "thick", "old", "away", "far", "heavy", "broad"}
-)
 
 
 def phrases_of(tokens: Sequence[Token]) -> tuple[Phrase, ...]:
@@ -68,7 +66,7 @@ def _parts(tokens: Sequence[Token]) -> list[tuple[str, str, list[Token]]]:
             parts.append((token.word, "", []))
         elif token.word in {"and", "or", "nor", ","}:
             parts.append((role, "+", []))
-        elif token.word in INDEFINITE | DEFINITE:
+        elif token.word in DETERMINERS:
             kind = "a" if token.word in INDEFINITE else "the"
             if part:
                 parts.append(("", kind, []))
@@ -90,13 +88,15 @@ def _owned(tokens: Sequence[Token], i: int, parts: list[tuple[str, str, list[Tok
         tokens[end].word in PREPOSITIONS or tokens[end].word in {"and", "or", ",", "'s"}
     ):
         end += 1
-    own = [t for t in tokens[i + 1 : end] if t.word not in INDEFINITE | DEFINITE]
+    own = [t for t in tokens[i + 1 : end] if t.word not in DETERMINERS]
     parts.append((role, "the", counted + own))
     parts.append(("of", article, owner))
     return end
 
 
 def _bound_at(tokens: Sequence[Token], i: int) -> tuple[tuple[str, ...], str] | None:
+    if tokens[i].word not in _BOUNDING:
+        return None
     for words, bound in _BOUNDS:
         said = all(i + k < len(tokens) and tokens[i + k].word == w for k, w in enumerate(words))
         if said and _number_next(tokens, i + len(words) - 1):
@@ -108,7 +108,7 @@ def _number_next(tokens: Sequence[Token], i: int) -> bool:
     for token in tokens[i + 1 : i + 3]:
         if number_of(token.word) is not None or scale_of(token.word):
             return True
-        if token.word not in INDEFINITE | DEFINITE | APPROXIMATE:
+        if token.word not in DETERMINERS | APPROXIMATE:
             return False
     return False
 

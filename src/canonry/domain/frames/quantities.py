@@ -3,15 +3,19 @@
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from enum import StrEnum
-from math import inf
+from math import isfinite
 from typing import Final
 
 from canonry.domain.frames.tokens import lemma
-from canonry.domain.vocabularies.frame_words import COINS, NUMBERS, ORDINALS, SCALES, UNITS
+from canonry.domain.vocabularies.frame_words import COINS, NUMBERS, SCALES, UNITS
 
 ROUNDING: Final = 0.02
-"""How far two units may be apart after conversion where nobody rounded."""
+"""How far two measures may be apart after conversion and be the same; a share of the larger."""
+NEAR: Final = 0.08
+"""How far they may be apart and be rounded."""
 ABOUT: Final = 0.06
+"""How far what is not exact may be apart; a share of the smaller."""
+EXACT: Final = 1e-9
 
 
 class Measured(StrEnum):
@@ -30,10 +34,10 @@ class Quantity:
     high: float
     about: bool = False
     unit: str = ""
-    digits: int = 0
 
 
 _UNITS: Final = {lemma(unit): of for unit, of in UNITS.items()} | UNITS
+_PLAIN: Final = ("", 1.0)
 _COINS: Final = frozenset(map(lemma, COINS))
 
 
@@ -52,8 +56,6 @@ def number_of(word: str) -> float | None:
     """The number that a word says; None for another word."""
     if word in NUMBERS:
         return float(NUMBERS[word])
-    if word in ORDINALS:
-        return None
     if word[:1].isdigit():
         try:
             return float(Decimal(word.replace(":", ".").rstrip(".")))
@@ -69,55 +71,19 @@ def scale_of(word: str) -> int | None:
 
 def compared(one: Quantity, other: Quantity) -> Measured:
     """How two quantities of the same thing stand to each other."""
-    if one.unit != other.unit or one.unit or other.unit:
-        return _measured(one, other)
-    if one.about or other.about:
-        return _about(one, other)
-    return Measured.SAME if one.low <= other.high and other.low <= one.high else Measured.OTHER
-
-
-def _measured(one: Quantity, other: Quantity) -> Measured:
-    first, second = _UNITS.get(one.unit), _UNITS.get(other.unit)
-    if first is None or second is None:
-        return Measured.UNCLEAR
+    first, second = _UNITS.get(one.unit, _PLAIN), _UNITS.get(other.unit, _PLAIN)
     if first[0] != second[0]:
         return Measured.UNCLEAR
-    low, high = _scaled(one, first[1])
-    other_low, other_high = _scaled(other, second[1])
+    ends = [one.low * first[1], one.high * first[1], other.low * second[1], other.high * second[1]]
+    gap = max(ends[2] - ends[1], ends[0] - ends[3])
+    sizes = [abs(end) for end in ends if isfinite(end)]
+    if gap <= EXACT * max(sizes):
+        return Measured.SAME
     if one.about or other.about:
-        return _about(
-            Quantity(low=low, high=high, about=True), Quantity(low=other_low, high=other_high)
-        )
+        return Measured.SAME if gap <= ABOUT * min(sizes) else Measured.UNCLEAR
     if one.unit == other.unit:
-        same = low <= other_high * (1 + 1e-9) and other_low <= high * (1 + 1e-9)
-        return Measured.SAME if same else Measured.OTHER
-    slack = max(_slack(one) * first[1], _slack(other) * second[1])
-    slack = min(slack, 0.04 * max(abs(low), abs(other_low)))
-    gap = max(other_low - high, low - other_high)
-    if gap <= max(slack, ROUNDING * max(abs(low), abs(other_low))):
+        return Measured.OTHER
+    if gap <= ROUNDING * max(sizes):
         return Measured.SAME
-    near = gap <= 0.08 * max(abs(low), abs(other_low))
-    return Measured.UNCLEAR if near or first[0] == "mile" else Measured.OTHER
-
-
-def _scaled(one: Quantity, factor: float) -> tuple[float, float]:
-    return one.low * factor, one.high * factor
-
-
-def _slack(one: Quantity) -> float:
-    if one.low in (inf, -inf) or one.low != int(one.low):
-        return 0.05
-    number, step = int(abs(one.low)), 1
-    while number and number % 10 == 0:
-        number, step = number // 10, step * 10
-    return step / 2
-
-
-def _about(one: Quantity, other: Quantity) -> Measured:
-    if one.low <= other.high and other.low <= one.high:
-        return Measured.SAME
-    gap = max(other.low - one.high, one.low - other.high)
-    smaller = min(abs(one.low), abs(other.low), abs(one.high), abs(other.high)) or 1.0
-    if gap <= ABOUT * smaller:
-        return Measured.SAME
-    return Measured.UNCLEAR
+    near = gap <= NEAR * max(sizes) or first[0] == "mile"
+    return Measured.UNCLEAR if near else Measured.OTHER

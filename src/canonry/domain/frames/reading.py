@@ -7,13 +7,13 @@ from typing import Final
 
 from canonry.domain.frames.clauses import Clause, read_clause
 from canonry.domain.frames.frames import Frame, Standing
-from canonry.domain.frames.senses import sensed
 from canonry.domain.frames.tokens import Token, Tokens, lemma, sentences_in
 from canonry.domain.texts.stems import DEFAULT, languages_of
 from canonry.domain.texts.words import terms_of
 from canonry.domain.vocabularies.frame_words import (
     BE,
     DETERMINERS,
+    DO,
     HAVE,
     KNOWLEDGE,
     MODALS,
@@ -24,6 +24,8 @@ from canonry.domain.vocabularies.frame_words import (
 
 _OPINIONS: Final = frozenset(map(lemma, OPINIONS))
 _KNOWLEDGE: Final = frozenset(map(lemma, KNOWLEDGE))
+_REPORTS: Final = _OPINIONS | _KNOWLEDGE
+_AUXILIARY: Final = BE | HAVE | DO | set(MODALS)
 _CONDITIONS: Final = frozenset({"if", "unless", "whenever", "when", "while", "should"})
 _BREAKS: Final = frozenset(
     {"but", "because", "though", "although", "so", "while", "whereas", "yet"}
@@ -50,12 +52,6 @@ def frames_of(statement: str) -> tuple[Frame, ...]:
             if len(found) >= _MOST:
                 return tuple(found[:_MOST])
     return tuple(found)
-
-
-@lru_cache(maxsize=16_384)
-def sensed_frames_of(statement: str) -> tuple[Frame, ...]:
-    """The same in the words that stand for a sense; frames without such words as they are."""
-    return tuple(map(sensed, frames_of(statement)))
 
 
 def _with_subject(read: Sequence[Frame], before: Frame | None) -> Iterator[Frame]:
@@ -128,7 +124,6 @@ def _condition(tokens: Tokens) -> tuple[Tokens, frozenset[str]]:
 
 def _parts(tokens: Tokens) -> Iterator[Tokens]:
     """The coordinate clauses, and what a relative clause between commas says of its head."""
-    tokens = _without_tail(tokens)
     at = next(
         (i for i, t in enumerate(tokens) if t.word == "," and _word(tokens, i + 1) in _WHO), None
     )
@@ -156,18 +151,6 @@ def _word(tokens: Tokens, at: int) -> str:
     return tokens[at].word if at < len(tokens) else ""
 
 
-def _without_tail(tokens: Tokens) -> Tokens:
-    """Without `, not X` or `, but X` at the end, which only says who else did not."""
-    at = _index(tokens, ",")
-    while at is not None:
-        if _word(tokens, at + 1) in {"not", "but", "as"} and not _has_verb(tokens[at + 2 :]):
-            return tokens[:at]
-        if _word(tokens, at + 1) == "as":
-            return tokens[:at]
-        at = _index(tokens, ",", at + 1)
-    return tokens
-
-
 def _begins_clause(tokens: Tokens, i: int) -> bool:
     word, following = tokens[i].word, tokens[i + 1 :]
     if word == "," and _word(tokens, i + 1) in _BREAKS:
@@ -182,9 +165,8 @@ def _begins_clause(tokens: Tokens, i: int) -> bool:
 
 
 def _has_verb(tokens: Tokens) -> bool:
-    auxiliaries = BE | HAVE | set(MODALS) | {"does", "did", "do"}
     return any(
-        token.word in auxiliaries or (not token.name and token.word.endswith("ed"))
+        token.word in _AUXILIARY or (not token.name and token.word.endswith("ed"))
         or (token.word != token.stem and not token.word.endswith("s") and not token.name)
         for token in tokens
     )  # fmt: skip
@@ -195,7 +177,7 @@ def _reported(clause: Clause) -> Iterator[Clause]:
     tokens = clause.tokens
     for i in range(1, len(tokens) - 2):
         stem, following = tokens[i].stem, tokens[i + 1].word
-        if stem not in _OPINIONS | _KNOWLEDGE or tokens[i - 1].word in DETERMINERS:
+        if stem not in _REPORTS or tokens[i - 1].word in DETERMINERS:
             continue
         that = _index(tokens, "that", i + 1)
         if that is not None and that - i <= len("that"):

@@ -10,6 +10,7 @@ from canonry.domain.vocabularies.frame_words import (
     BASES,
     IRREGULAR,
     NOT_PARTICIPLES,
+    NOT_PASTS,
     PREPOSITIONS,
 )
 
@@ -31,27 +32,19 @@ _QUOTES: Final = str.maketrans({"\u2019": "'", "\u2018": "'", "\u02bc": "'", "\u
 _REWRITES: Final = tuple(
     (re.compile(pattern, re.IGNORECASE), to)
     for pattern, to in (
-        (r"\s--\s", ", "),
         (r"\([^()]*\)", ""),
         (r"\bcan(?:no|')t\b", "can not"),
         (r"\bwon't\b", "will not"),
-        (r"\bshan't\b", "shall not"),
-        (r"\bain't\b", "is not"),
         (r"n't\b", " not"),
         (r"\b(it|he|she|that|there|who)'s\b", r"\1 is"),
         (r"'(?:re)\b", " are"),
         (r"'ll\b", " will"),
         (r"'ve\b", " have"),
-        (r"\bi'm\b", "i am"),
-        (r"\b(?:not|n't) any(?:\s*|-)(?:more|longer)\b", "nolonger"),
-        (r"\bno (?:longer|more)\b(?! than)", "nolonger"),
+        (r"\bnot any(?:\s*|-)(?:more|longer)\b|\bno (?:longer|more)\b(?! than)", "nolonger"),
         (r"\bnot (.{0,60}?)\bany(?:\s*|-)(?:more|longer)\b", r"nolonger \1"),
-        (r"\bat all\b|\bwhatsoever\b|\bso far\b|\bin the least\b", " "),
-        (r"\b(?:in|by) any way\b", " "),
-        (r"\bnot (?:a|one) single\b|\bnot one\b(?= )", "no"),
+        (r"\bnot (?:a|one) single\b|\bnot one\b(?= )|\bnone of\b", "no"),
         (r"\ba single \w+", " "),
-        (r"\bwas (?:once )?([^,]{1,60}), and (?:it|he|she) still is\b", r"is \1"),
-        (r"\bwere (?:once )?([^,]{1,60}), and they still are\b", r"are \1"),
+        (r"\bw(?:as|ere) (?:once )?([^,]{1,60}), and (it|he|she|they) still (is|are)\b", r"\3 \1"),
         (
             (
                 r"\b(one|two|three|four|five|some|all|most|many|few|half|each|several|both) of"
@@ -59,7 +52,6 @@ _REWRITES: Final = tuple(
             ),
             r"\1 ",
         ),
-        (r"\bnot one of\b|\bnone of\b", "no"),
         (r"\bha(s|ve|d) (not )?got\b(?= (?:a|an|no|any|the|two|three|\d))", r"ha\1 \2"),
         (r"\b(has|have) not (any|a|an)\b", r"\1 no"),
         (r"\bnobody (?:but|except|other than)\b|\bno one (?:but|except|other than)\b", "only"),
@@ -69,16 +61,9 @@ _REWRITES: Final = tuple(
         (r"\b(\d{1,3}),(\d{3})\b", r"\1\2"),
         (r"\bsquare (?=metre|meter|kilomet|foot|feet|mile)", "square_"),
         (r"\b(blood|birth) (group|type|date|place)\b", r"\1_\2"),
-        (r"\bdate of birth\b", "birth_date"),
-        (r"\bborn without\b", "has no"),
         (r"\bused to be\b", "was"),
         (r"\bused to\b", "did"),
-        (r"\b(?:do|does|did) not have to\b", "must not"),
         (r"\b(?:has|have) to (?=[a-z])", "must "),
-        (r"\bcan not (?:stand|bear|abide)\b", "hates"),
-        (r"\bsomeone\b", "somebody"),
-        (r"\beveryone\b", "everybody"),
-        (r"\bworks? as\b", "is"),
     )
 )
 _SENTENCE: Final = re.compile(
@@ -117,51 +102,14 @@ def _tokens(sentence: str) -> tuple[Token, ...]:
 
 def _table() -> dict[str, str]:
     forms: dict[str, str] = {}
-    for group in IRREGULAR.strip().replace("\n", "|").split("|"):
-        base, *others = group.split()
+    for base, *others in IRREGULAR:
         for form in others:
             forms.setdefault(form.rstrip("_"), base)
     return forms
 
 
 _FORMS: Final = _table()
-_PASTS: Final = frozenset(_FORMS) - frozenset(
-    [
-        "men",
-        "women",
-        "children",
-        "feet",
-        "teeth",
-        "geese",
-        "mice",
-        "wolves",
-        "elves",
-        "thieves",
-        "wives",
-        "knives",
-        "dwarves",
-        "oxen",
-        "leaves",
-        "lives",
-        "halves",
-        "loaves",
-        "shelves",
-        "calves",
-        "wharves",
-        "persons",
-        "people",
-        "brethren",
-        "color",
-        "favorite",
-        "honor",
-        "gray",
-        "armor",
-        "harbor",
-        "center",
-        "meter",
-        "liter",
-    ]
-)
+_PASTS: Final = frozenset(_FORMS) - NOT_PASTS
 
 
 @lru_cache(maxsize=32_768)

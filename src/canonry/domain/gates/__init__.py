@@ -11,6 +11,7 @@ from canonry.domain.gates import (
     content_readable,
     dependency_accepted,
     entity_restated,
+    event_told_before,
     evidence_resolves,
     functional_relation,
     opposed_relation,
@@ -41,6 +42,7 @@ GATES: Final[tuple[Gate, ...]] = (
     opposed_relation.GATE,
     actor_alive.GATE,
     actor_present.GATE,
+    event_told_before.GATE,
     statement_negated.GATE,
     replacement_outranks.GATE,
 )

@@ -38,7 +38,7 @@ def _of(
             rationale=f"{entity.name} {verb} but is {tag} then",
             conflicts=conflicts_of(held),
             rivals=(held,) if acts else (),
-            authority=authority_of(view, entity, change),
+            authority=authority_of(view, entity, change, now),
         )
 
 

@@ -20,7 +20,7 @@ _KINDS: Final = {
 
 def _examine(candidate: Candidate, view: SliceView) -> Iterator[Objection]:
     for evidence in candidate.evidence:
-        thing = view.thing(evidence.ref)
+        thing = view.cited(evidence.ref)
         if thing is None or THING_KINDS[type(thing)] != _KINDS[evidence.kind]:
             rationale = f"its evidence {evidence} does not exist"
             yield Objection(weight=Weight.REFUSES, rationale=rationale)

@@ -5,16 +5,18 @@ gates into a verdict that names the rule, the ids in conflict, and the keys that
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
-from enum import Enum
+from dataclasses import dataclass
+from enum import StrEnum
 from typing import Final, TypeAlias, TypeVar
 
+from canonry.domain.audience import ANYBODY, EVERYBODY, Audience, Viewer
 from canonry.domain.judging.candidates import Candidate
 from canonry.domain.judging.scoring import Score, score_of, standing_of
 from canonry.domain.judging.slices import Lookup, Slice, SliceView
 from canonry.domain.judging.standing_tags import TagHeld
 from canonry.domain.policy import Policy
 from canonry.domain.provenance import Authority, may_end, outranks
+from canonry.domain.revising import revised
 from canonry.domain.things.proposals import Grade, GradedConflict, Proposal, ProposalStatus
 
 T = TypeVar("T")
@@ -22,7 +24,7 @@ ACCEPTED_RULE: Final = "gate:score-reaches-threshold"
 """The rule that stands behind an acceptance to which nothing objects."""
 
 
-class Weight(Enum):
+class Weight(StrEnum):
     """What an objection means for the proposal.
 
     `REFUSES`: no authority helps. `DEFERS`: it stays pending. `CONTRADICTS`: canon stands against
@@ -46,14 +48,24 @@ Rival: TypeAlias = TagHeld | str
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Objection:
-    """What a gate says; `authority` is the strongest word behind the rivals."""
+    """What a gate says; `authority` is the strongest word behind the rivals.
+
+    `taken_back`: the proposal comes later in the scene that told them, so that a word of the same
+    authority is enough.
+    """
 
     weight: Weight
     rationale: str
     conflicts: tuple[str, ...] = ()
     rivals: tuple[Rival, ...] = ()
     authority: Authority = Authority.SYSTEM
+    taken_back: bool = False
     rule: str = ""
+
+    def yields_to(self, word: Authority) -> bool:
+        """Whether what contradicts falls to this word."""
+        enough = may_end if self.taken_back else outranks
+        return enough(word, self.authority)
 
 
 Examine: TypeAlias = Callable[[Candidate, SliceView], Iterator[Objection]]
@@ -66,12 +78,12 @@ class Gate:
     id: str
     examine: Examine
 
-    def reads(self, candidate: Candidate, known: Slice, policy: Policy) -> frozenset[str]:
-        """The keys that this rule's word on `candidate` rests on."""
+    def looking(self, candidate: Candidate, known: Slice, policy: Policy) -> SliceView:
+        """The view once this rule has looked at `candidate`: what its word rests on, and wants."""
         view = SliceView(known, policy)
         for _objection in self.examine(candidate, view):
             pass
-        return frozenset(view.read)
+        return view
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,7 +91,8 @@ class Verdict:
     """How a proposal fares; `status` PENDING means that it needs review.
 
     `graded` is what it does not go with, or perhaps not; `retcons` what falls, `supersedes` what
-    ends, `reads` the keys that all this rests on, `wanted` what must be loaded before it counts.
+    ends for what it says, `ends` what it says to end, `reads` the keys that all this rests on,
+    `wanted` what must be loaded before it counts.
     """
 
     status: ProposalStatus
@@ -89,7 +102,9 @@ class Verdict:
     graded: tuple[GradedConflict, ...] = ()
     retcons: tuple[Rival, ...] = ()
     supersedes: tuple[Rival, ...] = ()
+    ends: tuple[Rival, ...] = ()
     warnings: tuple[str, ...] = ()
+    audience: Audience = EVERYBODY
     reads: frozenset[str] = frozenset()
     wanted: frozenset[Lookup] = frozenset()
 
@@ -105,27 +120,35 @@ def judge(
     policy: Policy,
     gates: Iterable[Gate],
     *,
+    viewer: Viewer = ANYBODY,
     overruling: bool = False,
 ) -> Verdict:
     """Weigh what the gates say, in their order; the first refusal decides.
 
     `overruling`: the canon keeper has decided for the proposal; no score and no standing is in its
-    way, only what cannot be written and what a law of the world forbids.
+    way, only what cannot be written and what a law of the world forbids. What has too little weight
+    is told what it conflicts with all the same.
     """
-    view = SliceView(known, policy)
+    view = SliceView(known, policy, viewer)
     proposal = view.thing(candidate.proposal.id)
     waived = proposal.waived if isinstance(proposal, Proposal) else ()
     score = score_of(candidate.proposal, standing_of(candidate.proposal, view), policy.scoring)
     found: list[Objection] = []
+    light: Objection | None = None
     for gate in gates:
         if overruling and gate.id == ACCEPTED_RULE:
             continue
         for objection in gate.examine(candidate, view):
-            named = replace(objection, rule=gate.id)
-            if named.weight in {Weight.REFUSES, Weight.DEFERS}:
-                return _turned_away(named, score, view)
-            if not _is_waived(named, waived):
-                found.append(named)
+            told = revised(objection, rule=gate.id)
+            if gate.id == ACCEPTED_RULE:
+                light = told
+            elif told.weight in {Weight.REFUSES, Weight.DEFERS}:
+                return _turned_away((light or told,), score, view)
+            elif not _is_waived(told, waived):
+                found.append(told)
+    if light is not None:
+        named = [one for one in found if one.weight in {Weight.CONTRADICTS, Weight.WARNS}]
+        return _turned_away((light, *named), score, view)
     return _weighed(found, score, view, overruling=overruling)
 
 
@@ -135,14 +158,16 @@ def _is_waived(objection: Objection, waived: Sequence[str]) -> bool:
     return objection.weight is Weight.WARNS and bool(named) and named <= set(waived)
 
 
-def _turned_away(objection: Objection, score: Score, view: SliceView) -> Verdict:
+def _turned_away(objections: Sequence[Objection], score: Score, view: SliceView) -> Verdict:
+    """The first objection decides; the others name what else there is."""
+    objection = objections[0]
     refused = objection.weight is Weight.REFUSES
     return Verdict(
         status=ProposalStatus.REJECTED if refused else ProposalStatus.PENDING,
         rule=objection.rule,
         rationale=objection.rationale,
         score=score,
-        graded=_graded((objection,)),
+        graded=_graded(objections),
         reads=frozenset(view.read),
         wanted=frozenset(view.wanted),
     )
@@ -151,7 +176,7 @@ def _turned_away(objection: Objection, score: Score, view: SliceView) -> Verdict
 def _weighed(found: list[Objection], score: Score, view: SliceView, *, overruling: bool) -> Verdict:
     against = [one for one in found if one.weight is Weight.CONTRADICTS]
     word = Authority.GM if overruling else score.authority
-    lost = [one for one in against if not outranks(word, one.authority)]
+    lost = [one for one in against if not one.yields_to(word)]
     doubts = [one for one in found if one.weight is Weight.WARNS]
     warnings = tuple(one.rationale for one in doubts)
     reads, wanted = frozenset(view.read), frozenset(view.wanted)
@@ -192,6 +217,7 @@ def _weighed(found: list[Objection], score: Score, view: SliceView, *, overrulin
         graded=_graded((*against, *doubts)),
         retcons=_each(rival for one in against for rival in one.rivals),
         supersedes=_each(rival for one in ended for rival in one.rivals),
+        ends=_each(r for one in found if one.weight is Weight.ENDS for r in one.rivals),
         warnings=warnings,
         reads=reads,
         wanted=wanted,

@@ -22,7 +22,7 @@ from canonry.domain.judging.standing_tags import (
     tag_held,
 )
 from canonry.domain.merge.tag_set import TagChange
-from canonry.domain.moments import at_once
+from canonry.domain.moments import Moment, at_once
 from canonry.domain.things.entities import Entity
 from canonry.domain.vocabularies.state_tags import excluded_by
 
@@ -68,25 +68,29 @@ def _against_held(
     against = {rival: tag for tag in beginning for rival in excluded_by(tag, groups, told_then)}
     for rival, tag in sorted(against.items()):
         if rival not in removed:
-            yield _objection(view, entity, told_then[rival], tag, Weight.CONTRADICTS)
+            yield _objection(view, entity, now, told_then[rival], by=tag)
     staying = held.keys() - removed - against.keys()
     ended = {rival: tag for tag in beginning for rival in excluded_by(tag, groups, staying)}
     for rival, tag in sorted(ended.items()):
-        yield _objection(view, entity, held[rival], tag, Weight.SUPERSEDES)
+        yield _objection(view, entity, now, held[rival], by=tag)
     for tag in sorted(removed):
-        yield _objection(view, entity, held[tag], None, Weight.ENDS)
+        yield _objection(view, entity, now, held[tag])
 
 
 def _objection(
-    view: SliceView, entity: Entity, change: TagChange, tag: str | None, weight: Weight
+    view: SliceView, entity: Entity, now: Moment, change: TagChange, *, by: str | None = None
 ) -> Objection:
+    """That a tag ends by another one, or with it contradicts it; None: it is all that is said."""
     held = tag_held(view, entity, change)
+    weight = Weight.ENDS if by is None else Weight.SUPERSEDES
+    if by is not None and at_once(now, change.moment):
+        weight = Weight.CONTRADICTS
     return Objection(
         weight=weight,
-        rationale=_said(entity.name, change.tag, tag, later=weight is Weight.SUPERSEDES),
+        rationale=_said(entity.name, change.tag, by, later=weight is Weight.SUPERSEDES),
         conflicts=conflicts_of(held),
         rivals=(held,),
-        authority=authority_of(view, entity, change),
+        authority=authority_of(view, entity, change, now),
     )
 
 

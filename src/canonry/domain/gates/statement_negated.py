@@ -5,18 +5,24 @@ one scene as against canon; what may be a conflict is named, and decides nothing
 """
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Final
 
 from canonry.domain.gates.kit import Gate, Objection, Weight
 from canonry.domain.judging.candidates import Candidate
 from canonry.domain.judging.comparing.conflicts import Stated, conflict, ends, tells_an_end
 from canonry.domain.judging.comparing.findings import Clash, When
-from canonry.domain.judging.comparing.rivals import candidates_of, standing_of_fact, when_dated
+from canonry.domain.judging.comparing.rivals import (
+    candidates_of,
+    standing_of_fact,
+    unread,
+    when_dated,
+)
 from canonry.domain.judging.contents import FactContent
 from canonry.domain.judging.slices import SliceView
 from canonry.domain.judging.standing_tags import still_stands
 from canonry.domain.judging.statements import contraries_of
-from canonry.domain.moments import comes_after, overlaps, same_scene
+from canonry.domain.moments import AFTER_ALL, comes_after, overlaps, same_scene
 from canonry.domain.things.facts import Fact
 from canonry.domain.things.proposals import Grade
 from canonry.domain.time import SECOND, Instant
@@ -40,6 +46,8 @@ def _examine(candidate: Candidate, view: SliceView) -> Iterator[Objection]:
         if _at_once(candidate, content, fact) and still_stands(view, fact, candidate.moment):
             known = _EXCLUDED if fact.id in excluded else None
             yield from _objections(candidate, fact, view, claim, known)
+    for warning in unread(view, claim):
+        yield Objection(weight=Weight.WARNS, rationale=warning)
 
 
 def _excluded(content: FactContent, about: frozenset[str], view: SliceView) -> dict[str, Fact]:
@@ -71,18 +79,25 @@ def _objections(
     standing = standing_of_fact(view, fact)
     when = _when(candidate, fact, standing)
     found = conflict(standing, claim, when=when)
-    at_once = conflict(standing, claim, when=When.ONE) or known
+    at_once = found if when is When.ONE else conflict(standing, claim, when=When.ONE)
     ended = when is not When.EARLIER and ends(standing, claim)
     again = when is When.LATER and tells_an_end(standing)
     if ended:
         yield _told(Weight.SUPERSEDES, "the words end what held", fact)
     elif found is not None and found.grade is Grade.CONTRADICTION:
-        yield _told(Weight.CONTRADICTS, found.reason, fact)
-    elif _is_contradiction(at_once) and not again and when is not When.EARLIER:
+        objection = _told(Weight.CONTRADICTS, found.reason, fact)
+        yield replace(objection, taken_back=_comes_later_in_scene(candidate, fact))
+    elif _is_contradiction(known or at_once) and not again and when is not When.EARLIER:
         weight = Weight.SUPERSEDES if when is When.LATER else Weight.CONTRADICTS
         yield _told(weight, "the states exclude each other", fact)
     elif found is not None:
         yield _told(Weight.WARNS, found.reason, fact)
+
+
+def _comes_later_in_scene(candidate: Candidate, fact: Fact) -> bool:
+    """Whether a later turn of the very scene says it, which then takes back what was said."""
+    now, said = candidate.moment, fact.moment
+    return same_scene(now, said) and said.place.turn < now.place.turn < AFTER_ALL
 
 
 def _is_contradiction(found: Clash | None) -> bool:

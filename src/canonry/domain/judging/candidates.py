@@ -46,23 +46,25 @@ class Candidate:
     content: Content | Unreadable
     scene: Scene | None
     declared: Declared = field(default_factory=dict)
+    moment: Moment = field(init=False)
+    """When it happens, for comparing."""
+
+    def __post_init__(self) -> None:
+        """Take the time of the content, else that of its scene."""
+        own, scene, proposal = time_of(self.content), self.scene, self.proposal
+        at = own if own is not None or scene is None else scene.time_ref
+        place = place_in(scene, proposal.turn_index, proposal.position, dated=own is not None)
+        object.__setattr__(self, "moment", Moment(at=at, place=place))
 
     @property
     def at(self) -> Instant | None:
-        """The time in the world: that of the content, else that of its scene."""
-        own = time_of(self.content)
-        return own if own is not None or self.scene is None else self.scene.time_ref
+        """The time in the world."""
+        return self.moment.at
 
     @property
     def place(self) -> StoryPlace:
         """Where in the stories it was told."""
-        proposal, dated = self.proposal, time_of(self.content) is not None
-        return place_in(self.scene, proposal.turn_index, proposal.position, dated=dated)
-
-    @property
-    def moment(self) -> Moment:
-        """When it happens, for comparing."""
-        return Moment(at=self.at, place=self.place)
+        return self.moment.place
 
     @property
     def evidence(self) -> tuple[Evidence, ...]:
@@ -100,6 +102,8 @@ def time_of(content: Content | Unreadable) -> Instant | None:
 
 def linked(content: Content, declared: Declared) -> Content:
     """The content, with names that proposals declare replaced by references to those proposals."""
+    if not declared:
+        return content
 
     def one(reference: Reference) -> Reference:
         proposal = declared.get(reference)

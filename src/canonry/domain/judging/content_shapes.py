@@ -5,12 +5,13 @@ them, and the words of every refusal. A member comes under its own name or under
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from enum import Enum
 from typing import Any, Final
 
 from canonry.domain.errors import InvalidInput
+from canonry.domain.fields import is_plain_time
 from canonry.domain.things.entities import EntityClass
 from canonry.domain.things.facts import FactType
 from canonry.domain.things.proposals import ProposalType
@@ -40,6 +41,10 @@ class Holding(Enum):
     SECONDS = (
         "a whole number of seconds",
         {"type": "integer", "minimum": 0, "maximum": DURATION_MAX},
+    )
+    AUDIENCE = (
+        "everyone, gm, or a list of character:<id> and player:<user>",
+        {"type": ["string", "array"], "items": {"type": "string"}},
     )
     ACTION = ("add or remove, or true or false", {"type": ["string", "boolean"]})
 
@@ -343,8 +348,15 @@ _FACT: Final = ContentShape(
     ),
 )
 
+_AUDIENCE: Final = ContentMember(
+    name="audience",
+    kind=Holding.AUDIENCE,
+    means="Who may see it; without it, who may see the evidence and all that it names.",
+)
+
 CONTENT_SHAPES: Final[Mapping[ProposalType, ContentShape]] = {
-    shape.type: shape for shape in (_FACT, _ENTITY, _RELATIONSHIP, _STATE_CHANGE, _EVENT)
+    shape.type: replace(shape, members=(*shape.members, _AUDIENCE))
+    for shape in (_FACT, _ENTITY, _RELATIONSHIP, _STATE_CHANGE, _EVENT)
 }
 """The shape of each type of content."""
 
@@ -355,3 +367,11 @@ TAG_CHANGES: Final = ContentShape(
     ),
 )
 """What may stand in the `state_tag_changes` of a state change."""
+
+
+def words_of_time(kind: ProposalType, content: Mapping[str, Any]) -> str | None:
+    """How a content says when, where it does so in words of a calendar."""
+    members = (one for one in CONTENT_SHAPES[kind].members if one.kind is Holding.TIME)
+    names = (name for one in members for name in (one.name, *one.aliases))
+    said = next((content[name] for name in names if content.get(name) is not None), None)
+    return said if isinstance(said, str) and not is_plain_time(said) else None

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from canonry.domain.audience import Audience
 from canonry.domain.ids import (
     EntityId,
     EventId,
@@ -32,8 +33,19 @@ from canonry.domain.vocabularies.narrative_fields import (
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class SpokenTime:
+    """Words that say when, and what they say."""
+
+    words: str
+    at: Instant
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Backing:
-    """What supports a new thing: authority, confidence, evidence, and where it was told."""
+    """What supports a new thing: authority, confidence, evidence, where and when it was told.
+
+    `audience` is who may know of it; None: whoever may know of the evidence.
+    """
 
     space: SpaceId
     authority: Authority
@@ -43,6 +55,13 @@ class Backing:
     place: StoryPlace | None = None
     proposal_id: ProposalId | None = None
     level: CanonLevel = CanonLevel.CANON
+    spoken: SpokenTime | None = None
+    audience: Audience | None = None
+
+    def words_for(self, at: Instant | None) -> str | None:
+        """The words that told this time."""
+        told = self.spoken
+        return told.words if told is not None and told.at == at else None
 
 
 def make_entity(
@@ -149,6 +168,7 @@ def make_fact(
             place=backing.place,
             proposal_id=backing.proposal_id,
             replaces=replaces,
+            time_words=backing.words_for(time_ref),
         )
     )
 
@@ -184,6 +204,7 @@ def make_event(
             evidence=backing.evidence,
             level=backing.level,
             proposal_id=backing.proposal_id,
+            time_words=backing.words_for(time_ref),
         )
     )
 

@@ -5,7 +5,7 @@ moment ends what held until then, and holds until the next one begins, whichever
 Who says the same again ends nothing, but says that it held then.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
@@ -15,9 +15,9 @@ from canonry.domain.judging.making import Backing, make_relation
 from canonry.domain.judging.quantities import counted
 from canonry.domain.judging.slices import SliceView
 from canonry.domain.judging.standing_tags import together
-from canonry.domain.log.entries import Entry, Made, RelationEnded
+from canonry.domain.log.entries import Entry, Made, RelationEnded, RelationResumed
 from canonry.domain.moments import Moment, arranged, at_once, moment_of, split_at
-from canonry.domain.provenance import Authority, strongest
+from canonry.domain.provenance import Authority, CanonLevel, strongest
 from canonry.domain.things.entities import Entity, family_of
 from canonry.domain.things.relations import Relation, RelationDraft, SaidAgain
 from canonry.domain.time import Instant
@@ -147,39 +147,64 @@ def written(
     new_id: NewId,
     backing: Backing,
     line: RelationLine,
-    new: RelationDraft,
+    new: RelationDraft | None = None,
     *,
+    again: SaidAgain | None = None,
     without: Iterable[Relation] = (),
 ) -> tuple[Entry, ...]:
-    """What the new relation makes of its line: who ends where, and what begins anew after it.
+    """What becomes of a line: who ends where, who holds on, and what begins anew.
 
-    Those `without` are gone from it: they are retconned, or the new one takes their place.
+    A relation is `new` in it, or said `again`; None: nothing is said. Those `without` are gone
+    from it: they are retconned, or the new one takes their place.
     """
     gone = {one.id for one in without}
-    kept = [word for word in line.words if word.relation.id not in gone]
-    own = Telling(what=line.what, moment=line.moment, authority=new.authority, relation=new)
-    after, anew = _begun_anew(new_id, backing, _put(kept, own))
-    was, wanted = _ends(line.words), _ends(after)
-    entries: list[Entry] = list(anew)
-    for word in after:
-        one = word.relation
-        if word.again is not None or one.id not in wanted:
+    words = [word for word in line.words if word.relation.id not in gone]
+    words = arranged(words, lambda word: word.moment)
+    if new is not None:
+        authority = new.authority if again is None else again.authority
+        own = Telling(
+            what=line.what, moment=line.moment, authority=authority, relation=new, again=again
+        )
+        before, after = split_at(line.moment, words, lambda word: word.moment)
+        words = [*before, own, *after]
+    words, anew = _begun_anew(new_id, backing, words)
+    return (*anew, *_following(words, (word.relation.id for word in line.words)))
+
+
+def settled_line(
+    view: SliceView, new_id: NewId, backing: Backing, line: RelationLine
+) -> tuple[Entry, ...]:
+    """What has to be said yet, so that each relation of a line ends where the next one begins."""
+    words, anew = _begun_anew(new_id, backing, line.words)
+    heirs = [view.thing(one) for w in words if (one := _heir_of(w.relation)) is not None]
+    fallen = (h.id for h in heirs if isinstance(h, Relation) and h.level is not CanonLevel.CANON)
+    return (*anew, *_following(words, fallen))
+
+
+def _following(words: Sequence[Telling], beside: Iterable[str]) -> Iterator[Entry]:
+    """Each relation ends where the next one begins.
+
+    What somebody ended otherwise stays so: alone, or by what is none of the words nor `beside`.
+    """
+    ends = _ends(words)
+    known = {None, *ends, *beside}
+    for one in (word.relation for word in words if word.again is None):
+        end, by = ends[one.id], _heir_of(one)
+        if by not in known or (by is None and isinstance(one, Relation) and one.ended):
             continue
-        end = wanted[one.id]
-        if end is not None and (not isinstance(one, Relation) or _follows(one, was, wanted)):
-            ended = RelationEnded(
+        if end is None and by is not None:
+            yield RelationResumed(relation_id=one.id, fallen=by)
+        elif end is not None and (one.until, by) != end:
+            yield RelationEnded(
                 relation_id=one.id,
                 until=end[0],
                 superseded_by=RelationId(end[1]),
                 reason="another relation takes its place",
             )
-            entries.append(ended)
-    return tuple(entries)
 
 
-def _put(kept: list[Telling], own: Telling) -> list[Telling]:
-    before, after = split_at(own.moment, kept, lambda word: word.moment)
-    return [*before, own, *after]
+def _heir_of(relation: RelationDraft) -> RelationId | None:
+    return relation.superseded_by if isinstance(relation, Relation) else None
 
 
 def _begun_anew(
@@ -226,14 +251,6 @@ def _ends(words: Sequence[Telling]) -> dict[str, End | None]:
             heir = next((one for one in words[index + 1 :] if one.again is None), None)
             ends[word.relation.id] = None if heir is None else (heir.moment.at, heir.relation.id)
     return ends
-
-
-def _follows(one: Relation, was: dict[str, End | None], wanted: dict[str, End | None]) -> bool:
-    """Whether the end of a relation changes, and was not said by somebody on its own."""
-    before = was.get(one.id)
-    if before == wanted[one.id]:
-        return False
-    return not one.ended if before is None else one.ended and one.until == before[0]
 
 
 def standing_line(view: SliceView, entity: Entity, rel_type: str, moment: Moment) -> list[Relation]:

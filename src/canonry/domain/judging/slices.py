@@ -7,9 +7,11 @@ loads before it judges again. So a gate cannot read anything that its verdict do
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias, TypeVar
+from typing import Final, TypeAlias, TypeVar
 
+from canonry.domain.audience import ANYBODY, Viewer
 from canonry.domain.fields import PROPOSAL_PREFIX, Reference
+from canonry.domain.frames.keys import most_under
 from canonry.domain.ids import EntityId, SceneId, SpaceId
 from canonry.domain.log.canon import Changes
 from canonry.domain.log.entries import Thing
@@ -17,7 +19,7 @@ from canonry.domain.log.keys import (
     axioms_key,
     causes_key,
     facts_key,
-    frame_key,
+    frames_keys,
     keys_of,
     name_key,
     relations_key,
@@ -33,8 +35,13 @@ from canonry.domain.things.facts import Axiom, Event, Fact
 from canonry.domain.things.proposals import Proposal, ProposalStatus
 from canonry.domain.things.relations import Relation
 from canonry.domain.things.scenes import Scene
+from canonry.domain.things.veils import as_seen, is_veiled
 
 T = TypeVar("T")
+
+_NOTHING: Final[frozenset[str]] = frozenset()
+_LOOKED_UP: Final = (Entity, Relation, Fact, Event, Axiom)
+"""What is found by other keys than its id."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,9 +91,11 @@ class AxiomsLookup:
 
 @dataclass(frozen=True, slots=True)
 class EventsLookup:
-    """The events of a scene."""
+    """The canon events of a title, that involve these; of nobody, those of the scene."""
 
-    scene_id: SceneId
+    title: str
+    involved: tuple[str, ...]
+    scene_id: SceneId | None
 
 
 Lookup: TypeAlias = (
@@ -105,31 +114,50 @@ Lookup: TypeAlias = (
 class Slice:
     """The things known, the same by key, and the lookups that they answer completely.
 
-    `born` are things that commits made after the slice was loaded: the store cannot know of them
-    yet. `touched` are the keys that those commits touched.
+    `recent` holds the keys that were changed since something was loaded: it is short, so that a
+    commit copies little. `born` are things that commits made after the slice was loaded: the store
+    cannot know of them yet. `touched` are the keys that those commits touched.
     """
 
     space: SpaceId
     things: Mapping[str, Thing] = field(default_factory=dict)
     by_key: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    recent: Mapping[str, frozenset[str]] = field(default_factory=dict)
     loaded: frozenset[Lookup] = frozenset()
     born: frozenset[str] = frozenset()
+    secrets: bool = False
     touched: frozenset[str] = frozenset()
 
     def extended(self, lookups: Iterable[Lookup], found: Iterable[Thing]) -> "Slice":
         """This slice with what was loaded for `lookups`; a thing that it has is newer and stays."""
-        fresh = {thing.id: thing for thing in found if thing.id not in self.things}
-        ids = {ThingLookup(thing_id) for thing_id in fresh}
-        return self._with(fresh, loaded=self.loaded | frozenset(lookups) | ids)
+        there = {thing.id: self.things.get(thing.id, thing) for thing in found}
+        loaded = self.loaded.union(lookups, map(ThingLookup, there))
+        framed = {one.key for one in loaded if isinstance(one, ConflictLookup)}
+        under: dict[str, set[str]] = {}
+        for thing in there.values():
+            for key in _asked_keys(thing, framed):
+                under.setdefault(key, set()).add(thing.id)
+        more = {key: self.under(key) | ids for key, ids in under.items()}
+        return revised(
+            self,
+            things={**self.things, **there},
+            by_key={**self.by_key, **self.recent, **more},
+            recent={},
+            loaded=loaded,
+            secrets=self._has_secrets(there),
+        )
 
     def after(self, changes: Changes) -> "Slice":
         """This slice with the changes of a commit."""
         born = changes.things.keys() - self.things.keys()
         ids = {ThingLookup(thing_id) for thing_id in born}
-        return self._with(
-            changes.things,
+        return revised(
+            self,
+            things={**self.things, **changes.things},
+            recent=self._keyed(changes.things),
             loaded=self.loaded | ids,
             born=self.born | born,
+            secrets=self._has_secrets(changes.things),
             touched=self.touched | changes.touched,
         )
 
@@ -139,25 +167,46 @@ class Slice:
             return True
         return isinstance(lookup, RelationsLookup) and lookup.entity_id in self.born
 
-    def _with(self, changed: Mapping[str, Thing], **more: Any) -> "Slice":
-        by_key = dict(self.by_key)
+    def under(self, key: str) -> frozenset[str]:
+        """The ids of the things known that have a key."""
+        found = self.recent.get(key)
+        return self.by_key.get(key, _NOTHING) if found is None else found
+
+    def _keyed(self, changed: Mapping[str, Thing]) -> dict[str, frozenset[str]]:
+        """The keys that are changed since something was loaded, once these things are."""
+        turned: dict[str, set[str]] = {}
         for thing in changed.values():
+            if not isinstance(thing, _LOOKED_UP):
+                continue
             before = self.things.get(thing.id)
-            for key in keys_of(before) if before is not None else ():
-                by_key[key] = by_key[key] - {thing.id}
-            for key in keys_of(thing):
-                by_key[key] = by_key.get(key, frozenset()) | {thing.id}
-        return revised(self, things={**self.things, **changed}, by_key=by_key, **more)
+            keys = keys_of(thing)
+            for key in keys if before is None else keys ^ keys_of(before):
+                turned.setdefault(key, set()).add(thing.id)
+        return {**self.recent, **{key: self.under(key) ^ ids for key, ids in turned.items()}}
+
+    def _has_secrets(self, changed: Mapping[str, Thing]) -> bool:
+        return self.secrets or any(map(is_veiled, changed.values()))
+
+
+def _asked_keys(thing: Thing, framed: set[str]) -> Iterable[str]:
+    """The keys that a thing is found under; of a fact's many, those that somebody asks for."""
+    if isinstance(thing, Fact):
+        return (statement_key(thing.statement), *framed.intersection(frames_keys(thing)))
+    return keys_of(thing) if isinstance(thing, _LOOKED_UP) else ()
 
 
 class SliceView:
-    """A slice as one verdict looks at it; `read` and `wanted` grow with every question."""
+    """A slice as one verdict looks at it; `read` and `wanted` grow with every question.
 
-    __slots__ = ("_referred", "_slice", "policy", "read", "wanted")
+    It looks with the eyes of `viewer`, by default of those who know what everybody may know.
+    """
 
-    def __init__(self, known: Slice, policy: Policy) -> None:
+    __slots__ = ("_referred", "_slice", "policy", "read", "viewer", "wanted")
+
+    def __init__(self, known: Slice, policy: Policy, viewer: Viewer = ANYBODY) -> None:
         """Look at `known` with nothing read yet."""
         self._slice = known
+        self.viewer = viewer
         self._referred: dict[Reference, Thing | None] = {}
         self.policy = policy
         self.read: set[str] = set()
@@ -167,6 +216,11 @@ class SliceView:
         """The thing with this id."""
         self.read.add(thing_key(thing_id))
         self._need(ThingLookup(thing_id))
+        return self._as_seen(self._slice.things.get(thing_id))
+
+    def cited(self, thing_id: str) -> Thing | None:
+        """What is cited as evidence, whoever may see it."""
+        self.thing(thing_id)
         return self._slice.things.get(thing_id)
 
     def resolve(self, reference: Reference) -> str | None:
@@ -217,15 +271,12 @@ class SliceView:
         Those of the entities that were merged into it count as its own.
         """
         family = family_of(entity)
-        found: dict[str, Relation] = {}
-        for one in sorted(family):
+        for one in family:
             self.read.add(relations_key(one))
             self._need(RelationsLookup(one, rel_type, direction))
-            for relation in self._under(relations_key(one), Relation):
-                found[relation.id] = relation
         return [
             relation
-            for relation in sorted(found.values(), key=lambda r: (r.position, r.id))
+            for relation in self._under(map(relations_key, family), Relation)
             if relation.rel_type == rel_type
             and relation.level is CanonLevel.CANON
             and (direction != "out" or relation.from_id in family)
@@ -237,19 +288,20 @@ class SliceView:
         words = plain_statement(statement)
         self.read.add(statement_key(words))
         self._need(StatementLookup(words))
-        facts = self._under(statement_key(words), Fact)
+        facts = self._under([statement_key(words)], Fact)
         return [fact for fact in facts if fact.level is CanonLevel.CANON]
 
     def framed(self, keys: Iterable[str]) -> Sequence[Fact]:
-        """The canon facts that have any of these frame keys, oldest first."""
-        found: dict[str, Fact] = {}
-        for key in keys:
-            self.read.add(frame_key(key))
+        """The canon facts that have any of these frame keys, oldest first; see `crowded`."""
+        asked = list(keys)
+        for key in asked:
             self._need(ConflictLookup(key))
-            for fact in self._under(frame_key(key), Fact):
-                found[fact.id] = fact
-        facts = sorted(found.values(), key=lambda fact: (fact.position, fact.id))
-        return [fact for fact in facts if fact.level is CanonLevel.CANON]
+        self.read.update(asked)
+        return [fact for fact in self._under(asked, Fact) if fact.level is CanonLevel.CANON]
+
+    def crowded(self, keys: Iterable[str]) -> bool:
+        """Whether there may be more facts of one of these frame keys than are loaded."""
+        return any(len(self._slice.under(key)) >= most_under(key) for key in keys)
 
     def named(self, entity_type: str, name: str) -> Sequence[Entity]:
         """The canon entities with this type and name that stand for themselves, oldest first.
@@ -261,23 +313,31 @@ class SliceView:
         self._need(NameLookup(entity_type, words))
         found = [
             entity
-            for entity in self._under(name_key(entity_type, words), Entity)
+            for entity in self._under([name_key(entity_type, words)], Entity)
             if entity.level is CanonLevel.CANON and entity.merged_into is None
         ]
         return sorted(found, key=lambda entity: normalised_name(entity.name) != words)
 
-    def events_in(self, scene_id: SceneId, involved: Collection[str]) -> Sequence[Event]:
-        """The canon events of a scene that involve exactly these entities, oldest first."""
-        keys = [facts_key(one) for one in sorted(involved)[:1]]
-        key = keys[0] if keys else causes_key(self._slice.space)
+    def events_of(
+        self, involved: Collection[str], *, title: str, scene_id: SceneId | None
+    ) -> Sequence[Event]:
+        """The canon events of a title that involve exactly these entities, oldest first.
+
+        Of events that involve nobody only those of the scene are found.
+        """
+        named = tuple(sorted(involved))
+        if not named and scene_id is None:
+            return ()
+        key = facts_key(named[0]) if named else causes_key(self._slice.space)
         self.read.add(key)
-        self._need(EventsLookup(scene_id))
+        self._need(EventsLookup(title, named, None if named else scene_id))
         return [
             event
-            for event in self._under(key, Event)
-            if event.scene_id == scene_id
+            for event in self._under([key], Event)
+            if normalised_name(event.title) == title
             and event.level is CanonLevel.CANON
             and set(event.involved) == set(involved)
+            and (named or event.scene_id == scene_id)
         ]
 
     def axioms(self) -> Sequence[Axiom]:
@@ -285,15 +345,21 @@ class SliceView:
         key = axioms_key(self._slice.space)
         self.read.add(key)
         self._need(AxiomsLookup(self._slice.space))
-        return [axiom for axiom in self._under(key, Axiom) if axiom.level is CanonLevel.CANON]
+        return [axiom for axiom in self._under([key], Axiom) if axiom.level is CanonLevel.CANON]
+
+    def _as_seen(self, thing: Thing | None) -> Thing | None:
+        if thing is None or not self._slice.secrets or not is_veiled(thing):
+            return thing
+        return as_seen(thing, self.viewer)
 
     def _need(self, lookup: Lookup) -> None:
         if not self._slice.answers(lookup):
             self.wanted.add(lookup)
 
-    def _under(self, key: str, kind: type[T]) -> list[T]:
-        known = self._slice.things
-        found = [known[one] for one in self._slice.by_key.get(key, ())]
+    def _under(self, keys: Iterable[str], kind: type[T]) -> list[T]:
+        """The things of this space under any of the keys, each once, oldest first."""
+        known = self._slice
+        ids = frozenset().union(*map(known.under, keys))
+        found = [thing for one in ids if (thing := self._as_seen(known.things[one])) is not None]
         found.sort(key=lambda thing: (thing.position, thing.id))
-        mine = [thing for thing in found if thing.space == self._slice.space]
-        return [thing for thing in mine if isinstance(thing, kind)]
+        return [thing for thing in found if isinstance(thing, kind) and thing.space == known.space]

@@ -1,7 +1,7 @@
 """Standing tags: which state tags hold at a moment, by which change, and which facts say so."""
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 
 from canonry.domain.fields import Reference
 from canonry.domain.ids import EntityId, FactId
@@ -14,7 +14,7 @@ from canonry.domain.provenance import Authority, strongest
 from canonry.domain.things.entities import Entity, family_of, normalised_name
 from canonry.domain.things.facts import Fact
 from canonry.domain.vocabularies.narrative_fields import STATE_TAGS
-from canonry.domain.vocabularies.state_tags import normal_tag
+from canonry.domain.vocabularies.state_tags import excluded_by, normal_tag
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,7 +27,7 @@ class TagHeld:
     facts: tuple[FactId, ...] = ()
 
 
-def changes_of(entity: Entity) -> list[TagChange]:
+def changes_of(entity: Entity) -> Sequence[TagChange]:
     """All changes of the tags of an entity, in the order of the stories."""
     return changes_in(entity.snapshot.get(STATE_TAGS, {}))
 
@@ -50,6 +50,29 @@ def held_at(entity: Entity, moment: Moment) -> dict[str, TagChange]:
     before, _after = around(entity, moment)
     last = {change.tag: change for change in before}
     return {tag: change for tag, change in last.items() if change.holds}
+
+
+def excluded_in(
+    changes: Iterable[TagChange], groups: tuple[tuple[str, ...], ...]
+) -> list[TagChange]:
+    """The tags that cease where one begins that excludes them, and of which nobody said so."""
+    ordered = list(changes)
+    held: set[str] = set()
+    missing: list[TagChange] = []
+    for change in ordered:
+        if not change.holds:
+            held.discard(change.tag)
+            continue
+        for other in excluded_by(change.tag, groups, held):
+            held.discard(other)
+            said = any(
+                (one.tag, one.holds) == (other, False) and together(one.moment, change.moment)
+                for one in ordered
+            )
+            if not said:
+                missing.append(replace(change, tag=other, holds=False))
+        held.add(change.tag)
+    return missing
 
 
 def tag_held(view: SliceView, entity: Entity, change: TagChange) -> TagHeld:
@@ -94,10 +117,14 @@ def told_of(view: SliceView, entity: Entity, tag: str, *, holds: bool) -> list[F
     return arranged(found, lambda fact: fact.moment)
 
 
-def authority_of(view: SliceView, entity: Entity, change: TagChange) -> Authority:
-    """By whose word a tag holds: the highest of those who said so, one after the other."""
+def authority_of(view: SliceView, entity: Entity, change: TagChange, moment: Moment) -> Authority:
+    """By whose word a tag holds at a moment: the highest of those who said so until then.
+
+    Who says so with the very time of that moment says it then too.
+    """
+    before, after = around(entity, moment)
     said: list[TagChange] = []
-    for one in changes_of(entity):
+    for one in (*before, *after):
         if one.tag == change.tag:
             said = [*said, one] if one.holds else []
         if one == change:

@@ -14,6 +14,7 @@ from canonry.domain.judging.slices import SliceView
 from canonry.domain.judging.standing_tags import (
     TagHeld,
     changes_of,
+    excluded_in,
     fact_for,
     held_at,
     together,
@@ -114,7 +115,7 @@ def change_tags(
     ]
     old = changes_of(entity)
     kept = [one for one in old if all(one != each.change for each in gone)]
-    said += _excluded(pen, in_turn((*kept, *said)))
+    said += excluded_in(in_turn((*kept, *said)), pen.groups)
     facts = facts_of_changes(
         view,
         new_id,
@@ -142,23 +143,3 @@ def _made_at(
         for change, fact_id in facts.made
         if (change.tag, change.holds) == (tag, holds) and together(change.moment, moment)
     )
-
-
-def _excluded(pen: _Pen, changes: list[TagChange]) -> list[TagChange]:
-    """The tags that cease where one begins that excludes them, and of which nobody said so."""
-    held: set[str] = set()
-    missing: list[TagChange] = []
-    for change in changes:
-        if not change.holds:
-            held.discard(change.tag)
-            continue
-        for other in excluded_by(change.tag, pen.groups, held):
-            held.discard(other)
-            said = any(
-                (one.tag, one.holds) == (other, False) and together(one.moment, change.moment)
-                for one in changes
-            )
-            if not said:
-                missing.append(pen.change(other, holds=False, at=change.moment))
-        held.add(change.tag)
-    return missing

@@ -4,7 +4,7 @@ A tag holds in stretches. Each begins with a fact that says so and ends with the
 next one begins.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from canonry.domain.ids import FactId, NewId
@@ -50,8 +50,8 @@ class _StatedTags:
     new_id: NewId
     backing: Backing
     entity: Entity
-    old: list[TagChange]
-    new: list[TagChange]
+    old: Sequence[TagChange]
+    new: Sequence[TagChange]
     fallen: frozenset[FactId]
     made: list[tuple[TagChange, Made]] = field(default_factory=list)
 
@@ -62,11 +62,15 @@ def facts_of_changes(
     backing: Backing,
     entity: Entity,
     *,
-    old: list[TagChange],
-    new: list[TagChange],
+    old: Sequence[TagChange],
+    new: Sequence[TagChange],
     fallen: Iterable[FactId] = (),
+    every: bool = False,
 ) -> TagFacts:
-    """What becomes of the facts where the changes in order were `old` and are `new` now."""
+    """What becomes of the facts where the changes in order were `old` and are `new` now.
+
+    Those of tags that changed are looked at, or of `every` tag.
+    """
     desk = _StatedTags(
         view=view,
         new_id=new_id,
@@ -77,7 +81,9 @@ def facts_of_changes(
         fallen=frozenset(fallen),
     )
     before, after = _begins(old), _begins(new)
-    touched = [tag for tag in sorted(after) if _told(after[tag]) != _told(before.get(tag, []))]
+    touched = [
+        tag for tag in sorted(after) if every or _told(after[tag]) != _told(before.get(tag, []))
+    ]
     stretches = [one for tag in touched for one in _stretches(desk, after[tag], before)]
     ends = [entry for one in stretches for entry in _ended(desk, one)]
     made = sorted(desk.made, key=lambda each: not each[0].holds)

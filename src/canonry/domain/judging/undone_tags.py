@@ -1,13 +1,21 @@
 """Undone tags: when a tag never held, what it had displaced holds on, and the facts follow."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 
-from canonry.domain.ids import NewId
+from canonry.domain.ids import EntityId, FactId, NewId
 from canonry.domain.judging.making import Backing, make_observation
 from canonry.domain.judging.slices import SliceView
-from canonry.domain.judging.standing_tags import TagHeld, changes_of, together, told_of
+from canonry.domain.judging.standing_tags import (
+    TagHeld,
+    changes_of,
+    excluded_in,
+    held_at,
+    together,
+    told_of,
+)
 from canonry.domain.judging.tag_facts import facts_of_changes
-from canonry.domain.log.entries import Entry, FactRetconned
+from canonry.domain.log.entries import Entry, FactRetconned, Made
 from canonry.domain.merge.tag_set import TagChange, in_turn
 from canonry.domain.things.entities import Entity
 from canonry.domain.vocabularies.narrative_fields import STATE_TAGS
@@ -23,10 +31,11 @@ def undone(
     *,
     label: str,
     reason: str,
+    instead: str | None = None,
 ) -> tuple[Entry, ...]:
-    """What is written where a tag, however often it was said, never held."""
+    """What is written where a tag, however often it was said, never held; `instead` it was this."""
     old = changes_of(entity)
-    gone = _said(old, held.change)
+    gone = said_until(old, held.change)
     kept = [one for one in old if one not in gone]
     entries: list[Entry] = []
     said: list[TagChange] = []
@@ -36,38 +45,81 @@ def undone(
         kept = [one for one in kept if one not in others or one.tag not in displaced]
         back = [tag for tag in displaced if _held_before(kept, tag, change)]
         tags = {held.tag: False, **dict.fromkeys(back, True)}
+        if instead is not None and not number and instead not in back:
+            tags |= _set(view, entity, change, instead, {*back} | {held.tag})
         said += [replace(change, tag=tag, holds=holds) for tag, holds in tags.items()]
-        observed = make_observation(
-            new_id,
-            replace(backing, place=change.moment.place),
-            entity.id,
-            {STATE_TAGS: tags},
-            label=f"{label}:{number}" if number else label,
-            observed_at=change.moment.at,
-        )
-        entries.append(observed)
+        named = f"{label}:{number}" if number else label
+        never = _never_true(view, entity, held, change, [tag for tag in back if tags[tag]])
         entries += [
-            FactRetconned(fact_id=denial.id, replaced_by=None, reason=reason)
-            for tag in back
-            for denial in told_of(view, entity, tag, holds=False)
-            if denial.moment.place == change.moment.place
+            _observed(new_id, backing, change, entity.id, tags, label=named),
+            *(FactRetconned(fact_id=one, replaced_by=None, reason=reason) for one in never),
         ]
+    more = excluded_in(in_turn((*old, *said)), view.policy.exclusive_tags)
+    entries += [
+        _observed(new_id, backing, one, entity.id, {one.tag: False}, label=f"{label}:ends:{number}")
+        for number, one in enumerate(more)
+    ]
+    retconned = (one.fact_id for one in entries if isinstance(one, FactRetconned))
     facts = facts_of_changes(
         view,
         new_id,
         backing,
         entity,
         old=old,
-        new=in_turn((*kept, *said)),
-        fallen=(
-            *held.facts,
-            *(one.fact_id for one in entries if isinstance(one, FactRetconned)),
-        ),
+        new=in_turn((*old, *said, *more)),
+        fallen=(*held.facts, *retconned),
     )
     return (*entries, *facts.entries)
 
 
-def _said(changes: list[TagChange], last: TagChange) -> list[TagChange]:
+def _observed(
+    new_id: NewId,
+    backing: Backing,
+    change: TagChange,
+    entity_id: EntityId,
+    tags: dict[str, bool],
+    *,
+    label: str,
+) -> Made:
+    """The observation of what changes at the moment of a change."""
+    return make_observation(
+        new_id,
+        replace(backing, place=change.moment.place),
+        entity_id,
+        {STATE_TAGS: tags},
+        label=label,
+        observed_at=change.moment.at,
+    )
+
+
+def _set(
+    view: SliceView, entity: Entity, change: TagChange, tag: str, changed: set[str]
+) -> dict[str, bool]:
+    """What a tag that held from then on makes of the state, beside those that change anyhow."""
+    standing = {*held_at(entity, change.moment), *changed}
+    rivals = excluded_by(tag, view.policy.exclusive_tags, standing)
+    return {**dict.fromkeys(rivals, False), tag: True}
+
+
+def _never_true(
+    view: SliceView, entity: Entity, held: TagHeld, change: TagChange, back: list[str]
+) -> list[FactId]:
+    """The facts that said so at that moment, and those that denied what holds on."""
+    said = [
+        fact
+        for fact in told_of(view, entity, held.tag, holds=True)
+        if together(fact.moment, change.moment)
+    ]
+    denials = [
+        fact
+        for tag in back
+        for fact in told_of(view, entity, tag, holds=False)
+        if fact.moment.place == change.moment.place
+    ]
+    return [fact.id for fact in (*said, *denials) if fact.id not in held.facts]
+
+
+def said_until(changes: Sequence[TagChange], last: TagChange) -> list[TagChange]:
     """The changes that say so one after the other, until the last of them."""
     run: list[TagChange] = []
     for one in changes:

@@ -8,10 +8,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from canonry.domain.ids import EntityId, EventId
+from canonry.domain.ids import EntityId, EventId, ObservationId
 from canonry.domain.log.commits import Commit
 from canonry.domain.log.entries import (
     THING_KINDS,
+    AudienceChanged,
     CausesLinked,
     ConflictWaived,
     EntitiesMerged,
@@ -33,6 +34,7 @@ from canonry.domain.log.entries import (
     RelationEnded,
     RelationResumed,
     RelationRetconned,
+    SaidAt,
     SpaceRevised,
     StoryMoved,
     Thing,
@@ -41,11 +43,14 @@ from canonry.domain.log.entries import (
 )
 from canonry.domain.log.folding import Folding
 from canonry.domain.log.merging import merge, unmerge
-from canonry.domain.log.observing import beside, observe
+from canonry.domain.log.observing import beside, observe, unsay
 from canonry.domain.log.playing import play
+from canonry.domain.log.record_entries import EntityRetold, KeysDisowned, Withdrawn
+from canonry.domain.log.revealing import reveal
 from canonry.domain.log.scene_entries import (
     SceneCompleted,
     SceneDated,
+    SceneExtended,
     SceneMoved,
     SceneNoted,
     ScenePlaced,
@@ -96,6 +101,8 @@ def ids_of(entry: Entry) -> tuple[str, ...]:  # noqa: C901, PLR0911, PLR0912 - o
             return (thing.id, *_context(thing))
         case SpaceRevised(space_id=thing_id) | EntityRetconned(entity_id=thing_id):
             return (thing_id,)
+        case KeysDisowned(entity_id=thing_id):
+            return (thing_id,)
         case EntitiesMerged():
             return (entry.kept, entry.merged, *entry.members)
         case EntitiesUnmerged():
@@ -112,19 +119,23 @@ def ids_of(entry: Entry) -> tuple[str, ...]:  # noqa: C901, PLR0911, PLR0912 - o
             return (thing_id,)
         case CausesLinked():
             return (entry.cause, entry.effect)
-        case EvidenceLinked(thing_id=thing_id):
+        case EvidenceLinked(thing_id=thing_id) | SaidAt(thing_id=thing_id):
             return (thing_id,)
         case StoryMoved(story_id=thing_id):
             return (thing_id,)
         case SceneMoved() | SceneNoted() | SceneDated() | SceneCompleted():
             return (entry.scene_id,)
-        case SceneStaged() | ScenePlaced() | SceneSummarised():
+        case SceneStaged() | ScenePlaced() | SceneSummarised() | SceneExtended():
             return (entry.scene_id,)
         case ProposalDecided(proposal_id=thing_id) | ProposalDeferred(proposal_id=thing_id):
             return (thing_id,)
         case ConflictWaived(proposal_id=thing_id):
             return (thing_id,)
-        case Erased(targets=ids) | Redacted(ids=ids):
+        case AudienceChanged():
+            return (entry.thing_id,)
+        case EntityRetold():
+            return (entry.entity_id, *entry.standing, *entry.family)
+        case Withdrawn(targets=ids) | Erased(targets=ids) | Redacted(ids=ids):
             return ids
 
 
@@ -168,40 +179,44 @@ def _apply(folding: Folding, entry: Entry) -> None:  # noqa: C901, PLR0912 - one
             merge(folding, entry)
         case EntitiesUnmerged():
             unmerge(folding, entry)
+        case KeysDisowned() | EntityRetold():
+            unsay(folding, entry)
         case RelationEnded(relation_id=relation_id, until=until, superseded_by=next_one):
-            ended = {"ended": True, "until": until, "superseded_by": next_one}
-            folding.change(relation_id, Relation, **ended)
+            folding.end(relation_id, Relation, entry.audience, until=until, by=next_one)
         case RelationResumed(relation_id=relation_id):
-            holding = {"ended": False, "until": None, "superseded_by": None}
-            folding.change(relation_id, Relation, **holding)
+            folding.end(relation_id, Relation, entry.audience, holds=True)
         case RelationDetailed():
             _detail(folding, entry)
         case FileAttached(source_id=source_id, file=file):
             folding.develop(source_id, Source, lambda s: {"files": (*s.files, file)})
         case FactSuperseded(fact_id=fact_id, until=until, superseded_by=heir):
-            folding.change(fact_id, Fact, until=until, superseded_by=heir)
+            folding.end(fact_id, Fact, entry.audience, until=until, by=heir)
         case FactResumed(fact_id=fact_id):
-            folding.change(fact_id, Fact, until=None, superseded_by=None)
+            folding.end(fact_id, Fact, entry.audience, holds=True)
         case CausesLinked(cause=cause, effect=effect):
-            folding.develop(cause, Event, lambda e: {"causes": (*e.causes, effect)})
+            if not folding.learn_more(cause, entry.audience, causes=(effect,)):
+                folding.develop(cause, Event, lambda e: {"causes": (*e.causes, effect)})
         case EvidenceLinked(thing_id=thing_id):
-            folding.develop(
-                thing_id,
-                Fact | Event | Entity | Axiom | Relation,  # type: ignore[arg-type]
-                lambda thing: _supported(thing, entry),
-            )
+            if not folding.learn_more(thing_id, entry.audience, evidence=(entry.evidence,)):
+                folding.develop(
+                    thing_id,
+                    Fact | Event | Entity | Axiom | Relation,  # type: ignore[arg-type]
+                    lambda thing: _supported(thing, entry),
+                )
         case StoryMoved(story_id=story_id, status=story_status):
             folding.change(story_id, Story, status=story_status)
         case SceneMoved() | SceneNoted() | SceneDated() | SceneStaged() | ScenePlaced():
             play(folding, entry)
-        case SceneSummarised() | SceneCompleted():
+        case SceneSummarised() | SceneCompleted() | SceneExtended() | SaidAt():
             play(folding, entry)
         case ProposalDecided(proposal_id=proposal_id, decision=decision):
             dated = Decision(**spread(decision), decided_at=folding.commit.recorded_at)
             folding.change(proposal_id, Proposal, status=dated.status, decision=dated)
         case ProposalDeferred() | ConflictWaived():
             _review(folding, entry)
-        case Erased(targets=targets):
+        case AudienceChanged():
+            reveal(folding, entry)
+        case Withdrawn(targets=targets) | Erased(targets=targets):
             for target in targets:
                 _bury(folding, target)
         case Redacted():
@@ -281,11 +296,12 @@ def _retcon(
         case EntityRetconned(entity_id=entity_id):
             folding.change(entity_id, Entity, **fallen)
         case RelationRetconned(relation_id=relation_id, reason=reason):
-            folding.change(relation_id, Relation, retcon_reason=reason, **fallen)
+            audience = entry.audience
+            folding.learn(relation_id, Relation, audience, retcon_reason=reason, **fallen)
         case FactRetconned(fact_id=fact_id, reason=reason):
-            folding.change(fact_id, Fact, retcon_reason=reason, **fallen)
+            folding.learn(fact_id, Fact, entry.audience, retcon_reason=reason, **fallen)
         case EventRetconned(event_id=event_id, reason=reason):
-            folding.change(event_id, Event, retcon_reason=reason, **fallen)
+            folding.learn(event_id, Event, entry.audience, retcon_reason=reason, **fallen)
 
 
 def _revise_space(folding: Folding, entry: SpaceRevised) -> None:
@@ -340,6 +356,11 @@ def _redacted(folding: Folding, entry: Redacted) -> None:
                     kept=EntityId(kept), separated=EntityId(separated), remaining=others, reason=""
                 ),
             )
+        case "space.withdrawn", targets:
+            _apply(folding, Withdrawn(targets=targets, reason=""))
+        case "entity.retold", (thing_id, *said):
+            standing = tuple(map(ObservationId, said))
+            unsay(folding, EntityRetold(entity_id=EntityId(thing_id), standing=standing))
         case kind, (thing_id, *context) if kind.endswith(".made"):
             noun = kind.removesuffix(".made")
             if noun in {"turn", "proposal"} and context:

@@ -17,13 +17,14 @@ ORIGIN: Final = Position(0)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Draft:
-    """What somebody wants to commit."""
+    """What somebody wants to commit; `request` tells the arguments of a call that has a key."""
 
     id: CommitId
     space: SpaceId
     actor: Actor
     tool: str
     entries: tuple[Entry, ...]
+    request: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -14,6 +14,7 @@ from canonry.domain.errors import BrokenInvariant
 from canonry.domain.log.entries import (
     STAMPED,
     THING_KINDS,
+    AudienceChanged,
     CausesLinked,
     ConflictWaived,
     EntitiesMerged,
@@ -34,13 +35,16 @@ from canonry.domain.log.entries import (
     RelationEnded,
     RelationResumed,
     RelationRetconned,
+    SaidAt,
     SpaceRevised,
     StoryMoved,
     Thing,
 )
+from canonry.domain.log.record_entries import EntityRetold, KeysDisowned, Withdrawn
 from canonry.domain.log.scene_entries import (
     SceneCompleted,
     SceneDated,
+    SceneExtended,
     SceneMoved,
     SceneNoted,
     ScenePlaced,
@@ -58,8 +62,10 @@ CHANGE_KINDS: Final[dict[type, str]] = {
     EntityRetconned: "entity.retconned",
     EntitiesMerged: "entity.merged",
     EntitiesUnmerged: "entity.unmerged",
+    KeysDisowned: "entity.disowned",
     RelationDetailed: "relation.detailed",
     FileAttached: "source.file_attached",
+    SaidAt: "thing.said_at",
     RelationEnded: "relation.ended",
     RelationResumed: "relation.resumed",
     RelationRetconned: "relation.retconned",
@@ -77,9 +83,13 @@ CHANGE_KINDS: Final[dict[type, str]] = {
     ScenePlaced: "scene.placed",
     SceneSummarised: "scene.summarised",
     SceneCompleted: "scene.completed",
+    SceneExtended: "scene.extended",
     ProposalDecided: "proposal.decided",
     ProposalDeferred: "proposal.deferred",
     ConflictWaived: "proposal.waived",
+    AudienceChanged: "audience.changed",
+    Withdrawn: "space.withdrawn",
+    EntityRetold: "entity.retold",
     Erased: "space.erased",
 }
 _MADE: Final = {f"{THING_KINDS[born]}.made": draft for draft, born in STAMPED.items()}

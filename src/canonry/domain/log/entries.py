@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
+from canonry.domain.audience import EVERYBODY, Audience
 from canonry.domain.ids import (
     EntityId,
     EventId,
@@ -18,9 +19,11 @@ from canonry.domain.ids import (
     SpaceId,
     StoryId,
 )
+from canonry.domain.log.record_entries import EntityRetold, KeysDisowned, Withdrawn
 from canonry.domain.log.scene_entries import (
     SceneCompleted,
     SceneDated,
+    SceneExtended,
     SceneMoved,
     SceneNoted,
     ScenePlaced,
@@ -187,6 +190,17 @@ class RelationDetailed:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class SaidAt:
+    """When a scene was played, a memory told or a source written; None takes it back.
+
+    It says nothing of the world, so it may be told of a scene that was closed long ago.
+    """
+
+    thing_id: str
+    said_at: Instant | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class FileAttached:
     """Another file belongs to a source, under this storage key."""
 
@@ -202,14 +216,16 @@ class RelationEnded:
     until: Instant | None
     superseded_by: RelationId | None
     reason: str
+    audience: Audience = EVERYBODY
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RelationResumed:
-    """The relation holds on, for `fallen`, which had taken its place, never was."""
+    """The relation holds on; `fallen`, where it is given, had taken its place and never was."""
 
     relation_id: RelationId
-    fallen: RelationId
+    fallen: RelationId | None = None
+    audience: Audience = EVERYBODY
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -219,6 +235,7 @@ class RelationRetconned:
     relation_id: RelationId
     replaced_by: RelationId | None
     reason: str
+    audience: Audience = EVERYBODY
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -228,6 +245,7 @@ class FactSuperseded:
     fact_id: FactId
     until: Instant | None
     superseded_by: FactId
+    audience: Audience = EVERYBODY
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -236,6 +254,7 @@ class FactResumed:
 
     fact_id: FactId
     fallen: FactId
+    audience: Audience = EVERYBODY
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -245,6 +264,7 @@ class FactRetconned:
     fact_id: FactId
     replaced_by: FactId | None
     reason: str
+    audience: Audience = EVERYBODY
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -254,6 +274,7 @@ class EventRetconned:
     event_id: EventId
     replaced_by: EventId | None
     reason: str
+    audience: Audience = EVERYBODY
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -262,6 +283,7 @@ class CausesLinked:
 
     cause: EventId
     effect: EventId
+    audience: Audience = EVERYBODY
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -271,6 +293,7 @@ class EvidenceLinked:
     thing_id: str
     evidence: Evidence
     again: SaidAgain | None = None
+    audience: Audience = EVERYBODY
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -307,6 +330,16 @@ class ConflictWaived:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class AudienceChanged:
+    """The thing is for another audience; what it changed of others is told anew beside it."""
+
+    thing_id: str
+    audience: Audience
+    reason: str
+    evidence: tuple[Evidence, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Erased:
     """An operator erased the payloads of things; the chain keeps their commitments."""
 
@@ -328,8 +361,10 @@ Entry: TypeAlias = (
     | EntityRetconned
     | EntitiesMerged
     | EntitiesUnmerged
+    | KeysDisowned
     | RelationDetailed
     | FileAttached
+    | SaidAt
     | RelationEnded
     | RelationResumed
     | RelationRetconned
@@ -347,9 +382,13 @@ Entry: TypeAlias = (
     | ScenePlaced
     | SceneSummarised
     | SceneCompleted
+    | SceneExtended
     | ProposalDecided
     | ProposalDeferred
     | ConflictWaived
+    | AudienceChanged
+    | Withdrawn
+    | EntityRetold
     | Erased
     | Redacted
 )

@@ -4,11 +4,14 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from canonry.domain.audience import Audience, covers
 from canonry.domain.errors import BrokenInvariant
 from canonry.domain.log.commits import Commit
 from canonry.domain.log.entries import Thing, Tombstone
 from canonry.domain.log.keys import keys_of
 from canonry.domain.revising import revised
+from canonry.domain.things.veils import audience_of, ended, veiled
+from canonry.domain.time import Instant
 from canonry.domain.truth.identity_keys import KeyReader
 
 
@@ -45,6 +48,40 @@ class Folding:
     def change(self, thing_id: str, kind: type, **fields: Any) -> None:
         """Give a thing these fields; an erased one stays erased."""
         self.develop(thing_id, kind, lambda _: fields)
+
+    def learn(self, thing_id: str, kind: type, audience: Audience, **fields: Any) -> None:
+        """Give a thing these fields as far as `audience` knows it; others know nothing of them."""
+        if not self.learn_more(thing_id, audience, **fields):
+            self.change(thing_id, kind, **fields)
+
+    def learn_more(self, thing_id: str, audience: Audience, **fields: Any) -> bool:
+        """Put a veil over what others than `audience` are not to know; False: nobody is left."""
+        thing = self.get(thing_id)
+        if not audience or not hasattr(thing, "veils"):
+            return False
+        if covers(audience, audience_of(thing)):
+            return False
+        self.develop(
+            thing_id,
+            type(thing),
+            lambda now: {"veils": veiled(now, audience, self.commit.position, **fields)},
+        )
+        return True
+
+    def end(
+        self,
+        thing_id: str,
+        kind: type,
+        audience: Audience,
+        *,
+        until: Instant | None = None,
+        by: str | None = None,
+        holds: bool = False,
+    ) -> None:
+        """Let a thing have ended, or hold on, as far as `audience` knows it."""
+        end = {"ended": not holds, "until": until, "superseded_by": by}
+        at = self.commit.position
+        self.develop(thing_id, kind, lambda thing: ended(thing, audience, at, **end))
 
     def develop(self, thing_id: str, kind: type, how: Callable[[Any], Mapping[str, Any]]) -> None:
         """Give a thing the fields that follow from what it was."""

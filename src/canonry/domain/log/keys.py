@@ -4,6 +4,7 @@ An append is refused only where a commit after the verdict touches a key that th
 `ANY` stands for the whole space: reading it conflicts with everything, touching it with everyone.
 """
 
+from functools import lru_cache
 from hashlib import blake2b
 from typing import Final
 
@@ -63,14 +64,9 @@ def statement_key(statement: str) -> str:
     return f"statement:{plain_statement(statement)}"
 
 
-def frame_key(key: str) -> str:
-    """The facts that say something of one subject, by a key of their frames."""
-    return f"frame:{key}"
-
-
 def frames_keys(fact: Fact) -> tuple[str, ...]:
-    """The frame keys of a fact."""
-    return frame_keys(fact.statement, fact.involved)
+    """The facts that say something of one subject, by the keys of its frames."""
+    return frame_keys(fact.statement, fact.involved, fact.properties)
 
 
 def causes_key(space: str) -> str:
@@ -128,6 +124,7 @@ def listing_key(kind: str, space: str) -> str:
     return f"listing:{kind}:{space}"
 
 
+@lru_cache(maxsize=4096)
 def key_hash(key: str) -> int:
     """The key as a signed 64-bit number, as adapters store it; a collision only costs a retry."""
     return int.from_bytes(blake2b(key.encode(), digest_size=_HASH_BYTES).digest(), signed=True)
@@ -155,8 +152,8 @@ def keys_of(thing: Thing) -> frozenset[str]:  # noqa: C901, PLR0911, PLR0912 - o
         case Fact():
             involved = (facts_key(entity) for entity in thing.involved)
             listing = listing_key("fact", thing.space)
-            framed = map(frame_key, frames_keys(thing))
-            return frozenset((own, statement_key(thing.statement), listing, *involved, *framed))
+            said = statement_key(thing.statement)
+            return frozenset((own, said, listing, *involved, *frames_keys(thing)))
         case Event():
             involved = (facts_key(entity) for entity in thing.involved)
             return frozenset((own, causes_key(thing.space), *involved))

@@ -6,7 +6,9 @@ from typing import Any
 from canonry.domain.log.entries import EntitiesMerged, EntitiesUnmerged
 from canonry.domain.log.folding import Folding
 from canonry.domain.merge import join_all
-from canonry.domain.things.entities import NEVER_SEEN, Entity
+from canonry.domain.revising import revised
+from canonry.domain.things.entities import NEVER_SEEN, Entity, EntityVeil
+from canonry.domain.things.veils import veiled
 from canonry.domain.vocabularies.narrative_fields import policy_of
 
 
@@ -16,7 +18,7 @@ def merge(folding: Folding, entry: EntitiesMerged) -> None:
 
     def absorb(root: Entity) -> Mapping[str, Any]:
         members = tuple(sorted({*root.members, *joined}))
-        return {"members": members, **_absorbed(folding, joined, root)}
+        return {"members": members, **absorbed_by(folding, joined, root)}
 
     def leave(entity: Entity) -> Mapping[str, Any]:
         # Who goes along with somebody else keeps those whom it brought itself.
@@ -27,6 +29,7 @@ def merge(folding: Folding, entry: EntitiesMerged) -> None:
             "members": (),
             "absorbed": {},
             "absorbed_sightings": NEVER_SEEN,
+            "veils": _of_own(entity),
         }
 
     folding.develop(entry.kept, Entity, absorb)
@@ -36,7 +39,12 @@ def merge(folding: Folding, entry: EntitiesMerged) -> None:
 
 def unmerge(folding: Folding, entry: EntitiesUnmerged) -> None:
     """Let `separated` be its own again; nobody who remains brings it along any more."""
-    absorbed = _absorbed(folding, entry.remaining)
+    absorbed = absorbed_by(folding, entry.remaining)
+    kept = folding.get(entry.kept)
+    if isinstance(kept, Entity) and kept.veils:
+        alone = revised(kept, veils=_of_own(kept))
+        members = [e for e in map(folding.get, entry.remaining) if isinstance(e, Entity)]
+        absorbed |= {"veils": alone.veils, **_absorbed_by_some(members, alone)}
     folding.change(entry.kept, Entity, members=entry.remaining, **absorbed)
     folding.change(entry.separated, Entity, merged_into=None, brought=())
     for member in entry.remaining:
@@ -46,7 +54,13 @@ def unmerge(folding: Folding, entry: EntitiesUnmerged) -> None:
             folding.change(member, Entity, brought=left)
 
 
-def _absorbed(
+def _of_own(entity: Entity) -> tuple[EntityVeil, ...]:
+    """What only some know of the entity itself."""
+    blank = {"absorbed": dict[str, Any](), "absorbed_sightings": NEVER_SEEN}
+    return tuple(revised(veil, **blank) for veil in entity.veils)
+
+
+def absorbed_by(
     folding: Folding, members: Iterable[str], root: Entity | None = None
 ) -> dict[str, Any]:
     """What `members` bring to a root, beside what it has absorbed already."""
@@ -55,4 +69,16 @@ def _absorbed(
     return {
         "absorbed": join_all((before[0] or {}, *(e.own for e in found)), policy_of),
         "absorbed_sightings": sum((e.sightings for e in found), before[1]),
+        **_absorbed_by_some(found, root),
     }
+
+
+def _absorbed_by_some(members: Iterable[Entity], root: Entity | None) -> dict[str, Any]:
+    """What only some know of `members` comes to be known to them of the root."""
+    told = [veil for member in members for veil in member.veils]
+    if root is None or not told:
+        return {}
+    for veil in told:
+        absorbed = {"absorbed": veil.own, "absorbed_sightings": veil.sightings}
+        root = revised(root, veils=veiled(root, veil.audience, veil.at, **absorbed))
+    return {"veils": root.veils}

@@ -7,13 +7,28 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from canonry.domain.ids import SchemaId
-from canonry.domain.log.entries import Entry, Made, Thing
+from canonry.domain.log.entries import (
+    AudienceChanged,
+    Entry,
+    Made,
+    Thing,
+)
 from canonry.domain.log.folding import Folding
 from canonry.domain.log.keys import bearer_key
+from canonry.domain.log.merging import absorbed_by
+from canonry.domain.log.record_entries import EntityRetold, KeysDisowned
 from canonry.domain.log.sighting import sighting_of
 from canonry.domain.merge import accumulate, join
 from canonry.domain.observations import Observation, ObservationDraft
-from canonry.domain.things.entities import Entity, EntityDraft, alone
+from canonry.domain.revising import revised
+from canonry.domain.snapshots import Accumulator
+from canonry.domain.things.entities import (
+    NEVER_SEEN,
+    Entity,
+    EntityDraft,
+    Sightings,
+    alone,
+)
 from canonry.domain.truth.derived_schemas import schema_id_of
 from canonry.domain.truth.identifiers import borne_by
 from canonry.domain.truth.identity_keys import KeyReader
@@ -32,6 +47,11 @@ def beside(entries: Iterable[Entry], loaded: Mapping[str, Thing]) -> frozenset[s
     wanted: set[str] = set()
     made: dict[str, EntityDraft] = {}
     for entry in entries:
+        if isinstance(entry, AudienceChanged):
+            told = loaded.get(entry.thing_id)
+            wanted |= {told.entity_id} if isinstance(told, Observation) else set()
+        if isinstance(entry, EntityRetold):
+            wanted |= _read_under(loaded.get(entry.entity_id), map(loaded.get, entry.standing))
         if not isinstance(entry, Made):
             continue
         if isinstance(entry.thing, EntityDraft):
@@ -46,40 +66,121 @@ def beside(entries: Iterable[Entry], loaded: Mapping[str, Thing]) -> frozenset[s
     return frozenset(wanted)
 
 
+def _read_under(entity: Thing | None, said: Iterable[Thing | None]) -> set[str]:
+    """The registered schemas that read what was said of an entity."""
+    if not isinstance(entity, Entity):
+        return set()
+    found = (_registered(entity, each) for each in said if isinstance(each, Observation))
+    return {each for each in found if each is not None}
+
+
 def observe(folding: Folding, observation: Observation) -> None:
     """Let the entity know what was observed of it, and its root if it was merged away."""
     folding.put(observation)
-    entity = folding.get(observation.entity_id)
-    keys = _read_by(folding, entity, observation) if isinstance(entity, Entity) else None
-    fields, seen = accumulate(observation, policy_of), sighting_of(observation)
-    now = folding.commit.recorded_at
+    tell(folding, observation)
 
-    def learn(entity: Entity) -> Mapping[str, Any]:
-        changes: dict[str, Any] = {
-            "own": join(entity.own, fields, policy_of),
-            "sightings": entity.sightings + seen,
-            "updated_at": now,
-        }
-        standing = alone(entity).properties if observation.correction else {}
-        borne = borne_by(entity.entity_type, observation, keys, standing)
-        borne = borne.difference(entity.borne)
-        if borne:
-            changes["borne"] = tuple(sorted(borne.union(entity.borne)))
-            folding.touched |= {bearer_key(entity.entity_type, text) for text in borne}
-        if keys is not None and entity.naming is None:
-            changes["naming"] = naming_of(keys.schema)
-        return changes
+
+def tell(folding: Folding, observation: Observation) -> None:
+    """Let the entity know what is in the log already."""
+    fields, seen = accumulate(observation, policy_of), sighting_of(observation)
+    if _known_to_some(folding, observation, fields, seen):
+        return
+    entity = folding.get(observation.entity_id)
 
     def absorb(root: Entity) -> Mapping[str, Any]:
         return {
             "absorbed": join(root.absorbed, fields, policy_of),
             "absorbed_sightings": root.absorbed_sightings + seen,
-            "updated_at": now,
+            "updated_at": folding.commit.recorded_at,
         }
+
+    def learn(entity: Entity) -> Mapping[str, Any]:
+        return _learnt(folding, entity, observation, fields)
 
     folding.develop(observation.entity_id, Entity, learn)
     if isinstance(entity, Entity) and entity.merged_into is not None:
         folding.develop(entity.merged_into, Entity, absorb)
+
+
+def _learnt(
+    folding: Folding, entity: Entity, observation: Observation, fields: Accumulator
+) -> dict[str, Any]:
+    """What an observation of these `fields` changes of the entity that it was addressed to."""
+    keys = _read_by(folding, entity, observation)
+    changes: dict[str, Any] = {
+        "own": join(entity.own, fields, policy_of),
+        "sightings": entity.sightings + sighting_of(observation),
+        "updated_at": folding.commit.recorded_at,
+    }
+    standing = alone(entity).properties if observation.correction else {}
+    borne = borne_by(entity.entity_type, observation, keys, standing)
+    borne = borne.difference(entity.borne)
+    if borne:
+        changes["borne"] = tuple(sorted(borne.union(entity.borne)))
+        folding.touched |= {bearer_key(entity.entity_type, text) for text in borne}
+    if keys is not None and entity.naming is None:
+        changes["naming"] = naming_of(keys.schema)
+    return changes
+
+
+def unsay(folding: Folding, entry: KeysDisowned | EntityRetold) -> None:
+    """Let an entity be less than what was ever said of it."""
+    match entry:
+        case KeysDisowned():
+            _disown(folding, entry)
+        case EntityRetold():
+            _retell(folding, entry)
+
+
+def _retell(folding: Folding, entry: EntityRetold) -> None:
+    """Let the entity be what the observations say that stand, and its root with it.
+
+    A key that was taken away stays so, also where an observation that stands has it.
+    """
+    entity = folding.get(entry.entity_id)
+    if not isinstance(entity, Entity):
+        return
+    said = [each for each in map(folding.get, entry.standing) if isinstance(each, Observation)]
+    told = revised(entity, own={}, sightings=NEVER_SEEN, borne=())
+    for each in said:
+        told = revised(told, **_learnt(folding, told, each, accumulate(each, policy_of)))
+    borne = tuple(text for text in told.borne if text in entity.borne)
+    folding.touched |= {bearer_key(entity.entity_type, text) for text in entity.borne}
+    folding.change(
+        entity.id,
+        Entity,
+        own=told.own,
+        sightings=told.sightings,
+        borne=borne,
+        updated_at=folding.commit.recorded_at,
+    )
+    root = folding.get(entity.merged_into or "")
+    if isinstance(root, Entity):
+        folding.change(root.id, Entity, **absorbed_by(folding, root.members))
+
+
+def _disown(folding: Folding, entry: KeysDisowned) -> None:
+    """Let keys lead to the entity no longer, until somebody names it by them again."""
+
+    def forget(entity: Entity) -> Mapping[str, Any]:
+        gone = set(entry.keys).intersection(entity.borne)
+        folding.touched |= {bearer_key(entity.entity_type, text) for text in gone}
+        return {"borne": tuple(text for text in entity.borne if text not in gone)}
+
+    folding.develop(entry.entity_id, Entity, forget)
+
+
+def _known_to_some(
+    folding: Folding, observation: Observation, fields: Accumulator, seen: Sightings
+) -> bool:
+    """Tell only those of the entity who may know; False: everybody may who knows of it."""
+    audience, entity = observation.audience, folding.get(observation.entity_id)
+    if not folding.learn_more(observation.entity_id, audience, own=fields, sightings=seen):
+        return False
+    if isinstance(entity, Entity) and entity.merged_into is not None:
+        absorbed = {"absorbed": fields, "absorbed_sightings": seen}
+        folding.learn_more(entity.merged_into, audience, **absorbed)
+    return True
 
 
 def _registered(entity: EntityDraft, observation: ObservationDraft) -> SchemaId | None:

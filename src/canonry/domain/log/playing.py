@@ -4,21 +4,25 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
+from canonry.domain.log.entries import SaidAt
 from canonry.domain.log.folding import Folding
 from canonry.domain.log.scene_entries import (
     SceneCompleted,
     SceneDated,
     SceneEntry,
+    SceneExtended,
     SceneMoved,
     SceneNoted,
     ScenePlaced,
     SceneStaged,
     SceneSummarised,
 )
+from canonry.domain.things.memories import Memory
 from canonry.domain.things.scenes import Scene, SceneStatus
+from canonry.domain.things.sources import Source
 
 
-def play(folding: Folding, entry: SceneEntry) -> None:
+def play(folding: Folding, entry: SceneEntry | SaidAt) -> None:
     """Let the scene be as the entry says."""
     match entry:
         case SceneMoved(scene_id=scene_id, status=status):
@@ -26,16 +30,25 @@ def play(folding: Folding, entry: SceneEntry) -> None:
             folding.change(scene_id, Scene, status=status, updated_at=now)
         case SceneNoted(scene_id=scene_id, gm_notes=notes):
             folding.change(scene_id, Scene, gm_notes=notes)
-        case SceneDated(scene_id=scene_id, time_ref=time_ref):
-            folding.change(scene_id, Scene, time_ref=time_ref)
+        case SceneDated(scene_id=scene_id, time_ref=time_ref, time_words=words):
+            folding.change(scene_id, Scene, time_ref=time_ref, time_words=words)
         case SceneStaged():
             folding.develop(entry.scene_id, Scene, partial(_cast, entry))
         case ScenePlaced(scene_id=scene_id, location_ref=place):
             folding.change(scene_id, Scene, location_ref=place)
         case SceneSummarised(scene_id=scene_id, summary=summary):
             folding.change(scene_id, Scene, summary=summary)
+        case SaidAt(thing_id=thing_id, said_at=said_at):
+            spoken: Any = Scene | Memory | Source
+            folding.change(thing_id, spoken, said_at=said_at)
         case SceneCompleted():
             _complete(folding, entry)
+        case SceneExtended(scene_id=scene_id, outcomes=more):
+            folding.develop(
+                scene_id,
+                Scene,
+                lambda scene: {"outcomes": tuple(dict.fromkeys((*scene.outcomes, *more)))},
+            )
 
 
 def _complete(folding: Folding, entry: SceneCompleted) -> None:

@@ -30,6 +30,7 @@ class SceneDated:
 
     scene_id: SceneId
     time_ref: Instant | None
+    time_words: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,6 +67,14 @@ class SceneCompleted:
     summary: str
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SceneExtended:
+    """What became canon of a scene after it was closed."""
+
+    scene_id: SceneId
+    outcomes: tuple[str, ...]
+
+
 SceneEntry: TypeAlias = (
     SceneMoved
     | SceneNoted
@@ -74,5 +83,6 @@ SceneEntry: TypeAlias = (
     | ScenePlaced
     | SceneSummarised
     | SceneCompleted
+    | SceneExtended
 )
 """An entry that changes a scene."""

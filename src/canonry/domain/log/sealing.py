@@ -67,8 +67,10 @@ def seal(
         ErasablePart(salt=salt, payload=payload)
         for salt, payload in zip(salts, payloads, strict=True)
     )
+    told = {"request": draft.request} if draft.request else {}
     body = encode_json(
         {
+            **told,
             "actor": [draft.actor.agent_id, draft.actor.agent_type, draft.actor.user],
             "entries": [
                 [kind_of(entry), ENCODING_VERSION, ids_of(entry), commitment(part)]
@@ -104,6 +106,7 @@ def unseal(sealed: Sealed) -> Commit:
         recorded_at=sealed.recorded_at,
         actor=Actor(agent_id=agent_id, agent_type=agent_type, user=user),
         tool=body["tool"],
+        request=body.get("request", ""),
         entries=tuple(
             _entry(header, part) for header, part in zip(body["entries"], sealed.parts, strict=True)
         ),

@@ -5,10 +5,10 @@ from typing import Any, Final
 
 from canonry.domain.errors import BrokenInvariant
 
-ENCODING_VERSION: Final = 2
+ENCODING_VERSION: Final = 3
 """The version that this Canonry writes."""
 
-MIN_READER: Final = 2
+MIN_READER: Final = 3
 """The oldest Canonry encoding that may still write into a store which this one has written."""
 
 Upcaster = Callable[[str, Mapping[str, Any]], Mapping[str, Any]]
@@ -20,7 +20,12 @@ def _without_places(_kind: str, payload: Mapping[str, Any]) -> Mapping[str, Any]
     return payload
 
 
-UPCASTERS: Final[Mapping[int, Upcaster]] = {1: _without_places}
+def _for_everybody(_kind: str, payload: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Version 3 says who may see a thing; older ones are seen by everybody."""
+    return payload
+
+
+UPCASTERS: Final[Mapping[int, Upcaster]] = {1: _without_places, 2: _for_everybody}
 """From which version each step lifts; a golden file in the tests holds every version."""
 
 

@@ -10,6 +10,8 @@ from canonry.domain.snapshots import Elements, Held, by_log
 
 def told_names(elements: Elements) -> tuple[str, ...]:
     """All names, the one told last first."""
+    if len(elements) == 1:
+        return tuple(str(held.value) for held in elements.values())
     told = sorted(elements.values(), key=by_log, reverse=True)
     return tuple(str(held.value) for held in told)
 

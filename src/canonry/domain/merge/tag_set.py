@@ -3,8 +3,9 @@
 All changes are kept, since an earlier one may come to light later and make no difference.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, Final
 
 from canonry.domain.ids import ObservationId
@@ -26,9 +27,29 @@ class TagChange:
     corrected: bool = False
 
 
-def changes_in(elements: Elements) -> list[TagChange]:
+def changes_in(elements: Elements) -> Sequence[TagChange]:
     """All changes of tags, in the order of the stories; corrections come after all others."""
-    return in_turn(_changes(elements))
+    return _ordered(_History(elements))
+
+
+class _History:
+    """The elements of one snapshot, which never change: known again by their identity."""
+
+    __slots__ = ("elements",)
+
+    def __init__(self, elements: Elements) -> None:
+        self.elements = elements
+
+    def __hash__(self) -> int:
+        return id(self.elements)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _History) and self.elements is other.elements
+
+
+@lru_cache(maxsize=256)  # one verdict asks for the same history a dozen times
+def _ordered(history: _History) -> tuple[TagChange, ...]:
+    return tuple(in_turn(_changes(history.elements)))
 
 
 def in_turn(changes: Iterable[TagChange]) -> list[TagChange]:

@@ -7,8 +7,9 @@ add apart, so that passages with the phrase come before passages that have only 
 """
 
 import math
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Final, TypeAlias
 
@@ -22,12 +23,15 @@ from canonry.domain.texts.stems import (
     stems_of,
 )
 
-K1: Final = 1.2
-B: Final = 0.75
+K1: Final = 0.9
+B: Final = 0.4
+"""With the usual 0.75 a long turn, which has more to say, is punished for its length."""
 CORRECTED: Final = 0.7
 """What a term counts that stands for another one, misspelled."""
-SOUGHT_MAX: Final = 256
-"""So many terms of a query are looked up."""
+SOUGHT_MAX: Final = 1_024
+"""So many terms of a query are looked up, from its beginning."""
+WEIGHED_MAX: Final = 256
+"""So many of them count, those that weigh most."""
 DOUBTED_MAX: Final = 8
 """So many words that nobody uses are taken for misspelled."""
 DOUBTED_LENGTH: Final = 4
@@ -37,6 +41,12 @@ _START: Final = 4
 """So many letters are compared where the first one is wrong."""
 MEANT_MAX: Final = 16
 """So many words stand for one that is misspelled, or for a beginning; the most frequent ones."""
+
+POSTINGS_MIN: Final = 1_500
+POSTINGS_MAX: Final = 8_000
+POSTINGS_SHARE: Final = 8
+"""Words pick candidates, the rarest first, while their lists together are no longer than an eighth
+of all passages, within these bounds; the rarest always does."""
 
 _ASKED_MAX: Final = 32
 
@@ -64,6 +74,11 @@ class Figures:
     passages: int
     length: float
     found_in: Mapping[str, int]
+
+    def knowing(self, words: Iterable[Mapping[str, int]]) -> "Figures":
+        """The same with other words, which were not looked for at first."""
+        others = {stem: n for some in words for stem, n in some.items()}
+        return replace(self, found_in={**others, **self.found_in})
 
     def worth(self, found_in: int) -> float:
         """The most that a word adds which occurs in so many passages."""
@@ -184,7 +199,10 @@ def measure(
     found_in = figures.found_in
     meant: dict[str, list[tuple[str, float]]] = {}
     most: dict[str, float] = {}
-    for stem in sought.stems:
+    stems = sought.stems
+    if len(stems) > WEIGHED_MAX:
+        stems = tuple(sorted(stems, key=lambda stem: found_in.get(stem) or math.inf)[:WEIGHED_MAX])
+    for stem in stems:
         most[stem] = figures.worth(found_in.get(stem, 0))
         meant.setdefault(stem, []).append((stem, most[stem]))
         for other in corrected.get(stem, ()):
@@ -202,6 +220,52 @@ def measure(
         most[named(phrase)] = worth
         phrases.append((phrase, worth))
     return Measure(meant=meant, phrases=phrases, most=most, length=figures.length, said=sought.said)
+
+
+def picked(figures: Figures, scores: Measure) -> frozenset[str]:
+    """The rarest of the words that count, as long as the lists of their passages are short."""
+    present = sorted((n, stem) for stem in scores.meant if (n := figures.found_in.get(stem, 0)))
+    room = min(POSTINGS_MAX, max(POSTINGS_MIN, figures.passages // POSTINGS_SHARE))
+    found: set[str] = set()
+    for n, stem in present:
+        room -= n
+        if found and room < 0:
+            break
+        found.add(stem)
+    return frozenset(found)
+
+
+def figures_of(
+    passages: Sequence[Sequence[str]], *, among: frozenset[str] | None = None
+) -> Figures:
+    """The figures of these passages, each given by its stems; `among`: of these stems alone."""
+    held = (set(stems) if among is None else among.intersection(stems) for stems in passages)
+    return Figures(
+        passages=len(passages),
+        length=sum(map(len, passages)) / (len(passages) or 1) or 1,
+        found_in=Counter(stem for stems in held for stem in stems),
+    )
+
+
+def measure_of(sought: Sought, passages: Sequence[Sequence[str]]) -> Measure:
+    """What words are worth among these passages, each given by its stems."""
+    figures = figures_of(passages)
+    found_in = figures.found_in
+    return measure(
+        sought,
+        figures,
+        corrected={each: _meant(each, found_in) for each in doubted(sought, found_in)},
+        begun={each: _begun(each, found_in) for each in sought.begun},
+    )
+
+
+def _meant(stem: str, found_in: Mapping[str, int]) -> Mapping[str, int]:
+    words = found_in.items()
+    return most_frequent(alike(stem, words)) or most_frequent(alike(stem, words, at_start=True))
+
+
+def _begun(beginning: str, found_in: Mapping[str, int]) -> Mapping[str, int]:
+    return most_frequent(word for word in found_in.items() if word[0].startswith(beginning))
 
 
 def named(phrase: Sequence[str]) -> str:

@@ -14,6 +14,7 @@ from canonry.domain.things.facts import Axiom, Event, Fact
 from canonry.domain.things.memories import Memory
 from canonry.domain.things.scenes import Scene, SceneStatus, Turn
 from canonry.domain.things.sources import Snippet
+from canonry.domain.things.veils import homed
 from canonry.domain.time import Instant
 from canonry.domain.vocabularies.portrait_fields import LORE_TYPES
 
@@ -147,7 +148,7 @@ def _passage(
 ) -> Passage:
     return Passage(
         id=thing.id,
-        space=thing.space,
+        space=homed(thing).space,
         collection=collection,
         kind=kind,
         text=text,

@@ -7,12 +7,17 @@ double the cost of that change.
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from canonry.domain.snapshots import Accumulator
 from canonry.domain.things.entities import Entity
-from canonry.domain.vocabularies.narrative_fields import PROPERTY_PREFIX, STATE_TAGS, policy_of
+from canonry.domain.vocabularies.narrative_fields import (
+    FRAGMENT_PREFIX,
+    PROPERTY_PREFIX,
+    STATE_TAGS,
+    policy_of,
+)
 from canonry.domain.vocabularies.portrait_fields import NAMES, OTHER_NAMES, PROSE, SILENT
 
 PORTRAIT_MAX: Final = 20_000
@@ -42,7 +47,7 @@ def names_of(entity: Entity) -> tuple[str, ...]:
 
     After a merger that may be a name of the other entity; its own is kept beside it.
     """
-    return _names(entity, _fields(entity.snapshot))
+    return _names(entity, _fields(entity.snapshot, _CALLED))
 
 
 def _lines(entity: Entity) -> Iterator[str]:
@@ -63,13 +68,23 @@ def _names(entity: Entity, fields: Mapping[str, Any]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(text for name in names for text in _words(name)))
 
 
-def _fields(snapshot: Accumulator) -> Mapping[str, Any]:
-    """The fields that say something, without the prefix of properties."""
+def _fields(snapshot: Accumulator, asked: Container[str] | None = None) -> Mapping[str, Any]:
+    """The fields that say something, or those `asked` for, without the prefix of properties.
+
+    What was kept unread is told as it stands, where nothing was read in its place.
+    """
     shown: dict[str, Any] = {}
     for place, elements in snapshot.items():
-        name = place.removeprefix(PROPERTY_PREFIX)
+        unread = place.startswith(FRAGMENT_PREFIX)
+        name = place.removeprefix(FRAGMENT_PREFIX if unread else PROPERTY_PREFIX)
+        if asked is not None and (unread or name not in asked):
+            continue
         if place != STATE_TAGS and elements and not _is_silent(name):
-            shown[name] = policy_of(place).show(elements)
+            value = policy_of(place).show(elements)
+            if unread and isinstance(value, Mapping):
+                shown.setdefault(name, value.get("value"))
+            else:
+                shown[name] = value
     return shown
 
 

@@ -16,7 +16,8 @@ Laws:
 - A signal that grows, of the passage or of a neighbour, never lowers the passage's score.
 - A passage whose signals are all zero, and whose neighbours' are, scores zero.
 - A similarity that was not measured counts as the mean of those that were: it is neither a merit
-  nor a fault of a passage that the index does not hold it yet.
+  nor a fault of a passage that the index does not hold it yet. Of one that lies beyond the nearest
+  it is known that it is no nearer than the last of them, so callers hand on that bound.
 """
 
 from collections import defaultdict
@@ -34,9 +35,9 @@ from canonry.domain.texts.words import terms_of
 Signals: TypeAlias = list[float]
 """A figure for each candidate of one thread, in the order of their places."""
 
-_Placed: TypeAlias = "tuple[float, str, PassageCandidate, float, float, float, float]"
+_Placed: TypeAlias = "tuple[float, str, PassageCandidate, float, float, float, float, float]"
 """A candidate behind what orders it, the negative of its score and its id, which no other has;
-then what keywords, meaning, neighbours and names add to its strength."""
+then what keywords, meaning, neighbours, names and times add to its strength."""
 
 
 _NO_TERMS: Final[Mapping[str, float]] = MappingProxyType({})
@@ -44,6 +45,8 @@ _BY_PLACE: Final = attrgetter("place")  # between equal places nothing fades, in
 STEEPER: Final = 1.5
 """The exponent that takes chance likeness of words or meaning below 0.3; `bench.recall.scores` has
 the data."""
+WIDER: Final = 4
+"""So many times more passages are ranked where the query asks of a time: that itself finds none."""
 _NAME_LENGTH: Final = 3
 """Shorter words of a name ("of", "de") name nobody."""
 
@@ -68,8 +71,9 @@ class PassageCandidate(NamedTuple):
 
     `thread` and `place` say where it is, such as turn 7 of a scene. `similarity` is None where it
     was not measured. `named` is 1 where the query names the speaker or somebody whom the passage is
-    about. A neighbour that no search found may be a candidate too. A tuple, because hundreds are
-    made for each query, and a frozen dataclass takes five times as long to make.
+    about; `dated` is up to 1, where it was said when the query asks of. A neighbour that no search
+    found may be a candidate too. A tuple, because hundreds are made for each query, and a frozen
+    dataclass takes five times as long to make.
     """
 
     id: str
@@ -78,6 +82,7 @@ class PassageCandidate(NamedTuple):
     terms: Mapping[str, float] = _NO_TERMS
     similarity: float | None = 0.0
     named: float = 0.0
+    dated: float = 0.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,11 +99,12 @@ class Why:
     meaning: float
     nearby: float
     named: float
+    dated: float = 0.0
 
     @property
     def strength(self) -> float:
         """The sum of all parts."""
-        return self.keywords + self.meaning + self.nearby + self.named
+        return self.keywords + self.meaning + self.nearby + self.named + self.dated
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -129,9 +135,11 @@ def strengths_for(terms: int, weights: RankingWeights) -> Strengths:
 
     low, high = weights.pointed, weights.broad
     return Strengths(
+        keywords_alone=between(low.keywords_alone, high.keywords_alone),
         meaning=between(low.meaning, high.meaning),
         meaning_alone=between(low.meaning_alone, high.meaning_alone),
         named=between(low.named, high.named),
+        dated=between(low.dated, high.dated),
         possible=between(low.possible, high.possible),
     )
 
@@ -139,6 +147,13 @@ def strengths_for(terms: int, weights: RankingWeights) -> Strengths:
 def pool_for(terms: int, weights: RankingWeights) -> int:
     """How many passages each of keywords and meaning should find for ranking."""
     return round(weights.pool * (1 + breadth(terms, weights)))
+
+
+def scale_of(asked: Asked, weights: RankingWeights) -> float:
+    """What keyword scores are multiplied by: between what is possible and the best found."""
+    possible = strengths_for(len(asked.terms), weights).possible
+    most = possible * sum(asked.terms.values()) + (1 - possible) * asked.strongest
+    return 1 / most if most > 0 else 0.0
 
 
 def rank_passages(
@@ -150,10 +165,7 @@ def rank_passages(
 ) -> Sequence[Ranked]:
     """Each candidate once, strongest first; with a limit only so many of them."""
     known = {candidate.id: candidate for candidate in candidates}
-    strengths = strengths_for(len(asked.terms), weights)
-    most = strengths.possible * sum(asked.terms.values())
-    most += (1 - strengths.possible) * asked.strongest
-    scale = 1 / most if most > 0 else 0.0
+    strengths, scale = strengths_for(len(asked.terms), weights), scale_of(asked, weights)
     typical = _typical(known.values())
     found: list[_Placed] = []
     for stretch in _stretches(known.values()):
@@ -204,7 +216,7 @@ def _placed(
         fading = _fading(stretch, weights.reach)
         words = _words_nearby(stretch, fading)
         around = _nearby(sense, fading, 0, len(sense) - 1)
-    by_words = scale / (1 + weights.keywords_alone)
+    by_words = scale / (1 + strengths.keywords_alone)
     by_sense = strengths.meaning / (1 + strengths.meaning_alone)
     for each, words_here, sense_here, words_best, sense_best in zip(
         stretch, own, sense, words, around, strict=True
@@ -213,8 +225,9 @@ def _placed(
         nearby = (words_best - words_here) * by_words if words_best > words_here else 0.0
         nearby += (sense_best - sense_here) * by_sense
         named = each.named * strengths.named
-        strength = keywords + meaning + nearby + named
-        yield -strength / (1 + strength), each.id, each, keywords, meaning, nearby, named
+        dated = each.dated * strengths.dated
+        strength = keywords + meaning + nearby + named + dated
+        yield -strength / (1 + strength), each.id, each, keywords, meaning, nearby, named, dated
 
 
 def _typical(candidates: Iterable[PassageCandidate]) -> float:
@@ -231,7 +244,7 @@ def _likeness(stretch: Sequence[PassageCandidate], typical: float, unrelated: fl
 
 
 def _why(candidate: PassageCandidate, parts: Sequence[float], scale: float) -> Why:
-    keywords, meaning, nearby, named = parts
+    keywords, meaning, nearby, named, dated = parts
     terms = sorted(candidate.terms.items(), key=lambda pair: (-pair[1], pair[0]))
     return Why(
         terms=tuple((term, value * scale) for term, value in terms),
@@ -240,6 +253,7 @@ def _why(candidate: PassageCandidate, parts: Sequence[float], scale: float) -> W
         meaning=meaning,
         nearby=nearby,
         named=named,
+        dated=dated,
     )
 
 
@@ -309,8 +323,9 @@ def naming(asked: frozenset[str], names: Iterable[str]) -> float:
 
     Names and queries are cut into words by the same rule, that of `canonry.domain.texts.words`.
     """
-    return float(
-        any(
-            len(word) >= _NAME_LENGTH and word in asked for name in names for word in terms_of(name)
-        )
-    )
+    return float(not asked.isdisjoint(names_in(names)))
+
+
+def names_in(names: Iterable[str]) -> frozenset[str]:
+    """The words of names that can be a name by themselves."""
+    return frozenset(word for name in names for word in terms_of(name) if len(word) >= _NAME_LENGTH)

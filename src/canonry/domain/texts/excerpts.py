@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from itertools import groupby
-from typing import Final
+from typing import Final, NamedTuple
 
 from canonry.domain.texts.sentences import is_ended, paragraph_starts, sentence_starts, token_starts
 
@@ -28,13 +28,31 @@ class DocumentType(StrEnum):
     PDF = "application/pdf"
 
 
+class Box(NamedTuple):
+    """Where something stands on a page, in points from the upper left corner of what is shown."""
+
+    left: float
+    top: float
+    right: float
+    bottom: float
+
+    def around(self, other: "Box") -> "Box":
+        """The smallest box that holds both."""
+        left, top = min(self.left, other.left), min(self.top, other.top)
+        return Box(left, top, max(self.right, other.right), max(self.bottom, other.bottom))
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Part:
-    """A stretch of a document on one page and under one heading, where it has pages or headings."""
+    """A stretch of a document on one page and under one heading, where it has pages or headings.
+
+    `boxes` has one for each word of the text, where it is known how the page is laid out.
+    """
 
     text: str
     page: int | None = None
     section: str | None = None
+    boxes: tuple[Box, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,7 +10,7 @@ from canonry.domain.normal_forms import folded
 _SILENT: Final = str.maketrans({"\u2019": "'", "\u2018": "'", "\u02bc": "'"})
 _ARTICLES: Final = frozenset({"a", "an", "the"})
 _SIGNS: Final = frozenset("'+#&%/\u00b0")
-_INNER: Final = re.compile(r"(?<=\d)[.,:](?=\d)|(?<=\w)-(?=\d)")
+_INNER: Final = re.compile(r"((?<=\d)[.,:](?=\d)|(?<=\w)-(?=\d))")
 """Signs within a number count."""
 
 
@@ -18,14 +18,22 @@ _INNER: Final = re.compile(r"(?<=\d)[.,:](?=\d)|(?<=\w)-(?=\d)")
 def plain_statement(statement: str) -> str:
     """The statement without case, punctuation and articles; what nothing is left of stays."""
     plain = folded(statement).translate(_SILENT)
-    inner = {match.start() for match in _INNER.finditer(plain)}
-    kept = "".join(
-        sign if place in inner or _is_said(sign) else " " for place, sign in enumerate(plain)
-    )
+    parts = _INNER.split(plain)  # the signs within numbers are every second one
+    parts[::2] = [part.translate(_SAID) for part in parts[::2]]
+    kept = "".join(parts)
     words = [word.strip("'") for word in kept.split()]
     told = [word for word in words if word and word not in _ARTICLES]
     return " ".join(told) or plain
 
 
-def _is_said(sign: str) -> bool:
-    return sign.isalnum() or sign in _SIGNS or unicodedata.category(sign)[0] in "MS"
+class _Said(dict[int, int]):
+    """What becomes of each sign: itself, or a space."""
+
+    def __missing__(self, code: int) -> int:
+        sign = chr(code)
+        said = sign.isalnum() or sign in _SIGNS or unicodedata.category(sign)[0] in "MS"
+        return code if said else ord(" ")
+
+
+_SAID: Final = _Said()
+_SAID.update({code: _SAID[code] for code in range(128)})  # which nearly all signs are

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, Final
 
+from canonry.domain.audience import EVERYBODY, Audience
 from canonry.domain.ids import EntityId, ObservationId, SpaceId
 from canonry.domain.merge import join
 from canonry.domain.merge.names import told_names
@@ -98,6 +99,24 @@ class EntityDraft:
     authority: Authority
     confidence: float
     evidence: tuple[Evidence, ...]
+    audience: Audience = EVERYBODY
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EntityVeil:
+    """What only an audience knows of an entity: what was observed for it alone.
+
+    It came last `at` a position of the log; others know of no change since `before`.
+    """
+
+    audience: Audience
+    own: Accumulator = field(default_factory=dict)
+    absorbed: Accumulator = field(default_factory=dict)
+    sightings: Sightings = NEVER_SEEN
+    absorbed_sightings: Sightings = NEVER_SEEN
+    evidence: tuple[Evidence, ...] = ()
+    at: int = 0
+    before: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -110,6 +129,7 @@ class Entity(EntityDraft):
     then, so that they go along when the merge is taken back.
     `borne` is everything under which its own observations have ever named it, see
     `canonry.domain.truth.identifiers`. `naming` is there where its name follows from its fields.
+    `veils` are what only some may see; see `canonry.domain.things.veils`.
     """
 
     own: Accumulator = field(default_factory=dict)
@@ -122,6 +142,7 @@ class Entity(EntityDraft):
     borne: tuple[str, ...] = ()
     naming: Naming | None = None
     replaced_by: EntityId | None = None
+    veils: tuple[EntityVeil, ...] = ()
     created_at: Instant
     updated_at: Instant
     position: int

@@ -5,9 +5,11 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
+from canonry.domain.audience import EVERYBODY, Audience
 from canonry.domain.ids import AxiomId, EntityId, EventId, FactId, ProposalId, SceneId, SpaceId
 from canonry.domain.moments import Moment, StoryPlace, moment_of, rank_in_stories
 from canonry.domain.provenance import Authority, CanonLevel, Evidence
+from canonry.domain.things.relations import Veil
 from canonry.domain.time import SECOND, Instant
 
 
@@ -26,7 +28,7 @@ class FactDraft:
 
     It holds from `time_ref` (None: always) for `duration` seconds (None: without end), but not
     past `until`, where the later fact `superseded_by` took over. One that was superseded without
-    `until` ended at a time that nobody knows.
+    `until` ended at a time that nobody knows. `time_words` are those by which its time was told.
     """
 
     id: FactId
@@ -46,6 +48,8 @@ class FactDraft:
     place: StoryPlace | None = None
     proposal_id: ProposalId | None = None
     replaces: FactId | None = None
+    time_words: str | None = None
+    audience: Audience = EVERYBODY
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,6 +59,7 @@ class Fact(FactDraft):
     replaced_by: FactId | None = None
     superseded_by: FactId | None = None
     retcon_reason: str | None = None
+    veils: tuple[Veil, ...] = ()
     created_at: Instant
     position: int
     changed_at: int
@@ -80,7 +85,10 @@ class Fact(FactDraft):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EventDraft:
-    """Something that happened; `causes` are the events that it brought about."""
+    """Something that happened; `causes` are the events that it brought about.
+
+    `time_words` are those by which its time was told.
+    """
 
     id: EventId
     space: SpaceId
@@ -98,6 +106,8 @@ class EventDraft:
     evidence: tuple[Evidence, ...]
     level: CanonLevel
     proposal_id: ProposalId | None = None
+    time_words: str | None = None
+    audience: Audience = EVERYBODY
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,6 +116,7 @@ class Event(EventDraft):
 
     replaced_by: EventId | None = None
     retcon_reason: str | None = None
+    veils: tuple[Veil, ...] = ()
     created_at: Instant
     position: int
     changed_at: int

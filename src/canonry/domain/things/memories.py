@@ -8,7 +8,7 @@ from canonry.domain.time import Instant
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MemoryDraft:
-    """A subjective recollection of one character."""
+    """A subjective recollection of one character; `said_at` is when it was told."""
 
     id: MemoryId
     space: SpaceId
@@ -19,6 +19,7 @@ class MemoryDraft:
     emotional_valence: float
     importance: float
     certainty: float
+    said_at: Instant | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,21 +3,34 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any
+from typing import Any, Final
 
+from canonry.domain.audience import EVERYBODY, Audience
 from canonry.domain.ids import ProposalId, SceneId, SpaceId, TurnId
 from canonry.domain.provenance import Authority, Evidence
 from canonry.domain.time import Instant
 
 
 class ProposalType(StrEnum):
-    """What a proposal would add."""
+    """What a proposal would add.
+
+    `world`: actions in a world, which pass gates of their own. `upkeep`: a merge, a retcon or a
+    correction, which only who decides can carry out.
+    """
 
     FACT = "fact"
     ENTITY = "entity"
     RELATIONSHIP = "relationship"
     STATE_CHANGE = "state_change"
     EVENT = "event"
+    WORLD = "world"
+    UPKEEP = "upkeep"
+
+
+NARRATED: Final = tuple(
+    each for each in ProposalType if each not in {ProposalType.WORLD, ProposalType.UPKEEP}
+)
+"""What scenes and sources propose, and the canon's gates judge."""
 
 
 class ProposalStatus(StrEnum):
@@ -42,6 +55,7 @@ class GradedConflict:
     id: str
     grade: Grade
     reason: str
+    audience: Audience = EVERYBODY
 
 
 class Ask(StrEnum):
@@ -61,8 +75,9 @@ class DecisionDraft:
     """How a proposal was decided, or why it waits for somebody who does.
 
     `rule` is the id of the rule that decided, `conflicts` the ids that contradict it, `graded`
-    these and those that perhaps do, with the reasons; `canonical_id` the thing that it became,
-    `made` everything that came with it.
+    these and those that perhaps do, with the reasons; `audience` are those who may know why.
+    `canonical_id` is the thing that it became, `made` everything that came with it; `details` say
+    more where the rule's room has more to say.
     """
 
     status: ProposalStatus
@@ -74,6 +89,8 @@ class DecisionDraft:
     made: tuple[str, ...] = ()
     decided_by: str = ""
     graded: tuple[GradedConflict, ...] = ()
+    audience: Audience = EVERYBODY
+    details: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def all_conflicts(self) -> tuple[GradedConflict, ...]:
@@ -114,6 +131,7 @@ class ProposalDraft:
     authority: Authority
     proposed_by: str
     status: ProposalStatus
+    audience: Audience = EVERYBODY
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -133,11 +151,13 @@ class Proposal(ProposalDraft):
 
     @property
     def doubts(self) -> tuple[GradedConflict, ...]:
-        """The possible conflicts that nobody has waived."""
+        """The possible conflicts that nobody has waived, of those that everybody may know of."""
         ruling = self.decision or self.review
         found = () if ruling is None else ruling.all_conflicts
         return tuple(
-            one for one in found if one.grade is Grade.POSSIBLE and one.id not in self.waived
+            one
+            for one in found
+            if one.grade is Grade.POSSIBLE and one.id not in self.waived and not one.audience
         )
 
     @property

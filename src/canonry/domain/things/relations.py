@@ -4,7 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from canonry.domain.ids import EntityId, ProposalId, RelationId, SceneId, SpaceId
+from canonry.domain.audience import EVERYBODY, Audience
+from canonry.domain.ids import EntityId, EventId, ProposalId, RelationId, SceneId, SpaceId
 from canonry.domain.moments import Moment, StoryPlace, moment_of
 from canonry.domain.provenance import Authority, CanonLevel, Evidence
 from canonry.domain.time import Instant
@@ -21,6 +22,27 @@ class SaidAgain:
     evidence: tuple[Evidence, ...]
     scene_id: SceneId | None = None
     proposal_id: ProposalId | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Veil:
+    """What became of a relation, fact or event as only an audience knows; None: the same.
+
+    Where `ended` is not None, `until` and `superseded_by` are its end too. It came last `at` a
+    position of the log; others know of no change since `before`.
+    """
+
+    audience: Audience
+    ended: bool | None = None
+    until: Instant | None = None
+    superseded_by: str | None = None
+    level: CanonLevel | None = None
+    replaced_by: str | None = None
+    retcon_reason: str | None = None
+    evidence: tuple[Evidence, ...] = ()
+    causes: tuple[EventId, ...] = ()
+    at: int = 0
+    before: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,6 +69,7 @@ class RelationDraft:
     scene_id: SceneId | None = None
     place: StoryPlace | None = None
     proposal_id: ProposalId | None = None
+    audience: Audience = EVERYBODY
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,6 +83,7 @@ class Relation(RelationDraft):
     told: int = 1
     told_at: Instant | None = None
     origins: Mapping[str, str] = field(default_factory=dict)
+    veils: tuple[Veil, ...] = ()
     created_at: Instant
     position: int
     changed_at: int

@@ -62,7 +62,11 @@ class SceneStatus(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SceneDraft:
-    """A stretch of play with its participants; its turns and proposals are kept beside it."""
+    """A stretch of play with its participants; its turns and proposals are kept beside it.
+
+    `time_words` are those by which its time was told. That is a time of the world; `said_at` is
+    when it was played, or when it was said at all.
+    """
 
     id: SceneId
     space: SpaceId
@@ -75,6 +79,8 @@ class SceneDraft:
     time_ref: Instant | None = None
     status: SceneStatus
     gm_notes: str | None = None
+    time_words: str | None = None
+    said_at: Instant | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -122,7 +128,7 @@ class Speaker(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TurnDraft:
-    """One utterance."""
+    """One utterance; `said_at` is when, where that is known better than for its scene."""
 
     id: TurnId
     space: SpaceId
@@ -131,6 +137,7 @@ class TurnDraft:
     entity_id: EntityId | None
     text: str
     resolution_ref: str | None
+    said_at: Instant | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

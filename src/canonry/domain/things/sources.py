@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
+from canonry.domain.audience import EVERYBODY, Audience
 from canonry.domain.ids import SnippetId, SourceId, SpaceId
 from canonry.domain.provenance import CanonLevel
 from canonry.domain.time import Instant
@@ -28,6 +29,7 @@ class SourceDraft:
 
     What came as bytes has their hash and says where they are kept: `files` are storage keys, the
     first that of the source itself. What came as values has them as JSON in `content`.
+    `said_at` is when it was written.
     """
 
     id: SourceId
@@ -45,6 +47,8 @@ class SourceDraft:
     files: tuple[str, ...] = ()
     content: str | None = None
     properties: Mapping[str, Any] = field(default_factory=dict)
+    audience: Audience = EVERYBODY
+    said_at: Instant | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,6 +71,7 @@ class SnippetDraft:
     page: int | None
     section: str | None
     index: int
+    audience: Audience = EVERYBODY
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

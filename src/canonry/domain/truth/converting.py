@@ -5,12 +5,14 @@ the reason.
 """
 
 import re
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any, Final, TypeAlias
 
 from canonry.domain.calendar_dates import read_date
-from canonry.domain.normal_forms import could_be_two_numbers, folded
+from canonry.domain.normal_forms import folded
+from canonry.domain.numerals import NUMERAL, plain_numeral
 from canonry.domain.time import Instant
 from canonry.domain.vocabularies.schemas import FieldSpec, FieldType
 
@@ -23,15 +25,19 @@ _CURRENCY: Final = re.compile(
         "|[$\u00a3\u00a5\u20ac\u20a3-\u20bf]"
     )
 )
-_PLAIN: Final = re.compile(r"\d+(?:\.\d+)?(?:e[+-]?\d{1,3})?", re.ASCII)
-_GROUPED: Final = re.compile(r"[1-9]\d{0,2}(?:([,' \u2019])\d{3})(?:\1\d{3})*(?:\.\d+)?", re.ASCII)
-_GROUPED_BY_DOTS: Final = re.compile(
-    r"[1-9]\d{0,2}(?:\.\d{3})+,\d+|[1-9]\d{0,2}(?:\.\d{3}){2,}|\d+,(?:\d{1,2}|\d{4,})"
-    r"|(?:0|\d{4,}),\d+",
-    re.ASCII,
-)
-_BETWEEN: Final = str.maketrans("", "", ",' \u2019")
-"""What separates thousands."""
+_PLAIN: Final = re.compile(r"\d+(?:\.\d+)?e[+-]?\d{1,3}", re.ASCII)
+_WRITTEN: Final = re.compile(NUMERAL)
+_FEATURE_UNIT: Final = re.compile(r"FU-[0-9]+")
+_RELEASE: Final = re.compile(r"v[0-9]+\.[0-9]+\.[0-9]+")
+_TEN_CHARACTERS: Final = re.compile(r".{10}.*", re.DOTALL)
+_TWO_CHARACTERS: Final = re.compile(r".{2}.*", re.DOTALL)
+PATTERNS: Final[Mapping[str, re.Pattern[str]]] = {
+    "feature_unit": _FEATURE_UNIT,
+    "release": _RELEASE,
+    "ten_characters": _TEN_CHARACTERS,
+    "two_characters": _TWO_CHARACTERS,
+}
+"""What the whole of a text has to match, by the name that a schema's field gives."""
 
 _DIGITS_MAX: Final = 200
 
@@ -63,7 +69,21 @@ def convert(value: Any, spec: FieldSpec) -> Conversion:
         if chosen is None:
             return Unconvertible(reason="not_a_choice")
         return Converted(value=chosen)
-    return converted
+    if not spec.pattern or isinstance(converted, Unconvertible):
+        return converted
+    fits = PATTERNS[spec.pattern].fullmatch(str(converted.value).strip()) is not None
+    return converted if fits else Unconvertible(reason="not_of_pattern")
+
+
+def out_of_order(
+    order: Iterable[tuple[str, str]], said: Mapping[str, Any]
+) -> Iterator[tuple[str, str]]:
+    """The later fields that are before those that they follow, each with why: `before_<field>`."""
+    for earlier, later in order:
+        dates = [read_date(said[name]) for name in (earlier, later) if said.get(name) is not None]
+        read = [each.instant for each in dates if each is not None]
+        if len(read) == len((earlier, later)) and read[1] < read[0]:
+            yield later, f"before_{earlier}"
 
 
 def _string(value: Any) -> Conversion:
@@ -86,10 +106,13 @@ def _number(value: Any) -> Conversion:
             return Converted(value=value)
         case str():
             sign, plain = _bare(value)
-            if could_be_two_numbers(plain):
+            if not _WRITTEN.fullmatch(plain) and not _PLAIN.fullmatch(plain):
+                return Unconvertible(reason="not_a_number")
+            numeral = plain if "e" in plain else plain_numeral(plain)
+            if numeral is None:
                 return Unconvertible(reason="unclear_number")
-            number = _unsigned(plain, sign)
-            return Unconvertible(reason="not_a_number") if number is None else _exactly(number)
+            number = Decimal(numeral)
+            return _exactly(number.copy_negate() if sign < 0 else number)  # arithmetic would round
         case _:
             return Unconvertible(reason="not_a_number")
 
@@ -120,18 +143,6 @@ def _bare(text: str) -> tuple[int, str]:
             plain = plain.strip("-+").strip()
         plain = _CURRENCY.sub("", plain, count=1).strip()
     return sign, plain
-
-
-def _unsigned(plain: str, sign: int) -> Decimal | None:
-    if _PLAIN.fullmatch(plain):
-        number = Decimal(plain)
-    elif _GROUPED.fullmatch(plain):
-        number = Decimal(plain.translate(_BETWEEN))
-    elif _GROUPED_BY_DOTS.fullmatch(plain):
-        number = Decimal(plain.replace(".", "").replace(",", "."))
-    else:
-        return None
-    return number.copy_negate() if sign < 0 else number  # arithmetic would round
 
 
 def _boolean(value: Any) -> Conversion:

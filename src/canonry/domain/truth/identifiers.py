@@ -24,6 +24,7 @@ from canonry.domain.observations import Observation
 from canonry.domain.provenance import CanonLevel
 from canonry.domain.texts.look_alikes import skeleton, without_sightless
 from canonry.domain.things.entities import LABEL_MAX, Entity, says
+from canonry.domain.things.veils import homed
 from canonry.domain.time import Instant
 from canonry.domain.truth.identity_keys import (
     BETWEEN,
@@ -42,7 +43,7 @@ KEY_MARK: Final = "\x1e"
 LOOK_MARK: Final = "\x1d"
 """Before what a name looks like."""
 
-_CALLED: Final = ("name", "legal_name", "full_name", "canonical_name")
+_CALLED: Final = ("name", "legal_name", "full_name", "canonical_name", "aliases")
 _NAMES: Final = frozenset({"name", "legal_name", "full_name", "canonical_name", "title", "aliases"})
 
 
@@ -52,8 +53,8 @@ def _words(text: str) -> frozenset[str]:
 
 _OTHERS: Final = _words(
     """
-    contact_id domain email external_id iban id isbn linkedin_url phone session_id sku
-    slug tax_id transaction_id tx_hash url uuid vat_id website
+    contact_id domain email emails external_id iban id isbn linkedin_url phone phones session_id
+    sku slug tax_id transaction_id tx_hash url uuid vat_id website
     """
 )
 _NUMBER: Final = "_number"
@@ -87,11 +88,9 @@ def rows_of(entity: Entity) -> Iterator[IdentifierRow]:
     """
     if entity.level not in _STANDING:
         return
-    root = entity.merged_into or entity.id
+    root, space = entity.merged_into or entity.id, homed(entity).space
     for key in sorted(set(map(found_under, entity.borne))):
-        yield IdentifierRow(
-            entity.space, key, entity.id, entity.entity_type, entity.created_at, root
-        )
+        yield IdentifierRow(space, key, entity.id, entity.entity_type, entity.created_at, root)
 
 
 def borne_by(
@@ -107,7 +106,16 @@ def borne_by(
     These are the normal forms of names, numbers and addresses, the keys by the rules of the schema
     that read it, and what names look like.
     """
-    fields = _fields_of(observation, keys)
+    return texts_in(entity_type, fields_said(observation, keys), keys, standing)
+
+
+def texts_in(
+    entity_type: str,
+    fields: Mapping[str, Any],
+    keys: KeyReader | None,
+    standing: Mapping[str, Any] | None = None,
+) -> frozenset[str]:
+    """Everything under which an entity of a type is named by the values of its fields."""
     known = {name: value for name, value in fields.items() if _is_known(entity_type, name)}
     found: set[str] = set()
     for name, value in known.items():
@@ -151,9 +159,15 @@ def looks_of(borne: Iterable[str]) -> set[str]:
 
 def looks_in(entity_type: str, fields: Mapping[str, Any]) -> frozenset[str]:
     """What the names that a record gives look like, as `looks_of` tells it."""
-    names = [fields[name] for name in _CALLED if name in fields]
+    given = [fields[name] for name in _CALLED if name in fields]
+    if not given:
+        return _NOTHING
+    names = [one for each in given for one in (each if isinstance(each, list) else (each,))]
     looks = [look_mark(entity_type, each) for each in names if isinstance(each, str)]
     return frozenset([look for look in looks if look != LOOK_MARK])
+
+
+_NOTHING: Final = frozenset[str]()
 
 
 def key_mark(key: str) -> str:
@@ -161,7 +175,7 @@ def key_mark(key: str) -> str:
     return KEY_MARK + bounded(key)
 
 
-def _fields_of(observation: Observation, keys: KeyReader | None) -> dict[str, Any]:
+def fields_said(observation: Observation, keys: KeyReader | None) -> dict[str, Any]:
     """The values by the fields' own names; also those that the schema had no place for."""
     fields = {} if keys is None else {n: each.value for n, each in observation.fragments.items()}
     start = len(PROPERTY)
@@ -190,19 +204,28 @@ def _label(keys: KeyReader, fields: Mapping[str, Any], known: Mapping[str, Any])
     return None
 
 
-def _texts(entity_type: str, field: str, value: Any) -> set[str]:
+def _texts(entity_type: str, field: str, value: Any) -> frozenset[str]:
+    if isinstance(value, str):
+        return _texts_of(entity_type, field, value)
     found: set[str] = set()
     for one in value if isinstance(value, list | tuple) else (value,):
-        text = plain_text(one)
-        if text is None:
-            continue
-        found.add(text[:KEY_MAX])
-        special = _special_form(entity_type, field, str(one))
-        if special:
-            found.add(special[:KEY_MAX])
-        if field in _CALLED and isinstance(one, str):
-            found |= looks_in(entity_type, {field: one})
-    return found
+        if isinstance(one, str):
+            found |= _texts_of(entity_type, field, one)
+        elif (text := plain_text(one)) is not None:
+            special = _special_form(entity_type, field, str(one))
+            found |= {each[:KEY_MAX] for each in (text, special) if each}
+    return frozenset(found)
+
+
+@lru_cache(maxsize=4096)
+def _texts_of(entity_type: str, field: str, one: str) -> frozenset[str]:
+    """Asked for the same when a record is read, when it is matched and when it is folded."""
+    text = plain_text(one)
+    if text is None:
+        return _NOTHING
+    special = _special_form(entity_type, field, one)
+    looks = looks_in(entity_type, {field: one}) if field in _CALLED else _NOTHING
+    return frozenset((text[:KEY_MAX], *([special[:KEY_MAX]] if special else ()), *looks))
 
 
 def found_under(borne: str) -> str:
@@ -239,8 +262,8 @@ def _special_form(entity_type: str, field: str, given: str) -> str | None:
 
 
 _ADDRESS_FORMS: Final[Mapping[str, Callable[[str], str | None]]] = {
-    "email": email_address,
-    "phone": phone_number,
+    **dict.fromkeys(("email", "emails"), email_address),
+    **dict.fromkeys(("phone", "phones"), phone_number),
     **dict.fromkeys(("website", "domain", "url"), web_domain),
 }
 _FIRMS: Final = frozenset({"company", "organization"})

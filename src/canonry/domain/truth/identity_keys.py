@@ -81,7 +81,20 @@ _Part: TypeAlias = tuple[str, str]
 """The name in keys of a field, and its value in normal form."""
 
 _Asked: TypeAlias = tuple[str, ...]
-"""What a rule asks for, each a field or several (`a|b`) of which the first that speaks counts."""
+"""What a rule asks for, each a field or several, see `IdentityRule`."""
+
+_Parts: TypeAlias = dict[str, tuple[_Part, ...]]
+"""What is said of each: one value, or for `a&b` every one."""
+
+
+def label_of(asked: str) -> str:
+    """The name in keys of what a rule asks for: that of the first of several fields."""
+    return fields_asked(asked)[0]
+
+
+def fields_asked(asked: str) -> list[str]:
+    """The fields that a rule's `a|b` or `a&b` names."""
+    return asked.replace("&", "|").split("|")
 
 
 @dataclass(slots=True)
@@ -89,8 +102,8 @@ class KeyReader:
     """Reads the keys of records by one schema; made once for many records."""
 
     schema: EntitySchema
-    _forms: dict[str, tuple[str, tuple[tuple[str, _Form], ...]]] = field(init=False)
-    """What rules ask for (`a|b`) -> its name in keys, and the fields with their normal forms."""
+    _forms: dict[str, tuple[str, tuple[tuple[str, _Form], ...], bool]] = field(init=False)
+    """What rules ask for -> its name in keys, the fields with their normal forms, whether all."""
 
     _rules: tuple[tuple[_Asked, _Asked, _Asked], ...] = field(init=False)
     """Of each rule what it needs, what it takes beside that, and what tells its entities apart."""
@@ -109,7 +122,7 @@ class KeyReader:
                 Identity(
                     rule="+".join([name for name, _ in used]),
                     key=_joined(used),
-                    apart=tuple([parts[names] for names in apart if names in parts]),
+                    apart=tuple([parts[names][0] for names in apart if names in parts]),
                 )
                 for used, apart in self._fitting(parts)
             ]
@@ -119,29 +132,39 @@ class KeyReader:
         """The keys of the identities alone."""
         return [_joined(used) for used, _ in self._fitting(self._parts(fields))]
 
-    def _parts(self, fields: Mapping[str, Any]) -> dict[str, _Part]:
+    def _parts(self, fields: Mapping[str, Any]) -> _Parts:
         """What is said of what the rules ask for."""
-        parts: dict[str, _Part] = {}
-        for names, (label, forms) in self._forms.items():
+        parts: _Parts = {}
+        for names, (label, forms, every) in self._forms.items():
             for name, form in forms:
                 given = fields.get(name)
-                if given is not None and (value := form(given)):
-                    parts[names] = label, value
+                if given is None:
+                    continue
+                if every:
+                    several = given if isinstance(given, list | tuple) else (given,)
+                    said = [(label, value) for one in several if (value := form(one))]
+                    parts[names] = tuple(dict.fromkeys((*parts.get(names, ()), *said)))
+                elif value := form(given):
+                    parts[names] = ((label, value),)
                     break
         return parts
 
-    def _fitting(self, parts: Mapping[str, _Part]) -> Iterator[tuple[list[_Part], _Asked]]:
-        """Of each rule that fits what its key is made of, and what tells its entities apart."""
+    def _fitting(self, parts: _Parts) -> Iterator[tuple[list[_Part], _Asked]]:
+        """Of each rule that fits what its keys are made of, and what tells its entities apart."""
         for needed, optional, apart in self._rules:
-            used = [parts[names] for names in needed if names in parts]
+            used = [parts[names][0] for names in needed if parts.get(names)]
             if len(used) == len(needed):
-                used += [parts[names] for names in optional if names in parts]
+                used += [parts[names][0] for names in optional if names in parts]
                 yield used, apart
+                if len(used) == 1:
+                    for part in parts[needed[0]][1:]:
+                        yield [part], apart
 
-    def _forms_of(self, names: str) -> tuple[str, tuple[tuple[str, _Form], ...]]:
-        alternatives = names.split("|")
+    def _forms_of(self, names: str) -> tuple[str, tuple[tuple[str, _Form], ...], bool]:
+        alternatives = fields_asked(names)
         first = alternatives[0]
-        return first, tuple((name, self._form(name, first)) for name in alternatives)
+        forms = tuple((name, self._form(name, first)) for name in alternatives)
+        return first, forms, "&" in names
 
     def _form(self, name: str, like: str) -> _Form:
         """The normal form of a field that stands for `like`: a shop is a shop in either."""

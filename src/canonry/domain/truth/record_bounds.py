@@ -8,6 +8,11 @@ from canonry.domain.truth.interpretations import Found
 from canonry.domain.vocabularies.truth_types import type_named
 
 RECORDS_MAX: Final = 10_000
+"""So many records become canon by one commit."""
+
+FILED_MAX: Final = 100_000
+"""So many records of one file become canon, in batches where they are more than that."""
+
 FIELDS_MAX: Final = 500
 CHARACTERS_MAX: Final = 1_000_000
 """So much text one record holds, so that a list of entities can be answered; files hold more."""
@@ -15,15 +20,19 @@ CHARACTERS_MAX: Final = 1_000_000
 NAME_MAX: Final = 200
 
 
-def require_bounds(records: Sequence[Found], at: str = "/entities") -> int:
+def require_bounds(records: Sequence[Found], at: str = "/entities", *, filed: bool = False) -> int:
     """See that there are not too many records, and that each can be kept; how much they weigh.
+
+    More of them may be `filed`, as long as none of those refers to another one.
 
     Raises:
         InvalidInput: `records.too-many`, or as `require_record` says.
     """
-    if len(records) > RECORDS_MAX:
-        message = f"one source tells of at most {RECORDS_MAX} entities; split it"
-        raise InvalidInput("records.too-many", message, path=at, limit=RECORDS_MAX)
+    apart = filed and not any(record.refers_to for record in records)
+    limit = FILED_MAX if apart else RECORDS_MAX
+    if len(records) > limit:
+        message = f"one source tells of at most {limit} entities; split it"
+        raise InvalidInput("records.too-many", message, path=at, limit=limit)
     return sum(require_record(record, f"{at}/{index}") for index, record in enumerate(records))
 
 

@@ -7,7 +7,7 @@ those found are several: a record stays with the one that bears its key.
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from canonry.domain.ids import EntityId
 from canonry.domain.snapshots import Accumulator
@@ -19,7 +19,7 @@ from canonry.domain.truth.assertions import (
     Assertion,
 )
 from canonry.domain.truth.identifiers import KEY_MARK, LOOK_MARK, Bearer, bears_any, keys_of
-from canonry.domain.truth.identity_keys import identities_of
+from canonry.domain.truth.identity_keys import CONTENT, identities_of, label_of
 from canonry.domain.vocabularies.truth_types import types_alike
 
 
@@ -54,6 +54,13 @@ class Target:
         return any(ours.differs_from(each) for each in today if each.rule == ours.rule)
 
 
+class Doubt(NamedTuple):
+    """Why somebody may be meant as well, and the text that both bear."""
+
+    reason: str
+    sign: str
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Resolved:
     """Whom an assertion is about, by which of its identities; without a target somebody new.
@@ -64,12 +71,12 @@ class Resolved:
     target: Target | None
     entity_id: EntityId
     index: int = 0
-    doubts: Mapping[EntityId, str] = field(default_factory=dict)
+    doubts: Mapping[EntityId, Doubt] = field(default_factory=dict)
 
     @property
     def unclear(self) -> bool:
         """Whether several fit as well as whoever was chosen."""
-        return SEVERAL_FIT in self.doubts.values()
+        return any(each.reason == SEVERAL_FIT for each in self.doubts.values())
 
 
 @dataclass(slots=True)
@@ -115,12 +122,22 @@ _MARKS: Final = frozenset((KEY_MARK, LOOK_MARK))
 _NONE: Final[Mapping[EntityId, Target]] = {}
 
 
+def disowned(own: Accumulator, borne: Collection[str], assertion: Assertion, index: int) -> bool:
+    """Whether a key by which somebody was born was taken away: all else is known of them."""
+    by_content = assertion.identities[index].rule == CONTENT  # which nobody bears
+    return bool(own) and not by_content and assertion.keys[index] not in borne
+
+
 def _bears_others(borne: Collection[str], assertion: Assertion, index: int) -> bool:
-    """Whether there are other keys of a stronger rule than the record's key at `index`."""
+    """Whether there are other keys of a stronger rule than the record's key at `index`.
+
+    Of several by one rule it is enough that one is the same.
+    """
+    rule, same, others = assertion.identities[index].rule, set[str](), set[str]()
     for stronger, key in zip(assertion.identities[:index], assertion.keys, strict=False):
-        if key not in borne and bears_any(borne, stronger.rule):
-            return True
-    return False
+        if stronger.rule != rule:
+            (same if key in borne else others).add(stronger.rule)
+    return any(bears_any(borne, each) for each in others - same)
 
 
 def clearly_others(
@@ -158,40 +175,59 @@ def known_among(
         for text in asked.intersection(other.borne):
             known.others.setdefault(text, []).append(other)
     for given in entities:
-        known.add(
-            Target(
-                id=given.id,
-                root_id=given.merged_into or given.id,
-                entity_type=given.entity_type,
-                entity=given,
-                own=given.own,
-                borne=set(given.borne),
-            )
-        )
+        known.add(target_of(given))
     return known
+
+
+def target_of(entity: Entity) -> Target:
+    """Somebody who is known, as one whom records may be about."""
+    return Target(
+        id=entity.id,
+        root_id=entity.merged_into or entity.id,
+        entity_type=entity.entity_type,
+        entity=entity,
+        own=entity.own,
+        borne=set(entity.borne),
+    )
 
 
 def resolve(known: Known, assertion: Assertion) -> Resolved:
     """Whom the assertion is about."""
-    doubts: dict[EntityId, str] = {}
+    doubts: dict[EntityId, Doubt] = {}
     wanted = assertion.schema.entity_type
-    for index, key in enumerate(assertion.keys):
-        for other in known.others_bearing(wanted, key):
-            if other.entity_type == wanted:
-                doubts[other.id] = OTHER_DETAILS
-        fitting: list[Target] = []
-        for each in _possible(known, assertion, index):
-            if each.is_apart_from(assertion, index):
-                doubts.setdefault(each.root_id, OTHER_DETAILS)
-            else:
-                fitting.append(each)
-        roots = {each.root_id for each in fitting}
+    for indexes in _by_rule(assertion):
+        fitting: dict[str, tuple[Target, int]] = {}
+        for index in indexes:
+            key = assertion.keys[index]
+            for other in known.others_bearing(wanted, key):
+                if other.entity_type == wanted:
+                    doubts[other.id] = Doubt(OTHER_DETAILS, key)
+            for each in _possible(known, assertion, index):
+                if each.is_apart_from(assertion, index):
+                    doubts.setdefault(each.root_id, Doubt(OTHER_DETAILS, key))
+                else:
+                    fitting.setdefault(each.id, (each, index))
+        if not fitting:
+            continue
+        roots = {each.root_id for each, _ in fitting.values()}
         if len(roots) == 1:
-            target = _addressed(known, wanted, fitting)
-            others = {i: why for i, why in doubts.items() if index and i != target.root_id}
+            target = _addressed(known, wanted, [each for each, _ in fitting.values()])
+            first = indexes[0]
+            others = {i: why for i, why in doubts.items() if first and i != target.root_id}
+            _, index = fitting.get(target.id, (target, first))
             return Resolved(target=target, entity_id=target.id, index=index, doubts=others)
-        doubts |= dict.fromkeys(roots, SEVERAL_FIT)
+        doubts |= {e.root_id: Doubt(SEVERAL_FIT, assertion.keys[i]) for e, i in fitting.values()}
     return _unresolved(known, assertion, doubts)
+
+
+def _by_rule(assertion: Assertion) -> Iterable[list[int]]:
+    """The places of the record's keys, those by one rule together, the strongest first."""
+    if len(assertion.identities) == 1:
+        return ([0],)
+    places: dict[str, list[int]] = {}
+    for index, identity in enumerate(assertion.identities):
+        places.setdefault(identity.rule, []).append(index)
+    return places.values()
 
 
 def _possible(known: Known, assertion: Assertion, index: int) -> Sequence[Target]:
@@ -199,8 +235,8 @@ def _possible(known: Known, assertion: Assertion, index: int) -> Sequence[Target
     wanted = assertion.schema.entity_type
     found = {each.id: each for each in known.bearers(wanted, assertion.keys[index])}
     held = known.targets.get(assertion.ids[index])
-    if held is not None:  # whoever was born by the key, even if all that was said has been erased
-        found[held.id] = held
+    if held is not None and not disowned(held.own, held.borne, assertion, index):
+        found[held.id] = held  # whoever was born by the key, even if all that was said is erased
     return [
         each
         for each in found.values()
@@ -218,14 +254,14 @@ def _addressed(known: Known, entity_type: str, fitting: Sequence[Target]) -> Tar
     return min(family, key=lambda each: (each.id != root_id, each.id))
 
 
-def _unresolved(known: Known, assertion: Assertion, doubts: dict[EntityId, str]) -> Resolved:
+def _unresolved(known: Known, assertion: Assertion, doubts: dict[EntityId, Doubt]) -> Resolved:
     """Somebody new, or whoever was made before of a record that left the same open."""
     taken = known.targets.get(assertion.ids[0])
     if taken is None:
         return Resolved(target=None, entity_id=assertion.ids[0], doubts=doubts)
     if taken.is_apart_from(assertion, 0):
         entity_id = assertion.apart_id or assertion.unclear_id
-    elif _is_known_better(assertion, taken):
+    elif disowned(taken.own, taken.borne, assertion, 0) or _is_known_better(assertion, taken):
         entity_id = assertion.unclear_id
     else:
         entity_id = taken.id
@@ -238,7 +274,7 @@ def _unresolved(known: Known, assertion: Assertion, doubts: dict[EntityId, str])
 
 def _is_known_better(assertion: Assertion, target: Target) -> bool:
     """Whether the target bears a key by a stronger rule than the record's strongest."""
-    rules = ["+".join(n.partition("|")[0] for n in r.fields) for r in assertion.schema.identity]
+    rules = ["+".join(map(label_of, each.fields)) for each in assertion.schema.identity]
 
     def strength(rule: str) -> int:
         fits = (i for i, each in enumerate(rules) if f"{rule}+".startswith(f"{each}+"))
@@ -248,18 +284,18 @@ def _is_known_better(assertion: Assertion, target: Target) -> bool:
     return any(strength(rule) < ours for rule in keys_of(target.borne))
 
 
-def tied(known: Known, assertion: Assertion, root_id: EntityId) -> Mapping[EntityId, str]:
+def tied(known: Known, assertion: Assertion, root_id: EntityId) -> Mapping[EntityId, Doubt]:
     """Who else bears what the record brings that nobody of its entity's own has borne yet."""
     entity_type, family = assertion.schema.entity_type, known.families.get(root_id, [])
     rules = [reason_of(each.rule) for each in assertion.identities]
     rules += [LOOK_ALIKE] * len(assertion.looks)
-    found: dict[EntityId, str] = {}
+    found: dict[EntityId, Doubt] = {}
     for text, reason in zip((*assertion.keys, *assertion.looks), rules, strict=True):
         others = [e.root_id for e in known.bearers(entity_type, text) if e.root_id != root_id]
         others += [each.id for each in known.others_bearing(entity_type, text)]
         if others and not any(text in each.borne for each in family):
             for other in others:
-                found.setdefault(other, reason)
+                found.setdefault(other, Doubt(reason, text))
     return found
 
 

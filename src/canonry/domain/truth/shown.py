@@ -13,7 +13,7 @@ from canonry.domain.ids import ObservationId
 from canonry.domain.merge import LAST_WRITE
 from canonry.domain.snapshots import Accumulator, Elements
 from canonry.domain.things.entities import Entity
-from canonry.domain.truth.converting import Converted, convert
+from canonry.domain.truth.converting import Converted, convert, out_of_order
 from canonry.domain.vocabularies.narrative_fields import (
     FRAGMENT_PREFIX,
     PROPERTY_PREFIX,
@@ -77,12 +77,14 @@ def _ruled(entity: Entity, schema: EntitySchema) -> Shown:
         else:
             before = shown.get(spec.name)
             shown[spec.name] = join(before, fitting) if before else fitting
-    policies = {name: schema.policy(name) for name in shown}
-    return Shown(
-        fields={n: policies[n].show(shown[n]) for n in sorted(shown)},
-        sources={n: policies[n].credit(shown[n])[""] for n in sorted(shown)},
-        fragments=dict(sorted(fragments.items())),
-    )
+    policies = {name: schema.policy(name) for name in sorted(shown)}
+    fields = {name: policy.show(shown[name]) for name, policy in policies.items()}
+    sources = {name: policy.credit(shown[name])[""] for name, policy in policies.items()}
+    for name, reason in [*out_of_order(schema.order, fields)]:
+        fragments[name] = RawFragment(
+            value=fields.pop(name), reason=reason, observation=sources.pop(name)[0]
+        )
+    return Shown(fields=fields, sources=sources, fragments=dict(sorted(fragments.items())))
 
 
 def _without_place(elements: Elements) -> RawFragment:

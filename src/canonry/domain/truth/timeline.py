@@ -16,6 +16,7 @@ from canonry.domain.observations import Observation
 from canonry.domain.provenance import CanonLevel
 from canonry.domain.snapshots import Elements, Held
 from canonry.domain.things.entities import Entity
+from canonry.domain.things.veils import homed
 from canonry.domain.time import Instant
 from canonry.domain.winners import LAST
 
@@ -59,9 +60,10 @@ def _event_id(source_id: str, event_type: str, instant: int) -> str:
 
 def entries_said(observation: Observation) -> Iterator[TimelineEntry]:
     """The entries of an observation, whether or not anybody has said otherwise since."""
+    space = homed(observation).space if observation.dates else observation.space
     for name, date in observation.dates.items():
         yield TimelineEntry(
-            space=observation.space,
+            space=space,
             event_type=date.event_type,
             instant=date.instant,
             source_id=observation.source_id or NO_SOURCE,
@@ -75,11 +77,12 @@ def entries_current(entity: Entity) -> Iterator[TimelineEntry]:
     """The entries that the snapshot of an entity shows; none if it was merged away or retconned."""
     if entity.merged_into is not None or entity.level is CanonLevel.RETCONNED:
         return
+    space = homed(entity).space
     for name, elements in entity.snapshot.items():
         held = _shown(elements)
         if held is not None and held.date is not None:
             yield TimelineEntry(
-                space=entity.space,
+                space=space,
                 event_type=held.date.event_type,
                 instant=held.date.instant,
                 source_id=held.source or NO_SOURCE,

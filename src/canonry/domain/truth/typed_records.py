@@ -1,14 +1,15 @@
 """Typed records: what a schema makes of a record, field by field; nothing of it is lost."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
 from canonry.domain.observations import Dated, Fragment
 from canonry.domain.things.entities import Naming
-from canonry.domain.truth.converting import Converted, Unconvertible, convert
+from canonry.domain.truth.converting import Converted, Unconvertible, convert, out_of_order
 from canonry.domain.truth.identity_keys import KeyReader
 from canonry.domain.vocabularies.schemas import EntitySchema, FieldSpec
+from canonry.domain.vocabularies.truth_types.people import PLURALS
 
 UNKNOWN_FIELD: Final = "unknown_field"
 SAID_TWICE: Final = "said_twice"
@@ -42,6 +43,7 @@ class RecordReader:
     _specs: dict[str, FieldSpec] = field(init=False)
     _own: frozenset[str] = field(init=False)
     _required: tuple[str, ...] = field(init=False)
+    _plurals: Mapping[str, str] = field(init=False)
     keys: KeyReader = field(init=False)
     naming: Naming = field(init=False)
 
@@ -50,6 +52,7 @@ class RecordReader:
         aliases = {alias: spec for spec in self.schema.fields for alias in spec.aliases}
         self._specs = aliases | {spec.name: spec for spec in self.schema.fields}
         self._own = frozenset(spec.name for spec in self.schema.fields)
+        self._plurals = {one: all_ for one, all_ in PLURALS.items() if all_ in self._own}
         self.keys = KeyReader(self.schema)
         self.naming = naming_of(self.schema)
         self._required = tuple(spec.name for spec in self.schema.fields if spec.required)
@@ -57,6 +60,7 @@ class RecordReader:
     def read(self, record: Mapping[str, Any]) -> TypedRecord:
         """The record by the schema; null says nothing."""
         taken: dict[str, Converted] = {}
+        several: dict[str, list[Any]] = {}
         fragments: dict[str, Fragment] = {}
         for name in self._in_turn(record):
             value = record[name]
@@ -66,6 +70,10 @@ class RecordReader:
             if spec is None:
                 fragments[name] = Fragment(value=value, reason=UNKNOWN_FIELD)
                 continue
+            plural = self._plurals.get(spec.name) if isinstance(value, list | tuple) else None
+            if plural is not None and (texts := _texts(value)):
+                several.setdefault(plural, []).extend(texts)
+                value = texts[0]
             converted = convert(value, spec)
             if isinstance(converted, Unconvertible):
                 fragments[name] = Fragment(value=value, reason=converted.reason)
@@ -73,6 +81,13 @@ class RecordReader:
                 taken[spec.name] = converted
             elif taken[spec.name] != converted:
                 fragments[name] = Fragment(value=value, reason=SAID_TWICE)
+        for name, texts in several.items():
+            given = taken[name].value if name in taken else []
+            others = [each for each in given if each not in texts]
+            taken[name] = Converted(value=[*dict.fromkeys(texts), *others])
+        said = {name: each.value for name, each in taken.items()} if self.schema.order else {}
+        for name, reason in out_of_order(self.schema.order, said):
+            fragments[name] = Fragment(value=taken.pop(name).value, reason=reason)
         return TypedRecord(
             fields={name: taken[name].value for name in sorted(taken)},
             dates=dict(self._dates(taken)),
@@ -93,6 +108,12 @@ class RecordReader:
             if event is not None and converted.instant is not None:
                 policy = self._specs[name].policy
                 yield name, Dated(event_type=event, instant=converted.instant, policy=policy)
+
+
+def _texts(value: Iterable[Any]) -> list[str]:
+    """The texts of a list that holds nothing else."""
+    given = list(value)
+    return given if all(isinstance(each, str) and each.strip() for each in given) else []
 
 
 def naming_of(schema: EntitySchema) -> Naming:

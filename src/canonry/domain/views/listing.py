@@ -7,12 +7,12 @@ its owner (an entity, a tag, a scene, or nobody), picks facets (`canon/gm/state`
 (rank, later, id). Rows of counted lists are counted by (list, owner, space, facet).
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from enum import IntEnum
-from typing import Final, TypeAlias
+from typing import Final, TypeAlias, TypeVar
 
 from canonry.domain.log.entries import Thing
-from canonry.domain.log.keys import frame_key, frames_keys, key_hash, name_key, statement_key
+from canonry.domain.log.keys import frames_keys, key_hash, name_key, statement_key
 from canonry.domain.observations import Observation
 from canonry.domain.provenance import CanonLevel
 from canonry.domain.spaces import Space
@@ -23,6 +23,7 @@ from canonry.domain.things.proposals import Proposal
 from canonry.domain.things.relations import Relation
 from canonry.domain.things.scenes import Scene, SceneStatus, Story, Turn
 from canonry.domain.things.sources import Snippet, Source
+from canonry.domain.things.veils import homed, is_veiled, variants
 from canonry.domain.truth.runs import InterpretationRun
 from canonry.domain.vocabularies.schemas import RegisteredSchema
 from canonry.domain.vocabularies.state_tags import normal_tags
@@ -83,6 +84,8 @@ class List(IntEnum):
     TIMELINE = 31
     """Of the timeline only the events are counted here; its rows have a table of their own."""
     FACTS_FRAMED = 32
+    COMPARTMENTS = 33
+    """Where the variants of things lie that are not the same to everybody."""
     EDGES_OF = 40
 
 
@@ -97,8 +100,20 @@ UNCOUNTED: Final = SPACELESS | frozenset(
 """Lists that are never asked for a total."""
 
 
-def rows_of(thing: Thing) -> Iterator[ListingRow]:  # noqa: C901, PLR0912 - one case a kind
-    """The rows of `thing` in every list."""
+def rows_of(thing: Thing) -> Iterable[ListingRow]:
+    """The rows of `thing` in every list, of each of its variants where it lies."""
+    if not is_veiled(thing):
+        return (*_rows(thing), *_edges(thing))
+    found = dict.fromkeys(_edges(homed(thing)))
+    for variant in (homed(thing), *variants(thing)):
+        number = int(List.COMPARTMENTS)
+        found[number, NOBODY, variant.space, "", 0, 0, thing.id, None, None, None] = None
+    for variant in variants(thing):
+        found |= dict.fromkeys(_rows(variant))
+    return found
+
+
+def _rows(thing: Thing) -> Iterator[ListingRow]:  # noqa: C901, PLR0912 - one case a kind
     match thing:
         case Turn():
             yield _row(List.TURNS, thing.scene_id, thing, rank=thing.index)
@@ -141,6 +156,23 @@ def rows_of(thing: Thing) -> Iterator[ListingRow]:  # noqa: C901, PLR0912 - one 
             yield _row(List.SNIPPETS, thing.source_id, thing, rank=thing.index)
         case _:
             return
+
+
+RowT = TypeVar("RowT")
+
+
+def difference(
+    rows: Callable[[Thing], Iterable[RowT]], gone: Iterable[Thing], come: Iterable[Thing]
+) -> tuple[Sequence[RowT], Sequence[RowT]]:
+    """The rows that `gone` had and `come` have not, and the other way round."""
+    before = dict.fromkeys(row for thing in gone for row in rows(thing))
+    if not before:  # a thing never has the same row twice
+        return (), [row for thing in come for row in rows(thing)]
+    after = dict.fromkeys(row for thing in come for row in rows(thing))
+    return (
+        [row for row in before if row not in after],
+        [row for row in after if row not in before],
+    )
 
 
 def storable(instant: int | None) -> int | None:
@@ -193,7 +225,8 @@ def _born(
 
 def _entity(entity: Entity) -> Iterator[ListingRow]:
     facet = f"{entity.entity_type}/{entity.entity_class}/{entity.level}"
-    name = entity.searched
+    known = entity.known_as
+    name = "\n".join(known)
     if entity.merged_into is not None:
         yield _born(List.ENTITIES, MERGED, entity, facet, name=name)
         return
@@ -202,7 +235,7 @@ def _entity(entity: Entity) -> Iterator[ListingRow]:
         yield _born(List.ENTITIES, TAG + tag, entity, facet)
     if entity.level is CanonLevel.CANON:
         rank: int = entity.created_at
-        for one in entity.known_as:
+        for one in known:
             key = key_hash(name_key(entity.entity_type, one))
             yield _row(List.ENTITIES_NAMED, key, entity, rank=rank)
             rank = entity.created_at + _FORMER
@@ -228,7 +261,7 @@ def _fact(fact: Fact) -> Iterator[ListingRow]:
     yield _born(List.FACTS_STATING, key_hash(statement_key(fact.statement)), fact)
     if fact.level is CanonLevel.CANON:
         for key in frames_keys(fact):
-            yield _born(List.FACTS_FRAMED, key_hash(frame_key(key)), fact)
+            yield _born(List.FACTS_FRAMED, key_hash(key), fact)
 
 
 def _event(event: Event) -> Iterator[ListingRow]:
@@ -250,12 +283,14 @@ def _relation(relation: Relation) -> Iterator[ListingRow]:
     else:
         yield _born(List.RELATIONS_OF, relation.from_id, relation, f"out/{state}")
         yield _born(List.RELATIONS_OF, relation.to_id, relation, f"in/{state}")
-    yield from _edge(relation)
 
 
-def _edge(relation: Relation) -> Iterator[ListingRow]:
-    """The edges of worlds by when they end, for `places.py`; an open exit is named by its end."""
-    if (span := span_of(relation)) is not None:
+def _edges(relation: Thing) -> Iterator[ListingRow]:
+    """The edges of worlds by when they end, for `places.py`; an open exit is named by its end.
+
+    Where a world is walked, an edge is what it is to all who may see it.
+    """
+    if isinstance(relation, Relation) and (span := span_of(relation)) is not None:
         since, until = (max(-_FAR, end) for end in span)
         kind = f"{relation.rel_type}/{kind_of(relation)}"
         way = way_of(relation)

@@ -34,7 +34,8 @@ class FieldSpec:
     """One field: `aliases` are other names under which it is taken.
 
     `policy` names one of the merge policies that a schema may choose; `event_type` is what happens
-    at the date that the field says; a value outside `choices` is kept as a fragment.
+    at the date that the field says; a value outside `choices`, or one that does not match the
+    `pattern` of this name in `domain/truth/converting.py`, is kept as a fragment.
     """
 
     name: str
@@ -44,13 +45,15 @@ class FieldSpec:
     policy: str = LAST_WRITE.name
     event_type: str | None = None
     choices: tuple[str, ...] = ()
+    pattern: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IdentityRule:
     """A key: all of `fields` must be there, `optional` ones take part where they are.
 
-    `a|b` stands for whichever is there. Two with the same key are still two if both say something
+    `a|b` stands for whichever is there, and `a&b`, alone, for every value of either: each is a key
+    of its own. Two with the same key are still two if both say something
     different of a field of `told_apart_by`.
     """
 
@@ -69,7 +72,8 @@ class EntitySchema:
     """The fields and rules of a type in one version.
 
     `identity` is tried in order; `names` are the fields whose values make the display name, the
-    first group of which something is there. `type_aliases` are other names of the type.
+    first group of which something is there. `type_aliases` are other names of the type, and of each
+    pair of dates in `order` the second is not before the first.
     """
 
     id: SchemaId
@@ -82,6 +86,7 @@ class EntitySchema:
     names: tuple[tuple[str, ...], ...] = ()
     type_aliases: tuple[str, ...] = ()
     derived: bool = False
+    order: tuple[tuple[str, str], ...] = ()
 
     def field(self, name: str) -> FieldSpec | None:
         """The field of exactly this name."""

@@ -1,7 +1,7 @@
 """The state tags that exclude each other, and those that keep somebody from acting; as data."""
 
 from collections.abc import Iterable
-from functools import cache
+from functools import cache, lru_cache
 from typing import Final
 
 EXCLUSIVE_GROUPS: Final[tuple[tuple[str, ...], ...]] = (
@@ -34,6 +34,7 @@ DEAD: Final = frozenset({"dead", "deceased", "destroyed"})
 """Whoever bears one of these does nothing any more."""
 
 
+@lru_cache(maxsize=4096)
 def normal_tag(tag: str) -> str:
     """The tag as it is written and looked for: case and spaces around or beside spaces are one."""
     return " ".join(tag.split()).casefold()

@@ -36,7 +36,10 @@ class Exit:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Place:
-    """A location with its exits and the realms that it lies in, or only is a member of."""
+    """A location with its exits and the realms that it lies in, or only is a member of.
+
+    `forbidden` says of a direction why no proposal may open a way there.
+    """
 
     key: str
     name: str
@@ -46,6 +49,7 @@ class Place:
     realms: tuple[str, ...] = ()
     exits: tuple[Exit, ...] = ()
     member_of: tuple[str, ...] = ()
+    forbidden: Mapping[Direction, str] = field(default_factory=dict)
 
     @property
     def ties(self) -> Mapping[Tie, tuple[str, ...]]:
@@ -99,7 +103,11 @@ class Route:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Layer:
-    """What is told of a location or realm from one tick to another, both inclusive."""
+    """What is told of a location or realm from one tick to another, both inclusive.
+
+    With `every` it recurs, as tides and hours of opening do: from its first tick on it shows for
+    `lasting` ticks of each so many.
+    """
 
     key: str
     scope: str
@@ -107,11 +115,22 @@ class Layer:
     value: str
     from_tick: int
     to_tick: int | None = None
+    every: int | None = None
+    lasting: int | None = None
+
+
+def is_rhythm(every: int | None, lasting: int | None) -> bool:
+    """Whether something can recur so: it lasts for fewer ticks than it recurs after."""
+    return every is not None and lasting is not None and 0 < lasting < every
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Mover:
-    """A player or a character, and where they are; `clock` is a player's own time."""
+    """A player or a character, and where they are; `clock` is a player's own time.
+
+    Who is not `present` is at the place but away from what happens there. `conditions` last until
+    a tick, or None: until they are removed; `resources` are whole numbers of 0 or more.
+    """
 
     key: str
     name: str
@@ -120,6 +139,10 @@ class Mover:
     tags: tuple[str, ...] = ()
     attributes: Mapping[str, Any] = field(default_factory=dict)
     clock: int | None = None
+    alive: bool = True
+    present: bool = True
+    conditions: Mapping[str, int | None] = field(default_factory=dict)
+    resources: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -168,13 +191,19 @@ class Happening:
 AtlasPart: TypeAlias = Place | Realm | Layer | Mover | Item | Happening
 """What a world is made of and a builder makes at once; lore grows version by version."""
 
+STATUS: Final = ("alive", "present", "conditions", "resources")
+"""The fields of a mover that say how they are; what is as usual is not written down."""
+
 KEPT: Final[Mapping[type, tuple[str, ...]]] = {
-    Place: ("terrain", "tags"),
+    Place: ("terrain", "tags", "forbidden"),
     Realm: ("realm_type", "scope", "narrative_tags"),
-    Mover: ("tags", "attributes", "clock"),
+    Mover: ("tags", "attributes", "clock", *STATUS),
     Item: ("item_type", "quantity"),
 }
 """The fields of a part that its entity has as properties; relations hold how it joins others."""
+
+RUNNING: Final[Mapping[type, tuple[str, ...]]] = {Mover: ("clock", *STATUS), Item: ("quantity",)}
+"""Those that go on in the world: a file that is brought in again does not set them back."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

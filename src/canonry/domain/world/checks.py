@@ -7,7 +7,7 @@ from itertools import pairwise
 from typing import Final
 
 from canonry.domain.vocabularies.world_types import OPPOSED
-from canonry.domain.world.atlas import Atlas, Exit, Layer, Place, Realm
+from canonry.domain.world.atlas import Atlas, Exit, Layer, Place, Realm, is_rhythm
 from canonry.domain.world.directions import OPPOSITE, Direction
 from canonry.domain.world.identity import is_key
 from canonry.domain.world.routes import legs_of
@@ -33,6 +33,7 @@ class Problem:
 def problems(atlas: Atlas) -> Iterator[Problem]:
     """All that is wrong or strange, in the order of the atlas."""
     yield from _keys(atlas)
+    yield from _named(atlas)
     yield from _references(atlas)
     yield from _exits(atlas)
     yield from _realms(atlas)
@@ -42,6 +43,20 @@ def problems(atlas: Atlas) -> Iterator[Problem]:
     yield from _lore(atlas)
     yield from _measures(atlas)
     yield from _reach(atlas)
+
+
+def _named(atlas: Atlas) -> Iterator[Problem]:
+    people = (*atlas.characters, *atlas.players)
+    groups = (atlas.locations, atlas.realms, people, atlas.items)
+    names = [(part.key, part.name) for group in groups for part in group]
+    for where, name in (("name", atlas.name), *names):
+        if not name.strip():
+            yield _wrong("name.empty", where, "it has no name; give it one")
+    for mover in people:
+        for resource, amount in mover.resources.items():
+            if amount < 0:
+                message = f"there is no less than nothing of {resource}"
+                yield _wrong("resource.negative", mover.key, message)
 
 
 def unreachable(atlas: Atlas) -> frozenset[str]:
@@ -210,7 +225,10 @@ def _routes(atlas: Atlas) -> Iterator[Problem]:
 def _layers(atlas: Atlas) -> Iterator[Problem]:
     lying: dict[tuple[str, str], list[Layer]] = defaultdict(list)
     for layer in atlas.layers:
-        lying[layer.scope, layer.layer_type].append(layer)
+        if layer.every is None and layer.lasting is None:
+            lying[layer.scope, layer.layer_type].append(layer)
+        elif not is_rhythm(layer.every, layer.lasting):
+            yield _wrong("layer.rhythm", layer.key, "it lasts for fewer ticks than it recurs after")
         if layer.to_tick is not None and layer.to_tick < layer.from_tick:
             yield _wrong("layer.ends-before-start", layer.key, "it ends before it begins")
     for layers in lying.values():

@@ -6,6 +6,7 @@ from canonry.domain.provenance import CanonLevel
 from canonry.domain.things.relations import RelationDraft
 from canonry.domain.time import Instant
 from canonry.domain.vocabularies.world_types import KIND, WORLD_RELATIONS, Tie
+from canonry.domain.world.ticks import Tick, tick_of
 
 FOREVER: Final = 2**63 - 1
 """The end of what has none, as it is compared and stored."""
@@ -33,6 +34,20 @@ def span_of(relation: RelationDraft) -> tuple[int, int] | None:
     since = ALWAYS if relation.since is None else relation.since
     until = FOREVER if relation.until is None else relation.until
     return (since, until) if since < until else None
+
+
+def recurs(relation: RelationDraft) -> bool:
+    """Whether an edge holds again and again."""
+    return bool(relation.properties.get("every"))
+
+
+def shows_at(relation: RelationDraft, tick: Tick) -> bool:
+    """Whether what recurs is on at a tick at which its edge holds."""
+    if not recurs(relation) or relation.since is None:
+        return True
+    own = relation.properties
+    passed = tick - tick_of(Instant(relation.since))
+    return passed % int(own["every"]) < int(own["lasting"])
 
 
 def holds_at(relation: RelationDraft, at: Instant) -> bool:

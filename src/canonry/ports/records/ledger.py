@@ -1,5 +1,6 @@
 """The ledger port: one append-only log a space, the record that must never be wrong."""
 
+import asyncio
 from abc import abstractmethod
 from collections.abc import Sequence
 from contextlib import AbstractAsyncContextManager
@@ -99,6 +100,13 @@ class Ledger(Protocol):
         Whoever has no cursor yet asks with 0, and is told None with the cursor of now.
         Cheap where nothing happened. `keys` is None after more than `limit` commits.
         """
+
+    async def await_news(self, seconds: float) -> None:
+        """Wait for `seconds`, or less where it is told that some process has written meanwhile.
+
+        Nothing rests on being told: whoever wants to know asks `touched_since` in any case.
+        """
+        await asyncio.sleep(seconds)
 
     @abstractmethod
     def exclusive(self) -> AbstractAsyncContextManager[None]:

@@ -7,7 +7,13 @@ from typing import Protocol
 
 from canonry.domain.ids import EntityId, SceneId, SourceId, SpaceId, StoryId
 from canonry.domain.things.memories import Memory
-from canonry.domain.things.proposals import Ask, Proposal, ProposalStatus, ProposalType
+from canonry.domain.things.proposals import (
+    NARRATED,
+    Ask,
+    Proposal,
+    ProposalStatus,
+    ProposalType,
+)
 from canonry.domain.things.scenes import Scene, SceneStatus, Turn
 from canonry.domain.things.sources import Snippet
 from canonry.ports.views.pages import Page
@@ -30,12 +36,13 @@ class SceneQuery:
 class ProposalQuery:
     """Proposals by (created_at, id); `scene_id` None covers all scenes and ingestion.
 
-    With `asks` only those that ask for something of these.
+    `types` are those of them that the canon's gates judge unless others are asked for. With
+    `asks` only those that ask for something of these.
     """
 
     spaces: Spaces = None
     scene_id: SceneId | None = None
-    type: ProposalType | None = None
+    types: frozenset[ProposalType] = frozenset(NARRATED)
     status: ProposalStatus | None = None
     asks: frozenset[Ask] | None = None
     limit: int = 50

@@ -1,9 +1,10 @@
 """The state port: the graph of entities, relations, facts, events and what they rest on."""
 
 from abc import abstractmethod
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Final, Protocol
 
 from canonry.domain.ids import EntityId, EventId, SourceId, SpaceId
 from canonry.domain.log.commits import Position
@@ -23,6 +24,9 @@ from canonry.domain.truth.timeline import TimelineEvent
 from canonry.domain.vocabularies.schemas import RegisteredSchema
 from canonry.ports.views.pages import Page
 from canonry.ports.views.view import View
+
+STATING_MAX: Final = 1000
+"""So often one statement is found: a state that begins in every scene is stated in every scene."""
 
 Spaces = frozenset[SpaceId] | None
 """The spaces that a query covers; None: all."""
@@ -143,6 +147,10 @@ class State(View, Protocol):
         """The things of any kind, also of the documents view, under those of `ids` that exist."""
 
     @abstractmethod
+    async def ids_beginning(self, text: str, *, limit: int) -> Sequence[str]:
+        """The first of the ids of things that begin with `text`, a part of a UUID, in order."""
+
+    @abstractmethod
     async def things_as_known_at(
         self, ids: Iterable[str], position: Position
     ) -> Mapping[str, Thing]:
@@ -156,6 +164,16 @@ class State(View, Protocol):
         self, *, kind: SpaceKind | None, parent: SpaceId | None, limit: int, offset: int
     ) -> Page[Space]:
         """Spaces by (created_at, id)."""
+
+    @abstractmethod
+    async def compartments(self) -> frozenset[SpaceId]:
+        """Where anything lies that is not the same to everybody, apart from the spaces themselves.
+
+        See `canonry.domain.audience`. A query that covers a space covers no compartment of it: who
+        may see what lies there names it too. A thing that is not the same to all lies, with what it
+        is to each, in one compartment for each kind of viewer; its passages, the texts that it
+        bears and its dates lie where all do who may see it.
+        """
 
     @abstractmethod
     async def entities(self, query: EntityQuery) -> Page[Entity]:
@@ -217,12 +235,18 @@ class State(View, Protocol):
         """The facts that match."""
 
     @abstractmethod
-    async def facts_stating(self, space: SpaceId, statement: str) -> Sequence[Fact]:
-        """Facts that say the same but for case, signs and articles, oldest first; at most 50."""
+    async def facts_stating(self, space: SpaceId, statements: AbstractSet[str]) -> Sequence[Fact]:
+        """Facts that say one of these but for case, signs and articles, oldest first.
+
+        Of each statement at most 1000.
+        """
 
     @abstractmethod
-    async def facts_framed(self, space: SpaceId, keys: Collection[str]) -> Sequence[Fact]:
-        """Canon facts that have any of these frame keys, oldest first; at most 50 for a key."""
+    async def facts_framed(self, space: SpaceId, keys: Mapping[str, int]) -> Sequence[Fact]:
+        """Canon facts that have any of these frame keys, oldest first.
+
+        Of each key at most so many as `keys` says, which are the newest.
+        """
 
     @abstractmethod
     async def events(self, query: EventQuery) -> Page[Event]:

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
+from canonry.domain.recall.keywords import Figures
 from canonry.domain.recall.passages import Collection, Passage
 from canonry.domain.recall.ranking import Asked
 from canonry.ports.views.state import Spaces
@@ -16,6 +17,7 @@ class TextQuery:
     """Passages of one collection that share words with `text`, whatever characters it holds.
 
     `entities` selects passages that name any of them; `without_scene` leaves one scene out.
+    Where nobody has put the text as a `question`, it asks of no time, whatever times it names.
     """
 
     collection: Collection
@@ -24,6 +26,7 @@ class TextQuery:
     entities: frozenset[str] = frozenset()
     source_id: str | None = None
     without_scene: str | None = None
+    question: bool = True
     limit: int = 10
 
     def allows(self, passage: Passage) -> bool:
@@ -67,6 +70,16 @@ class Text(View, Protocol):
     @abstractmethod
     async def search(self, query: TextQuery) -> TextFound:
         """The best passages, best first, ties by id.
+
+        Raises:
+            Unavailable: `text.unavailable`; callers go on without and say so.
+        """
+
+    @abstractmethod
+    async def figures(self, stems: Iterable[str], query: TextQuery) -> Figures:
+        """What these stems are worth in the collection and spaces of `query`, and in none else.
+
+        Its text and its other filters play no part; a stem that occurs nowhere has no entry.
 
         Raises:
             Unavailable: `text.unavailable`; callers go on without and say so.

@@ -4,6 +4,7 @@ from canonry.testing.conformance.blobs import BlobsContract, DurableBlobsContrac
 from canonry.testing.conformance.catalog import CatalogContract
 from canonry.testing.conformance.documents import DocumentsContract
 from canonry.testing.conformance.durability import DurabilityContract, WritersContract
+from canonry.testing.conformance.histories import HistoriesContract, SharedHistoriesContract
 from canonry.testing.conformance.kit import (
     REQUIREMENTS,
     Backend,
@@ -32,9 +33,11 @@ __all__ = [
     "DocumentsContract",
     "DurabilityContract",
     "DurableBlobsContract",
+    "HistoriesContract",
     "KnownGap",
     "LedgerContract",
     "PlacesContract",
+    "SharedHistoriesContract",
     "SharedUpkeepContract",
     "SizesContract",
     "StateContract",

@@ -126,8 +126,10 @@ async def _about(canon: Canon, thing: Thing) -> dict[str, Any]:
             told["from it"] = await state.observations_from(thing.id, **listed)
             told["dated"] = await state.timeline(TimelineQuery(source_id=thing.id, limit=500))
         case Fact():
-            told["stating"] = await state.facts_stating(thing.space, f" {thing.statement} ")
-            told["framed"] = await state.facts_framed(thing.space, frames_keys(thing))
+            told["stating"] = await state.facts_stating(thing.space, {f" {thing.statement} "})
+            told["framed"] = await state.facts_framed(
+                thing.space, dict.fromkeys(frames_keys(thing), 50)
+            )
         case Event():
             told["causes"] = await state.causes_of([thing.id])
         case Observation():

@@ -29,12 +29,14 @@ from canonry.domain.log.entries import (
     ProposalDecided,
     RelationEnded,
     RelationRetconned,
+    SaidAt,
     SpaceRevised,
     StoryMoved,
 )
 from canonry.domain.log.scene_entries import (
     SceneCompleted,
     SceneDated,
+    SceneExtended,
     SceneMoved,
     SceneNoted,
     ScenePlaced,
@@ -245,10 +247,12 @@ def _changes() -> Iterator[tuple[Entry, ...]]:
         SceneMoved(scene_id=later, status=SceneStatus.FINALIZING),
         SceneNoted(scene_id=later, gm_notes=TEXTS[10]),
         SceneDated(scene_id=later, time_ref=Instant(6 * DAY)),
+        SaidAt(thing_id=later, said_at=Instant(7 * DAY)),
         SceneStaged(scene_id=later, joined=(_entity("Frodo"),)),
         SceneStaged(scene_id=later, left=(_entity("Frodo"),)),
         ScenePlaced(scene_id=later, location_ref=_entity("Shire")),
         SceneSummarised(scene_id=later, summary=TEXTS[10]),
+        SceneExtended(scene_id=later, outcomes=(later,)),
         ProposalDecided(
             proposal_id=ProposalId(ident("they left")),
             decision=a_decision(canonical_id=ident("on the road"), made=(ident("on the road"),)),

@@ -155,7 +155,10 @@ class DocumentsContract(Contract):
         because="Canonizing decides each pending proposal once, in order.",
     )
     async def test_proposals_are_found_by_scene_type_and_status(self, backend: Backend) -> None:
-        """`proposals` filters by space, scene, type, status and what they ask for, oldest first."""
+        """`proposals` filters by space, scene, type, status and what they ask for, oldest first.
+
+        Those of a world are only found by their type.
+        """
         scribe, documents = Scribe(backend.canon), backend.canon.documents
         await scribe.make(a_scene(), a_scene("other"))
         event, pending = ProposalType.EVENT, ProposalStatus.PENDING
@@ -164,6 +167,7 @@ class DocumentsContract(Contract):
             ("two", "scene", event),
             ("three", "other", event),
             ("four", None, event),
+            ("five", None, ProposalType.WORLD),
         ):
             await scribe.make(a_proposal(name, scene, type=kind))
         decision = a_decision(status=ProposalStatus.REJECTED, conflicts=(ident("fact"),))
@@ -176,9 +180,13 @@ class DocumentsContract(Contract):
             return [str(proposal.content["statement"]) for proposal in page.items]
 
         assert await proposals(ProposalQuery()) == ["one", "two", "three", "four"]
+        assert await proposals(ProposalQuery(types=frozenset((ProposalType.WORLD,)))) == ["five"]
         assert await proposals(ProposalQuery(scene_id=SCENE)) == ["one", "two"]
         assert await proposals(ProposalQuery(scene_id=SCENE, status=pending)) == ["one"]
-        assert await proposals(ProposalQuery(type=event, status=pending)) == ["three", "four"]
+        assert await proposals(ProposalQuery(types=frozenset((event,)), status=pending)) == [
+            "three",
+            "four",
+        ]
         assert await proposals(ProposalQuery(status=ProposalStatus.REJECTED)) == ["two"]
         assert await proposals(ProposalQuery(spaces=frozenset((ELSEWHERE,)))) == []
         doubt = GradedConflict(id=ident("fact"), grade=Grade.POSSIBLE, reason="perhaps")

@@ -16,6 +16,7 @@ from canonry.testing.conformance.state_entities import EntityContract
 from canonry.testing.conformance.state_facts import FactContract
 from canonry.testing.conformance.state_graph import GraphContract, HistoryContract
 from canonry.testing.conformance.state_records import RecordsContract
+from canonry.testing.conformance.state_secrets import SecretsContract
 from canonry.testing.scribe import Scribe, thing_named
 from canonry.testing.things import MIDDLE_EARTH, a_named, a_record, a_schema, an_entity, ident, made
 
@@ -171,5 +172,6 @@ class StateContract(
     HistoryContract,
     IdentityContract,
     RecordsContract,
+    SecretsContract,
 ):
     """All that a state view promises."""

@@ -10,6 +10,7 @@ from canonry.domain.log.commits import ORIGIN, Position
 from canonry.domain.log.entries import EntitiesMerged, EntitiesUnmerged, EntityRetconned
 from canonry.domain.provenance import CanonLevel
 from canonry.domain.things.entities import Entity, EntityClass
+from canonry.domain.time import DAY, Instant
 from canonry.domain.vocabularies.narrative_types import EntityType
 from canonry.ports.views.state import EntityQuery
 from canonry.testing.conformance.kit import Backend, Contract, requirement
@@ -18,6 +19,7 @@ from canonry.testing.things import (
     ELSEWHERE,
     MIDDLE_EARTH,
     a_named,
+    a_record,
     an_entity,
     an_observation,
     ident,
@@ -268,3 +270,26 @@ class EntityContract(Contract):
             "state_tags.old": ident("aged"),
             "state_tags.young": ident("aged"),
         }
+
+    @requirement(
+        "state:entities:seen-until:names",
+        because="Who looks for a thing by what it was called then must find it.",
+    )
+    async def test_names_told_late_are_all_kept(self, backend: Backend) -> None:
+        """`entities_seen_until` keeps every name until then, in whatever order they were told."""
+        scribe, state = Scribe(backend.canon), backend.canon.state
+        await scribe.make(an_entity("bill"))
+        for day in (9, 4, 1, 3, 2):
+            said = {"name": f"called on day {day}"}
+            seen = Instant(day * DAY)
+            await scribe.make(a_record("bill", f"day {day}", fields=said, observed_at=seen))
+        bill = EntityId(ident("bill"))
+
+        async def until(day: int) -> list[str]:
+            found = await state.entities_seen_until((bill,), Instant(day * DAY))
+            return [name.removeprefix("called on day ") for name in found[bill].known_as]
+
+        assert await until(4) == ["2", "3", "1", "4"]
+        assert await until(3) == ["2", "3", "1"]
+        assert await until(1) == ["1"]
+        assert await until(9) == ["2", "3", "1", "4", "9"]

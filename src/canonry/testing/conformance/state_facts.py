@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from canonry.domain.frames.keys import frame_keys
+from canonry.domain.frames.keys import rival_keys
 from canonry.domain.ids import EntityId, EventId, FactId, SceneId
 from canonry.domain.log.entries import CausesLinked, FactResumed, FactRetconned, FactSuperseded
 from canonry.domain.provenance import Authority, CanonLevel
@@ -178,7 +178,7 @@ class FactContract(Contract):
         "state:facts:stating", because="Saying something twice does not make it two facts."
     )
     async def test_same_statements_are_found(self, backend: Backend) -> None:
-        """`facts_stating` finds facts that say the same but for case, signs and articles."""
+        """`facts_stating` finds facts that say one of them but for case, signs and articles."""
         scribe, state = Scribe(backend.canon), backend.canon.state
         await scribe.make(a_fact("one", statement="The ring  burns"))
         await scribe.make(a_fact("two", statement="the RING burns ", level=CanonLevel.RETCONNED))
@@ -188,17 +188,23 @@ class FactContract(Contract):
 
         await scribe.make(a_fact("five", statement="A ring burns!"))
 
-        same = await state.facts_stating(MIDDLE_EARTH, "the ring burns")
+        same = await state.facts_stating(MIDDLE_EARTH, {"the ring burns"})
+        either = await state.facts_stating(
+            MIDDLE_EARTH, {"The ring burns!", "nobody burns", "the ring burns not"}
+        )
 
+        found = ["one", "two", "three", "five"]
         assert [f.id for f in same] == [ident("one"), ident("two"), ident("five")]
-        assert await state.facts_stating(MIDDLE_EARTH, "") == []
+        assert [f.id for f in either] == list(map(ident, found))
+        assert await state.facts_stating(MIDDLE_EARTH, {""}) == []
+        assert await state.facts_stating(MIDDLE_EARTH, frozenset()) == []
 
     @requirement(
         "state:facts:framed",
         because="Whatever may contradict a statement is looked up, not sought.",
     )
     async def test_rivals_are_found_by_the_keys_of_their_frames(self, backend: Backend) -> None:
-        """`facts_framed` finds the canon facts of a space that have any of the keys."""
+        """`facts_framed` finds canon facts that have any of the keys, of each the newest."""
         scribe, state = Scribe(backend.canon), backend.canon.state
         bo = (EntityId(ident("Bo")),)
         fallen = CanonLevel.RETCONNED
@@ -207,15 +213,19 @@ class FactContract(Contract):
         await scribe.make(a_fact("three", statement="Bo has no mill", involved=bo, level=fallen))
         there = a_fact("four", statement="Bo owns a mill.", space=ELSEWHERE, involved=bo)
         await Scribe(backend.canon, "there", ELSEWHERE).make(there)
-        denial = frame_keys("Bo doesn't own a mill", bo)
+        await scribe.make(a_fact("five", statement="Bo owns a mill in Velm.", involved=bo))
+        denial = rival_keys("Bo owns neither a mill nor a horse", bo)
+        mills = rival_keys("Bo doesn't own a mill", bo)
+        monk = rival_keys("Odo is a monk")
 
-        found = await state.facts_framed(MIDDLE_EARTH, denial)
-        mills = await state.facts_framed(MIDDLE_EARTH, [k for k in denial if "mill" in k])
+        async def found(*keys: str, most: int = 2) -> list[str]:
+            facts = await state.facts_framed(MIDDLE_EARTH, dict.fromkeys(keys, most))
+            return [fact.id for fact in facts]
 
-        assert [f.id for f in found] == [ident("one"), ident("two")]
-        assert [f.id for f in mills] == [ident("one")]
-        assert await state.facts_framed(MIDDLE_EARTH, frame_keys("Odo is a monk")) == []
-        assert await state.facts_framed(MIDDLE_EARTH, []) == []
+        assert await found(*denial) == [ident("one"), ident("two"), ident("five")]
+        assert await found(*mills) == [ident("one"), ident("five")]
+        assert await found(*mills, most=1) == [ident("five")]
+        assert await found(*monk) == await found() == []
 
     @requirement("state:events:order", because="A timeline is in the order of the world.")
     async def test_events_come_in_the_order_of_the_world(self, backend: Backend) -> None:

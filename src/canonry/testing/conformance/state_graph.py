@@ -73,6 +73,21 @@ class GraphContract(Contract):
         space: Any = found[ident("space")]
         assert (space.id, space.description) == (MIDDLE_EARTH, TEXTS[4])
 
+    @requirement("state:things:beginning", because="People copy the first part of an id.")
+    async def test_ids_are_found_by_their_beginning(self, backend: Backend) -> None:
+        """Ids that begin with a part of a UUID are given in order, at most as many as asked."""
+        facts = [a_fact(f"fact {n}") for n in range(5)]
+        await Scribe(backend.canon).make(*facts)
+        ids = sorted(each.id for each in facts)
+        find = backend.canon.state.ids_beginning
+
+        for length in (1, 8, 9, 14, 36):
+            begun = ids[0][:length]
+            told = [each for each in await find(begun, limit=50) if each in ids]
+            assert told == [each for each in ids if each.startswith(begun)]
+        assert await find(ids[1], limit=50) == [ids[1]]
+        assert len(await find("", limit=2)) == 2
+
     @requirement("state:things:absent", because="Ids come from agents, and agents invent some.")
     async def test_unknown_ids_are_left_out(self, backend: Backend) -> None:
         """Ids that name nothing are left out, whatever text they are; many may be asked."""

@@ -334,6 +334,21 @@ class TextContract(Contract):
 
         assert await hits(backend, "dragon gold") == before
 
+    @requirement(
+        "text:figures:isolated", because="A long question is cut by what its words are worth here."
+    )
+    async def test_figures_count_the_passages_of_the_spaces_alone(self, backend: Backend) -> None:
+        """Figures tell in how many passages of the spaces and collection each stem occurs."""
+        scribe, there = Scribe(backend.canon), Scribe(backend.canon, "there", ELSEWHERE)
+        await scribe.make(
+            a_turn("one", text="dragon gold dragon"), a_turn("two", text="gold sleeps long")
+        )
+        await there.make(a_turn("far", "far", text="dragon", space=ELSEWHERE))
+        query = TextQuery(collection=Collection.SCENES, text="other words", spaces=HERE)
+        found = await backend.canon.text.figures(("dragon", "gold", "zebra"), query)
+        assert dict(found.found_in) == {"dragon": 1, "gold": 2}
+        assert (found.passages, found.length) == (2, 3)
+
     @requirement("text:search:current", because="What was erased must not be recalled.")
     async def test_search_follows_changes(self, backend: Backend) -> None:
         """A passage is found as it is now: new ones at once, erased ones never."""

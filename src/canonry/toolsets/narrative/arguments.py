@@ -6,14 +6,16 @@ The schema has been applied before, so types and enums hold here; ids come out i
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, TypedDict, TypeVar
 
+from canonry.domain.audience import audience_in
 from canonry.domain.errors import InvalidInput
 from canonry.domain.ids import SpaceId
-from canonry.domain.judging.making import Backing
+from canonry.domain.judging.making import Backing, SpokenTime
 from canonry.domain.provenance import Authority, Evidence, parse_evidence
 from canonry.domain.things.entities import EntityClass
+from canonry.domain.things.proposals import NARRATED, ProposalType
 from canonry.domain.time import Instant, parse_instant
 from canonry.domain.vocabularies.state_tags import normal_tags
-from canonry.gateway.shapes import INTEGER, Field
+from canonry.gateway.shapes import BOOLEAN, INTEGER, Field
 from canonry.gateway.tool import Arguments
 
 T = TypeVar("T")
@@ -21,12 +23,15 @@ LIST_MAX: Final = 500
 """The most items that one list of an argument may hold."""
 QUERY_MAX: Final = 500
 """The most items that one query answers."""
-PAGE_DEFAULT: Final = 50
+PAGE_DEFAULT: Final = 20
+"""So many rows are answered where nobody says how many."""
 PAGING: Final[Mapping[str, Field]] = {
     "limit": INTEGER.but(default=PAGE_DEFAULT, maximum=QUERY_MAX),
     "offset": INTEGER.but(default=0),
 }
 """The arguments of every query that is not the contract's."""
+DETAIL: Final[Mapping[str, Field]] = {"detail": BOOLEAN.but(default=False)}
+"""The argument of lists that answer short rows."""
 _LEGACY_CLASSES = {
     "EntityAxiomatica": EntityClass.ARCHETYPE,
     "EntityConcreta": EntityClass.INSTANCE,
@@ -48,6 +53,12 @@ def optional_of(arguments: Arguments, name: str, kind: Callable[[str], T]) -> T 
     """A text that may be missing, as the value of the domain that `kind` makes of it."""
     value = arguments.get(name)
     return None if value is None else kind(value)
+
+
+def proposal_types(arguments: Arguments) -> frozenset[ProposalType]:
+    """The type of proposals that is asked for, or all that the canon's gates judge."""
+    value = arguments.get("type")
+    return frozenset(NARRATED if value is None else (ProposalType(value),))
 
 
 def uuids_of(arguments: Arguments, name: str, *, minimum: int = 0) -> tuple[str, ...]:
@@ -101,8 +112,18 @@ def instant_of(arguments: Arguments, name: str) -> Instant | None:
     return None if value is None else parse_instant(value, path=f"/{name}")
 
 
-def text_of(arguments: Arguments, name: str, maximum: int) -> str:
-    """A text that says something, at most `maximum` characters long.
+TIME_WORDS: Final = "(words of times)"
+"""Where arguments hold the words by which their times were told; no caller names it so."""
+
+
+def time_words_of(arguments: Arguments, name: str) -> str | None:
+    """The words by which a time was told, where it was told in words of a calendar."""
+    words: Mapping[str, str] = arguments.get(TIME_WORDS) or {}
+    return words.get(name)
+
+
+def text_of(arguments: Arguments, name: str, maximum: int | None) -> str:
+    """A text that says something, at most `maximum` characters long; None: however long.
 
     Raises:
         InvalidInput: `text.empty` or `text.too-long`.
@@ -110,17 +131,17 @@ def text_of(arguments: Arguments, name: str, maximum: int) -> str:
     return checked_text(arguments[name], maximum, path=f"/{name}")
 
 
-def optional_text(arguments: Arguments, name: str, maximum: int) -> str | None:
+def optional_text(arguments: Arguments, name: str, maximum: int | None) -> str | None:
     """A text that may be missing; where it stands, it says something."""
     value = arguments.get(name)
     return None if value is None else checked_text(value, maximum, path=f"/{name}")
 
 
-def checked_text(value: str, maximum: int, *, path: str) -> str:
+def checked_text(value: str, maximum: int | None, *, path: str) -> str:
     """The text itself, if it says something and is not too long."""
     if not value.strip():
         raise InvalidInput("text.empty", f"{path} is empty; say something", path=path)
-    if len(value) > maximum:
+    if maximum is not None and len(value) > maximum:
         message = f"{path} has {len(value)} characters; the limit is {maximum}"
         raise InvalidInput("text.too-long", message, path=path, limit=maximum, length=len(value))
     return value
@@ -150,7 +171,14 @@ def backing_of(arguments: Arguments) -> Backing:
         authority=Authority(arguments["authority"]),
         confidence=float(arguments["confidence"]),
         evidence=evidence_of(arguments),
+        spoken=_spoken_of(arguments),
+        audience=optional_of(arguments, "audience", audience_in),
     )
+
+
+def _spoken_of(arguments: Arguments) -> SpokenTime | None:
+    words, at = time_words_of(arguments, "time_ref"), instant_of(arguments, "time_ref")
+    return None if words is None or at is None else SpokenTime(words=words, at=at)
 
 
 def entity_class_of(value: str) -> EntityClass:

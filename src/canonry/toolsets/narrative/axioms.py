@@ -13,12 +13,12 @@ from canonry.gateway.shapes import SHARE, TEXT, UUID, Shape, array, enum, obj, o
 from canonry.gateway.tool import Arguments, Reply, Tool
 from canonry.toolsets.narrative.arguments import backing_of, text_of, texts_of, uuid_of
 from canonry.toolsets.narrative.contract import listing_tool, writing_tool
+from canonry.toolsets.narrative.rows import Listing, RowShape
 from canonry.toolsets.narrative.shapes import (
     AXIOM,
     WORDS,
     canon_created,
     created,
-    page_shape,
 )
 from canonry.usecases.graph.create_axiom import NewAxiom, create_axiom
 from canonry.usecases.graph.link_evidence import link_evidence
@@ -90,7 +90,9 @@ TOOLS: Final[tuple[Tool, ...]] = (
         "List the laws of a universe, oldest first.",
         query_axioms,
         within="universe_id",
-        gives=page_shape("axioms", AXIOM),
+        gives=Listing(
+            "axioms", RowShape(AXIOM, "axiom_id", "statement", "domain", "constraint", "authority")
+        ),
     ),
     writing_tool(
         "neo4j_link_evidence",

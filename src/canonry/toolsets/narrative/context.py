@@ -181,7 +181,8 @@ async def _assemble(canon: Canon, caller: Caller, arguments: Arguments) -> Reply
         canonical=bool(arguments.get("include_canonical", True)),
         narrative=narrative,
         recalled=bool(arguments.get("include_semantic", True)),
-        query=optional_text(arguments, "semantic_query", canon.policy.limits.query),
+        query=optional_text(arguments, "semantic_query", None),
+        tokens=None if (tokens := arguments.get("tokens")) is None else int(tokens),
     )
     context = await assemble_context(canon, caller, request)
     scene = context.scene if narrative else None
@@ -202,5 +203,6 @@ TOOLS: Final[tuple[Tool, ...]] = (
         _assemble,
         gives=_CONTEXT,
         reads=True,
+        also={"tokens": COUNT.but(minimum=200, maximum=16_000)},
     ),
 )

@@ -12,6 +12,7 @@ from canonry.domain.vocabularies.narrative_types import EntityType
 from canonry.gateway.shapes import BOOLEAN, COUNT, TEXT, UUID, Shape, array, given, obj, optional
 from canonry.gateway.tool import Arguments, Cached, Reply, Tool
 from canonry.toolsets.narrative.arguments import (
+    DETAIL,
     backing_of,
     entity_class_of,
     evidence_of,
@@ -24,7 +25,9 @@ from canonry.toolsets.narrative.arguments import (
     uuid_of,
 )
 from canonry.toolsets.narrative.contract import contract_tool, writing_tool
+from canonry.toolsets.narrative.rows import Listing, RowShape, gist
 from canonry.toolsets.narrative.shapes import (
+    AUDIENCE,
     ENTITY,
     FACT,
     RELATION,
@@ -32,7 +35,6 @@ from canonry.toolsets.narrative.shapes import (
     UUIDS,
     canon_created,
     created,
-    page_shape,
 )
 from canonry.usecases.graph.create_entity import NewEntity, create_entity
 from canonry.usecases.graph.merge_entities import merge_entities, unmerge_entities
@@ -74,7 +76,15 @@ _ENTITY_IN_FULL: Final = Shape(
     ),
 )
 """The entity, where each field comes from, and what was asked beside it."""
-_ENTITIES: Final = page_shape("entities", ENTITY)
+_ENTITIES: Final = Listing(
+    "entities",
+    RowShape(
+        ENTITY,
+        *("entity_id", "entity_class", "entity_type", "name", "description", "state_tags"),
+        "canon_level",
+        description=TEXT.by(gist),
+    ),
+)
 _CREATED: Final = canon_created("entity_id")
 _UPDATED: Final = Shape(
     entity_id=UUID.of("entity.id"),
@@ -142,7 +152,8 @@ async def _query(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
         **page_of(arguments),
     )
     universe_id = optional_uuid(arguments, "universe_id")
-    return _ENTITIES(await query_entities(canon, caller, query, universe_id=universe_id))
+    page = await query_entities(canon, caller, query, universe_id=universe_id)
+    return await _ENTITIES(canon, caller, page, arguments)
 
 
 def _pattern(arguments: Arguments, maximum: int) -> str | None:
@@ -208,6 +219,7 @@ TOOLS: Final[tuple[Tool, ...]] = (
         "Warns of entities of the same type and name.",
         _create,
         gives=_CREATED,
+        also={"audience": AUDIENCE},
     ),
     contract_tool(
         "neo4j_get_entity",
@@ -233,8 +245,9 @@ TOOLS: Final[tuple[Tool, ...]] = (
         "Find entities by type, class, level, state tags and name; "
         "in a name pattern * stands for any characters.",
         _query,
-        gives=_ENTITIES,
+        gives=_ENTITIES.gives,
         reads=True,
+        also=DETAIL,
         cached=Cached(
             seconds=lambda arguments, _: 60.0 if "universe_id" in arguments else 0.0,
             depends_on=_listed,

@@ -6,9 +6,10 @@ from typing import Final
 from canonry.domain.ids import SceneId
 from canonry.domain.provenance import CanonLevel
 from canonry.domain.things.facts import EventDraft
-from canonry.gateway.shapes import UUID, Shape, enum, given, obj
+from canonry.gateway.shapes import TEXT, UUID, Shape, enum, given, obj
 from canonry.gateway.tool import Arguments, Reply, Tool
 from canonry.toolsets.narrative.arguments import (
+    DETAIL,
     PAGING,
     backing_of,
     checked_list,
@@ -21,7 +22,8 @@ from canonry.toolsets.narrative.arguments import (
     uuids_of,
 )
 from canonry.toolsets.narrative.contract import contract_tool, reading_tool, writing_tool
-from canonry.toolsets.narrative.shapes import EVENT, canon_created, created, page_shape
+from canonry.toolsets.narrative.rows import Listing, RowShape, gist
+from canonry.toolsets.narrative.shapes import AUDIENCE, EVENT, canon_created, created
 from canonry.usecases.graph.create_event import NewEvent, create_event
 from canonry.usecases.graph.link_causes import link_causes
 from canonry.usecases.kernel.caller import Caller
@@ -30,7 +32,14 @@ from canonry.usecases.queries.query_events import EventQuery, query_events
 
 _SEVERITY_DEFAULT: Final = 5
 _CREATED: Final = canon_created("event_id")
-_EVENTS: Final = page_shape("events", EVENT)
+EVENT_ROW: Final = RowShape(
+    EVENT,
+    *("event_id", "title", "description", "time_ref", "severity", "scene_id"),
+    *("involved_entity_ids", "causes_event_ids", "canon_level"),
+    "time_words",
+    description=TEXT.by(gist),
+)
+_EVENTS: Final = Listing("events", EVENT_ROW)
 _LINK: Final = Shape(cause_event_id=given(UUID), effect_event_id=given(UUID))
 
 
@@ -66,7 +75,7 @@ async def _query(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
         universe_id=optional_uuid(arguments, "universe_id"),
         entity_id=optional_uuid(arguments, "entity_id"),
     )
-    return _EVENTS(page)
+    return await _EVENTS(canon, caller, page, arguments)
 
 
 async def _link(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
@@ -82,6 +91,7 @@ TOOLS: Final[tuple[Tool, ...]] = (
         "Create a canonical event with the entities that took part and the events that it caused.",
         _create,
         gives=_CREATED,
+        also={"audience": AUDIENCE},
     ),
     reading_tool(
         "neo4j_query_events",
@@ -96,9 +106,10 @@ TOOLS: Final[tuple[Tool, ...]] = (
                 "scene_id": UUID,
                 "canon_level": enum("proposed", "canon", "retconned"),
                 **PAGING,
+                **DETAIL,
             },
         ),
-        gives=_EVENTS,
+        gives=_EVENTS.gives,
     ),
     writing_tool(
         "neo4j_create_causal_link",

@@ -1,6 +1,7 @@
 """Explanation tools: why something is true, what happened when, and how an entity was at a time."""
 
 from collections.abc import Mapping
+from itertools import islice
 from typing import Any, Final
 
 from canonry.domain.log.commits import Position
@@ -36,16 +37,30 @@ from canonry.gateway.shapes import (
     obj,
     optional,
 )
-from canonry.gateway.tool import Arguments, Reply, Tool
-from canonry.toolsets.narrative.arguments import PAGING, instant_of, page_of, uuid_of, uuids_of
+from canonry.gateway.tool import Arguments, Noted, Reply, Tool
+from canonry.toolsets.narrative.arguments import (
+    DETAIL,
+    PAGING,
+    instant_of,
+    page_of,
+    uuid_of,
+    uuids_of,
+)
+from canonry.toolsets.narrative.browsing.resources import SOURCE_TEXT, TRANSCRIPT
 from canonry.toolsets.narrative.contract import reading_tool
-from canonry.toolsets.narrative.shapes import ENTITY, EVENT, FACT, PROPOSAL, TEXTS_BY_NAME, WORDS
+from canonry.toolsets.narrative.events import EVENT_ROW
+from canonry.toolsets.narrative.facts import FACT_ROW
+from canonry.toolsets.narrative.rows import name_in
+from canonry.toolsets.narrative.shapes import ENTITY, PROPOSAL, TEXTS_BY_NAME, WORDS
 from canonry.usecases.kernel.caller import Caller
 from canonry.usecases.kernel.canon import Canon
 from canonry.usecases.kernel.get_entity_as_of import get_entity_as_of
 from canonry.usecases.queries.explain import Explanation, Fall, explain
 from canonry.usecases.queries.read_timeline import Window, read_timeline
 from canonry.usecases.queries.trace_evidence import Traced
+
+_LINKS: Final = 20
+"""So many scenes and sources are linked to beside an explanation."""
 
 _COMMIT: Final = Shape(
     position=COUNT,
@@ -154,6 +169,8 @@ _EXPLAINED: Final = Shape(
     proposal=nullable(PROPOSAL),
     observations=array(_OBSERVATION),
     fall=nullable(_FALL.by(_fall)),
+    audience=optional(array(TEXT)).of(lambda found: found.audience or None),
+    more_known_to=optional(array(array(TEXT))).of(lambda found: found.more_known_to or None),
 )
 _LEVEL: Final = Shape(canon_level=WORD.of("level"))
 _STANDINGS: Final[Mapping[type, Shape]] = {
@@ -180,24 +197,26 @@ _EXPLANATION: Final = obj(
         for name in ("canon_level", "replaces", "since", "until", "superseded_by", "provenance")
     },
 )
-_TIMELINE: Final = Shape(
-    items=array(
-        Shape(
-            kind=enum("event", "fact").of(lambda each: THING_KINDS[type(each)]),
-            time_ref=nullable(INSTANT),
-            event=optional(EVENT).of(lambda each: each if isinstance(each, Event) else None),
-            fact=optional(FACT).of(lambda each: each if isinstance(each, Fact) else None),
-        )
-    ),
-    total=COUNT,
-    truncated=BOOLEAN,
+_ROWS: Final = {Event: EVENT_ROW, Fact: FACT_ROW}
+_ITEM: Final = Shape(
+    kind=enum("event", "fact").of(lambda each: THING_KINDS[type(each)]),
+    time_ref=nullable(INSTANT),
+    event=optional(given(Field(EVENT_ROW.schema))),
+    fact=optional(given(Field(FACT_ROW.schema))),
 )
+_TIMELINE: Final = Shape(items=given(Field(array(_ITEM).schema)), total=COUNT, truncated=BOOLEAN)
 
 
 async def _explain(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
     found = await explain(canon, caller, uuid_of(arguments, "id"))
     standing = _STANDINGS.get(type(found.thing))
-    return _EXPLAINED(found) | (standing(found.thing) if standing else {})
+    reply = _EXPLAINED(found) | (standing(found.thing) if standing else {})
+    places = {each.place.id: each.place for each in found.evidence if each.place is not None}
+    links = (
+        (SOURCE_TEXT if isinstance(each, Source) else TRANSCRIPT).link(each.id, each.title)
+        for each in places.values()
+    )
+    return Noted(reply=reply, parts=tuple(islice(links, _LINKS)))
 
 
 async def _timeline(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
@@ -208,7 +227,15 @@ async def _timeline(canon: Canon, caller: Caller, arguments: Arguments) -> Reply
         **page_of(arguments),
     )
     universe_id = uuid_of(arguments, "universe_id")
-    return _TIMELINE(await read_timeline(canon, caller, universe_id, window))
+    found = await read_timeline(canon, caller, universe_id, window)
+    detail = bool(arguments.get("detail"))
+    rows = [_ROWS[type(each)](each, detail=detail) for each in found.items]
+    await name_in(canon, caller, rows)
+    items = [
+        _ITEM(each, **{THING_KINDS[type(each)]: row})
+        for each, row in zip(found.items, rows, strict=True)
+    ]
+    return _TIMELINE(found, items=items)
 
 
 async def _entity_at(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
@@ -241,7 +268,7 @@ TOOLS: Final[tuple[Tool, ...]] = (
         _timeline,
         takes=obj(
             {"universe_id": UUID},
-            {"entity_ids": array(UUID), "start": INSTANT, "end": INSTANT, **PAGING},
+            {"entity_ids": array(UUID), "start": INSTANT, "end": INSTANT, **PAGING, **DETAIL},
         ),
         gives=_TIMELINE,
     ),

@@ -4,12 +4,24 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from canonry.domain.errors import InvalidInput
+from canonry.domain.log.entries import FactRetconned
 from canonry.domain.provenance import Authority, CanonLevel
 from canonry.domain.things.facts import FactDraft
 from canonry.domain.time import parse_instant
-from canonry.gateway.shapes import INSTANT, TEXT, UUID, WORD, Shape, array, given, nullable, obj
+from canonry.gateway.shapes import (
+    INSTANT,
+    TEXT,
+    UUID,
+    WORD,
+    Shape,
+    array,
+    given,
+    nullable,
+    obj,
+)
 from canonry.gateway.tool import Arguments, Reply, Tool
 from canonry.toolsets.narrative.arguments import (
+    DETAIL,
     backing_of,
     evidence_of,
     instant_of,
@@ -22,7 +34,14 @@ from canonry.toolsets.narrative.arguments import (
     uuids_of,
 )
 from canonry.toolsets.narrative.contract import contract_tool, writing_tool
-from canonry.toolsets.narrative.shapes import AUTHORITY, FACT, canon_created, created, page_shape
+from canonry.toolsets.narrative.rows import Listing, RowShape
+from canonry.toolsets.narrative.shapes import (
+    AUDIENCE,
+    AUTHORITY,
+    FACT,
+    canon_created,
+    created,
+)
 from canonry.usecases.graph.create_fact import NewFact, create_fact
 from canonry.usecases.graph.retcon_fact import retcon_fact
 from canonry.usecases.kernel.caller import Caller
@@ -33,11 +52,16 @@ from canonry.usecases.queries.query_facts import FactQuery, query_facts
 _DURATION_MAX: Final = 10_000 * 366 * 86_400
 """Ten thousand years in seconds: past the end of all dates that can be written."""
 _CREATED: Final = canon_created("fact_id")
-_FACTS: Final = page_shape("facts", FACT)
+FACT_ROW: Final = RowShape(
+    FACT,
+    *("fact_id", "statement", "time_ref", "until", "involved_entity_ids", "canon_level"),
+    *("authority", "time_words", "superseded_by"),
+)
+_FACTS: Final = Listing("facts", FACT_ROW)
 _RETCONNED: Final = Shape(
     fact_id=given(UUID),
     canon_level=WORD.of(lambda _: CanonLevel.RETCONNED),
-    replacement_fact_id=nullable(UUID).of(lambda receipt: next(_ids(receipt), None)),
+    replacement_fact_id=given(nullable(UUID)),
     retconned_at=INSTANT.of("recorded_at"),
 )
 
@@ -87,7 +111,7 @@ async def _query(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
         universe_id=optional_uuid(arguments, "universe_id"),
         entity_id=optional_uuid(arguments, "entity_id"),
     )
-    return _FACTS(page)
+    return await _FACTS(canon, caller, page, arguments)
 
 
 async def _retcon(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
@@ -101,7 +125,12 @@ async def _retcon(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
         authority=Authority(arguments["authority"]),
         evidence=evidence_of(arguments) if "evidence_refs" in arguments else (),
     )
-    return _RETCONNED(receipt, fact_id=fact_id)
+    instead = next(
+        entry.replaced_by
+        for entry in receipt.entries
+        if isinstance(entry, FactRetconned) and entry.fact_id == fact_id
+    )
+    return _RETCONNED(receipt, fact_id=fact_id, replacement_fact_id=instead)
 
 
 TOOLS: Final[tuple[Tool, ...]] = (
@@ -112,6 +141,7 @@ TOOLS: Final[tuple[Tool, ...]] = (
         "It holds from time_ref for duration seconds, or always.",
         _create,
         gives=_CREATED,
+        also={"audience": AUDIENCE},
     ),
     contract_tool(
         "neo4j_query_facts",
@@ -119,8 +149,9 @@ TOOLS: Final[tuple[Tool, ...]] = (
         "Find facts whose interval overlaps a time range, by entity, level or authority; "
         "timeless facts match every range.",
         _query,
-        gives=_FACTS,
+        gives=_FACTS.gives,
         reads=True,
+        also=DETAIL,
     ),
     writing_tool(
         "neo4j_retcon_fact",

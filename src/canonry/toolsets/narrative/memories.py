@@ -64,7 +64,7 @@ async def _create(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
 
 
 async def _retrieve(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
-    query = optional_text(arguments, "semantic_query", canon.policy.limits.query)
+    query = optional_text(arguments, "semantic_query", None)
     found = await recall_memories(
         canon,
         caller,

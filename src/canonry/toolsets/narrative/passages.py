@@ -9,9 +9,10 @@ from canonry.domain.recall.passages import Collection, Passage
 from canonry.domain.recall.ranking import Why
 from canonry.domain.things.entities import Entity
 from canonry.domain.things.facts import Axiom, Event, Fact
-from canonry.domain.things.scenes import Scene
+from canonry.domain.things.relations import Relation
+from canonry.domain.things.scenes import Scene, Turn
 from canonry.domain.things.sources import Snippet, Source
-from canonry.domain.time import render_instant
+from canonry.domain.time import Instant, render_instant
 from canonry.gateway.shapes import (
     BOOLEAN,
     INSTANT,
@@ -27,11 +28,14 @@ from canonry.gateway.shapes import (
     given,
     itself,
     nullable,
+    optional,
 )
-from canonry.toolsets.narrative.shapes import AXIOM, ENTITY, EVENT, FACT
+from canonry.toolsets.narrative.shapes import AXIOM, ENTITY, EVENT, FACT, RELATION
 from canonry.usecases.recall.find_passages import FoundPassage
+from canonry.usecases.recall.when_said import when_said
 
 _DIGITS: Final = 4
+_SAID: Final = frozenset({Collection.SCENES, Collection.MEMORIES, Collection.SNIPPETS})
 _CITED: Final = {
     "turn": EvidenceKind.TURN,
     "scene_summary": EvidenceKind.SCENE,
@@ -56,7 +60,9 @@ def _found_by(why: Why) -> str:
 
 
 _ROUNDED: Final = NUMBER.by(lambda number: round(number, _DIGITS))
-_PARTS: Final = Shape(keywords=_ROUNDED, meaning=_ROUNDED, nearby=_ROUNDED, named=_ROUNDED)
+_PARTS: Final = Shape(
+    keywords=_ROUNDED, meaning=_ROUNDED, nearby=_ROUNDED, named=_ROUNDED, dated=_ROUNDED
+)
 _WHY: Final = Shape(
     by=enum("keywords", "meaning", "both", "nearby").of(_found_by),
     terms=array(TEXT).of(lambda why: [term for term, _ in why.terms]),
@@ -73,8 +79,9 @@ _HIT: Final = Shape(
     payload=given(OBJECT),
     text=TEXT.of("passage.text"),
     evidence_ref=nullable(TEXT).of(_cited),
-    why=_WHY,
+    why=optional(_WHY),
 )
+_SHORT: Final = Shape(**{name: each for name, each in _HIT.fields.items() if name != "why"})
 
 _TRUST: Final = ENTITY.only("authority", "confidence", "canon_level")
 _CANONICAL: Final[Mapping[type, Shape]] = {
@@ -91,13 +98,35 @@ _CANONICAL: Final[Mapping[type, Shape]] = {
         **EVENT.only("event_id", "title", "involved_entity_ids", "time_ref", "severity"), **_TRUST
     ),
     Axiom: Shape(**AXIOM.only("axiom_id", "domain"), **_TRUST),
+    Relation: Shape(
+        **RELATION.only("relationship_id", "rel_type", "from_entity_id", "to_entity_id"),
+        **RELATION.only("since", "until", "current"),
+        **_TRUST,
+    ),
 }
 """What tells of canon where it holds, and how far it can be trusted."""
 
 
 def _hits(found: tuple[Sequence[FoundPassage], Mapping[str, Thing]]) -> list[dict[str, Any]]:
     hits, things = found
-    return [_HIT(hit, payload=_payload(hit.passage, things)) for hit in hits]
+    return [hit_of(hit, things, detail=True) for hit in hits]
+
+
+def hit_of(hit: FoundPassage, things: Mapping[str, Thing], *, detail: bool) -> dict[str, Any]:
+    """A passage that was found; with detail it says by what."""
+    return (_HIT if detail else _SHORT)(hit, payload=_payload(hit.passage, things))
+
+
+def _time(instant: Instant | None) -> str | None:
+    return None if instant is None else render_instant(instant)
+
+
+def _speaker(thing: Thing | None, things: Mapping[str, Thing]) -> str | None:
+    """Who says a turn: by name where it is somebody of the world."""
+    if not isinstance(thing, Turn):
+        return None
+    entity = things.get(thing.entity_id or "")
+    return entity.name if isinstance(entity, Entity) else str(thing.speaker)
 
 
 HITS: Final[Field] = array(_HIT).by(_hits)
@@ -110,12 +139,16 @@ def _payload(passage: Passage, things: Mapping[str, Thing]) -> dict[str, Any]:
         "universe_id": passage.space,
         "timestamp": render_instant(passage.at),
     }
+    if passage.collection in _SAID and passage.id in things:
+        said = when_said(things[passage.id], things)
+        payload |= {"said_at": _time(said.said_at), "in_world": _time(said.in_world)}
     scene = things.get(passage.scene_id or "")
     source = things.get(passage.source_id or "")
     match passage.collection:
         case Collection.SCENES:
             payload |= {"scene_id": passage.scene_id, "entity_ids": list(passage.entities)}
             payload["turn_index"] = passage.place
+            payload["speaker"] = _speaker(things.get(passage.id), things)
             payload["story_id"] = scene.story_id if isinstance(scene, Scene) else None
             payload["scene_title"] = scene.title if isinstance(scene, Scene) else None
         case Collection.MEMORIES:

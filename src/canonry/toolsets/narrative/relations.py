@@ -2,6 +2,7 @@
 
 from typing import Final
 
+from canonry.domain.audience import audience_in
 from canonry.domain.provenance import Authority
 from canonry.domain.vocabularies.narrative_relations import relation_type
 from canonry.gateway.shapes import (
@@ -19,6 +20,7 @@ from canonry.gateway.shapes import (
 )
 from canonry.gateway.tool import Arguments, Reply, Tool
 from canonry.toolsets.narrative.arguments import (
+    DETAIL,
     PAGING,
     evidence_of,
     instant_of,
@@ -29,7 +31,8 @@ from canonry.toolsets.narrative.arguments import (
     uuid_of,
 )
 from canonry.toolsets.narrative.contract import reading_tool, writing_tool
-from canonry.toolsets.narrative.shapes import AUTHORITY, RELATION, UUIDS, page_shape
+from canonry.toolsets.narrative.rows import Listing, RowShape
+from canonry.toolsets.narrative.shapes import AUTHORITY, RELATION, UUIDS
 from canonry.usecases.graph.create_relation import NewRelation, create_relation
 from canonry.usecases.graph.end_relation import end_relation
 from canonry.usecases.kernel.caller import Caller
@@ -42,8 +45,16 @@ _CREATED: Final = Shape(
     created_at=INSTANT.of("recorded_at"),
     superseded=UUIDS,
     existing=BOOLEAN,
+    warnings=array(TEXT),
 )
-_RELATIONS: Final = page_shape("relationships", RELATION)
+_RELATIONS: Final = Listing(
+    "relationships",
+    RowShape(
+        RELATION,
+        *("relationship_id", "rel_type", "from_entity_id", "to_entity_id", "properties"),
+        *("since", "until", "current", "canon_level"),
+    ),
+)
 
 
 async def _create(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
@@ -56,6 +67,7 @@ async def _create(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
         authority=Authority(arguments["authority"]),
         confidence=float(arguments["confidence"]),
         evidence=evidence_of(arguments) if "evidence_refs" in arguments else (),
+        audience=optional_of(arguments, "audience", audience_in),
     )
     made = await create_relation(canon, caller, new)
     return _CREATED(made, rel_type=new.kind.name)
@@ -75,7 +87,7 @@ async def _query(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
         universe_id=optional_uuid(arguments, "universe_id"),
         entity_id=optional_uuid(arguments, "entity_id"),
     )
-    return _RELATIONS(page)
+    return await _RELATIONS(canon, caller, page, arguments)
 
 
 async def _end(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
@@ -104,6 +116,7 @@ TOOLS: Final[tuple[Tool, ...]] = (
                 "authority": AUTHORITY.but(default="system"),
                 "confidence": SHARE.but(default=1.0),
                 "evidence_refs": array(TEXT),
+                "audience": array(TEXT),
             },
         ),
         gives=_CREATED,
@@ -122,9 +135,10 @@ TOOLS: Final[tuple[Tool, ...]] = (
                 "direction": enum("out", "in", "any").but(default="any"),
                 "current_only": BOOLEAN.but(default=False),
                 **PAGING,
+                **DETAIL,
             },
         ),
-        gives=_RELATIONS,
+        gives=_RELATIONS.gives,
     ),
     writing_tool(
         "neo4j_end_relationship",

@@ -22,6 +22,7 @@ from canonry.gateway.shapes import (
 )
 from canonry.gateway.tool import Arguments, Cached, Reply, Tool
 from canonry.toolsets.narrative.arguments import (
+    DETAIL,
     PAGING,
     QUERY_MAX,
     instant_of,
@@ -30,10 +31,12 @@ from canonry.toolsets.narrative.arguments import (
     optional_uuid,
     page_of,
     text_of,
+    time_words_of,
     uuid_of,
     uuids_of,
 )
 from canonry.toolsets.narrative.contract import contract_tool, reading_tool, writing_tool
+from canonry.toolsets.narrative.rows import Listing, RowShape, gist
 from canonry.toolsets.narrative.shapes import (
     PROPOSAL,
     SCENE,
@@ -41,7 +44,6 @@ from canonry.toolsets.narrative.shapes import (
     TURN,
     UUIDS,
     created,
-    page_shape,
 )
 from canonry.usecases.canonization.finalize_scene import finalize_scene
 from canonry.usecases.kernel.caller import Caller
@@ -51,6 +53,7 @@ from canonry.usecases.narrative.get_scene import get_scene
 from canonry.usecases.narrative.query_scenes import SceneQuery, query_scenes
 from canonry.usecases.narrative.update_scene import (
     Notes,
+    PlayedAt,
     SceneChange,
     SceneSetting,
     Staging,
@@ -79,7 +82,20 @@ _FINALIZED: Final = Shape(
     pending_proposals=COUNT.of("pending"),
 )
 _UPDATED: Final = Shape(scene_id=given(UUID), updated_at=INSTANT.of("recorded_at"))
-_SCENES: Final = page_shape("scenes", SCENE)
+_TURNS: Final = 20
+"""So many turns, the last, come with a scene where nobody says how many."""
+
+_SCENES: Final = Listing(
+    "scenes",
+    RowShape(
+        SCENE,
+        *("scene_id", "story_id", "title", "status", "order", "location_ref", "time_ref"),
+        total_participants=COUNT.of(lambda scene: len(scene.participants)),
+        total_turns=COUNT.of("turn_count"),
+        total_outcomes=COUNT.of(lambda scene: len(scene.outcomes)),
+        summary=nullable(TEXT).by(gist),
+    ),
+)
 
 
 async def _create(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
@@ -93,6 +109,7 @@ async def _create(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
         location_id=optional_uuid(arguments, "location_ref"),
         participant_ids=uuids_of(arguments, "participating_entities"),
         time_ref=instant_of(arguments, "time_ref"),
+        time_words=time_words_of(arguments, "time_ref"),
     )
     return created(_CREATED, await create_scene(canon, caller, request), SceneDraft)
 
@@ -121,7 +138,7 @@ async def _get(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
 
 
 def _turn_limit_of(arguments: Arguments) -> int:
-    limit = arguments.get("turn_limit", QUERY_MAX)
+    limit = arguments.get("turn_limit", _TURNS)
     if not 1 <= limit <= QUERY_MAX:
         message = f"/turn_limit must lie between 1 and {QUERY_MAX}"
         raise InvalidInput("limit.out-of-range", message, path="/turn_limit", maximum=QUERY_MAX)
@@ -155,7 +172,10 @@ async def _update(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
     if "gm_notes" in arguments:
         changes.append(Notes(optional_text(arguments, "gm_notes", canon.policy.limits.turn)))
     if "time_ref" in arguments:
-        changes.append(Time(instant_of(arguments, "time_ref")))
+        words = time_words_of(arguments, "time_ref")
+        changes.append(Time(instant_of(arguments, "time_ref"), words))
+    if "said_at" in arguments:
+        changes.append(PlayedAt(instant_of(arguments, "said_at")))
     if "summary" in arguments:
         text = optional_text(arguments, "summary", canon.policy.limits.summary)
         changes.append(WrittenSummary(text))
@@ -175,7 +195,8 @@ async def _query(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
         **page_of(arguments),
     )
     universe_id = optional_uuid(arguments, "universe_id")
-    return _SCENES(await query_scenes(canon, caller, query, universe_id=universe_id))
+    page = await query_scenes(canon, caller, query, universe_id=universe_id)
+    return await _SCENES(canon, caller, page, arguments)
 
 
 TOOLS: Final[tuple[Tool, ...]] = (
@@ -208,13 +229,15 @@ TOOLS: Final[tuple[Tool, ...]] = (
         "mongodb_update_scene",
         "Update scene",
         "Set a scene's place, time, summary and game master notes, which only context assembly "
-        "tells (null clears), and let participants come and go.",
+        "tells (null clears), and let participants come and go. When it was played (said_at) is "
+        "told of closed scenes too.",
         _update,
         takes=obj(
             {"scene_id": UUID},
             {
                 "gm_notes": nullable(TEXT),
                 "time_ref": nullable(INSTANT),
+                "said_at": nullable(INSTANT),
                 "summary": nullable(TEXT),
                 "location_ref": nullable(UUID),
                 "joining_entities": UUIDS,
@@ -229,9 +252,18 @@ TOOLS: Final[tuple[Tool, ...]] = (
     reading_tool(
         "mongodb_query_scenes",
         "Query scenes",
-        "List scenes by universe, story or status, in the order of the story.",
+        "List scenes by universe, story or status, in the order of the story, each in a few words.",
         _query,
-        takes=obj({}, {"universe_id": UUID, "story_id": UUID, "status": SCENE_STATUS, **PAGING}),
-        gives=_SCENES,
+        takes=obj(
+            {},
+            {
+                "universe_id": UUID,
+                "story_id": UUID,
+                "status": SCENE_STATUS,
+                **PAGING,
+                **DETAIL,
+            },
+        ),
+        gives=_SCENES.gives,
     ),
 )

@@ -29,6 +29,7 @@ from canonry.gateway.shapes import (
 from canonry.usecases.kernel.commit_change import Receipt
 from canonry.usecases.kernel.receipts import the_made
 
+AUDIENCE: Final = array(TEXT)
 AUTHORITY: Final = enum("source", "gm", "player", "system")
 SCENE_STATUS: Final = enum("active", "finalizing", "completed")
 PROPOSAL_STATUS: Final = enum("pending", "accepted", "rejected")
@@ -106,6 +107,7 @@ FACT: Final = Shape(
     fact_type=WORD,
     properties=OBJECT,
     time_ref=nullable(INSTANT),
+    time_words=nullable(TEXT),
     duration=nullable(COUNT),
     until=nullable(INSTANT),
     involved_entity_ids=UUIDS.of("involved"),
@@ -126,6 +128,7 @@ EVENT: Final = Shape(
     title=TEXT,
     description=TEXT,
     time_ref=nullable(INSTANT),
+    time_words=nullable(TEXT),
     severity=INTEGER,
     involved_entity_ids=UUIDS.of("involved"),
     causes_event_ids=UUIDS.of("causes"),
@@ -186,6 +189,7 @@ SCENE: Final = Shape(
     participating_entities=UUIDS.of("participants"),
     departed_entities=UUIDS.of("departed"),
     time_ref=nullable(INSTANT),
+    time_words=nullable(TEXT),
     canonical_outcomes=UUIDS.of("outcomes"),
     summary=nullable(TEXT),
     total_turns=COUNT.of("turn_count"),

@@ -4,6 +4,7 @@ import base64
 import binascii
 from typing import Final
 
+from canonry.domain.audience import audience_in
 from canonry.domain.errors import InvalidInput
 from canonry.domain.ids import SpaceId
 from canonry.domain.provenance import CanonLevel, Evidence, EvidenceKind
@@ -11,9 +12,10 @@ from canonry.domain.texts.excerpts import DocumentType
 from canonry.domain.things.sources import SourceDraft, SourceType
 from canonry.gateway.shapes import COUNT, INSTANT, TEXT, UUID, WORD, Shape, enum, nullable, obj
 from canonry.gateway.tool import Arguments, Reply, Tool
-from canonry.toolsets.narrative.arguments import optional_text, text_of, uuid_of
+from canonry.toolsets.narrative.arguments import optional_of, optional_text, text_of, uuid_of
 from canonry.toolsets.narrative.contract import contract_tool, listing_tool, writing_tool
-from canonry.toolsets.narrative.shapes import SOURCE, canon_created, created, page_shape
+from canonry.toolsets.narrative.rows import Listing, RowShape, gist
+from canonry.toolsets.narrative.shapes import AUDIENCE, SOURCE, canon_created, created
 from canonry.usecases.graph.create_source import NewSource, create_source
 from canonry.usecases.graph.ingest_source import IngestRequest, ingest_source
 from canonry.usecases.kernel.caller import Caller
@@ -51,6 +53,7 @@ async def _create(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
         origin=optional_text(arguments, "provenance", limits.description),
         source_type=SourceType(arguments["source_type"]),
         level=CanonLevel(arguments["canon_level"]),
+        audience=optional_of(arguments, "audience", audience_in),
     )
     receipt = await create_source(canon, caller, new)
     return created(_CREATED, receipt, SourceDraft)
@@ -100,6 +103,7 @@ TOOLS: Final[tuple[Tool, ...]] = (
         "Register a document that canon can cite as evidence, as source:<source_id>.",
         _create,
         gives=_CREATED,
+        also={"audience": AUDIENCE},
     ),
     listing_tool(
         "neo4j_query_sources",
@@ -107,7 +111,7 @@ TOOLS: Final[tuple[Tool, ...]] = (
         "List the sources of a universe, oldest first.",
         query_sources,
         within="universe_id",
-        gives=page_shape("sources", SOURCE),
+        gives=Listing("sources", RowShape(SOURCE, *SOURCE.fields)),
     ),
     writing_tool(
         "mongodb_ingest_source",
@@ -134,6 +138,13 @@ TOOLS: Final[tuple[Tool, ...]] = (
         "List a source's snippets in reading order, with the reference to cite each.",
         query_snippets,
         within="source_id",
-        gives=page_shape("snippets", _SNIPPET),
+        gives=Listing(
+            "snippets",
+            RowShape(
+                _SNIPPET,
+                *("snippet_id", "index", "page", "section", "text", "evidence_ref"),
+                text=TEXT.by(gist),
+            ),
+        ),
     ),
 )

@@ -14,7 +14,8 @@ from canonry.toolsets.narrative.arguments import (
     uuid_of,
 )
 from canonry.toolsets.narrative.contract import contract_tool, listing_tool
-from canonry.toolsets.narrative.shapes import STORY, created, page_shape
+from canonry.toolsets.narrative.rows import Listing, RowShape
+from canonry.toolsets.narrative.shapes import STORY, created
 from canonry.usecases.kernel.caller import Caller
 from canonry.usecases.kernel.canon import Canon
 from canonry.usecases.narrative.create_story import NewStory, create_story
@@ -52,6 +53,11 @@ TOOLS: Final[tuple[Tool, ...]] = (
         "List the stories of a universe, oldest first.",
         query_stories,
         within="universe_id",
-        gives=page_shape("stories", STORY),
+        gives=Listing(
+            "stories",
+            RowShape(
+                STORY, "story_id", "title", "story_type", "parent_story_id", "status", "scene_count"
+            ),
+        ),
     ),
 )

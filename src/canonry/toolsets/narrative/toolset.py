@@ -1,16 +1,14 @@
 """The tools of the narrative toolset behind its face; importing this imports all of them.
 
-They are listed with outlines of their replies: a client reads all schemas before its first call,
-and what a reply is like it sees in the reply, so an outline names the properties and the reference
-describes them. Whatever satisfies the exact schema of a reply satisfies its outline.
+They are listed with outlines of their replies, which the reference describes in full.
 """
 
-from collections.abc import Mapping
-from dataclasses import replace
-from typing import Any, Final
+from typing import Final
 
+from canonry.gateway.contract import ContractFile
 from canonry.gateway.dialects import DialectTable
-from canonry.gateway.tool import Schema, Tool, Toolset
+from canonry.gateway.outlines import outlined
+from canonry.gateway.tool import Tool, Toolset
 from canonry.toolsets.narrative import (
     FACE,
     axioms,
@@ -23,7 +21,6 @@ from canonry.toolsets.narrative import (
     memories,
     prompts,
     relations,
-    resources,
     scenes,
     search,
     sources,
@@ -32,10 +29,10 @@ from canonry.toolsets.narrative import (
     universes,
     upkeep,
 )
+from canonry.toolsets.narrative.browsing import resources
+from canonry.toolsets.narrative.browsing.shelves import SHELVES
 from canonry.toolsets.narrative.canonizing import canonization, proposals, retconning, review
 from canonry.toolsets.narrative.contract import KEEPER, agent_types, contents
-
-_CLOSED: Final = ("additionalProperties", False)
 
 EXACT: Final[tuple[Tool, ...]] = (
     *universes.TOOLS,
@@ -60,38 +57,6 @@ EXACT: Final[tuple[Tool, ...]] = (
     *batches.TOOLS,
 )
 """The tools with the whole schemas of their replies, which the tests hold every reply against."""
-
-
-def outlined(tool: Tool) -> Tool:
-    """The tool as it is listed; what arguments it takes is told in full, as it is published."""
-    taken = opened(tool.input_schema) if tool.extension else tool.input_schema
-    return replace(tool, input_schema=taken, output_schema=outline(tool.output_schema))
-
-
-def outline(schema: Schema) -> Schema:
-    """The properties of a reply that are always there, by name, and the others by their type."""
-    required = list(schema["required"])
-    others = {
-        name: _brief(each) for name, each in schema["properties"].items() if name not in required
-    }
-    outlined: dict[str, Any] = {"type": "object", "required": required}
-    return {**outlined, "properties": others} if others else outlined
-
-
-def opened(schema: Schema) -> Schema:
-    """The schema without the words that it has no other properties: the gateway closes them all."""
-    return {key: value for key, value in schema.items() if (key, value) != _CLOSED}
-
-
-def _brief(schema: Schema) -> Schema:
-    if "anyOf" in schema:
-        return {"type": [name for each in schema["anyOf"] for name in _names(each)]}
-    return {"type": schema["type"]} if "type" in schema else {}
-
-
-def _names(schema: Mapping[str, Any]) -> list[str]:
-    kind = schema.get("type")
-    return [kind] if isinstance(kind, str) else list(kind or ())
 
 
 DIALECT: Final = DialectTable(
@@ -126,4 +91,6 @@ NARRATIVE: Final = Toolset(
     tools=tuple(map(outlined, EXACT)),
     resources=(*resources.RESOURCES, *contents.RESOURCES),
     prompts=prompts.PROMPTS,
+    shelves=SHELVES,
+    words=ContractFile("canonry.toolsets.narrative.contract", "words.json").published(),
 )

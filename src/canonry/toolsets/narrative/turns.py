@@ -17,6 +17,7 @@ from canonry.gateway.shapes import (
 )
 from canonry.gateway.tool import Arguments, Reply, Tool
 from canonry.toolsets.narrative.arguments import (
+    PAGE_DEFAULT,
     QUERY_MAX,
     limit_of,
     optional_uuid,
@@ -32,7 +33,6 @@ from canonry.usecases.narrative.append_turn import TurnRequest, append_turn
 from canonry.usecases.narrative.get_turns import get_turns
 
 INDEX_MAX: Final = 2**53
-PAGE: Final = 100
 _APPENDED: Final = Shape(turn_id=UUID.of("id"), timestamp=given(INSTANT))
 _TURNS: Final = Shape(
     turns=NAMED_TURNS.of(itself),
@@ -71,7 +71,7 @@ async def _get(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
         caller,
         uuid_of(arguments, "scene_id"),
         after=_after_of(arguments),
-        limit=limit_of(arguments, default=PAGE, maximum=QUERY_MAX),
+        limit=limit_of(arguments, default=PAGE_DEFAULT, maximum=QUERY_MAX),
     )
     return _TURNS(page)
 
@@ -101,7 +101,7 @@ TOOLS: Final[tuple[Tool, ...]] = (
             {"scene_id": UUID},
             {
                 "after_index": INTEGER.but(default=-1, minimum=-1),
-                "limit": INTEGER.but(default=PAGE, minimum=1, maximum=QUERY_MAX),
+                "limit": INTEGER.but(default=PAGE_DEFAULT, minimum=1, maximum=QUERY_MAX),
             },
         ),
         gives=_TURNS,

@@ -2,6 +2,7 @@
 
 from typing import Final
 
+from canonry.domain.audience import audience_in
 from canonry.domain.log.entries import THING_KINDS
 from canonry.domain.provenance import Authority
 from canonry.domain.things.entities import Entity
@@ -34,6 +35,7 @@ from canonry.toolsets.narrative.arguments import (
 )
 from canonry.toolsets.narrative.contract import writing_tool
 from canonry.toolsets.narrative.shapes import AUTHORITY, UUIDS
+from canonry.usecases.canonization.change_audience import change_audience
 from canonry.usecases.graph.dependents import Retconnable
 from canonry.usecases.graph.retcon_thing import Retcon, list_dependents, retcon_thing
 from canonry.usecases.graph.transfer_quantity import QuantityTransfer, transfer_quantity
@@ -63,7 +65,7 @@ async def _update_entity(canon: Canon, caller: Caller, arguments: Arguments) -> 
     return _UPDATED(updated)
 
 
-def _says(thing: Retconnable) -> str:
+def says(thing: Retconnable) -> str:
     """What a thing of canon is, in words."""
     match thing:
         case Entity():
@@ -79,7 +81,7 @@ def _says(thing: Retconnable) -> str:
 DEPENDENT: Final = Shape(
     id=UUID.of("thing.id"),
     kind=WORD.of(lambda each: THING_KINDS[type(each.thing)]),
-    says=TEXT.of(lambda each: _says(each.thing)),
+    says=TEXT.of(lambda each: says(each.thing)),
     tie=WORD,
     rests_on=UUID,
     certain=BOOLEAN,
@@ -136,6 +138,25 @@ async def _transfer(canon: Canon, caller: Caller, arguments: Arguments) -> Reply
 
 
 _MOVED: Final = Shape(story_id=UUID.of("id"), status=WORD)
+
+
+_AUDIENCE: Final = Shape(
+    ids=UUIDS,
+    audience=array(TEXT).of(lambda told: told.audience or ("everyone",)),
+    changed_at=INSTANT.of("recorded_at"),
+)
+
+
+async def _set_audience(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
+    told = await change_audience(
+        canon,
+        caller,
+        uuid_of(arguments, "id"),
+        audience_in(arguments["audience"]),
+        reason=text_of(arguments, "reason", canon.policy.limits.description),
+        evidence=evidence_of(arguments) if "evidence_refs" in arguments else (),
+    )
+    return _AUDIENCE(told)
 
 
 async def _update_story(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
@@ -201,6 +222,19 @@ TOOLS: Final[tuple[Tool, ...]] = (
         _update_story,
         takes=obj({"story_id": UUID, "status": enum("completed", "abandoned", "active")}),
         gives=_MOVED,
+        idempotent=True,
+    ),
+    writing_tool(
+        "neo4j_set_audience",
+        "Set audience",
+        "Reveal or hide a fact, event, relation, entity or source: 'everyone', 'gm', "
+        "'character:<id>', 'player:<user>'.",
+        _set_audience,
+        takes=obj(
+            {"id": UUID, "audience": array(TEXT), "reason": TEXT},
+            {"evidence_refs": array(TEXT)},
+        ),
+        gives=_AUDIENCE,
         idempotent=True,
     ),
 )

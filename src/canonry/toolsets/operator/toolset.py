@@ -3,6 +3,7 @@
 from typing import Final
 
 from canonry.domain.errors import InvalidInput
+from canonry.gateway.contract import ContractFile
 from canonry.gateway.dialects import DialectTable
 from canonry.gateway.replies import INVALID_PARAMS
 from canonry.gateway.tool import Toolset
@@ -19,5 +20,9 @@ _DIALECT: Final = DialectTable(
 )
 
 OPERATOR: Final = Toolset(
-    **FACE.told(), agent_types=catalog.ROLES, dialect=_DIALECT.flat, tools=catalog.TOOLS
+    **FACE.told(),
+    agent_types=catalog.ROLES,
+    dialect=_DIALECT.flat,
+    tools=catalog.TOOLS,
+    words=ContractFile("canonry.toolsets.operator", "words.json").published(),
 )

@@ -23,9 +23,12 @@ FACE: Final = Face(
         "one entity come together by its identifiers (a number, an e-mail, a tax id), never by a "
         "guess; possible_duplicates names near misses, and merge_entities joins them if they are "
         "one. Read with get_entity_snapshot, retrieve_entities or get_entity_by_identifier; at "
-        "gives an earlier state. Every field leads to its source with get_field_provenance. "
-        "If a field is wrong, correct it: a correction wins over every source. Nothing is ever "
-        "overwritten. Errors are {error: {code, message, details, trace_id}}."
+        "gives an earlier state. search_records finds records by words and fields, and "
+        "summarise_records adds them up: never add up a list yourself. Every field leads to its "
+        "source with get_field_provenance. If a field is wrong, correct it: a correction wins "
+        "over every source. Nothing is ever overwritten. user_id may be left out: it is the "
+        "user for whom the server speaks, and an error tells it in details.expected. "
+        "Errors are {error: {code, message, details, trace_id}}."
     ),
 )
 

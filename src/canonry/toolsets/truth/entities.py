@@ -10,6 +10,7 @@ from canonry.gateway.shapes import (
     INSTANT,
     TEXT,
     UUID,
+    WORD,
     Shape,
     array,
     given,
@@ -25,11 +26,17 @@ from canonry.toolsets.truth.arguments import (
     source_of,
     text_of,
 )
-from canonry.toolsets.truth.shapes import DUPLICATE, ENTITY, present_event
-from canonry.toolsets.truth.snapshots import with_snapshots
+from canonry.toolsets.truth.rows import next_offset, rows_of
+from canonry.toolsets.truth.shapes import DUPLICATE, KEY, WARNING, present_event
+from canonry.toolsets.truth.snapshots import fields_of, keys_of
+from canonry.usecases.kernel.account import account_of
 from canonry.usecases.kernel.caller import Caller
 from canonry.usecases.kernel.canon import Canon
-from canonry.usecases.truth.find_by_identifier import find_by_identifier
+from canonry.usecases.truth.identity.edit_aliases import AliasEdit, edit_aliases
+from canonry.usecases.truth.identity.find_by_identifier import find_by_identifier
+from canonry.usecases.truth.identity.merge_records import merge_records, unmerge_records
+from canonry.usecases.truth.identity.possible_duplicates import DuplicateQuery, possible_duplicates
+from canonry.usecases.truth.identity.tell_evidence import evidence_for
 from canonry.usecases.truth.list_records import (
     EntityQuery,
     TimelineQuery,
@@ -38,8 +45,6 @@ from canonry.usecases.truth.list_records import (
     list_timeline,
     survivors_of,
 )
-from canonry.usecases.truth.merge_records import merge_records, unmerge_records
-from canonry.usecases.truth.possible_duplicates import DuplicateQuery, possible_duplicates
 
 _MERGED: Final = Shape(
     from_entity_id=UUID.of("from_id"),
@@ -47,6 +52,7 @@ _MERGED: Final = Shape(
     observations_moved=COUNT.of("observations"),
     merged_at=INSTANT.of("at"),
     merge_reason=optional(given(TEXT)),
+    warnings=optional(array(WARNING).of(lambda done: done.warnings or None)),
 )
 _UNMERGED: Final = Shape(
     entity_id=UUID.of("from_id"),
@@ -54,7 +60,10 @@ _UNMERGED: Final = Shape(
     observations_returned=COUNT.of("observations"),
     unmerged_at=INSTANT.of("at"),
 )
-_DUPLICATES: Final = Shape(pairs=array(DUPLICATE), total=COUNT, truncated=BOOLEAN)
+_EDITED: Final = Shape(
+    entity_id=UUID.of("id"), field=given(WORD), values=given(array(TEXT)), keys=given(array(KEY))
+)
+_DUPLICATES: Final = Shape(pairs=given(array(DUPLICATE)), total=COUNT, truncated=BOOLEAN)
 
 
 async def _retrieve(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
@@ -65,11 +74,13 @@ async def _retrieve(canon: Canon, caller: Caller, arguments: Arguments) -> Reply
         **page_of(arguments),
     )
     page = await list_entities(canon, caller, arguments.get("user_id"), query)
-    if arguments["include_snapshots"]:
-        shown = await with_snapshots(canon, caller, page.items)
-    else:
-        shown = [ENTITY(each) for each in page.items]
-    return {"entities": shown, "total": page.total, "excluded_merged": not merged}
+    snapshots = arguments.get("include_snapshots")
+    return {
+        "entities": await rows_of(canon, caller, page.items, snapshots=snapshots),
+        "total": page.total,
+        "excluded_merged": not merged,
+        **next_offset(query.offset, len(page.items), page.total),
+    }
 
 
 async def _find(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
@@ -79,10 +90,16 @@ async def _find(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
         text_of(arguments, "identifier"),
         optional_text(arguments, "entity_type"),
     )
+    page, total = page_of(arguments), len(found.entities)
+    shown = found.entities[page["offset"] : page["offset"] + page["limit"]]
+    snapshots = arguments.get("include_snapshots")
     return {
-        "entities": await with_snapshots(canon, caller, found.entities),
-        "total": len(found.entities),
+        "entities": await rows_of(
+            canon, caller, shown, snapshots=snapshots, statuses=found.statuses
+        ),
+        "total": total,
         "truncated": found.truncated,
+        **next_offset(page["offset"], len(shown), total),
     }
 
 
@@ -91,7 +108,7 @@ async def _merge(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
     done = await merge_records(
         canon,
         caller,
-        arguments["user_id"],
+        arguments.get("user_id"),
         from_id=entity_of(arguments, "from_entity_id"),
         to_id=entity_of(arguments, "to_entity_id"),
         reason=reason or "",
@@ -103,11 +120,24 @@ async def _unmerge(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
     done = await unmerge_records(
         canon,
         caller,
-        arguments["user_id"],
+        arguments.get("user_id"),
         entity_of(arguments),
         reason=optional_text(arguments, "reason", TEXT_MAX) or "",
     )
     return _UNMERGED(done)
+
+
+async def _edit(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
+    edit = AliasEdit(
+        entity_id=entity_of(arguments),
+        field=arguments["field"],
+        add=arguments.get("add") or (),
+        remove=arguments.get("remove") or (),
+    )
+    entity = await edit_aliases(canon, caller, arguments.get("user_id"), edit)
+    fields = (await fields_of(canon, caller, (entity,)))[entity.id]
+    keys = await keys_of(canon, caller, entity)
+    return _EDITED(entity, field=edit.field, values=fields.get(edit.field, ()), keys=keys)
 
 
 async def _duplicates(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
@@ -117,7 +147,9 @@ async def _duplicates(canon: Canon, caller: Caller, arguments: Arguments) -> Rep
         entity_type=optional_text(arguments, "entity_type"),
         **page_of(arguments),
     )
-    return _DUPLICATES(await possible_duplicates(canon, caller, query))
+    found = await possible_duplicates(canon, caller, query)
+    pairs = await evidence_for(canon, account_of(caller), found.pairs)
+    return _DUPLICATES(found, pairs=pairs)
 
 
 async def _timeline(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
@@ -149,6 +181,7 @@ RUNS: Final[dict[str, Run]] = {
     "get_entity_by_identifier": _find,
     "merge_entities": _merge,
     "unmerge_entities": _unmerge,
+    "edit_aliases": _edit,
     "list_possible_duplicates": _duplicates,
     "list_timeline_events": _timeline,
 }

@@ -28,6 +28,7 @@ from canonry.toolsets.truth.snapshots import fields_of
 from canonry.usecases.kernel.account import account_of, require_account, require_readable
 from canonry.usecases.kernel.caller import Caller
 from canonry.usecases.kernel.canon import Canon
+from canonry.usecases.truth.identity.tell_evidence import evidence_for
 from canonry.usecases.truth.ingest_file import (
     FileIngested,
     attach_file,
@@ -38,6 +39,7 @@ from canonry.usecases.truth.ingest_file import (
     require_source,
 )
 from canonry.usecases.truth.ingest_records import GivenRecords, ingest_records
+from canonry.usecases.truth.record_source import Recorded
 from canonry.usecases.truth.sign_url import sign_url
 from canonry.usecases.truth.store_file import given_file, read_local
 
@@ -55,15 +57,28 @@ _RECORDED: Final = Shape(
             created=BOOLEAN,
             entity_alias=nullable(TEXT.of(lambda each: alias_of(each.entity_id))),
             observation_id=optional(UUID),
+            explain=optional(array(TEXT).of(lambda each: each.reasons or None)),
         ),
         "records",
     ),
-    entities_total=COUNT.of(lambda recorded: len(recorded.records)),
+    entities_total=COUNT.of("total"),
     warnings=first_of(WARNING, "warnings"),
-    possible_duplicates=array(DUPLICATE).of("duplicates"),
+    possible_duplicates=given(array(DUPLICATE)),
     observations_added=COUNT.of("observations"),
 )
 """What became of the records: the first hundred of them, and all that should be known."""
+_MEMBERS: Final = optional(
+    array(
+        Shape(
+            name=TEXT,
+            source_id=optional(UUID),
+            entities=array(UUID).of(lambda each: each.entities[:SHOWN_MAX]),
+            problem=optional(TEXT),
+        )
+    ).of(lambda done: done.members or None)
+)
+"""The files within the file: each is a source of its own, or says why it was not read."""
+
 _INGESTED: Final = Shape(
     source_id=UUID.of("source.id"),
     content_hash=TEXT.of("source.content_hash"),
@@ -71,6 +86,7 @@ _INGESTED: Final = Shape(
     deduplicated=given(BOOLEAN),
     interpretation=nullable(RUN.of("run")),
 )
+_FILE: Final = Shape(members=_MEMBERS)
 _UPLOADED: Final = Shape(
     source_id=UUID.of("source.id"),
     file_url=TEXT.of(lambda done: done.source.files[0] if done.source.files else ""),
@@ -83,6 +99,7 @@ _UPLOADED: Final = Shape(
         lambda done: () if done.recorded is None else done.recorded.warnings
     ),
     entity_snapshots=optional(given(array(OBJECT))),
+    members=_MEMBERS,
 )
 _LINK: Final = Shape(signed_url=TEXT.of("url"), expires_at=INSTANT)
 
@@ -103,12 +120,18 @@ async def _records(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
         observed_at=moment_of(origin, "extracted_at", inside="/provenance"),
         provenance=origin,
     )
-    recorded = await ingest_records(canon, caller, arguments["user_id"], records)
-    return {**_INGESTED(recorded, deduplicated=recorded.again), **_RECORDED(recorded)}
+    recorded = await ingest_records(canon, caller, arguments.get("user_id"), records)
+    head = _INGESTED(recorded, deduplicated=recorded.again)
+    return {**head, **await _recorded(canon, caller, recorded)}
+
+
+async def _recorded(canon: Canon, caller: Caller, recorded: Recorded) -> Json:
+    doubtful = await evidence_for(canon, account_of(caller), recorded.duplicates)
+    return _RECORDED(recorded, possible_duplicates=doubtful)
 
 
 async def _file(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
-    account = require_account(caller, arguments["user_id"])
+    account = require_account(caller, arguments.get("user_id"))
     if arguments.get("mime_type") is None:
         message = "say of which type the file is"
         raise InvalidInput("file.mime-type", message, path="/mime_type")
@@ -126,9 +149,10 @@ async def _file(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
         config=arguments.get("interpretation_config"),
     )
     head = _INGESTED(done, file_size=done.source.size, deduplicated=done.deduplicated)
+    head |= _FILE(done)
     if done.recorded is None:
         return {**head, "observations_added": done.restated}
-    return {**head, **_RECORDED(done.recorded)}
+    return {**head, **await _recorded(canon, caller, done.recorded)}
 
 
 async def _upload(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:

@@ -2,10 +2,12 @@
 
 from typing import Final
 
-from canonry.domain.vocabularies.schemas import FieldSpec, FieldType
+from canonry.domain.vocabularies.schemas import EntitySchema, FieldSpec, FieldType
+from canonry.domain.vocabularies.truth_types import type_named
 from canonry.gateway.shapes import COUNT, Shape, array, given
 from canonry.gateway.tool import Arguments, Reply, Run
-from canonry.toolsets.truth.arguments import optional_text, text_of
+from canonry.toolsets.truth.arguments import optional_text, page_of, text_of
+from canonry.toolsets.truth.rows import next_offset, telling
 from canonry.toolsets.truth.shapes import SCHEMA, SCHEMA_FIELD, UNRULED, Json
 from canonry.usecases.kernel.caller import Caller
 from canonry.usecases.kernel.canon import Canon
@@ -17,34 +19,43 @@ from canonry.usecases.truth.register_schema import (
 )
 
 _LISTED_MAX: Final = 1_000
-"""So many types or schemas are listed; the total tells of more."""
+"""So many schemas are listed; the total tells of more."""
+_FIELDS_SHOWN: Final = 6
+"""So many fields of a type are in its row."""
 _TYPE: Final = Shape(
     **{name: SCHEMA.fields[name] for name in ("entity_type", "schema_version", "label")},
     fields=array(SCHEMA_FIELD),
     entity_count=given(COUNT),
+    field_count=given(COUNT),
 )
 
 
-async def _types(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
-    del arguments  # there are none
+async def list_types(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
+    """The types of the caller's entities, those with the most first."""
+    wanted = optional_text(arguments, "entity_type")
+    whole = wanted is not None or bool(arguments["include_fields"])
+    page = page_of(arguments)
     counts = await count_types(canon, caller)
     schemas = {each.entity_type: each for each in await list_schemas(canon, caller, None)}
-    names = sorted(schemas.keys() | counts.keys())
+    names = sorted(schemas.keys() | counts.keys(), key=lambda name: (-counts.get(name, 0), name))
+    if wanted is not None:
+        names = [name for name in names if name == type_named(wanted)]
     listed = [
-        _TYPE(schemas[name], entity_count=counts.get(name, 0))
-        if name in schemas
-        else _unruled(name, counts[name])
-        for name in names[:_LISTED_MAX]
+        _row(name, schemas.get(name), counts.get(name, 0), whole=whole)
+        for name in names[page["offset"] : page["offset"] + page["limit"]]
     ]
-    return {"entity_types": listed, "total": len(names)}
+    more = next_offset(page["offset"], len(listed), len(names))
+    return {"entity_types": listed, "total": len(names), **more}
 
 
-def _unruled(name: str, count: int) -> Json:
-    """A type of another vocabulary, which no schema rules."""
-    label = name.replace("_", " ").capitalize()
-    return _TYPE(
-        entity_type=name, schema_version=UNRULED, label=label, fields=(), entity_count=count
-    )
+def _row(name: str, schema: EntitySchema | None, count: int, *, whole: bool) -> Json:
+    """A type with the fields that tell its entities apart; none where no schema rules it."""
+    if schema is None:
+        label = name.replace("_", " ").capitalize()
+        known: Json = {"entity_type": name, "schema_version": UNRULED, "label": label}
+        return _TYPE(None, **known, fields=(), entity_count=count, field_count=0)
+    fields = schema.fields if whole else telling(schema)[:_FIELDS_SHOWN]
+    return _TYPE(schema, fields=fields, entity_count=count, field_count=len(schema.fields))
 
 
 async def _register(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
@@ -64,7 +75,7 @@ async def _register(canon: Canon, caller: Caller, arguments: Arguments) -> Reply
         identity=arguments.get("identity") or (),
         label=optional_text(arguments, "label"),
     )
-    schema, registered = await register_schema(canon, caller, arguments["user_id"], new)
+    schema, registered = await register_schema(canon, caller, arguments.get("user_id"), new)
     return {
         "entity_type": schema.entity_type,
         "schema_version": schema.version,
@@ -82,7 +93,7 @@ async def _list(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
 
 
 RUNS: Final[dict[str, Run]] = {
-    "list_entity_types": _types,
+    "list_entity_types": list_types,
     "register_entity_schema": _register,
     "list_entity_schemas": _list,
 }

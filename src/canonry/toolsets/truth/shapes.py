@@ -68,7 +68,10 @@ ENTITY: Final = Shape(
     entity_alias=nullable(TEXT.of(lambda entity: alias_of(entity.id))),
     merged_to=optional(UUID.of("merged_into")),
     snapshot=optional(given(OBJECT)),
+    key_status=optional(given(WORD)),
+    more_fields=optional(given(COUNT)),
 )
+KEY: Final = Shape(key=TEXT, rule=optional(TEXT), status=WORD, entity_id=UUID)
 OBSERVATION: Final = Shape(
     id=UUID,
     entity_id=given(UUID),
@@ -121,7 +124,20 @@ EVENT: Final = Shape(
 )
 RUN: Final = Shape(run_id=UUID.of("id"), entities_created=COUNT, observations_created=COUNT)
 WARNING: Final = Shape(code=TEXT, message=TEXT, path=TEXT)
-DUPLICATE: Final = Shape(entity_id=UUID, candidate_id=UUID, entity_type=TEXT, reason=TEXT)
+DUPLICATE: Final = Shape(
+    entity_id=UUID.of("pair.entity_id"),
+    candidate_id=UUID.of("pair.candidate_id"),
+    entity_type=TEXT.of("pair.entity_type"),
+    reason=TEXT.of("pair.reason"),
+    evidence=array(
+        Shape(
+            entity_id=UUID,
+            fields=OBJECT,
+            observation_id=optional(UUID),
+            source_id=optional(UUID),
+        )
+    ),
+)
 
 
 def _registered_at(schema: EntitySchema) -> Instant | None:

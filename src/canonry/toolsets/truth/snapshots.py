@@ -1,16 +1,20 @@
 """Snapshot tools: an entity as it is shown, its observations, a field's origin, and corrections."""
 
 from collections.abc import Mapping, Sequence
+from itertools import islice
 from typing import Any, Final
 
 from canonry.domain.things.entities import Entity
+from canonry.domain.things.sources import Source
 from canonry.domain.time import render_instant
 from canonry.domain.truth.accounts import alias_of
+from canonry.domain.truth.borne_keys import BorneKey
 from canonry.domain.truth.shown import shown_by
 from canonry.gateway.shapes import (
     BOOLEAN,
     COUNT,
     INSTANT,
+    NUMBER,
     OBJECT,
     TEXT,
     UUID,
@@ -18,13 +22,16 @@ from canonry.gateway.shapes import (
     array,
     given,
     nullable,
+    optional,
 )
-from canonry.gateway.tool import Arguments, Reply, Run
+from canonry.gateway.tool import Arguments, Noted, Reply, Run
 from canonry.toolsets.truth.arguments import entity_of, moment_of, optional_text, page_of, text_of
+from canonry.toolsets.truth.documents import SOURCE_LINK
 from canonry.toolsets.truth.shapes import (
     ANYTHING,
     ENTITY,
     FRAGMENT,
+    KEY,
     OBSERVATION,
     SOURCE,
     UNRULED,
@@ -37,9 +44,11 @@ from canonry.usecases.kernel.account import account_of
 from canonry.usecases.kernel.caller import Caller
 from canonry.usecases.kernel.canon import Canon
 from canonry.usecases.truth.correct_field import Correction, correct_field
-from canonry.usecases.truth.explain_snapshot import explain_snapshot
+from canonry.usecases.truth.explain_snapshot import SnapshotExplained, explain_snapshot
+from canonry.usecases.truth.identity.tell_keys import families_of
 from canonry.usecases.truth.list_records import list_observations
 from canonry.usecases.truth.read_snapshot import read_snapshot
+from canonry.usecases.truth.review.locate_value import locate_field, locate_value
 from canonry.usecases.truth.schemas_in_force import schema_of, schemas_for
 from canonry.usecases.truth.trace_field import Origin, trace_field
 
@@ -59,9 +68,20 @@ _SNAPSHOT: Final = Shape(
         lambda sources: {name: list(ids) for name, ids in sources.items()}
     ),
     merged_entity_ids=array(UUID).of("entity.members"),
+    keys=optional(given(array(KEY))),
     raw_fragments=by_name(Shape(**FRAGMENT.fields, observation_id=UUID.of("observation"))).of(
         lambda read: read.shown.fragments or None
     ),
+)
+_LINKS: Final = 10
+"""So many sources are linked to beside an explanation."""
+PLACE: Final = Shape(
+    quote=TEXT,
+    line=COUNT,
+    column=optional(TEXT),
+    page=optional(COUNT),
+    sheet=optional(TEXT),
+    box=optional(Shape(left=NUMBER, top=NUMBER, right=NUMBER, bottom=NUMBER)),
 )
 _CITED: Final = Shape(id=UUID, created_at=INSTANT)
 _CORRECTED: Final = Shape(
@@ -108,15 +128,18 @@ async def with_snapshots(canon: Canon, caller: Caller, entities: Sequence[Entity
     return [ENTITY(each, snapshot=fields[each.id]) for each in entities]
 
 
-async def _get(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
-    read = await read_snapshot(
-        canon,
-        caller,
-        entity_of(arguments),
-        at=moment_of(arguments, "at", end_of_day=True),
-        known_at=moment_of(arguments, "as_known_at", end_of_day=True),
-    )
-    return _SNAPSHOT(read)
+async def get_snapshot(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
+    """An entity with its fields as they are shown, and where each comes from."""
+    at = moment_of(arguments, "at", end_of_day=True)
+    known_at = moment_of(arguments, "as_known_at", end_of_day=True)
+    read = await read_snapshot(canon, caller, entity_of(arguments), at=at, known_at=known_at)
+    keys = None if at or known_at else await keys_of(canon, caller, read.entity)
+    return _SNAPSHOT(read, keys=keys)
+
+
+async def keys_of(canon: Canon, caller: Caller, entity: Entity) -> Sequence[BorneKey]:
+    """Everything that leads to an entity, and what it is to it today."""
+    return (await families_of(canon, account_of(caller), (entity,)))[entity.id].keys()
 
 
 async def _list(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
@@ -142,6 +165,7 @@ async def _trace(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
         "observed_at": render_instant(first.seen_at),
         "contributing_observations": [WITNESS(each) for each in traced.observations],
         "contributing_sources": list(sources.values()),
+        "places": [PLACE(each) for each in await locate_value(canon, caller, traced)],
     }
 
 
@@ -152,25 +176,39 @@ async def _correct(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
         field=text_of(arguments, "field"),
         value=arguments["value"],
     )
-    done = await correct_field(canon, caller, arguments["user_id"], correction)
+    done = await correct_field(canon, caller, arguments.get("user_id"), correction)
     said = "was said before and stands" if done.existing else "stands from now on"
     message = f"The correction of {done.field} {said}, whatever sources say."
     return _CORRECTED(done, message=message)
 
 
 async def _explain(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
-    explained = await explain_snapshot(
-        canon, caller, entity_of(arguments), optional_text(arguments, "field")
-    )
-    return {
+    field = optional_text(arguments, "field")
+    explained = await explain_snapshot(canon, caller, entity_of(arguments), field)
+    reply = {
         **_EXPLANATION(explained.read),
         "fields": [_EXPLAINED(each) for each in explained.fields],
         "truncated": explained.truncated,
     }
+    if field is not None:
+        places = await locate_field(canon, caller, explained.read.entity.id, field)
+        reply["places"] = [PLACE(each) for each in places]
+    return Noted(reply=reply, parts=await _links(canon, caller, explained))
+
+
+async def _links(
+    canon: Canon, caller: Caller, explained: SnapshotExplained
+) -> tuple[Mapping[str, Any], ...]:
+    """Links to what the values that stand were read from, the first few."""
+    standing = (word for each in explained.fields for word in each.words if word.wins)
+    ids = dict.fromkeys(i for word in standing if (i := word.observation.source_id) is not None)
+    sources = await canon.seen_by(caller).things(islice(ids, _LINKS))
+    known = (each for each in sources.values() if isinstance(each, Source))
+    return tuple(SOURCE_LINK.link(each.id, each.title or each.file_name or "") for each in known)
 
 
 RUNS: Final[dict[str, Run]] = {
-    "get_entity_snapshot": _get,
+    "get_entity_snapshot": get_snapshot,
     "list_observations": _list,
     "get_field_provenance": _trace,
     "correct": _correct,

@@ -1,15 +1,34 @@
 """The tools of the truth toolset behind its face; importing this imports all of them."""
 
-from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, Final
+from typing import Final
 
-from canonry.gateway.tool import ANYONE, Schema, Tool, Toolset
-from canonry.toolsets.truth import FACE, entities, ingestion, relationships, schemas, snapshots
+from canonry.gateway.contract import ContractFile
+from canonry.gateway.outlines import brief
+from canonry.gateway.tool import ANYONE, Tool, Toolset
+from canonry.toolsets.truth import (
+    FACE,
+    asking,
+    entities,
+    ingestion,
+    relationships,
+    resources,
+    review,
+    schemas,
+    snapshots,
+)
 from canonry.toolsets.truth.contract import entries, truth_tool
 from canonry.toolsets.truth.dialect import dialect
 
-_RUNS: Final = ingestion.RUNS | snapshots.RUNS | entities.RUNS | relationships.RUNS | schemas.RUNS
+_RUNS: Final = (
+    ingestion.RUNS
+    | snapshots.RUNS
+    | entities.RUNS
+    | relationships.RUNS
+    | schemas.RUNS
+    | review.RUNS
+    | asking.RUNS
+)
 
 EXACT: Final[tuple[Tool, ...]] = tuple(truth_tool(name, _RUNS[name]) for name in entries())
 """The tools with the whole schemas of their replies, which the tests hold every reply against."""
@@ -22,20 +41,9 @@ def outlined(tool: Tool) -> Tool:
     Whatever satisfies the exact schema satisfies its outline.
     """
     exact = tool.output_schema
-    properties = {name: _brief(each) for name, each in exact["properties"].items()}
+    properties = {name: brief(each) for name, each in exact["properties"].items()}
     outline = {"type": "object", "properties": properties, "required": exact["required"]}
     return replace(tool, output_schema=outline)
-
-
-def _brief(schema: Schema) -> Mapping[str, Any]:
-    if "anyOf" in schema:
-        return {"type": [kind for each in schema["anyOf"] for kind in _types(each)]}
-    return {"type": schema["type"]} if "type" in schema else {}
-
-
-def _types(schema: Schema) -> list[str]:
-    kind = schema["type"]
-    return [kind] if isinstance(kind, str) else list(kind)
 
 
 TRUTH: Final = Toolset(
@@ -45,4 +53,7 @@ TRUTH: Final = Toolset(
     traced=True,
     dialect=dialect,
     tools=tuple(map(outlined, EXACT)),
+    resources=resources.RESOURCES,
+    shelves=resources.SHELVES,
+    words=ContractFile("canonry.toolsets.truth.contract", "words.json").published(),
 )

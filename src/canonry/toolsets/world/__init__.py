@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Final
 from canonry.gateway.face import Face, lazily
 
 if TYPE_CHECKING:
-    from canonry.toolsets.world.toolset import WORLD
+    from canonry.toolsets.world.toolset import EXACT, WORLD
 
-__all__ = ["FACE", "WORLD"]
+__all__ = ["EXACT", "FACE", "WORLD"]
 
 FACE: Final = Face(
     name="world",
@@ -24,4 +24,4 @@ FACE: Final = Face(
     ),
 )
 
-__getattr__ = lazily(__name__, "WORLD")
+__getattr__ = lazily(__name__, "EXACT", "WORLD")

@@ -13,8 +13,8 @@ from canonry.domain.vocabularies.world_types import (
 )
 from canonry.domain.world.atlas import AtlasPart, Exit, Happening, Item, Layer, Mover, Place, Realm
 from canonry.domain.world.directions import Direction
-from canonry.gateway.shapes import BOOLEAN, COUNT, INTEGER, Field, array
-from canonry.gateway.tool import Arguments, Tool
+from canonry.gateway.shapes import BOOLEAN, COUNT, INTEGER, Field, array, obj
+from canonry.gateway.tool import Arguments, Schema, Tool
 from canonry.toolsets.world.extensions import (
     ANYTHING,
     DONE,
@@ -31,7 +31,17 @@ from canonry.toolsets.world.extensions import (
 from canonry.usecases.kernel.caller import Caller
 from canonry.usecases.kernel.canon import Canon
 from canonry.usecases.world.bound_world import BoundWorld
-from canonry.usecases.world.build_world import create_exit, create_part, remove_exit
+from canonry.usecases.world.build_world import create_exit, create_part, remove_exit, set_status
+
+
+def _listed(name: str, value: str, schema: Schema) -> Field:
+    """Values by name: such names are values, so that no error repeats them."""
+    each = obj({name: NAME, value: Field(schema)})
+    return Field(
+        {"type": "array", "items": each, "maxItems": 100},
+        lambda told: {one[name]: one[value] for one in told},
+    )
+
 
 _EXIT: Final = Request(
     Exit,
@@ -47,9 +57,15 @@ _EXIT: Final = Request(
 )
 _EXITS: Final = array(Field(_EXIT.schema, _EXIT.read)).but(maxItems=len(Direction))
 _FROM: Final = {"fromLocationId": KEY.of("key")}
+_STATUS: Final = {
+    "alive": BOOLEAN,
+    "present": BOOLEAN,
+    "conditions": _listed("condition", "untilTick", {"type": ["integer", "null"], "minimum": 0}),
+    "resources": _listed("resource", "amount", {"type": "integer", "minimum": 0}),
+}
 _MOVER: Final = (
     {"name": NAME, "locationId": KEY.of("location")},
-    {"description": PROSE, "tags": KEYS, "attributes": ANYTHING},
+    {"description": PROSE, "tags": KEYS, "attributes": ANYTHING, **_STATUS},
 )
 
 
@@ -134,7 +150,11 @@ TOOLS: Final[tuple[Tool, ...]] = (
             "value": PROSE,
             "fromTick": INTEGER.of("from_tick"),
         },
-        {"toTick": INTEGER.of("to_tick")},
+        {
+            "toTick": INTEGER.of("to_tick"),
+            "everyTicks": POSITIVE.of("every"),
+            "lastingTicks": POSITIVE.of("lasting"),
+        },
     ),
     _part_tool("create-character", "Put a new character into a place.", Mover, *_MOVER),
     _part_tool(
@@ -143,6 +163,18 @@ TOOLS: Final[tuple[Tool, ...]] = (
         Mover,
         *_MOVER,
         create=partial(create_part, player=True),
+    ),
+    builders_tool(
+        "set-status",
+        "Say how a player or character is from now on: alive, present, in which conditions until "
+        "which tick, and with which resources; what is not given stays.",
+        Request(
+            lambda key, **status: {"key": key, "status": status},
+            {"moverId": KEY.of("key")},
+            _STATUS,
+        ),
+        lambda canon, caller, world, new: set_status(canon, caller, world, **new),
+        DONE,
     ),
     _part_tool(
         "create-item",

@@ -13,12 +13,13 @@ from canonry.gateway.shapes import (
     OBJECT,
     TEXT,
     WORD,
+    Field,
     Shape,
     array,
     given,
     optional,
 )
-from canonry.gateway.tool import Arguments, Reply, Tool
+from canonry.gateway.tool import Arguments, Noted, Reply, Tool
 from canonry.toolsets.world.arguments import DEPTH_MAX, clamped, name_of, number_of, tick_of
 from canonry.toolsets.world.contract import contract_tool
 from canonry.toolsets.world.shapes import (
@@ -29,10 +30,13 @@ from canonry.toolsets.world.shapes import (
     REALM,
     ROUTE,
     TIE,
+    events_told,
+    exits_told,
     kept,
     present_atmosphere,
     present_summary,
 )
+from canonry.toolsets.world.telling import told
 from canonry.usecases.kernel.caller import Caller
 from canonry.usecases.kernel.canon import Canon
 from canonry.usecases.world.bound_world import bound_world
@@ -51,11 +55,12 @@ async def _health(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
     return {"ok": True, "service": "world-context"}
 
 
-async def _get_location_context(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
+async def location_context(canon: Canon, caller: Caller, arguments: Arguments) -> Noted | None:
+    """A location with all that a narrator needs of it; None: there is no such location."""
     tick = tick_of(arguments)
     world = await bound_world(canon, caller)
     found = await get_location_context(canon, world, name_of(arguments, "locationId"), tick)
-    return None if found is None else _CONTEXT(found)
+    return None if found is None else told(canon, world, CONTEXT(found))
 
 
 def _grouped(found: LocationContext) -> Mapping[str, Sequence[Reply]]:
@@ -71,10 +76,10 @@ def _tags(found: LocationContext) -> Sequence[str]:
     return sorted({tag for realm in found.realms for tag in kept("narrative_tags", ())(realm)})
 
 
-_CONTEXT: Final = Shape(
+CONTEXT: Final = Shape(
     tick=INTEGER,
     location=LOCATION,
-    exits=array(EXIT),
+    exits=array(EXIT).made(lambda found: exits_told(found.exits, found.places)),
     routes=array(ROUTE),
     realms=OBJECT.of(_grouped),
     memberships=array(TIE).of(lambda found: found.ties.get(found.location.id, ())),
@@ -85,7 +90,7 @@ _CONTEXT: Final = Shape(
     layers=array(OBJECT).of(lambda found: starmap(present_summary, found.layers.items())),
     nearbyPlayers=array(Shape(id=TEXT.of("from_id"))).of("players"),
     nearbyCharacters=array(NAMED).of("characters"),
-    recentEvents=array(EVENT).of("events"),
+    recentEvents=array(EVENT).made(lambda found: events_told(found.events, found.places)),
 )
 
 
@@ -101,7 +106,7 @@ async def _get_atmosphere(canon: Canon, caller: Caller, arguments: Arguments) ->
     }
     if not found.known:
         reply["warnings"] = ["there is no such location; these are the defaults"]
-    return reply
+    return told(canon, world, reply)
 
 
 async def _get_spatial_context(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
@@ -118,15 +123,16 @@ async def _get_spatial_context(canon: Canon, caller: Caller, arguments: Argument
         warnings.append("depth clamped to minimum of 1")
     if not found.complete:
         warnings.append("there are more locations within reach than are told here")
-    return _NEARBY(
+    nearby = NEARBY(
         found,
         depth=depth,
         warnings=warnings or None,
         requestedDepth=asked if asked != depth else None,
     )
+    return told(canon, world, nearby)
 
 
-_NEARBY: Final = Shape(
+NEARBY: Final = Shape(
     locationId=TEXT.of("location"),
     depth=given(INTEGER),
     warnings=optional(given(array(TEXT))),
@@ -151,22 +157,23 @@ def _lock(edge: Relation) -> str | None:
 async def _get_location(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
     now = world_at(canon, await bound_world(canon, caller))
     location = await now.find(now.id_of(name_of(arguments, "locationId")), WorldType.LOCATION)
-    return None if location is None else _PLACE(location, exits=await exits_of(now, location))
+    if location is None:
+        return None
+    exits = await exits_of(now, location)
+    return _PLACE(location, exits=exits_told(exits, await now.places_in(exits), _WAY))
 
 
+_WAY: Final = Shape(
+    direction=EXIT.fields["direction"],
+    to=EXIT.fields["toLocationId"],
+    name=EXIT.fields["name"],
+    description=EXIT.fields["description"],
+    travelDurationMs=EXIT.fields["travelDurationMs"],
+    lockState=optional(TEXT.of(_lock)),
+)
 _PLACE: Final = Shape(
     **LOCATION.fields,
-    exits=given(
-        array(
-            Shape(
-                direction=EXIT.fields["direction"],
-                to=EXIT.fields["toLocationId"],
-                description=EXIT.fields["description"],
-                travelDurationMs=EXIT.fields["travelDurationMs"],
-                lockState=optional(TEXT.of(_lock)),
-            )
-        )
-    ),
+    exits=given(Field(array(_WAY).schema)),
     terrain=optional(TEXT.of(lambda location: kept("terrain")(location) or None)),
 )
 
@@ -175,12 +182,12 @@ async def _list_exits(canon: Canon, caller: Caller, arguments: Arguments) -> Rep
     now = world_at(canon, await bound_world(canon, caller))
     location = await now.find(now.id_of(name_of(arguments, "locationId")), WorldType.LOCATION)
     exits = () if location is None else await exits_of(now, location)
-    return {"exits": [EXIT(edge) for edge in exits]}
+    return {"exits": exits_told(exits, await now.places_in(exits))}
 
 
 TOOLS: Final[tuple[Tool, ...]] = (
     contract_tool("health", _health),
-    contract_tool("get-location-context", _get_location_context),
+    contract_tool("get-location-context", location_context),
     contract_tool("get-atmosphere", _get_atmosphere),
     contract_tool("get-spatial-context", _get_spatial_context),
     contract_tool("get-location", _get_location),

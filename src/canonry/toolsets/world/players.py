@@ -5,15 +5,18 @@ from typing import Final
 
 from canonry.domain.errors import InvalidInput
 from canonry.domain.vocabularies.world_types import WorldType
+from canonry.domain.world.standing import Person
 from canonry.gateway.shapes import INTEGER, TEXT, Field, Shape, array, nullable, obj
 from canonry.gateway.tool import Arguments, Reply, Tool
 from canonry.toolsets.world.arguments import LIMIT_MAX, clamped, name_of, number_of, tick_of
 from canonry.toolsets.world.contract import contract_tool
-from canonry.toolsets.world.shapes import EVENT, ITEM, LOCATION, PLAYER
+from canonry.toolsets.world.shapes import EVENT, ITEM, LOCATION, PLAYER, events_told
+from canonry.toolsets.world.telling import told
 from canonry.usecases.kernel.caller import Caller
 from canonry.usecases.kernel.canon import Canon
 from canonry.usecases.world.bound_world import bound_world
 from canonry.usecases.world.get_player_context import get_player_context, get_recent_events
+from canonry.usecases.world.viewing.get_character_context import status_of
 from canonry.usecases.world.world_at import world_at
 
 _SCOPES: Final = {"location": WorldType.LOCATION, "player": WorldType.PLAYER}
@@ -35,15 +38,27 @@ async def _get_player_context(canon: Canon, caller: Caller, arguments: Arguments
             return None  # that there is no such player is the first thing to be said
         raise
     found = await get_player_context(canon, world, name, tick)
-    return None if found is None else _CONTEXT(found)
+    return None if found is None else told(canon, world, _CONTEXT(found))
+
+
+def _unusual(status: Person) -> Person | None:
+    """How somebody is, where anything was said of it."""
+    usual = status.alive and status.present and not (status.conditions or status.resources)
+    return None if usual else status
 
 
 _CONTEXT: Final = Shape(
     tick=INTEGER,
-    player=Field({}).of(lambda found: PLAYER(found.player, currentLocationId=found.location)),
+    player=Field({}).of(
+        lambda found: PLAYER(
+            found.player,
+            currentLocationId=found.location,
+            status=_unusual(status_of(found.player, found.tick)),
+        )
+    ),
     location=nullable(LOCATION),
     inventory=array(ITEM),
-    recentEvents=array(EVENT).of("events"),
+    recentEvents=array(EVENT).made(lambda found: events_told(found.events, found.places)),
     warnings=array(TEXT),
 )
 
@@ -60,8 +75,7 @@ async def _get_recent_events(canon: Canon, caller: Caller, arguments: Arguments)
     if scope is None or name is None or (limit is not None and math.isnan(limit)):
         return []
     most = clamped(world.event_limit if limit is None else limit, 1, LIMIT_MAX)
-    events = await get_recent_events(canon, world, scope, name, most)
-    return [EVENT(event) for event in events]
+    return events_told(*await get_recent_events(canon, world, scope, name, most))
 
 
 TOOLS: Final[tuple[Tool, ...]] = (

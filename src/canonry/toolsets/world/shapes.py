@@ -1,8 +1,11 @@
 """Shapes of what is answered, as the contract publishes them, and the layers of a place."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
+from canonry.domain.things.entities import Entity
+from canonry.domain.things.facts import Event
+from canonry.domain.things.relations import Relation
 from canonry.domain.vocabularies.world_types import LayerType, Tie
 from canonry.domain.world.directions import Direction, travel_ms
 from canonry.domain.world.ticks import tick_of
@@ -56,6 +59,7 @@ LOCATION: Final = Shape(
 EXIT: Final = Shape(
     direction=TEXT.of(kept("kind")),
     toLocationId=TEXT.of("to_id"),
+    name=optional(given(TEXT)),
     description=optional(TEXT.of(kept("description"))),
     travelDurationMs=INTEGER.of(_travel_ms),
     oneWay=optional(BOOLEAN.of(kept("one_way"))),
@@ -89,12 +93,24 @@ EVENT: Final = Shape(
     status=TEXT.of(lambda _: "processed"),
     tick=INTEGER.of(lambda e: tick_of(e.created_at if e.time_ref is None else e.time_ref)),
     description=optional(TEXT.of(lambda event: event.description[:PREVIEW] or None)),
+    places=optional(given(array(NAMED))),
 )
 ITEM: Final = Shape(
     **NAMED.fields,
     itemType=WORD.of(kept("item_type", "")),
     quantity=INTEGER.of(kept("quantity", 1)).by(int),
     description=optional(TEXT.of(lambda item: item.description or None)),
+)
+STATUS: Final = Shape(
+    alive=BOOLEAN,
+    present=BOOLEAN,
+    conditions=array(
+        Shape(
+            condition=TEXT.of(lambda pair: pair[0]),
+            untilTick=nullable(INTEGER.of(lambda pair: pair[1])),
+        )
+    ).of(lambda status: sorted(status.conditions.items())),
+    resources=ANYTHING,
 )
 PLAYER: Final = Shape(
     **NAMED.fields,
@@ -103,6 +119,7 @@ PLAYER: Final = Shape(
     createdUtc=INSTANT.of("created_at"),
     updatedUtc=INSTANT.of("updated_at"),
     attributes=optional(ANYTHING.of(lambda player: player.properties.get("attributes") or None)),
+    status=optional(given(STATUS)),
 )
 """What others may know of a player: nothing but these fields."""
 _ORIGIN: Final = Shape(
@@ -111,6 +128,20 @@ _ORIGIN: Final = Shape(
     effectiveFromTick=INTEGER.of(lambda upon: int(upon.layer.properties["from"])),
     effectiveToTick=nullable(INTEGER.of(lambda upon: upon.layer.properties.get("to"))),
 )
+
+
+def exits_told(
+    edges: Sequence[Relation], places: Mapping[str, Entity], shape: Shape = EXIT
+) -> list[dict[str, Any]]:
+    """Exits with the names of the places that they lead to."""
+    named = {i: place.name for i, place in places.items()}
+    return [shape(edge, name=named.get(edge.to_id)) for edge in edges]
+
+
+def events_told(events: Sequence[Event], places: Mapping[str, Entity]) -> list[dict[str, Any]]:
+    """Events with the places that they are about."""
+    found = [[places[i] for i in each.involved if i in places] for each in events]
+    return [EVENT(each, places=at or None) for each, at in zip(events, found, strict=True)]
 
 
 def present_summary(layer_type: LayerType, upon: Upon | None) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from canonry.toolsets.world.arguments import tick_of
 from canonry.toolsets.world.contract import READERS, lenient, with_shapes
 from canonry.toolsets.world.extensions import DONE, KEY, NAME, Request, builders_tool, word
 from canonry.toolsets.world.shapes import REALM, TIE
+from canonry.toolsets.world.telling import told
 from canonry.usecases.kernel.caller import Caller
 from canonry.usecases.kernel.canon import Canon
 from canonry.usecases.world.bound_world import bound_world
@@ -57,7 +58,7 @@ async def _get_realm_context(canon: Canon, caller: Caller, arguments: Arguments)
     tick = tick_of(arguments)
     world = await bound_world(canon, caller)
     found = await get_realm_context(canon, world, arguments["realmId"], tick)
-    return None if found is None else _CONTEXT(found)
+    return None if found is None else told(canon, world, _CONTEXT(found))
 
 
 TOOLS: Final[tuple[Tool, ...]] = (

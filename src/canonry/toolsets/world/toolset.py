@@ -2,10 +2,27 @@
 
 from typing import Final
 
+from canonry.gateway.contract import ContractFile
 from canonry.gateway.dialects import DialectTable
 from canonry.gateway.limits import PublishedRate
-from canonry.gateway.tool import Toolset
-from canonry.toolsets.world import FACE, building, lore, movement, places, players, ties
+from canonry.gateway.outlines import eased
+from canonry.gateway.tool import Tool, Toolset
+from canonry.toolsets.world import (
+    FACE,
+    arcs,
+    building,
+    lore,
+    mechanics,
+    movement,
+    narration,
+    places,
+    players,
+    proposals,
+    resources,
+    speech,
+    ties,
+    views,
+)
 from canonry.toolsets.world.contract import published
 
 _DIALECT: Final = DialectTable(
@@ -19,17 +36,29 @@ _DIALECT: Final = DialectTable(
     internal="INTERNAL_ERROR",
 )
 
+EXACT: Final[tuple[Tool, ...]] = (
+    *places.TOOLS,
+    *players.TOOLS,
+    *lore.TOOLS,
+    *ties.TOOLS,
+    *building.TOOLS,
+    *movement.TOOLS,
+    *speech.TOOLS,
+    *narration.TOOLS,
+    *mechanics.TOOLS,
+    *proposals.TOOLS,
+    *views.TOOLS,
+    *arcs.TOOLS,
+)
+"""The tools with the whole schemas of their replies, which the tests hold every reply against."""
+
 WORLD: Final = Toolset(
     **FACE.told(),
     agent_types=frozenset(published()["agentTypes"]),
     dialect=_DIALECT.envelope,
     rates=tuple(PublishedRate(**each) for each in published()["rates"]),
-    tools=(
-        *places.TOOLS,
-        *players.TOOLS,
-        *lore.TOOLS,
-        *ties.TOOLS,
-        *building.TOOLS,
-        *movement.TOOLS,
-    ),
+    tools=tuple(map(eased, EXACT)),
+    resources=resources.RESOURCES,
+    shelves=resources.SHELVES,
+    words=ContractFile("canonry.toolsets.world.contract", "words.json").published(),
 )

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 from canonry.domain.errors import Conflict
-from canonry.domain.ids import NewId, SceneId, SpaceId, keyed_commit_id
+from canonry.domain.ids import NewId, SceneId, SpaceId
 from canonry.domain.judging.candidates import Candidate, read_candidate
 from canonry.domain.judging.ordering import declared_names, in_order
 from canonry.domain.log.commits import Position
@@ -31,7 +31,7 @@ from canonry.usecases.canonization.proposal_verdicts import (
 )
 from canonry.usecases.kernel.caller import Caller
 from canonry.usecases.kernel.canon import Canon
-from canonry.usecases.kernel.commit_change import Change, commit_change
+from canonry.usecases.kernel.commit_change import Change, answered, commit_change
 from canonry.usecases.kernel.lookup import require
 from canonry.usecases.kernel.staging import require_unfinished
 
@@ -116,10 +116,7 @@ async def _is_retry(canon: Canon, caller: Caller, scene: Scene) -> bool:
     Raises:
         Conflict: `request.key-reused`, the key belongs to something else.
     """
-    if caller.idempotency_key is None:
-        return False
-    agent, key = caller.actor.agent_id, caller.idempotency_key
-    commit = await canon.ledger.find(keyed_commit_id(scene.space, agent, caller.tool, key))
+    commit = await answered(canon, caller, scene.space)
     if commit is None:
         return False
     if any(isinstance(e, SceneCompleted) and e.scene_id == scene.id for e in commit.entries):

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from canonry.domain.audience import ANYBODY
 from canonry.domain.ids import NewId, SceneId, SpaceId
 from canonry.domain.log.entries import Thing
 from canonry.domain.log.keys import proposals_key, thing_key
@@ -98,7 +99,13 @@ async def _outcomes(
 
 
 async def _summary(canon: Canon, scene: Scene, outcomes: Iterable[SceneOutcome]) -> str:
-    """What became canon, in the order of the stories; where nothing did, the scene's title."""
+    """What became canon, in the order of the stories; where nothing did, the scene's title.
+
+    Everybody may read it, so that it tells no secret.
+    """
+    if await canon.store_of_all.state.compartments():
+        canon = canon.for_viewer(ANYBODY)
+        outcomes = await outcomes_among(canon, scene.space, (each.id for each in outcomes))
     standing = [each for each in outcomes if each.level is CanonLevel.CANON]
     edges = [each for each in standing if isinstance(each, Relation)]
     ends = await canon.within(scene.space).roots(i for e in edges for i in (e.from_id, e.to_id))

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from canonry.domain.audience import Audience, audience_in
 from canonry.domain.errors import Conflict
 from canonry.domain.fields import ReadTime
 from canonry.domain.ids import NewId, ProposalId, SceneId, SpaceId, TurnId
@@ -50,6 +51,7 @@ class _Staged:
 
     suggestion: Suggestion
     content: Mapping[str, Any]
+    audience: Audience | None = None
 
 
 async def create_proposal(
@@ -120,7 +122,9 @@ async def _normalised(
         return normalise(suggestion.type, suggestion.content, limits=limits, times=times)
 
     content = await in_words(canon, caller, place, read)
-    return _Staged(suggestion=suggestion, content=content)
+    told = suggestion.content.get("audience")
+    audience = None if told is None else audience_in(told, path="/content/audience")
+    return _Staged(suggestion=suggestion, content=content, audience=audience)
 
 
 async def _stage(
@@ -143,4 +147,5 @@ async def _stage(
         proposed_by=caller.actor.agent_id,
         status=ProposalStatus.PENDING,
     )
-    return Change(entries=(Made(thing=proposal),), reads=place.reads | cited)
+    entries = (Made(thing=proposal),)
+    return Change(entries=entries, reads=place.reads | cited, audience=staged.audience)

@@ -10,7 +10,13 @@ from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass, field
 from typing import Final
 
-from canonry.domain.canonization.judgement import Judgement, decide, foreseen, foretold
+from canonry.domain.canonization.judgement import (
+    Judgement,
+    decide,
+    foreseen,
+    foreseen_then,
+    foretold,
+)
 from canonry.domain.errors import BrokenInvariant, CanonryError, Unavailable
 from canonry.domain.ids import ProposalId, SpaceId
 from canonry.domain.judging.candidates import Candidate
@@ -73,7 +79,8 @@ async def foretell(
     """The proposals as they would be once these candidates were decided; nothing is written."""
     queue = deque(candidates)
     run = _Run(canon=canon, caller=caller, space=space, scene=None, queue=queue, read_at=None)
-    return await run.foretell()
+    found: dict[str, Proposal] = await canon.told(await run.foretell())
+    return found
 
 
 @dataclass(slots=True)
@@ -113,7 +120,9 @@ class _Run:
         """What would become of the proposals, each judged as if those before it were decided."""
         batch = list(self.queue)
         position = await self.canon.ledger.head(self.space)
-        known = await self._slice(batch, Slice(space=self.space))
+        proposals = (candidate.proposal for candidate in batch)  # they need not be kept yet
+        known = Slice(space=self.space).extended((), proposals)
+        known = await self._slice(batch, known)
         for number, candidate in enumerate(batch, start=1):
             if not _pending(known, candidate):
                 continue
@@ -174,10 +183,18 @@ class _Run:
         for candidate in batch:
             first |= foreseen(candidate)
         waiting = list(batch)
+        then = False
 
         def wanting(known: Slice) -> Collection[Lookup]:
+            nonlocal then
             if missing := first - known.loaded:
                 return missing
+            if not then:
+                then = True
+                policy = self.canon.policy
+                found = {each for one in batch for each in foreseen_then(one, known, policy)}
+                if missing := found - known.loaded:
+                    return missing
             wanted: set[Lookup] = set()
             still: list[Candidate] = []
             for candidate in waiting:

@@ -10,10 +10,12 @@ from canonry.domain.canonization.judgement import Judgement, overrule
 from canonry.domain.errors import Conflict
 from canonry.domain.ids import NewId
 from canonry.domain.judging.slices import Slice
-from canonry.domain.log.entries import ProposalDecided
+from canonry.domain.log.entries import Entry, ProposalDecided
 from canonry.domain.log.keys import thing_key
+from canonry.domain.log.scene_entries import SceneExtended
 from canonry.domain.provenance import CanonLevel
 from canonry.domain.things.proposals import Decision, DecisionDraft, Proposal, ProposalStatus
+from canonry.domain.things.scenes import Scene, SceneStatus
 from canonry.domain.time import Instant
 from canonry.usecases.canonization.finalize_scene import require_canonical
 from canonry.usecases.canonization.read_candidates import read_candidates
@@ -52,7 +54,9 @@ class Evaluation:
 async def evaluate_proposal(
     canon: Canon, caller: Caller, proposal_id: str, verdict: KeeperVerdict
 ) -> Evaluation:
-    """Decide a pending proposal; the same decision again changes nothing.
+    """Decide a pending proposal, or accept a rejected one; the same again changes nothing.
+
+    The log keeps that it was rejected, by which rule, and why the keeper decided otherwise.
 
     Raises:
         NotFound: `proposal.unknown` or `outcome.unknown`.
@@ -64,7 +68,7 @@ async def evaluate_proposal(
 
     async def prepare(_: NewId) -> Change:
         current = await require(canon, caller, Proposal, proposal_id)
-        if current.decision is not None:
+        if current.decision is not None and not _overrides(current.decision, verdict):
             _require_same(current.decision, verdict)
             return Change(entries=(), reads=frozenset())
         if verdict.status is ProposalStatus.ACCEPTED and verdict.canonical_id is None:
@@ -80,8 +84,14 @@ async def evaluate_proposal(
                 )
             reads.add(thing_key(verdict.canonical_id))
         decision = _decision(verdict, caller)
-        decided = ProposalDecided(proposal_id=current.id, decision=decision)
-        return Change(entries=(decided,), reads=frozenset(reads))
+        entries: list[Entry] = [ProposalDecided(proposal_id=current.id, decision=decision)]
+        if verdict.canonical_id is not None and current.scene_id is not None:
+            scene = await canon.within(space).thing(current.scene_id)
+            reads.add(thing_key(current.scene_id))
+            if isinstance(scene, Scene) and scene.status is SceneStatus.COMPLETED:
+                outcomes = (verdict.canonical_id,)
+                entries.append(SceneExtended(scene_id=scene.id, outcomes=outcomes))
+        return Change(entries=tuple(entries), reads=frozenset(reads))
 
     receipt = await commit_change(canon, caller, space, prepare)
     if not receipt.replayed:
@@ -121,12 +131,22 @@ async def _overruled(
     return Change(entries=judgement.entries, reads=judgement.reads)
 
 
+def _overrides(decision: Decision, verdict: KeeperVerdict) -> bool:
+    """Whether the keeper accepts what was rejected, and says why."""
+    rejected = decision.status is ProposalStatus.REJECTED
+    reason = verdict.rationale.strip()
+    return rejected and verdict.status is ProposalStatus.ACCEPTED and bool(reason)
+
+
 def _require_same(decision: Decision, verdict: KeeperVerdict) -> None:
     written = verdict.canonical_id is None and decision.rule == RULE
     same_thing = written or decision.canonical_id == verdict.canonical_id
     if decision.status is verdict.status and same_thing:
         return
-    message = f"this proposal is already {decision.status}; propose again if it should change"
+    message = (
+        f"this proposal is already {decision.status}; say in rationale why it is accepted all the "
+        "same where it was rejected, or retcon what it became where it was accepted"
+    )
     raise Conflict(
         "proposal.decided",
         message,

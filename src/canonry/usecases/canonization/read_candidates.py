@@ -2,10 +2,11 @@
 
 from collections.abc import Iterable
 
+from canonry.domain.errors import Conflict
 from canonry.domain.ids import SceneId, SpaceId
 from canonry.domain.judging.candidates import Candidate, Declared, read_candidate
 from canonry.domain.judging.ordering import declared_names
-from canonry.domain.things.proposals import Proposal
+from canonry.domain.things.proposals import NARRATED, Proposal
 from canonry.domain.things.scenes import Scene
 from canonry.usecases.canonization.complete_scene import proposals_of
 from canonry.usecases.kernel.canon import Canon
@@ -22,8 +23,14 @@ async def read_candidates(
 
     One of a scene knows the names that any proposal of its scene declares; one of no scene those
     of its like that are read with it or lie `beside` it.
+
+    Raises:
+        Conflict: `proposal.not-judged`, some ask for what no rule decides.
     """
     told = list(proposals)
+    if others := [one.id for one in told if one.type not in NARRATED]:
+        message = "no rule judges some of these; who decides accepts or rejects them by hand"
+        raise Conflict("proposal.not-judged", message, conflicts=others)
     loose = declared_names(one for one in (*told, *beside) if one.scene_id is None)
     around: dict[SceneId | None, tuple[Scene | None, Declared]] = {None: (None, loose)}
     ids = tuple(dict.fromkeys(one.scene_id for one in told if one.scene_id is not None))

@@ -3,9 +3,13 @@
 from collections.abc import Iterable, Sequence
 from typing import Final
 
+from canonry.domain.catalog.catalog import item_id
 from canonry.domain.errors import NotFound
 from canonry.domain.ids import SpaceId
+from canonry.domain.provenance import CanonLevel
 from canonry.domain.spaces import Space
+from canonry.domain.things.entities import Entity
+from canonry.domain.vocabularies.catalog_kinds import CONTENT_KINDS
 from canonry.ports.views.catalog import (
     CatalogEntry,
     CatalogFound,
@@ -13,7 +17,8 @@ from canonry.ports.views.catalog import (
     CatalogQuery,
     GraphQuery,
 )
-from canonry.usecases.kernel.caller import Caller
+from canonry.ports.views.state import EntityQuery
+from canonry.usecases.kernel.caller import Caller, unknown
 from canonry.usecases.kernel.canon import Canon
 
 PROJECTS_MAX: Final = 100
@@ -36,6 +41,47 @@ async def search_catalog(
     await require_project(canon, caller, project)
     query = CatalogQuery(project=project, text=text, kinds=frozenset(kinds), limit=limit)
     return await canon.catalog.search(query)
+
+
+async def list_items(
+    canon: Canon, caller: Caller, pattern: str | None, *, limit: int, offset: int
+) -> tuple[Sequence[Entity], int]:
+    """Content of the projects that the caller may see, kind by kind, and how much there is.
+
+    With a `pattern`, that whose titles fit it.
+    """
+    spaces = frozenset(each.id for each in (await list_projects(canon, caller))[0])
+    found: list[Entity] = []
+    total, skip = 0, offset
+    for kind in CONTENT_KINDS if spaces else ():
+        left = limit - len(found)
+        query = EntityQuery(
+            spaces=spaces,
+            entity_type=kind,
+            level=CanonLevel.CANON,
+            name_pattern=pattern,
+            limit=max(left, 1),
+            offset=skip,
+        )
+        page = await canon.state.entities(query)
+        found += page.items[: max(left, 0)]
+        total, skip = total + page.total, max(0, skip - page.total)
+    return found, total
+
+
+async def project_of(canon: Canon, caller: Caller, entity_id: str) -> SpaceId:
+    """The project that holds this content, the first by name of those that the caller may see.
+
+    Raises:
+        NotFound: `entity.unknown`.
+    """
+    projects, _ = await list_projects(canon, caller)
+    ids = {item_id(each.id, CONTENT_KINDS[0], entity_id): each.id for each in projects}
+    known = await canon.seen_by(caller).things(ids)
+    for thing_id, project in ids.items():
+        if thing_id in known:
+            return project
+    raise unknown("entity", entity_id)
 
 
 async def get_catalog_entity(

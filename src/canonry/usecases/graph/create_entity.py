@@ -81,7 +81,8 @@ async def create_entity(canon: Canon, caller: Caller, backing: Backing, new: New
             state_tags=new.state_tags,
             derives_from=derives_from,
         )
-        return Change(entries=entries, reads=reads, warnings=_told(namesakes, twins))
+        told = _told(namesakes, twins)
+        return Change(entries=entries, reads=reads, warnings=told, audience=backing.audience)
 
     return await commit_change(canon, caller, backing.space, prepare)
 

@@ -1,13 +1,16 @@
-"""Create an event directly, with the events that it brought about.
+"""Create an event directly, with the events that it brought about; told twice earns a warning.
 
 The scene may be completed: the event refers to it and does not change it.
 """
 
 from dataclasses import dataclass
+from functools import partial
 
 from canonry.domain.errors import Conflict
-from canonry.domain.ids import EventId, NewId
+from canonry.domain.ids import EntityId, EventId, NewId
 from canonry.domain.judging.making import Backing, make_event
+from canonry.domain.judging.retold_events import EventTelling, retold
+from canonry.domain.judging.slices import SliceView
 from canonry.domain.log.keys import thing_key
 from canonry.domain.things.facts import Event
 from canonry.domain.things.scenes import Scene
@@ -15,7 +18,7 @@ from canonry.domain.time import Instant
 from canonry.usecases.kernel.caller import Caller
 from canonry.usecases.kernel.canon import Canon
 from canonry.usecases.kernel.commit_change import Change, Receipt, commit_change
-from canonry.usecases.kernel.involved import require_involved, require_standing
+from canonry.usecases.kernel.involved import require_involved, require_standing, standing_beside
 from canonry.usecases.kernel.lookup import (
     require,
     require_all,
@@ -58,20 +61,40 @@ async def create_event(canon: Canon, caller: Caller, backing: Backing, new: NewE
         involved, read = await require_involved(
             canon, caller, backing.space, new.involved, path="/involved_entity_ids"
         )
+        ids = tuple(entity.id for entity in involved)
+        told, looked = await standing_beside(canon, backing, ids, partial(_told, backing, new, ids))
         effects = await _require_effects(canon, caller, backing, new)
         made = make_event(
             new_id,
             backing,
             title=new.title,
             description=new.description,
-            involved=tuple(entity.id for entity in involved),
+            involved=ids,
             time_ref=new.time_ref,
             severity=new.severity,
             causes=effects,
         )
-        return Change(entries=(made,), reads=reads | read | set(map(thing_key, effects)))
+        reads |= read | looked | set(map(thing_key, effects))
+        return Change(entries=(made,), reads=reads, warnings=told, audience=backing.audience)
 
     return await commit_change(canon, caller, backing.space, prepare)
+
+
+def _told(
+    backing: Backing, new: NewEvent, involved: tuple[EntityId, ...], view: SliceView
+) -> tuple[str, ...]:
+    """That canon tells this of the same entities already, or perhaps."""
+    telling = EventTelling(
+        title=new.title,
+        description=new.description,
+        severity=new.severity,
+        at=new.time_ref,
+        scene_id=backing.scene_id,
+    )
+    found = retold(telling, involved, view)
+    if found.same is not None:
+        return (f"the event {found.same.id} tells the same already",)
+    return tuple(f"perhaps this is the event {one.id}, told elsewhere" for one in found.perhaps)
 
 
 def _require_no_repeats(causes: tuple[str, ...]) -> None:

@@ -1,10 +1,12 @@
 """Create a fact directly: the keeper's word, with evidence; the same statement earns a warning."""
 
 from dataclasses import dataclass
+from functools import partial
+from typing import Final
 
 from canonry.domain.ids import EntityId, NewId
 from canonry.domain.judging.comparing.conflicts import Stated
-from canonry.domain.judging.comparing.rivals import rivals_of
+from canonry.domain.judging.comparing.rivals import rivals_of, unread
 from canonry.domain.judging.making import Backing, make_fact
 from canonry.domain.judging.slices import SliceView
 from canonry.domain.provenance import CanonLevel
@@ -13,9 +15,10 @@ from canonry.domain.time import SECOND, Instant
 from canonry.usecases.kernel.caller import Caller
 from canonry.usecases.kernel.canon import Canon
 from canonry.usecases.kernel.commit_change import Change, Receipt, commit_change
-from canonry.usecases.kernel.extend_slice import judged_by
-from canonry.usecases.kernel.involved import require_involved
+from canonry.usecases.kernel.involved import require_involved, standing_beside
 from canonry.usecases.kernel.lookup import require_evidence, require_universe
+
+_NAMED_MAX: Final = 50
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,8 +62,13 @@ async def create_fact(canon: Canon, caller: Caller, backing: Backing, new: NewFa
             duration=new.duration,
         )
         same = await _same_statements(canon, backing, new, ids)
-        rivals, looked = await _rivals(canon, backing, new, ids)
-        return Change(entries=(made,), reads=reads | read | looked, warnings=(*same, *rivals))
+        rivals, looked = await standing_beside(canon, backing, ids, partial(_rivals, new, ids))
+        return Change(
+            entries=(made,),
+            reads=reads | read | looked,
+            warnings=(*same, *rivals),
+            audience=backing.audience,
+        )
 
     return await commit_change(canon, caller, backing.space, prepare)
 
@@ -68,24 +76,19 @@ async def create_fact(canon: Canon, caller: Caller, backing: Backing, new: NewFa
 async def _same_statements(
     canon: Canon, backing: Backing, new: NewFact, involved: tuple[EntityId, ...]
 ) -> tuple[str, ...]:
-    stated = await canon.state.facts_stating(backing.space, new.statement)
+    stated = await canon.state.facts_stating(backing.space, {new.statement})
     same = [fact.id for fact in stated if _says_the_same(fact, involved)]
-    return (f"facts say the same already: {', '.join(same)}",) if same else ()
+    return (f"facts say the same already: {', '.join(same[:_NAMED_MAX])}",) if same else ()
 
 
-async def _rivals(
-    canon: Canon, backing: Backing, new: NewFact, involved: tuple[EntityId, ...]
-) -> tuple[tuple[str, ...], frozenset[str]]:
-    """What canon holds against the fact; the direct word stands, and says what it stands beside."""
+def _rivals(new: NewFact, involved: tuple[EntityId, ...], view: SliceView) -> tuple[str, ...]:
+    """What canon holds against the fact."""
     claim = Stated(statement=new.statement, entities=frozenset(involved))
-
-    def look(view: SliceView) -> tuple[str, ...]:
-        return tuple(
-            f"{found.grade}: the fact {fact.id} says that {fact.statement} ({found.reason})"
-            for fact, found in rivals_of(view, claim, new.time_ref, new.ends_at)
-        )
-
-    return await judged_by(canon, backing.space, look)
+    rivals = tuple(
+        f"{found.grade}: the fact {fact.id} says that {fact.statement} ({found.reason})"
+        for fact, found in rivals_of(view, claim, new.time_ref, new.ends_at)
+    )
+    return (*rivals, *unread(view, claim))
 
 
 def _says_the_same(fact: Fact, involved: tuple[EntityId, ...]) -> bool:

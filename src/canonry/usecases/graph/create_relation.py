@@ -7,18 +7,19 @@ whichever was written first.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
+from canonry.domain.audience import Audience
 from canonry.domain.errors import Conflict
 from canonry.domain.ids import NewId, RelationId
 from canonry.domain.judging.laws import laws_against_relation, misplacing
 from canonry.domain.judging.making import Backing, make_relation
-from canonry.domain.judging.relation_lines import RelationLine, line_of, written
+from canonry.domain.judging.relation_lines import RelationLine, line_of, word_behind, written
 from canonry.domain.judging.slices import SliceView
 from canonry.domain.log.entries import Entry, Made, RelationEnded
 from canonry.domain.log.keys import relations_key, thing_key
 from canonry.domain.moments import NOW, Moment
-from canonry.domain.provenance import Authority, Evidence
+from canonry.domain.provenance import Authority, Evidence, may_end
 from canonry.domain.things.entities import Entity, EntityClass
 from canonry.domain.things.facts import Axiom
 from canonry.domain.things.relations import Relation, RelationDraft
@@ -26,7 +27,7 @@ from canonry.domain.time import Instant
 from canonry.domain.vocabularies.narrative_relations import RelationType
 from canonry.usecases.kernel.caller import Caller
 from canonry.usecases.kernel.canon import Canon
-from canonry.usecases.kernel.commit_change import Change, commit_change
+from canonry.usecases.kernel.commit_change import Change, audience_for, commit_change
 from canonry.usecases.kernel.extend_slice import judged_by
 from canonry.usecases.kernel.involved import require_standing
 from canonry.usecases.kernel.lawful import require_lawful
@@ -37,6 +38,8 @@ from canonry.usecases.kernel.lookup import (
     require_same_space,
 )
 from canonry.usecases.kernel.receipts import the_made
+
+_UNFOUNDED: Final = "nothing shows this: name what does in evidence_refs"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,19 +54,22 @@ class NewRelation:
     authority: Authority
     confidence: float
     evidence: tuple[Evidence, ...]
+    audience: Audience | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RelationCreated:
     """The relation's id, when it was recorded, and the relations that it ended.
 
-    `existing`: exactly this relation was there already, and nothing was written.
+    `existing`: exactly this relation was there already, and nothing was written. `warnings` say
+    what a proposal of the same would have to be looked at for.
     """
 
     relation_id: RelationId
     recorded_at: Instant
     superseded: tuple[RelationId, ...] = ()
     existing: bool = False
+    warnings: tuple[str, ...] = ()
 
 
 async def create_relation(canon: Canon, caller: Caller, new: NewRelation) -> RelationCreated:
@@ -72,7 +78,8 @@ async def create_relation(canon: Canon, caller: Caller, new: NewRelation) -> Rel
     Raises:
         NotFound: `entity.unknown` or `evidence.unknown`.
         Conflict: `space.foreign`, `entity.retconned`, `relation.to-itself`,
-            `relation.no-archetype`, `relation.opposed`, `relation.misplaced` or `axiom.forbids`.
+            `relation.no-archetype`, `relation.opposed`, `relation.outranked`,
+            `relation.misplaced` or `axiom.forbids`.
     """
     space = (await require(canon, caller, Entity, new.from_id)).space
 
@@ -81,6 +88,8 @@ async def create_relation(canon: Canon, caller: Caller, new: NewRelation) -> Rel
         _require_pair(new, from_, to)
         reads = await require_evidence(canon, caller, space, new.evidence)
 
+        cited = () if new.audience is not None else tuple(one.ref for one in new.evidence)
+        audience = await audience_for(canon, (from_.id, to.id, *cited), new.audience)
         moment = Moment(at=new.since, place=NOW.place)
 
         def line_in(view: SliceView) -> RelationLine:
@@ -90,8 +99,9 @@ async def create_relation(canon: Canon, caller: Caller, new: NewRelation) -> Rel
             broken = list(laws_against_relation(view, new.kind.name, (from_, to)))
             return broken, misplacing(view, new.kind, from_, to, moment)
 
-        line, rested_on = await judged_by(canon, space, line_in)
-        (broken, misplaced), looked_at = await judged_by(canon, space, wrong)
+        line, rested_on = await judged_by(canon, space, line_in, audience)
+        _require_rank(new, line)
+        (broken, misplaced), looked_at = await judged_by(canon, space, wrong, audience)
         rested_on |= looked_at
         require_lawful(broken)
         if misplaced is not None:
@@ -104,7 +114,7 @@ async def create_relation(canon: Canon, caller: Caller, new: NewRelation) -> Rel
         reads |= rested_on
         for end in (new.from_id, new.to_id, from_.id, to.id):
             reads |= {thing_key(end), relations_key(end)}
-        return Change(entries=entries, reads=reads, found=None)
+        return Change(entries=entries, reads=reads, found=None, audience=audience or new.audience)
 
     receipt = await commit_change(canon, caller, space, prepare)
     if (old := receipt.found) is not None:
@@ -118,6 +128,7 @@ async def create_relation(canon: Canon, caller: Caller, new: NewRelation) -> Rel
             for e in receipt.entries
             if isinstance(e, RelationEnded) and e.superseded_by == made.id
         ),
+        warnings=() if new.evidence else (_UNFOUNDED,),
     )
 
 
@@ -132,6 +143,20 @@ def _require_pair(new: NewRelation, from_: Entity, to: Entity) -> None:
     ):
         message = "an entity derives from an archetype of its own type"
         raise Conflict("relation.no-archetype", message, conflicts=[to.id])
+
+
+def _require_rank(new: NewRelation, line: RelationLine) -> None:
+    higher = [
+        one.id
+        for one in (*line.ends, *line.against)
+        if not may_end(new.authority, word_behind(line, one))
+    ]
+    if higher:
+        message = (
+            "a word of higher authority established what this would end; let such a word say it, "
+            "or propose it, so that somebody decides"
+        )
+        raise Conflict("relation.outranked", message, path="/authority", conflicts=higher)
 
 
 def _require_unopposed(new: NewRelation, line: RelationLine) -> None:

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import Final
 
+from canonry.domain.audience import Audience
 from canonry.domain.ids import NewId, SourceId, SpaceId
 from canonry.domain.log.entries import Made
 from canonry.domain.provenance import CanonLevel
@@ -27,6 +28,7 @@ class NewSource:
     origin: str | None
     source_type: SourceType
     level: CanonLevel
+    audience: Audience | None = None
 
 
 async def create_source(canon: Canon, caller: Caller, new: NewSource) -> Receipt:
@@ -50,7 +52,8 @@ async def create_source(canon: Canon, caller: Caller, new: NewSource) -> Receipt
         )
         same = await _named(canon, new)
         told = (f"sources with this doc_id exist already: {', '.join(same)}",) if same else ()
-        return Change(entries=(Made(thing=source),), reads=frozenset(), warnings=told)
+        entries = (Made(thing=source),)
+        return Change(entries=entries, reads=frozenset(), warnings=told, audience=new.audience)
 
     return await commit_change(canon, caller, new.space, prepare)
 

@@ -1,6 +1,8 @@
-"""Create a universe or a multiverse: a new space with a log of its own."""
+"""Create a universe or a multiverse: a new space with a log of its own, or find one by name."""
 
 from collections.abc import Mapping
+from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from canonry.domain.calendars.declaring import read_calendar
@@ -8,9 +10,12 @@ from canonry.domain.errors import NotAllowed
 from canonry.domain.ids import NewId, SpaceId, keyed_commit_id
 from canonry.domain.log.entries import Made
 from canonry.domain.spaces import Space, SpaceDraft, SpaceKind
+from canonry.domain.things.entities import normalised_name
 from canonry.usecases.kernel.caller import Caller, unknown
 from canonry.usecases.kernel.canon import Canon
 from canonry.usecases.kernel.commit_change import Change, Receipt, commit_change
+from canonry.usecases.kernel.every_item import every_item
+from canonry.usecases.kernel.receipts import the_made
 from canonry.usecases.kernel.spoken_times import CALENDAR
 
 
@@ -66,3 +71,20 @@ async def _require_multiverse(canon: Canon, caller: Caller, parent: str) -> None
     found = await canon.seen_by(caller).thing(parent)
     if not isinstance(found, Space) or found.kind is not SpaceKind.MULTIVERSE:
         raise unknown("multiverse", parent)
+
+
+async def universe_named(canon: Canon, caller: Caller, name: str, *, description: str) -> SpaceId:
+    """The universe of that name, the oldest if there are several; made if there is none."""
+    universes = partial(canon.state.spaces, kind=SpaceKind.UNIVERSE, parent=None)
+    async for space in every_item(universes):
+        if normalised_name(space.name) == normalised_name(name):
+            return space.id
+    receipt = await create_universe(
+        canon,
+        replace(caller, idempotency_key=f"universe {normalised_name(name)}"),
+        kind=SpaceKind.UNIVERSE,
+        name=name,
+        description=description,
+        properties={},
+    )
+    return the_made(receipt, SpaceDraft).id

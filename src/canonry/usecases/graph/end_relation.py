@@ -8,7 +8,7 @@ from canonry.domain.things.relations import Relation
 from canonry.domain.time import Instant
 from canonry.usecases.kernel.caller import Caller
 from canonry.usecases.kernel.canon import Canon
-from canonry.usecases.kernel.commit_change import Change, commit_change
+from canonry.usecases.kernel.commit_change import Change, commit_change, known_to
 from canonry.usecases.kernel.involved import require_standing
 from canonry.usecases.kernel.lookup import require
 
@@ -26,7 +26,8 @@ async def end_relation(
 
     async def prepare(new_id: NewId) -> Change:
         del new_id  # nothing new comes into being
-        relation = await require(canon, caller, Relation, relation_id)
+        seen = await require(canon, caller, Relation, relation_id)
+        relation = await known_to(canon, seen, seen.audience)
         require_standing(relation)
         if relation.ended:
             message = "this relation has ended already"

@@ -14,10 +14,11 @@ from canonry.domain.texts.excerpts import DocumentType, Excerpt
 from canonry.domain.things.sources import Source, SourceDraft, SourceType
 from canonry.ports.views.pages import PAGE_MAX
 from canonry.usecases.graph.create_source import NewSource, create_source
+from canonry.usecases.graph.create_universe import universe_named
 from canonry.usecases.graph.ingest_source import excerpts_of, ingest_excerpts, source_holding
-from canonry.usecases.graph.universe_named import universe_named
 from canonry.usecases.kernel.caller import Caller
 from canonry.usecases.kernel.canon import Canon
+from canonry.usecases.kernel.lookup import require_universe
 from canonry.usecases.kernel.receipts import the_made
 
 
@@ -40,14 +41,24 @@ class GivenDocument:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ImportedDocument:
-    """What became of one file."""
+    """What became of one file: its snippets have the indexes from `first` on."""
 
     name: str
     universe_id: str
     source_id: str
     doc_id: str
+    first: int
     snippets: int
     added: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Home:
+    """Where a document is kept, and as what."""
+
+    space: SpaceId
+    source_type: SourceType
+    level: CanonLevel
 
 
 async def import_document(
@@ -68,21 +79,58 @@ async def import_document(
     Raises:
         CanonryError: as the steps that it consists of; run it again to go on.
     """
-    parts = await canon.reader.read(given.data, given.kind, charset=given.charset)
-    excerpts = await excerpts_of(canon, parts)
     description = f"The world of {universe}, as its documents tell it."
+    excerpts = await _read(canon, given)
     space = await universe_named(canon, caller, universe, description=description)
-    known = [s for s in await _sources(canon, space) if s.source_type is source_type]
+    home = _Home(space=space, source_type=source_type, level=level)
+    return await _kept(canon, caller, given, excerpts, home)
+
+
+async def keep_document(
+    canon: Canon,
+    caller: Caller,
+    given: GivenDocument,
+    *,
+    universe_id: str,
+    source_type: SourceType,
+    level: CanonLevel,
+) -> ImportedDocument:
+    """The same in a universe that is there already.
+
+    Raises:
+        NotFound: `universe.unknown`.
+        CanonryError: as above.
+    """
+    space = (await require_universe(canon, caller, universe_id)).id
+    excerpts = await _read(canon, given)
+    home = _Home(space=space, source_type=source_type, level=level)
+    return await _kept(canon, caller, given, excerpts, home)
+
+
+async def _read(canon: Canon, given: GivenDocument) -> Sequence[Excerpt]:
+    parts = await canon.reader.read(given.data, given.kind, charset=given.charset)
+    return await excerpts_of(canon, parts)
+
+
+async def _kept(
+    canon: Canon,
+    caller: Caller,
+    given: GivenDocument,
+    excerpts: Sequence[Excerpt],
+    home: _Home,
+) -> ImportedDocument:
+    source_type = home.source_type
+    known = [s for s in await _sources(canon, home.space) if s.source_type is source_type]
     source = await _source_among(canon, known, given, excerpts)
     if source is None:
         new = NewSource(
-            space=space,
+            space=home.space,
             doc_id=_free_id(given, known),
             title=given.title,
             edition=None,
             origin=given.place,
             source_type=source_type,
-            level=level,
+            level=home.level,
         )
         key = f"source {source_type} {new.doc_id} {new.origin}"
         source = the_made(
@@ -91,9 +139,10 @@ async def import_document(
     done = await ingest_excerpts(canon, caller, source, excerpts)
     return ImportedDocument(
         name=given.name,
-        universe_id=space,
+        universe_id=home.space,
         source_id=source.id,
         doc_id=source.doc_id,
+        first=done.first,
         snippets=done.snippets,
         added=done.added,
     )

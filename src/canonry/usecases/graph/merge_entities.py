@@ -20,15 +20,15 @@ async def merge_entities(
 
     Raises:
         NotFound: `entity.unknown`.
-        Conflict: `space.foreign`, `entity.retconned`, `entity.kind-mismatch` or
-            `entity.already-merged`.
+        Conflict: `space.foreign`, `entity.retconned`, `entity.kind-mismatch`,
+            `entity.other-audience` or `entity.already-merged`.
     """
     space = (await require(canon, caller, Entity, kept_id)).space
 
     async def prepare(new_id: NewId) -> Change:
         del new_id  # a merge makes nothing
         kept, merged = await require_all(canon, caller, Entity, (kept_id, merged_id))
-        _require_mergeable(kept, merged)
+        require_mergeable(kept, merged)
         entry = EntitiesMerged(
             kept=kept.id, merged=merged.id, members=merged.members, reason=reason
         )
@@ -39,7 +39,12 @@ async def merge_entities(
     return await require(canon, caller, Entity, kept_id)
 
 
-def _require_mergeable(kept: Entity, merged: Entity) -> None:
+def require_mergeable(kept: Entity, merged: Entity) -> None:
+    """Refuse what cannot be one entity.
+
+    Raises:
+        Conflict: as `merge_entities`.
+    """
     require_same_space(kept.space, [merged], path="/merged_entity_id")
     require_standing(kept, merged)
     ids = [kept.id, merged.id]
@@ -49,6 +54,12 @@ def _require_mergeable(kept: Entity, merged: Entity) -> None:
     if (kept.entity_class, kept.entity_type) != (merged.entity_class, merged.entity_type):
         message = "only entities of one class and type can be one"
         raise Conflict("entity.kind-mismatch", message, conflicts=ids)
+    if kept.audience != merged.audience:
+        message = (
+            "these two are for different readers, and one entity is for the same; let both be for "
+            "the same with neo4j_set_audience first"
+        )
+        raise Conflict("entity.other-audience", message, conflicts=ids)
 
 
 async def unmerge_entities(

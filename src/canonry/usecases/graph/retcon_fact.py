@@ -1,27 +1,28 @@
 """Retcon a fact: it never was true; a replacement may take its place, and both are kept."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import takewhile
 from typing import Any
 
 from canonry.domain.ids import FactId, NewId
-from canonry.domain.judging.making import Backing, make_fact, make_observation
+from canonry.domain.judging.making import Backing, make_fact, make_observation, tag_statement
 from canonry.domain.judging.slices import SliceView
 from canonry.domain.judging.standing_tags import TagHeld, changes_of, together
 from canonry.domain.judging.undone_tags import undone
-from canonry.domain.log.entries import Entry, FactRetconned, Made
+from canonry.domain.log.entries import Entry, FactResumed, FactRetconned, Made
 from canonry.domain.log.keys import thing_key
 from canonry.domain.observations import Observation
 from canonry.domain.provenance import Authority, Evidence
+from canonry.domain.texts.statements import plain_statement
 from canonry.domain.things.entities import Entity
-from canonry.domain.things.facts import Fact, FactType
+from canonry.domain.things.facts import Fact, FactDraft, FactType
 from canonry.domain.vocabularies.narrative_fields import STATE_TAGS
 from canonry.domain.vocabularies.state_tags import excluded_by
 from canonry.usecases.graph.give_back import give_back, said_again, taken_over_by
 from canonry.usecases.kernel.caller import Caller
 from canonry.usecases.kernel.canon import Canon
-from canonry.usecases.kernel.commit_change import Change, Receipt, commit_change
+from canonry.usecases.kernel.commit_change import Change, Receipt, commit_change, known_to
 from canonry.usecases.kernel.extend_slice import judged_by
 from canonry.usecases.kernel.involved import require_standing
 from canonry.usecases.kernel.lookup import require, require_evidence
@@ -31,10 +32,12 @@ from canonry.usecases.kernel.lookup import require, require_evidence
 class _Undone:
     """The state tags that change with a fact, the entries that say so, and what was read.
 
-    `settled`: the entries say of all other facts about the tags what becomes of them.
+    `settled`: the entries say of all other facts about the tags what becomes of them. `instead`:
+    they make what takes the place of the fact.
     """
 
     settled: bool = False
+    instead: FactId | None = None
     tags: Mapping[str, bool] = field(default_factory=dict)
     entries: tuple[Entry, ...] = ()
     reads: frozenset[str] = frozenset()
@@ -53,9 +56,10 @@ async def retcon_fact(
     """Retcon the fact, and what came with it.
 
     Where it documents a tag that still stands by it, the tag falls as well, and the tags that it
-    took the place of hold again. The facts that it had taken over from hold again, until its own
-    successor took over. A replacement takes its place, of the same entities over the same time;
-    without evidence of its own it rests on that of the fact that it replaces.
+    took the place of hold again; a replacement that states a tag sets it instead. The facts that
+    it had taken over from hold again, until its own successor took over. A replacement takes its
+    place, of the same entities over the same time; without evidence of its own it rests on that
+    of the fact that it replaces.
 
     Raises:
         NotFound: `fact.unknown` or `evidence.unknown`.
@@ -64,7 +68,8 @@ async def retcon_fact(
     space = (await require(canon, caller, Fact, fact_id)).space
 
     async def prepare(new_id: NewId) -> Change:
-        fact = await require(canon, caller, Fact, fact_id)
+        seen = await require(canon, caller, Fact, fact_id)
+        fact = await known_to(canon, seen, seen.audience)
         require_standing(fact)
         reads = await require_evidence(canon, caller, space, evidence)
         backing = Backing(
@@ -79,9 +84,13 @@ async def retcon_fact(
         if said_again(fact, before):
             undone = _Undone(tags={fact.properties["tag"]: fact.properties["holds"]})
         else:
-            undone = await _tag_undone(canon, caller, new_id, backing, fallen, fact=fact)
+            undone = await _tag_undone(
+                canon, caller, new_id, backing, fallen, fact=fact, instead=replacement
+            )
         entries = undone.entries
-        if replacement is not None:
+        if undone.instead is not None:
+            fallen = replace(fallen, replaced_by=undone.instead)
+        elif replacement is not None:
             made = _replacement(new_id, backing, fact, replacement)
             fallen = replace(fallen, replaced_by=FactId(made.thing.id))
             entries += (made,)
@@ -89,7 +98,8 @@ async def retcon_fact(
         if not undone.settled:
             back = give_back(fact, before, tags=undone.tags, instead=fallen.replaced_by)
         reads |= undone.reads | {thing_key(each.id) for each in (fact, *before)}
-        return Change(entries=(*entries, fallen, *back), reads=reads)
+        told = (*entries, fallen, *back)
+        return Change(entries=told, reads=reads, audience=fact.audience or None)
 
     return await commit_change(canon, caller, space, prepare)
 
@@ -114,15 +124,20 @@ async def _tag_undone(
     fallen: FactRetconned,
     *,
     fact: Fact,
+    instead: str | None,
 ) -> _Undone:
     """Take back the tag, if its value comes from the commit of the fact, and what it displaced."""
     if fact.fact_type is not FactType.STATE or not _is_tag(fact.properties):
         return _Undone()
     tag, holds = fact.properties["tag"], fact.properties["holds"]
     entity = await require(canon, caller, Entity, fact.properties["entity_id"])
+    entity = await known_to(canon, entity, fact.audience)
     reads = frozenset((thing_key(entity.id), thing_key(fact.properties["entity_id"])))
     if holds:
-        return await _never_held(canon, new_id, backing, fallen, fact=fact, entity=entity)
+        stated = None if instead is None else _tag_in(instead, entity, canon)
+        return await _never_held(
+            canon, new_id, backing, fallen, fact=fact, entity=entity, instead=stated
+        )
     observation_id = entity.provenance.get(f"{STATE_TAGS}.{tag}", "")
     seen = await canon.within(fact.space).thing(observation_id)
     if not isinstance(seen, Observation) or seen.position != fact.position:
@@ -146,6 +161,7 @@ async def _never_held(
     *,
     fact: Fact,
     entity: Entity,
+    instead: str | None,
 ) -> _Undone:
     """Take back a tag from the moment of its fact on, as often as it was said since then."""
     tag = fact.properties["tag"]
@@ -157,13 +173,39 @@ async def _never_held(
     run = list(takewhile(lambda one: one.holds, own[at:]))
     held = TagHeld(entity_id=entity.id, tag=tag, change=run[-1], facts=(fact.id,))
 
-    def work(view: SliceView) -> tuple[Entry, ...]:
-        return undone(
-            view, new_id, backing, entity, held, label="observation", reason=fallen.reason
+    def work(view: SliceView) -> tuple[tuple[Entry, ...], FactId | None]:
+        reason = fallen.reason
+        entries = undone(
+            view, new_id, backing, entity, held, label="observation", reason=reason, instead=instead
         )
+        stated = next((fact.id for fact in _begun(view, entries, instead)), None)
+        return entries, stated
 
-    entries, rested_on = await judged_by(canon, fact.space, work)
-    return _Undone(entries=entries, reads=reads | rested_on, settled=True)
+    (entries, made), rested_on = await judged_by(canon, fact.space, work, fact.audience)
+    return _Undone(entries=entries, instead=made, reads=reads | rested_on, settled=True)
+
+
+def _begun(view: SliceView, entries: Iterable[Entry], tag: str | None) -> Iterator[FactDraft]:
+    """The facts that entries make, or let hold again, which state the tag."""
+    for entry in entries:
+        thing: object = entry.thing if isinstance(entry, Made) else None
+        if isinstance(entry, FactResumed):
+            thing = view.thing(entry.fact_id)
+        if isinstance(thing, FactDraft) and thing.properties.get("holds") is True:
+            yield from (thing,) if thing.properties["tag"] == tag else ()
+
+
+def _tag_in(statement: str, entity: Entity, canon: Canon) -> str | None:
+    """The tag that a statement says of the entity, as far as it is known as a tag."""
+    words = plain_statement(statement)
+    groups = canon.policy.exclusive_tags
+    known = {tag for group in groups for tag in group} | {one.tag for one in changes_of(entity)}
+    says = {
+        plain_statement(tag_statement(name, tag, holds=True)): tag
+        for name in entity.known_as
+        for tag in known
+    }
+    return says.get(words)
 
 
 def _displaced_by(canon: Canon, entity: Entity, seen: Observation, tag: str) -> list[str]:

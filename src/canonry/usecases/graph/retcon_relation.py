@@ -1,30 +1,28 @@
 """Retcon a relation: it never held; what it had taken the place of holds on."""
 
-from collections.abc import Iterator, Sequence
-from typing import Final
+from collections.abc import Iterator
 
+from canonry.domain.fields import Reference
 from canonry.domain.ids import NewId
+from canonry.domain.judging.making import Backing
+from canonry.domain.judging.relation_lines import line_of, written
+from canonry.domain.judging.slices import SliceView
 from canonry.domain.log.entries import Entry, RelationEnded, RelationResumed, RelationRetconned
-from canonry.domain.log.keys import relations_key, thing_key
-from canonry.domain.provenance import CanonLevel
-from canonry.domain.revising import revised
-from canonry.domain.things.entities import family_of
+from canonry.domain.log.keys import thing_key
 from canonry.domain.things.relations import Relation
-from canonry.ports.views.pages import PAGE_MAX
-from canonry.ports.views.state import RelationQuery
+from canonry.domain.vocabularies.narrative_relations import relation_type
 from canonry.usecases.kernel.caller import Caller
 from canonry.usecases.kernel.canon import Canon
-from canonry.usecases.kernel.commit_change import Change, Receipt, commit_change
+from canonry.usecases.kernel.commit_change import Change, Receipt, commit_change, known_to
+from canonry.usecases.kernel.extend_slice import judged_by
 from canonry.usecases.kernel.involved import require_standing
 from canonry.usecases.kernel.lookup import require
-
-PAGES_MAX: Final = 10
 
 
 async def retcon_relation(
     canon: Canon, caller: Caller, relation_id: str, *, reason: str
 ) -> Receipt:
-    """Retcon the relation; its neighbours in the line follow each other.
+    """Retcon the relation; its line is what it is without it.
 
     What it had taken the place of holds on, until its own successor took over.
 
@@ -35,41 +33,51 @@ async def retcon_relation(
     space = (await require(canon, caller, Relation, relation_id)).space
 
     async def prepare(new_id: NewId) -> Change:
-        del new_id  # nothing new comes into being
-        relation = await require(canon, caller, Relation, relation_id)
+        seen = await require(canon, caller, Relation, relation_id)
+        relation = await known_to(canon, seen, seen.audience)
         require_standing(relation)
-        roots = await canon.within(space).roots((relation.from_id, relation.to_id))
-        ends = {relation.from_id, relation.to_id}
-        ends |= {one for root in roots.values() for one in family_of(root)}
-        query = RelationQuery(spaces=frozenset((space,)), entities=frozenset(ends), limit=PAGE_MAX)
-        before = await _taken_over_by(canon, query, relation)
+        backing = Backing(
+            space=space,
+            authority=relation.authority,
+            confidence=relation.confidence,
+            evidence=relation.evidence,
+        )
+
+        def work(view: SliceView) -> tuple[Entry, ...]:
+            return _without(view, new_id, backing, relation)
+
+        rest, reads = await judged_by(canon, space, work, relation.audience)
         fallen = RelationRetconned(relation_id=relation.id, replaced_by=None, reason=reason)
-        reads = {thing_key(relation.id), *map(relations_key, ends), *map(thing_key, ends)}
-        return Change(entries=(fallen, *_joined(relation, before)), reads=frozenset(reads))
+        return Change(entries=(fallen, *rest), reads=reads | {thing_key(relation.id)})
 
     return await commit_change(canon, caller, space, prepare)
 
 
-async def _taken_over_by(
-    canon: Canon, query: RelationQuery, relation: Relation
-) -> Sequence[Relation]:
-    found: list[Relation] = []
-    seen = 0
-    for _page in range(PAGES_MAX):
-        page = await canon.state.relations(revised(query, offset=seen))
-        found += [one for one in page.items if one.superseded_by == relation.id]
-        seen += len(page.items)
-        if seen >= page.total:
-            break
-    return [one for one in found if one.level is CanonLevel.CANON]
+def _without(
+    view: SliceView, new_id: NewId, backing: Backing, relation: Relation
+) -> tuple[Entry, ...]:
+    """What becomes of the others that it stood in one line with, and of what it had ended."""
+    start, end = (view.entity(Reference(one)) for one in (relation.from_id, relation.to_id))
+    if start is None or end is None:
+        return ()
+    kind, properties = relation_type(relation.rel_type), relation.properties
+    line = line_of(view, kind, start, end, relation.moment, properties=properties)
+    entries = written(new_id, backing, line, without=(relation,))
+    told = {e.relation_id for e in entries if isinstance(e, RelationEnded | RelationResumed)}
+    others = {one.id: one for each in (start, end) for one in view.relations(each, kind.name)}
+    ended = (one for one in others.values() if one.superseded_by == relation.id)
+    return (*entries, *_joined(relation, (one for one in ended if one.id not in told)))
 
 
-def _joined(relation: Relation, before: Sequence[Relation]) -> Iterator[Entry]:
-    heir, reason = relation.superseded_by, "what had taken its place never held"
+def _joined(relation: Relation, before: Iterator[Relation]) -> Iterator[Entry]:
+    """What it had ended elsewhere, as a part that changes hands ends what the giver had."""
     for old in before:
-        if heir is None:
+        if relation.superseded_by is None:
             yield RelationResumed(relation_id=old.id, fallen=relation.id)
         else:
             yield RelationEnded(
-                relation_id=old.id, until=relation.until, superseded_by=heir, reason=reason
+                relation_id=old.id,
+                until=relation.until,
+                superseded_by=relation.superseded_by,
+                reason="what had taken its place never held",
             )

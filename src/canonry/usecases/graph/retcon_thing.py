@@ -34,7 +34,7 @@ from canonry.usecases.graph.retcon_fact import retcon_fact
 from canonry.usecases.graph.retcon_relation import retcon_relation
 from canonry.usecases.kernel.caller import Caller, unknown
 from canonry.usecases.kernel.canon import Canon
-from canonry.usecases.kernel.commit_change import Change, Receipt, commit_change
+from canonry.usecases.kernel.commit_change import Change, Receipt, answered, commit_change
 from canonry.usecases.kernel.involved import require_standing
 from canonry.usecases.kernel.lookup import require
 
@@ -89,8 +89,7 @@ async def retcon_thing(canon: Canon, caller: Caller, thing_id: str, retcon: Retc
         Conflict: `<kind>.retconned`, `retcon.too-many`, or `space.foreign`.
     """
     thing = await _require(canon, caller, thing_id)
-    again = await _answered(canon, caller, thing)
-    if again:
+    if await answered(canon, caller, thing.space) is not None:
         found = await dependents(canon, thing, fallen=True)
     else:
         require_standing(thing)
@@ -99,7 +98,8 @@ async def retcon_thing(canon: Canon, caller: Caller, thing_id: str, retcon: Retc
     fallen: list[str] = []
     entries: list[Entry] = []
     for each in (*reversed(chosen), thing):
-        receipt = await _fall(canon, _keyed(caller, each), each, retcon)
+        by = caller if each is thing else _keyed(caller, each)
+        receipt = await _fall(canon, by, each, retcon)
         fallen.append(each.id)
         entries += () if receipt is None else receipt.entries
     return Retconned(
@@ -127,15 +127,6 @@ def _keyed(caller: Caller, thing: Retconnable) -> Caller:
     return replace(caller, idempotency_key=f"{caller.idempotency_key}/{thing.id}")
 
 
-async def _answered(canon: Canon, caller: Caller, thing: Retconnable) -> bool:
-    """Whether this very call has been made before."""
-    keyed = _keyed(caller, thing)
-    if keyed.idempotency_key is None:
-        return False
-    commit_id = keyed.commit_id(thing.space, canon.identities.fresh)
-    return await canon.ledger.find(commit_id) is not None
-
-
 def _chosen(found: Dependents, retcon: Retcon) -> Sequence[Retconnable]:
     """The dependents that fall along, the nearest first."""
     listed = {each.thing.id for each in found.items}
@@ -157,12 +148,8 @@ async def _fall(canon: Canon, caller: Caller, thing: Retconnable, retcon: Retcon
     """Retcon one thing; None where it fell with another one already."""
     now = await canon.within(thing.space).thing(thing.id)
     done = not isinstance(now, Retconnable) or now.level is CanonLevel.RETCONNED
-    if done and caller.idempotency_key is None:
+    if done and await answered(canon, caller, thing.space) is None:
         return None
-    if done:
-        known = await canon.ledger.find(caller.commit_id(thing.space, canon.identities.fresh))
-        if known is None:
-            return None
     match thing:
         case Fact():
             return await retcon_fact(

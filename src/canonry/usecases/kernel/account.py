@@ -48,8 +48,11 @@ def require_account(caller: Caller, user_id: str | None) -> Account:
     """
     account = account_of(caller)
     if user_id is not None and user_id_of(user_id.strip()) != account.user_id:
-        message = "user_id must be the id of the user on whose behalf this server is called"
-        raise InvalidInput("user.mismatch", message, path="/user_id")
+        message = (
+            "user_id must be the id of the user on whose behalf this server is called, "
+            "which is details.expected"
+        )
+        raise InvalidInput("user.mismatch", message, path="/user_id", expected=account.user_id)
     return account
 
 

@@ -3,13 +3,16 @@
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, replace
 from hashlib import sha256
-from typing import Any
+from typing import Any, Final
 
+from canonry.domain.audience import ANYBODY, Viewer
 from canonry.domain.errors import NotFound
 from canonry.domain.ids import CommitId, SpaceId, keyed_commit_id
 from canonry.domain.json_values import encode_json
 from canonry.domain.provenance import Actor, Authority
 from canonry.domain.truth.accounts import account_space, user_id_of
+
+_REQUEST_DIGITS: Final = 32
 
 Progress = Callable[[float, float | None, str], Awaitable[None]]
 """Told (done, total or None, message) on long work."""
@@ -25,7 +28,8 @@ class Caller:
 
     `spaces` are the spaces that the caller may see (None: all), and `world` the one of them that
     tools of a world are about, where somebody has named it; `authorities` those they may
-    claim; `idempotency_key` makes a retry of the same tool by the same agent recognisable.
+    claim; `idempotency_key` makes a retry of the same tool by the same agent recognisable, and
+    `request` is a retry only where that is the same; `viewer` is whose secrets they may know.
     """
 
     actor: Actor
@@ -34,7 +38,9 @@ class Caller:
     world: SpaceId | None = None
     authorities: frozenset[Authority] = frozenset(Authority)
     idempotency_key: str | None = None
+    request: str = ""
     progress: Progress = no_progress
+    viewer: Viewer = ANYBODY
 
     @property
     def account(self) -> SpaceId:
@@ -42,18 +48,28 @@ class Caller:
         return account_space(user_id_of(self.actor.user))
 
     def asking(self, arguments: Mapping[str, Any]) -> "Caller":
-        """The same caller with an idempotency key that holds for these arguments alone.
+        """The same caller, whose idempotency key stands for these arguments.
 
-        A key that is used again for something else must not swallow it.
+        What is kept of them cannot be guessed without the key, which the log does not hold.
         """
-        asked = sha256(encode_json(arguments)).hexdigest()
-        return replace(self, idempotency_key=f"{self.idempotency_key}/{asked}")
+        asked = sha256(f"{self.idempotency_key}/".encode() + encode_json(arguments)).hexdigest()
+        return replace(self, request=asked[:_REQUEST_DIGITS])
 
     def commit_id(self, space: SpaceId, fresh: Callable[[], str]) -> CommitId:
-        """The id of the commit that this call makes in `space`."""
+        """The id of the commit that this call makes in `space`.
+
+        One key is one request, whichever space its arguments name.
+        """
         if self.idempotency_key is None:
             return CommitId(fresh())
-        return keyed_commit_id(space, self.actor.agent_id, self.tool, self.idempotency_key)
+        where = "" if self.request else space
+        return keyed_commit_id(where, self.actor.agent_id, self.tool, self.idempotency_key)
+
+
+def step(caller: Caller, label: str) -> Caller:
+    """The caller for one of several commits of a call, each of which a retry knows for itself."""
+    key = caller.idempotency_key
+    return caller if key is None else replace(caller, idempotency_key=f"{key}/{label}")
 
 
 def unknown(kind: str, thing: str) -> NotFound:

@@ -1,21 +1,32 @@
 """The canon as use cases see it: the ports that they are given, and what never changes in them."""
 
 from dataclasses import dataclass, field
+from typing import Any
 
+from canonry.domain.audience import ALL_SEEING, EVERYBODY, Audience, Viewer
 from canonry.domain.ids import SpaceId
+from canonry.domain.log.entries import Entry
 from canonry.domain.policy import Policy
+from canonry.domain.revising import revised
 from canonry.ports.document_reader import DocumentReader
+from canonry.ports.moderator import Moderator
 from canonry.ports.records.ledger import Ledger
+from canonry.ports.rulebook import Rulebook
+from canonry.ports.speaker import SpeakingModel
 from canonry.ports.views.catalog import Catalog
 from canonry.ports.views.documents import Documents
 from canonry.ports.views.places import Places
 from canonry.ports.views.state import Spaces, State
 from canonry.ports.views.text import Text
 from canonry.ports.world import Clock, Identities
+from canonry.usecases.kernel.asking.record_tables import RecordTables
 from canonry.usecases.kernel.caller import Caller
 from canonry.usecases.kernel.filing import Filing
-from canonry.usecases.kernel.recall import Recall
-from canonry.usecases.kernel.sight import Sight
+from canonry.usecases.kernel.models.admissions import Admissions
+from canonry.usecases.kernel.models.generation import Generated
+from canonry.usecases.kernel.models.telemetry import Telemetry
+from canonry.usecases.kernel.recall import Recall, Reranking
+from canonry.usecases.kernel.sight import Seeing, Sight
 from canonry.usecases.kernel.space_kinds import SpaceKinds
 
 
@@ -23,8 +34,10 @@ from canonry.usecases.kernel.space_kinds import SpaceKinds
 class Canon:
     """Everything a use case may touch; without `recall`, passages are found by words alone.
 
-    Without `filing` no files are kept. Whoever answers a caller looks things up through `seen_by`
-    or `within`; `state` by itself gives what lies in any space.
+    Without `filing` no files are kept, without `moderator` the rules alone say what may stand.
+    `store` is the whole that a narrowed canon is of, and `seeing` who it was narrowed for. Whoever
+    answers a caller looks things up through `seen_by` or `within`; `state` by itself gives what
+    lies in any space.
     """
 
     ledger: Ledger
@@ -38,8 +51,63 @@ class Canon:
     policy: Policy
     reader: DocumentReader
     recall: Recall | None = None
+    reranking: Reranking | None = None
     filing: Filing | None = None
+    rulebook: Rulebook | None = None
+    speaker: SpeakingModel | None = None
     space_kinds: SpaceKinds = field(default_factory=SpaceKinds)
+    record_tables: RecordTables = field(default_factory=RecordTables)
+    admissions: Admissions = field(default_factory=Admissions)
+    moderator: Moderator | None = None
+    telemetry: Telemetry = field(default_factory=Telemetry)
+    generated: Generated = field(default_factory=Generated)
+    store: "Canon | None" = None
+    seeing: Seeing | None = None
+
+    @property
+    def store_of_all(self) -> "Canon":
+        """The canon as it is stored, whoever it was handed out for."""
+        return self.store or self
+
+    def for_viewer(self, viewer: Viewer) -> "Canon":
+        """The canon as one viewer sees it: whoever answers a call of theirs is handed no other."""
+        return self._seen(Seeing(self.store_of_all.state, self.space_kinds, viewer))
+
+    @property
+    def whole(self) -> "Canon":
+        """The canon with all that anybody may see, for an operator's work of any length."""
+        state = self.store_of_all.state
+        return self._seen(Seeing(state, self.space_kinds, ALL_SEEING, lasting=True))
+
+    @property
+    def judged(self) -> "Canon":
+        """The canon with all that anybody may see, veils and all: what verdicts rest on."""
+        return self._seen(Seeing(self.store_of_all.state, self.space_kinds, ALL_SEEING, raw=True))
+
+    def _seen(self, seeing: Seeing) -> "Canon":
+        store = self.store_of_all
+        return revised(
+            self,
+            state=seeing.of(store.state),
+            documents=seeing.of(store.documents),
+            text=seeing.of(store.text),
+            places=seeing.of(store.places),
+            store=store,
+            seeing=seeing,
+        )
+
+    def tells(self, entry: Entry) -> bool:
+        """Whether whoever the canon was handed out for may know of an entry."""
+        audience: Audience = getattr(entry, "audience", EVERYBODY)
+        return self.seeing is None or self.seeing.viewer.sees(audience)
+
+    async def told(self, found: Any) -> Any:
+        """What a use case has made out itself, as it is to whoever the canon was handed out for."""
+        return found if self.seeing is None else await self.seeing.told(found)
+
+    async def reach(self, spaces: Spaces) -> Spaces:
+        """What a query of these spaces covers for whoever the canon was handed out for."""
+        return spaces if self.seeing is None else await self.seeing.reach(spaces)
 
     def seen_by(self, caller: Caller) -> Sight:
         """Lookups that know of nothing that the caller may not see.

@@ -1,18 +1,28 @@
 """Commit a change: judge, append under what was read, and look again if that has moved."""
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Final, Generic, TypeAlias
 
 from typing_extensions import TypeVar
 
+from canonry.domain.audience import EVERYBODY, Audience, covers, narrowest, viewer_of
 from canonry.domain.errors import BrokenInvariant, Conflict, Unavailable
 from canonry.domain.ids import CommitId, NewId, SpaceId, derived_id
+from canonry.domain.judging.settling import SettledLines, settled, touches
+from canonry.domain.judging.slices import Lookup, Slice
 from canonry.domain.log.commits import Append, Appended, Commit, Draft, Position
-from canonry.domain.log.entries import Entry, Made, ThingDraft
+from canonry.domain.log.entries import AudienceChanged, Entry, Made, ThingDraft
+from canonry.domain.log.secrecy import entry_audience, names_in, under
+from canonry.domain.things.entities import Entity
+from canonry.domain.things.facts import Event, Fact
+from canonry.domain.things.relations import Relation
+from canonry.domain.things.veils import as_seen, audience_of
 from canonry.domain.time import Instant
 from canonry.usecases.kernel.caller import Caller
 from canonry.usecases.kernel.canon import Canon
+from canonry.usecases.kernel.extend_slice import extend_slice
 
 ATTEMPTS_FREE: Final = 3
 """After so many refusals a call judges while nobody else may write."""
@@ -21,6 +31,10 @@ ATTEMPTS_MAX: Final = 5
 
 
 T = TypeVar("T", default=None)
+Veilable: TypeAlias = Entity | Fact | Event | Relation
+"""What some may know more of than others."""
+
+K = TypeVar("K", bound=Veilable)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,6 +44,8 @@ class Change(Generic[T]):
     No entries: the store already holds exactly this, and nothing is written. `found` is what
     preparing came upon that the caller wants to know; the receipt brings it back. `judged_at` is
     where the log stood when what the verdict rests on was read, if that was before preparing.
+    `audience` is who may know of it, also where its evidence is for fewer; None: nobody said. What
+    it names narrows it anyway.
     """
 
     entries: tuple[Entry, ...]
@@ -37,6 +53,7 @@ class Change(Generic[T]):
     warnings: tuple[str, ...] = ()
     found: T = None  # type: ignore[assignment] # the default of T
     judged_at: Position | None = None
+    audience: Audience | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,17 +97,13 @@ async def commit_change(
 
     Raises:
         CanonryError: whatever `prepare` objects; nothing was written.
-        Conflict: `request.key-reused`, the idempotency key belongs to another space or tool.
+        Conflict: `request.key-reused`, the idempotency key belongs to another request.
         Unavailable: `canon.contended`, others kept changing what the verdict rests on.
     """
+    known = await answered(canon, caller, space)
+    if known is not None:
+        return _replayed(known)
     commit_id = caller.commit_id(space, canon.identities.fresh)
-    if caller.idempotency_key is not None:
-        known = await canon.ledger.find(commit_id)
-        if known is not None:
-            if (known.space, known.tool) != (space, caller.tool):
-                message = "this idempotency key was used for something else; use a new one"
-                raise Conflict("request.key-reused", message)
-            return _replayed(known)
     for _attempt in range(ATTEMPTS_FREE):
         receipt = await _attempt_once(canon, caller, space, commit_id, prepare)
         if receipt is not None:
@@ -102,6 +115,24 @@ async def commit_change(
                 return receipt
     message = "others keep changing what this rests on; send the request again"
     raise Unavailable("canon.contended", message)
+
+
+async def answered(canon: Canon, caller: Caller, space: SpaceId) -> Commit | None:
+    """The commit by which an earlier call answered this very request.
+
+    Raises:
+        Conflict: `request.key-reused`, the idempotency key belongs to another request.
+    """
+    if caller.idempotency_key is None:
+        return None
+    known = await canon.ledger.find(caller.commit_id(space, canon.identities.fresh))
+    if known is not None and (known.space, known.request) != (space, caller.request):
+        message = (
+            "this idempotency key was used for another request; repeat that with the very same "
+            "arguments, or use a new key for this one"
+        )
+        raise Conflict("request.key-reused", message)
+    return known
 
 
 async def _attempt_once(
@@ -119,35 +150,93 @@ async def _attempt_once(
             replayed=True,
             found=change.found,
         )
+    entries, more = await _for_its_audience(canon, change, space, commit_id)
     draft = Draft(
-        id=commit_id, space=space, actor=caller.actor, tool=caller.tool, entries=change.entries
+        id=commit_id,
+        space=space,
+        actor=caller.actor,
+        tool=caller.tool,
+        entries=(*entries, *more.entries),
+        request=caller.request,
     )
     rests_at = judged_at if change.judged_at is None else change.judged_at
-    append = Append(draft=draft, judged_at=rests_at, reads=change.reads)
+    append = Append(draft=draft, judged_at=rests_at, reads=change.reads | more.reads)
     (outcome,) = await canon.ledger.append([append])
     if not isinstance(outcome, Appended):
         return None
     if outcome.replayed:
         # A twin of this request was faster: what it wrote is the answer, not what this one judged.
-        known = await canon.ledger.find(commit_id)
+        known = await answered(canon, caller, space)
         if known is not None:
             return _replayed(known)
     return Receipt(
         commit_id=commit_id,
         position=outcome.position,
         recorded_at=outcome.recorded_at,
-        entries=change.entries,
+        entries=entries,
         warnings=change.warnings,
         replayed=outcome.replayed,
         found=change.found,
     )
 
 
+async def _for_its_audience(
+    canon: Canon, change: Change[T], space: SpaceId, commit_id: CommitId
+) -> tuple[tuple[Entry, ...], SettledLines]:
+    """What is told to whom, and what lines come to be for those who know more of them."""
+    told = change.audience
+    if not await canon.store_of_all.state.compartments():
+        return under(change.entries, told or EVERYBODY), SettledLines()
+    known = {**await audiences_of(canon, names_in(change.entries, evidence=told is None))}
+    known |= {e.thing_id: e.audience for e in change.entries if isinstance(e, AudienceChanged)}
+    entries = under(change.entries, told or EVERYBODY, known)
+    if not touches(entries):
+        return entries, SettledLines()
+    found = SettledLines()
+
+    def wanting(known: Slice) -> Collection[Lookup]:
+        nonlocal found
+        found = settled(known, canon.policy, entries, partial(derived_id, commit_id))
+        return found.wanted
+
+    await extend_slice(canon, Slice(space=space), wanting)
+    return entries, found
+
+
+async def audiences_of(canon: Canon, ids: Iterable[str]) -> Mapping[str, Audience]:
+    """Who may see each of the things that there are, whoever asks."""
+    found = await canon.store_of_all.state.things(frozenset(ids))
+    return {thing_id: audience_of(thing) for thing_id, thing in found.items()}
+
+
+async def stored(canon: Canon, thing: K) -> K:
+    """The thing with its veils."""
+    found = (await canon.store_of_all.state.things((thing.id,))).get(thing.id)
+    return found if isinstance(found, type(thing)) else thing
+
+
+async def known_to(canon: Canon, thing: K, audience: Audience) -> K:
+    """The thing as an audience knows it, which what they are to be told is judged by."""
+    return as_seen(await stored(canon, thing), viewer_of(audience)) or thing
+
+
+async def audience_for(canon: Canon, ids: Iterable[str], told: Audience | None) -> Audience:
+    """Who may know of what names these; `told` is what somebody says of it."""
+    wanted = frozenset(ids)
+    if not wanted or not await canon.store_of_all.state.compartments():
+        return told or EVERYBODY
+    known = await audiences_of(canon, wanted)
+    return narrowest((told or EVERYBODY, *known.values()))
+
+
 def _replayed(known: Commit) -> Receipt[T]:
+    """The receipt again, without what was said beside to those who know more."""
+    first = entry_audience(known.entries[0])
+    own = (e for e in known.entries if covers(entry_audience(e), first))
     return Receipt(
         commit_id=known.id,
         position=known.position,
         recorded_at=known.recorded_at,
-        entries=known.entries,
+        entries=tuple(own),
         replayed=True,
     )

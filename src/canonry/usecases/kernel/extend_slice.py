@@ -1,10 +1,12 @@
 """Extend a slice: load what the gates asked for, until a judgement wants nothing more."""
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from functools import partial
 from typing import Final, TypeVar
 
+from canonry.domain.audience import EVERYBODY, Audience, viewer_of
 from canonry.domain.errors import BrokenInvariant
+from canonry.domain.frames.keys import most_under
 from canonry.domain.ids import EntityId, SpaceId
 from canonry.domain.judging.slices import (
     AxiomsLookup,
@@ -20,6 +22,8 @@ from canonry.domain.judging.slices import (
 )
 from canonry.domain.log.entries import Thing
 from canonry.domain.provenance import CanonLevel
+from canonry.domain.revising import revised
+from canonry.domain.things.entities import normalised_name
 from canonry.ports.views.pages import PAGE_MAX
 from canonry.ports.views.state import EventQuery, RelationQuery
 from canonry.usecases.kernel.canon import Canon
@@ -52,42 +56,41 @@ async def extend_slice(canon: Canon, known: Slice, wanting: Wanting) -> Slice:
 
 
 async def judged_by(
-    canon: Canon, space: SpaceId, work: Callable[[SliceView], T]
+    canon: Canon, space: SpaceId, work: Callable[[SliceView], T], audience: Audience = EVERYBODY
 ) -> tuple[T, frozenset[str]]:
-    """What a rule of the domain makes of the canon, and the keys that it rests on.
+    """What a rule of the domain makes of what `audience` knows, and the keys that it rests on.
 
     Raises:
         BrokenInvariant: `canonization.endless`, the rule wants more without end.
     """
-    view = SliceView(Slice(space=space), canon.policy)
-    found = work(view)
+    viewer = viewer_of(audience)
+    last: dict[SliceView, T] = {}
 
     def wanting(known: Slice) -> Collection[Lookup]:
-        nonlocal view, found
-        view = SliceView(known, canon.policy)
-        found = work(view)
+        view = SliceView(known, canon.policy, viewer)
+        last.clear()
+        last[view] = work(view)
         return view.wanted
 
-    if view.wanted:
-        await extend_slice(canon, Slice(space=space), wanting)
+    await extend_slice(canon, Slice(space=space), wanting)
+    ((view, found),) = last.items()
     return found, frozenset(view.read)
 
 
 async def load_more(canon: Canon, known: Slice, wanted: Collection[Lookup]) -> Slice:
     """The slice with the answers to these lookups."""
-    return known.extended(wanted, await _load(canon, known.space, wanted))
+    return known.extended(wanted, await _load(canon.judged, known.space, wanted))
 
 
 async def _load(canon: Canon, space: SpaceId, wanted: Collection[Lookup]) -> list[Thing]:
     ids = [one.id for one in wanted if isinstance(one, ThingLookup)]
-    framed = [one.key for one in wanted if isinstance(one, ConflictLookup)]
-    found: list[Thing] = []
+    framed = {one.key: most_under(one.key) for one in wanted if isinstance(one, ConflictLookup)}
+    stated = {one.statement for one in wanted if isinstance(one, StatementLookup)}
+    found = await _events(canon, space, [one for one in wanted if isinstance(one, EventsLookup)])
     for lookup in wanted:
         match lookup:
             case RelationsLookup():
                 found.extend(await _relations(canon, space, lookup))
-            case StatementLookup(statement=statement):
-                found.extend(await canon.state.facts_stating(space, statement))
             case NameLookup():
                 found.extend(
                     await canon.state.entities_named(space, lookup.entity_type, lookup.name)
@@ -95,18 +98,40 @@ async def _load(canon: Canon, space: SpaceId, wanted: Collection[Lookup]) -> lis
             case AxiomsLookup():
                 axioms = every_item(partial(canon.state.axioms, space))
                 found.extend([each async for each in axioms])
-            case EventsLookup(scene_id=scene_id):
-                query = EventQuery(
-                    spaces=frozenset((space,)), scene_id=scene_id, level=CanonLevel.CANON
-                )
-                found.extend([each async for each in every_match(canon.state.events, query)])
-            case ThingLookup() | ConflictLookup():
+            case ThingLookup() | ConflictLookup() | EventsLookup() | StatementLookup():
                 continue
+    if stated:
+        found.extend(await canon.state.facts_stating(space, stated))
     if framed:
         found.extend(await canon.state.facts_framed(space, framed))
     if ids:
         found.extend((await canon.state.things(ids)).values())
     return found
+
+
+async def _events(canon: Canon, space: SpaceId, lookups: Collection[EventsLookup]) -> list[Thing]:
+    """The events of all titles, those of several entities looked for where fewest are."""
+    titles = {one.title for one in lookups}
+    here = EventQuery(spaces=frozenset((space,)), level=CanonLevel.CANON)
+    scenes = {one.scene_id for one in lookups if not one.involved}
+    queries = [revised(here, scene_id=one) for one in scenes]
+    if some := {await _quietest(canon, here, one) for one in {o.involved for o in lookups} - {()}}:
+        queries.append(revised(here, entities=frozenset(some)))
+    return [
+        event
+        for query in queries
+        async for event in every_match(canon.state.events, query)
+        if normalised_name(event.title) in titles
+    ]
+
+
+async def _quietest(canon: Canon, here: EventQuery, involved: Sequence[str]) -> EntityId:
+    """Of these entities the one that the fewest events know."""
+    if len(involved) == 1:
+        return EntityId(involved[0])
+    known = [revised(here, entities=frozenset((EntityId(one),)), limit=1) for one in involved]
+    totals = [(await canon.state.events(query)).total for query in known]
+    return EntityId(min(zip(totals, involved, strict=True))[1])
 
 
 async def _relations(canon: Canon, space: SpaceId, lookup: RelationsLookup) -> list[Thing]:

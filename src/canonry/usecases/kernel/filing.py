@@ -22,7 +22,7 @@ class UserFiles:
     """
 
     blobs_of: Callable[[str], Blobs]
-    users: Callable[[], Sequence[str]]
+    users: Callable[[], Awaitable[Sequence[str]]]
 
     async def pages(self, user_id: str) -> AsyncIterator[Sequence[str]]:
         """The digests of all bytes of one user, in order."""
@@ -33,7 +33,7 @@ class UserFiles:
 
     async def kept(self) -> AsyncIterator[tuple[str, str]]:
         """The user and the digest of all bytes that are there."""
-        for user_id in self.users():
+        for user_id in await self.users():
             async for page in self.pages(user_id):
                 for digest in page:
                     yield user_id, digest

@@ -1,15 +1,18 @@
 """Get an entity as of a time: as the world was then, or as the canon knew it then."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Final
 
 from canonry.domain.errors import InvalidInput, NotFound, Unavailable
-from canonry.domain.ids import EntityId
+from canonry.domain.ids import EntityId, SpaceId
+from canonry.domain.judging.standing_tags import changes_of
 from canonry.domain.log.commits import Position
+from canonry.domain.log.entries import Thing
 from canonry.domain.merge import accumulate, join_all
-from canonry.domain.moments import dated
+from canonry.domain.moments import Moment, dated, split_at
 from canonry.domain.observations import Observation
+from canonry.domain.snapshots import Accumulator
 from canonry.domain.things.entities import Entity
 from canonry.domain.time import Instant
 from canonry.domain.vocabularies.narrative_fields import STATE_TAGS, policy_of
@@ -57,7 +60,12 @@ async def get_entity_as_of(
 
 
 async def entity_at(
-    canon: Canon, entity: Entity, at: Instant, until: Position | None = None
+    canon: Canon,
+    entity: Entity,
+    at: Instant,
+    until: Position | None = None,
+    *,
+    in_turn: bool = True,
 ) -> Entity:
     """The entity folded from what held at `at`.
 
@@ -65,18 +73,74 @@ async def entity_at(
         NotFound: `entity.not-yet`.
         Unavailable: `entity.too-long`.
     """
-    seen = await _observations(canon, (entity.id, *entity.members))
-    known = [each for each in seen if until is None or each.position <= until]
+    known = await _counting(canon, entity, until)
     told = dated(known, lambda each: each.moment)
     reached = any(when is not None and when <= at for when, _each in told)
     then = [
         each
         for place, (when, each) in enumerate(told)
-        if _held(each, when, at, place, reached=reached)
+        if _held(each, when, at, first=place == 0, reached=reached)
     ]
     if not then:
         raise _not_yet(entity.id)
-    said = [(each.entity_id == entity.id, accumulate(each, policy_of)) for each in then]
+    return _folded(entity, then, in_turn=in_turn)
+
+
+async def entities_then(
+    canon: Canon, space: SpaceId, entities: Sequence[Entity], moment: Moment
+) -> Sequence[Entity]:
+    """The entities with the names, descriptions and properties that they had at a moment.
+
+    Those of which nothing was told until then are as they are now.
+
+    Raises:
+        Unavailable: `entity.too-long`.
+    """
+    behind = {each.id: frozenset(each.provenance.values()) for each in entities}
+    seen = await canon.within(space).things(frozenset[str]().union(*behind.values()))
+    later = {
+        one.id
+        for one in split_at(moment, _of_observations(seen.values()), lambda each: each.moment)[1]
+    }
+    found: list[Entity] = []
+    for each in entities:
+        then: Sequence[Observation] = ()
+        if not later.isdisjoint(behind[each.id]):
+            known = await _counting(canon, each, None)
+            then = split_at(moment, known, lambda one: one.moment)[0]
+        found.append(_folded(each, then) if then else each)
+    return found
+
+
+def _of_observations(things: Iterable[Thing]) -> list[Observation]:
+    return [one for one in things if isinstance(one, Observation)]
+
+
+async def _counting(canon: Canon, entity: Entity, until: Position | None) -> list[Observation]:
+    """The observations of an entity, but for changes of its state that never were."""
+    seen = await _observations(canon, (entity.id, *entity.members))
+    stands = {change.observation for change in changes_of(entity)}
+    return [
+        each
+        for each in seen
+        if (until is None or each.position <= until)
+        and (each.fields.keys() != {STATE_TAGS} or each.id in stands)
+    ]
+
+
+def _folded(entity: Entity, then: Sequence[Observation], *, in_turn: bool = True) -> Entity:
+    """The entity as these observations make it: `in_turn`, or the last recorded wins.
+
+    In a world what is recorded last holds from its tick on, and clocks only go forward.
+    """
+    by_schema = not in_turn or any(each.schema_version is not None for each in then)
+    said = [
+        (
+            each.entity_id == entity.id,
+            accumulate(each, policy_of) if by_schema else _in_turn(each, place),
+        )
+        for place, each in enumerate(then)
+    ]
     own, absorbed = (
         join_all((fields for its_own, fields in said if its_own is whose), policy_of)
         for whose in (True, False)
@@ -85,18 +149,27 @@ async def entity_at(
 
 
 def _held(
-    seen: Observation, when: Instant | None, at: Instant, place: int, *, reached: bool
+    seen: Observation, when: Instant | None, at: Instant, *, first: bool, reached: bool
 ) -> bool:
     """Whether what an observation says held at a time.
 
-    What has no time always held, but for changes of the state: those that come before any time is
-    known held when the first known time was `reached`, else from when they were recorded, unless
-    they are the first that is known.
+    What comes before any time is known held when the first known time was `reached`, else from
+    when it was recorded; the first that is known always held.
     """
-    if when is not None and (seen.observed_at is not None or STATE_TAGS in seen.fields):
+    if when is not None:
         return when <= at
-    changes_state = STATE_TAGS in seen.fields and place > 0
-    return not changes_state or reached or seen.recorded_at <= at
+    return first or reached or seen.recorded_at <= at
+
+
+def _in_turn(seen: Observation, place: int) -> Accumulator:
+    """What an observation says, which those after it in the order of the stories take over from."""
+    return {
+        name: {
+            element: replace(held, rank=(*held.rank[:3], place, place))
+            for element, held in elements.items()
+        }
+        for name, elements in accumulate(seen, policy_of).items()
+    }
 
 
 async def _observations(canon: Canon, ids: Sequence[EntityId]) -> list[Observation]:

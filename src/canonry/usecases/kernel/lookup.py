@@ -85,6 +85,7 @@ _EVIDENCE_KINDS: dict[EvidenceKind, str] = {
     EvidenceKind.SCENE: "scene",
     EvidenceKind.SNIPPET: "snippet",
     EvidenceKind.RULE: "axiom",
+    EvidenceKind.PROPOSAL: "proposal",
 }
 
 

@@ -14,6 +14,7 @@ from typing import Final
 from canonry.domain.errors import Unavailable
 from canonry.ports.embedder import Embedder, EmbeddingModel, Purpose, Vector
 from canonry.ports.records.ledger import Ledger
+from canonry.ports.reranker import Reranker
 from canonry.ports.views.documents import Documents
 from canonry.ports.views.state import State
 from canonry.ports.views.text import TextQuery
@@ -30,6 +31,9 @@ QUERY_PATIENCE: Final = 10.0
 
 _REST: Final = 1.5
 """So many times its patience a search leaves a model alone that has just failed."""
+
+_RERANKER_REST: Final = 5.0
+"""The same of a reranker."""
 
 _STATUS_SECONDS: Final = 5.0
 _PARTS: Final = 32
@@ -120,6 +124,8 @@ class Recall:
     async def search(self, text: str, query: TextQuery) -> Sequence[tuple[str, float]]:
         """The ids of passages near to `text` within `query`, nearest first, with the likeness.
 
+        That is 0 for texts as unlike as the model makes any, and 1 for equal ones.
+
         What a question filters by is `query`; its own text is not looked at. An id may be that of
         a thing that has changed since: callers look the things up.
 
@@ -159,7 +165,8 @@ class Recall:
             if similarity >= nearest.get(identity, -1.0) and identity not in replaced:
                 nearest[identity] = similarity
         ranked = sorted(nearest.items(), key=lambda item: (-item[1], item[0]))
-        return tuple(ranked[: query.limit])
+        low = serving.embedder.unlike
+        return tuple((i, (near - low) / (1 - low)) for i, near in ranked[: query.limit])
 
     async def older(self) -> Embedder | None:
         """The embedder whose index serves until that of the settings has seen everything, if any.
@@ -286,6 +293,41 @@ class Recall:
         if self._clock.monotonic() < self._rests_until:
             message = "the embedding model has just failed; search goes on by words"
             raise Unavailable("embedder.unavailable", message)
+
+
+class Reranking:
+    """A second look: orders the first passages found by how well they answer a question."""
+
+    def __init__(self, reranker: Reranker, *, clock: Clock, patience: float) -> None:
+        """Wait at most `patience` seconds for an answer."""
+        self._reranker = reranker
+        self._clock = clock
+        self.patience = patience
+        self._rests_until = 0.0
+
+    async def order(self, question: str, texts: Sequence[str]) -> Sequence[int]:
+        """The numbers of the texts, the best first; equal ones stay in their order.
+
+        Raises:
+            Unavailable: `reranker.unavailable`; callers keep the order they have, and say so.
+        """
+        if self._clock.monotonic() < self._rests_until:
+            message = "the reranker has just failed; search goes on without it"
+            raise Unavailable("reranker.unavailable", message)
+        try:
+            async with asyncio.timeout(self.patience):
+                scores = await self._reranker.scores(question, texts)
+        except (TimeoutError, Unavailable) as error:
+            self._rests_until = self._clock.monotonic() + _RERANKER_REST * self.patience
+            if isinstance(error, Unavailable):
+                raise
+            message = "the reranker did not answer in time; search goes on without it"
+            raise Unavailable("reranker.unavailable", message) from error
+        return sorted(range(len(texts)), key=lambda number: -scores[number])
+
+    async def close(self) -> None:
+        """Let go of the reranker."""
+        await self._reranker.close()
 
 
 def _heard(asked: asyncio.Future[Vector]) -> None:

@@ -31,6 +31,10 @@ class SpaceKinds:
                 kind = self._asked[space] = found.kind
         return kind
 
+    async def every_one(self, state: State) -> frozenset[SpaceId]:
+        """All spaces of the store."""
+        return frozenset(await self._read_on(state))
+
     async def together(self, state: State) -> Spaces:
         """All spaces but those apart; None where there are none of these, and so all of them."""
         known = await self._read_on(state)

@@ -1,7 +1,7 @@
 """Traverse related entities: from one over its current relations, hop by hop, each of them once.
 
-A relation of a merged entity counts as its survivor's, and one that a merge has turned onto itself
-is passed over.
+A relation of a merged entity counts as its survivor's, those that a merge has laid over each other
+are one, and one that it has turned onto itself is passed over.
 """
 
 from collections.abc import Iterable
@@ -12,6 +12,7 @@ from canonry.domain.ids import EntityId
 from canonry.domain.revising import revised
 from canonry.domain.things.entities import Entity, family_of
 from canonry.domain.things.relations import Relation
+from canonry.domain.truth.parallel_edges import laid_together
 from canonry.ports.views.pages import PAGE_MAX
 from canonry.ports.views.state import RelationQuery
 from canonry.usecases.kernel.account import read_by
@@ -76,7 +77,9 @@ async def traverse_related(
     del walk.reached[start.id]
     return Related(
         entities=tuple(walk.reached.values()),
-        relations=tuple(walk.relations.values()),
+        relations=tuple(
+            laid_together(walk.relations.values(), {i: each.id for i, each in walk.known.items()})
+        ),
         hops=hops,
         truncated=walk.truncated,
     )
@@ -96,7 +99,7 @@ async def _step(walk: _Walk, frontier: tuple[Entity, ...]) -> tuple[Entity, ...]
             walk.truncated = True
             continue
         new |= fresh
-        walk.relations[edge.id] = revised(edge, from_id=ends[0].id, to_id=ends[1].id)
+        walk.relations[edge.id] = edge
     ordered = tuple(new[each] for each in sorted(new))
     walk.reached |= {each.id: each for each in ordered}
     return ordered

@@ -3,14 +3,16 @@
 import asyncio
 from collections.abc import Awaitable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Final, TypeAlias
 
 from canonry.domain.recall.context import Fitted, Section, cost_of, cut, fit, tokens_of
+from canonry.domain.recall.passages import Collection
 from canonry.domain.recall.sheets import Presence, head_cost, sheet_cost, told_cost, trimmed
 from canonry.domain.things.facts import Event, Fact
 from canonry.domain.things.relations import Relation
 from canonry.domain.things.scenes import Scene, Turn
 from canonry.domain.time import Instant
+from canonry.ports.views.text import TextQuery
 from canonry.usecases.kernel.caller import Caller
 from canonry.usecases.kernel.canon import Canon
 from canonry.usecases.kernel.lookup import require
@@ -28,6 +30,7 @@ from canonry.usecases.narrative.gather_narrative import (
     promises,
 )
 from canonry.usecases.narrative.gather_recalled import (
+    LOOKED_AT,
     TURNS_ASKED,
     Recollections,
     Remembrance,
@@ -37,16 +40,23 @@ from canonry.usecases.narrative.gather_recalled import (
 from canonry.usecases.recall.find_passages import FoundPassage
 from canonry.usecases.recall.search_canon import degraded_of
 
+_NOTES: Final = "notes"
+_Note: TypeAlias = tuple[str, str]
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ContextRequest:
-    """Which sections are wanted; `query` None lets the scene itself ask."""
+    """Which sections are wanted; `query` None lets the scene itself ask.
+
+    `tokens` None is as many as the policy grants.
+    """
 
     scene_id: str
     canonical: bool = True
     narrative: bool = True
     recalled: bool = True
     query: str | None = None
+    tokens: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,10 +95,14 @@ async def assemble_context(canon: Canon, caller: Caller, request: ContextRequest
         threads = (*narrative.threads, *promises(canonical.promised))
         narrative = replace(narrative, threads=threads)
         recalled = _without_told(recalled, narrative)
-    budget = canon.policy.context.tokens
-    notes = tokens_of(scene.gm_notes, scene.summary) if request.narrative else 0
+    budget = request.tokens or canon.policy.context.tokens
     first = fit((_present(canonical),), budget)
-    fitted = fit(_sections(canonical, narrative, recalled), max(0, budget - notes - first.used))
+    written = _written(scene) if request.narrative else ()
+    shared = (*_sections(canonical, narrative, recalled), _notes(written))
+    fitted = fit(shared, budget - first.used)
+    kept = dict(fitted.kept[_NOTES])
+    if request.narrative:
+        scene = replace(scene, gm_notes=kept.get("gm_notes"), summary=kept.get("summary"))
     return _kept(
         SceneContext(
             scene=scene,
@@ -96,10 +110,10 @@ async def assemble_context(canon: Canon, caller: Caller, request: ContextRequest
             canonical=canonical,
             narrative=narrative,
             recalled=recalled,
-            query=query,
+            query=None if query is None else query.text,
             at=canon.clock.now(),
             budget=budget,
-            used=notes + first.used + fitted.used,
+            used=first.used + fitted.used,
             omitted=_omitted(first, fitted),
             degraded=degraded_of(canonical.degraded, recalled.degraded),
         ),
@@ -108,14 +122,20 @@ async def assemble_context(canon: Canon, caller: Caller, request: ContextRequest
     )
 
 
-async def _query(canon: Canon, scene: Scene, request: ContextRequest) -> str | None:
+async def _query(canon: Canon, scene: Scene, request: ContextRequest) -> TextQuery | None:
     """What to recall by; None where nothing is to be recalled."""
     if not request.recalled:
         return None
     turns: Sequence[Turn] = ()
     if request.query is None:
         turns = await canon.documents.turns(scene.id, last=TURNS_ASKED)
-    return query_of(scene, turns, request.query, limit=canon.policy.limits.query)
+    return TextQuery(
+        collection=Collection.SCENES,
+        text=query_of(scene, turns, request.query, limit=canon.policy.limits.query),
+        spaces=frozenset((scene.space,)),
+        question=request.query is not None,
+        limit=canon.policy.context.recalled * LOOKED_AT,
+    )
 
 
 async def _events(
@@ -130,7 +150,7 @@ async def _canonical(
     canon: Canon,
     scene: Scene,
     cast: Cast | None,
-    query: str | None,
+    query: TextQuery | None,
     told: Awaitable[Sequence[Event]],
 ) -> Canonical:
     if cast is None:
@@ -146,7 +166,9 @@ async def _narrative(
     return await gather_narrative(canon, scene, await told)
 
 
-async def _recalled(canon: Canon, scene: Scene, cast: Cast, query: str | None) -> Recollections:
+async def _recalled(
+    canon: Canon, scene: Scene, cast: Cast, query: TextQuery | None
+) -> Recollections:
     if query is None:
         return Recollections(things={})
     return await gather_recalled(canon, scene, cast.participants, query)
@@ -162,6 +184,24 @@ def _without_told(recalled: Recollections, narrative: Narrative) -> Recollection
 def _present(canonical: Canonical) -> Section[Presence]:
     """Who is there, in what state and where: told before anything else, out of the whole budget."""
     return Section(name="present", weight=1, items=canonical.present, cost=head_cost)
+
+
+def _written(scene: Scene) -> tuple[_Note, ...]:
+    """What somebody wrote of the scene, by the name of the field."""
+    said = (("gm_notes", scene.gm_notes), ("summary", scene.summary))
+    return tuple((name, text) for name, text in said if text)
+
+
+def _notes(written: tuple[_Note, ...]) -> Section[_Note]:
+    """The notes and the summary of the scene itself; a long one is shortened."""
+    return Section(
+        name=_NOTES,
+        weight=3,
+        items=written,
+        cost=lambda note: tokens_of(note[1]),
+        trim=lambda note, room: (note[0], cut(note[1], room)),
+        sharing=True,
+    )
 
 
 def _sections(
@@ -211,7 +251,8 @@ def _sections(
 
 def _omitted(first: Fitted, fitted: Fitted) -> dict[str, int]:
     """How many of each kind were left out; a sheet that was is told of at its entity."""
-    left = {name: n for name, n in fitted.omitted.items() if name not in {"sheets", "around"}}
+    own = {"sheets", "around", _NOTES}
+    left = {name: n for name, n in fitted.omitted.items() if name not in own}
     return {"entities": first.omitted["present"] + fitted.omitted["around"], **left}
 
 

@@ -34,6 +34,7 @@ class SceneRequest:
     location_id: str | None
     participant_ids: Sequence[str]
     time_ref: Instant | None = None
+    time_words: str | None = None
 
 
 async def create_scene(canon: Canon, caller: Caller, request: SceneRequest) -> Receipt:
@@ -61,6 +62,7 @@ async def create_scene(canon: Canon, caller: Caller, request: SceneRequest) -> R
             location_ref=None if location is None else location.id,
             participants=tuple(dict.fromkeys(EntityId(each.id) for each in participants)),
             time_ref=request.time_ref,
+            time_words=request.time_words,
             status=SceneStatus.ACTIVE,
         )
         staged = participants if location is None else (*participants, location)

@@ -14,6 +14,7 @@ from canonry.domain.recall.context import (
     ties_of,
     without_repeats,
 )
+from canonry.domain.recall.passages import Collection
 from canonry.domain.recall.sheets import (
     Presence,
     Sheet,
@@ -30,8 +31,10 @@ from canonry.domain.things.relations import Relation
 from canonry.domain.things.scenes import Scene
 from canonry.ports.views.pages import PAGE_MAX
 from canonry.ports.views.state import EventQuery, FactQuery, RelationQuery
+from canonry.ports.views.text import TextQuery
 from canonry.usecases.kernel.canon import Canon
 from canonry.usecases.kernel.every_item import newest_match
+from canonry.usecases.kernel.get_entity_as_of import entities_then
 from canonry.usecases.narrative.as_of_scene import (
     events_until,
     facts_at,
@@ -39,7 +42,7 @@ from canonry.usecases.narrative.as_of_scene import (
     relations_at,
     tags_at,
 )
-from canonry.usecases.recall.search_canon import CanonKind, find_canon
+from canonry.usecases.recall.find_passages import find_passages
 
 NEIGHBOURS_MAX: Final = 100
 """The most entities one relation away that a context looks at."""
@@ -103,7 +106,7 @@ async def find_cast(canon: Canon, scene: Scene) -> Cast:
 
 
 async def gather_canonical(
-    canon: Canon, scene: Scene, cast: Cast, query: str | None, events: Sequence[Event]
+    canon: Canon, scene: Scene, cast: Cast, query: TextQuery | None, events: Sequence[Event]
 ) -> Canonical:
     """Those present and what is one relation away, with the facts that hold of them.
 
@@ -114,7 +117,7 @@ async def gather_canonical(
     moment = moment_of(scene)
     seeds = _ids_of(cast.present)
     known_edges, (recalled, degraded) = await asyncio.gather(
-        _relations(canon, scene, seeds), _resembling(canon, scene, query)
+        _relations(canon, scene, seeds), _resembling(canon, query)
     )
     edges = relations_at(moment, known_edges)
     places = [edge.to_id for edge in edges if edge.rel_type == PLACE and edge.from_id in seeds]
@@ -122,6 +125,8 @@ async def gather_canonical(
     nearest = [*islice(ties, NEIGHBOURS_MAX), *places]
     around = [*(await _roots(canon, scene, tuple(dict.fromkeys(nearest)))).values()]
     entities = without_repeats((*cast.present, *around), lambda e: e.id)
+    entities = [*await entities_then(canon, scene.space, entities, moment)]
+    present, others = entities[: len(cast.present)], entities[len(cast.present) :]
     roots: dict[str, Entity] = {i: one for one in entities for i in family_of(one)}
     facts = await _facts(canon, scene, _ids_of(entities))
     limits = canon.policy.context
@@ -141,10 +146,9 @@ async def gather_canonical(
         place = next((there[i] for i in sorted(family_of(entity)) if i in there), None)
         return head_of(entity, tags_at(moment, entity), place)
 
-    others = entities[len(cast.present) :]
     return Canonical(
-        present=[head(each) for each in cast.present],
-        sheets=[sheet_of(each) for each in cast.present],
+        present=[head(each) for each in present],
+        sheets=[sheet_of(each) for each in present],
         around=[Told(head=head(each), sheet=brief(each)) for each in others],
         facts=without_repeats(ranked, lambda f: normalised_name(f.statement))[: limits.facts],
         relations=rank_relations(near, seeds, limit=limits.relations),
@@ -199,12 +203,12 @@ async def _facts(canon: Canon, scene: Scene, entities: frozenset[EntityId]) -> S
 
 
 async def _resembling(
-    canon: Canon, scene: Scene, query: str | None
+    canon: Canon, query: TextQuery | None
 ) -> tuple[Mapping[str, Fact], tuple[str, ...]]:
     """The facts of the universe that resemble the query, by id, and what could not be searched."""
     if query is None:
         return {}, ()
-    spaces, kinds = frozenset((scene.space,)), frozenset((CanonKind.FACT,))
-    found = await find_canon(canon, spaces, query, kinds, limit=canon.policy.context.recalled)
+    limit = canon.policy.context.recalled
+    found = await find_passages(canon, replace(query, collection=Collection.FACTS, limit=limit))
     things = (found.things.get(hit.passage.id) for hit in found.hits)
     return {thing.id: thing for thing in things if isinstance(thing, Fact)}, found.degraded

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from canonry.domain.log.entries import Thing
@@ -14,11 +14,10 @@ from canonry.domain.things.scenes import Scene, Turn
 from canonry.ports.views.text import TextQuery
 from canonry.usecases.kernel.canon import Canon
 from canonry.usecases.narrative.recall_memories import rank_for
-from canonry.usecases.recall.find_passages import FoundPassage, FoundPassages, find_passages
-from canonry.usecases.recall.search_canon import CanonKind, degraded_of, find_canon
+from canonry.usecases.recall.find_passages import FoundPassage, find_passages
+from canonry.usecases.recall.search_canon import degraded_of
 
-_LORE: Final = frozenset((CanonKind.LORE,))
-_LOOKED_AT: Final = 2
+LOOKED_AT: Final = 2
 """So many times as many passages are looked at as are told, because the same is told once."""
 TURNS_ASKED: Final = 3
 """How many of the last turns the default query takes up."""
@@ -55,7 +54,7 @@ def query_of(scene: Scene, turns: Sequence[Turn], asked: str | None, *, limit: i
 
 
 async def gather_recalled(
-    canon: Canon, scene: Scene, participants: Sequence[Entity], query: str
+    canon: Canon, scene: Scene, participants: Sequence[Entity], query: TextQuery
 ) -> Recollections:
     """Passages of other scenes, rules and lore, and memories of the participants and nobody else.
 
@@ -64,12 +63,12 @@ async def gather_recalled(
     Where nothing can be searched the lists stay empty or fall back to importance and recency, and
     `degraded` says so.
     """
-    spaces, limit = frozenset((scene.space,)), canon.policy.context.recalled
+    limit = canon.policy.context.recalled
     scenes, excerpts, lore, (memories, no_memories) = await asyncio.gather(
-        _passages(canon, scene, Collection.SCENES, query),
-        _passages(canon, scene, Collection.SNIPPETS, query),
-        find_canon(canon, spaces, query, _LORE, limit=limit * _LOOKED_AT),
-        _memories(canon, scene, participants, query),
+        find_passages(canon, replace(query, without_scene=scene.id)),
+        find_passages(canon, replace(query, collection=Collection.SNIPPETS)),
+        find_passages(canon, replace(query, collection=Collection.LORE)),
+        _memories(canon, participants, query),
     )
     told = sorted((*excerpts.hits, *lore.hits), key=lambda hit: (-hit.strength, hit.passage.id))
     similar, rules = _once(scenes.hits)[:limit], _once(told)[:limit]
@@ -94,26 +93,13 @@ def _ids_of(hit: FoundPassage) -> tuple[str, ...]:
     return tuple(i for i in (passage.id, passage.scene_id, passage.source_id) if i is not None)
 
 
-async def _passages(
-    canon: Canon, scene: Scene, collection: Collection, query: str
-) -> FoundPassages:
-    asked = TextQuery(
-        collection=collection,
-        text=query,
-        spaces=frozenset((scene.space,)),
-        without_scene=scene.id if collection is Collection.SCENES else None,
-        limit=canon.policy.context.recalled * _LOOKED_AT,
-    )
-    return await find_passages(canon, asked)
-
-
 async def _memories(
-    canon: Canon, scene: Scene, participants: Sequence[Entity], query: str
+    canon: Canon, participants: Sequence[Entity], query: TextQuery
 ) -> tuple[Sequence[Remembrance], tuple[str, ...]]:
     owners = {mind: owner for owner in participants for mind in family_of(owner)}
     if not owners:
         return (), ()
-    ranked = await rank_for(canon, scene.space, frozenset(owners), query)
+    ranked = await rank_for(canon, frozenset(owners), query)
     best = [
         Remembrance(
             memory=memory,

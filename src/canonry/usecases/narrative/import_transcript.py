@@ -16,7 +16,7 @@ from canonry.domain.errors import Unavailable
 from canonry.domain.ids import EntityId, NewId, SpaceId, StoryId
 from canonry.domain.json_values import encode_json
 from canonry.domain.judging.making import Backing, make_entity
-from canonry.domain.log.entries import Entry, Made
+from canonry.domain.log.entries import Entry, Made, SaidAt
 from canonry.domain.log.keys import name_key, stories_key
 from canonry.domain.provenance import Authority
 from canonry.domain.things.entities import EntityClass, normalised_name
@@ -33,7 +33,7 @@ from canonry.domain.vocabularies.narrative_types import EntityType
 from canonry.ports.views.documents import ProposalQuery
 from canonry.ports.views.upkeep import UpkeepProgress
 from canonry.usecases.canonization.canonize_scene import canonize_scene
-from canonry.usecases.graph.universe_named import universe_named
+from canonry.usecases.graph.create_universe import universe_named
 from canonry.usecases.kernel.caller import Caller
 from canonry.usecases.kernel.canon import Canon
 from canonry.usecases.kernel.commit_change import Change, commit_change
@@ -276,12 +276,34 @@ async def _import_one(
     if waiting:
         await _next(canon, plan, report, waiting)
     progress.more(len(waiting))
+    await _date(canon, caller, space, scenes)
     report.scenes = len(scenes)
     report.writing_seconds = canon.clock.monotonic() - started
     started = canon.clock.monotonic()
     await _canonize(canon, caller, space, scenes, report)
     report.judging_seconds = canon.clock.monotonic() - started
     return report
+
+
+async def _date(
+    canon: Canon, caller: Caller, space: SpaceId, scenes: Sequence[PlannedScene]
+) -> None:
+    """Tell when scenes were played that an import without their times has made."""
+    wanted = {scene.id: scene.said_at for scene in scenes if scene.said_at is not None}
+    if not wanted:
+        return
+    entries = [
+        SaidAt(thing_id=found.id, said_at=wanted[found.id])
+        for found in (await canon.within(space).things(wanted)).values()
+        if isinstance(found, Scene) and found.said_at != wanted[found.id]
+    ]
+    if not entries:
+        return
+
+    async def prepare(_: NewId) -> Change:
+        return Change(entries=tuple(entries), reads=frozenset())
+
+    await commit_change(canon, replace(caller, idempotency_key=None), space, prepare)
 
 
 async def _next(

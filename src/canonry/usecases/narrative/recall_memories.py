@@ -2,9 +2,9 @@
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from canonry.domain.ids import EntityId, SpaceId
+from canonry.domain.ids import EntityId
 from canonry.domain.recall.memory_order import rank_by_importance, rank_memories
 from canonry.domain.recall.passages import Collection
 from canonry.domain.things.entities import Entity, family_of
@@ -62,9 +62,9 @@ async def recall_memories(
         ordered = rank_by_importance(known)
         plain = tuple((memory, None) for memory in ordered[:limit])
         return Recalled(memories=plain, total=total, considered=len(ordered))
-    ranked = await rank_for(
-        canon, owner.space, minds, query, known=known, min_importance=min_importance
-    )
+    spaces = frozenset((owner.space,))
+    asked = TextQuery(collection=Collection.MEMORIES, text=query, spaces=spaces)
+    ranked = await rank_for(canon, minds, asked, known=known, min_importance=min_importance)
     return Recalled(
         memories=ranked.memories[:limit],
         total=total,
@@ -75,9 +75,8 @@ async def recall_memories(
 
 async def rank_for(
     canon: Canon,
-    space: SpaceId,
     minds: frozenset[EntityId],
-    query: str,
+    query: TextQuery,
     *,
     known: Sequence[Memory] | None = None,
     min_importance: float = 0.0,
@@ -90,13 +89,8 @@ async def rank_for(
     """
     if known is None:
         known, _ = await _most_important(canon, minds, min_importance)
-    asked = TextQuery(
-        collection=Collection.MEMORIES,
-        text=query,
-        spaces=frozenset((space,)),
-        entities=frozenset(minds),
-        limit=PAGE_MAX,
-    )
+    collection = Collection.MEMORIES
+    asked = replace(query, collection=collection, entities=frozenset(minds), limit=PAGE_MAX)
     found = await find_passages(canon, asked)
     listed = {memory.id for memory in known}
     others = [

@@ -34,6 +34,7 @@ from canonry.domain.things.scenes import (
     TurnDraft,
 )
 from canonry.domain.things.sources import SnippetDraft, SourceDraft, SourceType
+from canonry.domain.time import Instant
 from canonry.usecases.narrative.transcripts import (
     Stretch,
     Transcript,
@@ -110,6 +111,7 @@ class PlannedScene:
     turns: int
     proposals: int
     summary: str | None
+    said_at: Instant | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -145,6 +147,7 @@ class TranscriptEntries:
             origin=None,
             source_type=SourceType.SESSION,
             level=CanonLevel.CANON,
+            said_at=self.transcript.said_at,
         )
         story = StoryDraft(
             id=self.story,
@@ -178,6 +181,7 @@ class TranscriptEntries:
             location_ref=None,
             participants=tuple(speaking),
             status=SceneStatus.ACTIVE,
+            said_at=self._said_at(stretch),
         )
         turns = list(self._turns(scene_id, stretch, cast))
         proposals = list(self._proposals(scene_id, stretch, cast, turns))
@@ -194,7 +198,14 @@ class TranscriptEntries:
             turns=len(turns),
             proposals=len(proposals),
             summary=clipped(told, self.limits.summary) or None,
+            said_at=scene.said_at,
         )
+
+    def _said_at(self, stretch: Stretch) -> Instant | None:
+        """When a scene began to be said: with the first line that says so, or as the session."""
+        lines = self.transcript.lines[stretch.start : stretch.end + 1]
+        dated = (line.said_at for line in lines if line.said_at is not None)
+        return next(dated, self.transcript.said_at)
 
     def _turns(self, scene_id: SceneId, stretch: Stretch, cast: Speakers) -> Iterator[TurnDraft]:
         for number in range(stretch.start, stretch.end + 1):
@@ -208,6 +219,7 @@ class TranscriptEntries:
                     entity_id=entity_id,
                     text=piece,
                     resolution_ref=None,
+                    said_at=self.transcript.lines[number].said_at,
                 )
 
     def _proposals(

@@ -13,6 +13,7 @@ from typing import Final
 
 from canonry.domain.texts.sentences import CLOSING, first_sentence, sentence_starts
 from canonry.domain.texts.words import terms_of
+from canonry.domain.time import Instant
 
 SCENE_TURNS: Final = 40
 """A scene goes on until it has so many turns."""
@@ -31,10 +32,11 @@ _SPACE: Final = re.compile(r"\s+")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TranscriptLine:
-    """One utterance, by one or several speakers."""
+    """One utterance, by one or several speakers, and when it was said if that is known."""
 
     speakers: tuple[str, ...]
     text: str
+    said_at: Instant | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,11 +50,12 @@ class Summary:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Transcript:
-    """What was said in one session, in order, and summaries of stretches of it."""
+    """What was said in one session, in order, when it began, and summaries of stretches of it."""
 
     title: str
     lines: tuple[TranscriptLine, ...]
     summaries: tuple[Summary, ...] = ()
+    said_at: Instant | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

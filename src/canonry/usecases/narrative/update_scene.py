@@ -6,7 +6,7 @@ from typing import TypeAlias
 
 from canonry.domain.errors import InvalidInput
 from canonry.domain.ids import EntityId, NewId
-from canonry.domain.log.entries import Entry
+from canonry.domain.log.entries import Entry, SaidAt
 from canonry.domain.log.keys import thing_key
 from canonry.domain.log.scene_entries import (
     SceneDated,
@@ -46,9 +46,17 @@ class WrittenSummary:
 
 @dataclass(frozen=True, slots=True)
 class Time:
-    """The time replaced; None takes it back."""
+    """The time replaced, and the words that told it; None takes it back."""
 
     at: Instant | None
+    words: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class PlayedAt:
+    """When it was played, which a closed scene takes as well; None takes it back."""
+
+    said_at: Instant | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,13 +74,15 @@ class Staging:
     leaving: Sequence[str]
 
 
-SceneChange: TypeAlias = Notes | WrittenSummary | Time | SceneSetting | Staging
+SceneChange: TypeAlias = Notes | WrittenSummary | Time | PlayedAt | SceneSetting | Staging
 
 
 async def update_scene(
     canon: Canon, caller: Caller, scene_id: str, changes: Sequence[SceneChange]
 ) -> Receipt:
     """Change what is named; what stands so already is not written again.
+
+    When it was played says nothing of the world, and is told of a closed scene too.
 
     A scene that is being canonized still takes notes and a summary, but keeps its time, its place
     and its participants: its proposals are judged by them.
@@ -85,15 +95,16 @@ async def update_scene(
     """
     if not changes:
         message = (
-            "name what changes: gm_notes, time_ref, summary, location_ref, joining_entities or "
-            "leaving_entities; null clears what was there"
+            "name what changes: gm_notes, time_ref, said_at, summary, location_ref, "
+            "joining_entities or leaving_entities; null clears what was there"
         )
         raise InvalidInput("scene.empty-change", message, path="")
     space = (await require(canon, caller, Scene, scene_id)).space
 
     async def prepare(_: NewId) -> Change:
         scene = await require(canon, caller, Scene, scene_id)
-        require_unfinished(scene)
+        if not all(isinstance(change, PlayedAt) for change in changes):
+            require_unfinished(scene)
         entries: list[Entry] = []
         reads = {thing_key(scene.id)}
         for change in changes:
@@ -126,11 +137,8 @@ def _entry(scene: Scene, change: SceneChange, named: Sequence[Entity]) -> Entry 
         case WrittenSummary(text=text):
             same = scene.summary == text
             return None if same else SceneSummarised(scene_id=scene.id, summary=text)
-        case Time(at=at):
-            if scene.time_ref == at:
-                return None
-            require_active(scene)
-            return SceneDated(scene_id=scene.id, time_ref=at)
+        case Time() | PlayedAt():
+            return _dated(scene, change)
         case SceneSetting():
             return _placed(scene, named[0] if named else None)
         case Staging(joining=joining):
@@ -145,6 +153,16 @@ def _placed(scene: Scene, place: Entity | None) -> Entry | None:
         return None
     require_active(scene)
     return ScenePlaced(scene_id=scene.id, location_ref=where)
+
+
+def _dated(scene: Scene, change: Time | PlayedAt) -> Entry | None:
+    if isinstance(change, PlayedAt):
+        same = scene.said_at == change.said_at
+        return None if same else SaidAt(thing_id=scene.id, said_at=change.said_at)
+    if scene.time_ref == change.at:
+        return None
+    require_active(scene)
+    return SceneDated(scene_id=scene.id, time_ref=change.at, time_words=change.words)
 
 
 def _staged(

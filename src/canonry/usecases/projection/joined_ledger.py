@@ -147,6 +147,10 @@ class JoinedLedger(Ledger):
         return await self._log.touched_since(cursor, limit=limit)
 
     @override
+    async def await_news(self, seconds: float) -> None:
+        await self._log.await_news(seconds)
+
+    @override
     def exclusive(self) -> AbstractAsyncContextManager[None]:
         return self._log.exclusive()
 

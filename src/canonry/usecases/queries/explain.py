@@ -4,6 +4,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
+from canonry.domain.audience import EVERYBODY, Audience, wide_first
 from canonry.domain.ids import SpaceId
 from canonry.domain.log.commits import ORIGIN, Commit, Position
 from canonry.domain.log.entries import (
@@ -24,8 +25,10 @@ from canonry.domain.things.entities import Entity
 from canonry.domain.things.facts import Axiom, Event, Fact
 from canonry.domain.things.proposals import Proposal
 from canonry.domain.things.relations import Relation
+from canonry.domain.things.veils import audience_of, audiences_in
 from canonry.usecases.kernel.caller import Caller, unknown
 from canonry.usecases.kernel.canon import Canon
+from canonry.usecases.kernel.commit_change import Veilable, stored
 from canonry.usecases.queries.trace_evidence import Traced, trace_evidence
 
 Explained: TypeAlias = Entity | Relation | Fact | Event | Axiom | Proposal | Observation
@@ -53,7 +56,8 @@ class Explanation:
     """Why a thing is as it is.
 
     `commit` brought it into being; `proposal` is what was judged then, with its decision; None: a
-    direct write. `observations` are what an entity's fields come from.
+    direct write. `observations` are what an entity's fields come from. `audience` is who may see
+    it, and `more_known_to` who knows more of it than that, as game masters alone are told.
     """
 
     thing: Explained
@@ -62,6 +66,8 @@ class Explanation:
     evidence: tuple[Traced, ...]
     observations: tuple[Observation, ...] = ()
     fall: Fall | None = None
+    audience: Audience = EVERYBODY
+    more_known_to: tuple[Audience, ...] = ()
 
 
 async def explain(canon: Canon, caller: Caller, thing_id: str) -> Explanation:
@@ -76,6 +82,7 @@ async def explain(canon: Canon, caller: Caller, thing_id: str) -> Explanation:
     commit = await _commit_at(canon, thing.space, Position(thing.position))
     seen = await _observations(canon, thing)
     proposal = await _proposal(canon, thing, commit)
+    audience, more = await _known_to(canon, caller, thing)
     return Explanation(
         thing=thing,
         commit=commit,
@@ -83,7 +90,20 @@ async def explain(canon: Canon, caller: Caller, thing_id: str) -> Explanation:
         evidence=tuple(await trace_evidence(canon, caller, _cited(thing, seen))),
         observations=tuple(seen),
         fall=await _fall(canon, thing),
+        audience=audience,
+        more_known_to=more,
     )
+
+
+async def _known_to(
+    canon: Canon, caller: Caller, thing: Explained
+) -> tuple[Audience, tuple[Audience, ...]]:
+    """Who may see a thing, and who knows more of it; nobody else is told who else knows."""
+    if not caller.viewer.masters:
+        return EVERYBODY, ()
+    audience = audience_of(thing)
+    kept = await stored(canon, thing) if isinstance(thing, Veilable) else thing
+    return audience, tuple(sorted(audiences_in(kept) - {audience}, key=wide_first))
 
 
 async def _commit_at(canon: Canon, space: SpaceId, position: Position) -> Commit | None:
@@ -130,7 +150,7 @@ async def _fall(canon: Canon, thing: Explained) -> Fall | None:
         places += [] if heir is None else [heir.position]
     for place in places:
         commit = await _commit_at(canon, thing.space, Position(place))
-        for entry in () if commit is None else commit.entries:
+        for entry in () if commit is None else filter(canon.tells, commit.entries):
             if commit is not None and isinstance(entry, _FALLS) and thing.id == _fallen(entry):
                 return Fall(entry=entry, commit=commit)
     return None

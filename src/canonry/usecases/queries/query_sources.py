@@ -1,10 +1,11 @@
-"""Query sources: what the canon of one universe rests on, oldest first."""
+"""Query sources: what the canon of one space rests on, oldest first."""
 
+from canonry.domain.ids import SpaceId
 from canonry.domain.things.sources import Source
 from canonry.ports.views.pages import Page
 from canonry.usecases.kernel.caller import Caller
 from canonry.usecases.kernel.canon import Canon
-from canonry.usecases.kernel.lookup import require_universe
+from canonry.usecases.kernel.covered_spaces import covered_spaces
 
 
 async def query_sources(
@@ -15,5 +16,5 @@ async def query_sources(
     Raises:
         NotFound: `universe.unknown`.
     """
-    space = (await require_universe(canon, caller, universe_id)).id
+    (space,) = (await covered_spaces(canon, caller, universe_id)) or (SpaceId(universe_id),)
     return await canon.state.sources(space, limit=limit, offset=offset)

@@ -26,6 +26,11 @@ class Traced:
     thing: Turn | Scene | Source | Snippet | Axiom | None
     within: Scene | Source | None = None
 
+    @property
+    def place(self) -> Scene | Source | None:
+        """Where it can be read: the scene or the document, be it the evidence itself."""
+        return self.thing if isinstance(self.thing, Scene | Source) else self.within
+
 
 async def trace_evidence(
     canon: Canon, caller: Caller, evidence: Iterable[Evidence]

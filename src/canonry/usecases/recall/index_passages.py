@@ -32,7 +32,8 @@ THINGS: Final = 128
 LOOKS_EVERY: Final = 1.0
 """Seconds between two looks at the log for an older index, while a model takes its time."""
 
-_AT_ONCE: Final = 32
+_AT_ONCE: Final = 128
+"""So many parts are embedded together: with fewer, some cores wait for the last ones of each."""
 _TRIES: Final = 20
 
 

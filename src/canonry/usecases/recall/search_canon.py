@@ -7,23 +7,30 @@ from enum import StrEnum
 from operator import attrgetter
 from typing import Final
 
+from canonry.domain.calendars.reckoning import GREGORIAN
+from canonry.domain.ids import EntityId
 from canonry.domain.log.entries import Thing
 from canonry.domain.recall.context import without_repeats
 from canonry.domain.recall.passages import Collection, passages_of
+from canonry.domain.recall.times import read_times
 from canonry.domain.things.entities import Entity
+from canonry.domain.things.facts import Fact
 from canonry.ports.views.state import Spaces
 from canonry.ports.views.text import TextQuery
 from canonry.usecases.kernel.caller import Caller
 from canonry.usecases.kernel.canon import Canon
 from canonry.usecases.kernel.covered_spaces import covered_spaces
 from canonry.usecases.recall.find_passages import (
+    LOOK_MISSING,
     MEANING_BEHIND,
     MEANING_MISSING,
     WORDS_MISSING,
     FoundPassage,
     find_passages,
 )
+from canonry.usecases.recall.find_relations import find_relations
 from canonry.usecases.recall.search_passages import PassagesFound
+from canonry.usecases.recall.shortening import shortened
 
 
 class CanonKind(StrEnum):
@@ -32,6 +39,7 @@ class CanonKind(StrEnum):
     ENTITY = "entity"
     FACT = "fact"
     LORE = "lore"
+    RELATION = "relation"
 
 
 COLLECTIONS: Final[Mapping[CanonKind, Collection]] = {
@@ -40,7 +48,10 @@ COLLECTIONS: Final[Mapping[CanonKind, Collection]] = {
     CanonKind.LORE: Collection.LORE,
 }
 
-_DEGRADED: Final = (MEANING_MISSING, MEANING_BEHIND, WORDS_MISSING)
+_DEGRADED: Final = (MEANING_MISSING, MEANING_BEHIND, WORDS_MISSING, LOOK_MISSING)
+_FACTS: Final = 100
+_ENDS: Final = 5
+"""The relations of so many of the entities found are looked at."""
 _WIDER: Final = (1, 4, 16)
 """So many times as many passages are looked at, as long as too few of them are left."""
 
@@ -70,24 +81,55 @@ async def search_canon(canon: Canon, caller: Caller, request: CanonRequest) -> P
 async def find_canon(
     canon: Canon, spaces: Spaces, text: str, kinds: frozenset[CanonKind], *, limit: int
 ) -> PassagesFound:
-    """The same within spaces that the caller is known to see."""
-    found = await asyncio.gather(
-        *(
-            _best(canon, TextQuery(collection=COLLECTIONS[kind], text=text, spaces=spaces), limit)
-            for kind in sorted(kinds)
+    """The same within spaces that the caller is known to see.
+
+    What was superseded comes after all that holds, unless the text asks of a time.
+    """
+    text = (await shortened(canon, _query(CanonKind.ENTITY, text, spaces))).text
+    looked = kinds | {CanonKind.ENTITY} if CanonKind.RELATION in kinds else kinds
+    kept = sorted(looked & COLLECTIONS.keys())
+    parts = (_best(canon, _query(kind, text, spaces), limit) for kind in kept)
+    found = dict(zip(kept, await asyncio.gather(*parts), strict=True))
+    things = {i: thing for each in found.values() for i, thing in each.things.items()}
+    hits = [hit for kind, each in found.items() if kind in kinds for hit in each.hits]
+    if CanonKind.RELATION in kinds:
+        first = found[CanonKind.ENTITY].hits[:_ENDS]
+        relations, of = await find_relations(
+            canon, spaces, text, frozenset(EntityId(hit.passage.id) for hit in first)
         )
-    )
-    hits = [hit for each in found for hit in each.hits]
+        hits, things = [*hits, *relations], {**things, **of}
+    hits.sort(key=lambda hit: (-hit.strength, hit.passage.id))
+    if not read_times(text, GREGORIAN, None):
+        hits = _current_first(hits, things)
     return PassagesFound(
-        hits=sorted(hits, key=lambda hit: (-hit.strength, hit.passage.id))[:limit],
-        things={i: thing for each in found for i, thing in each.things.items()},
-        degraded=degraded_of(*(each.degraded for each in found)),
+        hits=hits[:limit],
+        things=things,
+        degraded=degraded_of(*(each.degraded for each in found.values())),
+        behind=max((each.behind for each in found.values()), default=0),
     )
+
+
+def _query(kind: CanonKind, text: str, spaces: Spaces) -> TextQuery:
+    return TextQuery(collection=COLLECTIONS[kind], text=text, spaces=spaces)
+
+
+def _current_first(hits: Sequence[FoundPassage], things: Mapping[str, Thing]) -> list[FoundPassage]:
+    """What holds before what held; no score says more than that of a passage before it."""
+
+    def held(hit: FoundPassage) -> bool:
+        thing = things.get(hit.passage.id)
+        return isinstance(thing, Fact) and thing.superseded
+
+    current = [hit for hit in hits if not held(hit)]
+    least = min((hit.score for hit in current), default=1.0)
+    return [*current, *(replace(h, score=min(h.score, least)) for h in hits if held(h))]
 
 
 async def _best(canon: Canon, query: TextQuery, limit: int) -> PassagesFound:
     """The first `limit` of one collection; more are looked at where merged ones fall together."""
     hits: Sequence[FoundPassage] = ()
+    least = _FACTS if query.collection is Collection.FACTS else 0
+    limit = max(limit, least)  # those that were superseded come last of so many
     for wide in (limit * times for times in _WIDER):
         found = await find_passages(canon, replace(query, limit=wide))
         things = {**found.things, **await _became(canon, query, found.things)}
@@ -95,7 +137,7 @@ async def _best(canon: Canon, query: TextQuery, limit: int) -> PassagesFound:
         hits = without_repeats(shown, attrgetter("passage.id"))[:limit]
         if len(hits) == limit or len(found.hits) < wide:
             break
-    return PassagesFound(hits=hits, things=things, degraded=found.degraded)
+    return PassagesFound(hits=hits, things=things, degraded=found.degraded, behind=found.behind)
 
 
 async def _became(

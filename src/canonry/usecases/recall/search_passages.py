@@ -41,11 +41,15 @@ class SearchRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PassagesFound:
-    """The passages found, best first, with the things that they come from and lie in, by id."""
+    """The passages found, best first, with the things that they come from and lie in, by id.
+
+    `behind` commits are not searched by meaning yet.
+    """
 
     hits: Sequence[FoundPassage]
     things: Mapping[str, Thing]
     degraded: tuple[str, ...]
+    behind: int = 0
 
 
 async def search_passages(canon: Canon, caller: Caller, request: SearchRequest) -> PassagesFound:
@@ -70,9 +74,10 @@ async def search_passages(canon: Canon, caller: Caller, request: SearchRequest) 
     hits = [hit for hit in found.hits if hit.score >= request.min_score]
     passages = [hit.passage for hit in hits]
     around = {i for p in passages for i in (p.scene_id, p.source_id) if i is not None}
+    around |= {entity for p in passages if p.kind == "turn" for entity in p.entities}
     seen = canon.covering(query.spaces)
     things = {**found.things, **await seen.things(around - found.things.keys())}
-    return PassagesFound(hits=hits, things=things, degraded=found.degraded)
+    return PassagesFound(hits=hits, things=things, degraded=found.degraded, behind=found.behind)
 
 
 def _require_readable(canon: Canon, caller: Caller, collection: Collection) -> None:

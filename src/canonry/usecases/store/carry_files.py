@@ -27,14 +27,18 @@ class CarriedFiles:
     unnamed: int = 0
 
 
-async def export_files(canon: Canon, beside: UserFiles, told: UpkeepProgress) -> CarriedFiles:
-    """Copy every file that a source names.
+async def export_files(
+    canon: Canon, beside: UserFiles, told: UpkeepProgress, *, user_id: str | None = None
+) -> CarriedFiles:
+    """Copy every file that a source names, or those of one user.
 
     Raises:
         BrokenInvariant: `blobs.altered`, the store's own bytes are not what was kept.
         Unavailable: as the blobs say.
     """
-    return await _carry(filing_of(canon), beside, await named_files(canon), told)
+    named = await named_files(canon)
+    wanted = {key: named[key] for key in named if user_id in {None, key[0]}}
+    return await _carry(filing_of(canon), beside, wanted, told)
 
 
 async def require_whole(beside: UserFiles) -> None:

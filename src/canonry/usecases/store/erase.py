@@ -5,15 +5,20 @@ verifies, because it holds commitments and not texts.
 """
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from canonry.domain.errors import InvalidInput
 from canonry.domain.ids import EntityId, NewId, SpaceId
 from canonry.domain.log.commits import Position
-from canonry.domain.log.entries import Erased, Tombstone
+from canonry.domain.log.entries import (
+    Erased,
+    Thing,
+    Tombstone,
+)
 from canonry.domain.log.keys import thing_key
+from canonry.domain.log.record_entries import Withdrawn
 from canonry.domain.observations import Observation
 from canonry.domain.things.entities import Entity
 from canonry.domain.things.facts import Event, Fact
@@ -145,9 +150,8 @@ async def erase(
 
     async def prepare(new_id: NewId) -> Change:
         things = await canon.state.things(plan.targets)
-        left = tuple(
-            target for target in plan.targets if not isinstance(things.get(target), Tombstone)
-        )
+        gone = await _erased_before(canon, things.values())
+        left = tuple(target for target in plan.targets if target not in gone)
         if not left:
             return Change(entries=(), reads=frozenset())
         behind, read = await leave_behind(canon, plan.space, left, new_id)
@@ -161,14 +165,27 @@ async def erase(
 
 
 async def _gone_before(canon: Canon, tombstone: Tombstone) -> dict[str, str]:
-    """What went together with a thing that was erased before, with the kind of each."""
-    after = Position(tombstone.position - 1)
-    commits = await canon.ledger.read(tombstone.space, after=after, limit=1)
-    entries = (entry for commit in commits for entry in commit.entries)
-    targets = next((e.targets for e in entries if isinstance(e, Erased)), (tombstone.id,))
+    """What went together with a thing that is gone already, with the kind of each."""
+    entries = await _ending(canon, tombstone)
+    targets = next((e.targets for e in entries if tombstone.id in e.targets), (tombstone.id,))
     things = await canon.state.things(targets)
     gone = ((each, things.get(each)) for each in targets)
     return {each: thing.was for each, thing in gone if isinstance(thing, Tombstone)}
+
+
+async def _erased_before(canon: Canon, things: Iterable[Thing]) -> frozenset[str]:
+    """Those of the things that were erased; one that was only withdrawn is still in the log."""
+    tombstones = {each.position: each for each in things if isinstance(each, Tombstone)}
+    ended = [e for each in tombstones.values() for e in await _ending(canon, each)]
+    return frozenset(i for entry in ended if isinstance(entry, Erased) for i in entry.targets)
+
+
+async def _ending(canon: Canon, tombstone: Tombstone) -> Sequence[Erased | Withdrawn]:
+    """The entries that left a tombstone behind."""
+    after = Position(tombstone.position - 1)
+    commits = await canon.ledger.read(tombstone.space, after=after, limit=1)
+    entries = [entry for commit in commits for entry in commit.entries]
+    return [entry for entry in entries if isinstance(entry, Erased | Withdrawn)]
 
 
 async def _forget_files(canon: Canon, space: SpaceId) -> None:
@@ -180,7 +197,7 @@ async def _forget_files(canon: Canon, space: SpaceId) -> None:
     filing = canon.filing
     if filing is None:
         return
-    for owner in [user for user in filing.users() if account_space(user) == space]:
+    for owner in [user for user in await filing.users() if account_space(user) == space]:
         async for page in filing.pages(owner):
             sources = {source_id_of(owner, digest): digest for digest in page}
             known = await canon.state.things(tuple(sources))

@@ -1,15 +1,20 @@
 """What goes: everything that tells of what is erased, and so is erased with it."""
 
 from collections import Counter
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from functools import partial
 
 from canonry.domain.ids import EntityId, SourceId, SpaceId
 from canonry.domain.json_values import encode_json
-from canonry.domain.log.entries import THING_KINDS, Thing
+from canonry.domain.log.canon import ids_of
+from canonry.domain.log.commits import ORIGIN, Commit
+from canonry.domain.log.encoding import CHANGE_KINDS, kind_of
+from canonry.domain.log.entries import THING_KINDS, Redacted, Thing, Tombstone
+from canonry.domain.log.record_entries import EntityRetold, Withdrawn
 from canonry.domain.observations import Observation
+from canonry.domain.spaces import Space, SpaceKind
 from canonry.domain.things.entities import Entity
-from canonry.domain.things.proposals import Proposal
+from canonry.domain.things.proposals import Proposal, ProposalType
 from canonry.domain.things.relations import Relation
 from canonry.domain.things.scenes import Turn
 from canonry.domain.things.sources import Source, SourceType
@@ -21,6 +26,8 @@ from canonry.ports.views.state import EntityQuery, EventQuery, FactQuery, Relati
 from canonry.usecases.kernel.canon import Canon
 from canonry.usecases.kernel.every_item import every_item, every_match
 from canonry.usecases.store.find_mentions import Mention
+
+_COMMITS = 100
 
 
 async def with_entity(
@@ -39,8 +46,9 @@ async def with_entity(
             if each.source_id is not None:
                 cited[each.source_id] = None
     corrections, others = await _told_by(canon, tuple(cited))
+    withdrawn = [i async for i in _withdrawn_before(canon, entity.space, group)]
     found |= dict.fromkeys(corrections, "source")
-    stays = [Mention(kind="source", id=each) for each in others]
+    stays = [Mention(kind="source", id=each) for each in (*others, *withdrawn)]
     versions = await _versions(canon, entity.space, entity.entity_type)
     stays += [Mention(kind="schema", id=each.id) for each in versions[-1:] if each.derived]
     return tuple(names), tuple(stays)
@@ -99,11 +107,38 @@ async def with_type(
     return frozenset(group), tuple(names), tuple(cited)
 
 
+async def withdrawals(
+    canon: Canon, space: SpaceId
+) -> AsyncIterator[tuple[Commit, Sequence[Tombstone]]]:
+    """The commits that withdrew something, and what of it is gone since.
+
+    That was neither brought again nor erased.
+    """
+    after, size = ORIGIN, _COMMITS
+    while size == _COMMITS:
+        page = await canon.ledger.read(space, after=after, limit=_COMMITS)
+        for commit in page:
+            ended = list(_named_by(commit, Withdrawn))
+            known = await canon.state.things(ended)
+            gone = [t for t in known.values() if isinstance(t, Tombstone)]
+            if ended:
+                yield commit, [each for each in gone if each.position == commit.position]
+        size, after = len(page), page[-1].position if page else after
+
+
+def _named_by(commit: Commit, kind: type) -> Iterator[str]:
+    """The ids that the entries of a kind name, also those whose content was erased."""
+    for entry in commit.entries:
+        stored = entry.kind if isinstance(entry, Redacted) else kind_of(entry)
+        if stored == CHANGE_KINDS[kind]:
+            yield from ids_of(entry)
+
+
 async def with_proposals(
     canon: Canon, space: SpaceId, group: frozenset[EntityId], found: dict[str, str]
 ) -> None:
     """Add the proposals to `found` that name one of `group`, or became what is in it."""
-    query = ProposalQuery(spaces=frozenset((space,)))
+    query = ProposalQuery(spaces=frozenset((space,)), types=frozenset(ProposalType))
     async for proposal in every_match(canon.documents.proposals, query):
         if _concerns(proposal, group, found):
             found.setdefault(proposal.id, "proposal")
@@ -182,6 +217,20 @@ async def _told_by(
     corrections = [s.id for s in sources if s.source_type is SourceType.CORRECTION]
     kept = (s.id for s in sources if s.content is not None or s.files)
     return corrections, [each for each in kept if each not in corrections]
+
+
+async def _withdrawn_before(
+    canon: Canon, space: SpaceId, group: frozenset[EntityId]
+) -> AsyncIterator[str]:
+    """The withdrawn sources that told of the entities: they are in the log still."""
+    known = (await canon.state.things((space,))).get(space)
+    if not isinstance(known, Space) or known.kind is not SpaceKind.ACCOUNT:
+        return  # nothing is withdrawn elsewhere
+    async for commit, gone in withdrawals(canon, space):
+        if not group.isdisjoint(_named_by(commit, EntityRetold)):
+            for each in gone:
+                if each.was == THING_KINDS[Source]:
+                    yield each.id
 
 
 async def _from_source(canon: Canon, source: Source) -> AsyncIterator[Thing]:

@@ -10,12 +10,14 @@ from hashlib import sha256
 from typing import Any
 
 from canonry.domain.errors import InvalidInput
+from canonry.domain.extraction.companions import COMPANIONS
 from canonry.domain.ids import EntityId, NewId, ObservationId
 from canonry.domain.json_values import canonical_json
-from canonry.domain.log.entries import Made
+from canonry.domain.log.entries import Entry, Made
 from canonry.domain.log.keys import schemas_key, thing_key
 from canonry.domain.observations import (
     PRIORITY_CORRECTION,
+    PRIORITY_STRUCTURED,
     SPECIFICITY_STATED,
     Dated,
     ObservationDraft,
@@ -25,16 +27,21 @@ from canonry.domain.snapshots import Held
 from canonry.domain.things.entities import Entity, alone
 from canonry.domain.things.sources import SourceDraft, SourceType
 from canonry.domain.truth.accounts import correction_id_of, source_id_of
-from canonry.domain.truth.converting import Unconvertible, convert
+from canonry.domain.truth.assertions import assertion_of
+from canonry.domain.truth.converting import Unconvertible, convert, out_of_order
+from canonry.domain.truth.typed_records import RecordReader
 from canonry.domain.vocabularies.narrative_fields import PROPERTY_PREFIX
 from canonry.domain.vocabularies.schemas import EntitySchema, FieldSpec
 from canonry.domain.vocabularies.truth_types import type_named, types_alike
 from canonry.domain.winners import LAST
 from canonry.usecases.kernel.account import Account, require_account, within_account
-from canonry.usecases.kernel.caller import Caller
+from canonry.usecases.kernel.caller import Caller, no_progress
 from canonry.usecases.kernel.canon import Canon
 from canonry.usecases.kernel.commit_change import Change, commit_change
 from canonry.usecases.kernel.lookup import require
+from canonry.usecases.kernel.pacing import Pace
+from canonry.usecases.truth.read_records import RecordReading, Statement, companions_named
+from canonry.usecases.truth.record_entities import record_named
 from canonry.usecases.truth.schemas_in_force import schemas_in_force
 
 
@@ -80,11 +87,11 @@ async def correct_field(
     account, inner = require_account(caller, user_id), within_account(caller)
 
     async def prepare(new_id: NewId) -> Change[Corrected]:
-        del new_id  # the id follows from what is said
         root = await require(canon, inner, Entity, correction.entity_id)
-        entity = await _addressed(canon, root, correction.entity_id)
+        entity = await addressed(canon, root, correction.entity_id)
         schema = await _schema(canon, account, entity, correction)
         right = _right(schema, correction)
+        _require_order(root, schema, right)
         before, own = _standing(root, right.spec.name), _standing(alone(entity), right.spec.name)
         reads = frozenset(
             (
@@ -97,21 +104,57 @@ async def correct_field(
             stands = _corrected(own.observation, root, right, existing=True)
             return Change(entries=(), reads=reads, found=stands)
         follows = "" if before is None else before.observation
-        observation_id = correction_id_of(entity.id, right.spec.name, right.value, follows)
-        source = _source(account, entity, right, follows)
-        seen = _observation(entity, schema, right, observation_id, source)
-        entries = (Made(thing=source), Made(thing=seen))
-        stands = _corrected(observation_id, root, right, existing=False)
+        source = source_of_word(account, entity, right.spec.name, right.value, follows)
+        word = own_word(entity, schema, right.spec.name, right.value, source, follows=follows)
+        seen = replace(word, dates=right.dates)
+        entries: tuple[Entry, ...] = (Made(thing=source), Made(thing=seen))
+        if right.spec.name in COMPANIONS.get(entity.entity_type, ()):
+            reading = await _naming(canon, account, schema, right, source)
+            named = await record_named(canon, reading, entity, seen, new_id)
+            entries, reads = (*entries, *named.entries), reads | named.reads
+        stands = _corrected(seen.id, root, right, existing=False)
         return Change(entries=entries, reads=reads, found=stands)
 
     unkeyed = replace(inner, idempotency_key=None)
     return (await commit_change(canon, unkeyed, account.space, prepare)).prepared()
 
 
-async def _addressed(canon: Canon, root: Entity, entity_id: str) -> Entity:
+async def addressed(canon: Canon, root: Entity, entity_id: str) -> Entity:
     """The entity that was named, even if it was merged: the correction stays with it."""
     found = await canon.within(root.space).thing(entity_id)
     return found if isinstance(found, Entity) else root
+
+
+async def _naming(
+    canon: Canon, account: Account, schema: EntitySchema, right: _Right, source: SourceDraft
+) -> RecordReading:
+    """The correction as a record that names somebody."""
+    statement = Statement(
+        account=account,
+        source=source,
+        config={},
+        records=(),
+        priority=PRIORITY_STRUCTURED,
+        specificity=SPECIFICITY_STATED,
+        started_at=canon.clock.now(),
+    )
+    schemas = {
+        **await schemas_in_force(canon, account, ("company", "person")),
+        schema.entity_type: schema,
+    }
+    readers = {name: RecordReader(each) for name, each in schemas.items()}
+    record = {right.spec.name: right.value}
+    said = assertion_of(account.user_id, readers[schema.entity_type], record, "/value")
+    pace = Pace(progress=no_progress, total=0)
+    return RecordReading(
+        statement=statement,
+        run_id=None,
+        assertions=(said,),
+        companions=await companions_named(account, readers, (said,), pace),
+        registered=(),
+        reads=frozenset(),
+        again=False,
+    )
 
 
 def _corrected(
@@ -159,6 +202,14 @@ def _right(schema: EntitySchema, correction: Correction) -> _Right:
     return _Right(spec=spec, value=converted.value, dates=dates)
 
 
+def _require_order(entity: Entity, schema: EntitySchema, right: _Right) -> None:
+    said = {**entity.properties, right.spec.name: right.value} if schema.order else {}
+    for name, reason in out_of_order(schema.order, said):
+        if right.spec.name in {name, reason.removeprefix("before_")}:
+            message = f"{name} would be {reason.replace('_', ' ', 1)}; correct the other one first"
+            raise InvalidInput("correction.value", message, path="/value")
+
+
 def _standing(entity: Entity, field: str) -> Held | None:
     """The correction that stands for the field."""
     elements = entity.snapshot.get(PROPERTY_PREFIX + field)
@@ -166,9 +217,12 @@ def _standing(entity: Entity, field: str) -> Held | None:
     return held if held is not None and held.corrected else None
 
 
-def _source(account: Account, entity: Entity, right: _Right, follows: str) -> SourceDraft:
+def source_of_word(
+    account: Account, entity: Entity, field: str, value: Any, follows: str
+) -> SourceDraft:
+    """The source of a user's own word on a field; `follows` is the word that it takes over from."""
     payload = {
-        "correction": {"entity_id": entity.id, "field": right.spec.name, "value": right.value},
+        "correction": {"entity_id": entity.id, "field": field, "value": value},
         "follows": follows,
     }
     content = canonical_json(payload)
@@ -189,25 +243,28 @@ def _source(account: Account, entity: Entity, right: _Right, follows: str) -> So
     )
 
 
-def _observation(
+def own_word(
     entity: Entity,
     schema: EntitySchema,
-    right: _Right,
-    observation_id: ObservationId,
+    field: str,
+    value: Any,
     source: SourceDraft,
+    *,
+    follows: str,
+    correction: bool = True,
 ) -> ObservationDraft:
+    """What a user says of a field: a correction, or one word among others."""
     return ObservationDraft(
-        id=observation_id,
+        id=correction_id_of(entity.id, field, value, follows),
         space=entity.space,
         entity_id=entity.id,
-        fields={PROPERTY_PREFIX + right.spec.name: right.value},
+        fields={PROPERTY_PREFIX + field: value},
         authority=Authority.SOURCE,
         confidence=1.0,
         evidence=(Evidence(kind=EvidenceKind.SOURCE, ref=source.id),),
         observed_at=None,
-        correction=True,
-        priority=PRIORITY_CORRECTION,
+        correction=correction,
+        priority=PRIORITY_CORRECTION if correction else PRIORITY_STRUCTURED,
         specificity=SPECIFICITY_STATED,
         schema_version=schema.version,
-        dates=right.dates,
     )

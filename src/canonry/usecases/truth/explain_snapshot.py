@@ -20,6 +20,7 @@ _REASONS: Final = {
     MOST_SPECIFIC.name: "what is most specific stands, then what has the highest priority",
     MERGE_ARRAY.name: "the items of the highest priority present stand, each once",
     "latest": "what was recorded last stands",
+    "names": "the name that was recorded last stands",
     "tag_set": "each tag holds or not by what was recorded last of it",
 }
 

@@ -1,7 +1,8 @@
 """Ingest a file: keep it, let an interpreter read it, and record what that found.
 
-Whatever goes wrong after the file was taken, its source stays, and the error names it. The same
-file under the same configuration is interpreted once; brought again, its word is the last one.
+Files within it, such as those attached to a message, are sources of their own. Whatever goes wrong
+after the file was taken, its source stays, and the error names it. The same file under the same
+configuration is interpreted once; brought again, its word is the last one.
 """
 
 from collections.abc import Mapping, Sequence
@@ -23,7 +24,7 @@ from canonry.domain.observations import (
 from canonry.domain.provenance import CanonLevel
 from canonry.domain.things.sources import Source, SourceDraft, SourceType
 from canonry.domain.truth.accounts import run_id_of, source_id_of
-from canonry.domain.truth.files import FileHint
+from canonry.domain.truth.files import FileHint, Member
 from canonry.domain.truth.interpretations import Found
 from canonry.domain.truth.record_bounds import require_record
 from canonry.domain.truth.runs import InterpretationRun, RunDraft, RunStatus
@@ -37,16 +38,37 @@ from canonry.usecases.kernel.commit_change import Change, commit_change
 from canonry.usecases.kernel.lookup import require
 from canonry.usecases.truth.interpret_source import (
     PlannedRun,
+    excerpts_of,
     interpret_file,
     plan_run,
     require_quota,
 )
 from canonry.usecases.truth.read_records import Statement
+from canonry.usecases.truth.record_batches import record_batches
 from canonry.usecases.truth.record_source import Recorded, record_source
 from canonry.usecases.truth.restate_run import restate_run
-from canonry.usecases.truth.store_file import GivenFile, StoredFile, filing_of, store_file
+from canonry.usecases.truth.store_file import (
+    GivenFile,
+    StoredFile,
+    filing_of,
+    hint_of,
+    store_file,
+)
 
 _GIVEN: Final = "properties"
+_DEPTH_MAX: Final = 3
+"""So deep files within files are read: a table in an archive that a message brings along."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MemberIngested:
+    """What became of a file within a file; `problem` is why it was not read, by its code."""
+
+    name: str
+    source_id: SourceId | None = None
+    entities: Sequence[EntityId] = ()
+    problem: str | None = None
+    record: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,6 +85,7 @@ class FileIngested:
     run: RunDraft | None = None
     recorded: Recorded | None = None
     restated: int = 0
+    members: Sequence[MemberIngested] = ()
 
 
 async def ingest_file(
@@ -79,6 +102,7 @@ async def ingest_file(
 
     Raises:
         InvalidInput: as storing and planning say.
+        InvalidInput: what is wrong with the file itself, with `source_id`: it is kept.
         Unavailable: `interpretation.quota` or `interpretation.failed`, both with `source_id`.
     """
     plan = plan_run(canon, config) if interpret else None
@@ -149,7 +173,7 @@ async def reinterpret_source(
     """
     inner = within_account(caller)
     source = await require(canon, inner, Source, source_id)
-    if not source.files or source.content_hash is None:
+    if source.source_type is not SourceType.DOCUMENT or source.content_hash is None:
         message = "the source has no file to interpret; it was handed over as records"
         raise InvalidInput("interpretation.no-file", message, path="/source_id")
     plan = plan_run(canon, config)
@@ -231,6 +255,8 @@ async def _interpreted(
     account: Account,
     source: SourceDraft,
     reading: tuple[PlannedRun, GivenFile],
+    *,
+    depth: int = 0,
 ) -> FileIngested:
     plan, given = reading
     config = dict(plan.configuration)
@@ -245,39 +271,89 @@ async def _interpreted(
         await require_quota(canon, account)
         types = tuple(TRUTH_TYPES.values())
         hint = FileHint(mime_type=given.hint.mime_type, name=given.hint.name)
-        found = await interpret_file(canon, plan, given.data, hint, types)
+        found, read = await interpret_file(canon, plan, given.data, hint, types)
     except CanonryError as error:
-        if error.code == ASKED:
+        if error.code == ASKED and not depth:
             raise  # the same call will be made again, and is then the first to keep anything
         failed = _failed(canon, account, source.id, config, error)
-        runs = (failed,) if error.code == "interpretation.failed" else ()
+        runs = () if error.code == "interpretation.quota" else (failed,)
         await keep_source(canon, caller, account, source, *runs)
         raise _naming(error, source.id) from error
+    members = [
+        await _member(canon, caller, account, source, (plan, each), depth=depth + 1)
+        for each in read.members
+    ]
+    excerpts = await excerpts_of(read)
+    del read  # the tables of a long file
     statement = Statement(
         account=account,
         source=source,
         config=config,
-        records=found.entities,
+        records=(),
         priority=PRIORITY_INTERPRETED,
         specificity=SPECIFICITY_INTERPRETED,
         notes=found.warnings,
+        brought=_brought(found.entities, members),
+        excerpts=excerpts,
         started_at=began,
     )
-    recorded = await record_source(canon, within_account(caller), statement)
+    records = list(found.entities)
+    del found  # they are let go of as they are packed
+    recorded = await record_batches(canon, within_account(caller), statement, records)
     return FileIngested(
         source=recorded.source,
         stored=None,
         deduplicated=isinstance(before, Source),
         run=recorded.run,
         recorded=recorded,
+        members=members,
     )
+
+
+async def _member(
+    canon: Canon,
+    caller: Caller,
+    account: Account,
+    whole: SourceDraft,
+    reading: tuple[PlannedRun, Member],
+    *,
+    depth: int,
+) -> MemberIngested:
+    """Keep a file within a file as a source of its own; what it is not read for is told."""
+    plan, member = reading
+    told = MemberIngested(name=member.hint.name, record=member.record)
+    if depth > _DEPTH_MAX:
+        return replace(told, problem="document.too-deep")
+    given = GivenFile(data=member.data, hint=hint_of("", member.hint.name))
+    given = replace(given, hint=replace(given.hint, mime_type=member.hint.mime_type))
+    try:
+        stored = await store_file(canon, account.user_id, given)
+        source = _source(account, given, stored)
+        source = replace(source, properties={"part_of": whole.id, "name": member.hint.name})
+        told = replace(told, source_id=source.id)
+        done = await _interpreted(canon, caller, account, source, (plan, given), depth=depth)
+    except (InvalidInput, Unavailable) as error:
+        return replace(told, problem=str(error.details.get("cause", error.code)))
+    return replace(told, entities=await entities_of(canon, account, done))
+
+
+def _brought(
+    found: Sequence[Found], members: Sequence[MemberIngested]
+) -> Sequence[tuple[int, EntityId]]:
+    """Which record each entity came with that a file within the file is first of all about."""
+    place_of = {each.row: place for place, each in reversed(list(enumerate(found))) if each.row}
+    return [
+        (place_of.get(each.record + 1, 0), each.entities[0])
+        for each in members
+        if each.record is not None and each.entities and found
+    ]
 
 
 def _naming(error: CanonryError, source_id: SourceId) -> CanonryError:
     """The same error, which says too where the file is kept."""
-    if not isinstance(error, Unavailable):
+    if not isinstance(error, Unavailable | InvalidInput):
         return error
-    return Unavailable(error.code, error.message, **{**error.details, "source_id": source_id})
+    return type(error)(error.code, error.message, **{**error.details, "source_id": source_id})
 
 
 def _failed(

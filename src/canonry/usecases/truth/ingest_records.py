@@ -10,7 +10,7 @@ from canonry.domain.json_values import canonical_json
 from canonry.domain.observations import PRIORITY_CORRECTION, PRIORITY_STRUCTURED, SPECIFICITY_STATED
 from canonry.domain.provenance import CanonLevel
 from canonry.domain.things.sources import SourceDraft, SourceType
-from canonry.domain.time import Instant
+from canonry.domain.time import SECOND, Instant
 from canonry.domain.truth.accounts import source_id_of
 from canonry.domain.truth.interpretations import Found
 from canonry.usecases.kernel.account import require_account, within_account
@@ -21,6 +21,9 @@ from canonry.usecases.truth.read_records import Statement
 from canonry.usecases.truth.record_source import Recorded, record_source
 
 ENTITY_TYPE: Final = "entity_type"
+SKEW: Final = 60 * SECOND
+"""So far two clocks may be apart."""
+
 _CODE: Final = "codebase_entity"
 _CONFIG: Final = {"provider": "records"}
 
@@ -41,7 +44,8 @@ async def ingest_records(
     """Keep the records, all of them or none.
 
     Raises:
-        InvalidInput: `user.mismatch`, `records.none`, `records.priority`, or as recording says.
+        InvalidInput: `user.mismatch`, `records.none`, `records.priority`, `time.future`, or as
+            recording says.
     """
     account = require_account(caller, user_id)
     if not given.entities:
@@ -50,6 +54,9 @@ async def ingest_records(
     if not 0 <= given.priority < PRIORITY_CORRECTION:
         message = f"source_priority lies between 0 and {PRIORITY_CORRECTION - 1}; correct goes over"
         raise InvalidInput("records.priority", message, path="/source_priority")
+    if given.observed_at is not None and given.observed_at > canon.clock.now() + SKEW:
+        message = "extracted_at lies in the future, where it would outlast all that is said later"
+        raise InvalidInput("time.future", message, path="/provenance/extracted_at")
     weight = len(given.entities) * OF_RECORD
     content, records = await aside(weight, lambda: _taken(given.entities))
     digest = sha256(content).hexdigest()

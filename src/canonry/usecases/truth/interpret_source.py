@@ -5,11 +5,13 @@ The quota says how many runs a user may have in thirty days; there is none unles
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any, Final
 
 from canonry.domain.errors import BrokenInvariant, CanonryError, InvalidInput, Unavailable
+from canonry.domain.texts.excerpts import Cut, Excerpt, cut
 from canonry.domain.time import DAY, SECOND
-from canonry.domain.truth.files import FileHint
+from canonry.domain.truth.files import FileHint, Reading
 from canonry.domain.truth.interpretations import Interpretation
 from canonry.domain.truth.record_bounds import require_bounds
 from canonry.domain.truth.runs import InterpretationRun, RunStatus
@@ -19,9 +21,17 @@ from canonry.ports.interpreter import Interpreter
 from canonry.ports.views.pages import PAGE_MAX
 from canonry.usecases.kernel.account import Account
 from canonry.usecases.kernel.canon import Canon
+from canonry.usecases.kernel.pacing import aside
 from canonry.usecases.truth.store_file import filing_of
 
 _WINDOW: Final = 30 * DAY
+_CUT: Final = Cut(tokens=200, overlap=20, characters=4_000)
+"""Short enough that the page of an excerpt is where it says what was sought."""
+EXCERPTS_MAX: Final = 2_000
+"""So many passages of one file are searched."""
+BATCH: Final = "batch"
+"""Which batch of a file a run has recorded, in its configuration; the last one does not say it."""
+
 _HANDED_OVER: Final = frozenset({"records", "properties"})
 """What comes as values needs no interpreter and is never charged."""
 
@@ -55,25 +65,35 @@ def plan_run(canon: Canon, asked: Mapping[str, Any] | None = None) -> PlannedRun
 
 async def interpret_file(
     canon: Canon, run: PlannedRun, data: bytes, hint: FileHint, schemas: Sequence[EntitySchema]
-) -> Interpretation:
-    """The entities that a file speaks of.
+) -> tuple[Interpretation, Reading]:
+    """The entities that a file speaks of, and all that was read, of which nothing is said yet.
 
     Raises:
-        Unavailable: `interpretation.failed`; `reason` has the code of what went wrong, and the
+        InvalidInput: what is wrong with the file.
+        Unavailable: `interpretation.failed`; `cause` has the code of what went wrong, and the
             file is as it was. `interpretation.asked`, as the client's model says.
     """
     try:
         reading = await canon.reader.examine(data, hint)
         found = await run.interpreter.interpret(reading, run.configuration, schemas)
-        require_bounds(found.entities, at="")
+        require_bounds(found.entities, at="", filed=True)
     except BrokenInvariant:
         raise
     except CanonryError as error:
         if error.code in {"interpretation.failed", ASKED}:
             raise
         message = f"the file is kept, but could not be interpreted: {error.message}"
+        if isinstance(error, InvalidInput):  # the file is at fault, however often it is tried
+            raise InvalidInput(error.code, message, **error.details) from error
         raise Unavailable("interpretation.failed", message, cause=error.code) from error
-    return found
+    return found, reading
+
+
+async def excerpts_of(read: Reading) -> Sequence[Excerpt]:
+    """The text of a file as it is searched, so far as it is kept for that."""
+    parts = () if read.kind.is_data else read.parts
+    weight = sum(len(part.text) for part in parts)
+    return await aside(weight, lambda: tuple(islice(cut(parts, _CUT), EXCERPTS_MAX + 1)))
 
 
 async def require_quota(canon: Canon, account: Account) -> None:
@@ -110,4 +130,6 @@ async def _charged(canon: Canon, account: Account, limit: int) -> list[Interpret
 
 
 def _counts(run: InterpretationRun) -> bool:
-    return run.status is RunStatus.COMPLETED and run.config.get("provider") not in _HANDED_OVER
+    if run.status is not RunStatus.COMPLETED or BATCH in run.config:
+        return False  # of a file that comes in batches the last one counts
+    return run.config.get("provider") not in _HANDED_OVER

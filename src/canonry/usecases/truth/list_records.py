@@ -26,6 +26,7 @@ __all__ = [
     "current_events",
     "list_entities",
     "list_observations",
+    "list_sources",
     "list_timeline",
     "survivors_of",
 ]
@@ -61,6 +62,11 @@ async def list_observations(
     ids = sorted(family_of(entity))
     page = await canon.state.observations_newest(ids, limit=limit, offset=offset)
     return entity, page
+
+
+async def list_sources(canon: Canon, caller: Caller, *, limit: int, offset: int) -> Page[Source]:
+    """The sources of the caller's account, oldest first."""
+    return await canon.state.sources(account_of(caller).space, limit=limit, offset=offset)
 
 
 async def list_timeline(canon: Canon, caller: Caller, query: TimelineQuery) -> Page[TimelineEvent]:

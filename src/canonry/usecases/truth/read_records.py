@@ -4,15 +4,16 @@ Types that nobody knows get a schema that fits their records.
 """
 
 import unicodedata
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from canonry.domain.extraction.companions import companions_of
-from canonry.domain.ids import RunId
+from canonry.domain.ids import EntityId, RunId
 from canonry.domain.log.keys import schemas_key
 from canonry.domain.observations import Fragment
 from canonry.domain.revising import narrowed
+from canonry.domain.texts.excerpts import Excerpt
 from canonry.domain.things.sources import SourceDraft
 from canonry.domain.time import Instant
 from canonry.domain.truth.assertions import Assertion, assertion_of
@@ -37,7 +38,10 @@ class Statement:
     """The records of a source, by which configuration they were read, with which weight.
 
     `source` is as it is made if it is not there yet. `repeatable`: recording it again may add.
-    `notes` is what an interpreter says of its reading as a whole.
+    `notes` is what an interpreter says of its reading as a whole. `brought` has entities that
+    came in files within the source, each with the place of the record that it belongs to;
+    `excerpts` are the text of the source, to be searched. `alike` are all records of the source,
+    where these are the first batch of them: what is derived of a type has to fit them all.
     """
 
     account: Account
@@ -49,6 +53,9 @@ class Statement:
     observed_at: Instant | None = None
     repeatable: bool = False
     notes: tuple[str, ...] = ()
+    brought: Sequence[tuple[int, EntityId]] = ()
+    excerpts: Sequence[Excerpt] = ()
+    alike: Iterable[Found] = ()
     started_at: Instant
 
 
@@ -56,16 +63,18 @@ class Statement:
 class RecordReading:
     """A statement as the schemas read it, and the schemas that have to be registered first.
 
-    `again`: the statement was recorded before, so that only what has changed since is news.
+    `again`: the statement was recorded before, so that only what has changed since is news, or all
+    of it where it is `heavier` now.
     """
 
     statement: Statement
-    run_id: RunId
+    run_id: RunId | None
     assertions: tuple[Assertion, ...]
     companions: Mapping[int, tuple[tuple[str, Assertion], ...]]
     registered: tuple[EntitySchema, ...]
     reads: frozenset[str]
     again: bool
+    heavier: bool = False
 
 
 async def read_records(
@@ -77,8 +86,12 @@ async def read_records(
     schemas = dict(await schemas_in_force(canon, account, (*types, "company", "person")))
     records = await aside(pace.weight, lambda: _numbered(account, schemas, statement.records))
     by_type: dict[str, list[Found]] = {}
-    for record in records:
-        by_type.setdefault(type_named(record.entity_type), []).append(record)
+    for record in statement.alike or records:
+        kind = type_named(record.entity_type)
+        known = schemas.get(kind)
+        fitted = by_type.setdefault(kind, [])
+        if known is None or known.derived:
+            fitted.append(record)
     registered = []
     fitting = await aside(
         pace.weight,
@@ -112,7 +125,7 @@ async def read_records(
         run_id=run_id,
         again=again,
         assertions=assertions,
-        companions=await _companions(account, readers, assertions, pace),
+        companions=await companions_named(account, readers, assertions, pace),
         registered=tuple(registered),
         reads=frozenset(schemas_key(account.space, name) for name in by_type),
     )
@@ -140,7 +153,7 @@ def _numbered(
     return numbered
 
 
-async def _companions(
+async def companions_named(
     account: Account,
     readers: Mapping[str, RecordReader],
     assertions: Sequence[Assertion],

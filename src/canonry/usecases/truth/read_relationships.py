@@ -1,26 +1,30 @@
 """Read relationships: those of an entity, newest first, or one by its type and ends."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import permutations
 from typing import Final
 
 from canonry.domain.errors import InvalidInput, NotFound, Unavailable
+from canonry.domain.ids import EntityId
 from canonry.domain.revising import revised
 from canonry.domain.things.entities import Entity, family_of
 from canonry.domain.things.relations import Relation
 from canonry.domain.truth.accounts import relation_id_of
+from canonry.domain.truth.parallel_edges import laid_together
 from canonry.domain.vocabularies.truth_relations import TruthRelation
 from canonry.ports.views.pages import PAGE_MAX
 from canonry.ports.views.state import RelationQuery
 from canonry.usecases.kernel.account import account_of, read_by, require_readable
 from canonry.usecases.kernel.caller import Caller
 from canonry.usecases.kernel.canon import Canon
+from canonry.usecases.kernel.every_item import every_match
 from canonry.usecases.kernel.traverse_related import DIRECTIONS
 
-_FAMILY_MAX: Final = 10
-_PAGES_MAX: Final = 100
-"""So many pages of the relations of merged entities are looked through."""
+WHOLE_MAX: Final = 5_000
+"""So many relations of one entity are looked at together for those that a merge made one."""
+
+LOOKED_THROUGH_MAX: Final = 50_000
+"""So many relations of merged entities are looked through."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,45 +58,28 @@ async def list_relationships(
         limit=query.limit,
         offset=query.offset,
     )
-    if not await _may_have_loops(canon, caller, entity):
+    first = await canon.state.relations(revised(wanted, limit=PAGE_MAX, offset=0))
+    if len(family) == 1 and first.total > WHOLE_MAX:  # so many are counted as they are stored
         page = await canon.state.relations(wanted)
-        return await with_survivors(canon, caller, page.items), page.total
-    edges = await _without_loops(canon, wanted)
-    shown = edges[query.offset : query.offset + query.limit]
-    return await with_survivors(canon, caller, shown), len(edges)
+        return await _laid_together(canon, caller, page.items), page.total
+    edges = first.items if first.total <= PAGE_MAX else await _all(canon, wanted)
+    shown = await _laid_together(canon, caller, edges)
+    return shown[query.offset : query.offset + query.limit], len(shown)
 
 
-async def _may_have_loops(canon: Canon, caller: Caller, entity: Entity) -> bool:
-    """Whether a merge may have turned a relationship onto itself.
-
-    In an account their ids say it; elsewhere, or where very many were merged, they are looked for.
-    """
-    family = sorted(family_of(entity))
-    account = account_of(caller)
-    if len(family) == 1 or entity.space != account.space or len(family) > _FAMILY_MAX:
-        return len(family) > 1
-    ids = [
-        relation_id_of(account.user_id, rel_type, one, other)
-        for rel_type in TruthRelation
-        for one, other in permutations(family, 2)
-    ]
-    return bool(await canon.within(account.space).things(ids))
-
-
-async def _without_loops(canon: Canon, query: RelationQuery) -> Sequence[Relation]:
-    """All relations of merged entities but those that the merge has turned onto themselves.
+async def _all(canon: Canon, query: RelationQuery) -> Sequence[Relation]:
+    """All relations of an entity and of those merged into it.
 
     Raises:
         Unavailable: `relationship.too-far`, they are too many to look through.
     """
     found: list[Relation] = []
-    for number in range(_PAGES_MAX):
-        page = await canon.state.relations(revised(query, limit=PAGE_MAX, offset=number * PAGE_MAX))
-        found += page.items
-        if len(found) >= page.total or not page.items:
-            return [e for e in found if not {e.from_id, e.to_id} <= query.entities]
-    message = "too many relationships hang on the merged entities; ask for one type or direction"
-    raise Unavailable("relationship.too-far", message, limit=_PAGES_MAX * PAGE_MAX)
+    async for each in every_match(canon.state.relations, query):
+        found.append(each)
+        if len(found) > LOOKED_THROUGH_MAX:
+            message = "too many relationships hang on the merged entities; ask for one type"
+            raise Unavailable("relationship.too-far", message, limit=LOOKED_THROUGH_MAX)
+    return found
 
 
 async def read_relationship(
@@ -119,22 +106,15 @@ async def read_relationship(
     if not standing:
         message = "no relationship of this type stands between the two"
         raise NotFound("relationship.unknown", message, kind="relationship")
-    return revised(standing[0], from_id=from_.id, to_id=to.id)
+    family: dict[str, EntityId] = {each: e.id for e in (from_, to) for each in e.members}
+    return next(iter(laid_together(standing, family)))
 
 
-async def with_survivors(
-    canon: Canon, caller: Caller, relations: Iterable[Relation]
+async def _laid_together(
+    canon: Canon, caller: Caller, edges: Sequence[Relation]
 ) -> Sequence[Relation]:
-    """The relations with every merged entity at their ends replaced by the one that it became."""
-    edges = tuple(relations)
+    """The relations between those who answer for whoever stands at their ends, each once."""
     ends = {end for edge in edges for end in (edge.from_id, edge.to_id)}
     found = await read_by(canon, caller).things(ends)
     moved = {i: e.merged_into for i, e in found.items() if isinstance(e, Entity) and e.merged_into}
-    return tuple(
-        revised(
-            edge,
-            from_id=moved.get(edge.from_id, edge.from_id),
-            to_id=moved.get(edge.to_id, edge.to_id),
-        )
-        for edge in edges
-    )
+    return tuple(laid_together(edges, moved))

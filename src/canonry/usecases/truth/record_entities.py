@@ -4,29 +4,45 @@ Everything is looked up in a few reads, however many records there are, and writ
 Which entity a record is about follows from its keys alone; what nearly fits is only told.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from canonry.domain.ids import EntityId, NewId, ObservationId, RelationId
 from canonry.domain.log.entries import Entry, Made
 from canonry.domain.log.keys import name_key, thing_key
-from canonry.domain.merge import accumulate, join, join_all
-from canonry.domain.observations import Observation, ObservationDraft
+from canonry.domain.merge import join_all
+from canonry.domain.observations import ObservationDraft
 from canonry.domain.provenance import Authority, CanonLevel, Evidence, EvidenceKind
-from canonry.domain.revising import spread
+from canonry.domain.revising import revised
 from canonry.domain.snapshots import Accumulator
-from canonry.domain.things.entities import EntityClass, EntityDraft, said_in
-from canonry.domain.things.relations import RelationDraft
-from canonry.domain.time import Instant
+from canonry.domain.things.entities import Entity, EntityClass, EntityDraft, said_in
+from canonry.domain.things.relations import Relation, RelationDraft
 from canonry.domain.truth.accounts import relation_id_of
 from canonry.domain.truth.assertions import Assertion
-from canonry.domain.truth.resolving import Known, Target, known_among, resolve, tied
+from canonry.domain.truth.foreseen import foreseen
+from canonry.domain.truth.resolving import (
+    Doubt,
+    Known,
+    Target,
+    known_among,
+    resolve,
+    target_of,
+    tied,
+)
 from canonry.domain.truth.typed_records import naming_of
 from canonry.domain.vocabularies.narrative_fields import PROPERTY_PREFIX, policy_of
+from canonry.domain.vocabularies.schemas import EntitySchema
 from canonry.domain.vocabularies.truth_relations import TruthRelation
 from canonry.usecases.kernel.canon import Canon
 from canonry.usecases.kernel.pacing import Pace, aside
+from canonry.usecases.truth.derived_edges import (
+    FIELD,
+    RetoldEntity,
+    edges_following,
+    retellings,
+    stands,
+)
 from canonry.usecases.truth.earlier_statements import (
     content_of,
     earlier_addressees,
@@ -43,17 +59,18 @@ TOLD_MAX: Final = 100
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Duplicate:
-    """Two entities that may be one, and why."""
+    """Two entities that may be one, and why: both bear `sign`, as entities bear it."""
 
     entity_id: EntityId
     candidate_id: EntityId
     entity_type: str
     reason: str
+    sign: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecordedAs:
-    """What became of one record."""
+    """What became of one record; `reasons` say why it was taken for its type."""
 
     entity_id: EntityId
     entity_type: str
@@ -61,6 +78,7 @@ class RecordedAs:
     rule: str
     created: bool
     observation_id: ObservationId | None
+    reasons: tuple[str, ...] = ()
 
 
 @dataclass(slots=True, kw_only=True)
@@ -81,9 +99,9 @@ class Recording:
     records: list[RecordedAs] = field(default_factory=list)
     duplicates: dict[tuple[EntityId, EntityId], Duplicate] = field(default_factory=dict)
     observed: list[ObservationDraft] = field(default_factory=list)
+    kept: tuple[ObservationDraft, ...] = ()
     edges: dict[RelationId, RelationDraft] = field(default_factory=dict)
     entities: int = 0
-    observations: int = 0
     fragments: int = 0
 
 
@@ -91,27 +109,57 @@ async def record_entities(
     canon: Canon, reading: RecordReading, new_id: NewId, pace: Pace
 ) -> Recording:
     """The entries for all that a source states; nothing is written."""
+    recording = await _begun(canon, reading, reading.assertions, new_id, weight=pace.weight)
+    if reading.again and recording.similar.contested:
+        space, source_id = reading.statement.account.space, reading.statement.source.id
+        recording.before = await earlier_addressees(canon, space, source_id)
+    await _match_all(recording, pace)
+    await _keep_observed(canon, recording)
+    await _add_edges(canon, recording)
+    return recording
+
+
+async def record_named(
+    canon: Canon, reading: RecordReading, entity: Entity, word: ObservationDraft, new_id: NewId
+) -> Recording:
+    """The entries for those whom a user's own `word` on an entity names, and for its edges."""
+    (assertion,) = reading.assertions
+    recording = await _begun(canon, reading, (), new_id, weight=0)
+    if entity.id not in recording.known.targets:
+        recording.known.add(target_of(entity))
+    target = recording.known.targets[entity.id]
+    recording.similar.schema_of[entity.entity_type] = assertion.schema
+    for name, companion in reading.companions.get(0, ()):
+        _relate(recording, target, _match(recording, companion), {FIELD: name})
+    await _keep_observed(canon, recording)
+    recording.kept = (*recording.kept, word)
+    await _add_edges(canon, recording)
+    return recording
+
+
+async def _begun(
+    canon: Canon,
+    reading: RecordReading,
+    assertions: Sequence[Assertion],
+    new_id: NewId,
+    *,
+    weight: int,
+) -> Recording:
+    """Look up everybody whom the assertions are about, and whom the records name."""
     statement = reading.statement
-    everybody = [*reading.assertions, *(a for p in reading.companions.values() for _, a in p)]
+    everybody = [*assertions, *(a for p in reading.companions.values() for _, a in p)]
     similar = await find_similar(canon, statement.account, everybody)
-    recording = Recording(
+    return Recording(
         reading=reading,
         similar=similar,
         known=await aside(
-            pace.weight,
+            weight,
             lambda: known_among(similar.entities.values(), similar.others, everybody),
         ),
         reads=set(similar.reads),
         evidence=(Evidence(kind=EvidenceKind.SOURCE, ref=statement.source.id),),
         observation_ids=_in_order(new_id, len({id(each): None for each in everybody})),
     )
-    if reading.again and similar.contested:
-        space, source_id = statement.account.space, statement.source.id
-        recording.before = await earlier_addressees(canon, space, source_id)
-    await _match_all(recording, pace)
-    await _keep_observed(canon, recording)
-    await _add_edges(canon, recording)
-    return recording
 
 
 async def _match_all(work: Recording, pace: Pace) -> None:
@@ -127,7 +175,7 @@ async def _match_all(work: Recording, pace: Pace) -> None:
                 named[id(companion)] = _match_named(work, companion)
             other = named[id(companion)]
             if other is not None:
-                _relate(work, target, other, {"field": name})
+                _relate(work, target, other, {FIELD: name})
     for target, assertion in zip(about, reading.assertions, strict=True):
         for place in assertion.refers_to:
             _relate(work, target, about[place], {})
@@ -195,20 +243,21 @@ def _make(work: Recording, assertion: Assertion, entity_id: EntityId) -> Target:
 
 
 def _doubt(
-    work: Recording, target: Target, assertion: Assertion, doubts: Mapping[EntityId, str]
+    work: Recording, target: Target, assertion: Assertion, doubts: Mapping[EntityId, Doubt]
 ) -> None:
     """Tell who may be the same: who fits as well, and who bears what the record brings."""
     if len(work.duplicates) >= TOLD_MAX:
         return
     others = {**tied(work.known, assertion, target.root_id), **doubts}
-    for other, reason in sorted(others.items()):
+    for other, doubt in sorted(others.items()):
         work.duplicates.setdefault(
             (target.root_id, other),
             Duplicate(
                 entity_id=target.root_id,
                 candidate_id=other,
                 entity_type=assertion.schema.entity_type,
-                reason=reason,
+                reason=doubt.reason,
+                sign=doubt.sign,
             ),
         )
 
@@ -232,7 +281,7 @@ def _observe(
         evidence=work.evidence,
         observed_at=statement.observed_at,
         priority=statement.priority,
-        specificity=statement.specificity if assertion.sure else _NAMED_ONLY,
+        specificity=statement.specificity if assertion.sure else NAMED_ONLY,
         schema_version=assertion.schema.version,
         run_id=work.reading.run_id,
         fragments=assertion.typed.fragments,
@@ -242,8 +291,7 @@ def _observe(
     return observation.id
 
 
-_NAMED_ONLY: Final = 0.5
-_LAST_OF_ALL: Final = 2**62
+NAMED_ONLY: Final = 0.5
 
 
 async def _keep_observed(canon: Canon, work: Recording) -> None:
@@ -252,7 +300,7 @@ async def _keep_observed(canon: Canon, work: Recording) -> None:
     What counts is its last word on each field, as a source may contradict itself on the way.
     """
     fields: dict[EntityId, dict[str, Any]] = {}
-    for each in work.observed if work.reading.again else ():
+    for each in work.observed if work.reading.again and not work.reading.heavier else ():
         fields.setdefault(each.entity_id, {}).update(each.fields)
     known = {i: e for i in fields if (e := work.known.targets[i].entity) is not None}
     roots = {i: work.similar.root_of(entity) for i, entity in known.items()}
@@ -260,9 +308,9 @@ async def _keep_observed(canon: Canon, work: Recording) -> None:
     at = work.reading.statement.observed_at
     stale = {i for i, e in known.items() if not is_news(e, roots[i], fields[i], last, at)}
     kept = {each.id: each for each in work.observed if each.entity_id not in stale}
-    work.entries += [Made(thing=each) for each in kept.values()]
-    work.observations = len(kept)
-    names = _names(work, kept.values())
+    work.kept = tuple(kept.values())
+    work.entries += [Made(thing=each) for each in work.kept]
+    names = _names(work)
     work.records = [
         replace(
             each,
@@ -275,10 +323,10 @@ async def _keep_observed(canon: Canon, work: Recording) -> None:
     ]
 
 
-def _names(work: Recording, kept: Iterable[ObservationDraft]) -> Mapping[EntityId, str]:
+def _names(work: Recording) -> Mapping[EntityId, str]:
     """How those are called with all this, of whom it is more than their first record."""
     observed: dict[EntityId, list[ObservationDraft]] = {}
-    for each in kept:
+    for each in work.kept:
         observed.setdefault(each.entity_id, []).append(each)
     found: dict[EntityId, str] = {}
     for root_id in {each.entity_id for each in work.records}:
@@ -292,38 +340,44 @@ def _names(work: Recording, kept: Iterable[ObservationDraft]) -> Mapping[EntityI
             schema = work.similar.schema_of.get(root.entity_type)
             if naming is None and schema is not None:
                 naming = naming_of(schema)
-            own = _with(root.own, observed.get(root_id, ()))
-            others = (_with(e.own, observed.get(i, ())) for i, e in family.items() if i != root_id)
+            own = foreseen(root.own, observed.get(root_id, ()))
+            others = (
+                foreseen(e.own, observed.get(i, ())) for i, e in family.items() if i != root_id
+            )
             sides = map(said_in, (own, join_all(others, policy_of)))
             found[root_id] = "" if naming is None else naming.label(*sides)
     return found
 
 
-def _with(own: Accumulator, observed: Iterable[ObservationDraft]) -> Accumulator:
-    """What is known of a target after observations, which are the last as yet."""
-    at = Instant(_LAST_OF_ALL)
-    for each in observed:
-        plain = spread(each) | {"fragments": {}, "dates": {}}
-        seen = Observation(**plain, recorded_at=at, position=_LAST_OF_ALL, changed_at=_LAST_OF_ALL)
-        own = join(own, accumulate(seen, policy_of), policy_of)
-    return own
-
-
 def _relate(work: Recording, from_: Target, to: Target, metadata: Mapping[str, Any]) -> None:
-    if from_.root_id == to.root_id:
+    if from_.id == to.id:
         return
     account, rel_type = work.reading.statement.account, TruthRelation.REFERS_TO
     wanted = relation_id_of(account.user_id, rel_type, from_.id, to.id)
     if wanted in work.edges:
         return
     made = edge(account, rel_type, from_.id, to.id, metadata=metadata, authority=Authority.SOURCE)
-    work.edges[wanted] = replace(made, evidence=work.evidence)
+    work.edges[wanted] = revised(made, evidence=work.evidence)
 
 
 async def _add_edges(canon: Canon, work: Recording) -> None:
-    own = canon.within(work.reading.statement.account.space)
-    known = await own.things(work.edges)
-    work.reads |= set(map(thing_key, work.edges))
-    work.entries += [
-        Made(thing=edge) for edge_id, edge in work.edges.items() if edge_id not in known
-    ]
+    """Write the edges that are new, and let those of whom more was said follow their fields."""
+    account = work.reading.statement.account
+    known = await canon.within(account.space).things(work.edges)
+    retold = {each.id: each for each in _retold(work)}
+    for edge_id, made in work.edges.items():
+        if not isinstance(known.get(edge_id), Relation):  # or it was taken back
+            teller, target = retold.get(made.from_id), work.known.targets[made.to_id]
+            over = teller is not None and not stands(made, target.borne, teller.named)
+            work.entries.append(Made(thing=replace(made, ended=True) if over else made))
+    entries, reads = await edges_following(canon, account, retold.values())
+    work.entries += entries
+    work.reads |= {*map(thing_key, work.edges), *reads}
+
+
+def _retold(work: Recording) -> Iterator[RetoldEntity]:
+    def about(entity_id: EntityId) -> tuple[EntitySchema, Accumulator]:
+        target = work.known.targets[entity_id]
+        return work.similar.schema_of[target.entity_type], target.own
+
+    return retellings(work.kept, about)

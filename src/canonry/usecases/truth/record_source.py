@@ -4,24 +4,28 @@ Recording the same source again adds nothing, unless somebody has said otherwise
 word is given once more, as what was said last.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from canonry.domain.ids import NewId, RunId
-from canonry.domain.log.entries import Entry, Made
+from canonry.domain.ids import NewId, RunId, SnippetId, content_id
+from canonry.domain.log.entries import Entry, Made, Thing
 from canonry.domain.log.keys import thing_key
-from canonry.domain.things.sources import Source, SourceDraft
+from canonry.domain.provenance import Authority, Evidence, EvidenceKind
+from canonry.domain.things.relations import Relation, RelationDraft
+from canonry.domain.things.sources import Snippet, SnippetDraft, Source, SourceDraft
 from canonry.domain.truth.accounts import run_id_of
 from canonry.domain.truth.assertions import Warned
 from canonry.domain.truth.record_bounds import require_bounds
 from canonry.domain.truth.runs import InterpretationRun, RunDraft, RunStatus
+from canonry.domain.vocabularies.truth_relations import TruthRelation
 from canonry.usecases.kernel.account import opened
 from canonry.usecases.kernel.caller import Caller
 from canonry.usecases.kernel.canon import Canon
 from canonry.usecases.kernel.commit_change import Change, commit_change
 from canonry.usecases.kernel.pacing import OF_RECORD, Pace, aside
-from canonry.usecases.truth.read_records import Statement, read_records
+from canonry.usecases.truth.interpret_source import EXCERPTS_MAX
+from canonry.usecases.truth.read_records import RecordReading, Statement, read_records
 from canonry.usecases.truth.record_entities import (
     TOLD_MAX,
     Duplicate,
@@ -29,6 +33,7 @@ from canonry.usecases.truth.record_entities import (
     Recording,
     record_entities,
 )
+from canonry.usecases.truth.relate_entities import edge
 
 _PHASES: Final = 3
 """Each record is read, matched with what is known, and kept."""
@@ -39,11 +44,15 @@ NOTED: Final = "interpretation.noted"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Recorded:
-    """What became of a statement; `again`: the source was there before."""
+    """What became of a statement; `again`: the source was there before.
+
+    `total` records were kept, of which `records` are the first.
+    """
 
     source: SourceDraft
     run: RunDraft
     records: Sequence[RecordedAs]
+    total: int
     duplicates: Sequence[Duplicate]
     observations: int
     warnings: tuple[Warned, ...]
@@ -65,14 +74,16 @@ async def record_source(canon: Canon, caller: Caller, statement: Statement) -> R
 
     async def prepare(new_id: NewId) -> Change[Recorded]:
         pace.done = 0
-        known = await canon.within(account.space).things((account.space, source.id, run_id))
+        own = canon.within(account.space)
+        known = await own.things((account.space, source.id, run_id))
         before, made = known.get(source.id), known.get(run_id)
-        reading = await read_records(canon, statement, run_id, pace, again=run_id in known)
-        recording = await record_entities(canon, reading, new_id, pace)
-        warnings = (
-            *(Warned(code=NOTED, message=note, path="") for note in statement.notes),
-            *(w for a in reading.assertions for w in a.warnings),
+        reading = await read_records(
+            canon, statement, run_id, pace, again=isinstance(made, InterpretationRun)
         )
+        weighed = await _weight_before(canon, source) if reading.again else None
+        reading = replace(reading, heavier=weighed is not None and weighed < statement.priority)
+        recording = await record_entities(canon, reading, new_id, pace)
+        warnings = _warnings(statement, reading, weighed)
         run: RunDraft | None = made if isinstance(made, InterpretationRun) else None
         entries: list[Entry] = [*opened(account, known)]
         if not isinstance(before, Source):
@@ -80,19 +91,25 @@ async def record_source(canon: Canon, caller: Caller, statement: Statement) -> R
         if run is None or (statement.repeatable and recording.entries):
             entries += (Made(thing=schema) for schema in reading.registered)
             entries += recording.entries
+        edges = {each.id: each for each in _edges(statement, recording)}
         if run is None:
+            told: list[RelationDraft | SnippetDraft] = [*edges.values(), *_excerpts(statement)]
+            beside = {str(each.id): each for each in told}
+            there = await own.things(beside)
+            entries += (Made(thing=e) for i, e in beside.items() if not _stands(there.get(i)))
             run = _run(canon, statement, run_id, recording, warnings)
             entries.append(Made(thing=run))
         recorded = Recorded(
             source=before if isinstance(before, Source) else source,
             run=run,
-            records=recording.records,
+            records=_with_reasons(recording, statement),
+            total=len(recording.records),
             duplicates=tuple(recording.duplicates.values())[:TOLD_MAX],
-            observations=recording.observations,
+            observations=len(recording.kept),
             warnings=warnings,
             again=isinstance(before, Source),
         )
-        ids = (account.space, source.id, run_id)
+        ids = (account.space, source.id, run_id, *edges)
         reads = frozenset().union(recording.reads, reading.reads, map(thing_key, ids))
         return Change(entries=tuple(entries), reads=reads, found=recorded)
 
@@ -101,6 +118,85 @@ async def record_source(canon: Canon, caller: Caller, statement: Statement) -> R
     pace.done = pace.total
     await pace.tell("records kept")
     return receipt.prepared()
+
+
+async def _weight_before(canon: Canon, source: SourceDraft) -> int | None:
+    """With which priority the source spoke last."""
+    page = await canon.state.observations_from(source.id, limit=1, offset=0)
+    if page.total > 1:
+        page = await canon.state.observations_from(source.id, limit=1, offset=page.total - 1)
+    return page.items[0].priority if page.items else None
+
+
+def _lighter(before: int | None, now: int) -> tuple[Warned, ...]:
+    if before is None or before <= now:
+        return ()
+    message = f"this was recorded with priority {before}, and what it said then keeps it"
+    return (Warned(code="source.priority-kept", message=message, path="/source_priority"),)
+
+
+def _excerpts(statement: Statement) -> Sequence[SnippetDraft]:
+    source = statement.source
+    return [
+        SnippetDraft(
+            id=SnippetId(content_id(source.id, "excerpt", str(index))),
+            space=source.space,
+            source_id=source.id,
+            text=excerpt.text,
+            page=excerpt.page,
+            section=excerpt.section,
+            index=index,
+        )
+        for index, excerpt in enumerate(statement.excerpts[:EXCERPTS_MAX])
+    ]
+
+
+def _stands(thing: Thing | None) -> bool:
+    """Whether it was made before and neither taken back nor erased."""
+    return isinstance(thing, Relation | Snippet)
+
+
+def _warnings(
+    statement: Statement, reading: RecordReading, weighed: int | None
+) -> tuple[Warned, ...]:
+    return (
+        *_lighter(weighed, statement.priority),
+        *_too_long(statement),
+        *(Warned(code=NOTED, message=note, path="") for note in statement.notes),
+        *(w for a in reading.assertions for w in a.warnings),
+    )
+
+
+def _too_long(statement: Statement) -> tuple[Warned, ...]:
+    if len(statement.excerpts) <= EXCERPTS_MAX:
+        return ()
+    message = f"only the first {EXCERPTS_MAX} passages of the text are found by search_records"
+    return (Warned(code="text.too-long", message=message, path="/file_content"),)
+
+
+def _with_reasons(recording: Recording, statement: Statement) -> list[RecordedAs]:
+    return [
+        replace(each, reasons=found.reasons) if found.reasons else each
+        for each, found in zip(recording.records, statement.records, strict=True)
+    ]
+
+
+def _edges(statement: Statement, recording: Recording) -> Iterator[RelationDraft]:
+    """From each record to what came with it in files of their own."""
+    evidence = (Evidence(kind=EvidenceKind.SOURCE, ref=statement.source.id),)
+    for place, entity_id in statement.brought:
+        from_id = recording.records[place].entity_id
+        if from_id != entity_id:
+            refers_to = TruthRelation.REFERS_TO
+            made = edge(
+                statement.account,
+                refers_to,
+                from_id,
+                entity_id,
+                metadata={},
+                authority=Authority.SOURCE,
+            )
+            yield replace(made, evidence=evidence)
 
 
 def _run(
@@ -117,7 +213,7 @@ def _run(
         config=dict(statement.config),
         status=RunStatus.COMPLETED,
         entities_created=recording.entities,
-        observations_created=recording.observations,
+        observations_created=len(recording.kept),
         fragments=recording.fragments,
         warnings=tuple(dict.fromkeys(each.code for each in warnings)),
         started_at=statement.started_at,

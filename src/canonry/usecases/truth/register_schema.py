@@ -9,6 +9,7 @@ from canonry.domain.ids import NewId
 from canonry.domain.log.entries import Made
 from canonry.domain.log.keys import schemas_key, thing_key
 from canonry.domain.truth.derived_schemas import schema_id_of
+from canonry.domain.truth.identity_keys import fields_asked, label_of
 from canonry.domain.truth.record_bounds import FIELDS_MAX, NAME_MAX
 from canonry.domain.vocabularies.schemas import (
     CUSTOM_VERSION,
@@ -145,7 +146,8 @@ def _extending(built_in: EntitySchema, new: NewSchema) -> NewSchema:
             message = f"{spec.name}, or an alias of it, is a name that is built in; choose another"
             raise InvalidInput("schema.built-in", message, path=f"/fields/{spec.name}")
     rules = [list(rule.fields) for rule in built_in.identity]
-    if new.identity and list(map(list, new.identity)) != rules:
+    labels = [list(map(label_of, rule)) for rule in rules]
+    if new.identity and list(map(list, new.identity)) not in (rules, labels):
         message = f"{built_in.entity_type} is built in with its identity; leave it out"
         raise InvalidInput("schema.built-in", message, path="/identity")
     return replace(new, fields=(*fields, *given.values()), identity=())
@@ -161,7 +163,11 @@ def _made(
         built_in = TRUTH_TYPES.get(entity_type)
         if built_in is not None:  # also where a former version had lost them
             current = replace(current, names=built_in.names, identity=built_in.identity)
-        kept = tuple(r for r in current.identity if names >= set("|".join(r.fields).split("|")))
+        kept = tuple(
+            rule
+            for rule in current.identity
+            if names.issuperset(name for asked in rule.fields for name in fields_asked(asked))
+        )
         return next_version(
             current,
             account,

@@ -3,28 +3,36 @@
 Saying it again adds what is new in its metadata and changes nothing else.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
 from canonry.domain.errors import Conflict, InvalidInput, Unavailable
 from canonry.domain.ids import EntityId, NewId, RelationId, content_id
 from canonry.domain.json_values import encode_json
-from canonry.domain.log.entries import Entry, Made, RelationDetailed
+from canonry.domain.log.entries import (
+    Entry,
+    EvidenceLinked,
+    Made,
+    RelationDetailed,
+    RelationResumed,
+)
 from canonry.domain.log.keys import relations_key, thing_key
+from canonry.domain.moments import StoryPlace
 from canonry.domain.provenance import Authority, CanonLevel
 from canonry.domain.revising import revised
 from canonry.domain.things.entities import Entity, family_of
-from canonry.domain.things.relations import Relation, RelationDraft
+from canonry.domain.things.relations import Relation, RelationDraft, SaidAgain
 from canonry.domain.truth.accounts import relation_id_of
 from canonry.domain.vocabularies.truth_relations import ACYCLIC, TruthRelation
-from canonry.ports.views.pages import PAGE_MAX
 from canonry.ports.views.state import RelationQuery
 from canonry.usecases.kernel.account import Account, account_of, within_account
 from canonry.usecases.kernel.caller import Caller
 from canonry.usecases.kernel.canon import Canon
 from canonry.usecases.kernel.commit_change import Change, commit_change
+from canonry.usecases.kernel.every_item import every_match
 from canonry.usecases.kernel.lookup import require, require_all
+from canonry.usecases.truth.derived_edges import derived
 
 _WALKED_MAX: Final = 20_000
 """So many entities are walked in search of a cycle."""
@@ -72,8 +80,8 @@ async def relate_entities(canon: Canon, caller: Caller, new: NewRelationship) ->
         reads = {thing_key(each) for each in (*ends, relation.id)}
         found = await canon.within(account.space).thing(relation.id)
         if isinstance(found, Relation):
-            entries = _added(found, new.metadata)
-            return Change(entries=entries, reads=frozenset(reads), found=True)
+            entries = (*_asked_for(found), *_added(found, new.metadata))
+            return Change(entries=entries, reads=frozenset(reads), found=found.current)
         if new.rel_type in ACYCLIC:
             reads |= await _require_acyclic(canon, new.rel_type, from_, to)
         return Change(entries=(Made(thing=relation),), reads=frozenset(reads), found=False)
@@ -123,6 +131,21 @@ def edge(
     )
 
 
+def _asked_for(found: Relation) -> Iterator[Entry]:
+    """A user's word for an edge that a field made: it depends on the field no longer."""
+    if found.ended:
+        yield RelationResumed(relation_id=found.id)
+    if derived(found):
+        again = SaidAgain(
+            at=None,
+            place=StoryPlace(told=0),
+            authority=Authority.PLAYER,
+            confidence=1.0,
+            evidence=(),
+        )
+        yield EvidenceLinked(thing_id=found.id, evidence=found.evidence[0], again=again)
+
+
 def _added(found: Relation, metadata: Mapping[str, Any]) -> tuple[Entry, ...]:
     new = {key: value for key, value in metadata.items() if found.properties.get(key) != value}
     if not new:
@@ -135,32 +158,38 @@ async def _require_acyclic(
     canon: Canon, rel_type: str, from_: Entity, to: Entity
 ) -> frozenset[str]:
     """Refuse an edge that its own target leads back to; the keys of all edges that were walked."""
+    leads, seen = await leads_to(canon, rel_type, to, from_)
+    if leads:
+        message = f"the target leads back to the source over {rel_type}; this would be a cycle"
+        raise Conflict("relationship.cycle", message, conflicts=[from_.id, to.id])
+    return frozenset(map(relations_key, seen))
+
+
+async def leads_to(
+    canon: Canon, rel_type: str, start: Entity, goal: Entity
+) -> tuple[bool, frozenset[str]]:
+    """Whether edges of a type lead from one entity to another, and the entities walked.
+
+    Raises:
+        Unavailable: `relationship.too-far`.
+    """
     seen: set[str] = set()
-    frontier: dict[str, Entity] = {to.id: to}
-    spaces = frozenset((from_.space,))
+    frontier: dict[str, Entity] = {start.id: start}
     while frontier:
         family = frozenset[EntityId]().union(*map(family_of, frontier.values())) - seen
         seen |= family
-        ends: set[str] = set()
-        offset, total = 0, 1
-        while offset < total:
-            query = RelationQuery(
-                spaces=spaces,
-                entities=frozenset(map(EntityId, family)),
-                rel_type=rel_type,
-                direction="out",
-                current=True,
-                limit=PAGE_MAX,
-                offset=offset,
-            )
-            page = await canon.state.relations(query)
-            ends |= {each.to_id for each in page.items}
-            offset, total = offset + PAGE_MAX, page.total
-        if not ends.isdisjoint(family_of(from_)):
-            message = f"the target leads back to the source over {rel_type}; this would be a cycle"
-            raise Conflict("relationship.cycle", message, conflicts=[from_.id, to.id])
+        query = RelationQuery(
+            spaces=frozenset((start.space,)),
+            entities=family,
+            rel_type=rel_type,
+            direction="out",
+            current=True,
+        )
+        ends = {each.to_id async for each in every_match(canon.state.relations, query)}
+        if not ends.isdisjoint(family_of(goal)):
+            return True, frozenset(seen)
         if len(seen) > _WALKED_MAX:
             message = "too much hangs on the target to rule out a cycle"
             raise Unavailable("relationship.too-far", message, limit=_WALKED_MAX)
-        frontier = {e.id: e for e in (await canon.within(from_.space).roots(ends - seen)).values()}
-    return frozenset(map(relations_key, seen))
+        frontier = {e.id: e for e in (await canon.within(start.space).roots(ends - seen)).values()}
+    return False, frozenset(seen)

@@ -15,7 +15,8 @@ from canonry.domain.log.keys import thing_key
 from canonry.domain.observations import Observation, ObservationDraft
 from canonry.domain.revising import narrowed
 from canonry.domain.things.entities import Entity
-from canonry.domain.truth.runs import RunDraft
+from canonry.domain.truth.accounts import run_id_of
+from canonry.domain.truth.runs import InterpretationRun, RunDraft
 from canonry.domain.vocabularies.narrative_fields import NAME, PROPERTY_PREFIX
 from canonry.ports.views.pages import PAGE_MAX
 from canonry.usecases.kernel.account import Account, within_account
@@ -23,20 +24,48 @@ from canonry.usecases.kernel.caller import Caller
 from canonry.usecases.kernel.canon import Canon
 from canonry.usecases.kernel.commit_change import Change, commit_change
 from canonry.usecases.kernel.sight import Sight
+from canonry.usecases.truth.derived_edges import edges_following, retellings
 from canonry.usecases.truth.earlier_statements import is_news, last_words_of
+from canonry.usecases.truth.interpret_source import BATCH
+from canonry.usecases.truth.schemas_in_force import schemas_for
 
 _NAMES: Final = frozenset((NAME, f"{PROPERTY_PREFIX}name"))
-_NONE: Final = Change(entries=(), reads=frozenset())
+_NONE: Final = Change(entries=(), reads=frozenset(), found=0)
 
 
 async def restate_run(canon: Canon, caller: Caller, account: Account, run: RunDraft) -> int:
     """Say again what the run says of entities of which somebody has said otherwise since.
 
-    How many observations were added; none where all of it still stands as the last word.
+    How many observations were added; none where all of it still stands as the last word. Of a
+    source that came in batches the words of each batch are said again by a commit of their own.
     """
+    runs = [run]
+    while (before := await _batch(canon, account, run, len(runs))) is not None:
+        runs.append(before)
+    page = await canon.state.observations_from(run.source_id, limit=1, offset=0)
+    whole = page.total >= sum(each.observations_created for each in runs)
+    after = added = 0
+    for each in (*runs[1:], run):
+        added += await _restated(canon, caller, account, each, after if whole else 0)
+        after += each.observations_created
+    return added
 
-    async def prepare(new_id: NewId) -> Change:
-        stated = [each async for each in _stated(canon, account, run)]
+
+async def _batch(
+    canon: Canon, account: Account, last: RunDraft, number: int
+) -> InterpretationRun | None:
+    run_id = run_id_of(last.source_id, {**last.config, BATCH: number})
+    found = (await canon.within(account.space).things((run_id,))).get(run_id)
+    return found if isinstance(found, InterpretationRun) else None
+
+
+async def _restated(
+    canon: Canon, caller: Caller, account: Account, run: RunDraft, after: int
+) -> int:
+    """Say again what the run said, which so many observations of its source come before."""
+
+    async def prepare(new_id: NewId) -> Change[int]:
+        stated = [each async for each in _stated(canon, account, run, after)]
         own = canon.within(account.space)
         entities, roots = await _known(own, [each.entity_id for each in stated])
         fields: dict[EntityId, dict[str, Any]] = {}
@@ -51,29 +80,38 @@ async def restate_run(canon: Canon, caller: Caller, account: Account, run: RunDr
         reads = {*entities, *(each.id for each in roots.values())}
         # Of several that are seen at one instant the one with the greatest id came last.
         ids = sorted(new_id(f"observation:{number}") for number in range(1, len(again) + 1))
-        made = (
+        made = [
             narrowed(ObservationDraft, each, id=ObservationId(fresh), observed_at=None)
             for each, fresh in zip(again, ids, strict=True)
+        ]
+        schemas = await schemas_for(canon, account, entities.values())
+        retold = retellings(made, lambda i: (schemas[entities[i].entity_type], entities[i].own))
+        followed, rested = await edges_following(canon, account, retold)
+        return Change(
+            entries=(*(Made(thing=each) for each in made), *followed),
+            reads=rested | frozenset(map(thing_key, reads)),
+            found=len(made),
         )
-        entries = tuple(Made(thing=each) for each in made)
-        return Change(entries=entries, reads=frozenset(map(thing_key, reads)))
 
     inner = replace(within_account(caller), idempotency_key=None)
-    return len((await commit_change(canon, inner, account.space, prepare)).entries)
+    return (await commit_change(canon, inner, account.space, prepare)).prepared()
 
 
-async def _stated(canon: Canon, account: Account, run: RunDraft) -> AsyncIterator[Observation]:
+async def _stated(
+    canon: Canon, account: Account, run: RunDraft, after: int
+) -> AsyncIterator[Observation]:
     """What the run said, each statement once however often it was said again, in order.
 
     Whom a record only names is not said again: that is known, and nothing else was said of them.
     """
     seen: set[bytes] = set()
-    offset, total = 0, 1
-    while offset < total:
+    offset, total, left = after, after + 1, run.observations_created
+    while offset < total and left > 0:  # what was said again follows all that it said first
         page = await canon.state.observations_from(run.source_id, limit=PAGE_MAX, offset=offset)
         for each in page.items:
             statement = encode_json([each.entity_id, each.fields])
             own = each.run_id == run.id and each.space == account.space
+            left -= own
             if own and not each.fields.keys() <= _NAMES and statement not in seen:
                 seen.add(statement)
                 yield each

@@ -15,7 +15,10 @@ from canonry.domain.truth.file_links import (
     link_to,
     storage_key,
 )
+from canonry.usecases.kernel.account import within_account
+from canonry.usecases.kernel.caller import Caller
 from canonry.usecases.kernel.canon import Canon
+from canonry.usecases.kernel.lookup import require
 from canonry.usecases.truth.store_file import filing_of
 
 
@@ -72,8 +75,25 @@ async def open_link(canon: Canon, path: str, expires: str, signature: str) -> Li
     source = await _source(canon, key)
     if source is None:
         raise unknown_file()
+    return await _linked(canon, key, source)
+
+
+async def own_file(canon: Canon, caller: Caller, source_id: str) -> LinkedFile:
+    """The file that a source of the caller's account came in.
+
+    Raises:
+        NotFound: `source.unknown`, or `file.unknown` where it came in none, or was erased.
+    """
+    source = await require(canon, within_account(caller), Source, source_id)
+    key = storage_key(source.files[0]) if source.files else None
+    if key is None:
+        raise unknown_file()
+    return await _linked(canon, key, source)
+
+
+async def _linked(canon: Canon, key: StorageKey, source: Source) -> LinkedFile:
     try:
-        data = await filing.blobs_of(key.user_id).get(key.digest)
+        data = await filing_of(canon).blobs_of(key.user_id).get(key.digest)
     except NotFound:
         raise unknown_file() from None
     mime_type = source.mime_type or "application/octet-stream"

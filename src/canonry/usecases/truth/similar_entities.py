@@ -14,7 +14,7 @@ from canonry.domain.things.entities import Entity
 from canonry.domain.truth.assertions import Assertion
 from canonry.domain.truth.identifiers import Bearer, found_under
 from canonry.domain.truth.identity_keys import CONTENT
-from canonry.domain.truth.resolving import clearly_others
+from canonry.domain.truth.resolving import clearly_others, disowned
 from canonry.domain.vocabularies.schemas import EntitySchema
 from canonry.domain.vocabularies.truth_types import types_alike
 from canonry.ports.views.pages import Page
@@ -39,7 +39,7 @@ class Similar:
     others: Sequence[Bearer]
     contested: frozenset[str]
     reads: frozenset[str]
-    schema_of: Mapping[str, EntitySchema]
+    schema_of: dict[str, EntitySchema]
 
     def root_of(self, entity: Entity) -> Entity:
         """Who answers for an entity today."""
@@ -60,7 +60,11 @@ async def find_similar(canon: Canon, account: Account, assertions: Sequence[Asse
     contested = frozenset(text for (_, text), page in borne.pages.items() if page.total > 1)
     taken = [a for a in assertions if a.ids[0] in found or first[a.ids[0]] > 1]
     more: set[str] = {i for a in taken if (i := a.apart_id) is not None}
-    more |= {a.unclear_id for a in taken if found_under(a.keys[0]) in contested}
+    more |= {
+        a.unclear_id
+        for a in taken
+        if found_under(a.keys[0]) in contested or _disowned(found.get(a.ids[0]), a)
+    }
     found |= await own.things(more)
     entities = await _with_families(canon, account, found)
     asked = {bearer_key(entity_type, text) for entity_type, text in borne.asked}
@@ -72,6 +76,10 @@ async def find_similar(canon: Canon, account: Account, assertions: Sequence[Asse
         reads=frozenset(map(thing_key, {*ids, *more, *entities, *others})) | asked,
         schema_of={a.schema.entity_type: a.schema for a in assertions},
     )
+
+
+def _disowned(born: object, assertion: Assertion) -> bool:
+    return isinstance(born, Entity) and disowned(born.own, born.borne, assertion, 0)
 
 
 async def _with_families(

@@ -13,7 +13,8 @@ from canonry.usecases.kernel.canon import Canon
 from canonry.usecases.kernel.receipts import the_made
 from canonry.usecases.world.bound_world import BoundWorld
 from canonry.usecases.world.changing_world import change_world
-from canonry.usecases.world.move_mover import CLOCK, own_clock
+from canonry.usecases.world.move_mover import CLOCK
+from canonry.usecases.world.proposals.settling import settle
 from canonry.usecases.world.world_draft import WorldDraft
 
 _TICK: Final = "properties.tick"
@@ -30,6 +31,8 @@ async def advance_clock(
 ) -> Tick:
     """Let `duration` milliseconds pass, for the world or for one player; the time afterwards.
 
+    What was scheduled for the time that has passed comes about.
+
     Raises:
         InvalidInput: `clock.not-forward` or `tick.out-of-range`.
         NotFound: `player.unknown`.
@@ -39,6 +42,8 @@ async def advance_clock(
         raise InvalidInput("clock.not-forward", message, path="/durationMs")
     write = partial(_pass, duration=duration, reason=reason, player=player)
     seen = the_made(await change_world(canon, caller, world, write), ObservationDraft)
+    if not player:
+        await settle(canon, caller, world)
     return Tick(seen.fields[CLOCK if player else _TICK])
 
 
@@ -46,7 +51,9 @@ async def _pass(draft: WorldDraft, duration: int, reason: str, player: str) -> N
     if player:
         mover = thing_id_of(draft.space, player)
         await draft.require(mover, WorldType.PLAYER)
-        after = checked_tick(own_clock(await draft.find(mover)) + duration, path="/durationMs")
+        after = checked_tick(
+            int(await draft.own(mover, "clock") or 0) + duration, path="/durationMs"
+        )
         draft.observe(mover, {CLOCK: after}, label="/clock")
         return
     heart_id = thing_id_of(draft.space, WORLD_KEY)

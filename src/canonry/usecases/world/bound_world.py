@@ -1,6 +1,7 @@
 """The bound world: which world a caller addresses, and what its clock and its defaults say."""
 
 from dataclasses import dataclass
+from typing import Final
 
 from canonry.domain.errors import InvalidInput, NotFound
 from canonry.domain.ids import SpaceId
@@ -13,6 +14,7 @@ from canonry.usecases.kernel.caller import Caller, unknown
 from canonry.usecases.kernel.canon import Canon
 
 _SETTING = "--world / CANONRY_WORLD"
+_CANDIDATES: Final = 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,7 +41,7 @@ class BoundWorld:
 
 
 async def bound_world(canon: Canon, caller: Caller) -> BoundWorld:
-    """The one world that the caller is bound to.
+    """The one world that the caller is bound to, or the only one that the caller sees.
 
     Raises:
         InvalidInput: `world.unbound` or `world.ambiguous`, with the setting that helps.
@@ -47,15 +49,27 @@ async def bound_world(canon: Canon, caller: Caller) -> BoundWorld:
     """
     if caller.world is not None:
         return await require_world(canon, caller, caller.world)
-    found = await canon.seen_by(caller).things(caller.spaces or ())
-    bound = [s for s in found.values() if isinstance(s, Space) and s.kind is SpaceKind.WORLD]
+    bound = await worlds_seen(canon, caller)
     if not bound:
-        message = f"this caller is bound to no world; name one by {_SETTING} or by a token's claim"
+        message = f"this caller is bound to no world and sees none; name one by {_SETTING}"
         raise InvalidInput("world.unbound", message, path="", setting=_SETTING)
     if len(bound) > 1:
         message = f"this caller may see several worlds; name one of them by {_SETTING}"
-        raise InvalidInput("world.ambiguous", message, path="", setting=_SETTING)
+        told = [f"{each.name} ({each.id})" for each in bound]
+        raise InvalidInput("world.ambiguous", message, path="", setting=_SETTING, candidates=told)
     return await require_world(canon, caller, bound[0].id)
+
+
+async def worlds_seen(canon: Canon, caller: Caller) -> list[Space]:
+    """The worlds that the caller may see, or the first few of them."""
+    if caller.spaces is None:
+        page = await canon.state.spaces(
+            kind=SpaceKind.WORLD, parent=None, limit=_CANDIDATES, offset=0
+        )
+        return list(page.items)
+    found = await canon.seen_by(caller).things(caller.spaces)
+    worlds = [s for s in found.values() if isinstance(s, Space) and s.kind is SpaceKind.WORLD]
+    return sorted(worlds, key=lambda each: each.id)[:_CANDIDATES]
 
 
 async def require_world(canon: Canon, caller: Caller, space: str) -> BoundWorld:

@@ -1,11 +1,14 @@
 """Build a world: one new part at a time, each with all that holds it to the others."""
 
+from collections.abc import Mapping
 from dataclasses import replace
+from typing import Any
 
 from canonry.domain.errors import Conflict
 from canonry.domain.things.entities import EntityDraft
 from canonry.domain.things.facts import EventDraft
-from canonry.domain.vocabularies.world_types import EXIT, WorldType
+from canonry.domain.vocabularies.narrative_fields import PROPERTY_PREFIX
+from canonry.domain.vocabularies.world_types import EXIT, MOVERS, WorldType
 from canonry.domain.world.atlas import AtlasPart, Exit, Happening, Place, Realm
 from canonry.domain.world.directions import Direction
 from canonry.domain.world.identity import checked_key, thing_id_of
@@ -92,3 +95,15 @@ async def remove_exit(draft: WorldDraft, key: str, direction: Direction) -> None
     for edge in edges:
         draft.end(edge, reason="the exit was removed")
         await end_way_back(draft, edge)
+
+
+@changing
+async def set_status(draft: WorldDraft, key: str, status: Mapping[str, Any]) -> None:
+    """Say how a mover is from now on; the past keeps how they were.
+
+    Raises:
+        NotFound: `player.unknown`.
+    """
+    mover = thing_id_of(draft.space, key)
+    await draft.require(mover, *MOVERS)
+    draft.observe(mover, {PROPERTY_PREFIX + name: value for name, value in status.items()})

@@ -223,6 +223,8 @@ def _layer(layer: Entity, names: _Names) -> Layer:
         value=own["value"],
         from_tick=own["from"],
         to_tick=own.get("to"),
+        every=own.get("every"),
+        lasting=own.get("lasting"),
     )
 
 

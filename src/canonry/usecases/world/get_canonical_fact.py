@@ -14,6 +14,7 @@ from canonry.ports.views.pages import PAGE_MAX
 from canonry.usecases.kernel.canon import Canon
 from canonry.usecases.world.bound_world import BoundWorld
 
+_ARCHIVED: Final = "properties.archived"
 _VERSION: Final = "properties.version"
 
 
@@ -35,14 +36,13 @@ class CanonicalFact:
 async def get_canonical_fact(
     canon: Canon, world: BoundWorld, key: str, version: int | None = None
 ) -> CanonicalFact | None:
-    """The fact with this key; None: there is none, or it is archived and no version was named."""
+    """The fact with this key in a version, or in the newest that is not archived; None: no such."""
     entity = await find_lore(canon, world, key)
     if entity is None:
         return None
-    if version is None and entity.properties.get("archived"):
-        return None
     versions = await versions_of(canon, entity)
-    number = len(versions) if version is None else version
+    standing = (n for n, each in enumerate(versions, 1) if not each.fields.get(_ARCHIVED))
+    number = max(standing, default=0) if version is None else version
     if not 1 <= number <= len(versions):
         return None
     said = versions[number - 1]

@@ -27,7 +27,7 @@ class LocationContext:
 
     `exits` come in the order of their directions, `realms` the nearest first; `ties` are those of
     the location and of each of these realms, by id. `layers` has the layer that shows of each type
-    that has one.
+    that has one. `places` are those that exits lead to and events name, by id.
     """
 
     tick: Tick
@@ -40,6 +40,7 @@ class LocationContext:
     players: Sequence[Relation]
     characters: Sequence[Entity]
     events: Sequence[Event]
+    places: Mapping[str, Entity]
 
 
 async def get_location_context(
@@ -51,17 +52,20 @@ async def get_location_context(
     if location is None:
         return None
     realms = await then.realms_of(location.id)
+    exits = await exits_of(then, location)
+    events = await then.events(location.id, NEARBY_MAX)
     return LocationContext(
         tick=then.tick,
         location=location,
-        exits=await exits_of(then, location),
+        exits=exits,
         routes=await routes_on(then, location.id),
         realms=realms,
         ties=await ties_of(then, realms, location.id),
         layers=await layers_upon(then, location.id, realms),
         players=await _present(then, location, WorldType.PLAYER),
         characters=await _characters(then, location),
-        events=await then.events(location.id, NEARBY_MAX),
+        events=events,
+        places=await then.places_in((*exits, *events)),
     )
 
 

@@ -9,6 +9,7 @@ from canonry.domain.things.entities import Entity
 from canonry.domain.vocabularies.world_types import WorldType
 from canonry.domain.world.directions import Direction
 from canonry.domain.world.paths import Reached, Way, reached_from
+from canonry.domain.world.ticks import Tick
 from canonry.usecases.kernel.canon import Canon
 from canonry.usecases.world.bound_world import BoundWorld
 from canonry.usecases.world.world_at import WorldAt, world_at
@@ -38,13 +39,14 @@ class SpatialContext:
 
 
 async def get_spatial_context(
-    canon: Canon, world: BoundWorld, name: str | None, depth: int
+    canon: Canon, world: BoundWorld, name: str | None, depth: int, tick: Tick | None = None
 ) -> SpatialContext | None:
     """What lies within `depth` exits of a location, or of the starter; None: there is no such one.
 
-    Ways lead through exits as they are now, also hidden ones; blocked ones lead nowhere.
+    Ways lead through exits as they are at the tick, by default now, also hidden ones; blocked ones
+    lead nowhere.
     """
-    now = world_at(canon, world)
+    now = world_at(canon, world, tick)
     start = now.id_of(name)
     if await now.find(start, WorldType.LOCATION) is None:
         return None

@@ -9,7 +9,7 @@ from canonry.domain.ids import EntityId
 from canonry.domain.things.entities import Entity
 from canonry.domain.things.relations import Relation
 from canonry.domain.vocabularies.world_types import LAYER_OF, LayerType, WorldType
-from canonry.domain.world.edges import kind_of
+from canonry.domain.world.edges import kind_of, shows_at
 from canonry.usecases.world.world_at import WorldAt
 
 _FEW: Final = 12
@@ -47,7 +47,7 @@ async def layers_upon(
     shown: dict[LayerType, Upon] = {}
     for edge in sorted(edges, key=lambda e: (nearest[e.to_id], -e.position, e.id)):
         layer_type = LayerType(kind_of(edge))
-        if edge.from_id in known:
+        if edge.from_id in known and shows_at(edge, then.tick):
             shown.setdefault(layer_type, Upon(layer=known[edge.from_id], edge=edge))
     return {each: shown[each] for each in wanted if each in shown}
 

@@ -9,7 +9,6 @@ from canonry.domain.ids import EntityId
 from canonry.domain.judging.making import make_event
 from canonry.domain.log.keys import thing_key
 from canonry.domain.observations import ObservationDraft
-from canonry.domain.things.entities import Entity
 from canonry.domain.things.facts import EventDraft
 from canonry.domain.things.relations import RelationDraft
 from canonry.domain.time import Instant
@@ -62,7 +61,7 @@ async def move_mover(canon: Canon, caller: Caller, world: BoundWorld, move: Move
     if (move.direction is None) == (move.teleport_to is None):
         message = "say either in which direction, or to which location to teleport"
         raise InvalidInput("move.no-way", message, path="/direction")
-    write = partial(_move, move=move)
+    write = partial(write_move, move=move)
     receipt = await change_world(canon, caller, world, write, tick=move.tick)
     event = the_made(receipt, EventDraft)
     mover, from_id, to_id = event.involved
@@ -78,7 +77,8 @@ async def move_mover(canon: Canon, caller: Caller, world: BoundWorld, move: Move
     )
 
 
-async def _move(draft: WorldDraft, move: Move) -> None:
+async def write_move(draft: WorldDraft, move: Move) -> None:
+    """Write that a mover goes; raises as `move_mover` does."""
     mover_id = thing_id_of(draft.space, move.mover)
     kind = await draft.require(mover_id, *MOVERS)
     position = await position_of(draft, mover_id)
@@ -91,7 +91,7 @@ async def _move(draft: WorldDraft, move: Move) -> None:
     heir = draft.join(LOCATED_IN, mover_id, target, kind=kind)
     draft.end(position, heir=heir, reason=move.reason or "went on")
     if kind is WorldType.PLAYER:
-        before = own_clock(await draft.find(mover_id))
+        before = int(await draft.own(mover_id, "clock") or 0)
         draft.observe(mover_id, {CLOCK: max(before, tick_of(draft.at)) + duration}, label="/clock")
     draft.add(
         make_event(
@@ -153,8 +153,3 @@ async def _require_open(draft: WorldDraft, way: RelationDraft, mover: EntityId) 
     if mover not in holders:
         message = "this exit is passed only with an item that the mover does not hold"
         raise Conflict("exit.needs-item", message, path="/direction", conflicts=[str(item)])
-
-
-def own_clock(player: Entity | None) -> int:
-    """A player's own time; where they have none yet, 0."""
-    return 0 if player is None else int(player.properties.get("clock") or 0)

@@ -51,13 +51,14 @@ async def transfer_item(
         Conflict: `item.held-otherwise`, `item.elsewhere`, `item.before-arrival`, `item.nowhere`,
             `move.nowhere` or `tick.future`.
     """
-    write = partial(_transfer, new=new)
+    write = partial(write_transfer, new=new)
     receipt = await change_world(canon, caller, world, write, tick=new.tick)
     item, from_id, to_id, *_ = the_made(receipt, EventDraft).involved
     return Transferred(item=item, from_id=from_id, to_id=to_id)
 
 
-async def _transfer(draft: WorldDraft, new: Transfer) -> None:
+async def write_transfer(draft: WorldDraft, new: Transfer) -> None:
+    """Write that an item goes; raises as `transfer_item` does."""
     item = thing_id_of(draft.space, new.item)
     await draft.require(item, WorldType.ITEM)
     target = thing_id_of(draft.space, new.holder)

@@ -63,7 +63,7 @@ class WorldAt:
 
     async def _then(self, thing: Entity) -> Entity | None:
         try:
-            return await entity_at(self.canon, thing, self.at)
+            return await entity_at(self.canon, thing, self.at, in_turn=False)
         except NotFound:
             return None
 
@@ -93,6 +93,12 @@ class WorldAt:
         """What had happened to an entity until then, the newest first."""
         return await self.canon.places.events_until(self.world.space, entity, self.at, limit=limit)
 
+    async def places_in(self, things: Iterable[Relation | Event]) -> Mapping[str, Entity]:
+        """The locations that exits lead to and that events are about, by id."""
+        ids = [e.involved if isinstance(e, Event) else (e.to_id,) for e in things]
+        named = dict.fromkeys(i for each in ids for i in each)
+        return await self.all(named, WorldType.LOCATION) if named else {}
+
     async def realms_of(self, location: EntityId) -> Sequence[Entity]:
         """The realms that contain a location, each once, the nearest first."""
         found: dict[str, Entity] = {}
@@ -111,3 +117,10 @@ class WorldAt:
 def world_at(canon: Canon, world: BoundWorld, tick: Tick | None = None) -> WorldAt:
     """The world at a tick, by default the current one."""
     return WorldAt(canon=canon, world=world, tick=world.now if tick is None else tick)
+
+
+def not_in_world(thing_id: str, *types: WorldType) -> NotFound:
+    """The error where a world has no such thing; it repeats nothing that a caller wrote."""
+    kind = types[0].value
+    message = f"this world has no such {' or '.join(types)}; check its id or key"
+    return NotFound(f"{kind}.unknown", message, kind=kind, id=thing_id)

@@ -4,14 +4,15 @@ One draft becomes one commit. What it has declared itself counts as if it were t
 """
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
 from canonry.domain.errors import Conflict, NotFound
-from canonry.domain.ids import EntityId, NewId, RelationId, SpaceId
+from canonry.domain.ids import EntityId, NewId, ProposalId, RelationId, SpaceId
 from canonry.domain.judging.making import Backing, make_entity, make_observation, make_relation
 from canonry.domain.log.entries import Entry, Made, RelationEnded, Tombstone
 from canonry.domain.log.keys import edge_key, thing_key
+from canonry.domain.observations import ObservationDraft
 from canonry.domain.provenance import Authority, CanonLevel, Evidence
 from canonry.domain.things.entities import Entity, EntityClass
 from canonry.domain.things.relations import RelationDraft
@@ -23,6 +24,7 @@ from canonry.ports.views.places import EdgeQuery
 from canonry.usecases.kernel.canon import Canon
 from canonry.usecases.kernel.commit_change import Change
 from canonry.usecases.kernel.get_entity_as_of import entity_at
+from canonry.usecases.world.world_at import not_in_world
 
 K = TypeVar("K")
 _EDGES_MAX = 500
@@ -41,6 +43,7 @@ class WorldDraft:
     new_id: NewId
     past: bool = False
     evidence: tuple[Evidence, ...] = ()
+    proposal: ProposalId | None = None
     entries: list[Entry] = field(default_factory=list)
     reads: set[str] = field(default_factory=set)
     _known: dict[str, Entity | None] = field(default_factory=dict)
@@ -49,6 +52,8 @@ class WorldDraft:
     _strange: set[str] = field(default_factory=set)
     _made: list[RelationDraft] = field(default_factory=list)
     _ended: set[str] = field(default_factory=set)
+    _seen: dict[tuple[str, Instant], int] = field(default_factory=dict)
+    _told: dict[str, dict[str, Any]] = field(default_factory=dict)
 
     def change(self) -> Change:
         """The change that the draft amounts to."""
@@ -58,7 +63,11 @@ class WorldDraft:
     def backing(self) -> Backing:
         """What stands behind all that is written."""
         return Backing(
-            space=self.space, authority=Authority.GM, confidence=1.0, evidence=self.evidence
+            space=self.space,
+            authority=Authority.GM,
+            confidence=1.0,
+            evidence=self.evidence,
+            proposal_id=self.proposal,
         )
 
     async def find(self, thing_id: str) -> Entity | None:
@@ -73,6 +82,18 @@ class WorldDraft:
             self._known[thing_id] = thing if mine and isinstance(thing, Entity) else None
             self.reads.add(thing_key(thing_id))
         return self._known[thing_id]
+
+    async def own(self, thing_id: str, name: str) -> Any:
+        """A property of a thing, as the draft says or else the store; None where neither does."""
+        told = self._told.get(thing_id, {})
+        if PROPERTY_PREFIX + name in told:
+            return told[PROPERTY_PREFIX + name]
+        found = await self.find(thing_id)
+        return None if found is None else found.properties.get(name)
+
+    def watch(self, thing_id: str) -> None:
+        """What is drafted rests on a thing that was read elsewhere."""
+        self.reads.add(thing_key(thing_id))
 
     async def is_erased(self, thing_id: str) -> bool:
         """Whether what was said of a thing was erased: it is not said again by a file."""
@@ -90,9 +111,7 @@ class WorldDraft:
         if known is None and thing is not None and thing.level is CanonLevel.CANON:
             known = thing.entity_type if await self._was(thing) else None
         if known not in types:
-            kind = types[0].value
-            message = f"this world has no such {' or '.join(types)}; check its id or key"
-            raise NotFound(f"{kind}.unknown", message, kind=kind, id=thing_id)
+            raise not_in_world(thing_id, *types)
         return WorldType(known)
 
     async def _was(self, thing: Entity) -> bool:
@@ -100,7 +119,7 @@ class WorldDraft:
         if not self.past:
             return True
         try:
-            await entity_at(self.canon, thing, self.at)
+            await entity_at(self.canon, thing, self.at, in_turn=False)
         except NotFound:
             return False
         return True
@@ -179,18 +198,31 @@ class WorldDraft:
         self.entries.extend(made)
 
     def observe(self, thing_id: EntityId, fields: Mapping[str, Any], *, label: str = "") -> None:
-        """Say more of a thing; nothing where `fields` is empty."""
-        if fields:
-            self.entries.append(
-                make_observation(
-                    self.new_id,
-                    self.backing,
-                    thing_id,
-                    fields,
-                    label=f"{thing_id}/seen{label}",
-                    observed_at=self.at,
-                )
+        """Say more of a thing; nothing where `fields` is empty.
+
+        What is said of it at one tick becomes one observation: nothing else orders several.
+        """
+        if not fields:
+            return
+        self._told.setdefault(thing_id, {}).update(fields)
+        place = self._seen.get((thing_id, self.at))
+        if place is not None:
+            made = self.entries[place]
+            if isinstance(made, Made) and isinstance(made.thing, ObservationDraft):
+                both = dict(sorted({**made.thing.fields, **fields}.items()))
+                self.entries[place] = Made(thing=replace(made.thing, fields=both))
+            return
+        self._seen[thing_id, self.at] = len(self.entries)
+        self.entries.append(
+            make_observation(
+                self.new_id,
+                self.backing,
+                thing_id,
+                fields,
+                label=f"{thing_id}/seen{label}",
+                observed_at=self.at,
             )
+        )
 
     async def edges(
         self,

@@ -23,6 +23,8 @@ from canonry.domain.vocabularies.world_types import (
 )
 from canonry.domain.world.atlas import (
     KEPT,
+    RUNNING,
+    STATUS,
     AtlasPart,
     Exit,
     Happening,
@@ -31,6 +33,7 @@ from canonry.domain.world.atlas import (
     Mover,
     Place,
     Realm,
+    is_rhythm,
 )
 from canonry.domain.world.directions import OPPOSITE, Direction
 from canonry.domain.world.edges import kind_of
@@ -39,6 +42,8 @@ from canonry.domain.world.ticks import Tick, checked_tick, instant_of
 from canonry.usecases.world.world_draft import WorldDraft
 
 _ANCESTORS_MAX: Final = 1_000
+_USUAL: Final = (*STATUS, "forbidden")
+"""Fields of which only what is not as usual is written down."""
 _TYPES: Final[Mapping[type, WorldType]] = {
     Place: WorldType.LOCATION,
     Realm: WorldType.REALM,
@@ -64,7 +69,8 @@ async def declare_part(draft: WorldDraft, part: AtlasPart, *, player: bool = Fal
     Where a mover is and who has an item is only said when they are new; an event stays as it is.
 
     Raises:
-        InvalidInput: `item.quantity`, `layer.ends-before-start` or `tick.out-of-range`.
+        InvalidInput: `item.quantity`, `layer.ends-before-start`, `layer.rhythm` or
+            `tick.out-of-range`.
         NotFound: something that it names is unknown.
         Conflict: `layer.fixed`, a known layer would lie elsewhere or at another time; or
             `world.id-taken`, `world.key-taken`.
@@ -102,18 +108,27 @@ async def declare_part(draft: WorldDraft, part: AtlasPart, *, player: bool = Fal
 def _properties(part: Place | Realm | Mover | Item, old: Entity | None) -> dict[str, Any]:
     found: dict[str, Any] = {"key": part.key}
     for name in KEPT[type(part)]:
-        match value := getattr(part, name):
+        value = getattr(part, name)
+        if name in _USUAL and value in (True, {}) and not _says(old, name):
+            continue
+        match value:
             case StrEnum():
                 found[name] = str(value)
             case tuple():
                 found[name] = list(value)
+            case Mapping():
+                found[name] = {str(key): each for key, each in value.items()}
             case _:
                 found[name] = value
-    if isinstance(part, Mover) and old is not None:
-        found["clock"] = None  # a clock that runs is not set back
+    if old is not None:
+        found |= dict.fromkeys(RUNNING.get(type(part), ()))
     if isinstance(part, Place) and part.terrain is None and old and old.properties.get("terrain"):
         found["terrain"] = ""  # it had one, and has none now
     return found
+
+
+def _says(old: Entity | None, name: str) -> bool:
+    return old is not None and name in old.properties
 
 
 async def join_realms(draft: WorldDraft, start: EntityId, keys: Iterable[str]) -> bool:
@@ -236,12 +251,17 @@ async def _declare_layer(draft: WorldDraft, layer: Layer) -> bool:
     if until is not None and until < since:
         message = "a layer cannot end before it begins; give a later toTick"
         raise InvalidInput("layer.ends-before-start", message, path="/toTick")
+    rhythm = {"every": layer.every, "lasting": layer.lasting}
+    if set(rhythm.values()) != {None} and not is_rhythm(layer.every, layer.lasting):
+        message = "a layer that recurs lasts for fewer ticks than it recurs after; give both"
+        raise InvalidInput("layer.rhythm", message, path="/everyTicks")
     layer_id = layer_id_of(draft.space, layer.key)
     if await draft.is_erased(layer_id):
         return False
     scope = thing_id_of(draft.space, layer.scope)
     await draft.require(scope, WorldType.LOCATION, WorldType.REALM)
     place = {"scope": scope, "layer_type": str(layer.layer_type), "from": since, "to": until}
+    place |= rhythm
     old = await draft.find(layer_id)
     if old is not None and any(old.properties.get(k) != v for k, v in place.items()):
         message = "a layer stays where and when it is; add another one instead"
@@ -260,7 +280,13 @@ async def _declare_layer(draft: WorldDraft, layer: Layer) -> bool:
     if old is None:
         end = None if until is None else instant_of(Tick(until + 1))
         draft.join(
-            LAYER_OF, layer_id, scope, kind=layer.layer_type, since=instant_of(since), until=end
+            LAYER_OF,
+            layer_id,
+            scope,
+            kind=layer.layer_type,
+            properties=rhythm,
+            since=instant_of(since),
+            until=end,
         )
     return changed
 

@@ -10,6 +10,7 @@ import apsw
 from typing_extensions import override
 
 from canonry.adapters.sqlite.ledger import records
+from canonry.adapters.sqlite.ledger.packed import is_long
 from canonry.adapters.sqlite.ledger.pump import Pump
 from canonry.adapters.sqlite.ledger.records import Stored
 from canonry.adapters.sqlite.ledger.writing import Pen
@@ -25,9 +26,6 @@ from canonry.domain.log.sealing import Sealed, require_unaltered, unseal
 from canonry.domain.time import Instant
 from canonry.ports.records.blobs import Blobs
 from canonry.ports.records.ledger import Head, Ledger, Touched
-
-PAYLOAD_MAX: Final = 64_000
-"""Longer payloads are kept as blobs, each in a file; so many shorter ones are rows like any."""
 
 _TOGETHER: Final = 250
 """So many entries are encoded before others have a turn."""
@@ -136,7 +134,7 @@ class SqliteLedger(Ledger):
         return {
             entry: await self._blobs.put(payload)
             for entry, payload in enumerate(payloads)
-            if len(payload) > PAYLOAD_MAX
+            if is_long(payload)
         }
 
     async def _keep_again(

@@ -4,11 +4,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from hashlib import sha256
 from typing import Any, Final, TypeVar
+from zlib import error
 
 import apsw
 
+from canonry.adapters.sqlite.ledger.packed import PartPacking, pack_body, unpack_body
 from canonry.adapters.sqlite.packing import Packed, pack, pack_keys, unpack, unpack_keys
 from canonry.domain.ids import CommitId, SpaceId
+from canonry.domain.json_values import decode_json
 from canonry.domain.log.commits import ORIGIN, Position
 from canonry.domain.log.keys import ANY, key_hash
 from canonry.domain.log.sealing import GENESIS, ErasablePart, Sealed, altered
@@ -75,8 +78,12 @@ def tip_of(db: apsw.Connection, space: SpaceId) -> Tip:
     row = db.execute(_HEAD, (pack(space),)).fetchone()
     if row is None:
         return Tip()
-    position, recorded_at, digest, body = row
-    if sha256(body).digest() != digest:  # the next commit would be chained to it
+    position, recorded_at, digest, held = row
+    try:
+        whole = sha256(unpack_body(held)).digest() == digest
+    except (TypeError, error) as fault:
+        raise altered() from fault
+    if not whole:  # the next commit would be chained to it
         raise altered()
     return Tip(position=position, recorded_at=recorded_at, hash=digest.hex())
 
@@ -116,19 +123,25 @@ def insert(
         pack(sealed.id),
         sealed.recorded_at,
         bytes.fromhex(sealed.hash),
-        sealed.body,
+        pack_body(sealed.body),
         pack_keys(map(key_hash, touched)),
     )
     db.execute(_INSERT, row)
     seq = db.last_insert_rowid()
-    rows = ((seq, n, *_columns(part, blobs.get(n))) for n, part in enumerate(sealed.parts))
-    db.executemany(_PART, rows)
+    packing = PartPacking(decode_json(sealed.body))
+    db.executemany(
+        _PART,
+        (_row(seq, n, sealed.parts[n], blobs.get(n), packing) for n in range(len(sealed.parts))),
+    )
 
 
-def _columns(part: ErasablePart | None, digest: str | None) -> tuple[Any, ...]:
+def _row(
+    seq: int, entry: int, part: ErasablePart | None, digest: str | None, packing: PartPacking
+) -> tuple[Any, ...]:
     if part is None:
-        return (None, None, None)
-    return (part.salt, None, digest) if digest is not None else (part.salt, part.payload, None)
+        return (seq, entry, None, None, None)
+    payload = None if digest is not None else packing.pack(entry, part.payload)
+    return (seq, entry, part.salt, payload, digest)
 
 
 def by_id(db: apsw.Connection, commit_id: CommitId) -> Stored | None:
@@ -152,32 +165,35 @@ def by_seq(db: apsw.Connection, *, after: int, limit: int) -> Sequence[Stored]:
 def _stored(db: apsw.Connection, rows: Sequence[tuple[Any, ...]]) -> Sequence[Stored]:
     try:
         return [_one(row, db.execute(_PARTS, (row[0],)).fetchall()) for row in rows]
-    except (TypeError, ValueError, AttributeError) as error:  # not even of the columns' types
-        raise altered() from error
+    except (error, LookupError, TypeError, ValueError, AttributeError) as fault:
+        raise altered() from fault  # not even of the columns' types
 
 
 def _one(row: tuple[Any, ...], rows_of_parts: Sequence[tuple[Any, ...]]) -> Stored:
     seq, space, position, commit_id, recorded_at, digest, body = row
+    body = unpack_body(_required(body, bytes))
+    packing = PartPacking(decode_json(body))
     blobs: dict[int, str] = {}
     parts: list[ErasablePart | None] = []
     for entry, (salt, payload, blob) in enumerate(rows_of_parts):
         if blob is not None and salt is not None:
             blobs[entry] = _required(blob, str)
-        parts.append(None if salt is None else _part(salt, payload))
+        parts.append(None if salt is None else _part(salt, packing, entry, payload))
     sealed = Sealed(
         space=SpaceId(unpack(space)),
         position=Position(position),
         id=CommitId(unpack(commit_id)),
         recorded_at=Instant(recorded_at),
-        body=_required(body, bytes),
+        body=body,
         hash=digest.hex(),
         parts=tuple(parts),
     )
     return Stored(seq=seq, sealed=sealed, blobs=blobs)
 
 
-def _part(salt: Any, payload: Any) -> ErasablePart:
-    return ErasablePart(salt=_required(salt, bytes), payload=_required(payload or b"", bytes))
+def _part(salt: Any, packing: PartPacking, entry: int, payload: Any) -> ErasablePart:
+    held = _required(payload or b"", bytes)
+    return ErasablePart(salt=_required(salt, bytes), payload=packing.unpack(entry, held))
 
 
 def _required(value: Any, kind: type[T]) -> T:

@@ -2,10 +2,11 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 
 import apsw
 
-from canonry.adapters.sqlite.folding import fold_into
+from canonry.adapters.sqlite.folding import Folder
 from canonry.adapters.sqlite.ledger import records
 from canonry.adapters.sqlite.ledger.records import Tip
 from canonry.domain.errors import Conflict
@@ -39,6 +40,8 @@ class Pen:
         start = {space: tip.position for space, tip in tips.items()}
         fresh = [not self._stale(item, start[item.draft.space]) for item in batch]
         outcomes: list[Outcome] = []
+        here = [item.draft.entries for item in batch if item.foreseen is None]
+        folder = Folder(self.db, chain.from_iterable(here))
         stopped = False
         for item, is_fresh, said, kept in zip(batch, fresh, payloads, blobs, strict=True):
             known = records.known(self.db, item.draft.id)
@@ -49,9 +52,10 @@ class Pen:
             if stopped:
                 outcomes.append(Stale(head=start[item.draft.space]))
             else:
-                tip = self._write(item, said, kept, tips[item.draft.space])
+                tip = self._write(item, said, kept, tips[item.draft.space], folder)
                 tips[item.draft.space] = tip
                 outcomes.append(Appended(position=tip.position, recorded_at=tip.recorded_at))
+        folder.show()
         return outcomes
 
     def restore(
@@ -61,6 +65,7 @@ class Pen:
         touched: Sequence[frozenset[str]] | None,
     ) -> None:
         """Append sealed commits as `Ledger.restore` says."""
+        folder = Folder(self.db, ())
         for n, (item, kept) in enumerate(zip(sealed, blobs, strict=True)):
             tip = records.tip_of(self.db, item.space)
             position = Position(tip.position + 1)
@@ -69,8 +74,9 @@ class Pen:
                 fault = "a commit of that id is in the log"
             if fault is not None:
                 raise Conflict("ledger.chain-broken", f"the import does not fit: {fault}")
-            keys = fold_into(self.db, unseal(item)) if touched is None else touched[n]
+            keys = folder.fold(unseal(item)) if touched is None else touched[n]
             records.insert(self.db, item, keys, kept)
+        folder.show()
 
     def _stale(self, item: Append, head: Position) -> bool:
         rests = [(item.judged_at, item.reads)]
@@ -81,7 +87,9 @@ class Pen:
             for at, keys in rests
         )
 
-    def _write(self, item: Append, payloads: Payloads, blobs: BlobDigests, tip: Tip) -> Tip:
+    def _write(
+        self, item: Append, payloads: Payloads, blobs: BlobDigests, tip: Tip, folder: Folder
+    ) -> Tip:
         draft = item.draft
         newest = tip.recorded_at if tip.position else None
         sealed = seal(
@@ -93,7 +101,7 @@ class Pen:
             payloads=payloads,
         )
         if item.foreseen is None:
-            touched = fold_into(self.db, commit_of(draft, sealed, tip.hash))
+            touched = folder.fold(commit_of(draft, sealed, tip.hash))
         else:
             touched = item.foreseen.touched
         records.insert(self.db, sealed, touched, blobs)

@@ -6,19 +6,18 @@ from typing import Any, Final, TypeAlias
 import apsw
 
 from canonry.adapters.sqlite.bodies import thing_under
-from canonry.adapters.sqlite.listing import difference
 from canonry.adapters.sqlite.lookups import look_up
 from canonry.adapters.sqlite.packing import Packed, pack, unpack
 from canonry.adapters.sqlite.pages import counted
 from canonry.domain.log.entries import Thing
 from canonry.domain.things.entities import Entity
 from canonry.domain.truth.identifiers import rows_of
-from canonry.domain.views.listing import MERGED, NOBODY, List
+from canonry.domain.views.listing import MERGED, NOBODY, List, difference
 from canonry.ports.views.pages import Page
 from canonry.ports.views.state import IdentifierQuery, Spaces
 
-PackedIdentifier: TypeAlias = tuple[Packed, str, Packed, str, int, Packed]
-"""(space, key, id, entity type, born at, root): the first three are the key of the table."""
+PackedIdentifier: TypeAlias = tuple[Packed, str, Packed, str, int, Packed | None]
+"""(space, key, id, entity type, born at, the root if it is another): the key is the first three."""
 
 LAST: Final = "\U0010ffff"
 _PUT: Final = "INSERT INTO identifiers VALUES (?, ?, ?, ?, ?, ?)"
@@ -41,10 +40,10 @@ _PlacedEntity: TypeAlias = tuple[Any, Packed]
 def packed_rows(thing: Thing) -> Iterator[PackedIdentifier]:
     """The rows of an entity as they are stored; others have none."""
     if isinstance(thing, Entity):
-        space, own = pack(thing.space), pack(thing.id)
+        own = pack(thing.id)
         for row in rows_of(thing):
-            root = own if row.root == row.id else pack(row.root)
-            yield space, row.key, own, row.entity_type, row.born, root
+            root = None if row.root == row.id else pack(row.root)
+            yield pack(row.space), row.key, own, row.entity_type, row.born, root
 
 
 def reidentify(db: apsw.Connection, gone: Sequence[Thing], come: Sequence[Thing]) -> None:

@@ -18,6 +18,7 @@ from canonry.domain.ids import EntityId
 from canonry.domain.log.sighting import seen_also
 from canonry.domain.observations import Observation
 from canonry.domain.things.entities import NEVER_SEEN, Entity, Sightings
+from canonry.domain.things.veils import tells_of
 from canonry.domain.time import Instant
 from canonry.domain.views.listing import List
 from canonry.ports.views.pages import Page
@@ -70,16 +71,19 @@ def seen_until(
     mine = (int(List.OBSERVATIONS_SEEN), packed)
     row: Any = db.execute(FIRST_LATER, (*mine, -instant)).fetchone()
     if row[0] is None:
-        return entity
+        return replace(entity, veils=())
     before = -row[0] - 1
     base = version_of(db, packed, before)
     known = (base.own, base.sightings) if isinstance(base, Entity) else ({}, NEVER_SEEN)
     rows_most = most * _ROWS_FOR_ONE
     late: list[Any] = list(db.execute(TOLD_LATE, (*mine, -instant, -before, rows_most + 1)))
+    if entity.veils and len(late) <= rows_most:
+        told = {o.id: o for o in things_of(db, [each[2] for each in late])}
+        late = [each for each in late if tells_of(told[unpack(each[2])], entity)]
     counting = counting_among(late)
     if len(late) > rows_most or len(counting) > most:
         raise Long
-    then = seen_also(replace(entity, own=known[0]), things_of(db, counting))
+    then = seen_also(replace(entity, own=known[0], veils=()), things_of(db, counting))
     return replace(then, sightings=known[1] + _sightings(late))
 
 

@@ -11,7 +11,7 @@ from typing import Any, Final, TypeAlias
 import apsw
 
 from canonry.adapters.sqlite.bodies import altered
-from canonry.adapters.sqlite.listing import CountKey, difference
+from canonry.adapters.sqlite.listing import CountKey
 from canonry.adapters.sqlite.lookups import number
 from canonry.adapters.sqlite.packing import Packed, pack, unpack
 from canonry.adapters.sqlite.pages import counted
@@ -27,7 +27,7 @@ from canonry.domain.truth.timeline import (
     entries_said,
     event_of,
 )
-from canonry.domain.views.listing import List
+from canonry.domain.views.listing import List, difference
 from canonry.ports.views.pages import PAGE_MAX, Page
 from canonry.ports.views.state import TimelineQuery
 

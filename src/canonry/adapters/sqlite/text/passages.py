@@ -81,7 +81,9 @@ def index(
         stems = stems_of(passage.text)
         mark = mark_of(passage.space, passage.collection)
         indexed.append((n, _words(mark, stems), _all_marks(mark, passage)))
-        about, told = " ".join(passage.entities), " ".join(stems)
+        # Most passages are an entity's own, and about nobody else.
+        about = None if passage.entities == (passage.id,) else " ".join(passage.entities)
+        told = " ".join(stems)
         scene, place, source = passage.scene_id, passage.place, passage.source_id
         kept.append((n, passage.id, mark, scene, place, source, about, told))
         _measure(passage, counted, 1, len(stems))

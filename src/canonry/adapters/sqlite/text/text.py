@@ -30,6 +30,7 @@ from canonry.adapters.sqlite.text.waiting import waiting
 from canonry.domain.errors import CanonryError, Unavailable
 from canonry.domain.json_values import decode_json
 from canonry.domain.recall.keywords import (
+    POSTINGS_MAX,
     Figures,
     Measure,
     Sought,
@@ -37,6 +38,7 @@ from canonry.domain.recall.keywords import (
     doubted,
     measure,
     most_frequent,
+    picked,
     sought_in,
 )
 from canonry.domain.recall.passages import Passage
@@ -44,12 +46,6 @@ from canonry.domain.recall.ranking import Asked
 from canonry.domain.texts.stems import stems_of
 from canonry.domain.views.listing import List
 from canonry.ports.views.text import Hit, Text, TextFound, TextQuery
-
-POSTINGS_MIN: Final = 1_500
-POSTINGS_MAX: Final = 8_000
-POSTINGS_SHARE: Final = 8
-"""Terms pick candidates, the rarest first, while their lists together are no longer than an eighth
-of all passages, within these bounds; the rarest always does."""
 
 # One row for all: each row that is handed over is a chance to wait for another thread.
 _FIND: Final = (
@@ -71,6 +67,14 @@ class SqliteText(SqliteView, Text):
             return TextFound(hits=(), asked=Asked(terms={}, strongest=0.0))
         try:
             return await self._readers.long(lambda db: _search(db, query, sought), together=True)
+        except CanonryError as error:
+            raise _silent(error) from error
+
+    @override
+    async def figures(self, stems: Iterable[str], query: TextQuery) -> Figures:
+        wanted = frozenset(stems)
+        try:
+            return await self._readers.long(lambda db: _figures(_Corpus(db, query), wanted))
         except CanonryError as error:
             raise _silent(error) from error
 
@@ -137,22 +141,25 @@ class _Corpus:
 
 def _search(db: apsw.Connection, query: TextQuery, sought: Sought) -> TextFound:
     corpus = _Corpus(db, query)
-    found_in = corpus.counts((*sought.stems, *(stem for p in sought.phrases for stem in p)))
-    corrected = {stem: corpus.resembling(stem) for stem in doubted(sought, found_in)}
+    figures = _figures(corpus, (*sought.stems, *(stem for p in sought.phrases for stem in p)))
+    unknown = doubted(sought, figures.found_in)
+    corrected = {stem: corpus.resembling(stem) for stem in unknown}
     begun = {letters: corpus.beginning(letters) for letters in sought.begun}
-    for others in (*corrected.values(), *begun.values()):
-        found_in.update({stem: n for stem, n in others.items() if stem not in found_in})
-    figures = Figures(passages=corpus.passages, length=corpus.length, found_in=found_in)
+    figures = figures.knowing((*corrected.values(), *begun.values()))
     scores = measure(sought, figures, corrected=corrected, begun=begun)
     late = ((passage, stems) for passage, stems in corpus.late if query.allows(passage))
     hits = [hit for passage, stems in late for hit in _waiting(passage, stems, scores)]
-    picked = _pick(figures, scores)
-    for space in corpus.sizes if picked else ():
-        match = _match(query, space, (*((stem,) for stem in picked), *_readable(sought, figures)))
+    rare = picked(figures, scores)
+    for space in corpus.sizes if rare else ():
+        match = _match(query, space, (*((stem,) for stem in rare), *_readable(sought, figures)))
         hits += _indexed(db, match, query.limit, scores)
     hits.sort(key=lambda hit: (-hit.score, hit.id))
     asked = scores.asked(hits[0].shares if hits else {})
     return TextFound(hits=hits[: query.limit], asked=asked)
+
+
+def _figures(corpus: _Corpus, stems: Iterable[str]) -> Figures:
+    return Figures(passages=corpus.passages, length=corpus.length, found_in=corpus.counts(stems))
 
 
 def _indexed(db: apsw.Connection, match: str, limit: int, scores: Measure) -> Iterator[Hit]:
@@ -170,19 +177,6 @@ def _waiting(passage: Passage, stems: Sequence[str], scores: Measure) -> Iterato
     if shares := scores.shares(stems):
         raw, about = sum(shares.values()), passage.entities
         yield Hit(passage.id, raw / (raw + 1), shares, passage.scene_id, passage.place, about)
-
-
-def _pick(figures: Figures, scores: Measure) -> Sequence[str]:
-    """The rarest of the words that count, as long as the lists of their passages are short."""
-    present = sorted((n, stem) for stem in scores.meant if (n := figures.found_in.get(stem, 0)))
-    room = min(POSTINGS_MAX, max(POSTINGS_MIN, figures.passages // POSTINGS_SHARE))
-    picked: list[str] = []
-    for n, stem in present:
-        room -= n
-        if picked and room < 0:
-            break
-        picked.append(stem)
-    return picked
 
 
 def _readable(sought: Sought, figures: Figures) -> Iterator[Sequence[str]]:

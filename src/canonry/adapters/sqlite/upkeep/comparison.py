@@ -1,13 +1,16 @@
 """Comparison: every row of every view against the same view folded afresh."""
 
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from itertools import zip_longest
 from typing import Any, Final
 
 import apsw
 
+from canonry.adapters.sqlite.bodies import said_in
 from canonry.adapters.sqlite.lookups import number
 from canonry.adapters.sqlite.packing import unpack
+from canonry.domain.errors import BrokenInvariant
 from canonry.domain.ids import is_uuid
 from canonry.ports.views.upkeep import Finding
 
@@ -32,6 +35,12 @@ _TABLES: Final = {
 }
 """Of each table the columns that identify a row, and those that must be equal then."""
 
+_DIFFERS: Final = "l.{0} IS NOT s.{0}"
+_OTHERWISE: Final = {
+    "body": "(l.body IS NOT s.body AND said(l.kind, l.body) IS NOT said(s.kind, s.body))"
+}
+"""A body may have been packed by another version of the library that packs them."""
+
 _STEMS: Final = (
     "SELECT t.id, s.id AS same, s.mark, s.scene, s.place, s.source, s.entities, s.stems"
     " FROM {schema}.passage_stems s LEFT JOIN {schema}.things t ON t.n = s.n"
@@ -44,6 +53,7 @@ _WORDS: Final = (
 
 def differences(db: apsw.Connection) -> Iterator[Finding]:
     """What differs between the views of `live` and the scratch views of `db`."""
+    db.create_scalar_function("said", _said, 2, deterministic=True)
     for name, columns in _TABLES.items():
         yield from _rows(db, name, *(each.split() for each in columns))
     yield from _words(db, "passages")
@@ -56,7 +66,7 @@ def _rows(
     db: apsw.Connection, name: str, key: Sequence[str], rest: Sequence[str]
 ) -> Iterator[Finding]:
     same = " AND ".join(f"l.{column} = s.{column}" for column in key)
-    differ = " OR ".join(f"l.{column} IS NOT s.{column}" for column in rest)
+    differ = " OR ".join(_OTHERWISE.get(each, _DIFFERS).format(each) for each in rest)
     live, true = f"live.{name} AS l", f"main.{name} AS s"
     absent = "SELECT {keys} FROM {one} WHERE NOT EXISTS (SELECT 1 FROM {two} WHERE {same}) LIMIT ?"
     of_live, of_true = (", ".join(f"{each}.{column}" for column in key) for each in "ls")
@@ -70,6 +80,14 @@ def _rows(
         (both, "the records lead to another value"),
     ):
         yield from _found(db, name, sql, what)
+
+
+def _said(*row: Any) -> Any:
+    """What a kind and a body say, or the body as it is where the row is not sound."""
+    kind, body = row
+    with suppress(BrokenInvariant):
+        return said_in(kind, body)
+    return body
 
 
 def _found(db: apsw.Connection, name: str, sql: str, what: str) -> Iterator[Finding]:

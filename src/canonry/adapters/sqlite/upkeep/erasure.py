@@ -127,7 +127,7 @@ def _mend(writer: apsw.Connection) -> None:
     for start in range(0, len(changed), _CHUNK):
         chunk = changed[start : start + _CHUNK]
         before = views.load(writer, map(unpack, chunk))
-        views.store(writer, _fresh(writer, chunk), before)
+        views.store(writer, ([thing] for thing in _fresh(writer, chunk)), before)
     # Storing keeps what was there before as a version; these were never versions of anything.
     for (packed,) in list[Any](writer.execute(_REVISED)):
         writer.execute("DELETE FROM main.versions WHERE id = ?", (packed,))

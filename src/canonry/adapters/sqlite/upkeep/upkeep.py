@@ -40,6 +40,9 @@ _TABLES: Final = (
 )
 """Every table that holds rows: an index of words keeps its own in tables beside its name."""
 
+_COLUMNS: Final = "SELECT name FROM pragma_table_info(?, 'fresh')"
+"""Those that are not generated out of others."""
+
 StoredAt = Callable[[str], Awaitable[float | None]]
 """When a blob was stored, in seconds since 1970."""
 
@@ -172,7 +175,12 @@ def _put_in_place(writer: apsw.Connection, fresh: str) -> None:
             # Whatever has rows is copied, so that no view can be forgotten here.
             for (table,) in list[Any](writer.execute(_TABLES)):
                 writer.execute(f"DELETE FROM main.{table}")  # noqa: S608 - as the next
-                writer.execute(f"INSERT INTO main.{table} SELECT * FROM fresh.{table}")  # noqa: S608
+                columns = ", ".join(
+                    name for (name,) in list[Any](writer.execute(_COLUMNS, (table,)))
+                )
+                writer.execute(
+                    f"INSERT INTO main.{table} ({columns}) SELECT {columns} FROM fresh.{table}"  # noqa: S608 - our own names
+                )
     finally:
         writer.execute("DETACH fresh")
 

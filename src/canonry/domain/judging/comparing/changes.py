@@ -2,21 +2,18 @@
 
 from typing import Final
 
-from canonry.domain.frames.frames import Frame
+from canonry.domain.frames.frames import Frame, words_of
 from canonry.domain.frames.tokens import lemma
 from canonry.domain.judging.comparing.denials import covers
 from canonry.domain.judging.comparing.findings import Clash, Setting, When, contradiction, possible
 from canonry.domain.judging.comparing.frame_subjects import Subjects, subjects_of
-from canonry.domain.vocabularies.frame_words import ENDED, ENDING_VERBS, OFFICES, RULING
+from canonry.domain.vocabularies.frame_words import DEPOSED, ENDED, ENDING_VERBS, OFFICES, RULING
 
 _ENDING: Final = frozenset(map(lemma, ENDING_VERBS))
 _ENDED: Final = frozenset(map(lemma, ENDED))
 _OFFICES: Final = frozenset(map(lemma, OFFICES))
 _RULING: Final = frozenset(map(lemma, RULING))
-_DEPOSED: Final = frozenset(map(lemma, ("depose", "dethrone", "oust", "overthrow", "abdicate",
-                                        "remove", "dismiss", "unseat")))  # fmt: skip
-_DEAD: Final = frozenset(map(lemma, ("dead", "die", "kill", "slay", "execute", "perish", "behead",
-                                     "drown", "hang", "murder")))  # fmt: skip
+_DEPOSED: Final = frozenset(map(lemma, DEPOSED))
 
 
 def ends(held: Frame, said: Frame) -> bool:
@@ -42,10 +39,10 @@ def ended(one: Frame, other: Frame, setting: Setting) -> Clash | None:  # noqa: 
     elif _ending(other) is not None:
         over, holding, later = other, one, setting.when is When.EARLIER
     else:
-        return _dead(one, other, setting)
+        return None
     exact = _touches(over, holding)
     if exact is None or holding.past or holding.modal or holding.perfect:
-        return _dead(one, other, setting)
+        return None
     if subjects_of(one, other, setting) is Subjects.OTHER and not _same_head(one, other):
         return None
     if setting.one_moment:
@@ -77,8 +74,7 @@ def _touches(over: Frame, holding: Frame) -> bool | None:
     word = _ending(over)
     if holding is over or _ending(holding) is not None:
         return None
-    told = frozenset[str]().union(*(p.words for p in over.phrases)) - {word, "be"}
-    content = frozenset[str]().union(*(p.words for p in holding.phrases))
+    told, content = words_of(over.phrases) - {word, "be"}, words_of(holding.phrases)
     if holding.verb not in {"be", "have"}:
         content |= {holding.verb}
     if content and content <= told:
@@ -88,25 +84,3 @@ def _touches(over: Frame, holding: Frame) -> bool | None:
     if word in _DEPOSED and (content & _OFFICES or holding.verb in _RULING):
         return False
     return None
-
-
-def _dead(one: Frame, other: Frame, setting: Setting) -> Clash | None:
-    """Who has died and is told to be or do something."""
-    for gone, acting, after in ((one, other, When.EARLIER), (other, one, When.LATER)):
-        if not _is_dead(gone) or _is_dead(acting) or setting.when is after:
-            continue
-        if acting.past or acting.perfect or acting.modal or acting.condition:
-            continue
-        if subjects_of(one, other, setting) is Subjects.SAME or (
-            _same_head(one, other) and setting.standing & setting.claimed
-        ):
-            return possible("who is dead in the one is told in the other as if alive")
-    return None
-
-
-def _is_dead(frame: Frame) -> bool:
-    if frame.negative or frame.modal or frame.future:
-        return False
-    if frame.verb == "be":
-        return bool(frame.phrases) and frame.phrases[0].head in _DEAD
-    return frame.verb == lemma("die") or frame.verb == lemma("perish")

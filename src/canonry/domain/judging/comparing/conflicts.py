@@ -6,14 +6,16 @@ world would stop at is possible, and asked about.
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from itertools import product
 from typing import Any, Final
 
 from canonry.domain.frames.frames import Frame, Standing
-from canonry.domain.frames.reading import frames_of, sensed_frames_of
-from canonry.domain.frames.senses import widened
-from canonry.domain.judging.comparing import attributes, changes, denials, leanings, rivalries
+from canonry.domain.frames.gists import gists_of
+from canonry.domain.frames.reading import frames_of
+from canonry.domain.judging.comparing import attributes, changes, denials, rivalries
 from canonry.domain.judging.comparing.findings import Clash, Setting, When
+from canonry.domain.judging.comparing.likenesses import likeness
 from canonry.domain.judging.comparing.property_values import compared_properties
 from canonry.domain.things.proposals import Grade
 
@@ -22,7 +24,8 @@ from canonry.domain.things.proposals import Grade
 class Stated:
     """What is stated: words, the entities linked with them, values, and when it holds.
 
-    `time` and `until` count in any one measure; `scene` is the place in the story.
+    `time` and `until` count in any one measure; `scene` is the place in the story; `called` are
+    stems of the words by which the entities are called.
     """
 
     statement: str
@@ -32,6 +35,7 @@ class Stated:
     time: float | None = None
     until: float | None = None
     scene: int | None = None
+    called: frozenset[str] = frozenset()
 
 
 def grade(standing: Stated, claim: Stated) -> Grade | None:
@@ -50,8 +54,23 @@ def conflict(standing: Stated, claim: Stated, *, when: When | None = None) -> Cl
         standing=standing.entities,
         claimed=claim.entities,
     )
-    worst: Clash | None = compared_properties(standing.properties, claim.properties, setting)
-    for found in _findings(standing.statement, claim.statement, setting):
+    valued = compared_properties(standing.properties, claim.properties, setting)
+    if valued is not None and valued.grade is Grade.CONTRADICTION:
+        return valued
+    worded = _worded(standing.statement, claim.statement, setting)
+    worst = worded if valued is None or (worded and worded.graver_than(valued)) else valued
+    if worst is not None:
+        return worst
+    called = standing.called | claim.called
+    held, said = gists_of(standing.statement, claim.statement)
+    return likeness(held, said, setting, called)
+
+
+@lru_cache(maxsize=4096)
+def _worded(held: str, said: str, setting: Setting) -> Clash | None:
+    """The gravest finding on the words alone."""
+    worst: Clash | None = None
+    for found in _findings(held, said, setting):
         if worst is None or found.graver_than(worst):
             worst = found
         if worst.grade is Grade.CONTRADICTION:
@@ -76,24 +95,13 @@ _RULES: Final = (
     denials.denied,
     changes.ended,
     attributes.attribute_differs,
-    attributes.value_denied,
     *rivalries.RULES,
-    *leanings.RULES,
 )
 
 
 def _findings(held: str, said: str, setting: Setting) -> Iterator[Clash]:
-    plain = tuple(product(frames_of(held), frames_of(said)))
-    for one, other in plain:
+    for one, other in product(frames_of(held), frames_of(said)):
         yield from _compared(one, other, setting)
-    senses = product(sensed_frames_of(held), sensed_frames_of(said))
-    for (one, other), (first, second) in zip(plain, senses, strict=True):
-        denied = one.negative != other.negative
-        wide = widened(first, second.words) if denied else first
-        broad = widened(second, first.words) if denied else second
-        if wide is not one or broad is not other:
-            for found in _compared(wide, broad, setting):
-                yield found.only_possible()
 
 
 def _compared(one: Frame, other: Frame, setting: Setting) -> Iterator[Clash]:

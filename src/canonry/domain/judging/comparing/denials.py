@@ -11,9 +11,7 @@ from canonry.domain.judging.comparing.frame_subjects import Subjects, subjects_o
 from canonry.domain.vocabularies.frame_words import FORMER, SCOPES
 
 _FORMER: Final = frozenset(map(lemma, FORMER))
-_NEARLY: Final = frozenset(map(lemma, ("almost", "nearly", "half")))
 _EMPTY_VERBS: Final = frozenset({"be", "have"})
-_STATES: Final = _EMPTY_VERBS
 _SAYS: Final = "one says what the other denies"
 
 
@@ -22,28 +20,24 @@ def denied(one: Frame, other: Frame, setting: Setting) -> Clash | None:
     if one.negative == other.negative:
         return None
     said, denial = (other, one) if one.negative else (one, other)
-    if said.verb != denial.verb or not _same_condition(said, denial):
-        return _under_condition(said, denial, setting)
+    if said.verb != denial.verb or said.condition != denial.condition:
+        return None
     subject = _subject(said, denial, one, other, setting)
     if subject is Subjects.OTHER or not covers(said.phrases, denial):
         return None
     if not setting.one_moment or not _same_time(said, denial):
-        return _never(said, denial, setting, one)
+        return _again(said, denial, setting, one)
     return _graded(said, denial, subject)
 
 
 def _graded(said: Frame, denial: Frame, subject: Subjects) -> Clash | None:
-    if (said.marks ^ denial.marks) & SCOPES & denial.marks or said.words & _NEARLY:
+    if (said.marks ^ denial.marks) & SCOPES & denial.marks or said.words & _FORMER:
         return None
+    tense, number = _tenses(said, denial), _numbers_alike(said, denial)
     modal = _modals(said.modal, denial.modal)
-    tense = _tenses(said, denial)
-    number = _quantifiers(said, denial)
-    if modal == "unclear":
-        tense = modal
-    worst = [each for each in (modal, tense, number) if each != "same"]
-    if "other" in worst:
+    if not tense or modal is None:
         return None
-    if worst or denial.hedged or subject is Subjects.UNCLEAR:
+    if not (modal and number) or denial.hedged or subject is Subjects.UNCLEAR:
         return possible("one may deny what the other says")
     return contradiction(_SAYS)
 
@@ -78,75 +72,35 @@ def _subject(said: Frame, denial: Frame, one: Frame, other: Frame, setting: Sett
     return subjects_of(one, other, setting)
 
 
-def _same_condition(said: Frame, denial: Frame) -> bool:
-    return said.condition == denial.condition
-
-
-def _under_condition(said: Frame, denial: Frame, setting: Setting) -> Clash | None:
-    if said.verb != denial.verb or bool(said.condition) == bool(denial.condition):
-        return None
-    ruled, case = (said, denial) if said.condition else (denial, said)
-    if "always" not in ruled.marks | ruled.condition and not ruled.condition & case.condition:
-        return None
-    same = subjects_of(said, denial, setting) is Subjects.SAME
-    return possible("one may be an exception to what the other says always") if same else None
-
-
 def _same_time(said: Frame, denial: Frame) -> bool:
     if denial.when:
         return said.when == denial.when
     return True
 
 
-def _never(said: Frame, denial: Frame, setting: Setting, one: Frame) -> Clash | None:
-    if setting.one_moment or said.when != denial.when:
-        return None
+def _again(said: Frame, denial: Frame, setting: Setting, one: Frame) -> Clash | None:
+    """What is told as holding after it was said to have ended."""
     first = When.LATER if denial is one else When.EARLIER
-    if denial.ends and setting.when is first and not said.past:
-        return possible("what had ended is told again as holding")
-    if not (said.past and denial.past) or said.verb in _STATES or not denial.never:
-        return None
-    return possible("one says that what the other tells never happened")
+    again = denial.ends and setting.when is first and not said.past and said.when == denial.when
+    return possible("what had ended is told again as holding") if again else None
 
 
-def _modals(said: str, denial: str) -> str:
-    if said == denial:
-        return "other" if said == "might" else "same"
+def _modals(said: str, denial: str) -> bool | None:
+    """Whether what can, may or must be is what is denied; None where both can be so."""
     if denial == "can" and not said:
-        return "unclear"
-    if said == "may" and denial == "must":
-        return "same"
-    if said in {"can", "must"} and not denial:
-        return "other"
-    return "other"
+        return False
+    alike = (said == denial and said != "might") or (said == "may" and denial == "must")
+    return alike or None
 
 
-def _tenses(said: Frame, denial: Frame) -> str:
-    if said.future != denial.future:
-        return "other"
-    mine, theirs = said.past or said.perfect, denial.past or denial.perfect
-    if mine == theirs:
-        return "same"
-    if mine and not theirs:
-        return "other"
-    return "unclear" if denial.never else "other"
+def _tenses(said: Frame, denial: Frame) -> bool:
+    past = (said.past or said.perfect) == (denial.past or denial.perfect)
+    return past and said.future == denial.future
 
 
-def _quantifiers(said: Frame, denial: Frame) -> str:  # noqa: PLR0911 # a table, row by row
+def _numbers_alike(said: Frame, denial: Frame) -> bool:
+    """Whether what is said of so many is denied of one of them at least."""
     mine, theirs = said.quantifier, denial.quantifier
-    counted = any(p.quantity for p in denial.subject[:1])
-    if theirs == "none":
-        return "same"
-    if mine == "all":
-        if said.person:
-            return "same" if theirs == "notall" or denial.person else "unclear"
-        return "unclear" if theirs == "all" else "same"
-    if theirs == "notall":
-        return "other"
-    if theirs == "all":
-        return "unclear" if mine else "same"
-    if mine in {"some", "few"} or theirs == "some":
-        return "other" if mine or counted or theirs else "unclear"
-    if mine != theirs or (counted and mine):
-        return "other"
-    return "same"
+    if theirs == "none" or (mine == "all" and theirs != "all") or (theirs == "all" and not mine):
+        return True
+    return mine == theirs and theirs not in {"all", "some", "few"}

@@ -6,14 +6,12 @@ from typing import Any, Final
 
 from canonry.domain.frames.phrases import phrases_of
 from canonry.domain.frames.quantities import Measured, Quantity, compared
-from canonry.domain.frames.senses import one_class
 from canonry.domain.frames.tokens import lemma, sentences_in
 from canonry.domain.judging.comparing.findings import Clash, Setting, contradiction, possible
 from canonry.domain.judging.comparing.rivalries import is_exclusive
-from canonry.domain.vocabularies.frame_words import ONE_VALUED, SHADED
+from canonry.domain.vocabularies.frame_words import ONE_VALUED
 
 _ONE: Final = frozenset(map(lemma, ONE_VALUED))
-_SHADED: Final = frozenset(map(lemma, SHADED))
 _GLUED: Final = re.compile(r"(?<=\d)(?=[a-z])", re.IGNORECASE)
 _FIXED: Final = frozenset(map(lemma, ("birth", "birthday", "birthplace", "born", "mother", "father",
                                       "blood", "founded", "founder", "species")))  # fmt: skip
@@ -60,9 +58,7 @@ def _compared(name: str, stems: frozenset[str], held: Any, said: Any) -> Clash |
     if not isinstance(held, str) or not isinstance(said, str):
         return _collections(held, said, why)
     one, other = held.casefold().strip(), said.casefold().strip()
-    if is_exclusive(lemma(one), lemma(other)) or (stems & _ONE and not stems & _SHADED):
-        return contradiction(why)
-    if stems & _ONE and one_class(lemma(one), lemma(other)):
+    if is_exclusive(lemma(one), lemma(other)) or stems & _ONE:
         return contradiction(why)
     return possible(why)
 

@@ -3,7 +3,8 @@
 from collections.abc import Iterator
 
 from canonry.domain.fields import Reference
-from canonry.domain.frames.keys import frame_keys
+from canonry.domain.frames.gists import stems_in
+from canonry.domain.frames.keys import rival_keys
 from canonry.domain.judging.comparing.conflicts import Stated, conflict
 from canonry.domain.judging.comparing.findings import Clash, When
 from canonry.domain.judging.slices import SliceView
@@ -21,21 +22,36 @@ def candidates_of(view: SliceView, claim: Stated) -> list[Fact]:
     Where both are linked with entities they share one; others are about somebody else.
     """
     said = plain_statement(claim.statement)
-    entities = (view.entity(Reference(each)) for each in sorted(claim.entities))
-    about = {one for entity in entities if entity is not None for one in family_of(entity)}
     return [
-        fact
-        for fact in view.framed(frame_keys(claim.statement, claim.entities))
-        if not (about and fact.involved and about.isdisjoint(fact.involved))
-        and plain_statement(fact.statement) != said
+        fact for fact in view.framed(_keys(view, claim)) if plain_statement(fact.statement) != said
     ]
+
+
+def unread(view: SliceView, claim: Stated) -> tuple[str, ...]:
+    """A warning where more facts speak of the same than one claim is compared with."""
+    if not view.crowded(_keys(view, claim)):
+        return ()
+    return ("more facts speak of the same than it was compared with, which are the newest",)
+
+
+def _keys(view: SliceView, claim: Stated) -> tuple[str, ...]:
+    return rival_keys(claim.statement, _about(view, claim), claim.properties)
+
+
+def _about(view: SliceView, claim: Stated) -> frozenset[str]:
+    entities = (view.entity(Reference(each)) for each in sorted(claim.entities))
+    families = (family_of(entity) for entity in entities if entity is not None)
+    return claim.entities.union(*families)
 
 
 def standing_of_fact(view: SliceView, fact: Fact) -> Stated:
     """What a fact states, of the entities that stand for those it was linked with."""
+    linked = [view.entity(Reference(one)) for one in fact.involved]
+    entities = [entity for entity in linked if entity is not None]
     return Stated(
         statement=fact.statement,
-        entities=view.roots(fact.involved),
+        entities=frozenset(entity.id for entity in entities),
+        called=stems_in(" ".join(entity.name for entity in entities)),
         fact_type=fact.fact_type,
         properties=fact.properties,
     )
@@ -53,11 +69,12 @@ def rivals_of(
 ) -> Iterator[tuple[Fact, Clash]]:
     """The facts that hold beside the claim and conflict with it, each with how."""
     moment = Moment(at=start, place=NOW.place)
-    for fact in candidates_of(view, claim):
-        beside = overlaps(start, end, fact.time_ref, fact.ends_at)
-        if not beside or not still_stands(view, fact, moment):
-            continue
-        when = when_dated(start, fact.time_ref)
-        found = conflict(standing_of_fact(view, fact), claim, when=when)
+    beside = [
+        (fact, standing_of_fact(view, fact))
+        for fact in candidates_of(view, claim)
+        if overlaps(start, end, fact.time_ref, fact.ends_at) and still_stands(view, fact, moment)
+    ]
+    for fact, standing in () if view.wanted else beside:  # what wants more is asked again
+        found = conflict(standing, claim, when=when_dated(start, fact.time_ref))
         if found is not None:
             yield fact, found

@@ -17,7 +17,7 @@ FEATURE_UNIT: Final = built_in(
     "feature_unit",
     "Feature unit",
     fields=(
-        text("id", "feature_unit_id", required=True),
+        text("id", "feature_unit_id", required=True, pattern="feature_unit"),
         text("description", required=True),
         text(
             "status",
@@ -32,13 +32,14 @@ FEATURE_UNIT: Final = built_in(
     ),
     identity=(key("id"),),
     names=("id title", "id"),
+    order=(("created_at", "updated_at"),),
 )
 
 RELEASE: Final = built_in(
     "release",
     "Release",
     fields=(
-        text("id", "release_id", required=True),
+        text("id", "release_id", required=True, pattern="release"),
         text("version", required=True),
         array("feature_units", required=True),
         text(
@@ -54,14 +55,15 @@ RELEASE: Final = built_in(
     ),
     identity=(key("id"), key("version")),
     names=("name", "id", "version"),
+    order=(("created_at", "updated_at"),),
 )
 
 AGENT_DECISION: Final = built_in(
     "agent_decision",
     "Agent decision",
     fields=(
-        text("decision", required=True),
-        text("rationale", required=True),
+        text("decision", required=True, pattern="ten_characters"),
+        text("rationale", required=True, pattern="ten_characters"),
         mapping("context"),
         text("decision_type", choices="technical architectural process strategic"),
         date("timestamp", required=True, event="DecisionMade"),
@@ -86,6 +88,7 @@ AGENT_SESSION: Final = built_in(
     ),
     identity=(key("session_id"),),
     names=("session_id",),
+    order=(("started_at", "ended_at"),),
 )
 
 VALIDATION_RESULT: Final = built_in(
@@ -117,7 +120,7 @@ CODEBASE_ENTITY: Final = built_in(
             required=True,
             choices="subsystem component module package service api database integration",
         ),
-        text("name", required=True),
+        text("name", required=True, pattern="two_characters"),
         array("relationships"),
         *texts("description path notes"),
     ),

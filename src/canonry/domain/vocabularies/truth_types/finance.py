@@ -55,6 +55,8 @@ TRANSACTION: Final = built_in(
         text("currency_original", "original_currency"),
         date("date", "transaction_date", "date_transacted", event="TransactionDate"),
         date("posting_date", "date_posted", event="TransactionPosted"),
+        date("value_date"),
+        number("balance"),
         text("merchant_name", "counterparty", "merchant", "payee"),
         text("account_id", "account"),
         text("transaction_id", "tx_hash", "transaction_number"),
@@ -63,11 +65,11 @@ TRANSACTION: Final = built_in(
         *_IMPORT,
     ),
     identity=(
-        key("transaction_id"),
+        key("transaction_id", apart="account_id"),
         key(
             "date|posting_date amount|amount_original",
             optional="merchant_name|description account_id occurrence",
-            apart="currency description",
+            apart="currency description balance",
         ),
     ),
     names=("merchant_name date amount", "transaction_id", "description date amount", "date amount"),

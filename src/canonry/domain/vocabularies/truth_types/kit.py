@@ -19,6 +19,7 @@ def text(
     required: bool = False,
     policy: str = "last_write",
     choices: str = "",
+    pattern: str = "",
 ) -> FieldSpec:
     """A field that holds a text."""
     return FieldSpec(
@@ -27,6 +28,7 @@ def text(
         required=required,
         policy=policy,
         choices=tuple(choices.split()),
+        pattern=pattern,
     )
 
 
@@ -79,6 +81,7 @@ def built_in(
     names: tuple[str, ...],
     also: str = "",
     version: str = "1.0",
+    order: tuple[tuple[str, str], ...] = (),
 ) -> EntitySchema:
     """A schema that comes with Canonry."""
     return EntitySchema(
@@ -91,4 +94,5 @@ def built_in(
         identity=identity,
         names=tuple(tuple(group.split()) for group in names),
         type_aliases=tuple(also.split()),
+        order=order,
     )

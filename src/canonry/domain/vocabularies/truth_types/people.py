@@ -3,7 +3,9 @@
 from typing import Final
 
 from canonry.domain.vocabularies.truth_types.kit import (
+    ARRAY,
     PRIORITY,
+    array,
     built_in,
     date,
     key,
@@ -12,9 +14,16 @@ from canonry.domain.vocabularies.truth_types.kit import (
 )
 
 _IMPORT: Final = (date("import_date"), text("import_source_file"))
+_SEVERAL: Final = (
+    array("emails", "email_addresses", policy=ARRAY),
+    array("phones", "phone_numbers", policy=ARRAY),
+    array("aliases", "also_known_as", policy=ARRAY),
+)
+"""What somebody has several of: each is a key like the one that stands alone."""
+
 _PERSON_KEYS: Final = (
-    key("email"),
-    key("phone"),
+    key("email&emails"),
+    key("phone&phones"),
     key("external_id"),
     key("contact_id"),
 )
@@ -32,10 +41,11 @@ PERSON: Final = built_in(
         text("organization", "company", "employer"),
         text("role", "job_title"),
         text("external_id", policy=PRIORITY),
+        *_SEVERAL,
         *texts("address country website notes"),
         *_IMPORT,
     ),
-    identity=(*_PERSON_KEYS[:3], key("name"), key("first_name last_name")),
+    identity=(*_PERSON_KEYS[:3], key("name&aliases"), key("first_name last_name")),
     names=("name", "first_name last_name", "email", "phone", "external_id"),
 )
 
@@ -51,10 +61,11 @@ COMPANY: Final = built_in(
         text("phone", "phone_number", "telephone"),
         text("tax_id", "vat_id", "vat_number", "tax_number"),
         text("external_id"),
+        *_SEVERAL,
         *texts("address country industry type description notes"),
         *_IMPORT,
     ),
-    identity=(key("tax_id"), key("external_id"), key("website"), key("name|legal_name")),
+    identity=(key("tax_id"), key("external_id"), key("website"), key("name&legal_name&aliases")),
     names=("name", "legal_name", "website", "tax_id", "external_id"),
 )
 
@@ -79,8 +90,12 @@ CONTACT: Final = built_in(
         date("created_date"),
         date("updated_date"),
         *texts("data_source source_owner type contact_type category platform"),
+        *_SEVERAL,
         *texts("address country website notes"),
     ),
-    identity=(*_PERSON_KEYS, key("name")),
+    identity=(*_PERSON_KEYS, key("name&aliases")),
     names=("name", "email", "phone", "external_id", "contact_id"),
 )
+
+PLURALS: Final = {"email": "emails", "phone": "phones", "name": "aliases"}
+"""The fields that hold all of what was given as a list where one value is asked for."""

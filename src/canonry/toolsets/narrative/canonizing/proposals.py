@@ -9,23 +9,25 @@ from canonry.domain.things.proposals import ProposalDraft, ProposalStatus, Propo
 from canonry.gateway.shapes import INSTANT, OBJECT, SHARE, UUID, Shape, array, enum, given, obj
 from canonry.gateway.tool import ANYONE, Arguments, Reply, Tool
 from canonry.toolsets.narrative.arguments import (
+    DETAIL,
     PAGING,
     checked_list,
     optional_of,
     optional_text,
     optional_uuid,
     page_of,
+    proposal_types,
     uuid_of,
 )
 from canonry.toolsets.narrative.contract import contract_tool, reading_tool, writing_tool
 from canonry.toolsets.narrative.contract.contents import CONTENTS_TOLD
+from canonry.toolsets.narrative.rows import Listing, RowShape
 from canonry.toolsets.narrative.shapes import (
     AUTHORITY,
     PROPOSAL,
     PROPOSAL_STATUS,
     PROPOSAL_TYPE,
     created,
-    page_shape,
 )
 from canonry.usecases.canonization.create_proposal import (
     Suggestion,
@@ -39,7 +41,11 @@ from canonry.usecases.kernel.canon import Canon
 
 _STAGED: Final = Shape(proposal_id=UUID.of("id"), status=PROPOSAL_STATUS, created_at=given(INSTANT))
 _EVALUATED: Final = Shape(proposal_id=given(UUID), status=PROPOSAL_STATUS, evaluated_at=INSTANT)
-_PROPOSALS: Final = page_shape("proposals", PROPOSAL)
+PROPOSAL_ROW: Final = (
+    *("proposal_id", "scene_id", "turn_id", "type", "content", "evidence", "confidence"),
+    *("authority", "proposed_by", "status", "rationale", "canonical_id"),
+)
+_PROPOSALS: Final = Listing("proposals", RowShape(PROPOSAL, *PROPOSAL_ROW))
 _LOOSE_EVIDENCE: Final = array(Shape(type=enum("snippet", "source", "rule"), ref_id=UUID))
 
 
@@ -103,20 +109,22 @@ def _canonical_id_of(arguments: Arguments) -> str | None:
 
 async def _pending(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
     query = _asked(arguments, ProposalStatus.PENDING)
-    return _PROPOSALS(await list_proposals(canon, caller, query))
+    page = await list_proposals(canon, caller, query)
+    return await _PROPOSALS(canon, caller, page, arguments)
 
 
 async def _query(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
     query = _asked(arguments, optional_of(arguments, "status", ProposalStatus))
     universe_id = optional_uuid(arguments, "universe_id")
-    return _PROPOSALS(await list_proposals(canon, caller, query, universe_id=universe_id))
+    page = await list_proposals(canon, caller, query, universe_id=universe_id)
+    return await _PROPOSALS(canon, caller, page, arguments)
 
 
 def _asked(arguments: Arguments, status: ProposalStatus | None) -> ProposalQuery:
     scene_id = optional_uuid(arguments, "scene_id")
     return ProposalQuery(
         scene_id=None if scene_id is None else SceneId(scene_id),
-        type=optional_of(arguments, "type", ProposalType),
+        types=proposal_types(arguments),
         status=status,
         **page_of(arguments),
     )
@@ -135,7 +143,7 @@ TOOLS: Final[tuple[Tool, ...]] = (
         "mongodb_evaluate_proposal",
         "Evaluate proposal",
         "Reject a pending proposal, or accept it: name in canonical_id what you wrote for it, or "
-        "say in rationale why it is to be written as it stands; then what stood "
+        "say in rationale why it, even rejected, is to be written as it stands; then what stood "
         "against it falls or ends.",
         _evaluate,
         gives=_EVALUATED,
@@ -146,8 +154,9 @@ TOOLS: Final[tuple[Tool, ...]] = (
         "Get pending proposals",
         "List the proposals that wait for a decision, oldest first.",
         _pending,
-        gives=_PROPOSALS,
+        gives=_PROPOSALS.gives,
         reads=True,
+        also=DETAIL,
     ),
     writing_tool(
         "mongodb_propose_change",
@@ -181,8 +190,9 @@ TOOLS: Final[tuple[Tool, ...]] = (
                 "type": PROPOSAL_TYPE,
                 "status": PROPOSAL_STATUS,
                 **PAGING,
+                **DETAIL,
             },
         ),
-        gives=_PROPOSALS,
+        gives=_PROPOSALS.gives,
     ),
 )

@@ -4,26 +4,28 @@ from typing import Any, Final
 
 from canonry.domain.errors import InvalidInput
 from canonry.domain.ids import SceneId
-from canonry.domain.things.proposals import Ask, ProposalType
+from canonry.domain.things.proposals import Ask
 from canonry.gateway.shapes import COUNT, INSTANT, TEXT, UUID, Shape, array, enum, obj
 from canonry.gateway.tool import Arguments, Reply, Tool
 from canonry.toolsets.narrative.arguments import (
+    DETAIL,
     PAGING,
     checked_text,
-    optional_of,
     optional_uuid,
     page_of,
+    proposal_types,
     uuid_of,
     uuids_of,
 )
 from canonry.toolsets.narrative.canonizing.canonization import PROPOSALS_MAX, VERDICT
+from canonry.toolsets.narrative.canonizing.proposals import PROPOSAL_ROW
 from canonry.toolsets.narrative.contract import reading_tool, writing_tool
+from canonry.toolsets.narrative.rows import Listing, RowShape
 from canonry.toolsets.narrative.shapes import (
     CONFLICTS,
     PROPOSAL,
     PROPOSAL_TYPE,
     UUIDS,
-    page_shape,
 )
 from canonry.usecases.canonization.canonize_proposals import preview_proposals
 from canonry.usecases.canonization.canonize_scene import preview_scene
@@ -34,9 +36,11 @@ from canonry.usecases.kernel.caller import Caller
 from canonry.usecases.kernel.canon import Canon
 
 _ASKS: Final = enum(*Ask)
-_TO_REVIEW: Final = page_shape(
-    "proposals",
-    Shape(**PROPOSAL.fields, asks=array(_ASKS), possible_conflicts=CONFLICTS.of("doubts")),
+_ASKED: Final = Shape(
+    **PROPOSAL.fields, asks=array(_ASKS), possible_conflicts=CONFLICTS.of("doubts")
+)
+_TO_REVIEW: Final = Listing(
+    "proposals", RowShape(_ASKED, *PROPOSAL_ROW, "review", "asks", "possible_conflicts")
 )
 _FORESEEN: Final = Shape(verdicts=array(VERDICT).of(tuple), total=COUNT.of(len))
 _WAIVED: Final = Shape(proposal_id=UUID, conflict_id=TEXT, waived_at=INSTANT.of("recorded_at"))
@@ -60,12 +64,13 @@ async def _review(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
     scene_id = optional_uuid(arguments, "scene_id")
     query = ProposalQuery(
         scene_id=None if scene_id is None else SceneId(scene_id),
-        type=optional_of(arguments, "type", ProposalType),
+        types=proposal_types(arguments),
         asks=frozenset(map(Ask, arguments.get("asks") or Ask)),
         **page_of(arguments),
     )
     universe_id = optional_uuid(arguments, "universe_id")
-    return _TO_REVIEW(await list_proposals(canon, caller, query, universe_id=universe_id))
+    page = await list_proposals(canon, caller, query, universe_id=universe_id)
+    return await _TO_REVIEW(canon, caller, page, arguments)
 
 
 async def _waive(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
@@ -82,6 +87,7 @@ _LISTED: Final[dict[str, Any]] = {
     "type": PROPOSAL_TYPE,
     "asks": array(_ASKS),
     **PAGING,
+    **DETAIL,
 }
 
 TOOLS: Final[tuple[Tool, ...]] = (
@@ -101,7 +107,7 @@ TOOLS: Final[tuple[Tool, ...]] = (
         "needs review, what is not judged yet, and possible conflicts that nobody has waived.",
         _review,
         takes=obj({}, _LISTED),
-        gives=_TO_REVIEW,
+        gives=_TO_REVIEW.gives,
     ),
     writing_tool(
         "mongodb_waive_conflict",

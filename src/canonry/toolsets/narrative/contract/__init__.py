@@ -5,10 +5,11 @@ from dataclasses import replace
 from typing import Any, Final
 
 from canonry.gateway.contract import ContractFile
-from canonry.gateway.shapes import UUID, Field, Shape, obj
+from canonry.gateway.shapes import UUID, Field, obj
 from canonry.gateway.tool import ANYONE, Arguments, Cached, Reply, Run, Schema, Tool
-from canonry.toolsets.narrative.arguments import PAGING, page_of, uuid_of
+from canonry.toolsets.narrative.arguments import DETAIL, PAGING, page_of, uuid_of
 from canonry.toolsets.narrative.contract.spoken_times import spoken
+from canonry.toolsets.narrative.rows import Listing
 from canonry.usecases.kernel.caller import Caller
 from canonry.usecases.kernel.canon import Canon
 
@@ -74,16 +75,17 @@ def reading_tool(
 
 
 def listing_tool(
-    name: str, title: str, description: str, query: PageQuery, *, within: str, gives: Shape
+    name: str, title: str, description: str, query: PageQuery, *, within: str, gives: Listing
 ) -> Tool:
     """A reading tool that lists, page by page, what lies within a thing."""
 
     async def run(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
         asked = uuid_of(arguments, within)
-        return gives(await query(canon, caller, asked, **page_of(arguments)))
+        page = await query(canon, caller, asked, **page_of(arguments))
+        return await gives(canon, caller, page, arguments)
 
-    takes = obj({within: UUID}, PAGING)
-    return reading_tool(name, title, description, run, takes=takes, gives=gives)
+    takes = obj({within: UUID}, {**PAGING, **(DETAIL if gives.shortens else {})})
+    return reading_tool(name, title, description, run, takes=takes, gives=gives.gives)
 
 
 def writing_tool(

@@ -9,13 +9,13 @@ from functools import wraps
 from typing import Any, Final, TypedDict
 
 from canonry.domain.calendars.spoken import TIME_MAX
-from canonry.domain.errors import InvalidInput
-from canonry.domain.fields import ReadTime, plain_time
+from canonry.domain.fields import ReadTime, is_plain_time
 from canonry.domain.ids import is_uuid
 from canonry.domain.log.entries import Thing
 from canonry.domain.time import render_instant
 from canonry.gateway.text import pointer
 from canonry.gateway.tool import Arguments, Reply, Run, Schema
+from canonry.toolsets.narrative.arguments import TIME_WORDS
 from canonry.usecases.kernel.caller import Caller
 from canonry.usecases.kernel.canon import Canon
 from canonry.usecases.kernel.spoken_times import in_words
@@ -41,7 +41,8 @@ def spoken(schema: Schema, run: Run) -> Spoken:
 
     @wraps(run)
     async def run_with_times(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
-        said = [path for path in paths if not _is_plain(_at(arguments, path))]
+        told = {path: _at(arguments, path) for path in paths}
+        said = [p for p, each in told.items() if isinstance(each, str) and not is_plain_time(each)]
         place = await _place(canon, caller, arguments) if said else None
         if place is None:  # the tool tells what it does not know
             return await run(canon, caller, arguments)
@@ -51,22 +52,12 @@ def spoken(schema: Schema, run: Run) -> Spoken:
             for path in said:
                 instant = times(_at(arguments, path), pointer(*path))
                 _at(resolved, path[:-1])[path[-1]] = render_instant(instant)
+            resolved[TIME_WORDS] = {path[-1]: told[path] for path in said}
             return resolved
 
         return await run(canon, caller, await in_words(canon, caller, place, read))
 
     return Spoken(run=run_with_times, accepted_schema=_accepting(schema))
-
-
-def _is_plain(value: object) -> bool:
-    """Whether no calendar is needed to read it."""
-    if not isinstance(value, str):
-        return True
-    try:
-        plain_time(value, "")
-    except InvalidInput as error:
-        return error.code != "time.malformed"
-    return True
 
 
 def _times(schema: Schema, path: _Path = ()) -> Iterator[_Path]:

@@ -32,6 +32,8 @@ def truth_tool(name: str, run: Run) -> Tool:
         extension=entry["extension"],
         aliases=tuple(entry.get("aliases", ())),
         per_minute=entry.get("per_minute"),
+        consistency=entry["consistency"],
+        deterministic=entry["deterministic"],
         limits=_FILES if "file_content" in entry["input"]["properties"] else _NUMBERS,
     )
 

@@ -1,0 +1,25 @@
+# Canonry over HTTP; the store is the volume /data, or the database of CANONRY_POSTGRES_URL.
+FROM python:3.13-slim AS build
+WORKDIR /source
+COPY requirements/postgres.lock requirements/postgres.lock
+RUN python -m venv /opt/canonry \
+    && /opt/canonry/bin/pip install --no-cache-dir --require-hashes -r requirements/postgres.lock
+COPY pyproject.toml README.md LICENSE ./
+COPY src src
+RUN /opt/canonry/bin/pip install --no-cache-dir --no-deps --no-build-isolation .
+
+FROM python:3.13-slim
+RUN useradd --system --uid 10001 --home-dir /data canonry \
+    && install --directory --owner canonry --mode 0700 /data
+COPY --from=build /opt/canonry /opt/canonry
+ENV PATH=/opt/canonry/bin:$PATH PYTHONUNBUFFERED=1 CANONRY_DATA=/data
+# Whoever reaches the port may read and propose, and not decide; tokens say it for each caller.
+ENV CANONRY_AGENT_TYPE=Contributor
+USER canonry
+VOLUME /data
+EXPOSE 8000
+HEALTHCHECK --interval=10s --timeout=3s --start-period=20s \
+    CMD ["python", "-c", "import urllib.request as r; r.urlopen('http://127.0.0.1:8000/readyz', timeout=2)"]
+ENTRYPOINT ["canonry"]
+# Whoever publishes the port decides who reaches it; tokens are set with CANONRY_AUTH_ISSUER and its kin.
+CMD ["serve", "--http", "0.0.0.0:8000", "--http-public", "--http-allowed-hosts", "localhost:*,127.0.0.1:*"]

@@ -1,0 +1,1 @@
+"""What is said at a table: labelled sentences, and how well they are read."""

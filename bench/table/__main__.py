@@ -1,0 +1,50 @@
+"""Print how well what is said at a table is read: python -m bench.table."""
+
+import asyncio
+
+from bench.table.measures import (
+    half,
+    measured_moderation,
+    measured_narrations,
+    measured_utterances,
+)
+from bench.table.utterances import labels_of, lines, read_labels
+
+AFTER = ("afterwards", "last", "fresh", "newest")
+
+
+async def main() -> None:
+    """Every figure, by half and for what was written after the code."""
+    utterances = {
+        part: [label for label in read_labels() if label.kept == (part == "kept apart")]
+        for part in ("development", "kept apart")
+    }
+    utterances |= {part: labels_of(f"utterances_{part}.txt") for part in AFTER}
+    for part, labels in utterances.items():
+        read = await measured_utterances(labels)
+        print(
+            f"utterances, {part}: frames {read.frames:.3f}, categories {read.categories:.3f} "
+            f"of {read.count}, {read.median_ms:.2f} ms"
+        )
+    texts = {
+        part: half(lines("moderation.txt"), kept=part == "kept apart")
+        for part in ("development", "kept apart")
+    }
+    texts |= {part: lines(f"moderation_{part}.txt") for part in AFTER}
+    for part, told in texts.items():
+        found = measured_moderation(told)
+        print(f"moderation, {part}: verdicts {found.verdicts:.3f} of {found.count}")
+    narrations = {
+        part: half(lines("narrations.txt"), kept=part == "kept apart")
+        for part in ("development", "kept apart")
+    }
+    narrations["afterwards"] = lines("narrations_afterwards.txt")
+    for part, told in narrations.items():
+        checked = await measured_narrations(told)
+        print(
+            f"narrations, {part}: precision {checked.precision:.3f}, recall {checked.recall:.3f} "
+            f"of {checked.found + checked.missed}, {checked.median_ms:.2f} ms"
+        )
+
+
+asyncio.run(main())

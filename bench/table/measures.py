@@ -1,0 +1,128 @@
+"""Measures: how well utterances, texts and narrations are read, half by half, and how fast."""
+
+import time
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from statistics import median
+
+from bench.table.scene import scene
+from bench.table.utterances import Label, counted, lines
+from canonry.bootstrap.compose import compose_memory
+from canonry.domain.world.moderation.moderating import moderate_by_words
+from canonry.testing.worlds import CountingIdentities, HandClock, a_caller
+from canonry.usecases.kernel.canon import Canon
+from canonry.usecases.world.bound_world import BoundWorld, require_world
+from canonry.usecases.world.import_world import import_world
+from canonry.usecases.world.narration.check_narration import Narrated, check_narration
+from canonry.usecases.world.speech.read_speech import parse_to_action_frame
+
+MILLISECONDS = 1_000.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Utterances:
+    """Shares of frames and categories that are right, of so many utterances."""
+
+    frames: float
+    categories: float
+    count: int
+    median_ms: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Moderated:
+    """Shares of verdicts that are right, and that are right and name the category."""
+
+    verdicts: float
+    categories: float
+    count: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Narrations:
+    """How many violations are found, missed, and wrongly told, by sentence."""
+
+    found: int
+    missed: int
+    wrong: int
+    median_ms: float
+
+    @property
+    def precision(self) -> float:
+        """Of what is told, the share that is so."""
+        return self.found / (self.found + self.wrong)
+
+    @property
+    def recall(self) -> float:
+        """Of what is so, the share that is told with its constraint."""
+        return self.found / (self.found + self.missed)
+
+
+async def the_scene() -> tuple[Canon, BoundWorld]:
+    """The scene in a canon of its own."""
+    canon = compose_memory(clock=HandClock(), identities=CountingIdentities())
+    caller = a_caller("Operator", "world import")
+    done = await import_world(canon, caller, scene(), origin="bench", told=lambda *_: None)
+    return canon, await require_world(canon, caller, done.world_id)
+
+
+async def measured_utterances(labels: Sequence[Label]) -> Utterances:
+    """How these utterances are read."""
+    canon, world = await the_scene()
+    right = wanted = categories = 0
+    times = []
+    for label in labels:
+        begin = time.process_time()
+        read = await parse_to_action_frame(canon, world, "ann", label.text)
+        times.append((time.process_time() - begin) * MILLISECONDS)
+        some, most, category = counted(label, read, world.space)
+        right, wanted, categories = right + some, wanted + most, categories + category
+    return Utterances(
+        frames=right / wanted,
+        categories=categories / len(labels),
+        count=len(labels),
+        median_ms=median(times),
+    )
+
+
+def measured_moderation(texts: Iterable[str]) -> Moderated:
+    """How these texts are moderated."""
+    told = [line.split(" | ", 1) for line in texts]
+    verdicts = categories = 0
+    for label, text in told:
+        found = moderate_by_words(text)
+        right = (label == "ok") == found.allowed
+        verdicts += right
+        categories += right and (label == "ok" or label in found.categories)
+    return Moderated(
+        verdicts=verdicts / len(told), categories=categories / len(told), count=len(told)
+    )
+
+
+async def measured_narrations(told: Iterable[str]) -> Narrations:
+    """How such narrations are checked; a sentence is found with the constraint of its label."""
+    canon, world = await the_scene()
+    found = missed = wrong = 0
+    times = []
+    for line in told:
+        player, label, text = (part.strip() for part in line.split("|"))
+        begin = time.process_time()
+        violations = await check_narration(canon, world, Narrated(text=text, player=player))
+        times.append((time.process_time() - begin) * MILLISECONDS)
+        constraints = {str(each.constraint) for each in violations}
+        right = label in constraints
+        found, missed = found + right, missed + (label != "ok" and not right)
+        wrong += bool(constraints - {label})
+    return Narrations(found=found, missed=missed, wrong=wrong, median_ms=median(times))
+
+
+def innocents() -> Sequence[str]:
+    """Everything that players and narrators legitimately say in the other two sets."""
+    said = [line.split("=>")[0].strip() for line in lines("utterances.txt")]
+    told = [line.split("|")[2].strip() for line in lines("narrations.txt")]
+    return [*said, *told]
+
+
+def half(all_lines: Iterable[str], *, kept: bool) -> Sequence[str]:
+    """Every second line is kept apart from development."""
+    return [line for place, line in enumerate(all_lines) if (place % 2 == 1) == kept]

@@ -1,0 +1,1 @@
+"""Moderators: by word lists and rules, and behind an endpoint."""

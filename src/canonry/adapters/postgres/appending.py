@@ -1,0 +1,206 @@
+"""Appending within one transaction: drafts are judged, sealed, folded and recorded under the lock.
+
+What has to be known comes in one round trip, what is written goes in another; one more is needed
+where the fold looks at what those things lead to.
+"""
+
+from collections.abc import Sequence
+from typing import Final
+
+from canonry.adapters.postgres import records, views
+from canonry.adapters.postgres.database import PgConnection, PgRow, run, together
+from canonry.adapters.postgres.faults import newer
+from canonry.adapters.postgres.records import LogEnd, row_of
+from canonry.adapters.postgres.turns import Call
+from canonry.domain.errors import Conflict
+from canonry.domain.ids import SpaceId
+from canonry.domain.log.canon import fold, needs
+from canonry.domain.log.commits import Append, Appended, Commit, Outcome, Position, Stale
+from canonry.domain.log.dating import Dating
+from canonry.domain.log.keys import key_hash
+from canonry.domain.log.sealing import (
+    GENESIS,
+    Sealed,
+    commit_of,
+    fault_in,
+    seal,
+    unseal,
+)
+from canonry.domain.log.upcasters import ENCODING_VERSION
+from canonry.domain.time import Instant
+from canonry.ports.world import Clock, Identities
+
+_GENESIS: Final = bytes.fromhex(GENESIS)
+_ENTER: Final = "SELECT pg_advisory_xact_lock_shared(hashtext(%s))"
+_GUARD: Final = "SELECT value FROM meta WHERE name = 'min_reader'"
+
+
+class Appender:
+    """Writes what is handed to it into the transaction of a connection."""
+
+    def __init__(self, name: str, clock: Clock, identities: Identities) -> None:
+        """Write into the store called `name`."""
+        self._name = name
+        self._clock = clock
+        self._identities = identities
+        self._dating = Dating(clock.now(), clock.monotonic())
+
+    async def append(self, db: PgConnection, group: Sequence[Call]) -> Sequence[Sequence[Outcome]]:
+        """Append what calls ask for, all in one space, each judged after those before it."""
+        items = [item for call in group for item in call.batch]
+        space, ids = items[0].draft.space, list({item.draft.id for item in items})
+        since = min(map(_rests_on, items))
+        first = {i for item in items if item.foreseen is None for i in needs(item.draft.entries)}
+        await run(db, _ENTER, (self._name,))
+        head, guard, known, touched, rows = await together(
+            db,
+            (records.LOCK, (space, _GENESIS)),
+            (_GUARD, ()),
+            (records.KNOWN, (ids,)),
+            (records.TOUCHED, (space, since, records.TOUCHED_MAX + 1)),
+            (views.LOAD, (list(first),)),
+        )
+        _require_reader(guard)
+        loading = views.Loading(db, views.loaded_in(rows), first)
+        writing = _Writing(self, LogEnd(head[0]), known, touched, loading)
+        # Where the answer of an earlier attempt was lost, what it wrote is the call's own.
+        own = [frozenset(call.tried) for call in group]
+        outcomes = [
+            () if call.answer.done() else await writing.call(call, mine)
+            for call, mine in zip(group, own, strict=True)
+        ]
+        if writing.made:
+            await _record(db, space, writing.tip, writing.made)
+            await loading.store()
+        return outcomes
+
+    def sealed(self, item: Append, tip: LogEnd) -> Sealed:
+        """The draft as the commit that follows `tip`."""
+        return seal(
+            item.draft,
+            position=Position(tip.position + 1),
+            recorded_at=self._dating.next(self._clock.now(), self._clock.monotonic(), tip.newest),
+            previous=tip.hash,
+            salts=[self._identities.salt() for _ in item.draft.entries],
+        )
+
+    async def restore(
+        self, db: PgConnection, sealed: Sequence[Sealed], touched: Sequence[frozenset[str]] | None
+    ) -> None:
+        """Append commits as they were exported, as `canonry.ports.records.ledger` says."""
+        await run(db, _ENTER, (self._name,))
+        spaces = sorted({item.space for item in sealed})  # always in one order: nobody waits round
+        *heads, guard, known = await together(
+            db,
+            *((records.LOCK, (space, _GENESIS)) for space in spaces),
+            (_GUARD, ()),
+            (records.KNOWN, ([item.id for item in sealed],)),
+        )
+        _require_reader(guard)
+        tips = {space: LogEnd(rows[0]) for space, rows in zip(spaces, heads, strict=True)}
+        made: dict[SpaceId, list[tuple[object, ...]]] = {space: [] for space in spaces}
+        there = {row[0] for row in known}
+        loading = views.Loading(db, {}, set())
+        for n, item in enumerate(sealed):
+            tip = tips[item.space]
+            fault = fault_in(item, position=Position(tip.position + 1), previous=tip.hash)
+            if fault is None and item.id in there:
+                fault = "a commit of that id is in the log"
+            if fault is not None:
+                raise Conflict("ledger.chain-broken", f"the import does not fit: {fault}")
+            keys = await _folded(unseal(item), loading) if touched is None else touched[n]
+            there.add(item.id)
+            tip.follow(item)
+            made[item.space].append(row_of(item, keys))
+        for space in spaces:
+            await _record(db, space, tips[space], made[space])
+        await loading.store()
+
+
+class _Writing:
+    """One space while a group is appended to it."""
+
+    def __init__(
+        self,
+        appender: Appender,
+        tip: LogEnd,
+        known: Sequence[PgRow],
+        touched: Sequence[PgRow],
+        loading: "views.Loading",
+    ) -> None:
+        self._appender = appender
+        self.tip = tip
+        self.made: list[tuple[object, ...]] = []
+        self._there: dict[str, tuple[Position, Instant, str]] = {
+            commit_id: (position, recorded_at, digest.hex())
+            for commit_id, position, recorded_at, digest in known
+        }
+        self._touched = list(touched)
+        self._loading = loading
+
+    async def call(self, call: Call, own: frozenset[str]) -> Sequence[Outcome]:
+        """What becomes of the drafts of one caller, none of which makes another of them stale."""
+        start, outcomes, stopped = self.tip.position, list[Outcome](), False
+        touched = list[PgRow]()
+        for item in call.batch:
+            if item.draft.id in self._there:
+                position, recorded_at, digest = self._there[item.draft.id]
+                replayed = digest not in own
+                outcomes.append(
+                    Appended(position=position, recorded_at=recorded_at, replayed=replayed)
+                )
+                continue
+            stopped = stopped or _is_stale(item, self._touched, start)
+            if stopped:
+                outcomes.append(Stale(head=start))
+                continue
+            sealed, keys = await self._write(item)
+            touched.append((sealed.position, [key_hash(key) for key in keys]))
+            call.tried.add(sealed.hash)
+            outcomes.append(Appended(position=sealed.position, recorded_at=sealed.recorded_at))
+        self._touched += touched
+        return outcomes
+
+    async def _write(self, item: Append) -> tuple[Sealed, frozenset[str]]:
+        previous = self.tip.hash
+        sealed = self._appender.sealed(item, self.tip)
+        if item.foreseen is None:
+            keys = await _folded(commit_of(item.draft, sealed, previous), self._loading)
+        else:
+            keys = item.foreseen.touched
+        self.tip.follow(sealed)
+        self.made.append(row_of(sealed, keys))
+        self._there[item.draft.id] = sealed.position, sealed.recorded_at, sealed.hash
+        return sealed, keys
+
+
+def _rests_on(item: Append) -> Position:
+    foreseen = item.foreseen
+    return item.judged_at if foreseen is None else min(item.judged_at, foreseen.at)
+
+
+def _is_stale(item: Append, touched: Sequence[PgRow], head: Position) -> bool:
+    if records.is_stale(touched, item.judged_at, head, item.reads):
+        return True
+    foreseen = item.foreseen
+    return foreseen is not None and records.is_stale(touched, foreseen.at, head, foreseen.over)
+
+
+def _require_reader(guard: Sequence[PgRow]) -> None:
+    if not guard or guard[0][0] > ENCODING_VERSION:
+        raise newer()
+
+
+async def _folded(commit: Commit, loading: "views.Loading") -> frozenset[str]:
+    """The keys that a commit touches; `loading` holds afterwards what it makes of things."""
+    changes = fold(commit, await loading.for_entries(commit.entries))
+    loading.change(changes.things)
+    return changes.touched
+
+
+async def _record(
+    db: PgConnection, space: SpaceId, tip: LogEnd, made: Sequence[Sequence[object]]
+) -> None:
+    async with db.cursor() as cursor:
+        await cursor.executemany(records.INSERT, made)
+    await run(db, records.MOVE, (tip.position, tip.recorded_at, bytes.fromhex(tip.hash), space))

@@ -1,0 +1,1 @@
+"""Catalogs in PostgreSQL: their rows and their graphs."""

@@ -1,0 +1,57 @@
+"""Who bears a text: many texts, exact and longer ones, by one statement."""
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from canonry.adapters.postgres.database import PgConnection, fetched
+from canonry.domain.log.encoding import decode_thing
+from canonry.ports.views.pages import Page
+from canonry.ports.views.state import IdentifierQuery
+
+_LAST: Final = "\U0010ffff"
+_OF: Final = (
+    "(%(spaces)s::text[] IS NULL OR i.space = ANY(%(spaces)s))"
+    " AND (%(entity_type)s::text IS NULL OR i.entity_type = %(entity_type)s)"
+)
+_EXACT: Final = (
+    "SELECT i.key, i.root, 0 AS longer, min(i.born) AS born, '' COLLATE \"C\" AS place"
+    f" FROM identifiers i WHERE i.key = ANY(%(keys)s) AND {_OF} GROUP BY i.key, i.root"
+)
+_LONGER: Final = (
+    " UNION ALL SELECT k.key, i.root, 1, 0, min(i.key) FROM unnest(%(keys)s::text[]) AS k (key)"
+    ' JOIN identifiers i ON i.key > k.key COLLATE "C"'
+    f' AND i.key < (k.key || %(last)s) COLLATE "C" WHERE {_OF}'
+    " AND NOT EXISTS (SELECT 1 FROM identifiers i2 WHERE i2.key = k.key AND i2.root = i.root"
+    f" AND {_OF.replace('i.', 'i2.')}) GROUP BY k.key, i.root"
+)
+_SELECT: Final = (
+    "WITH found AS ({found}), placed AS (SELECT f.*, row_number() OVER (PARTITION BY key"
+    " ORDER BY longer, born, place, root) AS n, count(*) OVER (PARTITION BY key) AS total"
+    " FROM found f) SELECT p.key, p.total, t.kind, t.body FROM placed p"
+    " LEFT JOIN things t ON t.id = p.root WHERE p.n <= %(limit)s ORDER BY p.key, p.n"
+)
+
+
+async def select_identified(
+    db: PgConnection, query: IdentifierQuery, part: type | None = None
+) -> Mapping[str, Page[Any]]:
+    """The entities that bear each of the keys, or a `part` of each."""
+    found = _EXACT + (_LONGER if query.begins else "")
+    values = {
+        "keys": list(dict.fromkeys(query.keys)),
+        "spaces": None if query.spaces is None else list(query.spaces),
+        "entity_type": query.entity_type,
+        "last": _LAST,
+        "limit": max(query.limit, 1),
+    }
+    rows = await fetched(db, _SELECT.format(found=found), values)
+    told: dict[str, tuple[int, list[Any]]] = {}
+    for key, total, kind, body in rows:
+        items = told.setdefault(key, (total, []))[1]
+        if kind is not None and len(items) < query.limit:
+            items.append(decode_thing(kind, body, part=part))
+    return {
+        key: Page(items=told[key][1], total=told[key][0])
+        for key in values["keys"]  # type: ignore[union-attr] # a list
+        if key in told
+    }

@@ -1,0 +1,261 @@
+"""The graph in PostgreSQL: each question names a list, its facets and, where it must, a filter."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from typing import Any, Final
+
+from typing_extensions import override
+
+from canonry.adapters.postgres.database import PgConnection, fetched
+from canonry.adapters.postgres.keeping import PostgresView
+from canonry.adapters.postgres.pages import first_of
+from canonry.adapters.postgres.state.identifiers import select_identified
+from canonry.adapters.postgres.state.sightings import newest, seen_until
+from canonry.adapters.postgres.state.timeline import select_timeline
+from canonry.adapters.postgres.views import LOAD, loaded_in
+from canonry.domain.audience import is_part
+from canonry.domain.ids import EntityId, EventId, SourceId, SpaceId
+from canonry.domain.log.commits import Position
+from canonry.domain.log.entries import Thing
+from canonry.domain.log.keys import key_hash, name_key, statement_key
+from canonry.domain.observations import Observation
+from canonry.domain.spaces import Space, SpaceKind
+from canonry.domain.texts.statements import plain_statement
+from canonry.domain.things.entities import Entity, normalised_name
+from canonry.domain.things.facts import Axiom, Event, Fact
+from canonry.domain.things.relations import Relation
+from canonry.domain.things.scenes import Story
+from canonry.domain.things.sources import Source
+from canonry.domain.time import Instant
+from canonry.domain.truth.identifiers import Bearer
+from canonry.domain.truth.runs import InterpretationRun
+from canonry.domain.truth.timeline import TimelineEvent
+from canonry.domain.views.listing import List
+from canonry.domain.vocabularies.schemas import RegisteredSchema
+from canonry.ports.call_scope import answers
+from canonry.ports.views import selections
+from canonry.ports.views.pages import PAGE_MAX, Page
+from canonry.ports.views.state import (
+    STATING_MAX,
+    EntityQuery,
+    EventQuery,
+    FactQuery,
+    IdentifierQuery,
+    RelationQuery,
+    Spaces,
+    State,
+    TimelineQuery,
+)
+
+NAMESAKES_MAX: Final = 50
+_BEGINNING: Final = (
+    "SELECT id FROM things WHERE id >= %s AND starts_with(id, %s) ORDER BY id LIMIT %s"
+)
+_PAST: Final = (
+    "SELECT i.id, v.kind, v.body FROM unnest(%s::text[]) AS i (id) CROSS JOIN LATERAL"
+    " (SELECT kind, body FROM versions WHERE id = i.id AND since <= %s ORDER BY since DESC LIMIT 1)"
+    " v"
+)
+_OBSERVATIONS: Final = (
+    "SELECT t.kind, t.body FROM (SELECT rank, later, id FROM listing WHERE owner = %s"
+    f" AND list = {int(List.OBSERVATIONS)} AND rank > %s ORDER BY rank, later, id LIMIT %s"
+    ") l LEFT JOIN things t ON t.id = l.id ORDER BY l.rank, l.later, l.id"
+)
+_COUNTED: Final = (
+    "SELECT facet, sum(n)::bigint FROM counts WHERE owner = '' AND list = %(list)s AND n > 0"
+    " AND (%(spaces)s::text[] IS NULL OR space = ANY(%(spaces)s)) GROUP BY facet"
+)
+_COMPARTMENTS: Final = (
+    "SELECT DISTINCT space FROM counts WHERE owner = ''"
+    f" AND list = {int(List.COMPARTMENTS)} AND n > 0"
+)
+_UNDER: Final = (
+    "SELECT DISTINCT t.id, t.kind, t.body FROM unnest(%(owners)s::text[], %(limits)s::int[])"
+    " AS k (owner, most) CROSS JOIN LATERAL (SELECT id FROM listing WHERE space = %(space)s"
+    " AND list = {0} AND owner = k.owner"
+    " ORDER BY rank {1}, later, id LIMIT k.most) l JOIN things t ON t.id = l.id"
+)
+_STATING: Final = _UNDER.replace("{0}", str(int(List.FACTS_STATING))).replace("{1}", "ASC")
+_FRAMED: Final = _UNDER.replace("{0}", str(int(List.FACTS_FRAMED))).replace("{1}", "DESC")
+_CAUSES: Final = (
+    "SELECT t.kind, t.body FROM (SELECT DISTINCT rank, later, id FROM listing"
+    f" WHERE owner = ANY(%s) AND list = {int(List.EVENTS_CAUSING)}"
+    " ORDER BY rank, later, id LIMIT %s) l LEFT JOIN things t ON t.id = l.id"
+    " ORDER BY l.rank, l.later, l.id"
+)
+
+
+class PostgresState(PostgresView, State):
+    """Reads what the ledger folded in its own transactions."""
+
+    @override
+    async def things(self, ids: Iterable[str]) -> Mapping[str, Thing]:
+        wanted, told = list(ids), answers()
+        unknown = [i for i in wanted if (LOAD, i) not in told]
+        if unknown:
+            found = loaded_in(await self._database.rows(LOAD, (unknown,)))
+            told |= {(LOAD, i): found.get(i) for i in unknown}
+        known = ((i, told[LOAD, i]) for i in wanted)
+        return {i: thing for i, thing in known if thing is not None}
+
+    @override
+    async def ids_beginning(self, text: str, *, limit: int) -> Sequence[str]:
+        rows = await self._database.rows(_BEGINNING, (text, text, limit))
+        return [str(row[0]) for row in rows]
+
+    @override
+    async def things_as_known_at(
+        self, ids: Iterable[str], position: Position
+    ) -> Mapping[str, Thing]:
+        wanted = list(ids)
+
+        async def read(db: PgConnection) -> Mapping[str, Thing]:
+            found = loaded_in(await fetched(db, LOAD, (wanted,)))
+            later = [i for i, thing in found.items() if thing.changed_at > position]
+            past = loaded_in(await fetched(db, _PAST, (later, position))) if later else {}
+            return {i: past.get(i, found[i]) for i in found if i in past or i not in set(later)}
+
+        return await self._database.reading(read)
+
+    @override
+    async def spaces(
+        self, *, kind: SpaceKind | None, parent: SpaceId | None, limit: int, offset: int
+    ) -> Page[Space]:
+        return await self._page(selections.spaces_in(kind, parent), limit, offset)
+
+    @override
+    async def compartments(self) -> frozenset[SpaceId]:
+        told = answers()
+        if _COMPARTMENTS not in told:
+            rows = await self._database.rows(_COMPARTMENTS)
+            told[_COMPARTMENTS] = frozenset(SpaceId(s) for (s,) in rows if is_part(s))
+        found: frozenset[SpaceId] = told[_COMPARTMENTS]
+        return found
+
+    @override
+    async def entities(self, query: EntityQuery) -> Page[Entity]:
+        return await self._page(selections.entities_of(query), query.limit, query.offset)
+
+    @override
+    async def entities_named(self, space: SpaceId, entity_type: str, name: str) -> Sequence[Entity]:
+        wanted, owner = normalised_name(name), key_hash(name_key(entity_type, name))
+        found = await self._ask(
+            lambda db: first_of(db, List.ENTITIES_NAMED, owner, NAMESAKES_MAX, space)
+        )
+        return [e for e in found if e.entity_type == entity_type and wanted in e.known_as]
+
+    @override
+    async def observations(
+        self, entity_id: EntityId, *, after: Position, limit: int
+    ) -> Sequence[Observation]:
+        return await self._things(_OBSERVATIONS, (entity_id, after, limit))
+
+    @override
+    async def entities_identified(self, query: IdentifierQuery) -> Mapping[str, Page[Entity]]:
+        return await self._ask(lambda db: select_identified(db, query))
+
+    @override
+    async def bearers(self, query: IdentifierQuery) -> Mapping[str, Page[Bearer]]:
+        return await self._ask(lambda db: select_identified(db, query, Bearer))
+
+    @override
+    async def entity_types(self, spaces: Spaces) -> Mapping[str, int]:
+        asked = None if spaces is None else list(spaces)
+        rows = await self._database.rows(_COUNTED, {"list": int(List.ENTITIES), "spaces": asked})
+        counts = ((facet, n) for facet, n in rows)
+        return selections.counting(counts, selections.type_in_canon)
+
+    @override
+    async def entities_seen_until(
+        self, entity_ids: Iterable[EntityId], instant: Instant
+    ) -> Mapping[str, Entity]:
+        wanted = list(entity_ids)
+        return await self._database.reading(lambda db: seen_until(db, wanted, instant))
+
+    @override
+    async def observations_newest(
+        self, entity_ids: Iterable[EntityId], *, limit: int, offset: int
+    ) -> Page[Observation]:
+        wanted = list(entity_ids)
+        return await self._ask(lambda db: newest(db, wanted, limit, offset))
+
+    @override
+    async def observations_from(
+        self, source_id: SourceId, *, limit: int, offset: int
+    ) -> Page[Observation]:
+        return await self._page(selections.owned(List.OBSERVATIONS_FROM, source_id), limit, offset)
+
+    @override
+    async def timeline(self, query: TimelineQuery) -> Page[TimelineEvent]:
+        return await self._ask(lambda db: select_timeline(db, query))
+
+    @override
+    async def schemas(
+        self, spaces: Spaces, entity_type: str | None, *, limit: int, offset: int
+    ) -> Page[RegisteredSchema]:
+        return await self._page(selections.schemas_of(spaces, entity_type), limit, offset)
+
+    @override
+    async def runs(
+        self, source_id: SourceId, *, limit: int, offset: int
+    ) -> Page[InterpretationRun]:
+        return await self._page(selections.owned(List.RUNS, source_id), limit, offset)
+
+    @override
+    async def runs_newest(
+        self, spaces: Spaces, *, limit: int, offset: int
+    ) -> Page[InterpretationRun]:
+        selection = selections.all_of(List.RUNS, spaces, newest_first=True)
+        return await self._page(selection, limit, offset)
+
+    @override
+    async def facts(self, query: FactQuery) -> Page[Fact]:
+        return await self._page(selections.facts_of(query), query.limit, query.offset)
+
+    @override
+    async def facts_stating(self, space: SpaceId, statements: AbstractSet[str]) -> Sequence[Fact]:
+        wanted = frozenset(map(plain_statement, statements))
+        keys = dict.fromkeys(map(statement_key, wanted), STATING_MAX)
+        found = await self._under(_STATING, space, keys)
+        return [fact for fact in found if plain_statement(fact.statement) in wanted]
+
+    @override
+    async def facts_framed(self, space: SpaceId, keys: Mapping[str, int]) -> Sequence[Fact]:
+        return await self._under(_FRAMED, space, keys)
+
+    async def _under(self, sql: str, space: SpaceId, keys: Mapping[str, int]) -> Sequence[Fact]:
+        """The facts under keys, of each so many as it says."""
+        values = {
+            "owners": [str(key_hash(key)) for key in keys],
+            "limits": list(keys.values()),
+            "space": space,
+        }
+        facts: list[Any] = list(loaded_in(await self._database.rows(sql, values)).values())
+        return sorted(facts, key=lambda fact: (fact.created_at, fact.id))
+
+    @override
+    async def events(self, query: EventQuery) -> Page[Event]:
+        return await self._page(selections.events_of(query), query.limit, query.offset)
+
+    @override
+    async def causes_of(self, event_ids: Iterable[EventId]) -> Sequence[Event]:
+        return await self._things(_CAUSES, (list(event_ids), PAGE_MAX))
+
+    @override
+    async def relations(self, query: RelationQuery) -> Page[Relation]:
+        return await self._page(selections.relations_of(query), query.limit, query.offset)
+
+    @override
+    async def axioms(self, space: SpaceId, *, limit: int, offset: int) -> Page[Axiom]:
+        return await self._of(List.AXIOMS, space, limit, offset)
+
+    @override
+    async def sources(self, space: SpaceId, *, limit: int, offset: int) -> Page[Source]:
+        return await self._of(List.SOURCES, space, limit, offset)
+
+    @override
+    async def stories(self, space: SpaceId, *, limit: int, offset: int) -> Page[Story]:
+        return await self._of(List.STORIES, space, limit, offset)
+
+    async def _of(self, listed: List, space: SpaceId, limit: int, offset: int) -> Page[Any]:
+        return await self._page(selections.all_of(listed, frozenset((space,))), limit, offset)

@@ -1,0 +1,1 @@
+"""Keywords in PostgreSQL: what passages become in the index, and how they are found."""

@@ -1,0 +1,202 @@
+"""Keyword search in PostgreSQL: an index of terms finds candidates, the formula ranks them.
+
+The figures of the formula are those of the spaces asked for, and of nothing else. Frequent terms do
+not pick candidates as long as rarer ones do; they still count in the scores of what is found.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Final
+
+from typing_extensions import override
+
+from canonry.adapters.postgres.database import PgConnection, Values, fetched, together
+from canonry.adapters.postgres.keeping import PostgresView
+from canonry.adapters.postgres.text.passages import kept, term_of
+from canonry.domain.errors import CanonryError, Unavailable
+from canonry.domain.recall.keywords import (
+    Figures,
+    Measure,
+    Sought,
+    alike,
+    doubted,
+    measure,
+    most_frequent,
+    picked,
+    sought_in,
+)
+from canonry.domain.recall.ranking import Asked
+from canonry.domain.texts.stems import lengths_near
+from canonry.domain.views.listing import List
+from canonry.ports.views.text import Hit, Text, TextFound, TextQuery
+
+CANDIDATES_MAX: Final = 8_000
+RUN_MAX: Final = 20_000
+"""So many stems of a first letter are compared with a misspelled one."""
+
+_LAST: Final = "\U0010ffff"
+_SIZES: Final = (
+    "SELECT space, facet, n FROM counts WHERE owner = %(collection)s AND n > 0"
+    f" AND list = {int(List.PASSAGES)}"
+    " AND (%(spaces)s::text[] IS NULL OR space = ANY(%(spaces)s))"
+)
+_VOCABULARY: Final = (
+    "SELECT stem, sum(n)::bigint FROM stem_counts WHERE collection = %(collection)s"
+    " AND (%(spaces)s::text[] IS NULL OR space = ANY(%(spaces)s)) AND {which} GROUP BY stem"
+)
+_NAMED: Final = "stem = ANY(%(stems)s)"
+_BEGUN: Final = "stem >= %(low)s AND stem < %(high)s"
+_NEAR: Final = f"{_BEGUN} AND length(stem) BETWEEN %(short)s AND %(long)s"
+_AT_START: Final = (
+    "(substr(stem, 2, 3) = ANY(%(rests)s) OR left(stem, 3) = %(cut)s"
+    " OR left(stem, 2) = %(swapped)s) AND length(stem) BETWEEN %(short)s AND %(long)s"
+)
+_WITH_BEGINNING: Final = f"{_VOCABULARY.format(which=_BEGUN)} LIMIT {RUN_MAX}"
+_ALIKE: Final = f"{_VOCABULARY.format(which=_NEAR)} LIMIT {RUN_MAX}"
+_ALIKE_AT_START: Final = f"{_VOCABULARY.format(which=_AT_START)} LIMIT {RUN_MAX}"
+_FIND: Final = (
+    "SELECT id, scene, place, entities, stems FROM passages WHERE ({found})"
+    " AND (%(entities)s::text[] IS NULL OR entities && %(entities)s::text[])"
+    " AND (%(source)s::text IS NULL OR source = %(source)s)"
+    " AND (%(without)s::text IS NULL OR scene IS DISTINCT FROM %(without)s) LIMIT %(most)s"
+)
+_PLACED: Final = (
+    "SELECT id, scene, place, entities FROM passages WHERE id = ANY(%(ids)s)"
+    " AND collection = %(collection)s"
+    " AND (%(spaces)s::text[] IS NULL OR space = ANY(%(spaces)s))"
+    " AND (%(entities)s::text[] IS NULL OR entities && %(entities)s::text[])"
+    " AND (%(source)s::text IS NULL OR source = %(source)s)"
+    " AND (%(without)s::text IS NULL OR scene IS DISTINCT FROM %(without)s)"
+)
+
+
+class PostgresText(PostgresView, Text):
+    """Reads what the ledger folded in its own transactions."""
+
+    @override
+    async def search(self, query: TextQuery) -> TextFound:
+        sought = sought_in(query.text)
+        if not (sought.stems or sought.begun) or query.limit < 1:
+            return TextFound(hits=(), asked=Asked(terms={}, strongest=0.0))
+        try:
+            return await self._database.reading(lambda db: _search(db, query, sought))
+        except CanonryError as error:
+            raise _silent(error) from error
+
+    @override
+    async def figures(self, stems: Iterable[str], query: TextQuery) -> Figures:
+        named = frozenset(stems)
+        try:
+            return (await self._database.reading(lambda db: _figures(db, query, named)))[0]
+        except CanonryError as error:
+            raise _silent(error) from error
+
+    @override
+    async def placed(self, ids: Iterable[str], query: TextQuery) -> Sequence[Hit]:
+        wanted = list(ids)
+        if not wanted:
+            return ()
+        try:
+            rows = await self._database.rows(_PLACED, {**_filters(query), "ids": wanted})
+        except CanonryError as error:
+            raise _silent(error) from error
+        return [Hit(one, 0.0, {}, scene, place, tuple(about)) for one, scene, place, about in rows]
+
+
+def _silent(error: CanonryError) -> Unavailable:
+    message = "keyword search did not answer; go on without it"
+    return Unavailable("text.unavailable", message, cause=error.code)
+
+
+def _filters(query: TextQuery) -> dict[str, Any]:
+    return {
+        "collection": str(query.collection),
+        "spaces": None if query.spaces is None else list(query.spaces),
+        "entities": list(query.entities) or None,
+        "source": query.source_id,
+        "without": query.without_scene,
+    }
+
+
+async def _search(db: PgConnection, query: TextQuery, sought: Sought) -> TextFound:
+    values = _filters(query)
+    named = {*sought.stems, *(stem for phrase in sought.phrases for stem in phrase)}
+    figures, spaces = await _figures(db, query, named)
+    unknown = doubted(sought, figures.found_in)
+    corrected, begun = await _meant(db, values, unknown, sought.begun)
+    figures = figures.knowing((*corrected.values(), *begun.values()))
+    scores = measure(sought, figures, corrected=corrected, begun=begun)
+    hits = await _hits(db, query, sought, scores, figures, spaces)
+    hits.sort(key=lambda hit: (-hit.score, hit.id))
+    asked = scores.asked(hits[0].shares if hits else {})
+    return TextFound(hits=hits[: query.limit], asked=asked)
+
+
+async def _figures(
+    db: PgConnection, query: TextQuery, stems: Iterable[str]
+) -> tuple[Figures, Sequence[str]]:
+    """The figures of the spaces asked for, and which of them have passages."""
+    values, stored = _filters(query), {kept(stem): stem for stem in stems}
+    sizes, known = await together(
+        db,
+        (_SIZES, values),
+        (_VOCABULARY.format(which=_NAMED), {**values, "stems": list(stored)}),
+    )
+    passages = {space: n for space, facet, n in sizes if facet == "passages"}
+    words = sum(n for _, facet, n in sizes if facet == "words")
+    total = sum(passages.values())
+    found_in: Counter[str] = Counter({stored[stem]: n for stem, n in known})
+    figures = Figures(passages=total, length=words / (total or 1) or 1, found_in=found_in)
+    return figures, sorted(passages)
+
+
+async def _meant(
+    db: PgConnection, values: Mapping[str, Any], wrong: Sequence[str], begun: Sequence[str]
+) -> tuple[dict[str, dict[str, int]], dict[str, dict[str, int]]]:
+    """The words that each stem may be a misspelling of, and those that begin with each letters."""
+    asked: list[tuple[str, Values]] = [(_WITH_BEGINNING, _run(values, each)) for each in begun]
+    for stem in wrong:
+        short, long = lengths_near(len(stem))
+        near = {**values, "short": short, "long": long}
+        starts = {"rests": [stem[1:4], stem[:3]], "cut": stem[1:4], "swapped": stem[1::-1]}
+        asked += [(_ALIKE, _run(near, stem[0])), (_ALIKE_AT_START, {**near, **starts})]
+    if not asked:
+        return {}, {}
+    found = [[(stem, n) for stem, n in rows] for rows in await together(db, *asked)]
+    beginning = dict(zip(begun, map(most_frequent, found), strict=False))
+    rest = iter(found[len(begun) :])
+    return {
+        stem: most_frequent(alike(stem, near)) or most_frequent(alike(stem, others, at_start=True))
+        for stem, near, others in zip(wrong, rest, rest, strict=True)
+    }, beginning
+
+
+def _run(values: Mapping[str, Any], letters: str) -> dict[str, Any]:
+    return {**values, "low": letters, "high": letters + _LAST}
+
+
+async def _hits(  # noqa: PLR0917 - what is asked, and what is known of it
+    db: PgConnection,
+    query: TextQuery,
+    sought: Sought,
+    scores: Measure,
+    figures: Figures,
+    spaces: Sequence[str],
+) -> list[Hit]:
+    rare = picked(figures, scores)
+    if not rare or not spaces:
+        return []
+    values = {**_filters(query), "most": CANDIDATES_MAX}
+    values["any"] = [term_of(space, query.collection, stem) for space in spaces for stem in rare]
+    found = ["terms && %(any)s::bigint[]"]
+    for n, phrase in enumerate(sought.phrases):
+        if not rare.issuperset(phrase) and min(figures.found_in.get(s, 0) for s in phrase):
+            for m, space in enumerate(spaces):
+                values[f"p{n}_{m}"] = [term_of(space, query.collection, s) for s in phrase]
+                found.append(f"terms @> %(p{n}_{m})s::bigint[]")
+    rows = await fetched(db, _FIND.format(found=" OR ".join(found)), values)
+    return [
+        Hit(identity, raw / (raw + 1), shares, scene, place, tuple(about))
+        for identity, scene, place, about, stems in rows
+        if (shares := scores.shares(stems.split(" "))) and (raw := sum(shares.values()))
+    ]

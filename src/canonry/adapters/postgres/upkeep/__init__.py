@@ -1,0 +1,1 @@
+"""Upkeep in PostgreSQL: preparing, folding, verifying and erasing."""

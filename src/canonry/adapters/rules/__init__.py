@@ -1,0 +1,1 @@
+"""Rulebooks: published rules that come as packages."""

@@ -1,0 +1,1 @@
+"""Connecting clients: which exist, where their settings lie, and how a server is written there."""

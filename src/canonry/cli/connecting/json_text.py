@@ -1,0 +1,137 @@
+"""Edits of a JSON text in place: what somebody else wrote there, comments included, stays."""
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+_STRING: Final = r'"(?:\\.|[^"\\])*"?'
+_COMMENTS: Final = re.compile(rf"{_STRING}|//[^\n]*|/\*(?:.*?\*/|.*)", re.DOTALL)
+_LAST_COMMAS: Final = re.compile(rf"{_STRING}|,(?=\s*[}}\]])", re.DOTALL)
+_DECODER: Final = json.JSONDecoder()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Member:
+    """Where a member of an object stands: from its key to behind its value."""
+
+    key: str
+    begin: int
+    value: int
+    end: int
+
+
+def read(text: str) -> Any:
+    """What the text says; comments and commas behind the last value are forgiven.
+
+    Raises:
+        ValueError: it is not JSON.
+    """
+    return json.loads(_plain(text)) if text.strip() else {}
+
+
+def put(text: str, path: tuple[str, ...], value: Mapping[str, Any]) -> str:
+    """The text with `value` at `path`; objects that lack on the way are made.
+
+    Raises:
+        ValueError: it is not JSON, or there is something else than objects on the way.
+    """
+    text = text if text.strip() else "{}\n"
+    plain = _plain(text)
+    json.loads(plain)
+    at = _object(plain, 0)
+    for depth, key in enumerate(path):
+        members = _members(plain, at)
+        found = next((each for each in members if each.key == key), None)
+        rest = path[depth + 1 :]
+        indent = "  " * (depth + 1)
+        if found is None:
+            for inner in reversed(rest):
+                value = {inner: value}
+            tail = "," if members else f"\n{'  ' * depth}"
+            added = f"\n{indent}{json.dumps(key)}: {_dumped(value, indent)}{tail}"
+            return text[: at + 1] + added + text[at + 1 :]
+        if not rest:
+            return text[: found.value] + _dumped(value, indent) + text[found.end :]
+        at = _object(plain, found.value)
+    message = "there is no path to write to"
+    raise ValueError(message)
+
+
+def drop(text: str, path: tuple[str, ...]) -> str:
+    """The text without the member at `path`, and without the objects that it leaves empty.
+
+    Raises:
+        ValueError: it is not JSON.
+    """
+    plain = _plain(text) if text.strip() else "{}"
+    json.loads(plain)
+    at, crumbs = _object(plain, 0), []
+    for key in path:
+        if plain[at] != "{":
+            return text
+        members = _members(plain, at)
+        found = next((each for each in members if each.key == key), None)
+        if found is None:
+            return text
+        crumbs.append((found, len(members)))
+        at = found.value
+    while len(crumbs) > 1 and crumbs[-1][1] == 1:
+        crumbs.pop()
+    return _cut(text, plain, *crumbs[-1])
+
+
+def _cut(text: str, plain: str, member: _Member, siblings: int) -> str:
+    begin = len(text[: member.begin].rstrip())
+    end = member.end
+    after = _skip(plain, end)
+    if plain[after] == ",":
+        end = after + 1
+    elif plain[begin - 1] == ",":
+        begin -= 1
+    if siblings == 1:
+        end += len(text[end:]) - len(text[end:].lstrip())
+    return text[:begin] + text[end:]
+
+
+def _plain(text: str) -> str:
+    """The same length without comments and last commas, so that places are the same."""
+    plain = _COMMENTS.sub(lambda m: _blank(m[0]) if m[0][0] == "/" else m[0], text)
+    return _LAST_COMMAS.sub(lambda m: " " if m[0] == "," else m[0], plain)
+
+
+def _blank(comment: str) -> str:
+    return "\n".join(" " * len(line) for line in comment.split("\n"))
+
+
+def _skip(plain: str, at: int) -> int:
+    while at < len(plain) and plain[at].isspace():
+        at += 1
+    return at
+
+
+def _object(plain: str, at: int) -> int:
+    at = _skip(plain, at)
+    if plain[at] != "{":
+        message = "it holds something else where an object is expected"
+        raise ValueError(message)
+    return at
+
+
+def _members(plain: str, at: int) -> list[_Member]:
+    found = []
+    at = _skip(plain, at + 1)
+    while plain[at] != "}":
+        key, after = _DECODER.raw_decode(plain, at)
+        value = _skip(plain, _skip(plain, after) + 1)
+        _, end = _DECODER.raw_decode(plain, value)
+        found.append(_Member(key=key, begin=at, value=value, end=end))
+        at = _skip(plain, end)
+        if plain[at] == ",":
+            at = _skip(plain, at + 1)
+    return found
+
+
+def _dumped(value: Mapping[str, Any], indent: str) -> str:
+    return json.dumps(value, indent=2, ensure_ascii=False).replace("\n", f"\n{indent}")

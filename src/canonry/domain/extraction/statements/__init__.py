@@ -1,0 +1,1 @@
+"""Bank statements: what their columns mean, how they write sums and days, and what proves it."""

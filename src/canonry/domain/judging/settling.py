@@ -1,0 +1,295 @@
+"""Settling: what a change makes of a line for those who know more of it than it was told to.
+
+A viewer's line is the fold of what they may see: what begins earlier ends where the next one
+begins. Ends are kept with what they end, so after each change the lines that it touches are told
+to each audience that knows of something in them, as far as they differ from what it sees.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Final
+
+from canonry.domain.audience import EVERYBODY, GAME_MASTERS, Audience, viewer_of, wide_first
+from canonry.domain.fields import Reference
+from canonry.domain.ids import CommitId, NewId
+from canonry.domain.judging.making import Backing, make_observation
+from canonry.domain.judging.relation_lines import line_of, settled_line
+from canonry.domain.judging.slices import Lookup, Slice, SliceView, ThingLookup
+from canonry.domain.judging.standing_tags import changes_of, excluded_in, together, told_of
+from canonry.domain.judging.tag_facts import facts_of_changes
+from canonry.domain.log.canon import beside, fold, needs
+from canonry.domain.log.commits import Commit, Position
+from canonry.domain.log.entries import (
+    AudienceChanged,
+    EntitiesMerged,
+    EntitiesUnmerged,
+    Entry,
+    EvidenceLinked,
+    FactRetconned,
+    Made,
+    RelationEnded,
+    RelationResumed,
+    RelationRetconned,
+)
+from canonry.domain.log.secrecy import under
+from canonry.domain.merge.tag_set import TagChange, in_turn
+from canonry.domain.moments import AFTER_ALL, NOW, Moment, split_at
+from canonry.domain.observations import Observation, ObservationDraft
+from canonry.domain.policy import Policy
+from canonry.domain.provenance import Actor
+from canonry.domain.things.entities import Entity
+from canonry.domain.things.facts import Fact
+from canonry.domain.things.relations import Relation, RelationDraft
+from canonry.domain.things.veils import audiences_in
+from canonry.domain.time import Instant
+from canonry.domain.vocabularies.narrative_fields import STATE_TAGS
+from canonry.domain.vocabularies.narrative_relations import relation_type
+from canonry.domain.vocabularies.state_tags import excluded_by
+
+_SOME_TIME: Final = Instant(0)
+_NEVER: Final = "what it tells of never was"
+_NOBODY: Final = Actor(agent_id="", agent_type="")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SettledLines:
+    """What is to be said beside the entries of a change; nothing yet while something is wanted."""
+
+    entries: tuple[Entry, ...] = ()
+    reads: frozenset[str] = frozenset()
+    wanted: frozenset[Lookup] = frozenset()
+
+
+def touches(entries: Iterable[Entry]) -> bool:
+    """Whether entries may touch a line."""
+    return any(_names_line(entry) for entry in entries)
+
+
+def settled(known: Slice, policy: Policy, entries: Sequence[Entry], new_id: NewId) -> SettledLines:
+    """What the lines that `entries` touch come to be for each audience that knows of them."""
+    desk = _Desk(before=known, now=known, policy=policy, new_id=new_id, entries=tuple(entries))
+    if desk.told(desk.entries):
+        for audience in desk.audiences():
+            desk.settle(audience)
+    more = () if desk.wanted else tuple(desk.more)
+    return SettledLines(entries=more, reads=frozenset(desk.reads), wanted=frozenset(desk.wanted))
+
+
+@dataclass(slots=True)
+class _Desk:
+    """What is at hand: what was known before the change, and what is known by now."""
+
+    before: Slice
+    now: Slice
+    policy: Policy
+    new_id: NewId
+    entries: tuple[Entry, ...]
+    more: list[Entry] = field(default_factory=list)
+    reads: set[str] = field(default_factory=set)
+    wanted: set[Lookup] = field(default_factory=set)
+
+    def told(self, entries: Sequence[Entry]) -> bool:
+        """Fold entries as if they were in the log; False: something has to be loaded before."""
+        for ids in (needs(entries), beside(entries, self.now.things)):
+            lookups = map(ThingLookup, ids)
+            self.wanted |= {one for one in lookups if not self.now.answers(one)}
+            if self.wanted:
+                return False
+        commit = Commit(
+            id=CommitId(""),
+            space=self.now.space,
+            actor=_NOBODY,
+            tool="",
+            entries=tuple(entries),
+            position=Position(AFTER_ALL),
+            recorded_at=_SOME_TIME,
+            previous="",
+            hash="",
+        )
+        self.now = self.now.after(fold(commit, self.now.things))
+        return True
+
+    def view(self, known: Slice, audience: Audience) -> SliceView:
+        """What an audience knows; what it reads and wants counts for the desk."""
+        view = SliceView(known, self.policy, viewer_of(audience))
+        view.read, view.wanted = self.reads, self.wanted
+        return view
+
+    def audiences(self) -> list[Audience]:
+        """Who knows of something in the lines that others do not know of, the widest first."""
+        whole = self.view(self.now, GAME_MASTERS)
+        ids = {one for each in self.touched(whole) for one in _ids_of(whole, each)}
+        found = {each for one in ids for each in audiences_in(self.now.things.get(one))}
+        told = {one.audience for one in self.entries if isinstance(one, AudienceChanged)}
+        if not found - {EVERYBODY} and not told:
+            return []
+        return sorted((found | {GAME_MASTERS} | told) - ({EVERYBODY} - told), key=wide_first)
+
+    def touched(self, view: SliceView) -> list[Entity | Relation]:
+        """The entities whose state the entries touch, and the relations, as a viewer sees them."""
+        found = (view.thing(one) for one in dict.fromkeys(_touched(view, self.entries)))
+        roots = (
+            view.entity(Reference(one.id)) if isinstance(one, Entity) else one for one in found
+        )
+        return [one for one in roots if isinstance(one, Entity | Relation)]
+
+    def settle(self, audience: Audience) -> None:
+        """Say what the lines are for one audience, which those after it may see."""
+        view = self.view(self.now, audience)
+        number = len(self.more)
+        done: set[str] = set()
+        found: list[Entry] = []
+        for turn, one in enumerate(self.touched(view)):
+            new_id = partial(_labelled, self.new_id, f"{number}:{turn}")
+            backing = _backing(self.entries, one)
+            if isinstance(one, Entity):
+                before = self.view(self.before, audience).entity(Reference(one.id))
+                found += _state(view, new_id, backing, one, before)
+            elif one.id not in done:
+                found += self._relations(view, new_id, backing, one, done)
+        if self.wanted or not found:
+            return
+        entries = under(found, audience)
+        self.more += entries
+        self.told(entries)
+
+    def _relations(
+        self, view: SliceView, new_id: NewId, backing: Backing, one: Relation, done: set[str]
+    ) -> Iterator[Entry]:
+        """The line of a relation, and what was said of the same in it and ends with it."""
+        start, end = (view.entity(Reference(each)) for each in (one.from_id, one.to_id))
+        if start is None or end is None:
+            return
+        kind = relation_type(one.rel_type)
+        line = line_of(view, kind, start, end, one.moment, properties=one.properties)
+        done |= {word.relation.id for word in line.words}
+        yield from settled_line(view, new_id, backing, line)
+        for ended in self.entries:
+            if not isinstance(ended, RelationEnded) or ended.relation_id != one.id:
+                continue
+            if ended.superseded_by is not None or not view.viewer.sees(ended.audience):
+                continue
+            moment = Moment(at=ended.until, place=NOW.place)
+            until, _after = split_at(moment, line.words, lambda word: word.moment)
+            same = (w.relation for w in until if w.again is None and w.what == line.what)
+            for other in same:
+                if other.id != one.id and isinstance(other, Relation) and other.current:
+                    yield replace(ended, relation_id=other.id)
+
+
+def _ids_of(view: SliceView, thing: Entity | Relation) -> Iterator[str]:
+    """The ids of all that is told in a line."""
+    yield thing.id
+    if isinstance(thing, Relation):
+        start, end = (view.entity(Reference(each)) for each in (thing.from_id, thing.to_id))
+        if start is not None and end is not None:
+            kind, said = relation_type(thing.rel_type), thing.properties
+            line = line_of(view, kind, start, end, thing.moment, properties=said)
+            yield from (word.relation.id for word in line.words)
+
+
+def tells_tags(entry: Entry) -> bool:
+    """Whether an entry tells of a state."""
+    seen = entry.thing if isinstance(entry, Made) else None
+    return isinstance(seen, ObservationDraft) and STATE_TAGS in seen.fields
+
+
+def _names_line(entry: Entry) -> bool:
+    match entry:
+        case Made(thing=RelationDraft()) | EvidenceLinked() | AudienceChanged():
+            return True
+        case RelationEnded() | RelationResumed() | RelationRetconned():
+            return True
+        case EntitiesMerged() | EntitiesUnmerged():
+            return True
+        case _:
+            return tells_tags(entry)
+
+
+def _touched(view: SliceView, entries: Iterable[Entry]) -> Iterator[str]:
+    for entry in entries:
+        match entry:
+            case Made(thing=ObservationDraft() as seen) if tells_tags(entry):
+                yield seen.entity_id
+            case Made(thing=RelationDraft() as made):
+                yield made.id
+            case RelationEnded() | RelationResumed() | RelationRetconned():
+                yield entry.relation_id
+            case EvidenceLinked(thing_id=one):
+                yield one
+            case EntitiesMerged(kept=one) | EntitiesUnmerged(kept=one):
+                yield one
+            case AudienceChanged(thing_id=one):
+                told = view.thing(one)
+                if isinstance(told, Observation):
+                    yield told.entity_id
+                elif isinstance(told, Fact):
+                    yield str(told.properties.get("entity_id", ""))
+                else:
+                    yield one
+            case _:
+                continue
+
+
+def _labelled(new_id: NewId, own: str, label: str) -> str:
+    return new_id(f"settled:{own}:{label}")
+
+
+def _backing(entries: Iterable[Entry], thing: Entity | Relation) -> Backing:
+    """The word that settles a line: that of the change itself, else that of what it changed."""
+    made = (entry.thing for entry in entries if isinstance(entry, Made))
+    drafts = (ObservationDraft, RelationDraft)
+    said = next((each for each in made if isinstance(each, drafts)), thing)
+    return Backing(
+        space=thing.space,
+        authority=said.authority,
+        confidence=said.confidence,
+        evidence=said.evidence,
+    )
+
+
+def _state(
+    view: SliceView, new_id: NewId, backing: Backing, entity: Entity, before: Entity | None
+) -> Iterator[Entry]:
+    """The tags that cease, or hold after all, and the facts that follow from that."""
+    old, now = changes_of(before) if before is not None else (), changes_of(entity)
+    groups = view.policy.exclusive_tags
+    never = [one for one in old if one.holds and not any(_alike(one, each) for each in now)]
+    kept = [one for one in now if not one.holds and _ceased_for(one, never, groups)]
+    fallen = [
+        fact.id
+        for one in (*never, *kept)
+        for fact in told_of(view, entity, one.tag, holds=one.holds)
+        if together(fact.moment, one.moment)
+    ]
+    for fact_id in fallen:
+        yield FactRetconned(fact_id=fact_id, replaced_by=None, reason=_NEVER)
+    back = [replace(one, holds=True) for one in kept]
+    said = [*back, *excluded_in(in_turn((*now, *back)), groups)]
+    for number, one in enumerate(said):
+        place = None if one.moment.place.told == AFTER_ALL else one.moment.place
+        yield make_observation(
+            new_id,
+            replace(backing, place=place),
+            entity.id,
+            {STATE_TAGS: {one.tag: one.holds}},
+            label=f"observation:{number}",
+            observed_at=one.moment.at,
+        )
+    new = in_turn((*now, *said))
+    yield from facts_of_changes(
+        view, new_id, backing, entity, old=old, new=new, fallen=fallen, every=True
+    ).entries
+
+
+def _ceased_for(
+    one: TagChange, others: Iterable[TagChange], groups: tuple[tuple[str, ...], ...]
+) -> bool:
+    """Whether a tag ceased because one of the others began, which excludes it."""
+    begun = [each.tag for each in others if together(each.moment, one.moment)]
+    return bool(excluded_by(one.tag, groups, begun))
+
+
+def _alike(one: TagChange, other: TagChange) -> bool:
+    return (one.tag, one.holds) == (other.tag, other.holds) and together(one.moment, other.moment)

@@ -1,0 +1,66 @@
+"""A second round among the first passages found, by what the best of them say beside the question.
+
+Who greets somebody, or asks the same, shares words with a question and says nothing else; what
+answers it says more. So the rare words that the best passages say, and the question does not, count
+a little, the less the broader the question. Which passages are the first stays as it is; only their
+order changes, and not where the best says the question word for word.
+"""
+
+from collections import defaultdict
+from collections.abc import Collection, Sequence
+from typing import Final
+
+from canonry.domain.policy import RankingWeights
+from canonry.domain.recall.keywords import Figures, Measure
+from canonry.domain.recall.ranking import Asked, breadth, scale_of
+from canonry.domain.texts.stems import STOP_WORDS
+
+FIRST: Final = 5
+"""So many passages are ordered again, whatever the limit."""
+TELLING: Final = 3
+"""So many of them tell the words."""
+_WORDS: Final = 5
+_SHARE: Final = 0.2
+"""What such a word counts, of what a word of the question does."""
+_MOST: Final = 0.5
+"""The most that all of them count, of the strength that a passage has by the question itself."""
+_LEAST: Final = 3
+_VERBATIM: Final = 0.95
+_STOPS: Final = frozenset[str]().union(*STOP_WORDS.values())
+
+
+def said_beside(asked: Asked, stems: Collection[str], names: Collection[str]) -> frozenset[str]:
+    """Those of the stems that say something and are neither asked for nor a name."""
+    others = frozenset(stem for stem in stems if len(stem) >= _LEAST)
+    return others.difference(asked.terms, names, _STOPS)
+
+
+def ordered_again(
+    asked: Asked,
+    first: Sequence[tuple[float, Sequence[str]]],
+    figures: Figures,
+    weights: RankingWeights,
+    *,
+    said: float,
+) -> Sequence[int]:
+    """The numbers of the first passages, the best first; each has its strength and its stems.
+
+    `said` tells how far the best says what was asked, 1 where it does so word for word.
+
+    `figures` know the words that may count: those that are `said_beside`.
+    """
+    if said >= _VERBATIM:
+        return range(len(first))
+    worth: dict[str, float] = defaultdict(float)
+    for _, stems in first[:TELLING]:
+        for stem in figures.found_in.keys() & frozenset(stems):
+            worth[stem] += figures.worth(figures.found_in[stem])
+    told = sorted(worth, key=lambda stem: (-worth[stem], stem))[:_WORDS]
+    meant = {stem: ((stem, _SHARE * figures.worth(figures.found_in[stem])),) for stem in told}
+    measure = Measure(meant=meant, phrases=(), most={}, length=figures.length)
+    scale = scale_of(asked, weights) * (1 - breadth(len(asked.terms), weights))
+    gains = [
+        strength + min(_MOST * strength, scale * sum(measure.shares(stems).values()))
+        for strength, stems in first
+    ]
+    return sorted(range(len(first)), key=lambda number: -gains[number])

@@ -1,0 +1,1 @@
+"""Utterances: what a player says in free words, read as what their character sets out to do."""

@@ -1,0 +1,177 @@
+"""The application: every address of the inspector, behind its door and its headers."""
+
+from collections.abc import Awaitable, Callable
+from typing import Final
+from urllib.parse import parse_qs
+
+from starlette.applications import Starlette
+from starlette.middleware import Middleware
+from starlette.middleware.gzip import GZipMiddleware
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, RedirectResponse, Response
+from starlette.routing import Mount, Route
+from starlette.staticfiles import StaticFiles
+
+from canonry.gateway.call import Gateway
+from canonry.inspector.doors import Door, Hall, OneLink, Visitor
+from canonry.inspector.drawing import PageFrame, draw
+from canonry.inspector.headers import GuardedHeaders
+from canonry.inspector.pages import deciding, reading
+from canonry.inspector.texts import Texts, language_of
+from canonry.inspector.visits import Refused, Visit
+
+Answering = Callable[[Visit], Awaitable[Response]]
+NEEDED: Final = "spaces"
+"""The tool whose toolset the pages are drawn of; where it is not served, there are none."""
+
+_PAGES: Final[dict[str, Answering]] = {
+    "/": reading.home,
+    "/space": reading.space,
+    "/find": reading.find,
+    "/thing/{id}": reading.thing,
+    "/page/{id}/{number}": reading.page_picture,
+    "/difference": reading.difference,
+    "/difference/{id}": reading.difference,
+    "/timeline": reading.timeline,
+    "/graph": reading.graph,
+    "/map": reading.atlas,
+    "/log": reading.log,
+    "/health": reading.health,
+    "/catalog": reading.catalog,
+    "/review": deciding.review,
+    "/review/head": deciding.head,
+}
+_YEAR: Final = 365 * 86_400
+_TOKEN_MAX: Final = 20_000
+
+
+def inspector_app(gateway: Gateway, door: Door) -> Starlette:
+    """The pages over `gateway`, for whoever comes in by `door`."""
+    host = _Reception(gateway, Hall(door, gateway.canon.clock, gateway.canon.identities))
+    return Starlette(
+        routes=[
+            *(Route(path, host.page(page), methods=["GET"]) for path, page in _PAGES.items()),
+            Route("/decide", host.page(deciding.decide), methods=["POST"]),
+            Route("/enter", host.enter, methods=["GET"]),
+            Route("/sign-in", host.sign_in, methods=["POST"]),
+            Route("/leave", host.page(host.leave), methods=["POST"]),
+            Route("/language", host.page(host.language), methods=["POST"]),
+            Mount("/static", StaticFiles(packages=[("canonry.inspector", "static")])),
+        ],
+        exception_handlers={404: host.lost, 405: host.lost},
+        middleware=[Middleware(GuardedHeaders), Middleware(GZipMiddleware, minimum_size=1_000)],
+    )
+
+
+class _Reception:
+    """Lets visitors in, and tells each page who visits it."""
+
+    def __init__(self, gateway: Gateway, hall: Hall) -> None:
+        self._gateway = gateway
+        self._hall = hall
+
+    def page(self, page: Answering) -> Callable[[Request], Awaitable[Response]]:
+        """The page, for visitors; others are shown the door."""
+
+        async def answer(request: Request) -> Response:
+            visitor = self._hall.visitor(request.cookies.get(_cookie(request)))
+            if visitor is None or self._gateway.catalogue.find_tool(NEEDED) is None:
+                return self._door(request, visitor)
+            visit = Visit(
+                request=request,
+                gateway=self._gateway,
+                hall=self._hall,
+                visitor=visitor,
+                texts=self._texts(request),
+            )
+            try:
+                response = await page(visit)
+            except Refused as refused:
+                response = visit.draw("refused.html", refused.status, refused=refused, space=None)
+            except PermissionError:
+                response = visit.draw("stale.html", 403, space=None)
+            if visitor.fresh:
+                _remember(request, response, visitor)
+            return response
+
+        return answer
+
+    async def enter(self, request: Request) -> Response:
+        """By the link, once."""
+        visitor = self._hall.enter(request.query_params.get("key", ""))
+        if visitor is None:
+            return self._door(request, None, failed=True)
+        response = RedirectResponse("/", status_code=303)
+        _remember(request, response, visitor)
+        return response
+
+    async def sign_in(self, request: Request) -> Response:
+        """By a token; whoever is signed in by a foreign page only sees less than they could."""
+        body = b""
+        async for piece in request.stream():
+            body += piece
+            if len(body) > _TOKEN_MAX:
+                return self._door(request, None, failed=True)
+        token = parse_qs(body.decode("utf-8", "replace")).get("token", [""])[0]
+        foreign = request.headers.get("sec-fetch-site") not in {None, "same-origin", "none"}
+        visitor = None if foreign else await self._hall.sign_in(token)
+        if visitor is None:
+            return self._door(request, None, failed=True)
+        response = RedirectResponse("/", status_code=303)
+        _remember(request, response, visitor)
+        return response
+
+    async def leave(self, visit: Visit) -> Response:
+        """End the session."""
+        await visit.form()
+        self._hall.leave(visit.visitor)
+        response = visit.go("/")
+        response.delete_cookie(_cookie(visit.request))
+        return response
+
+    async def language(self, visit: Visit) -> Response:
+        """Speak another language from now on."""
+        form = await visit.form()
+        response = visit.go(deciding.back_to(form))
+        chosen = language_of(form.get("language", [""])[0], "")
+        response.set_cookie(
+            "canonry-language", chosen, max_age=_YEAR, httponly=True, samesite="strict"
+        )
+        return response
+
+    async def lost(self, request: Request, _: Exception) -> Response:
+        """There is no such page."""
+        frame = self._bare(request)
+        return HTMLResponse(draw("lost.html", frame, space=None), 404)
+
+    def _door(self, request: Request, visitor: Visitor | None, *, failed: bool = False) -> Response:
+        by_link = isinstance(self._hall.door, OneLink)
+        kind = "closed" if visitor is not None else "link" if by_link else "token"
+        page = draw("door.html", self._bare(request), kind=kind, failed=failed, space=None)
+        return HTMLResponse(page, 404 if kind == "closed" else 401)
+
+    def _bare(self, request: Request) -> PageFrame:
+        return PageFrame(
+            texts=self._texts(request), form_key="", path="/", asked={}, tools=frozenset()
+        )
+
+    @staticmethod
+    def _texts(request: Request) -> Texts:
+        chosen = request.cookies.get("canonry-language")
+        return Texts(language_of(chosen, request.headers.get("accept-language", "")))
+
+
+def _cookie(request: Request) -> str:
+    """A browser keeps one name for all ports of a machine, where each may have its own server."""
+    server = request.scope.get("server")
+    return f"canonry-{server[1] if server else 'session'}"
+
+
+def _remember(request: Request, response: Response, visitor: Visitor) -> None:
+    response.set_cookie(
+        _cookie(request),
+        visitor.key,
+        httponly=True,
+        samesite="strict",
+        secure=request.scope["scheme"] == "https",
+    )

@@ -1,0 +1,1 @@
+"""Pages: what each address answers; one request, one look through the gateway, one template."""

@@ -1,0 +1,248 @@
+"""Reading: the pages that only tell."""
+
+import asyncio
+from collections.abc import Mapping
+from typing import Any, Final
+
+from starlette.responses import Response
+
+from canonry.inspector.comparing import differences
+from canonry.inspector.drawing import has_asset
+from canonry.inspector.views.atlas import seen_map
+from canonry.inspector.views.documents import PAGE as PASSAGES
+from canonry.inspector.views.documents import VALUE_MAX, picture, seen_document
+from canonry.inspector.views.finding import search
+from canonry.inspector.views.graph import seen_graph
+from canonry.inspector.views.log import seen_health, seen_log
+from canonry.inspector.views.moments import seen_differences
+from canonry.inspector.views.places import all_places, one_place, overview
+from canonry.inspector.views.played import TURNS, seen_scene, seen_story
+from canonry.inspector.views.shelves import PAGE as SHELF
+from canonry.inspector.views.shelves import seen_shelf
+from canonry.inspector.views.things import seen_thing
+from canonry.inspector.visits import Refused, Visit
+
+ROWS: Final = 50
+GRAPH_DRAWER: Final = "vendor/cytoscape.min.js"
+"""The library that draws graphs; `make scripts` puts it there."""
+
+LISTED: Final = 200
+"""So many relations of a graph stand in its list; the picture has all."""
+
+_KINDS: Final = ("entity", "fact", "event", "relation", "passage", "document", "lore")
+_SIZES: Final = ("200", "1000", "2000")
+_TIMELESS: Final = frozenset({"scene", "story", "turn", "space", "passage"})
+
+
+async def home(visit: Visit) -> Response:
+    """The spaces, or what an empty store is."""
+    places = await visit.show("spaces", all_places)
+    return visit.draw("home.html", places=places, space=None)
+
+
+async def space(visit: Visit) -> Response:
+    """One space: what is in it, and what happened last."""
+    seen = await visit.show("find", overview, space=visit.asked("space"))
+    changes = await visit.call("changes", space=seen.space.id, limit=5) if seen.space.opened else {}
+    return visit.draw("space.html", seen=seen, space=seen.space, changes=changes.get("changes", ()))
+
+
+async def find(visit: Visit) -> Response:
+    """What words find, or without any what filters list."""
+    text = visit.asked("q")[:1_000]
+    kinds = [each for each in visit.request.query_params.getlist("kind") if each in _KINDS]
+    about: dict[str, Any] = {
+        "space": visit.asked("space"),
+        "type": visit.asked("type"),
+        "about": visit.asked("about"),
+        **({"kinds": kinds} if kinds else {}),
+        **visit.times,
+    }
+    if not (about["space"] or about["about"]):
+        places = [each for each in await visit.show("spaces", all_places) if each.opened]
+        if len(places) != 1:
+            return visit.draw("which.html", places=places, text=text, space=None)
+    if text:
+        seen = await visit.show("find", search, text=text, **about)
+        return visit.draw("find.html", seen=seen, space=seen.space, kinds=_KINDS, asked_kinds=kinds)
+    place = await visit.show("find", one_place, space=about["space"], about=about["about"])
+    about["space"] = place.id
+    listed = await visit.call("find", limit=ROWS, cursor=str(visit.offset), **about)
+    return visit.draw(
+        "list.html",
+        listed=listed,
+        space=place,
+        kinds=_KINDS,
+        asked_kinds=kinds,
+        offset=visit.offset,
+    )
+
+
+async def thing(visit: Visit) -> Response:
+    """One thing of any kind, on the page that its kind has."""
+    of = visit.request.path_params["id"]
+    seen = await visit.show("get", seen_thing, of=of)
+    if seen.id != of:
+        return visit.go(visit.frame.to(f"/thing/{seen.id}"))
+    own = _OWN.get(seen.kind)
+    if own is not None:
+        look, template, step = own
+        value = visit.asked("value")[:VALUE_MAX]
+        more = await visit.show("get", look, of=of, offset=visit.offset, value=value, **visit.times)
+        return visit.draw(
+            template, seen=seen, more=more, space=seen.space, offset=visit.offset, step=step
+        )
+    times = {} if seen.kind in _TIMELESS else visit.times
+    now = await visit.call("get", of=of, full=True, limit=ROWS, **times)
+    why = await visit.call("why", of=of, full=True, limit=ROWS) if seen.explained else {}
+    told: Mapping[str, Any] = {}
+    if seen.kind == "entity" and seen.space.told:
+        told = await visit.call("timeline", about=of, limit=20)
+    return visit.draw(
+        "thing.html", seen=seen, now=now, why=why, timeline=told.get("timeline", ()),
+        space=seen.space,
+    )  # fmt: skip
+
+
+_OWN: Final = {
+    "scene": (seen_scene, "scene.html", TURNS),
+    "story": (seen_story, "story.html", 0),
+    "document": (seen_document, "document.html", PASSAGES),
+}
+
+
+async def page_picture(visit: Visit) -> Response:
+    """A page of a document as it looks, with what was read out of it marked."""
+    params = visit.request.path_params
+    number = params["number"]
+    if not (number.isascii() and number.isdecimal() and len(number) < 6):  # noqa: PLR2004
+        return visit.draw("lost.html", 404, space=None)
+    boxes = [box for each in visit.request.query_params.getlist("box") if (box := _box(each))]
+    drawn = await visit.show("get", picture, of=params["id"], page=int(number), boxes=boxes)
+    return Response(drawn, media_type="image/png")
+
+
+def _box(text: str) -> list[float]:
+    """Four numbers of a page, in its points; anything else is none."""
+    try:
+        numbers = [float(each) for each in text[:80].split(",")]
+    except ValueError:
+        return []
+    fits = len(numbers) == 4 and all(-1e5 < each < 1e5 for each in numbers)  # noqa: PLR2004
+    return numbers if fits else []
+
+
+async def difference(visit: Visit) -> Response:
+    """A thing at two moments, side by side; or what of a space is not the same at both."""
+    of = visit.request.path_params.get("id")
+    given = [
+        {"at": visit.asked(f"at{n}"), "as_known_at": visit.asked(f"known{n}")} for n in ("1", "2")
+    ]
+    sides = [{name: value for name, value in side.items() if value} for side in given]
+    told: tuple[Mapping[str, Any], ...] = ()
+    more, seen = False, None
+    if of is None:
+        place = await visit.show("find", one_place, space=visit.asked("space"))
+    else:
+        seen = await visit.show("get", seen_thing, of=of)
+        place = seen.space
+        told = tuple(await asyncio.gather(*(_then(visit, of, side) for side in sides)))
+    rows = differences(*(each.get("row", {}) for each in told)) if told else []
+    if seen is None or seen.kind == "scene":
+        both = {"sides": sides, "space": place.id}
+        brought, more = await visit.show("find", seen_differences, of=of, **both)
+        rows += brought
+    return visit.draw(
+        "difference.html",
+        seen=seen,
+        space=place,
+        sides=told,
+        rows=rows,
+        more=more,
+    )
+
+
+async def _then(visit: Visit, of: str, times: Mapping[str, str]) -> Mapping[str, Any]:
+    """What the tool tells of then, or why it tells nothing."""
+    try:
+        return {"row": await visit.call("get", of=of, full=True, limit=ROWS, **times)}
+    except Refused as refused:
+        return {"because": refused.message}
+
+
+async def timeline(visit: Visit) -> Response:
+    """What happened in a space, in order."""
+    place = await visit.show("find", one_place, space=visit.asked("space"))
+    told = await visit.call(
+        "timeline",
+        space=place.id,
+        limit=ROWS,
+        cursor=str(visit.offset),
+        **{"from": visit.asked("since"), "to": visit.asked("at")},
+    )
+    return visit.draw("timeline.html", told=told, space=place, offset=visit.offset)
+
+
+async def graph(visit: Visit) -> Response:
+    """Entities and what ties them, as a list that a script draws."""
+    hops, most = visit.asked("hops"), visit.asked("most")
+    seen = await visit.show(
+        "find",
+        seen_graph,
+        space=visit.asked("space"),
+        about=visit.asked("about"),
+        type=visit.asked("type"),
+        rel_type=visit.asked("rel"),
+        hops=int(hops) if hops in {"1", "2", "3", "4"} else 1,
+        most=int(most) if most in _SIZES else int(_SIZES[0]),
+        **visit.times,
+    )
+    edges = [(each.id, each.start, each.end, each.rel_type) for each in seen.edges]
+    return visit.draw(
+        "graph.html",
+        seen=seen,
+        space=seen.space,
+        edges=edges,
+        drawn=has_asset(GRAPH_DRAWER),
+        listed=LISTED,
+        sizes=_SIZES,
+    )
+
+
+async def atlas(visit: Visit) -> Response:
+    """The map of a world at a tick."""
+    tick = visit.asked("tick")
+    given = {"tick": tick} if tick.isascii() and tick.isdecimal() and len(tick) < 16 else {}  # noqa: PLR2004
+    seen = await visit.show("find", seen_map, space=visit.asked("space"), **given)
+    return visit.draw("map.html", seen=seen, space=seen.space)
+
+
+async def log(visit: Visit) -> Response:
+    """The commits of a space."""
+    until = visit.asked("until")
+    given = {"until": until} if until.isascii() and until.isdecimal() and len(until) < 16 else {}  # noqa: PLR2004
+    seen = await visit.show("changes", seen_log, space=visit.asked("space"), **given)
+    return visit.draw("log.html", seen=seen, space=seen.space)
+
+
+async def health(visit: Visit) -> Response:
+    """How store and server stand."""
+    seen = await visit.show("changes", seen_health)
+    clock = await visit.gateway.clock_fault()
+    ready = await visit.gateway.ready()
+    return visit.draw(
+        "health.html", seen=seen, clock=clock, ready=ready, sessions=len(visit.hall), space=None
+    )
+
+
+async def catalog(visit: Visit) -> Response:
+    """The rows of a catalog's project."""
+    seen = await visit.show(
+        "find",
+        seen_shelf,
+        space=visit.asked("space"),
+        text=visit.asked("q")[:1_000],
+        type=visit.asked("type"),
+        offset=visit.offset,
+    )
+    return visit.draw("catalog.html", seen=seen, space=seen.space, offset=visit.offset, step=SHELF)

@@ -1,0 +1,1 @@
+"""What pages show: values that use cases make, as one visitor may know them."""

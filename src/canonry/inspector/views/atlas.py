@@ -1,0 +1,194 @@
+"""The map: a world's places, ways and realms at a tick, who is where, and what lies upon them."""
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from canonry.domain.ids import EntityId
+from canonry.domain.things.entities import Entity
+from canonry.domain.things.relations import Relation
+from canonry.domain.vocabularies.world_types import (
+    EXIT,
+    LAYER_OF,
+    LOCATED_IN,
+    MOVERS,
+    WITHIN,
+    WorldType,
+)
+from canonry.domain.world.atlas import Atlas, Exit, Place
+from canonry.domain.world.directions import Direction
+from canonry.domain.world.drawing import spots_of
+from canonry.domain.world.edges import kind_of
+from canonry.domain.world.ticks import Tick
+from canonry.gateway.tool import Arguments
+from canonry.inspector.views.places import SpaceSeen, place_of
+from canonry.inspector.views.things import LinkTo
+from canonry.toolsets.canon.desk import desk_of
+from canonry.usecases.kernel.caller import Caller
+from canonry.usecases.kernel.canon import Canon
+from canonry.usecases.queries.query_entities import EntityQuery, query_entities
+from canonry.usecases.world.bound_world import require_world
+from canonry.usecases.world.world_at import WorldAt, world_at
+
+PLACES_MAX: Final = 500
+_UNIT: Final = 150
+_MARGIN: Final = 100
+_COLOURS: Final = 8
+_DIRECTIONS: Final = frozenset(Direction)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WaySeen:
+    """A way from one place to another, as it is drawn and as it is told."""
+
+    start: LinkTo
+    end: LinkTo
+    direction: str
+    line: tuple[int, int, int, int]
+    blocked: str
+    hidden: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlaceSeen:
+    """A place at its spot, the realms around it, who is there and what lies upon it."""
+
+    id: str
+    name: str
+    says: str
+    x: int
+    y: int
+    colour: int
+    realms: Sequence[LinkTo]
+    here: Sequence[LinkTo]
+    layers: Sequence[str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MapSeen:
+    """A world at `tick`; `now` is where its clock stands. Sizes are in units of the drawing."""
+
+    space: SpaceSeen
+    tick: int
+    now: int
+    width: int
+    height: int
+    places: Sequence[PlaceSeen]
+    ways: Sequence[WaySeen]
+    realms: Sequence[LinkTo]
+    more: bool
+
+
+async def seen_map(canon: Canon, caller: Caller, arguments: Arguments) -> MapSeen:
+    """The world of a space as it was at `tick`, by default now."""
+    desk = await desk_of(canon, caller, arguments)
+    world = await require_world(canon, caller, desk.space.id)
+    asked = arguments.get("tick")
+    then = world_at(canon, world, None if asked is None else Tick(min(int(asked), world.now)))
+    query = EntityQuery(entity_type=WorldType.LOCATION, limit=PLACES_MAX)
+    page = await query_entities(canon, caller, query, universe_id=world.space)
+    ids = [each.id for each in page.items]
+    known = await then.all(ids, WorldType.LOCATION)
+    ways = [e for e in await _edges(then, EXIT, *map(EntityId, known)) if e.to_id in known]
+    ways = [each for each in ways if kind_of(each) in _DIRECTIONS]
+    realms = await _joined(then, WITHIN, known, (WorldType.REALM,), outward=True)
+    here = await _joined(then, LOCATED_IN, known, MOVERS, outward=False)
+    layers = await _joined(then, LAYER_OF, known, (WorldType.LAYER,), outward=False)
+    at, width, height = _drawn(known, ways, then.id_of(None))
+    colours = {one.id: one for each in realms.values() for one in each}
+    order = {realm: number % _COLOURS for number, realm in enumerate(colours)}
+    return MapSeen(
+        space=await place_of(desk),
+        tick=then.tick,
+        now=world.now,
+        width=width,
+        height=height,
+        places=[
+            PlaceSeen(
+                id=each.id,
+                name=each.name,
+                says=each.description,
+                x=at[each.id][0],
+                y=at[each.id][1],
+                colour=next((order[realm.id] for realm in realms[each.id]), _COLOURS),
+                realms=[_link(realm) for realm in realms[each.id]],
+                here=[_link(one) for one in here[each.id]],
+                layers=[str(one.properties.get("value", one.name)) for one in layers[each.id]],
+            )
+            for each in known.values()
+        ],
+        ways=[_way(each, known, at) for each in ways],
+        realms=[_link(each) for each in colours.values()],
+        more=page.total > len(page.items),
+    )
+
+
+async def _edges(then: WorldAt, rel_type: str, *ids: EntityId) -> Sequence[Relation]:
+    return await then.edges(rel_type, *ids, kinds=None) if ids else ()
+
+
+async def _joined(
+    then: WorldAt,
+    rel_type: str,
+    places: Mapping[str, Entity],
+    types: Sequence[WorldType],
+    *,
+    outward: bool,
+) -> Mapping[str, Sequence[Entity]]:
+    """By place, the things of these types that edges of a relation lead to or come from."""
+    found: dict[str, list[Entity]] = defaultdict(list)
+    if not places:
+        return found
+    edges = await then.edges(rel_type, *map(EntityId, places), outward=outward, kinds=None)
+    far = {each.to_id if outward else each.from_id for each in edges}
+    known = await then.all(far, *types)
+    for edge in edges:
+        near, other = (edge.from_id, edge.to_id) if outward else (edge.to_id, edge.from_id)
+        if other in known:
+            found[near].append(known[other])
+    return found
+
+
+def _drawn(
+    places: Mapping[str, Entity], ways: Sequence[Relation], starter: str
+) -> tuple[Mapping[str, tuple[int, int]], int, int]:
+    """A spot for each place, as the drawings of worlds have them, and how large the sheet is."""
+    exits: dict[str, list[Exit]] = defaultdict(list)
+    for way in ways:
+        exits[way.from_id].append(Exit(direction=Direction(kind_of(way)), to=way.to_id))
+    drafted = Atlas(
+        name="",
+        starter=starter if starter in places else next(iter(places), ""),
+        locations=tuple(
+            Place(key=each, name="", description="", exits=tuple(exits[each])) for each in places
+        ),
+    )
+    spots = spots_of(drafted) if places else {}
+    left = min((x for x, _ in spots.values()), default=0)
+    top = min((y for _, y in spots.values()), default=0)
+    at = {
+        key: (_MARGIN + (x - left) * _UNIT, _MARGIN + (y - top) * _UNIT)
+        for key, (x, y) in spots.items()
+    }
+    width = max((x for x, _ in at.values()), default=0) + _MARGIN
+    height = max((y for _, y in at.values()), default=0) + _MARGIN
+    return at, width, height
+
+
+def _way(
+    edge: Relation, places: Mapping[str, Entity], at: Mapping[str, tuple[int, int]]
+) -> WaySeen:
+    more = edge.properties
+    return WaySeen(
+        start=_link(places[edge.from_id]),
+        end=_link(places[edge.to_id]),
+        direction=kind_of(edge),
+        line=(*at[edge.from_id], *at[edge.to_id]),
+        blocked=str(more.get("blocked") or ""),
+        hidden=bool(more.get("hidden")),
+    )
+
+
+def _link(entity: Entity) -> LinkTo:
+    return LinkTo(id=entity.id, name=entity.name, kind="entity")

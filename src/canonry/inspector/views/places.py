@@ -1,0 +1,125 @@
+"""Places: the spaces that a visitor sees, and the one that a page is about."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from canonry.domain.ids import SpaceId
+from canonry.domain.things.scenes import Scene, Story
+from canonry.domain.time import Instant
+from canonry.gateway.tool import Arguments
+from canonry.toolsets.canon.desk import Desk, desk_of
+from canonry.toolsets.canon.rows import Row, rows_of
+from canonry.usecases.kernel.caller import Caller
+from canonry.usecases.kernel.canon import Canon
+from canonry.usecases.narrative.query_scenes import SceneQuery, query_scenes
+from canonry.usecases.narrative.query_stories import query_stories
+from canonry.usecases.queries.choose_space import ChosenSpace, list_spaces
+from canonry.usecases.queries.query_entities import EntityQuery, query_entities
+from canonry.usecases.queries.query_events import EventQuery, query_events
+
+SHELF: Final = 12
+"""So many of each kind stand on the page of a space."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SpaceSeen:
+    """A space as every page of it names it; `until` is now, by the clock of the server.
+
+    `begun` and `ended` are the first and last times of its world that an event tells.
+    """
+
+    id: SpaceId
+    name: str
+    kind: str
+    told: bool
+    says: str = ""
+    opened: Instant | None = None
+    until: Instant | None = None
+    begun: Instant | None = None
+    ended: Instant | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Overview:
+    """A space with how many entities it has of each type, its stories and its latest scenes."""
+
+    space: SpaceSeen
+    types: Sequence[tuple[str, int]]
+    entities: Sequence[Row]
+    total: int
+    stories: Sequence[tuple[Story, Sequence[Scene]]]
+
+
+async def place_of(desk: Desk) -> SpaceSeen:
+    """The space of a desk."""
+    space = desk.space
+    begun = ended = None
+    if space.opened is not None and space.told:
+        begun, ended = await _told_times(desk)
+    return _place(space, until=desk.canon.clock.now(), begun=begun, ended=ended)
+
+
+def _place(space: ChosenSpace, **more: Any) -> SpaceSeen:
+    opened = space.opened
+    return SpaceSeen(
+        id=space.id,
+        name=space.name,
+        kind=space.kind.value,
+        told=space.told,
+        says="" if opened is None else opened.description,
+        opened=None if opened is None else opened.created_at,
+        **more,
+    )
+
+
+async def _told_times(desk: Desk) -> tuple[Instant | None, Instant | None]:
+    ids = {"universe_id": desk.space.id, "entity_id": None}
+    first = await query_events(desk.canon, desk.caller, EventQuery(limit=1), **ids)
+    if not first.items:
+        return None, None
+    last = EventQuery(limit=1, offset=max(0, first.total - 1))
+    found = await query_events(desk.canon, desk.caller, last, **ids)
+    times = [e.time_ref for page in (first, found) for e in page.items if e.time_ref is not None]
+    return (min(times), max(times)) if times else (None, None)
+
+
+async def all_places(canon: Canon, caller: Caller, arguments: Arguments) -> Sequence[SpaceSeen]:
+    """Every space that the caller may see."""
+    del arguments
+    return [_place(each) for each in await list_spaces(canon, caller)]
+
+
+async def one_place(canon: Canon, caller: Caller, arguments: Arguments) -> SpaceSeen:
+    """The space that is named, or the only one, or that of the thing that `of` names."""
+    return await place_of(await desk_of(canon, caller, arguments, "of", "about"))
+
+
+async def overview(canon: Canon, caller: Caller, arguments: Arguments) -> Overview:
+    """What a space holds."""
+    desk = await desk_of(canon, caller, arguments)
+    space = await place_of(desk)
+    if desk.space.opened is None:
+        return Overview(space=space, types=(), entities=(), total=0, stories=())
+    types = await entity_types(desk)
+    query = EntityQuery(limit=SHELF)
+    newest = await query_entities(canon, caller, query, universe_id=desk.space.id)
+    stories: list[tuple[Story, Sequence[Scene]]] = []
+    if desk.space.told:
+        page = await query_stories(canon, caller, desk.space.id, limit=SHELF, offset=0)
+        for story in page.items:
+            asked = SceneQuery(story_id=story.id, limit=SHELF * 4)
+            scenes = await query_scenes(canon, caller, asked, universe_id=desk.space.id)
+            stories.append((story, scenes.items))
+    return Overview(
+        space=space,
+        types=sorted(types.items(), key=lambda each: (-each[1], each[0])),
+        entities=await rows_of(desk, newest.items),
+        total=newest.total,
+        stories=stories,
+    )
+
+
+async def entity_types(desk: Desk) -> Mapping[str, int]:
+    """How many entities of each type the space of a desk has."""
+    return await desk.canon.state.entity_types(frozenset((desk.space.id,)))

@@ -1,0 +1,289 @@
+"""The queue: what waits for a decision, with all that a person needs to make it."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+from canonry.domain.extraction.reviewing import NOTATIONS
+from canonry.domain.log.entries import Thing
+from canonry.domain.things.entities import Entity
+from canonry.domain.things.proposals import Ask, Grade, Proposal, ProposalType
+from canonry.domain.time import Instant
+from canonry.gateway.tool import Arguments
+from canonry.inspector.views.moments import as_of
+from canonry.inspector.views.places import SpaceSeen, place_of
+from canonry.inspector.views.things import LinkTo, links
+from canonry.toolsets.canon.desk import Desk, desk_of
+from canonry.toolsets.canon.reviewing import WAITING
+from canonry.toolsets.canon.rows import Row, proposal_text, rows_of
+from canonry.usecases.canonization.list_proposals import ProposalQuery, list_proposals
+from canonry.usecases.kernel.account import Account
+from canonry.usecases.kernel.caller import Caller
+from canonry.usecases.kernel.canon import Canon
+from canonry.usecases.queries.trace_evidence import trace_evidence
+from canonry.usecases.truth.identity.possible_duplicates import DuplicateQuery, duplicates_within
+from canonry.usecases.truth.review.list_unclear import list_unclear
+from canonry.usecases.truth.review.settle_values import Settled, settle_values
+
+PAGE: Final = 30
+PAGE_MAX: Final = 500
+"""So many of the newest are looked through for what waited once."""
+ASKS: Final[Mapping[str, frozenset[Ask]]] = {
+    "all": frozenset(Ask),
+    "pending": frozenset({Ask.PENDING}),
+    "review": frozenset({Ask.NEEDS_REVIEW}),
+    "conflicts": frozenset({Ask.POSSIBLE}),
+}
+WHAT: Final = (*ASKS, "duplicates", "unclear")
+_SHOWN: Final = 5
+_EDITED: Final[Mapping[ProposalType, str]] = {
+    ProposalType.FACT: "statement",
+    ProposalType.EVENT: "title",
+}
+"""What of a proposal somebody may say better before it is accepted."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Against:
+    """A thing that a proposal does not go with, or perhaps not, and why."""
+
+    row: Row
+    certain: bool
+    because: str
+    evidence: Sequence[Row]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WaitingSeen:
+    """A proposal that waits: what it says, on which words, what the rules said, what is against."""
+
+    id: str
+    says: str
+    type: str
+    by: str
+    authority: str
+    confidence: float
+    when: Instant
+    at: str | None
+    scene: LinkTo | None
+    about: Sequence[LinkTo]
+    evidence: Sequence[Row]
+    rule: str
+    because: str
+    against: Sequence[Against]
+    judged: bool
+    decided: bool
+    editable: str | None
+    wording: str
+    who: Sequence[str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PairSeen:
+    """Two entities that may be one, field by field."""
+
+    one: LinkTo
+    other: LinkTo
+    because: str
+    fields: Sequence[tuple[str, Any, Any]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UnclearSeen:
+    """A field that a source says in a way that can be read in several ways, with examples.
+
+    Each example has what it would be by each of the `readings`.
+    """
+
+    entity_type: str
+    field: str
+    reason: str
+    count: int
+    source: LinkTo | None
+    examples: Sequence[tuple[LinkTo, Any, Mapping[str, Any]]]
+    readings: Sequence[str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QueueSeen:
+    """A page of what waits; `head` is where the log stood; `past`: it is what waited once."""
+
+    space: SpaceSeen
+    what: str
+    head: int
+    total: int
+    waiting: Sequence[WaitingSeen] = ()
+    pairs: Sequence[PairSeen] = ()
+    unclear: Sequence[UnclearSeen] = ()
+    past: bool = False
+
+
+async def queue(canon: Canon, caller: Caller, arguments: Arguments) -> QueueSeen:
+    """What of a kind waits in a space."""
+    desk = await desk_of(canon, caller, arguments)
+    space = await place_of(desk)
+    what = arguments.get("what") or ("all" if space.told else "duplicates")
+    if what not in WHAT or (what in ASKS and not space.told):
+        what = "all" if space.told else "duplicates"
+    head = await canon.ledger.head(desk.space.id)
+    offset = arguments.get("offset", 0)
+    if what == "unclear":
+        unclear = await _unclear(desk)
+        return QueueSeen(space=space, what=what, head=head, total=len(unclear), unclear=unclear)
+    if what == "duplicates":
+        query = DuplicateQuery(limit=PAGE, offset=offset)
+        where = Account(user_id="", space=desk.space.id)
+        found = await duplicates_within(canon, caller, where, query)
+        pairs = [(each.entity_id, each.candidate_id, each.reason) for each in found.pairs]
+        seen = await _pairs(desk, pairs)
+        return QueueSeen(space=space, what=what, head=head, total=found.total, pairs=seen)
+    if "as_known_at" in arguments:
+        return await _once(desk, arguments, QueueSeen(space=space, what=what, head=head, total=0))
+    asked = ProposalQuery(types=WAITING, asks=ASKS[what], limit=PAGE, offset=offset)
+    page = await list_proposals(canon, caller, asked, universe_id=desk.space.id)
+    waiting = [await waiting_of(desk, each) for each in page.items]
+    return QueueSeen(space=space, what=what, head=head, total=page.total, waiting=waiting)
+
+
+async def _once(desk: Desk, arguments: Arguments, seen: QueueSeen) -> QueueSeen:
+    """What waited once, of the newest; nobody decides in the past."""
+    first = await list_proposals(
+        desk.canon, desk.caller, ProposalQuery(limit=1), universe_id=desk.space.id
+    )
+    query = ProposalQuery(limit=PAGE_MAX, offset=max(0, first.total - PAGE_MAX))
+    page = await list_proposals(desk.canon, desk.caller, query, universe_id=desk.space.id)
+    then = await as_of(desk, page.items, {"as_known_at": arguments["as_known_at"]})
+    asking = [each for each in then if ASKS[seen.what].intersection(each.asks)]
+    offset = arguments.get("offset", 0)
+    waiting = [await waiting_of(desk, each) for each in asking[offset : offset + PAGE]]
+    return replace(seen, total=len(asking), waiting=waiting, past=True)
+
+
+async def head_of(canon: Canon, caller: Caller, arguments: Arguments) -> int:
+    """Where the log of a space stands, for whoever waits for others."""
+    desk = await desk_of(canon, caller, arguments)
+    return await canon.ledger.head(desk.space.id)
+
+
+async def waiting_of(desk: Desk, proposal: Proposal) -> WaitingSeen:
+    """A proposal with what stands behind and against it."""
+    ruling = proposal.decision or proposal.review
+    content = proposal.content
+    ends = [content.get(name) for name in ("entity_id", "from_entity_id", "to_entity_id")]
+    ends += content.get("involved_entity_ids") or ()
+    named = await desk.canon.seen_by(desk.caller).roots(e for e in ends if isinstance(e, str))
+    scenes = [] if proposal.scene_id is None else await links(desk, (proposal.scene_id,))
+    at = content.get("time_ref") or content.get("since")
+    return WaitingSeen(
+        id=proposal.id,
+        says=proposal_text(proposal, named).partition(": ")[2],
+        type=proposal.type.value,
+        by=proposal.proposed_by,
+        authority=proposal.authority.value,
+        confidence=proposal.confidence,
+        when=proposal.created_at,
+        at=at if isinstance(at, str) else None,
+        scene=next(iter(scenes), None),
+        about=await links(desk, (each.id for each in named.values())),
+        evidence=await evidence_rows(desk, proposal),
+        rule="" if ruling is None else ruling.rule,
+        because="" if ruling is None else ruling.rationale,
+        against=await _against(desk, proposal),
+        judged=ruling is not None,
+        decided=proposal.decision is not None,
+        editable=_EDITED.get(proposal.type),
+        wording=str(content.get(_EDITED.get(proposal.type, ""), "")),
+        who=tuple(map(str, content.get("actor_ids") or ())),
+    )
+
+
+async def evidence_rows(desk: Desk, thing: Any) -> Sequence[Row]:
+    """The words that a thing rests on, as rows."""
+    traced = await trace_evidence(desk.canon, desk.caller, thing.evidence[:_SHOWN])
+    return await rows_of(desk, (each.thing for each in traced if each.thing is not None))
+
+
+async def _against(desk: Desk, proposal: Proposal) -> Sequence[Against]:
+    ruling = proposal.decision or proposal.review
+    if ruling is None:
+        return ()
+    graded = [one for one in ruling.all_conflicts if one.id not in proposal.waived][:_SHOWN]
+    found = await desk.canon.seen_by(desk.caller).things(one.id for one in graded)
+    told: list[Against] = []
+    for one in graded:
+        thing: Thing | None = found.get(one.id)
+        if thing is not None:
+            (row,) = await rows_of(desk, (thing,))
+            behind = await evidence_rows(desk, thing) if hasattr(thing, "evidence") else ()
+            certain = one.grade is Grade.CONTRADICTION
+            told.append(Against(row=row, certain=certain, because=one.reason, evidence=behind))
+    return told
+
+
+async def _pairs(desk: Desk, pairs: Sequence[tuple[str, str, str]]) -> Sequence[PairSeen]:
+    ids = {one for first, second, _ in pairs for one in (first, second)}
+    roots = await desk.canon.seen_by(desk.caller).roots(ids)
+    return [
+        PairSeen(
+            one=_link(roots[first]),
+            other=_link(roots[second]),
+            because=because,
+            fields=_beside(roots[first], roots[second]),
+        )
+        for first, second, because in pairs
+        if first in roots and second in roots
+    ]
+
+
+def _link(entity: Entity) -> LinkTo:
+    return LinkTo(id=entity.id, name=entity.name, kind="entity")
+
+
+def _beside(one: Entity, other: Entity) -> Sequence[tuple[str, Any, Any]]:
+    """Each field of either, with the value that each has."""
+    sides = [{"type": each.entity_type, **each.properties} for each in (one, other)]
+    for side, each in zip(sides, (one, other), strict=True):
+        side |= {"description": each.description, "tags": list(each.state_tags)}
+    names = dict.fromkeys([*sides[0], *sides[1]])
+    rows = [(name, sides[0].get(name), sides[1].get(name)) for name in names]
+    return [row for row in rows if row[1] not in (None, "", []) or row[2] not in (None, "", [])]
+
+
+async def settle(canon: Canon, caller: Caller, arguments: Arguments) -> Settled:
+    """Read the open values of a field of the document `of` by a notation."""
+    return await settle_values(
+        canon,
+        caller,
+        None,
+        source_id=arguments.get("of", ""),
+        name=arguments.get("field", ""),
+        notation=arguments.get("read_as", ""),
+    )
+
+
+async def _unclear(desk: Desk) -> Sequence[UnclearSeen]:
+    if not desk.is_account:
+        return ()
+    found, _ = await list_unclear(desk.canon, desk.caller)
+    told: list[UnclearSeen] = []
+    for each in found[:PAGE]:
+        source = [] if each.source_id is None else await links(desk, (each.source_id,))
+        told.append(
+            UnclearSeen(
+                entity_type=each.entity_type,
+                field=each.name,
+                reason=each.reason,
+                count=each.count,
+                source=next(iter(source), None),
+                examples=[
+                    (_link(one.entity), one.unclear.fragment.value, one.unclear.readings)
+                    for one in each.examples
+                ],
+                readings=[
+                    name
+                    for name in NOTATIONS
+                    if any(name in one.unclear.readings for one in each.examples)
+                ],
+            )
+        )
+    return told

@@ -1,0 +1,47 @@
+"""Shelves: the rows of a catalog's project, by words and kinds."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from canonry.gateway.tool import Arguments
+from canonry.inspector.views.places import SpaceSeen, entity_types, place_of
+from canonry.toolsets.canon.desk import desk_of
+from canonry.toolsets.canon.rows import Row, rows_of
+from canonry.usecases.catalog.browse_catalog import search_catalog
+from canonry.usecases.kernel.caller import Caller
+from canonry.usecases.kernel.canon import Canon
+from canonry.usecases.queries.query_entities import EntityQuery, query_entities
+
+PAGE: Final = 50
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShelfSeen:
+    """A page of a catalog's rows, and which kinds there are."""
+
+    space: SpaceSeen
+    rows: Sequence[Row]
+    kinds: Sequence[str]
+    total: int
+
+
+async def seen_shelf(canon: Canon, caller: Caller, arguments: Arguments) -> ShelfSeen:
+    """The rows of a project whose text has the words, or all of them."""
+    desk = await desk_of(canon, caller, arguments)
+    text, kind = arguments.get("text"), arguments.get("type")
+    offset = int(arguments.get("offset", 0))
+    kinds = sorted(await entity_types(desk))
+    if text:
+        wanted = () if kind is None else (kind,)
+        found = await search_catalog(
+            canon, caller, desk.space.id, text, kinds=wanted, limit=offset + PAGE
+        )
+        items, total = found.entities[offset:], found.total
+    else:
+        query = EntityQuery(entity_type=kind, limit=PAGE, offset=offset)
+        page = await query_entities(canon, caller, query, universe_id=desk.space.id)
+        items, total = page.items, page.total
+    return ShelfSeen(
+        space=await place_of(desk), rows=await rows_of(desk, items), kinds=kinds, total=total
+    )

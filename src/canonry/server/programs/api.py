@@ -1,0 +1,127 @@
+"""The pages for programs beside the protocol: proposals, prompt templates, and what models cost.
+
+They are served with the world toolset. Proposals take the path of every call; templates and sums
+are for tools of the operator, and none of them is told over the protocol.
+"""
+
+import json
+import math
+from collections.abc import Callable
+from typing import Any, Final
+
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+
+from canonry.domain.errors import InvalidInput
+from canonry.domain.time import Instant, parse_instant, render_instant
+from canonry.domain.vocabularies.ai_words import EventName, ModelPurpose
+from canonry.domain.world.prompts.templates import Template, find_template, list_templates
+from canonry.gateway.call import Gateway
+from canonry.gateway.principal import Principal
+from canonry.usecases.kernel.models.usage_report import usage_report
+from canonry.usecases.world.telemetry.recounting import recount_usage
+
+BODY_MAX: Final = 256 * 1024
+_STATUS: Final = {
+    "UNAUTHORIZED": 403,
+    "NOT_FOUND": 404,
+    "CONFLICT": 409,
+    "RATE_LIMITED": 429,
+    "UNAVAILABLE": 503,
+    "DEADLINE_EXCEEDED": 503,
+    "INTERNAL_ERROR": 500,
+}
+_GATES: Final = {"schema": 400, "rate": 429, "audit": 503}
+
+
+class Api:
+    """Routes under `/api`; `identify` is who makes the request that is being served."""
+
+    def __init__(self, gateway: Gateway, identify: Callable[[], Principal]) -> None:
+        """Of the gateway only the world toolset is served here."""
+        self._gateway = gateway
+        self._identify = identify
+
+    def routes(self) -> list[Route]:
+        """All of them, below `/api`."""
+        return [
+            Route("/proposals", self._propose, methods=["POST"]),
+            Route("/proposals/{id}", self._proposal),
+            Route("/prompts", self._prompts),
+            Route("/prompts/{id}", self._prompt),
+            Route("/telemetry/ai-usage", self._usage),
+        ]
+
+    async def _propose(self, request: Request) -> Response:
+        body = b""
+        async for piece in request.stream():
+            body += piece
+            if len(body) > BODY_MAX:
+                return _wrong(413, "body.too-large", f"a body has at most {BODY_MAX} bytes")
+        try:
+            sent = json.loads(body)
+        except (ValueError, RecursionError):
+            return _wrong(400, "body.not-json", "send a JSON object")
+        return await self._call("propose-action", sent)
+
+    async def _proposal(self, request: Request) -> Response:
+        return await self._call("get-proposal", {"proposalId": request.path_params["id"]})
+
+    async def _call(self, tool: str, arguments: Any) -> Response:
+        result = await self._gateway.call(tool, arguments, self._identify())
+        body = result.body
+        if result.error is not None:
+            error = body["error"]
+            wait = error.get("details", {}).get("retry_after")
+            return _told(body, _STATUS.get(error["code"], 400), wait)
+        if body is None:
+            return _wrong(404, "proposal.unknown", "there is no such proposal of yours")
+        rejection = body.get("rejection")
+        if rejection is None or tool == "get-proposal":
+            return _told(body, 200)
+        wait = rejection.get("retryAfterMs")
+        seconds = None if wait is None else wait / 1_000
+        return _told(body, _GATES.get(rejection["gate"], 200), seconds)
+
+    async def _prompts(self, request: Request) -> Response:
+        found = list_templates(request.query_params.get("tag"))
+        told = [{"id": t.id, "version": t.version, "name": t.name, "hash": t.hash} for t in found]
+        return _told({"prompts": told}, 200)
+
+    async def _prompt(self, request: Request) -> Response:
+        found = find_template(request.path_params["id"], request.query_params.get("version"))
+        if found is None:
+            return _wrong(404, "prompt.unknown", "GET /api/prompts lists them")
+        canon = self._gateway.canon
+        canon.telemetry.tell(EventName.TEMPLATE_READ, canon.clock.now())
+        tag = {"ETag": f'"{found.hash}"'}
+        if f'"{found.hash}"' in request.headers.get("if-none-match", ""):
+            return Response(status_code=304, headers=tag)
+        return JSONResponse(_template(found), headers=tag)
+
+    async def _usage(self, request: Request) -> Response:
+        asked, canon = request.query_params, self._gateway.canon
+        try:
+            since = parse_instant(asked["since"], path="since") if "since" in asked else Instant(0)
+            purpose = ModelPurpose(asked["purpose"]) if "purpose" in asked else None
+        except (InvalidInput, ValueError):
+            known = ", ".join(ModelPurpose)
+            message = f"since is an instant as of RFC 3339, and purpose one of {known}"
+            return _wrong(400, "query.malformed", message)
+        await recount_usage(canon.whole)
+        rows = usage_report(canon.telemetry, since, purpose)
+        return _told({"until": render_instant(canon.clock.now()), "usage": rows}, 200)
+
+
+def _template(found: Template) -> dict[str, Any]:
+    return {**found.told(), "hash": found.hash}
+
+
+def _told(body: Any, status: int, wait: float | None = None) -> Response:
+    headers = {} if wait is None else {"Retry-After": str(max(1, math.ceil(wait)))}
+    return JSONResponse(body, status, headers=headers)
+
+
+def _wrong(status: int, code: str, message: str) -> Response:
+    return JSONResponse({"error": {"code": code, "message": message}}, status)

@@ -1,0 +1,148 @@
+"""The contract of stores under concurrent clients: what they see fits one order of all they did."""
+
+import asyncio
+import random
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from typing import Final
+
+from canonry.domain.log.commits import Append, Appended, Position
+from canonry.domain.log.entries import EvidenceLinked
+from canonry.domain.log.keys import thing_key
+from canonry.domain.provenance import Evidence, EvidenceKind
+from canonry.domain.things.facts import Fact
+from canonry.testing.conformance.kit import Backend, Contract, present, requirement
+from canonry.testing.histories import Fate, Transaction, anomalies
+from canonry.testing.scribe import Scribe, an_append
+from canonry.testing.things import MIDDLE_EARTH, a_fact, ident
+from canonry.usecases.kernel.canon import Canon
+
+KEYS: Final = ("hoard", "oath", "road", "song")
+CLIENTS: Final = 8
+EACH: Final = 25
+_ALSO: Final = 3
+"""One in so many transactions writes to a second list."""
+
+_GIVES_UP: Final = 10
+"""One in so many transactions is given up while it is under way."""
+
+_KINDS: Final = ((True, True), (True, True), (True, False), (False, True))
+"""Whether a transaction reads, and whether it writes."""
+
+
+class HistoriesContract(Contract):
+    """Provide a fixture `backend` that yields an empty one."""
+
+    @requirement(
+        "ledger:histories:one-order",
+        because="Two agents at one table must not each have been the first.",
+    )
+    async def test_clients_see_one_order(self, backend: Backend) -> None:
+        """Nothing that concurrent clients read or wrote is lost, dirty, in part or out of date."""
+        assert await found_in((backend.canon,)) == []
+
+
+class SharedHistoriesContract(Contract):
+    """For backends that offer a `second` instance on the same store."""
+
+    @requirement(
+        "ledger:histories:instances", because="The order is one, however many processes serve it."
+    )
+    async def test_clients_of_two_instances_see_one_order(self, backend: Backend) -> None:
+        """The same is so for clients of two instances on one store."""
+        other = await present(backend.second)()
+
+        assert await found_in((backend.canon, other.canon)) == []
+
+
+async def found_in(canons: Sequence[Canon], seed: int = 16) -> list[str]:
+    """What is wrong with what clients of these instances of one store read and write at once."""
+    await Scribe(canons[0], "lists").make(*map(a_fact, KEYS))
+    start = await _lists(canons[0], KEYS)
+    clients = [_Client(canons[n % len(canons)], f"{seed}/{n}") for n in range(CLIENTS)]
+    await asyncio.gather(*(client.run() for client in clients))
+    last = await _lists(canons[0], KEYS)
+    first = Transaction(name="start", began=0.0, ended=0.0, wrote=start)
+    return anomalies([first, *(t for client in clients for t in client.history)], last)
+
+
+async def _lists(canon: Canon, keys: Sequence[str]) -> Mapping[str, Sequence[str]]:
+    found = await canon.state.things(map(ident, keys))
+    return {key: [str(each.ref) for each in _evidence(found[ident(key)], key)] for key in keys}
+
+
+def _evidence(fact: object, key: str) -> Sequence[Evidence]:
+    """The evidence of a fact; each began with the same, which is made its own here."""
+    assert isinstance(fact, Fact)
+    first, *more = fact.evidence
+    return [replace(first, ref=f"{key}/{first.ref}"), *more]
+
+
+class _Client:
+    """Appends and reads by lots; its history is what it was told."""
+
+    def __init__(self, canon: Canon, name: str) -> None:
+        self._canon = canon
+        self._name = name
+        self._lots = random.Random(name)
+        self.history: list[Transaction] = []
+
+    async def run(self) -> None:
+        for n in range(EACH):
+            began = asyncio.get_running_loop().time()
+            work = asyncio.ensure_future(self._transaction(f"{self._name}/{n}", began))
+            if self._lots.randrange(_GIVES_UP) == 0:
+                for _ in range(self._lots.randrange(40)):
+                    await asyncio.sleep(0)
+                work.cancel()
+            with suppress(asyncio.CancelledError):
+                await work
+
+    async def _transaction(self, name: str, began: float) -> None:
+        keys = self._lots.sample(KEYS, 2 if self._lots.randrange(_ALSO) == 0 else 1)
+        looks, writes = self._lots.choice(
+            ((True, True), (True, True), (True, False), (False, True))
+        )
+        read: Mapping[str, Sequence[str]] = {}
+        wrote = {
+            key: [f"{name}/{key}/{n}" for n in range(self._lots.randint(1, 2))] for key in keys
+        }
+        fate = Fate.UNKNOWN
+        try:
+            judged_at = await self._canon.ledger.head(MIDDLE_EARTH)
+            read = await _lists(self._canon, keys) if looks else {}
+            if writes:
+                append = _append(name, wrote, judged_at, read)
+                (outcome,) = await self._canon.ledger.append([append])
+                fate = Fate.DONE if isinstance(outcome, Appended) else Fate.REFUSED
+            else:
+                wrote, fate = {}, Fate.DONE
+        finally:
+            if read or wrote:
+                self.history.append(
+                    Transaction(
+                        name=name,
+                        began=began,
+                        ended=asyncio.get_running_loop().time(),
+                        # Who was refused has read what was out of date, and acts on nothing of it.
+                        read=read if fate is Fate.DONE else {},
+                        wrote=wrote,
+                        fate=fate,
+                    )
+                )
+
+
+def _append(
+    name: str,
+    wrote: Mapping[str, Sequence[str]],
+    judged_at: Position,
+    read: Mapping[str, Sequence[str]],
+) -> Append:
+    entries = [
+        EvidenceLinked(thing_id=ident(key), evidence=Evidence(kind=EvidenceKind.SOURCE, ref=each))
+        for key, elements in wrote.items()
+        for each in elements
+    ]
+    keys = [thing_key(ident(key)) for key in read]
+    return an_append(name, entries, judged_at=judged_at, reads=keys)

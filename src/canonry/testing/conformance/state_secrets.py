@@ -1,0 +1,123 @@
+"""The contract of reading what not everybody may see: where it lies, and what it is to whom."""
+
+from typing import Any
+
+from canonry.domain.audience import ALL_SEEING, ANYBODY, GAME_MASTERS, Viewer, character, is_open
+from canonry.domain.ids import RelationId
+from canonry.domain.log.entries import AudienceChanged, RelationEnded
+from canonry.domain.recall.passages import Collection
+from canonry.domain.time import Instant
+from canonry.domain.vocabularies.narrative_fields import STATE_TAGS
+from canonry.ports.views.state import EntityQuery, FactQuery, RelationQuery, Spaces
+from canonry.ports.views.text import TextQuery
+from canonry.testing.conformance.kit import Backend, Contract, requirement
+from canonry.testing.scribe import Scribe
+from canonry.testing.things import (
+    MIDDLE_EARTH,
+    a_fact,
+    a_named,
+    a_relation,
+    an_observation,
+    ident,
+    made,
+)
+
+SAM = Viewer(readers=frozenset((character(ident("Sam")),)))
+FOR_SAM = (character(ident("Sam")),)
+
+
+async def seen_by(backend: Backend, viewer: Viewer) -> Spaces:
+    """The compartments of Middle-earth that are open to a viewer, and Middle-earth."""
+    known = await backend.canon.state.compartments()
+    return frozenset((MIDDLE_EARTH, *(each for each in known if is_open(each, viewer))))
+
+
+async def told_to(backend: Backend, viewer: Viewer) -> list[str]:
+    """The facts that a viewer finds, which are all that are counted."""
+    spaces = await seen_by(backend, viewer)
+    page = await backend.canon.state.facts(FactQuery(spaces=spaces))
+    assert page.total == len(page.items)
+    return sorted(fact.statement for fact in page.items)
+
+
+class SecretsContract(Contract):
+    """Provide a fixture `backend` that yields an empty one."""
+
+    @requirement(
+        "state:secrets:compartments",
+        because="A query that does not name where secrets lie must find none, nor count any.",
+    )
+    async def test_what_is_for_few_lies_apart(self, backend: Backend) -> None:
+        """What an audience may see lies in a compartment; revealed, it lies with all else."""
+        scribe = Scribe(backend.canon)
+        assert await backend.canon.state.compartments() == frozenset()
+        secret = a_fact("a ring", audience=GAME_MASTERS)
+        await scribe.write(*made(a_fact("a party"), secret, a_fact("a key", audience=FOR_SAM)))
+
+        assert await told_to(backend, ANYBODY) == ["a party"]
+        assert await told_to(backend, SAM) == ["a key", "a party"]
+        assert await told_to(backend, ALL_SEEING) == ["a key", "a party", "a ring"]
+        named = await backend.canon.state.facts_stating(MIDDLE_EARTH, {"a ring"})
+        assert list(named) == []
+
+        await scribe.write(AudienceChanged(thing_id=secret.id, audience=(), reason="told"))
+        assert await told_to(backend, ANYBODY) == ["a party", "a ring"]
+        assert len(await backend.canon.state.compartments()) == 1
+
+    @requirement(
+        "state:secrets:words",
+        because="What a secret says must not be found, nor weigh in what others find.",
+    )
+    async def test_words_that_are_for_few_are_counted_for_them_alone(
+        self, backend: Backend
+    ) -> None:
+        """Scores are those of the compartments asked for, whatever lies in others."""
+        scribe = Scribe(backend.canon)
+        await scribe.write(*made(a_fact("a golden party"), a_fact("a ring of iron")))
+
+        async def score(viewer: Viewer) -> list[tuple[str, float]]:
+            spaces = await seen_by(backend, viewer)
+            query = TextQuery(collection=Collection.FACTS, text="golden ring", spaces=spaces)
+            found = await backend.canon.text.search(query)
+            return [(hit.id, hit.score) for hit in found.hits]
+
+        before = await score(ANYBODY)
+        for number in range(5):
+            secret = a_fact(f"golden secret {number}", audience=GAME_MASTERS)
+            await scribe.write(*made(secret))
+
+        assert await score(ANYBODY) == before
+        assert len(await score(ALL_SEEING)) == len(before) + 5
+
+    @requirement(
+        "state:secrets:variants",
+        because="Whoever does not know that a thing has changed must find it as it was.",
+    )
+    async def test_a_thing_is_listed_as_it_is_to_each(self, backend: Backend) -> None:
+        """Each kind of viewer finds one variant of it, and counts one."""
+        scribe = Scribe(backend.canon)
+        await scribe.write(*a_named("Frodo", tags=("alive",)))
+        await scribe.write(*made(a_relation("home", "Frodo", "Shire", rel_type="LOCATED_IN")))
+        ended: dict[str, Any] = {"until": Instant(1), "superseded_by": None, "reason": "fled"}
+        await scribe.write(
+            RelationEnded(relation_id=RelationId(ident("home")), audience=GAME_MASTERS, **ended),
+            *made(
+                an_observation(
+                    "Frodo", "mark", fields={STATE_TAGS: {"marked": True}}, audience=FOR_SAM
+                )
+            ),
+        )
+
+        async def known(viewer: Viewer) -> tuple[int, int, int]:
+            spaces, state = await seen_by(backend, viewer), backend.canon.state
+            marked = EntityQuery(spaces=spaces, all_of=frozenset(("marked", "alive")))
+            current = RelationQuery(spaces=spaces, current=True)
+            return (
+                (await state.entities(EntityQuery(spaces=spaces))).total,
+                (await state.entities(marked)).total,
+                (await state.relations(current)).total,
+            )
+
+        assert await known(ANYBODY) == (1, 0, 1)
+        assert await known(SAM) == (1, 1, 1)
+        assert await known(ALL_SEEING) == (1, 1, 0)

@@ -1,0 +1,271 @@
+"""Claims: what somebody wants to be true, in plain words with names, read into what is judged."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from canonry.domain.errors import InvalidInput
+from canonry.domain.fields import PROPOSAL_PREFIX
+from canonry.domain.ids import is_uuid
+from canonry.domain.normal_forms import folded
+from canonry.domain.provenance import Authority, Evidence, EvidenceKind
+from canonry.domain.things.entities import Entity
+from canonry.domain.things.facts import Axiom, Event, Fact
+from canonry.domain.things.proposals import Proposal, ProposalType
+from canonry.domain.things.relations import Relation
+from canonry.domain.things.scenes import Scene, Turn
+from canonry.domain.things.sources import Snippet, Source
+from canonry.domain.things.upkeep import Correcting, Merging, Retconning, UpkeepAct
+from canonry.domain.vocabularies.narrative_fields import DESCRIPTION, NAME
+from canonry.gateway.shapes import TEXT, Field, enum
+from canonry.gateway.text import meant
+from canonry.toolsets.canon.desk import ANYTHING, Desk, checked, named, names, require_few, takes
+from canonry.usecases.canonization.create_proposal import Suggestion
+
+CLAIMS_MAX: Final = 20
+CONFIDENCE: Final = 0.9
+"""How sure somebody is who says nothing of it."""
+
+UPKEPT: Final = ("correction", "merge", "retcon")
+"""What no rule judges: who decides carries it out."""
+KINDS: Final = ("entity", "fact", "relation", "state", "event", *UPKEPT)
+_TYPES: Final = {
+    "entity": ProposalType.ENTITY,
+    "fact": ProposalType.FACT,
+    "relation": ProposalType.RELATIONSHIP,
+    "state": ProposalType.STATE_CHANGE,
+    "event": ProposalType.EVENT,
+}
+_EVIDENCE: Final[Mapping[type, EvidenceKind]] = {
+    Source: EvidenceKind.SOURCE,
+    Snippet: EvidenceKind.SNIPPET,
+    Turn: EvidenceKind.TURN,
+    Scene: EvidenceKind.SCENE,
+    Axiom: EvidenceKind.RULE,
+}
+_MEMBERS: Final[Mapping[str, Mapping[str, str]]] = {
+    "entity": {
+        "name": "name",
+        "type": "entity_type",
+        "says": "description",
+        "fields": "properties",
+        "tags": "state_tags",
+    },
+    "fact": {
+        "says": "statement",
+        "about": "involved_entity_ids",
+        "who": "actor_ids",
+        "fields": "properties",
+        "when": "time_ref",
+        "replaces": "replaces",
+    },
+    "relation": {
+        "from": "from_entity_id",
+        "type": "rel_type",
+        "to": "to_entity_id",
+        "fields": "properties",
+        "when": "since",
+    },
+    "state": {"of": "entity_id", "tags": "add", "untags": "remove", "when": "time_ref"},
+    "event": {
+        "says": "title",
+        "more": "description",
+        "about": "involved_entity_ids",
+        "who": "actor_ids",
+        "where": "location_id",
+        "when": "time_ref",
+        "caused_by": "caused_by_event_ids",
+    },
+    "correction": {"of": "entity_id", "field": "field", "value": "value", "says": "reason"},
+    "merge": {"from": "from_entity_id", "to": "to_entity_id", "says": "reason"},
+    "retcon": {"of": "thing_id", "says": "reason"},
+}
+"""What each kind of claim takes, and as which member of a proposal's content it is judged."""
+_NEEDED: Final[Mapping[str, tuple[str, ...]]] = {
+    "entity": ("name", "type"),
+    "fact": ("says",),
+    "relation": ("from", "type", "to"),
+    "state": ("of",),
+    "event": ("says",),
+    "correction": ("of", "field", "value"),
+    "merge": ("from", "to"),
+    "retcon": ("of", "says"),
+}
+_ALWAYS: Final = frozenset({"kind", "evidence", "confidence"})
+_ENTITIES: Final = frozenset({"about", "who", "from", "to", "of", "where"})
+_OTHERS: Final[Mapping[str, type]] = {"replaces": Fact, "caused_by": Event}
+
+CLAIM: Final = Field(
+    takes(
+        {"kind": enum(*KINDS).but(description="What is claimed.")},
+        {
+            "name": named("entity: what it is called."),
+            "type": named(
+                "entity: character, faction, location, object, concept, organization (account: "
+                "any); relation: LOCATED_IN, OWNS or any."
+            ),
+            "says": TEXT.but(
+                description="fact: the statement; event: what happened; else description, reason."
+            ),
+            "more": TEXT.but(description="event: the same in full."),
+            "about": names("fact, event: whom and what it concerns."),
+            "who": names("fact, event: who acts in it."),
+            "from": named("relation: whose; merge: who is the same as"),
+            "to": named("relation: to whom or what; merge: who is kept."),
+            "of": named("state, correction: of which entity; retcon: what never was."),
+            "tags": names("state: what begins to hold, like wounded; entity: what holds."),
+            "untags": names("state: what ceases."),
+            "where": named("event: the place."),
+            "when": named("When, in its world: date, RFC 3339 or words."),
+            "caused_by": names("event: ids of its causes."),
+            "replaces": named("fact: id of the fact that it corrects."),
+            "field": named("name, description or any field."),
+            "value": Field({}).but(description="correction: what is right."),
+            "fields": ANYTHING.but(description="Whatever else is known, by name."),
+            "evidence": names("Ids or titles of passages, turns, scenes, documents."),
+            "confidence": Field(
+                {"type": "number", "minimum": 0, "maximum": 1, "description": "Default 0.9."}
+            ),
+        },
+    )
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cited:
+    """What claims rest on that cite nothing else, and whose word they are."""
+
+    evidence: tuple[Evidence, ...] = ()
+    authority: Authority = Authority.SYSTEM
+
+
+@dataclass(slots=True)
+class ClaimReading:
+    """Claims on their way: which names the entities declare that are claimed along with them."""
+
+    desk: Desk
+    cited: Cited
+    declared: dict[str, str] = field(default_factory=dict)
+
+    async def suggestions(self, claims: Sequence[Mapping[str, Any]]) -> list[Suggestion]:
+        """The claims as proposals, in their order.
+
+        Raises:
+            InvalidInput: `claim.*`, or as names are found; with the path.
+        """
+        for n, claim in enumerate(claims):
+            require_members(claim, n)
+            if claim["kind"] == "entity":
+                self._declare(claim["name"], n)
+        return [await self._suggestion(claim, n) for n, claim in enumerate(claims)]
+
+    def _declare(self, name: str, number: int) -> None:
+        form = folded(name)
+        if form in self.declared:
+            message = "two entities of one name are claimed at once; tell them apart by name"
+            raise InvalidInput("claim.repeats", message, path=f"/claims/{number}/name")
+        self.declared[form] = f"$claim{number}"
+
+    async def _suggestion(self, claim: Mapping[str, Any], number: int) -> Suggestion:
+        path = f"/claims/{number}"
+        kind = claim["kind"]
+        content: dict[str, Any] = {}
+        for name, member in _MEMBERS[kind].items():
+            if name in claim:
+                content[member] = await self._value(name, claim[name], f"{path}/{name}")
+        if kind == "entity":
+            content["ref"] = self.declared[folded(claim["name"])]
+        evidence = await evidence_of(self.desk, claim.get("evidence", ()), f"{path}/evidence")
+        return Suggestion(
+            type=_TYPES[kind],
+            content=content,
+            evidence=evidence or self.cited.evidence,
+            confidence=float(claim.get("confidence", CONFIDENCE)),
+            authority=self.cited.authority,
+        )
+
+    async def _value(self, name: str, value: Any, path: str) -> Any:
+        """The value with ids for names, those of entities claimed along included."""
+        if isinstance(value, list):
+            require_few(value, path)
+        if name in _ENTITIES:
+            if isinstance(value, list):
+                return [await self._entity(each, f"{path}/{n}") for n, each in enumerate(value)]
+            return await self._entity(value, path)
+        if name in _OTHERS:
+            if isinstance(value, list):
+                return [await self._other(name, e, f"{path}/{n}") for n, e in enumerate(value)]
+            return await self._other(name, value, path)
+        return value
+
+    async def _entity(self, text: str, path: str) -> str:
+        named = text.strip()
+        if (ref := self.declared.get(folded(named))) is not None:
+            return ref
+        if is_uuid(named.removeprefix(PROPOSAL_PREFIX)) and named.startswith(PROPOSAL_PREFIX):
+            return named
+        found = await self.desk.thing(named, Entity, Proposal, path=path)
+        return found.id if isinstance(found, Entity) else f"{PROPOSAL_PREFIX}{found.id}"
+
+    async def _other(self, name: str, text: str, path: str) -> str:
+        return (await self.desk.thing(text, _OTHERS[name], path=path)).id
+
+
+async def upkeep_of(desk: Desk, claim: Mapping[str, Any], path: str) -> UpkeepAct:
+    """What a claim asks of who decides, with the things that its names mean here.
+
+    Raises:
+        InvalidInput: `claim.value`, or as names are found.
+    """
+    match claim["kind"]:
+        case "merge":
+            merged, kept = [
+                await desk.entity(claim[end], path=f"{path}/{end}") for end in ("from", "to")
+            ]
+            return Merging(kept=kept.id, merged=merged.id)
+        case "retcon":
+            thing = await desk.thing(claim["of"], Fact, Event, Relation, Entity, path=f"{path}/of")
+            return Retconning(thing=thing.id)
+        case _:
+            entity = await desk.entity(claim["of"], path=f"{path}/of")
+            name, value = claim["field"], claim["value"]
+            if name in {NAME, DESCRIPTION}:
+                if not isinstance(value, str):
+                    message = f"{path}/value is a text where the field is {name}"
+                    raise InvalidInput("claim.value", message, path=f"{path}/value")
+                value = checked(value, 2_000 if name == DESCRIPTION else 200, path=f"{path}/value")
+            return Correcting(entity=entity.id, field=name, value=value)
+
+
+def require_members(claim: Mapping[str, Any], number: int) -> None:
+    """Refuse what a kind of claim does not take, and what it lacks, in the claim's own words.
+
+    Raises:
+        InvalidInput: `claim.unknown-member` or `claim.missing-member`.
+    """
+    kind, path = claim["kind"], f"/claims/{number}"
+    known = _MEMBERS[kind]
+    takes = f"{kind} takes {', '.join(known)}"
+    for name in claim:
+        if name not in known and name not in _ALWAYS:
+            message = f"{path}/{name} says nothing of a {kind}{meant(name, known)} ({takes})"
+            raise InvalidInput("claim.unknown-member", message, path=f"{path}/{name}")
+    for name in _NEEDED[kind]:
+        if name not in claim:
+            message = f"{path}/{name} is missing ({takes})"
+            raise InvalidInput("claim.missing-member", message, path=f"{path}/{name}")
+
+
+async def evidence_of(desk: Desk, cited: Sequence[str], path: str) -> tuple[Evidence, ...]:
+    """What claims rest on, by ids or titles, also as kind:id.
+
+    Raises:
+        InvalidInput: as names are found.
+    """
+    require_few(cited, path)
+    found: list[Evidence] = []
+    for n, text in enumerate(cited):
+        named = text.rpartition(":")[2] if is_uuid(text.rpartition(":")[2]) else text
+        thing = await desk.thing(named, *_EVIDENCE, path=f"{path}/{n}")
+        found.append(Evidence(kind=_EVIDENCE[type(thing)], ref=thing.id))
+    return tuple(dict.fromkeys(found))

@@ -1,0 +1,220 @@
+"""The desk: what a call is about, found by names: its space, its things, its times, its page."""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from canonry.domain.errors import InvalidInput, NotSupported
+from canonry.domain.ids import is_uuid
+from canonry.domain.log.entries import Thing
+from canonry.domain.spaces import SpaceKind
+from canonry.domain.things.entities import Entity
+from canonry.domain.time import DAY, Instant, parse_instant
+from canonry.domain.truth.accounts import entity_id_behind
+from canonry.gateway.shapes import BOOLEAN, INTEGER, TEXT, Field, array, obj
+from canonry.gateway.tool import Arguments, Schema
+from canonry.usecases.kernel.caller import Caller
+from canonry.usecases.kernel.canon import Canon
+from canonry.usecases.kernel.spoken_times import in_words
+from canonry.usecases.queries.choose_space import ChosenSpace, choose_space
+from canonry.usecases.queries.find_named import find_named
+
+PAGE_DEFAULT: Final = 10
+PAGE_MAX: Final = 50
+_DATE: Final = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
+
+NAME_MAX: Final = 500
+SPACE: Final = TEXT.but(description="Space, if there are several.")
+AT: Final = TEXT.but(description="As of this time in its world.")
+KNOWN_AT: Final = TEXT.but(description="As known here at this time.")
+FULL: Final = BOOLEAN.but(description="Whole texts and all details.")
+ANYTHING: Final = Field({"type": "object"})
+PAGING: Final[Mapping[str, Field]] = {
+    "limit": INTEGER.but(description="Rows at most, 1 to 50; else 10."),
+    "cursor": TEXT.but(description="next of the last reply."),
+}
+_NAMED_MAX: Final = 50
+
+
+def named(description: str) -> Field:
+    """An argument that names something."""
+    return TEXT.but(description=description)
+
+
+def names(description: str) -> Field:
+    """An argument that names several things."""
+    return array(TEXT).but(description=description)
+
+
+def takes(required: Mapping[str, Field], optional: Mapping[str, Field]) -> Schema:
+    """The schema of arguments, in as few words as it takes: the gateway closes every object."""
+    schema = obj(required, optional)
+    kept = ("type", "properties", *(("required",) if required else ()))
+    return {key: schema[key] for key in kept}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Desk:
+    """A space of a caller, and how its things and times are found by what calls them."""
+
+    canon: Canon
+    caller: Caller
+    space: ChosenSpace
+
+    @property
+    def is_account(self) -> bool:
+        """Whether it is the caller's own records and documents."""
+        return self.space.kind is SpaceKind.ACCOUNT
+
+    async def thing(self, text: str, *kinds: type, path: str) -> Thing:
+        """What a text names here."""
+        checked(text, NAME_MAX, path=path)
+        return await find_named(self.canon, self.caller, self.space.id, text, kinds, path=path)
+
+    async def entity(self, text: str, *, path: str) -> Entity:
+        """The entity that a text names here."""
+        found = await self.thing(text, Entity, path=path)
+        assert isinstance(found, Entity)  # noqa: S101 - the kind was asked for
+        return found
+
+    async def entities(self, texts: Sequence[str], *, path: str) -> Sequence[Entity]:
+        """The entities that texts name here, each once."""
+        require_few(texts, path)
+        found = [await self.entity(each, path=f"{path}/{n}") for n, each in enumerate(texts)]
+        return list({each.id: each for each in found}.values())
+
+    async def time(
+        self, arguments: Arguments, name: str, *, end_of_day: bool = False
+    ) -> Instant | None:
+        """A time in the world that may be missing: a date, RFC 3339, or words of its calendar."""
+        text = arguments.get(name)
+        if text is None:
+            return None
+        path = f"/{name}"
+        if _DATE.fullmatch(text) or self.space.opened is None:
+            return recorded_time(text, path=path, end_of_day=end_of_day)
+        return await in_words(
+            self.canon, self.caller, self.space.opened, lambda read: read(text, path)
+        )
+
+    def require_told(self, what: str, instead: str) -> str:
+        """The id of the space, if claims are judged in it.
+
+        Raises:
+            NotSupported: `space.not-told`, with what to do instead.
+        """
+        if self.space.told:
+            return self.space.id
+        if self.space.kind is SpaceKind.PROJECT:
+            instead = "its rows come from `canonry catalog import`; open a space for what you say"
+        message = f"{what} has no place in {self._kind()}: {instead}"
+        raise NotSupported("space.not-told", message, path="/space")
+
+    def require_writable(self) -> None:
+        """Refuse to write to what is only read here.
+
+        Raises:
+            NotSupported: `space.read-only`.
+        """
+        if not self.space.told and not self.is_account:
+            message = (
+                f"{self._kind()} is only read here; its rows come from `canonry catalog import`"
+            )
+            raise NotSupported("space.read-only", message, path="/space")
+
+    def _kind(self) -> str:
+        return f"{self.space.name}, which is {_KINDS[self.space.kind]}"
+
+
+_KINDS: Final = {
+    SpaceKind.ACCOUNT: "your own account of documents and records",
+    SpaceKind.PROJECT: "a project of a catalog",
+    SpaceKind.MULTIVERSE: "a group of spaces",
+    SpaceKind.UNIVERSE: "a space of its own",
+    SpaceKind.WORLD: "a world",
+}
+
+
+async def desk_of(canon: Canon, caller: Caller, arguments: Arguments, *names: str) -> Desk:
+    """The desk of a call: in the space that it names, or that of the things it names by ids."""
+    named = arguments.get("space")
+    if named is not None:
+        checked(named, NAME_MAX, path="/space")
+    else:
+        for text in (each for name in names for each in _listed(arguments.get(name))):
+            given = text.strip().lower() if is_uuid(text.strip()) else entity_id_behind(text)
+            thing = None if given is None else await canon.seen_by(caller).thing(given)
+            if thing is not None:
+                named = thing.space
+                break
+    return Desk(canon=canon, caller=caller, space=await choose_space(canon, caller, named))
+
+
+def _listed(value: Any) -> Sequence[str]:
+    return [value] if isinstance(value, str) else [e for e in value or () if isinstance(e, str)]
+
+
+def recorded_time(text: str, *, path: str, end_of_day: bool = False) -> Instant:
+    """A time of ours: RFC 3339, or a date, which means its beginning or its end."""
+    if not _DATE.fullmatch(text):
+        return parse_instant(text, path=path)
+    start = parse_instant(f"{text}T00:00:00Z", path=path)
+    return Instant(start + DAY - 1) if end_of_day else start
+
+
+def known_at(arguments: Arguments) -> Instant | None:
+    """The instant whose knowledge is asked for, if any is; a date means the end of that day."""
+    text = arguments.get("as_known_at")
+    return None if text is None else recorded_time(text, path="/as_known_at", end_of_day=True)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wanted:
+    """Which rows are wanted, and how long they may be."""
+
+    limit: int
+    offset: int
+    full: bool
+
+
+def wanted(arguments: Arguments) -> Wanted:
+    """The page that the arguments ask for.
+
+    Raises:
+        InvalidInput: `cursor.malformed` or `limit.out-of-range`.
+    """
+    cursor = arguments.get("cursor", "0")
+    if not cursor.isascii() or not cursor.isdecimal() or len(cursor) > 9:  # noqa: PLR2004
+        message = "a cursor is the next of an earlier reply; leave it out to begin"
+        raise InvalidInput("cursor.malformed", message, path="/cursor")
+    limit = int(arguments.get("limit", PAGE_DEFAULT))
+    if not 1 <= limit <= PAGE_MAX:
+        message = f"/limit lies between 1 and {PAGE_MAX}"
+        raise InvalidInput("limit.out-of-range", message, path="/limit", maximum=PAGE_MAX)
+    return Wanted(limit=limit, offset=int(cursor), full=bool(arguments.get("full")))
+
+
+def checked(text: str, most: int, *, path: str) -> str:
+    """The text, if it says something and is not too long.
+
+    Raises:
+        InvalidInput: `text.empty` or `text.too-long`.
+    """
+    if not text.strip():
+        raise InvalidInput("text.empty", f"{path} is empty; say something", path=path)
+    if len(text) > most:
+        message = f"{path} has {len(text)} characters; the limit is {most}"
+        raise InvalidInput("text.too-long", message, path=path, limit=most)
+    return text
+
+
+def require_few(texts: Sequence[str], path: str) -> None:
+    """Refuse to look up more names than one call may.
+
+    Raises:
+        InvalidInput: `list.too-long`.
+    """
+    if len(texts) > _NAMED_MAX:
+        message = f"{path} has {len(texts)} items; the limit is {_NAMED_MAX}"
+        raise InvalidInput("list.too-long", message, path=path, limit=_NAMED_MAX)

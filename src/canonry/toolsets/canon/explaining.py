@@ -1,0 +1,396 @@
+"""Explaining: why something is so, what happened when, and what was written since."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict
+from typing import Any, Final
+
+from canonry.domain.log.canon import ids_of
+from canonry.domain.log.commits import Position
+from canonry.domain.log.entries import (
+    EntitiesMerged,
+    EntitiesUnmerged,
+    Entry,
+    EvidenceLinked,
+    FactSuperseded,
+    Made,
+    ProposalDecided,
+    ProposalDeferred,
+    RelationEnded,
+    Thing,
+)
+from canonry.domain.observations import Observation
+from canonry.domain.things.entities import Entity
+from canonry.domain.things.facts import Axiom, Event, Fact
+from canonry.domain.things.memories import Memory
+from canonry.domain.things.proposals import Proposal
+from canonry.domain.things.relations import Relation
+from canonry.domain.things.scenes import Scene
+from canonry.domain.things.sources import Source
+from canonry.domain.time import Instant, render_instant
+from canonry.domain.vocabularies.narrative_fields import PROPERTY_PREFIX
+from canonry.gateway.shapes import COUNT, OBJECT, TEXT, array
+from canonry.gateway.tool import Arguments, Noted, Reply, Tool
+from canonry.toolsets.canon.desk import (
+    FULL,
+    PAGING,
+    SPACE,
+    Desk,
+    Wanted,
+    desk_of,
+    named,
+    recorded_time,
+    takes,
+    wanted,
+)
+from canonry.toolsets.canon.resources import THING
+from canonry.toolsets.canon.roles import EVERYBODY
+from canonry.toolsets.canon.rows import (
+    ONE,
+    Names,
+    Row,
+    filled,
+    fitted,
+    kind_of,
+    named_in,
+    reply_schema,
+    row_of,
+    rows_of,
+)
+from canonry.usecases.graph.retcon_thing import list_dependents
+from canonry.usecases.kernel.caller import Caller
+from canonry.usecases.kernel.canon import Canon
+from canonry.usecases.queries.explain import Explanation, explain
+from canonry.usecases.queries.list_changes import ChangeQuery, Written, list_changes
+from canonry.usecases.queries.read_timeline import Window, read_timeline
+from canonry.usecases.queries.trace_evidence import Traced
+from canonry.usecases.truth.explain_snapshot import FieldExplained, explain_snapshot
+from canonry.usecases.truth.list_records import TimelineQuery, list_timeline, survivors_of
+from canonry.usecases.truth.review.locate_value import locate_field
+
+_EVIDENCE: Final = 5
+_WORDS: Final = 5
+_RESTING: Final = 10
+_WORDS_MAX: Final = 120
+_ABOUT: Final = 4
+"""So many things of each kind are told of one commit."""
+
+
+async def _why(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
+    desk = await desk_of(canon, caller, arguments, "of")
+    page = wanted(arguments)
+    kinds = (Entity, Relation, Fact, Event, Axiom, Proposal, Observation)
+    thing = await desk.thing(arguments["of"], *kinds, path="/of")
+    if desk.is_account and isinstance(thing, Entity):
+        return await _fields(desk, thing, arguments.get("field"), page)
+    found = await explain(canon, caller, thing.id)
+    (row,) = await rows_of(desk, (found.thing,), full=page.full)
+    row["because"] = [
+        await _traced(desk, each, page) for each in found.evidence[: _EVIDENCE * (1 + page.full)]
+    ]
+    row |= _judged(found)
+    row |= {"audience": found.audience, "more_known_to": found.more_known_to}
+    if (resting := await _resting(desk, thing)) is not None:
+        row |= resting
+    reply = filled(row)
+    told = (each.place for each in found.evidence[: len(row["because"])])
+    return Noted(reply=reply, parts=_links(each for each in told if each is not None))
+
+
+def _links(places: Iterable[Scene | Source]) -> tuple[Mapping[str, Any], ...]:
+    """Links to the scenes and documents in which evidence can be read, once each."""
+    named = {each.id: _source(each) if isinstance(each, Source) else each.title for each in places}
+    return tuple(THING.link(each, title) for each, title in named.items())
+
+
+async def _traced(desk: Desk, traced: Traced, page: Wanted) -> Row:
+    """The words that a thing rests on, who said them and where."""
+    thing = traced.thing
+    if thing is None:
+        return {"id": traced.evidence.ref, "says": "erased"}
+    (row,) = await rows_of(desk, (thing,), full=page.full)
+    kept = ("kind", "id", "name", "says", "by", "scene", "document", "page")
+    return {name: row[name] for name in kept if name in row}
+
+
+def _judged(found: Explanation) -> Row:
+    row: Row = {}
+    proposal = found.proposal
+    if proposal is not None and (ruling := proposal.decision or proposal.review) is not None:
+        judged = {
+            "rule": ruling.rule,
+            "because": ruling.rationale,
+            "score": None if ruling.score is None else round(ruling.score, 2),
+            "proposed_by": proposal.proposed_by,
+            "authority": proposal.authority.value,
+            "decided_by": ruling.decided_by,
+        }
+        row["judged"] = filled(judged)
+    if found.commit is not None:
+        at = render_instant(found.commit.recorded_at)
+        row["recorded"] = {"when": at, "by": found.commit.actor.agent_id, "tool": found.commit.tool}
+    if found.fall is not None:
+        fall = found.fall.commit
+        row["ended_by"] = {
+            "how": type(found.fall.entry).__name__,
+            "because": getattr(found.fall.entry, "reason", ""),
+            "when": render_instant(fall.recorded_at),
+            "by": fall.actor.agent_id,
+        }
+    return row
+
+
+async def _resting(desk: Desk, thing: Thing) -> Row | None:
+    if not isinstance(thing, Fact | Event | Relation | Entity):
+        return None
+    found = await list_dependents(desk.canon, desk.caller, thing.id)
+    shown = found.dependents[:_RESTING]
+    rows = await rows_of(desk, (each.thing for each in shown))
+    brief = [
+        {"id": row["id"], "says": row.get("says") or row.get("name", ""), "tie": each.tie.value}
+        for row, each in zip(rows, shown, strict=True)
+    ]
+    left = len(found.dependents) - len(shown)
+    return {"rests_on_it": brief, **({"rests_on_it_left": left} if left else {})}
+
+
+async def _fields(desk: Desk, entity: Entity, field: str | None, page: Wanted) -> Reply:
+    """Of an entity of one's own account: for each field what was said, by what, and what stands."""
+    explained = await explain_snapshot(desk.canon, desk.caller, entity.id, field)
+    shown = explained.fields[page.offset : page.offset + page.limit]
+    ids = {w.observation.source_id for each in shown for w in each.words}
+    sources = await desk.canon.seen_by(desk.caller).things(i for i in ids if i is not None)
+    rows = [_explained(each, sources, page) for each in shown]
+    head = {"kind": "entity", "id": entity.id, "name": entity.name}
+    reply = {**head, **fitted(rows, page, len(explained.fields), "fields")}
+    if field is not None:
+        places = await locate_field(desk.canon, desk.caller, entity.id, field)
+        told = [filled({**asdict(each), "box": list(each.box or ())}) for each in places]
+        reply |= filled({"places": told})
+    cited = {word["source"] for row in reply["fields"] for word in row["said"]}
+    documents = (each for i, each in sources.items() if i in cited and isinstance(each, Source))
+    return Noted(reply=reply, parts=_links(documents))
+
+
+def _explained(field: FieldExplained, sources: Mapping[str, Thing], page: Wanted) -> Row:
+    words = [
+        {
+            "value": word.value,
+            "stands": word.wins,
+            "by": _source(sources.get(word.observation.source_id or "")),
+            "source": word.observation.source_id,
+            "seen": render_instant(word.observation.seen_at),
+        }
+        for word in field.words[: _WORDS * (1 + 3 * page.full)]
+    ]
+    return {"field": field.field, "value": field.value, "because": field.reason, "said": words}
+
+
+def _source(thing: Thing | None) -> str:
+    if not isinstance(thing, Source):
+        return "erased"
+    return thing.title or thing.file_name or thing.source_type.value
+
+
+async def _timeline(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
+    desk = await desk_of(canon, caller, arguments, "about")
+    page = wanted(arguments)
+    start = await desk.time(arguments, "from")
+    end = await desk.time(arguments, "to", end_of_day=True)
+    about = arguments.get("about")
+    entity = None if about is None else await desk.entity(about, path="/about")
+    if desk.is_account:
+        return await _dates(desk, entity, start, end, page)
+    space = desk.require_told("a timeline", "get tells a row of a catalog")
+    window = Window(
+        entity_ids=() if entity is None else (entity.id,),
+        start=start,
+        end=end,
+        limit=page.limit,
+        offset=page.offset,
+    )
+    found = await read_timeline(canon, caller, space, window)
+    rows = await rows_of(desk, found.items, full=page.full)
+    for row, item in zip(rows, found.items, strict=True):
+        when = item.time_ref
+        row.pop("from", None)
+        row["when"] = "undated" if when is None else render_instant(when)
+    reply = fitted(rows, page, found.total, "timeline")
+    if found.truncated:
+        reply["more"] = "not everything was looked through; narrow it by from and to"
+    return reply
+
+
+async def _dates(
+    desk: Desk, entity: Entity | None, start: Instant | None, end: Instant | None, page: Wanted
+) -> Reply:
+    """What the date fields of one's own records say, the newest first."""
+    query = TimelineQuery(start=start, end=end, limit=page.limit, offset=page.offset)
+    found = await list_timeline(desk.canon, desk.caller, query)
+    entities = await survivors_of(desk.canon, desk.caller, found.items)
+    rows: list[Row] = []
+    for event in found.items:
+        named = {e.id: e for each in event.entries if (e := entities.get(each.entity_id))}
+        if entity is None or entity.id in named:
+            rows.append(
+                {
+                    "when": render_instant(event.instant),
+                    "says": event.event_type,
+                    "about": [each.name for each in named.values()],
+                    "source": event.source_id,
+                }
+            )
+    return fitted(rows, page, found.total, "timeline")
+
+
+async def _changes(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
+    desk = await desk_of(canon, caller, arguments)
+    page = wanted({name: arguments[name] for name in ("limit", "full") if name in arguments})
+    query = ChangeQuery(space=desk.space.id, limit=page.limit, **_since(arguments.get("since")))
+    found = await list_changes(canon, caller, query)
+    seen = canon.seen_by(caller)
+    names = await seen.roots(i for each in found.things.values() for i in named_in(each))
+    rows = [_written(each, found.things, names) for each in found.written if each.entries]
+    kept = fitted(rows, page, len(rows), "changes")["changes"]
+    cursor, left = found.cursor, found.left
+    if len(kept) < len(rows):
+        cursor = Position(kept[-1]["at"])
+        left += len(rows) - len(kept)
+    reply: Row = {"changes": kept, "cursor": str(cursor), "left": left}
+    if left:
+        reply["hint"] = f"changes since={cursor} goes on"
+    return reply
+
+
+def _since(text: str | None) -> dict[str, Any]:
+    if text is None:
+        return {}
+    if text.isascii() and text.isdecimal() and len(text) < 16:  # noqa: PLR2004 - as a position
+        return {"after": Position(int(text))}
+    return {"since": recorded_time(text, path="/since")}
+
+
+def _written(written: Written, things: Mapping[str, Thing], names: Names) -> Row:
+    commit = written.commit
+    return {
+        "at": commit.position,
+        "when": render_instant(commit.recorded_at),
+        "by": commit.actor.agent_id,
+        "tool": commit.tool,
+        "what": _what(written.entries, things, names),
+    }
+
+
+def _what(entries: Iterable[Entry], things: Mapping[str, Thing], names: Names) -> list[Row]:
+    """What happened, of each kind the first few, so that an import is told in a line or two."""
+    told: list[Row] = []
+    counts: dict[tuple[str, str], int] = {}
+    new = {ids_of(each)[0] for each in entries if isinstance(each, Made)}
+    for entry in entries:
+        thing, how = things[ids_of(entry)[0]], how_of(entry)
+        words = says(thing, names)
+        if isinstance(thing, Observation):
+            if thing.entity_id in new or thing.entity_id not in things:
+                continue  # the entity that it is about says it
+            fields = ", ".join(name.removeprefix(PROPERTY_PREFIX) for name in thing.fields)
+            thing, how = things[thing.entity_id], "said"
+            words = f"{says(thing, names)}: {fields}"
+        kind = kind_of(thing)
+        counts[how, kind] = counts.get((how, kind), 0) + 1
+        if counts[how, kind] <= _ABOUT:
+            told.append({"how": how, "kind": kind, "id": thing.id, "says": words})
+    told += [
+        {"how": how, "kind": kind, "says": f"{count - _ABOUT} more"}
+        for (how, kind), count in counts.items()
+        if count > _ABOUT
+    ]
+    return told
+
+
+def says(thing: Thing, names: Names) -> str:
+    """A thing in a few words."""
+    row = row_of(thing, names, {}, full=False)
+    silent = isinstance(thing, Scene | Memory)  # of these the title alone is told
+    return row.get("name") or ("" if silent else row.get("says", "")[:_WORDS_MAX]) or kind_of(thing)
+
+
+def how_of(entry: Entry) -> str:  # noqa: PLR0911 - one case a kind
+    """What an entry did, in a word or two."""
+    match entry:
+        case Made():
+            return "new"
+        case ProposalDecided(decision=decision):
+            return decision.status.value
+        case ProposalDeferred():
+            return "needs review"
+        case EntitiesMerged():
+            return "merged"
+        case EntitiesUnmerged():
+            return "separated"
+        case FactSuperseded() | RelationEnded():
+            return "ended"
+        case EvidenceLinked():
+            return "said again"
+        case _:
+            name = type(entry).__name__
+            return "retconned" if name.endswith("Retconned") else "changed"
+
+
+WHY: Final = Tool(
+    name="why",
+    title="Why",
+    description=(
+        "Why something is so: the words that it rests on, the rule that let it in, who and when, "
+        "what ended it, and what rests on it. Of your own records: who said what of each field."
+    ),
+    input_schema=takes(
+        {"of": named("A fact, event, relation, entity or proposal.")},
+        {
+            "field": named("Only this field of your record, with its place in the file."),
+            "space": SPACE,
+            "full": FULL,
+            **PAGING,
+        },
+    ),
+    output_schema=ONE,
+    roles=EVERYBODY,
+    run=_why,
+    read_only=True,
+)
+TIMELINE: Final = Tool(
+    name="timeline",
+    title="Timeline",
+    description="What happened and began to hold, in order; in your account, what dates say.",
+    input_schema=takes(
+        {},
+        {
+            "about": named("Only what concerns this entity."),
+            "from": named("Not before: date, RFC 3339 or words."),
+            "to": named("Not after."),
+            "space": SPACE,
+            "full": FULL,
+            **PAGING,
+        },
+    ),
+    output_schema=reply_schema({"timeline": array(OBJECT), "total": COUNT}, {"more": TEXT}),
+    roles=EVERYBODY,
+    run=_timeline,
+    read_only=True,
+)
+CHANGES: Final = Tool(
+    name="changes",
+    title="Changes",
+    description="What was written since you last looked, oldest first; else what is newest.",
+    input_schema=takes(
+        {},
+        {
+            "since": named("A cursor of changes, a date or RFC 3339 time."),
+            "space": SPACE,
+            "limit": PAGING["limit"],
+        },
+    ),
+    output_schema=reply_schema({"changes": array(OBJECT), "cursor": TEXT, "left": COUNT}, {}),
+    roles=EVERYBODY,
+    run=_changes,
+    read_only=True,
+)
+TOOLS: Final = (WHY, TIMELINE, CHANGES)

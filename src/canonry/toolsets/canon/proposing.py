@@ -1,0 +1,322 @@
+"""Proposing: one or many claims with their evidence, judged at once or kept for who decides."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Final
+
+from canonry.domain.errors import InvalidInput, NotAllowed, NotSupported
+from canonry.domain.provenance import Authority, Evidence, EvidenceKind
+from canonry.domain.things.proposals import ProposalStatus
+from canonry.domain.truth.files import FileHint
+from canonry.gateway.shapes import BOOLEAN, COUNT, OBJECT, TEXT, array, enum
+from canonry.gateway.tool import Arguments, Reply, Tool
+from canonry.toolsets.canon.claims import (
+    CLAIM,
+    CLAIMS_MAX,
+    UPKEPT,
+    Cited,
+    ClaimReading,
+    evidence_of,
+    require_members,
+    upkeep_of,
+)
+from canonry.toolsets.canon.desk import SPACE, Desk, checked, desk_of, names, takes
+from canonry.toolsets.canon.roles import CONTRIBUTORS, KEEPERS
+from canonry.toolsets.canon.rows import Row, cut, reply_schema
+from canonry.toolsets.canon.telling import keep_text
+from canonry.usecases.canonization.canonize_proposals import (
+    canonize_proposals,
+    preview_proposals,
+)
+from canonry.usecases.canonization.create_proposal import Suggestion
+from canonry.usecases.canonization.proposal_verdicts import ProposalVerdict
+from canonry.usecases.canonization.propose_changes import foretell_changes, propose_changes
+from canonry.usecases.graph.upkeep import UpkeepAsked, accept_upkeep, ask_upkeep, require_possible
+from canonry.usecases.kernel.caller import Caller, step
+from canonry.usecases.kernel.canon import Canon
+from canonry.usecases.queries.query_snippets import query_snippets
+from canonry.usecases.truth.correct_field import Correction, correct_field
+from canonry.usecases.truth.ingest_records import GivenRecords, ingest_records
+from canonry.usecases.truth.relate_entities import NewRelationship, relate_entities
+from canonry.usecases.truth.store_file import GivenFile
+
+SAID: Final = "What was said"
+"""The document that keeps the words with which claims are backed."""
+_SAID_ID: Final = "said"
+_AGAINST: Final = 5
+_LOWER: Final = (Authority.PLAYER, Authority.SYSTEM)
+"""Whose word undoes nothing that a document or whoever runs the space has said."""
+_DOCUMENTS: Final = frozenset({EvidenceKind.SOURCE, EvidenceKind.SNIPPET})
+
+
+async def _propose(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
+    desk = await desk_of(canon, caller, arguments, "evidence")
+    desk.require_writable()
+    claims = arguments["claims"]
+    for n, claim in enumerate(claims):
+        require_members(claim, n)
+    if desk.is_account:
+        return await _account(desk, claims, dry=bool(arguments.get("dry_run")))
+    return await _told(desk, claims, arguments)
+
+
+async def _told(desk: Desk, claims: Sequence[Mapping[str, Any]], arguments: Arguments) -> Reply:
+    canon, caller, space = desk.canon, desk.caller, desk.space.id
+    dry, said = bool(arguments.get("dry_run")), arguments.get("said")
+    if dry and said is not None:
+        message = "a dry run keeps nothing: tell the words first and cite them, or leave out said"
+        raise InvalidInput("claim.dry-said", message, path="/said")
+    evidence = await evidence_of(desk, arguments.get("evidence", ()), "/evidence")
+    cited = Cited(evidence=evidence, authority=_authority(desk, arguments, evidence))
+    if any(claim["kind"] in UPKEPT for claim in claims):
+        return await _upkeep(desk, claims, cited, said, dry=dry)
+    suggestions = await ClaimReading(desk, cited).suggestions(claims)
+    if said is not None:
+        words = await _said(desk, said)
+        suggestions = [replace(e, evidence=(*e.evidence, *words)) for e in suggestions]
+    if "authority" not in arguments and cited.authority not in _LOWER:
+        suggestions = await _overruling_nothing(desk, suggestions)
+    if dry:
+        foretold = await foretell_changes(canon, caller, space, suggestions)
+        return _verdicts(claims, foretold, written=False)
+    ids = await propose_changes(canon, step(caller, "propose"), space, suggestions)
+    if caller.actor.agent_type in KEEPERS:
+        judged = (await canonize_proposals(canon, caller, ids)).verdicts
+        return _verdicts(claims, judged, written=True)
+    foreseen = await preview_proposals(canon, caller, ids)
+    return _verdicts(claims, foreseen, written=False) | {
+        "kept": True,
+        "hint": "kept for a Keeper, who decides; these are the verdicts that it would get now",
+    }
+
+
+def _authority(desk: Desk, arguments: Arguments, evidence: Sequence[Evidence]) -> Authority:
+    """Whose word it is: what is said, else what the evidence and the caller's role suggest.
+
+    Raises:
+        NotAllowed: `authority.claim-refused`, the caller may claim none that fits.
+    """
+    if "authority" in arguments:
+        return Authority(arguments["authority"])
+    own = Authority.GM if desk.caller.actor.agent_type in KEEPERS else Authority.PLAYER
+    written = bool(evidence) and all(each.kind in _DOCUMENTS for each in evidence)
+    wanted: list[Authority] = [Authority.SOURCE] if written else []
+    for each in (*wanted, own, *_LOWER):
+        if each in desk.caller.authorities:
+            return each
+    message = "this caller may claim no authority that fits; name one in /authority"
+    raise NotAllowed("authority.claim-refused", message, path="/authority")
+
+
+async def _overruling_nothing(desk: Desk, suggestions: Sequence[Suggestion]) -> list[Suggestion]:
+    """The suggestions; by a lower word where their own would undo what stands, unless meant so.
+
+    Who says nothing of authority does not mean to retcon; who names what it `replaces` does.
+    """
+    lower = next((each for each in _LOWER if each in desk.caller.authorities), None)
+    foretold = await foretell_changes(desk.canon, desk.caller, desk.space.id, suggestions)
+    return [
+        replace(asked, authority=lower) if lower is not None and _undoes(asked, verdict) else asked
+        for asked, verdict in zip(suggestions, foretold, strict=True)
+    ]
+
+
+def _undoes(asked: Suggestion, verdict: ProposalVerdict) -> bool:
+    """Whether something that stands would fall by it that it does not name."""
+    accepted = verdict.status is ProposalStatus.ACCEPTED
+    return accepted and bool(verdict.conflicts) and "replaces" not in asked.content
+
+
+async def _said(desk: Desk, words: str) -> tuple[Evidence, ...]:
+    """The words as a passage of the document that keeps what was said, to cite."""
+    text = checked(words, desk.canon.policy.limits.snippet, path="/said")
+    given = GivenFile(data=text.encode(), hint=FileHint(mime_type="text/plain; charset=utf-8"))
+    inner = replace(desk, caller=step(desk.caller, "said"))
+    kept = await keep_text(inner, desk.space.id, given, SAID, _SAID_ID)
+    page = await query_snippets(
+        desk.canon, desk.caller, kept.source_id, limit=kept.snippets, offset=kept.first
+    )
+    return tuple(Evidence(kind=EvidenceKind.SNIPPET, ref=each.id) for each in page.items)
+
+
+def _verdicts(
+    claims: Sequence[Mapping[str, Any]],
+    verdicts: Sequence[ProposalVerdict],
+    *,
+    written: bool,
+) -> Row:
+    rows = [_verdict(claim, each, written) for claim, each in zip(claims, verdicts, strict=True)]
+    good = sum(row["verdict"] == "accepted" for row in rows)
+    reply: Row = {"accepted": good, "of": len(rows), "verdicts": rows}
+    if not written:
+        reply = {"written": False, **reply}
+    if good < len(rows):
+        reply["hint"] = (
+            "why explains what stands against it; add evidence; authority=gm or decide accept "
+            "overrules it"
+        )
+    return reply
+
+
+def _verdict(claim: Mapping[str, Any], verdict: ProposalVerdict, written: bool) -> Row:  # noqa: FBT001
+    said = _briefly(claim)
+    status = "needs review" if verdict.needs_review else verdict.status.value
+    row: Row = {"claim": cut(said, full=False), "verdict": status}
+    if verdict.status is ProposalStatus.ACCEPTED and written:
+        row["id"] = verdict.canonical_id or verdict.proposal_id
+    elif verdict.status is not ProposalStatus.ACCEPTED:
+        row |= {"rule": verdict.rule, "because": verdict.rationale}
+        row |= {"proposal": verdict.proposal_id}
+    against = [
+        {"id": one.id, "grade": one.grade.value, "because": one.reason} for one in verdict.graded
+    ]
+    return {**row, **({"against": against[:_AGAINST]} if against else {})}
+
+
+def _briefly(claim: Mapping[str, Any]) -> str:
+    """What is claimed, as a person would recognise it among others."""
+    match claim["kind"]:
+        case "entity":
+            said = claim["name"]
+        case "relation":
+            said = f"{claim['from']} {claim['type']} {claim['to']}"
+        case "state":
+            signs = [*(f"+{each}" for each in claim.get("tags", ()))]
+            signs += [*(f"-{each}" for each in claim.get("untags", ()))]
+            said = f"{claim['of']} {' '.join(signs)}"
+        case "merge":
+            said = f"{claim['from']} is {claim['to']}"
+        case "retcon":
+            said = f"{claim['of']} never was"
+        case "correction":
+            said = f"{claim['of']}: {claim['field']}"
+        case _:
+            said = claim["says"]
+    return str(said).strip()
+
+
+async def _upkeep(
+    desk: Desk,
+    claims: Sequence[Mapping[str, Any]],
+    cited: Cited,
+    said: str | None,
+    *,
+    dry: bool,
+) -> Reply:
+    """What only who decides can do: done at once where that is the caller, else kept for them."""
+    if any(claim["kind"] not in UPKEPT for claim in claims):
+        message = f"propose {', '.join(UPKEPT)} by themselves, not together with other claims"
+        raise InvalidInput("claim.mixed", message, path="/claims")
+    words = await _said(desk, said) if said is not None else ()
+    asked: list[UpkeepAsked] = []
+    for n, claim in enumerate(claims):
+        upkeep = await upkeep_of(desk, claim, f"/claims/{n}")
+        await require_possible(desk.canon, desk.caller, desk.space.id, upkeep)
+        own = await evidence_of(desk, claim.get("evidence", ()), f"/claims/{n}/evidence")
+        asked.append(
+            UpkeepAsked(
+                upkeep=upkeep,
+                reason=claim.get("says", ""),
+                evidence=(own or cited.evidence) + words,
+                authority=cited.authority,
+            )
+        )
+    decides = desk.caller.actor.agent_type in KEEPERS
+    verdict = "accepted" if decides else "needs review"
+    rows: list[Row] = [{"claim": _briefly(claim), "verdict": verdict} for claim in claims]
+    if not dry:
+        ids = await ask_upkeep(desk.canon, step(desk.caller, "upkeep"), desk.space.id, asked)
+        for n, proposal_id in enumerate(ids):
+            if decides:
+                by = step(desk.caller, str(n))
+                rows[n]["id"] = await accept_upkeep(desk.canon, by, proposal_id, asked[n].reason)
+            else:
+                rows[n]["proposal"] = proposal_id
+    reply: Row = {"accepted": len(rows) if decides else 0, "of": len(rows), "verdicts": rows}
+    if dry or not decides:
+        reply = {"written": False, **reply}
+    return reply if decides else {**reply, "kept": not dry, "hint": "a Keeper carries it out"}
+
+
+async def _account(desk: Desk, claims: Sequence[Mapping[str, Any]], *, dry: bool) -> Reply:
+    """Claims about one's own records: each is one's own word, beside what sources say."""
+    for n, claim in enumerate(claims):
+        if claim["kind"] not in {"entity", "relation", "correction"}:
+            message = (
+                f"/claims/{n}: an account keeps records, no {claim['kind']}s; say it as a field "
+                "of an entity (kind correction), decide a merge, or open a space for statements"
+            )
+            raise NotSupported("claim.account", message, path=f"/claims/{n}/kind")
+    rows = [await _own(desk, claim, n, dry=dry) for n, claim in enumerate(claims)]
+    reply = {"accepted": len(rows), "of": len(rows), "verdicts": rows}
+    return {"written": False, **reply} if dry else reply
+
+
+async def _own(desk: Desk, claim: Mapping[str, Any], number: int, *, dry: bool) -> Row:
+    canon, caller, path = desk.canon, desk.caller, f"/claims/{number}"
+    if claim["kind"] == "entity":
+        fields = {**claim.get("fields", {}), "name": claim["name"]}
+        if "says" in claim:
+            fields["description"] = claim["says"]
+        row: Row = {"claim": claim["name"], "verdict": "accepted"}
+        if not dry:
+            record = {"entity_type": claim["type"], **fields}
+            recorded = await ingest_records(canon, caller, None, GivenRecords(entities=[record]))
+            row["id"] = recorded.records[0].entity_id
+        return row
+    if claim["kind"] == "relation":
+        ends = [await desk.entity(claim[end], path=f"{path}/{end}") for end in ("from", "to")]
+        kind = claim["type"].strip().upper().replace(" ", "_")
+        row = {"claim": f"{ends[0].name} {kind} {ends[1].name}", "verdict": "accepted"}
+        if not dry:
+            new = NewRelationship(
+                rel_type=kind,
+                from_id=ends[0].id,
+                to_id=ends[1].id,
+                metadata=claim.get("fields", {}),
+            )
+            row["id"] = (await relate_entities(canon, caller, new)).relation.id
+        return row
+    entity = await desk.entity(claim["of"], path=f"{path}/of")
+    row = {"claim": f"{entity.name}: {claim['field']}", "verdict": "accepted", "id": entity.id}
+    if not dry:
+        wrong = Correction(
+            entity_id=entity.id,
+            entity_type=entity.entity_type,
+            field=claim["field"],
+            value=claim["value"],
+        )
+        await correct_field(canon, caller, None, wrong)
+    return row
+
+
+PROPOSE: Final = Tool(
+    name="propose",
+    title="Propose",
+    description=(
+        "Claim what is to be true, one claim or many, with evidence from tell. Each is judged by "
+        "rules; the verdict names what stands against it. Entities claimed together can be named "
+        "by the others. Who decides carries out corrections, merges, retcons."
+    ),
+    input_schema=takes(
+        {"claims": array(CLAIM).but(minItems=1, maxItems=CLAIMS_MAX, description="Any order.")},
+        {
+            "evidence": names("What all rest on: ids or titles from tell."),
+            "said": TEXT.but(description="Or the words, which are kept and cited."),
+            "authority": enum(*Authority).but(
+                description="Whose word: source (document), gm (runs the space, undoes what "
+                "stands), player, system. Else by evidence."
+            ),
+            "dry_run": BOOLEAN.but(description="Foretell only."),
+            "space": SPACE,
+        },
+    ),
+    output_schema=reply_schema(
+        {"accepted": COUNT, "of": COUNT, "verdicts": array(OBJECT)},
+        {"written": BOOLEAN, "kept": BOOLEAN},
+    ),
+    roles=CONTRIBUTORS,
+    run=_propose,
+    read_only=False,
+)
+TOOLS: Final = (PROPOSE,)

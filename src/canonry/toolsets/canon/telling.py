@@ -1,0 +1,337 @@
+"""Telling: what was said, seen or sent is kept as it came, and gets ids that claims can cite."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import PurePosixPath
+from typing import Any, Final
+
+from canonry.domain.errors import InvalidInput, NotAllowed
+from canonry.domain.ids import is_uuid
+from canonry.domain.normal_forms import folded
+from canonry.domain.provenance import CanonLevel
+from canonry.domain.texts.excerpts import DocumentType
+from canonry.domain.things.scenes import Scene, SceneDraft, SceneStatus, Speaker, TurnDraft
+from canonry.domain.things.sources import SourceType
+from canonry.domain.truth.files import FileHint
+from canonry.gateway.limits import Limits
+from canonry.gateway.shapes import BOOLEAN, COUNT, OBJECT, TEXT, Field, array
+from canonry.gateway.tool import Arguments, Reply, Tool
+from canonry.toolsets.canon.desk import (
+    ANYTHING,
+    SPACE,
+    Desk,
+    Wanted,
+    checked,
+    desk_of,
+    named,
+    takes,
+)
+from canonry.toolsets.canon.roles import CONTRIBUTORS, SOLO
+from canonry.toolsets.canon.rows import Row, cut, filled, fitted, reply_schema
+from canonry.usecases.canonization.finalize_scene import finalize_scene
+from canonry.usecases.graph.import_documents import (
+    GivenDocument,
+    ImportedDocument,
+    keep_document,
+)
+from canonry.usecases.kernel.account import account_of
+from canonry.usecases.kernel.caller import Caller, step
+from canonry.usecases.kernel.canon import Canon
+from canonry.usecases.kernel.receipts import the_made
+from canonry.usecases.narrative.append_turn import TurnRequest, append_turn
+from canonry.usecases.narrative.open_scene import SceneAsked, open_scene
+from canonry.usecases.narrative.query_scenes import SceneQuery, query_scenes
+from canonry.usecases.queries.query_snippets import query_snippets
+from canonry.usecases.truth.ingest_file import FileIngested, ingest_file
+from canonry.usecases.truth.ingest_records import GivenRecords, ingest_records
+from canonry.usecases.truth.record_entities import RecordedAs
+from canonry.usecases.truth.store_file import GivenFile, given_file, read_local
+
+TURNS_MAX: Final = 50
+RECORDS_MAX: Final = 500
+SHOWN_MAX: Final = 20
+"""So many of what came of it are listed; all are kept."""
+
+_FORMS: Final = ("text", "turns", "records", "file", "path")
+_LIMITS: Final = Limits(characters=80_000_000, seconds=120.0, any_number=True)
+_PLAIN: Final = "text/plain; charset=utf-8"
+_KINDS: Final = {
+    **{kind.value: kind for kind in DocumentType},
+    ".md": DocumentType.MARKDOWN,
+    ".pdf": DocumentType.PDF,
+}
+_OPEN_MAX: Final = 500
+_TURN: Final = Field(
+    takes(
+        {
+            "by": named("Who speaks: gm, user, or an entity."),
+            "text": TEXT.but(description="The words."),
+        },
+        {},
+    )
+)
+_BY: Final = {"user": Speaker.USER, "me": Speaker.USER, "gm": Speaker.GM, "narrator": Speaker.GM}
+
+
+async def _tell(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
+    forms = [form for form in _FORMS if arguments.get(form) is not None]
+    closing = arguments.get("end_scene") is not None
+    if len(forms) != 1 and not (closing and not forms):
+        message = f"give one of {', '.join(_FORMS)}; or end_scene with the scene to close"
+        raise InvalidInput("tell.form", message, path=f"/{forms[1] if len(forms) > 1 else 'text'}")
+    desk = await desk_of(canon, caller, arguments, "scene")
+    desk.require_writable()
+    if closing or forms == ["turns"]:
+        return await _turns(desk, arguments)
+    if forms == ["records"]:
+        return await _records(desk, arguments["records"])
+    return await _document(desk, arguments, await _given(desk, arguments, forms[0]))
+
+
+async def _given(desk: Desk, arguments: Arguments, form: str) -> GivenFile:
+    """The document, however it came."""
+    title = arguments.get("title") or ""
+    if form == "text":
+        if not arguments["text"].strip():
+            raise InvalidInput("text.empty", "/text is empty; say something", path="/text")
+        hint = FileHint(mime_type=arguments.get("mime_type") or _PLAIN, name=title)
+        return GivenFile(data=arguments["text"].encode(), hint=hint)
+    if form == "file":
+        mime = arguments.get("mime_type")
+        if mime is None:
+            message = "say of which type the file is, such as application/pdf"
+            raise InvalidInput("file.mime-type", message, path="/mime_type")
+        return given_file(arguments["file"], mime, title or None)
+    if desk.caller.actor.agent_type != SOLO:
+        message = f"only the agent type {SOLO} reads files of this machine; send it as file"
+        raise NotAllowed("tell.path", message, path="/path", allowed_types=[SOLO])
+    return await read_local(desk.canon, arguments["path"], arguments.get("mime_type") or "")
+
+
+async def _document(desk: Desk, arguments: Arguments, given: GivenFile) -> Reply:
+    title = arguments.get("title") or given.hint.name.rsplit("/", 1)[-1] or "Untitled"
+    if desk.is_account:
+        account = account_of(desk.caller)
+        done = await ingest_file(desk.canon, desk.caller, account, given)
+        return _interpreted(done, title)
+    space = desk.require_told("a document", "tell it in your account")
+    kept = await keep_text(desk, space, given, title)
+    page = await query_snippets(
+        desk.canon, desk.caller, kept.source_id, limit=SHOWN_MAX, offset=kept.first
+    )
+    rows = [{"id": one.id, "says": cut(one.text, full=False)} for one in page.items]
+    start = Wanted(limit=SHOWN_MAX, offset=0, full=False)
+    shown = fitted(rows[: kept.snippets], start, kept.snippets, "passages")["passages"]
+    more = f"get {kept.source_id} lists all passages; " if len(shown) < kept.snippets else ""
+    return filled(
+        {
+            "document": kept.source_id,
+            "title": title,
+            "passages": shown,
+            "total": kept.snippets or None,
+            "known_before": kept.added == 0 or None,
+            "hint": f"{more}cite their ids as evidence in propose",
+        }
+    )
+
+
+async def keep_text(
+    desk: Desk, space: str, given: GivenFile, title: str, doc_id: str | None = None
+) -> ImportedDocument:
+    """A document of a told space with its passages; with a `doc_id`, one more of its texts."""
+    media = given.hint.media or ""
+    kind = _KINDS.get(media) or _KINDS.get(PurePosixPath(given.hint.name).suffix.lower())
+    if kind is None and media and not media.startswith("text/"):
+        message = "documents are read here as text, Markdown or PDF; others in your account"
+        raise InvalidInput("document.unsupported", message, path="/mime_type")
+    document = GivenDocument(
+        name=doc_id or title,
+        title=checked(title, desk.canon.policy.limits.name, path="/title"),
+        data=given.data,
+        kind=kind or DocumentType.PLAIN,
+        doc_id=doc_id,
+    )
+    return await keep_document(
+        desk.canon,
+        desk.caller,
+        document,
+        universe_id=space,
+        source_type=SourceType.DOCUMENT,
+        level=CanonLevel.CANON,
+    )
+
+
+def _interpreted(done: FileIngested, title: str) -> Row:
+    records: Sequence[RecordedAs] = () if done.recorded is None else done.recorded.records
+    return filled(
+        {
+            "document": done.source.id,
+            "title": title,
+            "known_before": done.deduplicated or None,
+            **_recorded(records, done.recorded),
+        }
+    )
+
+
+async def _records(desk: Desk, records: Sequence[Mapping[str, Any]]) -> Reply:
+    if not desk.is_account:
+        desk.require_told("a record", "")  # says what a catalog is
+        message = (
+            "records are kept in your account (space 'account'); here propose an entity, a fact "
+            "or a relation"
+        )
+        raise InvalidInput("tell.records", message, path="/records")
+    given = [_typed(each, n) for n, each in enumerate(records)]
+    recorded = await ingest_records(desk.canon, desk.caller, None, GivenRecords(entities=given))
+    head: Row = {"document": recorded.source.id, "known_before": recorded.again or None}
+    return filled({**head, **_recorded(recorded.records, recorded)})
+
+
+def _typed(record: Mapping[str, Any], number: int) -> Mapping[str, Any]:
+    """The record under the name of its type that records are kept by."""
+    if "entity_type" in record or not isinstance(record.get("type"), str):
+        if isinstance(record.get("entity_type"), str):
+            return record
+        path = f"/records/{number}/type"
+        message = f"{path} is missing: say what the record is, such as person, company or invoice"
+        raise InvalidInput("tell.record-type", message, path=path)
+    others = {name: value for name, value in record.items() if name != "type"}
+    return {"entity_type": record["type"], **others}
+
+
+def _recorded(records: Sequence[RecordedAs], recorded: Any) -> Row:
+    """Who and what was found in it, what was odd, and what may be the same as something else."""
+    found = [
+        {
+            "id": one.entity_id,
+            "name": one.name,
+            "type": one.entity_type,
+            **({"new": True} if one.created else {}),
+        }
+        for one in records[:SHOWN_MAX]
+    ]
+    warnings = [] if recorded is None else recorded.warnings[:SHOWN_MAX]
+    duplicates = [] if recorded is None else recorded.duplicates[:SHOWN_MAX]
+    return {
+        "entities": found,
+        "total": (recorded is not None and recorded.total) or None,
+        "warnings": [f"{each.path}: {each.message}" for each in warnings],
+        "possible_duplicates": [
+            {"of": each.entity_id, "and": each.candidate_id, "because": each.reason}
+            for each in duplicates
+        ],
+        "hint": "decide merges possible duplicates; propose a correction where a field is wrong",
+    }
+
+
+async def _turns(desk: Desk, arguments: Arguments) -> Reply:
+    space = desk.require_told("a turn", "give what was said as text")
+    if arguments.get("scene") is None:
+        message = "say in which scene; one with a new title is opened"
+        raise InvalidInput("tell.scene", message, path="/scene")
+    turns = arguments.get("turns") or ()
+    most = desk.canon.policy.limits.turn
+    texts = [checked(e["text"], most, path=f"/turns/{n}/text") for n, e in enumerate(turns)]
+    speakers = [await _speaker(desk, turn["by"], n) for n, turn in enumerate(turns)]
+    scene, opened = await _scene(desk, arguments, space)
+    told: list[Row] = []
+    for n, (turn, (speaker, entity_id)) in enumerate(zip(turns, speakers, strict=True)):
+        request = TurnRequest(
+            scene_id=scene.id,
+            speaker=speaker,
+            entity_id=entity_id,
+            text=texts[n],
+            resolution_ref=None,
+        )
+        receipt = await append_turn(desk.canon, step(desk.caller, f"turn {n}"), request)
+        told.append({"id": the_made(receipt, TurnDraft).id, "by": turn["by"]})
+    reply: Row = {"scene": scene.id, "name": scene.title, "opened": opened or None, "turns": told}
+    if (closing := arguments.get("end_scene")) is not None:
+        summary = checked(closing, desk.canon.policy.limits.summary, path="/end_scene")
+        await finalize_scene(
+            desk.canon, step(desk.caller, "end"), scene.id, outcomes=(), summary=summary
+        )
+        reply["closed"] = True
+    elif told:
+        reply["hint"] = "cite the ids of turns as evidence in propose"
+    return filled(reply)
+
+
+async def _speaker(desk: Desk, name: str, number: int) -> tuple[Speaker, str | None]:
+    if (speaker := _BY.get(folded(name))) is not None:
+        return speaker, None
+    return Speaker.ENTITY, (await desk.entity(name, path=f"/turns/{number}/by")).id
+
+
+async def _scene(desk: Desk, arguments: Arguments, space: str) -> tuple[Scene | SceneDraft, bool]:
+    """The scene that still takes turns, or else a new one of this title, and whether it is new."""
+    named = arguments["scene"].strip()
+    query = SceneQuery(status=SceneStatus.ACTIVE, limit=_OPEN_MAX)
+    playing = (await query_scenes(desk.canon, desk.caller, query, universe_id=space)).items
+    for scene in reversed(playing):
+        if named.lower() == scene.id or folded(scene.title) == folded(named):
+            return scene, False
+    if is_uuid(named) or arguments.get("turns") is None:
+        found = await desk.thing(named, Scene, path="/scene")
+        assert isinstance(found, Scene)  # noqa: S101 - the kind was asked for
+        return found, False
+    place = arguments.get("place")
+    asked = SceneAsked(
+        title=checked(named, desk.canon.policy.limits.name, path="/scene"),
+        place_id=None if place is None else (await desk.entity(place, path="/place")).id,
+        at=await desk.time(arguments, "when"),
+    )
+    return await open_scene(desk.canon, desk.caller, space, asked), True
+
+
+TELL: Final = Tool(
+    name="tell",
+    title="Tell",
+    description=(
+        "Keep what was said, seen or sent, as it came; it becomes nobody's truth by that. Text, "
+        "turns of a scene, a file; records in your account. Gives ids to cite in propose."
+    ),
+    input_schema=takes(
+        {},
+        {
+            "text": TEXT.but(description="Words of a document, message or note."),
+            "title": named("What the text or file is called."),
+            "turns": array(_TURN).but(
+                maxItems=TURNS_MAX, description="What was said in a scene, in order."
+            ),
+            "scene": named("Scene by title or id; a new title opens one."),
+            "place": named("Where a new scene takes place."),
+            "when": named("When a new scene takes place, in its world."),
+            "end_scene": TEXT.but(description="Summary that closes the scene."),
+            "records": array(ANYTHING).but(
+                maxItems=RECORDS_MAX, description="Objects with type and their fields as said."
+            ),
+            "file": TEXT.but(description="A file in base64, with mime_type."),
+            "path": TEXT.but(description="A file on the server's machine, where allowed."),
+            "mime_type": named("Media type of file or text."),
+            "space": SPACE,
+        },
+    ),
+    output_schema=reply_schema(
+        {},
+        {
+            "document": TEXT,
+            "title": TEXT,
+            "passages": array(OBJECT),
+            "known_before": BOOLEAN,
+            "entities": array(OBJECT),
+            "warnings": array(TEXT),
+            "possible_duplicates": array(OBJECT),
+            "scene": TEXT,
+            "name": TEXT,
+            "opened": BOOLEAN,
+            "turns": array(OBJECT),
+            "closed": BOOLEAN,
+            "total": COUNT,
+        },
+    ),
+    roles=CONTRIBUTORS,
+    run=_tell,
+    read_only=False,
+    limits=_LIMITS,
+)
+TOOLS: Final = (TELL,)

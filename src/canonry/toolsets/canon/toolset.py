@@ -1,0 +1,47 @@
+"""The tools of the canon toolset behind its face; importing this imports all of them."""
+
+from typing import Final
+
+from canonry.gateway.dialects import DialectTable
+from canonry.gateway.tool import Toolset
+from canonry.toolsets.canon import (
+    FACE,
+    briefing,
+    explaining,
+    finding,
+    proposing,
+    reviewing,
+    spaces,
+    telling,
+)
+from canonry.toolsets.canon.resources import RESOURCES, SHELVES
+from canonry.toolsets.canon.roles import EVERYBODY, KEEPERS, SOLO
+
+_DIALECT: Final = DialectTable(
+    not_allowed="NOT_ALLOWED",
+    not_found="NOT_FOUND",
+    invalid_input="INVALID",
+    conflict="CONFLICT",
+    not_supported="NOT_HERE",
+    unavailable="TRY_AGAIN",
+)
+
+CANON: Final = Toolset(
+    **FACE.told(),
+    agent_types=EVERYBODY,
+    local_agent_type=SOLO,
+    masters=KEEPERS,
+    dialect=_DIALECT.envelope,
+    structured=False,
+    tools=(
+        *spaces.TOOLS,
+        *finding.TOOLS,
+        *telling.TOOLS,
+        *proposing.TOOLS,
+        *reviewing.TOOLS,
+        *explaining.TOOLS,
+        *briefing.TOOLS,
+    ),
+    resources=RESOURCES,
+    shelves=SHELVES,
+)

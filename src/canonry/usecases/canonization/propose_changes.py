@@ -1,0 +1,129 @@
+"""Propose changes: several at once that no scene brought up, all kept or none; or only foretold.
+
+They may name each other: what one of them declares as `$name`, the others refer to by it.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from canonry.domain.fields import ReadTime, Reference
+from canonry.domain.ids import NewId, ProposalId, SpaceId, derived_id
+from canonry.domain.judging.candidates import linked
+from canonry.domain.judging.contents import EntityContent, read_content, render_content
+from canonry.domain.judging.ordering import in_order
+from canonry.domain.log.commits import Position
+from canonry.domain.log.entries import Made
+from canonry.domain.log.stamping import stamped
+from canonry.domain.things.proposals import Proposal, ProposalDraft, ProposalStatus
+from canonry.usecases.canonization.create_proposal import Suggestion
+from canonry.usecases.canonization.decide_proposals import foretell
+from canonry.usecases.canonization.proposal_verdicts import ProposalVerdict, verdict_on
+from canonry.usecases.canonization.read_candidates import read_candidates
+from canonry.usecases.kernel.caller import Caller
+from canonry.usecases.kernel.canon import Canon
+from canonry.usecases.kernel.commit_change import Change, commit_change
+from canonry.usecases.kernel.lookup import require_evidence, require_universe
+from canonry.usecases.kernel.spoken_times import in_words
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StagedChanges:
+    """The proposals as they are to be kept, and the keys that they rest on."""
+
+    drafts: tuple[ProposalDraft, ...]
+    reads: frozenset[str]
+
+
+async def propose_changes(
+    canon: Canon, caller: Caller, universe_id: str, suggestions: Sequence[Suggestion]
+) -> Sequence[ProposalId]:
+    """Keep all of them, in one commit; the ids are in the order of the suggestions.
+
+    Raises:
+        InvalidInput: `content.*`, a content does not say what its type needs; `/claims/<n>` is
+            where.
+        NotFound: `universe.unknown` or `evidence.unknown`.
+        Conflict: `space.foreign`.
+    """
+    space = (await require_universe(canon, caller, universe_id)).id
+
+    async def prepare(new_id: NewId) -> Change:
+        staging = await _staged(canon, caller, space, suggestions, new_id)
+        made = tuple(Made(thing=draft) for draft in staging.drafts)
+        return Change(entries=made, reads=staging.reads)
+
+    receipt = await commit_change(canon, caller, space, prepare)
+    return [draft.id for draft in receipt.made(ProposalDraft) if isinstance(draft, ProposalDraft)]
+
+
+async def foretell_changes(
+    canon: Canon, caller: Caller, universe_id: str, suggestions: Sequence[Suggestion]
+) -> Sequence[ProposalVerdict]:
+    """The verdict that each would get if all were judged now; nothing is written.
+
+    Raises:
+        CanonryError: as `propose_changes`.
+    """
+    space = (await require_universe(canon, caller, universe_id)).id
+    root = caller.commit_id(space, canon.identities.fresh)
+    staging = await _staged(
+        canon, caller, space, suggestions, lambda label: derived_id(root, label)
+    )
+    position, now = await canon.ledger.head(space), canon.clock.now()
+    proposals = [stamped(each, Position(position + 1), now) for each in staging.drafts]
+    waiting = [each for each in proposals if isinstance(each, Proposal)]
+    candidates = in_order(await read_candidates(canon, space, waiting))
+    after = await foretell(canon, caller, space, candidates)
+    return [verdict_on(after.get(each.id, each)) for each in waiting]
+
+
+async def _staged(
+    canon: Canon,
+    caller: Caller,
+    space: SpaceId,
+    suggestions: Sequence[Suggestion],
+    new_id: NewId,
+) -> StagedChanges:
+    # Of what is proposed at once the lower id is judged first: as the suggestions stand.
+    ids = sorted(ProposalId(new_id(f"proposal/{n}")) for n in range(len(suggestions)))
+    declared = {
+        Reference(name): ids[n]
+        for n, one in enumerate(suggestions)
+        if isinstance(name := one.content.get("ref"), str)
+    }
+    drafts: list[ProposalDraft] = []
+    reads: frozenset[str] = frozenset()
+    universe = await require_universe(canon, caller, space)
+    for n, asked in enumerate(suggestions):
+
+        def read(times: ReadTime, asked: Suggestion = asked) -> Mapping[str, Any]:
+            limits = canon.policy.limits
+            content = linked(
+                read_content(asked.type, asked.content, limits=limits, times=times), declared
+            )
+            if isinstance(content, EntityContent):
+                content = replace(content, ref=None)  # the others name it by its proposal now
+            return render_content(content)
+
+        content = await in_words(canon, caller, universe, read)
+        path = f"/claims/{n}/evidence"
+        reads |= await require_evidence(canon, caller, space, asked.evidence, path=path)
+        drafts.append(
+            ProposalDraft(
+                id=ids[n],
+                space=space,
+                scene_id=None,
+                turn_id=None,
+                turn_index=None,
+                type=asked.type,
+                content=content,
+                original=asked.content,
+                evidence=asked.evidence,
+                confidence=asked.confidence,
+                authority=asked.authority,
+                proposed_by=caller.actor.agent_id,
+                status=ProposalStatus.PENDING,
+            )
+        )
+    return StagedChanges(drafts=tuple(drafts), reads=reads)

@@ -1,0 +1,1 @@
+"""What a process remembers of the records that are asked about."""

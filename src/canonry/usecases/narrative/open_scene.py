@@ -1,0 +1,69 @@
+"""Open a scene: a new one in the story of late, or in one that holds whatever is played here."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from canonry.domain.ids import SpaceId, StoryId
+from canonry.domain.things.scenes import SceneDraft, StoryDraft, StoryStatus, StoryType
+from canonry.domain.time import Instant
+from canonry.ports.views.pages import PAGE_MAX
+from canonry.usecases.kernel.caller import Caller, step
+from canonry.usecases.kernel.canon import Canon
+from canonry.usecases.kernel.lookup import require_universe
+from canonry.usecases.kernel.receipts import the_made
+from canonry.usecases.narrative.create_scene import SceneRequest, create_scene
+from canonry.usecases.narrative.create_story import NewStory, create_story
+
+STORY: Final = "What is played"
+_CLOSED: Final = frozenset({StoryStatus.COMPLETED, StoryStatus.ABANDONED})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SceneAsked:
+    """A scene with what it begins with; nobody needs to say in which story."""
+
+    title: str
+    place_id: str | None = None
+    participant_ids: Sequence[str] = ()
+    at: Instant | None = None
+
+
+async def open_scene(
+    canon: Canon, caller: Caller, universe_id: str, asked: SceneAsked
+) -> SceneDraft:
+    """The new scene, after all others of its story.
+
+    Raises:
+        NotFound: `universe.unknown` or `entity.unknown`.
+        Conflict: as a scene is created.
+    """
+    space = (await require_universe(canon, caller, universe_id)).id
+    request = SceneRequest(
+        universe_id=space,
+        story_id=await _story(canon, caller, space),
+        title=asked.title,
+        purpose=None,
+        order=None,
+        location_id=asked.place_id,
+        participant_ids=asked.participant_ids,
+        time_ref=asked.at,
+    )
+    return the_made(await create_scene(canon, step(caller, "scene"), request), SceneDraft)
+
+
+async def _story(canon: Canon, caller: Caller, space: SpaceId) -> StoryId:
+    stories = (await canon.state.stories(space, limit=PAGE_MAX, offset=0)).items
+    taking = [story for story in stories if story.status not in _CLOSED]
+    if taking:
+        return taking[-1].id
+    new = NewStory(
+        space=space,
+        title=STORY,
+        story_type=StoryType.CAMPAIGN,
+        theme=None,
+        premise=None,
+        parent_id=None,
+        start_time_ref=None,
+    )
+    return the_made(await create_story(canon, step(caller, "story"), new), StoryDraft).id

@@ -1,0 +1,1 @@
+"""Questions about the own account: searching its records, and summing them up."""

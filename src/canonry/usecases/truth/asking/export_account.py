@@ -1,0 +1,115 @@
+"""Export an account: all that it holds as plain JSON, a line a thing, for whoever it belongs to.
+
+The log of a store can be verified and brought in again; this can be read without Canonry.
+"""
+
+from collections.abc import AsyncIterator, Mapping
+from functools import partial
+from typing import Any, Final
+
+from canonry.domain.errors import NotFound
+from canonry.domain.ids import EntityId
+from canonry.domain.json_values import encode_json
+from canonry.domain.observations import Observation
+from canonry.domain.spaces import Space
+from canonry.domain.things.relations import Relation
+from canonry.domain.things.sources import Source
+from canonry.domain.time import render_instant
+from canonry.domain.truth.shown import shown_by
+from canonry.domain.vocabularies.narrative_fields import PROPERTY_PREFIX
+from canonry.ports.views.state import EntityQuery, RelationQuery
+from canonry.usecases.kernel.account import account_of
+from canonry.usecases.kernel.caller import Caller
+from canonry.usecases.kernel.canon import Canon
+from canonry.usecases.kernel.every_item import every_item, every_match
+from canonry.usecases.truth.schemas_in_force import schema_of, schemas_for
+
+FORMAT: Final = "canonry-account"
+FORMAT_VERSION: Final = 1
+
+
+async def export_account(canon: Canon, caller: Caller) -> AsyncIterator[bytes]:
+    """The lines: the account, its sources, each entity before its observations, and the edges.
+
+    Raises:
+        NotFound: `account.unknown`, nothing was ever told in it.
+    """
+    account = account_of(caller)
+    if not isinstance(await canon.within(account.space).thing(account.space), Space):
+        message = "there is no such account here; name the user as the token or the settings do"
+        raise NotFound("account.unknown", message, kind="account")
+    yield _line({"format": FORMAT, "version": FORMAT_VERSION, "user_id": account.user_id})
+    async for source in every_item(partial(canon.state.sources, account.space)):
+        yield _line({"source": _source(source)})
+    spaces = frozenset((account.space,))
+    query = EntityQuery(spaces=spaces, include_merged=True)
+    async for entity in every_match(canon.state.entities, query):
+        schemas = await schemas_for(canon, account, (entity,))
+        shown = shown_by(entity, schema_of(schemas, account, entity))
+        fragments = {n: {"value": f.value, "reason": f.reason} for n, f in shown.fragments.items()}
+        yield _line(
+            {
+                "entity": {
+                    "id": entity.id,
+                    "entity_type": entity.entity_type,
+                    "name": entity.name,
+                    "merged_into": entity.merged_into,
+                    "fields": shown.fields,
+                    "observations": shown.sources,
+                    "raw_fragments": fragments,
+                }
+            }
+        )
+        async for seen in every_item(partial(canon.state.observations_newest, _only(entity.id))):
+            yield _line({"observation": _observation(seen)})
+    async for relation in every_match(canon.state.relations, RelationQuery(spaces=spaces)):
+        yield _line({"relationship": _relation(relation)})
+
+
+def _only(entity_id: EntityId) -> tuple[EntityId]:
+    return (entity_id,)
+
+
+def _source(source: Source) -> Mapping[str, Any]:
+    return {
+        "id": source.id,
+        "title": source.title,
+        "file_name": source.file_name,
+        "mime_type": source.mime_type,
+        "size": source.size,
+        "content_hash": source.content_hash,
+        "files": source.files,
+        "content": source.content,
+        "created_at": render_instant(source.created_at),
+    }
+
+
+def _observation(seen: Observation) -> Mapping[str, Any]:
+    return {
+        "id": seen.id,
+        "entity_id": seen.entity_id,
+        "source_id": seen.source_id,
+        "fields": {n.removeprefix(PROPERTY_PREFIX): value for n, value in seen.fields.items()},
+        "raw_fragments": {
+            n: {"value": f.value, "reason": f.reason} for n, f in seen.fragments.items()
+        },
+        "correction": seen.correction,
+        "observed_at": render_instant(seen.seen_at),
+        "recorded_at": render_instant(seen.recorded_at),
+    }
+
+
+def _relation(relation: Relation) -> Mapping[str, Any]:
+    return {
+        "id": relation.id,
+        "relationship_type": relation.rel_type,
+        "source_entity_id": relation.from_id,
+        "target_entity_id": relation.to_id,
+        "ended": relation.ended,
+        "metadata": relation.properties,
+        "created_at": render_instant(relation.created_at),
+    }
+
+
+def _line(value: Mapping[str, Any]) -> bytes:
+    return encode_json(value) + b"\n"

@@ -1,0 +1,76 @@
+"""Summarise records: how many there are and what they come to, by group and period."""
+
+from dataclasses import dataclass, replace
+
+from canonry.domain.errors import NotFound
+from canonry.domain.revising import revised
+from canonry.domain.truth.asking.filters import (
+    Matcher,
+    RecordSelection,
+    dates_of,
+    require_field,
+    require_selection,
+)
+from canonry.domain.truth.asking.sums import RunningSums, Summed, Summing, require_number
+from canonry.domain.vocabularies.schemas import EntitySchema
+from canonry.domain.vocabularies.truth_types import type_named
+from canonry.usecases.kernel.caller import Caller
+from canonry.usecases.kernel.canon import Canon
+from canonry.usecases.truth.asking.own_records import own_records, schema_named
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecordsSummed:
+    """The sums, and what was added up, by the fields' own names."""
+
+    entity_type: str
+    asked: Summing
+    summed: Summed
+
+
+async def summarise_records(
+    canon: Canon, caller: Caller, selection: RecordSelection, asked: Summing
+) -> RecordsSummed:
+    """Sums over the records of one type in the own account.
+
+    Raises:
+        NotFound: `type.unknown` or `field.unknown`.
+        InvalidInput: `sum.not-a-number`, and as the selection says.
+    """
+    table = await own_records(canon, caller)
+    entity_type = type_named(selection.entity_type or "")
+    schema = schema_named(table, entity_type)
+    if schema is None:
+        message = "there are no records of this type; list_entity_types shows those that there are"
+        raise NotFound("type.unknown", message, kind="entity type", path="/entity_type")
+    selection = revised(selection, entity_type=schema.entity_type)
+    require_selection(selection, {schema.entity_type: schema})
+    asked = _meant(schema, asked)
+    summary, matcher = RunningSums(schema, asked), Matcher(selection, schema)
+    for row in table.ordered:
+        if row.entity_type != schema.entity_type:
+            continue
+        if matcher.fields(row) is not None:
+            summary.add(row)
+        elif (name := matcher.unclear(row)) is not None:
+            summary.leave_out(row, name, row.unclear[name])
+    return RecordsSummed(entity_type=schema.entity_type, asked=asked, summed=summary.result())
+
+
+def _meant(schema: EntitySchema, asked: Summing) -> Summing:
+    """What is asked with the fields' own names, and the date that a period goes by."""
+    name = asked.field and require_field(schema, asked.field, "/field")
+    if name:
+        require_number(schema, name, "/field")
+    groups = tuple(
+        require_field(schema, each, f"/group_by/{number}")
+        for number, each in enumerate(asked.group_by)
+    )
+    dated = asked.date_field and require_field(schema, asked.date_field, "/date_field")
+    if asked.period is not None and not dated:
+        dates = dates_of(schema)
+        if not dates:
+            message = f"{schema.entity_type} has no date to tell periods by; leave period out"
+            raise NotFound("field.unknown", message, kind="field", path="/period")
+        dated = dates[0]
+    return replace(asked, field=name, group_by=groups, date_field=dated)

@@ -1,0 +1,1 @@
+"""Arcs: quests planned from the world's own places, people and lore."""

@@ -1,0 +1,1 @@
+"""Narration: what a narrator says, held against the world as it is."""

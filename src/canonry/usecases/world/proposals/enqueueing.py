@@ -1,0 +1,60 @@
+"""Enqueue a domain event: it passes the same gates, and comes about in order when it is due."""
+
+from typing import Any
+
+from canonry.domain.errors import InvalidInput
+from canonry.domain.time import render_instant
+from canonry.domain.world.ticks import checked_tick
+from canonry.usecases.kernel.caller import Caller
+from canonry.usecases.kernel.canon import Canon
+from canonry.usecases.world.bound_world import BoundWorld
+from canonry.usecases.world.proposals.admission import propose
+from canonry.usecases.world.proposals.applying import EVENT_NAMES
+from canonry.usecases.world.proposals.decided import Decided
+from canonry.usecases.world.proposals.settling import settle
+
+SCOPE = "scopeKey"
+
+
+async def enqueue_world_event(
+    canon: Canon,
+    caller: Caller,
+    world: BoundWorld,
+    event_type: str,
+    payload: dict[str, Any],
+    *,
+    key: str | None = None,
+    correlation: str | None = None,
+    due: int | None = None,
+) -> Decided:
+    """Have an event come about now or at a tick; `payload` has the parameters and the `scopeKey`.
+
+    Once for each key. What is due before it comes about first.
+
+    Raises:
+        InvalidInput: `event.unknown` or `tick.out-of-range`.
+    """
+    action = EVENT_NAMES.get(event_type)
+    if action is None:
+        known = ", ".join(EVENT_NAMES)
+        message = f"there is no such event; these are: {known}"
+        raise InvalidInput("event.unknown", message, path="/type")
+    proposal_id = canon.identities.fresh()
+    envelope = {
+        "proposalId": proposal_id,
+        "version": 1,
+        "issuedUtc": render_instant(canon.clock.now()),
+        "actor": {"kind": "system"},
+        "correlationId": correlation or proposal_id,
+        "idempotencyKey": key or proposal_id,
+        "proposedActions": [
+            {
+                "actionType": action,
+                "scopeKey": payload.get(SCOPE, ""),
+                "params": {name: value for name, value in payload.items() if name != SCOPE},
+            }
+        ],
+    }
+    tick = None if due is None else checked_tick(due, path="/dueTick")
+    await settle(canon, caller, world)
+    return await propose(canon, caller, world, "", envelope, due=tick)

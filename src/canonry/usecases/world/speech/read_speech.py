@@ -1,0 +1,33 @@
+"""Read speech: an utterance of a player as action frames, and as one of a few categories."""
+
+from collections.abc import Sequence
+
+from canonry.domain.vocabularies.world_types import WorldType
+from canonry.domain.world.utterances.frames import Heard, Nameable
+from canonry.domain.world.utterances.reading import read_utterance
+from canonry.usecases.kernel.canon import Canon
+from canonry.usecases.world.bound_world import BoundWorld
+from canonry.usecases.world.speech.surroundings import surroundings_of
+from canonry.usecases.world.world_at import not_in_world, world_at
+
+
+async def parse_to_action_frame(
+    canon: Canon, world: BoundWorld, player: str, utterance: str, previous: Sequence[str] = ()
+) -> Heard:
+    """What the player's character sets out to do; nothing is done, and nothing written.
+
+    Raises:
+        NotFound: `player.unknown`.
+    """
+    now = world_at(canon, world)
+    found = await now.find(now.id_of(player), WorldType.PLAYER)
+    if found is None:
+        raise not_in_world(now.id_of(player), WorldType.PLAYER)
+    around = await surroundings_of(now, found)
+    subject = Nameable(id=found.id, kind=found.entity_type, name=found.name)
+    return read_utterance(utterance, subject, around.known, previous)
+
+
+def classify_intent(utterance: str) -> Heard:
+    """What kind of thing was said, wherever it was."""
+    return read_utterance(utterance, Nameable(id="", kind="player", name=""), ())

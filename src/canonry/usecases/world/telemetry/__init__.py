@@ -1,0 +1,1 @@
+"""Telemetry of worlds: what their records tell of models, counted again."""

@@ -1,0 +1,197 @@
+"""Exchanged files: statements of banks and invoices for programs, read exactly or told why not."""
+
+import pytest
+
+from canonry.adapters.readers import LocalReader
+from canonry.domain.errors import InvalidInput
+from canonry.domain.truth.files import FileHint, FileType, Reading
+from tests.adapters.readers.paper import a_pdf, with_file, with_picture
+
+pytestmark = pytest.mark.anyio
+
+CAMT = """<?xml version="1.0"?>
+<Document xmlns="urn:iso:std:iso:20022:tech:xsd:camt.053.001.08"><BkToCstmrStmt><Stmt>
+<Acct><Id><IBAN>DE89370400440532013000</IBAN></Id></Acct>
+<Bal><Tp><CdOrPrtry><Cd>OPBD</Cd></CdOrPrtry></Tp><Amt Ccy="EUR">10.00</Amt>
+<CdtDbtInd>CRDT</CdtDbtInd></Bal>
+<Bal><Tp><CdOrPrtry><Cd>CLBD</Cd></CdOrPrtry></Tp><Amt Ccy="EUR">{closing}</Amt>
+<CdtDbtInd>CRDT</CdtDbtInd></Bal>
+<Ntry><Amt Ccy="EUR">1.250</Amt><CdtDbtInd>DBIT</CdtDbtInd><Sts><Cd>BOOK</Cd></Sts>
+<BookgDt><Dt>2024-01-30</Dt></BookgDt><ValDt><DtTm>2024-01-31T00:00:00</DtTm></ValDt>
+<AcctSvcrRef>R1</AcctSvcrRef><NtryDtls><TxDtls><RltdPties><Cdtr><Pty><Nm>Alder</Nm></Pty></Cdtr>
+</RltdPties><RmtInf><Ustrd>Boards</Ustrd><Ustrd>and nails</Ustrd></RmtInf></TxDtls></NtryDtls>
+</Ntry>
+<Ntry><Amt Ccy="EUR">3.00</Amt><CdtDbtInd>DBIT</CdtDbtInd><Sts>PDNG</Sts></Ntry>
+</Stmt></BkToCstmrStmt></Document>"""
+
+MT940 = """:20:S1\r
+:25:DE89370400440532013000\r
+:28C:1/1\r
+:60F:C240129EUR10,00\r
+:61:2401310130D1,25NMSCNONREF//R1\r
+:86:005?00DEBIT?20SVWZ+Boards?32Alder\r
+:62F:C240130EUR8,75\r
+-"""
+
+OFX = """OFXHEADER:100
+DATA:OFXSGML
+
+<OFX><BANKMSGSRSV1><STMTTRNRS><STMTRS><CURDEF>USD
+<BANKACCTFROM><ACCTID>0042</BANKACCTFROM><BANKTRANLIST>
+<STMTTRN><TRNTYPE>DEBIT<DTPOSTED>20240130120000[-5:EST]<TRNAMT>-1.250<FITID>R1
+<NAME>Alder &amp; Sons<MEMO>Boards</STMTTRN>
+<STMTTRN><TRNTYPE>DEBIT<DTPOSTED>20240131<DTUSER>20240129<TRNAMT>-7,50<FITID>R2</STMTTRN>
+</BANKTRANLIST></STMTRS></STMTTRNRS></BANKMSGSRSV1></OFX>"""
+
+QIF = "!Type:Bank\nD1/30'24\nT-1,250.00\nPAlder\nMBoards\n^\n!Type:Invst\nD1/31'24\nT5.00\n^\n"
+
+
+async def examined(data: str | bytes, name: str = "") -> Reading:
+    content = data if isinstance(data, bytes) else data.encode()
+    return await LocalReader().examine(content, FileHint(name=name))
+
+
+def lines(reading: Reading) -> list[dict[str, object]]:
+    titles, *rows = reading.tables[0].rows
+    return [
+        {str(t): cell for t, cell in zip(titles, row, strict=True) if cell not in {None, ""}}
+        for row in rows
+    ]
+
+
+ALDER = {
+    "Booking date": "2024-01-30",
+    "Value date": "2024-01-31",
+    "Amount": -1.25,
+    "Currency": "EUR",
+    "Counterparty": "Alder",
+    "Description": "Boards",
+    "Account": "DE89370400440532013000",
+    "Transaction ID": "R1",
+}
+
+
+async def test_a_camt_statement_is_its_booked_entries_and_its_balances_prove_them() -> None:
+    reading = await examined(CAMT.format(closing="8.75"))
+
+    assert reading.kind is FileType.XML
+    assert lines(reading) == [{**ALDER, "Description": "Boards and nails"}]
+    assert reading.notes == (
+        "the balances at both ends prove the amounts of 1 lines",
+        "1 entries that are not booked yet were left out",
+    )
+
+
+async def test_balances_that_the_amounts_do_not_lead_to_are_told() -> None:
+    reading = await examined(CAMT.format(closing="8.00"))
+
+    assert "do not lead from balance to balance: -0.75" in reading.notes[0]
+
+
+async def test_mt940_says_the_same_of_the_same_line() -> None:
+    reading = await examined(MT940, "export.sta")
+
+    assert reading.kind is FileType.MT940
+    assert lines(reading) == [ALDER]
+    assert reading.notes == ("the balances at both ends prove the amounts of 1 lines",)
+
+
+async def test_ofx_is_read_without_end_tags_and_a_comma_is_left_to_who_reads_the_table() -> None:
+    first, second = lines(await examined(OFX))
+
+    assert first == {
+        "Booking date": "2024-01-30",
+        "Amount": -1.25,
+        "Currency": "USD",
+        "Counterparty": "Alder & Sons",
+        "Description": "Boards",
+        "Account": "0042",
+        "Transaction ID": "R1",
+    }
+    assert (second["Transaction date"], second["Amount"]) == ("2024-01-29", "-7,50")
+
+
+async def test_qif_gives_movements_as_they_are_written_and_no_securities() -> None:
+    reading = await examined(QIF)
+
+    assert lines(reading) == [
+        {"Date": "1/30/24", "Amount": "-1,250.00", "Payee": "Alder", "Memo": "Boards"}
+    ]
+
+
+UBL = """<Invoice xmlns="urn:oasis:names:specification:ubl:schema:xsd:Invoice-2"
+ xmlns:c="urn:oasis:names:specification:ubl:schema:xsd:CommonBasicComponents-2"
+ xmlns:a="urn:oasis:names:specification:ubl:schema:xsd:CommonAggregateComponents-2">
+<c:ID>A-1</c:ID><c:IssueDate>2024-01-30</c:IssueDate>
+<c:DocumentCurrencyCode>EUR</c:DocumentCurrencyCode>
+<a:LegalMonetaryTotal><c:TaxExclusiveAmount>1.250</c:TaxExclusiveAmount>
+<c:PayableAmount>{payable}</c:PayableAmount></a:LegalMonetaryTotal></Invoice>"""
+CII = """<r:CrossIndustryInvoice
+ xmlns:r="urn:un:unece:uncefact:data:standard:CrossIndustryInvoice:100">
+<r:ExchangedDocument><r:ID>B-2</r:ID></r:ExchangedDocument><r:SupplyChainTradeTransaction>
+<r:ApplicableHeaderTradeSettlement><r:InvoiceCurrencyCode>EUR</r:InvoiceCurrencyCode>
+<r:SpecifiedTradeSettlementHeaderMonetarySummation><r:DuePayableAmount>119.00</r:DuePayableAmount>
+</r:SpecifiedTradeSettlementHeaderMonetarySummation></r:ApplicableHeaderTradeSettlement>
+</r:SupplyChainTradeTransaction></r:CrossIndustryInvoice>"""
+
+
+async def test_an_invoice_for_programs_is_taken_exactly() -> None:
+    (record,) = (await examined(UBL.format(payable="1.49"))).records
+
+    assert record.kind == "invoice"
+    assert record.fields == {
+        "invoice_number": "A-1",
+        "invoice_date": "2024-01-30",
+        "currency": "EUR",
+        "subtotal": 1.25,
+        "amount_due": 1.49,
+    }
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        UBL.format(payable="1,49"),
+        UBL.format(payable="1").replace("<c:ID>", "<!DOCTYPE a []><c:ID>"),
+        UBL.format(payable="1")[:-20],
+        CII.replace("SupplyChainTradeTransaction", "Other"),
+    ],
+)
+async def test_an_invoice_that_is_not_well_formed_is_damaged(data: str) -> None:
+    with pytest.raises(InvalidInput) as refused:
+        await examined(data)
+
+    assert refused.value.code == "document.damaged"
+
+
+async def test_a_document_that_declares_its_own_entities_is_no_invoice() -> None:
+    bomb = '<?xml version="1.0"?><!DOCTYPE a [<!ENTITY b "cc">]>' + UBL.format(payable="1")
+
+    assert (await examined(bomb)).kind is FileType.PLAIN
+
+
+async def test_the_invoice_that_a_pdf_carries_goes_before_its_pages() -> None:
+    data = with_file(a_pdf("Invoice A-1", "Total 5.00"), "factur-x.xml", CII.encode())
+    reading = await examined(data)
+
+    assert reading.kind is FileType.PDF
+    assert [record.fields["invoice_number"] for record in reading.records] == ["B-2"]
+
+
+async def test_a_broken_invoice_within_a_pdf_is_told_and_its_pages_are_read() -> None:
+    data = with_file(a_pdf("Invoice A-1"), "factur-x.xml", b"<CrossIndustryInvoice")
+    reading = await examined(data)
+
+    assert reading.records == ()
+    assert reading.text.strip() == "Invoice A-1"
+    assert reading.notes == ("the invoice within the PDF was not read: document.damaged",)
+
+
+async def test_a_pdf_of_pictures_says_so_where_nothing_recognises_them() -> None:
+    reading = await examined(with_picture(a_pdf("")))
+    mixed = await examined(with_picture(a_pdf("", "Text")))
+
+    assert not reading.text.strip()
+    assert reading.notes[0].startswith("the PDF holds only pictures")
+    assert mixed.notes[0].startswith("1 pages of the PDF hold only pictures")
+    assert (await examined(a_pdf("Text"))).notes == ()

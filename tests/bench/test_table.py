@@ -1,0 +1,61 @@
+"""What is said at a table is read as people read it, also in the half that was kept apart."""
+
+import pytest
+
+from bench.table.measures import (
+    half,
+    innocents,
+    measured_moderation,
+    measured_narrations,
+    measured_utterances,
+)
+from bench.table.utterances import lines, read_labels
+from canonry.domain.world.moderation.moderating import CATEGORIES, moderate_by_words
+from canonry.domain.world.utterances.frames import Category
+from canonry.domain.world.utterances.lexicon import VERBS
+
+UTTERANCES, FRAMES, MODERATION, REFUSED = 300, 0.85, 0.90, 0.01
+NARRATIONS, PRECISION, RECALL = 200, 0.92, 0.65
+
+
+def test_the_labels_use_the_words_of_the_contract() -> None:
+    labels = read_labels()
+    assert len(labels) >= UTTERANCES
+    assert {label.category for label in labels} <= set(Category)
+    assert {frame.split()[0] for label in labels for frame in label.frames} <= set(VERBS)
+    told = {line.split(" | ")[0] for line in lines("moderation.txt")}
+    assert told == {"ok", *CATEGORIES}
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("kept", [False, True], ids=["development", "kept apart"])
+async def test_utterances_are_read_as_labelled(kept: bool) -> None:
+    found = await measured_utterances([each for each in read_labels() if each.kept == kept])
+    assert found.frames >= FRAMES
+    assert found.categories >= FRAMES
+
+
+@pytest.mark.parametrize("kept", [False, True], ids=["development", "kept apart"])
+def test_texts_are_moderated_as_labelled(kept: bool) -> None:
+    told = half(lines("moderation.txt"), kept=kept)
+    assert measured_moderation(told).categories >= MODERATION
+
+
+def test_hardly_anything_that_is_said_in_play_is_refused() -> None:
+    said = innocents()
+    refused = [text for text in said if not moderate_by_words(text).allowed]
+    assert len(refused) <= REFUSED * len(said), refused
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("part", ["development", "kept apart", "afterwards"])
+async def test_narrations_are_checked_as_labelled(part: str) -> None:
+    told = lines("narrations.txt")
+    assert len(told) >= NARRATIONS
+    if part == "afterwards":
+        told = lines("narrations_afterwards.txt")
+    else:
+        told = list(half(told, kept=part == "kept apart"))
+    found = await measured_narrations(told)
+    assert found.precision >= PRECISION
+    assert found.recall >= RECALL

@@ -1,0 +1,123 @@
+"""What a person sees first: groups of settings, findings, what a server waits for; no traces."""
+
+import os
+import pty
+import subprocess
+import sys
+from pathlib import Path
+
+from canonry.cli.world.files import atlas_bytes, demo_atlas
+from tests.cli.run import SOURCE, canonry, canonry_process
+from tests.cli.test_people import on, store
+
+__all__ = ["store"]
+
+
+def test_serve_lists_its_settings_group_by_group() -> None:
+    told = canonry("serve", "--help").stdout
+    headings = [line for line in told.splitlines() if line.endswith(":") and line[0] != " "]
+
+    assert headings[:3] == ["Options:", "The store:", "What is served:"]
+    assert set(headings[3:]) == {
+        "HTTP:",
+        "Characters that speak:",
+        "Who calls:",
+        "Calls and their log:",
+        "Bearer tokens over HTTP:",
+        "Finding by meaning:",
+        "Documents and records:",
+    }
+    callers = told[told.index("Who calls:") : told.index("Calls and their log:")]
+    assert "--agent-type" in callers
+    assert "--deadline" not in callers
+    assert callers.count("--user ") == told.count("--user ") == 1
+
+
+def test_the_doctor_begins_with_its_findings_and_tells_what_was_set(tmp_path: Path) -> None:
+    words = ("doctor", "--data", str(tmp_path / "none"))
+    told = canonry(*words, environment={"CANONRY_RATE_LIMIT": "7"}).stdout
+    lines = told.splitlines()
+
+    assert lines[0] == "findings"
+    assert lines.index("findings") < lines.index("store") < lines.index("settings")
+    assert "rate_limit  7  (CANONRY_RATE_LIMIT)" in told
+    assert "http_idle" not in told
+    assert "http_idle" in canonry(*words, "--all").stdout
+
+
+def test_a_server_that_a_person_started_says_what_it_waits_for(tmp_path: Path) -> None:
+    ours, theirs = pty.openpty()
+    server = subprocess.Popen(
+        [sys.executable, "-m", "canonry.cli", "serve", "--data", str(tmp_path)],
+        env={**os.environ, "PYTHONPATH": str(SOURCE)},
+        stdin=theirs,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    os.close(theirs)
+    assert server.stderr is not None
+    first, second = server.stderr.readline(), server.stderr.readline()
+    os.close(ours)
+    server.communicate(timeout=60)
+
+    assert first.startswith("canonry: waiting for an MCP client on standard input")
+    assert (
+        second == f"canonry: to connect a client, run `{sys.executable} -m canonry.cli connect`\n"
+    )
+
+
+def test_a_dry_run_leaves_no_trace(tmp_path: Path) -> None:
+    world = tmp_path / "isles.json"
+    world.write_bytes(atlas_bytes(demo_atlas()))
+    rows = tmp_path / "rows.json"
+    rows.write_text('{"entities": []}', encoding="utf-8")
+    before = sorted(tmp_path.rglob("*"))
+    for words in (("world", "import", str(world)), ("catalog", "import", str(rows))):
+        done = on(tmp_path, *words, "--dry-run")
+        assert done.returncode == 0, done.stderr
+    assert sorted(tmp_path.rglob("*")) == before
+
+    assert on(tmp_path, "world", "import", str(world)).returncode == 0
+    again = on(tmp_path, "world", "import", str(world), "--dry-run")
+    assert "would change" in again.stdout
+    assert " 0 of" in again.stdout
+
+
+def test_a_shell_completes_commands_and_the_words_that_they_take() -> None:
+    def asked(*words: str) -> list[str]:
+        done = canonry_process(
+            environment={
+                "_CANONRY_COMPLETE": "bash_complete",
+                "COMP_WORDS": " ".join(("canonry", *words)),
+                "COMP_CWORD": str(len(words)),
+            }
+        )
+        assert done.returncode == 0, done.stderr
+        return done.stdout.splitlines()
+
+    assert asked("pro") == ["plain,proposals"]
+    assert asked("decide", "re") == ["plain,reject", "plain,retcon"]
+
+
+def test_a_file_called_minus_is_standard_output(store: Path) -> None:
+    kept = on(store, "export").stdout
+
+    assert kept.startswith("{")
+    assert on(store, "export", "-").stdout == kept
+    assert not (Path.cwd() / "-").exists()
+
+
+def test_what_says_a_name_is_listed_with_the_options_that_erase_it(store: Path) -> None:
+    found = on(store, "erase", "--find", "thorin").stdout.splitlines()
+
+    assert found[0].startswith("--entity ")
+    assert found[0].endswith("  Thorin")
+    assert any(line.startswith("--turn ") and "Thorin waits under" in line for line in found)
+    option, entity = found[0].split()[:2]
+    plan = on(store, "erase", option, entity)
+    assert plan.returncode == 0, plan.stderr
+    assert "would go" in plan.stdout
+
+    assert on(store, "erase", "--find", "Smaug").returncode == 3
+    assert on(store, "erase", "--find", "thorin", "--yes").returncode == 2

@@ -1,0 +1,61 @@
+"""`canonry retcon`: what a scene made canon is listed, and falls where the operator says so."""
+
+import asyncio
+from pathlib import Path
+
+from canonry.bootstrap.embedded import open_embedded
+from canonry.gateway.call import Gateway
+from canonry.testing.worlds import HandClock
+from canonry.toolsets.narrative import NARRATIVE
+from tests.cli.run import canonry
+from tests.toolsets.narrative.kit import World
+from tests.toolsets.narrative.stage import staged
+
+
+async def played(folder: Path) -> tuple[str, str]:
+    """A scene that made one fact canon; the ids of both."""
+    clock = HandClock()
+    store = await open_embedded(folder, clock=clock)
+    try:
+        world = World(canon=store.canon, gateway=Gateway(store.canon, (NARRATIVE,)), clock=clock)
+        await world.begin("Middle-earth")
+        stage = await staged(world)
+        scene = await stage.scene()
+        await stage.propose(scene)
+        reply = await world.call("composite_canonize_scene", scene_id=scene)
+        return scene, reply["canonical_fact_ids"][0]
+    finally:
+        await store.close()
+
+
+async def level_of(folder: Path, fact: str) -> str:
+    store = await open_embedded(folder)
+    try:
+        return str((await store.canon.state.things((fact,)))[fact].level)  # type: ignore[union-attr]
+    finally:
+        await store.close()
+
+
+def test_what_a_scene_made_is_listed_and_falls_with_yes(tmp_path: Path) -> None:
+    scene, fact = asyncio.run(played(tmp_path))
+    asked = ("retcon", "--scene", scene, "--data", str(tmp_path))
+
+    listed = canonry(*asked)
+    assert (listed.returncode, fact in listed.stdout) == (0, True)
+    assert "made by the scene: 1" in listed.stdout
+    assert "nothing was changed" in listed.stdout
+    assert asyncio.run(level_of(tmp_path, fact)) == "canon"
+
+    done = canonry(*asked, "--yes", "--reason", "another table")
+    assert "retconned: 1; holding again: 0" in done.stdout
+    assert asyncio.run(level_of(tmp_path, fact)) == "retconned"
+    assert "made by the scene: 0" in canonry(*asked).stdout
+
+
+def test_a_scene_that_is_not_there_is_refused(tmp_path: Path) -> None:
+    asyncio.run(played(tmp_path))
+    data = ("--data", str(tmp_path))
+
+    assert canonry("retcon", "--scene", "x", *data).returncode == 2
+    nowhere = "ffffffff-0000-4000-8000-00000000dead"
+    assert canonry("retcon", "--scene", nowhere, *data).returncode == 3

@@ -1,0 +1,126 @@
+"""`canonry token`: what it signs, the server reads as the same caller; what it cannot, it says."""
+
+import asyncio
+from pathlib import Path
+
+import jwt
+import pytest
+
+from canonry.domain.ids import SpaceId
+from canonry.domain.provenance import Authority
+from canonry.domain.truth.accounts import user_id_of
+from canonry.gateway.principal import Principal
+from canonry.server.identity import BearerVerifier, principal_of
+from canonry.server.options import BearerOptions
+from tests.cli.run import Done, canonry
+
+SECRET = "0123456789abcdef0123456789abcdef"
+SPACE = SpaceId("01890a5d-ac96-774b-bcce-b302099a8057")
+OPTIONS = BearerOptions(
+    issuer="https://here.example",
+    audience="canonry",
+    resource_url="http://127.0.0.1:8000/mcp",
+    key=SECRET,
+    jwks_url=None,
+    algorithms=("HS256",),
+    required_scopes=("canon",),
+)
+
+
+@pytest.fixture
+def config(tmp_path: Path) -> Path:
+    (tmp_path / "secret").write_text(SECRET)
+    path = tmp_path / "canonry.toml"
+    path.write_text(
+        f"""
+[auth]
+issuer = "{OPTIONS.issuer}"
+audience = "canonry"
+key_file = "{tmp_path / "secret"}"
+algorithms = ["HS256"]
+scopes = ["canon"]
+"""
+    )
+    return path
+
+
+def token(config: Path, *words: str) -> Done:
+    return canonry("token", *words, "--config", str(config))
+
+
+def read(text: str) -> Principal:
+    """Who calls with the token, by the verifier of the server."""
+    access = asyncio.run(BearerVerifier(OPTIONS).verify_token(text.strip()))
+    assert access is not None
+    assert access.scopes == ["canon"]
+    return principal_of(access.claims or {})
+
+
+def test_the_server_reads_a_token_as_whom_it_was_made_for(config: Path) -> None:
+    words = ("anna", "--agent-type", "Contributor", "--authority", "player", "--space", SPACE)
+    done = token(config, *words, "--character", SPACE, "--world", SPACE, "--days", "2")
+
+    assert done.returncode == 0, done.stderr
+    assert read(done.stdout) == Principal(
+        agent_id="anna",
+        agent_type="Contributor",
+        user=user_id_of("anna"),
+        spaces=frozenset((SPACE,)),
+        world=SPACE,
+        authorities=frozenset((Authority.PLAYER,)),
+        characters=frozenset((SPACE,)),
+    )
+    said = jwt.decode(done.stdout.strip(), options={"verify_signature": False})
+    assert said["exp"] - said["iat"] == 2 * 86_400
+
+
+@pytest.mark.parametrize(
+    ("agent_type", "authorities"),
+    [("Contributor", frozenset(Authority) - {Authority.GM}), ("Keeper", frozenset(Authority))],
+)
+def test_who_keeps_the_canon_may_claim_every_word(
+    config: Path, agent_type: str, authorities: frozenset[Authority]
+) -> None:
+    assert read(token(config, "b", "--agent-type", agent_type).stdout).authorities == authorities
+
+
+def test_it_may_claim_nothing_and_use_the_account_of_another(config: Path) -> None:
+    words = ("bot", "--agent-type", "Reader", "--no-authority", "--user", SPACE)
+    who = read(token(config, *words).stdout)
+
+    assert who.authorities == frozenset()
+    assert who.user == SPACE
+    assert who.spaces is None
+
+
+def test_an_agent_type_that_nobody_knows_is_refused(config: Path) -> None:
+    done = token(config, "anna", "--agent-type", "Contributer", "--authority", "player")
+
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "did you mean Contributor?" in done.stderr
+
+
+def test_a_server_without_tokens_or_with_keys_of_others_cannot_make_one(
+    config: Path, tmp_path: Path
+) -> None:
+    empty = tmp_path / "empty.toml"
+    empty.write_text("")
+    without = token(empty, "anna", "--agent-type", "Reader")
+    assert (without.returncode, without.stdout) == (2, "")
+    assert "token.unverified" in without.stderr
+
+    keys = config.read_text().splitlines()
+    others = [line for line in keys if not line.startswith(("key_file", "algorithms"))]
+    config.write_text("\n".join([*others, 'jwks_url = "https://here.example/keys"']))
+    foreign = token(config, "anna", "--agent-type", "Reader")
+    assert (foreign.returncode, foreign.stdout) == (2, "")
+    assert "token.foreign" in foreign.stderr
+
+
+def test_a_short_secret_signs_nothing(config: Path, tmp_path: Path) -> None:
+    (tmp_path / "secret").write_text("short")
+    done = token(config, "anna", "--agent-type", "Reader")
+
+    assert done.returncode == 2
+    assert "bearer.key-short" in done.stderr
+    assert token(config, "anna", "--agent-type", "Reader", "--space", "Home").returncode == 2

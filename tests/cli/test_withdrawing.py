@@ -1,0 +1,156 @@
+"""`canonry undo` and `canonry retain`: listed first, done with --yes, and the log still holds."""
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+from canonry.bootstrap.embedded import open_embedded
+from canonry.domain.log.commits import ORIGIN
+from canonry.domain.log.entries import (
+    Erased,
+    Redacted,
+)
+from canonry.domain.log.record_entries import Withdrawn
+from canonry.domain.truth.accounts import account_space
+from canonry.gateway.call import Gateway
+from canonry.testing.worlds import HandClock
+from canonry.toolsets.truth import TRUTH
+from tests.cli.run import canonry
+from tests.toolsets.truth.kit import ANN, BOB, Desk
+
+
+async def at_a_desk(folder: Path, *steps: tuple[Any, ...], user: str = ANN) -> list[Any]:
+    """What each of these calls answers."""
+    store = await open_embedded(folder)
+    try:
+        gateway = Gateway(store.canon, (TRUTH,))
+        desk = Desk(canon=store.canon, gateway=gateway, clock=HandClock(), user=user)
+        return [await getattr(desk, name)(*given) for name, *given in steps]
+    finally:
+        await store.close()
+
+
+def ingested(folder: Path, name: str, user: str = ANN) -> tuple[str, str]:
+    """The source and the entity of a record."""
+    record = {"entity_type": "company", "name": name, "tax_id": f"T-{name}"}
+    (reply,) = asyncio.run(at_a_desk(folder, ("ingest", record), user=user))
+    return reply["source_id"], reply["entities"][0]["entity_id"]
+
+
+async def entries_of(folder: Path, user: str = ANN) -> list[Any]:
+    store = await open_embedded(folder)
+    try:
+        log = await store.canon.ledger.read(account_space(user), after=ORIGIN, limit=100)
+        return [entry for commit in log for entry in commit.entries]
+    finally:
+        await store.close()
+
+
+def test_what_was_brought_is_listed_shown_and_undone_with_yes(tmp_path: Path) -> None:
+    source, _ = ingested(tmp_path, "Acme")
+    _, kept = ingested(tmp_path, "Beta")
+    data = ("--data", str(tmp_path))
+    assert f"--source {source}" in canonry("undo", *data).stdout
+    asked = ("undo", "--source", source, *data)
+
+    shown = canonry(*asked)
+    assert "1 entities      of which nobody else says anything" in shown.stdout
+    assert "nothing was changed" in shown.stdout
+    done = canonry(*asked, "--yes", "--reason", "the wrong file")
+    assert "1 sources       withdrawn" in done.stdout
+    assert canonry(*asked, "--yes").returncode == 3
+    assert f"--source {source}" not in canonry("undo", *data).stdout
+
+    (left,) = asyncio.run(at_a_desk(tmp_path, ("snapshot", kept)))
+    assert left["name"] == "Beta"
+    told = [e for e in asyncio.run(entries_of(tmp_path)) if isinstance(e, Withdrawn)]
+    assert [each.reason for each in told] == ["the wrong file"]
+    assert canonry("verify", *data).returncode == 0
+
+
+def test_an_account_into_which_nothing_was_brought_has_nothing_to_undo(tmp_path: Path) -> None:
+    ingested(tmp_path, "Acme")
+    data = ("--data", str(tmp_path))
+    assert "nothing was brought" in canonry("undo", "--user", BOB, *data).stdout
+    assert canonry("undo", "--source", "x", *data).returncode == 2
+
+
+def test_without_a_rule_everything_is_kept(tmp_path: Path) -> None:
+    ingested(tmp_path, "Acme")
+    assert "no rule says" in canonry("retain", "--yes", "--data", str(tmp_path)).stdout
+
+
+def test_what_the_rules_ask_is_shown_and_done_with_yes(tmp_path: Path) -> None:
+    source, gone = ingested(tmp_path, "Acme")
+    _, other = ingested(tmp_path, "Beta", user=BOB)
+    settings = tmp_path / "canonry.toml"
+    settings.write_text("[policy.truth.retention]\nbrought_days = 36500\nwithdrawn_days = 36500\n")
+    data = ("--data", str(tmp_path))
+    assert "nothing is due" in canonry("retain", "--config", str(settings), *data).stdout
+
+    rule = ("retain", "--brought-days", "0", "--user", ANN, *data)
+    shown = canonry(*rule)
+    assert "1 sources to withdraw, 0 things to erase" in shown.stdout
+    assert "nothing was changed" in shown.stdout
+    assert "done; 0 entries" in canonry(*rule, "--yes").stdout
+    assert "nothing is due" in canonry(*rule).stdout
+
+    erase = ("retain", "--withdrawn-days", "0", *data)
+    assert "0 sources to withdraw" in canonry(*erase).stdout
+    assert "done; " in canonry(*erase, "--yes").stdout
+    assert "nothing is due" in canonry(*erase).stdout
+    entries = asyncio.run(entries_of(tmp_path))
+    assert [source in e.targets for e in entries if isinstance(e, Erased)] == [True]
+    assert any(isinstance(each, Redacted) and gone in each.ids for each in entries)
+    assert "Acme" not in repr(entries)
+    assert canonry("verify", *data).returncode == 0
+    (left,) = asyncio.run(at_a_desk(tmp_path, ("snapshot", other), user=BOB))
+    assert left["name"] == "Beta"
+
+
+def test_what_was_brought_again_is_not_erased_with_what_was_withdrawn(tmp_path: Path) -> None:
+    source, entity = ingested(tmp_path, "Acme")
+    data = ("--data", str(tmp_path))
+    assert canonry("undo", "--source", source, "--yes", *data).returncode == 0
+    assert ingested(tmp_path, "Acme") == (source, entity)
+
+    assert canonry("retain", "--withdrawn-days", "0", "--yes", *data).returncode == 0
+    (left,) = asyncio.run(at_a_desk(tmp_path, ("snapshot", entity)))
+    assert left["name"] == "Acme"
+    assert canonry("verify", *data).returncode == 0
+
+
+def test_what_was_withdrawn_can_be_erased_by_its_id(tmp_path: Path) -> None:
+    source, _ = ingested(tmp_path, "Acme")
+    data = ("--data", str(tmp_path))
+    assert canonry("undo", "--source", source, "--yes", *data).returncode == 0
+    erased = canonry("erase", "--source", source, "--yes", *data)
+
+    assert "erased" in erased.stdout
+    assert "Acme" not in repr(asyncio.run(entries_of(tmp_path)))
+    assert canonry("verify", *data).returncode == 0
+
+
+def test_what_others_said_can_be_erased_after_a_withdrawal(tmp_path: Path) -> None:
+    record = {"entity_type": "company", "name": "Acme", "tax_id": "T-1"}
+    told, wrong, more = asyncio.run(
+        at_a_desk(
+            tmp_path,
+            ("ingest", record),
+            ("ingest", {**record, "industry": "anvils"}),
+            ("ingest", {**record, "email": "office@acme.test"}),
+        )
+    )
+    data, entity = ("--data", str(tmp_path)), told["entities"][0]["entity_id"]
+    assert canonry("undo", "--source", wrong["source_id"], "--yes", *data).returncode == 0
+    seen = more["entities"][0]["observation_id"]
+    assert canonry("erase", "--observation", seen, "--yes", *data).returncode == 0
+    assert canonry("verify", *data).returncode == 0
+    (left,) = asyncio.run(at_a_desk(tmp_path, ("snapshot", entity)))
+    assert left == {"name": "Acme", "tax_id": "T-1"}
+
+    erased = canonry("erase", "--entity", entity, "--yes", *data)
+    assert f"--source {wrong['source_id']}" in erased.stdout  # it is in the log still
+    assert canonry("erase", "--source", wrong["source_id"], "--yes", *data).returncode == 0
+    assert "anvils" not in repr(asyncio.run(entries_of(tmp_path)))
+    assert canonry("verify", *data).returncode == 0

@@ -1,0 +1,16 @@
+"""What the Python programs of this folder share: what is asked, and how the outcome is printed."""
+
+import json
+import sys
+
+ASKED = json.loads(sys.argv[1])
+
+
+def tell(tools, results):
+    """Print the outcome as one line of JSON."""
+    print(json.dumps({"tools": sorted(tools), "results": results}))
+
+
+def text_of(content):
+    """The text of the parts of a result."""
+    return "\n".join(getattr(part, "text", "") for part in content)

@@ -1,0 +1,117 @@
+"""The checker of histories finds what it is for, and the clients bring it about in a bad store."""
+
+import random
+from collections.abc import Sequence
+from dataclasses import replace
+
+import pytest
+from typing_extensions import override
+
+from canonry.adapters.memory import MemoryLedger
+from canonry.bootstrap.compose import compose_memory
+from canonry.domain.log.commits import Append, Outcome
+from canonry.testing.conformance.histories import found_in
+from canonry.testing.histories import Fate, Lists, Transaction, anomalies
+from canonry.testing.simulation import Faults, FaultyLedger
+
+pytestmark = pytest.mark.anyio
+
+
+def a(name: str, when: int, wrote: Lists | None = None, read: Lists | None = None) -> Transaction:
+    """A transaction that takes three units of time from `when` on."""
+    return Transaction(name=name, began=when, ended=when + 2.5, read=read or {}, wrote=wrote or {})
+
+
+ONE = a("one", 0, {"x": ["1"]})
+TWO = a("two", 1, {"x": ["2"]}, {"x": ["1"]})
+GONE = replace(a("gone", 0, {"x": ["0"]}), fate=Fate.REFUSED)
+
+
+def test_a_history_with_an_order_is_in_order() -> None:
+    late = a("late", 9, read={"x": ["1", "2"], "y": []})
+
+    assert anomalies([TWO, late, ONE], {"x": ["1", "2"], "y": []}) == []
+
+
+@pytest.mark.parametrize(
+    ("history", "last", "what"),
+    [
+        ([ONE, TWO], {"x": ["1"]}, "two was acknowledged, and is not whole in the end"),
+        ([ONE, TWO], {"x": ["1", "2", "1"]}, "x has elements twice: ['1', '2', '1']"),
+        (
+            [replace(ONE, fate=Fate.REFUSED)],
+            {"x": ["1"]},
+            "one was refused, and is there in the end",
+        ),
+        (
+            [replace(a("both", 0, {"x": ["1"], "y": ["2"]}), fate=Fate.UNKNOWN)],
+            {"x": ["1"], "y": []},
+            "both is there in part",
+        ),
+        (
+            [ONE, GONE, a("r", 1, read={"x": ["0"]})],
+            {"x": ["1"]},
+            "r read of x what it never was: ['0']",
+        ),
+        (
+            [a("pair", 0, {"x": ["1", "2"]}), a("r", 1, read={"x": ["1"]})],
+            {"x": ["1", "2"]},
+            "r read of x a transaction in part: ['1']",
+        ),
+    ],
+)
+def test_what_is_lost_dirty_or_in_part_is_found(
+    history: list[Transaction], last: Lists, what: str
+) -> None:
+    assert what in anomalies(history, last)
+
+
+@pytest.mark.parametrize(
+    ("history", "last"),
+    [
+        pytest.param(
+            [ONE, TWO, a("three", 1, {"x": ["3"]}, {"x": ["1"]})],
+            {"x": ["1", "2", "3"]},
+            id="an update is lost: two rest on the same state",
+        ),
+        pytest.param([ONE, a("r", 5, read={"x": []})], {"x": ["1"]}, id="a read is out of date"),
+        pytest.param(
+            [
+                a("left", 0, {"x": ["1"]}, {"x": [], "y": []}),
+                a("right", 0, {"y": ["2"]}, {"x": [], "y": []}),
+            ],
+            {"x": ["1"], "y": ["2"]},
+            id="each of two rests on what the other one changed",
+        ),
+        pytest.param(
+            [
+                a("x", 0, {"x": ["1"]}),
+                a("y", 0, {"y": ["2"]}),
+                a("first", 1, read={"x": ["1"], "y": []}),
+                a("other", 1, read={"x": [], "y": ["2"]}),
+            ],
+            {"x": ["1"], "y": ["2"]},
+            id="two readers see two orders",
+        ),
+    ],
+)
+def test_what_no_order_explains_is_found(history: list[Transaction], last: Lists) -> None:
+    (found,) = anomalies(history, last)
+
+    assert found.startswith("each of these comes before the next: ")
+
+
+class Careless(FaultyLedger):
+    """A ledger that does not look at what a verdict rests on."""
+
+    @override
+    async def append(self, batch: Sequence[Append]) -> Sequence[Outcome]:
+        return await super().append([replace(each, reads=frozenset()) for each in batch])
+
+
+async def test_clients_of_a_careless_store_find_it_out() -> None:
+    canon = compose_memory()
+    assert isinstance(canon.ledger, MemoryLedger)
+    careless = Careless(canon.ledger, random.Random(1), Faults(delay=0.001))
+
+    assert await found_in((replace(canon, ledger=careless),)) != []

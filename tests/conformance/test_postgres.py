@@ -1,0 +1,129 @@
+"""The store in PostgreSQL keeps every promise, on a real server."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from uuid import uuid4
+
+import pytest
+from typing_extensions import override
+
+from canonry.adapters.postgres import Database, PostgresVectors
+from canonry.adapters.postgres.upkeep.preparing import prepare
+from canonry.ports.views.vectors import VectorBatch
+from canonry.testing.conformance import (
+    Backend,
+    BlobsContract,
+    CatalogContract,
+    DocumentsContract,
+    DurabilityContract,
+    HistoriesContract,
+    KnownGap,
+    LedgerContract,
+    PlacesContract,
+    SharedHistoriesContract,
+    SharedUpkeepContract,
+    SizesContract,
+    StateContract,
+    TextContract,
+    UpkeepContract,
+    VectorsContract,
+    ViewContract,
+    WritersContract,
+)
+from tests.conformance.postgres_store import URL, dropped, schemas
+
+
+class OnPostgres:
+    @pytest.fixture
+    async def backend(self, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Backend]:
+        async with schemas(tmp_path_factory.mktemp("stores")) as opened:
+            yield await opened.fresh()
+
+
+class TestPostgresLedger(OnPostgres, LedgerContract):
+    pass
+
+
+class TestPostgresDurability(OnPostgres, DurabilityContract):
+    pass
+
+
+class TestPostgresWriters(OnPostgres, WritersContract):
+    pass
+
+
+class TestPostgresHistories(OnPostgres, HistoriesContract, SharedHistoriesContract):
+    pass
+
+
+class TestPostgresBlobs(OnPostgres, BlobsContract):
+    pass
+
+
+class TestPostgresState(OnPostgres, StateContract):
+    pass
+
+
+class TestPostgresDocuments(OnPostgres, DocumentsContract):
+    pass
+
+
+class TestPostgresCatalog(OnPostgres, CatalogContract):
+    pass
+
+
+class TestPostgresText(OnPostgres, TextContract):
+    pass
+
+
+class TestPostgresPlaces(OnPostgres, PlacesContract):
+    pass
+
+
+class TestPostgresViews(OnPostgres, ViewContract):
+    pass
+
+
+class TestPostgresUpkeep(OnPostgres, UpkeepContract, SharedUpkeepContract, SizesContract):
+    known_gaps = (
+        KnownGap(
+            requirement="upkeep:purge:leaves-no-trace",
+            reason="the files are the server's: its write-ahead log and its replicas keep what a "
+            "purge took out of the tables until they are recycled",
+        ),
+    )
+
+
+@asynccontextmanager
+async def empty_database() -> AsyncIterator[Database]:
+    if not URL:
+        pytest.skip("no PostgreSQL server: `make servers` starts one")
+    database = Database(URL, f"test_{uuid4().hex}")
+    await prepare(database)
+    await database.open()
+    yield database
+    await database.close()
+    await dropped(database.name)
+
+
+class TestPostgresVectors(VectorsContract):
+    @pytest.fixture
+    async def vectors(self) -> AsyncIterator[PostgresVectors]:
+        async with empty_database() as database:
+            yield PostgresVectors(database)
+
+
+class TestIndexedPostgresVectors(VectorsContract):
+    """Every batch is indexed at once, so that searches may go through HNSW."""
+
+    @pytest.fixture
+    async def vectors(self) -> AsyncIterator[PostgresVectors]:
+        async with empty_database() as database:
+            yield Indexed(database, indexed_from=1)
+
+
+class Indexed(PostgresVectors):
+    @override
+    async def apply(self, batch: VectorBatch) -> None:
+        await super().apply(batch)
+        await self.tend(batch.model)

@@ -1,0 +1,166 @@
+"""What is shipped: the wheel holds what the server needs, and every description is of this one."""
+
+import json
+import shlex
+import shutil
+import subprocess
+import sys
+import tarfile
+import tomllib
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from canonry import __version__
+from canonry.cli.serve import serve
+
+ROOT = Path(__file__).parents[2]
+DEPLOY = ROOT / "deploy"
+BUNDLER = ROOT / "tests" / "clients" / "node_modules" / ".bin" / "mcpb"
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A source distribution of this checkout, and the wheel that is made from it alone."""
+    folder = tmp_path_factory.mktemp("dist")
+    build = [sys.executable, "-m", "hatchling", "build", "-d", str(folder)]
+    subprocess.run([*build, "-t", "sdist"], cwd=ROOT, check=True, capture_output=True)
+    with tarfile.open(next(folder.glob("*.tar.gz"))) as archive:
+        archive.extractall(folder / "source", filter="data")
+    source = next((folder / "source").iterdir())
+    subprocess.run([*build, "-t", "wheel"], cwd=source, check=True, capture_output=True)
+    return folder
+
+
+def test_the_wheel_holds_every_file_of_the_package(built: Path) -> None:
+    with zipfile.ZipFile(next(built.glob("*.whl"))) as wheel:
+        names = set(wheel.namelist())
+    package = ROOT / "src" / "canonry"
+    files = (path for path in package.rglob("*") if path.is_file() and path.suffix != ".pyc")
+    expected = {f"canonry/{path.relative_to(package).as_posix()}" for path in files}
+
+    assert expected <= names
+    assert not [name for name in names if name.startswith(("tests", "bench", "docs"))]
+
+
+def test_an_installed_wheel_serves(built: Path, tmp_path: Path) -> None:
+    wheel = next(built.glob("*.whl"))
+    where = tmp_path / "site"
+    pip = [sys.executable, "-m", "pip", "install", "--no-deps", "--no-index", "--quiet"]
+    subprocess.run([*pip, "--target", str(where), str(wheel)], check=True, capture_output=True)
+    code = (
+        "import sys, canonry; assert canonry.__file__.startswith(sys.argv[1]), canonry.__file__;"
+        "from canonry.cli import main; main(['tools'], prog_name='canonry')"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(where)],
+        cwd=tmp_path,
+        env={"PYTHONPATH": str(where), "HOME": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert done.returncode == 0, done.stderr
+    assert "propose" in done.stdout
+
+
+def manifest() -> Any:
+    """The description of the bundle for desktop clients."""
+    return json.loads((DEPLOY / "mcpb" / "manifest.json").read_text(encoding="utf-8"))
+
+
+def registry() -> Any:
+    """The description for registries of servers."""
+    return json.loads((ROOT / "server.json").read_text(encoding="utf-8"))
+
+
+def test_every_description_names_the_version_that_it_ships_with() -> None:
+    bundle = tomllib.loads((DEPLOY / "mcpb" / "pyproject.toml").read_text(encoding="utf-8"))
+
+    assert manifest()["version"] == __version__
+    assert registry()["version"] == __version__
+    assert [each["version"] for each in registry()["packages"]] == [__version__]
+    assert bundle["project"]["version"] == __version__
+    assert bundle["project"]["dependencies"] == [f"canonry=={__version__}"]
+
+
+def test_the_registry_finds_the_name_of_the_server_in_the_readme() -> None:
+    entry = registry()
+    namespace, _, name = entry["name"].partition("/")
+
+    assert f"mcp-name: {entry['name']}" in (ROOT / "README.md").read_text(encoding="utf-8")
+    assert ".".join(reversed(namespace.split("."))) in entry["websiteUrl"]
+    assert name == "canonry"
+    assert len(entry["description"]) <= 100
+
+
+def started() -> dict[str, list[str]]:
+    """The words behind `canonry` in everything that starts it."""
+    dockerfile = (ROOT / "Dockerfile").read_text(encoding="utf-8")
+    unit = (DEPLOY / "systemd" / "canonry.service").read_text(encoding="utf-8")
+    command = next(line for line in dockerfile.splitlines() if line.startswith("CMD "))
+    execution = next(line for line in unit.splitlines() if line.startswith("ExecStart="))
+    bundle = manifest()["server"]["mcp_config"]["args"]
+    arguments = registry()["packages"][0]["packageArguments"]
+    return {
+        "container": json.loads(command.removeprefix("CMD ")),
+        "service": shlex.split(execution)[1:],
+        "bundle": bundle[bundle.index("serve") :],
+        "registry": ["serve", *(f"{each['name']}=x" for each in arguments if "name" in each)],
+    }
+
+
+@pytest.mark.parametrize("where", started())
+def test_everything_that_starts_the_server_uses_options_that_exist(where: str) -> None:
+    words = started()[where]
+
+    assert words[0] == "serve"
+    assert serve.make_context("serve", words[1:]).params
+
+
+def test_the_bundle_starts_a_file_that_it_holds() -> None:
+    server = manifest()["server"]
+
+    assert (DEPLOY / "mcpb" / server["entry_point"]).exists()
+    assert server["entry_point"] in server["mcp_config"]["args"]
+
+
+@pytest.mark.skipif(not BUNDLER.exists(), reason="the bundler is installed by `make clients`")
+def test_the_bundle_validates_and_packs(tmp_path: Path) -> None:
+    valid = subprocess.run(
+        [BUNDLER, "validate", DEPLOY / "mcpb" / "manifest.json"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    packed = subprocess.run(
+        [BUNDLER, "pack", DEPLOY / "mcpb", tmp_path / "canonry.mcpb"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert valid.returncode == 0, valid.stdout + valid.stderr
+    assert packed.returncode == 0, packed.stdout + packed.stderr
+    with zipfile.ZipFile(tmp_path / "canonry.mcpb") as bundle:
+        assert {"manifest.json", "pyproject.toml", "server.py"} <= set(bundle.namelist())
+
+
+@pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="there is no systemd here")
+def test_the_service_is_one_that_systemd_reads(tmp_path: Path) -> None:
+    program = tmp_path / "canonry"
+    program.write_text("#!/bin/sh\n")
+    program.chmod(0o755)
+    unit = (DEPLOY / "systemd" / "canonry.service").read_text(encoding="utf-8")
+    copy = tmp_path / "canonry.service"
+    copy.write_text(unit.replace("/opt/canonry/bin/canonry", str(program)), encoding="utf-8")
+
+    done = subprocess.run(
+        ["systemd-analyze", "verify", copy], capture_output=True, text=True, check=False
+    )
+
+    assert done.returncode == 0, done.stderr
+    assert "canonry.service" not in done.stderr

@@ -1,0 +1,83 @@
+"""The page that says how much a client reads: before its first call, in replies, in sessions."""
+
+import asyncio
+import json
+from collections.abc import Iterator
+
+from canonry.bootstrap.toolsets import TOOLSETS, load_toolsets
+from canonry.gateway.authority import may
+from canonry.gateway.tool import ANYONE, Toolset
+from canonry.server.binding import _tool_entry
+from tests.toolsets.canon.comparing import COMPARED
+from tests.toolsets.narrative.heavy import BEFORE, MANY, a_long_campaign, weights
+
+CHARACTERS_A_TOKEN = 4
+BUDGETS = {
+    "canon": 3_000,
+    "narrative": 16_000,
+    "truth": 10_000,
+    "world": 12_000,
+    "catalog": 2_300,
+    "operator": 3_200,
+}
+"""The most tokens of the whole list of a toolset."""
+
+
+def tokens(toolset: Toolset, role: str | None, *, contract_only: bool = False) -> tuple[int, int]:
+    """How many tools a role is shown, and about how many tokens their list is."""
+    shown = [
+        _tool_entry(tool, toolset)
+        for tool in toolset.tools
+        if (role is None or may(toolset, tool.roles, role))
+        and not (contract_only and tool.extension)
+    ]
+    size = len(json.dumps(shown, separators=(",", ":"), ensure_ascii=False))
+    return len(shown), -(-size // CHARACTERS_A_TOKEN)
+
+
+def sizes_page(note: str) -> str:
+    """The whole page."""
+    head = "| toolset | role | tools | tokens | of the contract alone |\n|---|---|---|---|---|\n"
+    return (
+        f"# What a client reads first\n\n{note}\n"
+        "The list of tools with every argument described, as a client of that role is sent it; "
+        f"a token is counted as {CHARACTERS_A_TOKEN} characters of compact JSON.\n\n"
+        f"{head}{''.join(_rows())}"
+        f"\n## What replies weigh\n\n"
+        f"Of a campaign with {MANY} of everything, in bytes of JSON, by the arguments that a tool "
+        "needs and no others; the contract publishes 50 as the number of rows of entities, facts "
+        "and pending proposals, other lists answer 20. `detail` answers whole rows. Before: "
+        "where lists answered 50 whole rows.\n\n"
+        "| tool | bytes | before |\n|---|---|---|\n"
+        f"{asyncio.run(_weights())}"
+        "\n## What the same session takes\n\n"
+        "By the plain verbs of `canon`, and by the toolset of a contract with its extensions; "
+        "arguments and replies are counted, the list of tools is not.\n\n"
+        "| session | by canon: calls | tokens | by | calls | tokens |\n|---|---|---|---|---|---|\n"
+        f"{asyncio.run(_sessions())}"
+    )
+
+
+async def _weights() -> str:
+    found = await weights(*await a_long_campaign())
+    return "".join(f"| `{name}` | {size:,} | {BEFORE[name]:,} |\n" for name, size in found.items())
+
+
+async def _sessions() -> str:
+    lines = []
+    for name, (toolset, by_verbs, by_contract) in COMPARED.items():
+        (plain, _), (other, _) = await by_verbs(), await by_contract()
+        took = f"{plain.calls} | {plain.tokens:,} | {toolset} | {other.calls} | {other.tokens:,}"
+        lines.append(f"| {name} | {took} |\n")
+    return "".join(lines)
+
+
+def _rows() -> Iterator[str]:
+    for toolset in load_toolsets(TOOLSETS):
+        named = sorted(toolset.agent_types - ANYONE)
+        for role in (None, *named):
+            count, size = tokens(toolset, role)
+            _, published = tokens(toolset, role, contract_only=True)
+            alone = f"{published:,}" if published != size else ""
+            who = "everybody together" if role is None and named else role or "everybody"
+            yield f"| {toolset.name} | {who} | {count} | {size:,} | {alone} |\n"

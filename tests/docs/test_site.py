@@ -1,0 +1,26 @@
+"""The documentation as a site: every page has a place in its navigation."""
+
+import tomllib
+from typing import Any
+
+from tests.docs.markdown import ROOT
+
+DOCS = ROOT / "docs"
+
+
+def pages(nav: Any) -> list[str]:
+    """The pages of a navigation, in order."""
+    if isinstance(nav, str):
+        return [nav]
+    inner = nav.values() if isinstance(nav, dict) else nav
+    return [page for each in inner for page in pages(each)]
+
+
+def test_every_page_is_reached_from_the_navigation() -> None:
+    site = tomllib.loads((ROOT / "zensical.toml").read_text(encoding="utf-8"))["project"]
+    shown = pages(site["nav"])
+    written = {path.relative_to(DOCS).as_posix() for path in DOCS.rglob("*.md")}
+    decisions = {page for page in written if page.startswith("decisions/0")}
+
+    assert len(shown) == len(set(shown))
+    assert set(shown) == written - decisions

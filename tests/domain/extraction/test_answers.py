@@ -1,0 +1,106 @@
+"""Answers of models: quotes prove values, rules go first, and sums have to add up."""
+
+from typing import Any
+
+import pytest
+
+from canonry.domain.extraction.answers import MODEL, Document, completed
+from canonry.domain.truth.interpretations import Found, Interpretation, Unread
+
+TEXT = "Rechnung A-7 vom 3. Mai 2024\nBitte zahlen Sie 1.250,00 € bis 05/06/2024. Offen: 12,50"
+
+
+@pytest.mark.parametrize(
+    ("value", "quote"),
+    [
+        ("A-7", "Rechnung  a-7"),
+        ("2024-05-03", "vom 3. Mai 2024"),
+        (1250.0, "zahlen Sie 1.250,00 €"),
+        (-12.5, "Offen: 12,50"),
+        ("EUR", "1.250,00 €"),
+        (["Rechnung", "A-7"], "Rechnung A-7"),
+        (True, "Bitte zahlen"),
+    ],
+)
+def test_a_value_that_its_quote_says_is_beyond_doubt(value: Any, quote: str) -> None:
+    assert Document(TEXT).doubt(value, quote) == ""
+
+
+@pytest.mark.parametrize(
+    ("value", "quote"),
+    [
+        ("A-7", "Invoice A-7"),
+        ("A-7", ""),
+        ("A-8", "Rechnung A-7"),
+        ("2024-06-05", "bis 05/06/2024"),
+        ("2024-05-04", "vom 3. Mai 2024"),
+        (125.0, "zahlen Sie 1.250,00 €"),
+        ({"a": 1}, "Rechnung A-7"),
+    ],
+)
+def test_a_value_that_its_quote_does_not_say_is_doubted(value: Any, quote: str) -> None:
+    assert Document(TEXT).doubt(value, quote)
+
+
+def an_invoice(*reasons: str, row: int | None = None, **fields: Any) -> Found:
+    return Found(entity_type="invoice", fields=fields, reasons=reasons, row=row)
+
+
+def joined(ruled: list[Found], *said: Found) -> tuple[Found, ...]:
+    return completed(Interpretation(entities=tuple(ruled)), Interpretation(entities=said)).entities
+
+
+def test_a_model_fills_what_the_rules_left_open_and_changes_nothing_else() -> None:
+    ruled = Found(
+        entity_type="invoice",
+        fields={"invoice_number": "A-7", "amount_due": 5},
+        unread={"date_due": Unread(value="05/06/2024", reason="either way round")},
+    )
+    said = an_invoice(MODEL, invoice_number="a-7", amount_due=6, date_due="2024-06-05", iban="x")
+
+    (found,) = joined([ruled], said)
+
+    assert found.fields == {
+        "invoice_number": "A-7",
+        "amount_due": 5,
+        "date_due": "2024-06-05",
+        "iban": "x",
+    }
+    assert found.unread == {}
+    assert found.reasons == ("model: date_due", "model: iban")
+
+
+def test_what_the_rules_took_for_a_text_is_what_the_model_knows_it_to_be() -> None:
+    note = Found(entity_type="note", fields={"content": "words"})
+
+    (found,) = joined([note], an_invoice(MODEL, invoice_number="A-7"))
+
+    assert (found.entity_type, found.reasons) == ("invoice", (MODEL,))
+
+
+def test_a_model_adds_entities_but_none_beside_the_rows_that_the_rules_read() -> None:
+    rows = [an_invoice(row=1, invoice_number="1"), an_invoice(row=2, invoice_number="2")]
+    person = Found(entity_type="person", fields={"name": "Ada"}, reasons=(MODEL,))
+
+    found = joined(rows, an_invoice(MODEL, invoice_number="3"), person)
+
+    assert found == (*rows, person)
+
+
+def test_another_invoice_of_the_same_document_is_one_of_its_own() -> None:
+    found = joined([an_invoice(invoice_number="1")], an_invoice(MODEL, invoice_number="2"))
+
+    assert [each.fields["invoice_number"] for each in found] == ["1", "2"]
+
+
+def test_sums_of_a_model_that_do_not_add_up_are_kept_unread() -> None:
+    ruled = an_invoice(amount_due=119, invoice_number="1")
+    wrong = an_invoice(MODEL, invoice_number="1", subtotal=90, tax_amount=19)
+    right = an_invoice(MODEL, invoice_number="1", subtotal=100, tax_amount=19)
+
+    (doubted,) = joined([ruled], wrong)
+    (sure,) = joined([ruled], right)
+
+    assert doubted.fields == {"amount_due": 119, "invoice_number": "1"}
+    assert set(doubted.unread) == {"subtotal", "tax_amount"}
+    assert sure.fields["subtotal"] == 100

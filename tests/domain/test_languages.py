@@ -1,0 +1,48 @@
+"""Languages as data: every file is well-formed, and a text says in which one it is written."""
+
+import pytest
+
+from canonry.domain.extraction.labels import plain
+from canonry.domain.languages import CODES, languages, notion_of, written_in
+
+
+@pytest.mark.parametrize("code", CODES)
+def test_every_label_is_in_plain_letters_as_it_is_looked_up(code: str) -> None:
+    crooked = [word for word in languages()[code].labels if plain(word) != word]
+
+    assert not crooked
+
+
+@pytest.mark.parametrize("code", CODES)
+def test_every_language_has_a_word_for_what_documents_say_most(code: str) -> None:
+    notions = set(languages()[code].labels.values())
+
+    assert {"date", "parties", "attendees", "actions", "invoice_number", "total", "due"} <= notions
+
+
+def test_a_word_of_two_languages_means_what_it_means_in_that_of_the_document() -> None:
+    assert notion_of("note", "en") == ("notes", "en")
+    assert notion_of("fin", "fr") == ("expiration", "fr")
+    assert notion_of("vertragsende", "fr") == ("expiration", "de")
+    assert notion_of("weather") == ("", "")
+
+
+@pytest.mark.parametrize(
+    ("code", "text"),
+    [
+        ("en", "Please note that the gas will be off on Monday for the whole of the day."),
+        ("de", "Wir bitten Sie, den Betrag bis zum Ende des Monats auf das Konto zu zahlen."),
+        (
+            "es",
+            "Le informamos de que el contrato se renueva por un año con las mismas condiciones.",
+        ),
+        ("fr", "Nous vous informons que votre contrat est reconduit pour une durée d'un an."),
+        ("it", "La informiamo che il contratto è stato rinnovato per un anno con le condizioni."),
+        ("nl", "Wij laten u weten dat het contract met een jaar is verlengd voor uw woning."),
+        ("pl", "Informujemy, że umowa została przedłużona o rok i jest ważna do końca roku."),
+        ("pt", "Informamos que o contrato foi renovado por um ano e não tem de fazer mais nada."),
+        ("", "1234 5678"),
+    ],
+)
+def test_a_text_says_in_which_language_it_is_written(code: str, text: str) -> None:
+    assert written_in(text) == code

@@ -1,0 +1,62 @@
+"""The second round: of the first passages those come first that say more than the question."""
+
+from canonry.domain.policy import RankingWeights
+from canonry.domain.recall.keywords import figures_of
+from canonry.domain.recall.ranking import Asked
+from canonry.domain.recall.second_round import ordered_again, said_beside
+
+ASKED = Asked(terms={"boat": 4.0}, strongest=4.0)
+GREETING = ("hey", "boat")
+ANSWER = ("sold", "boat", "harbour", "winter")
+ECHO = ("harbour", "winter", "cold")
+OTHERS = [("rain", "again"), ("cold", "rain")] * 4
+
+
+def order(*first: tuple[float, tuple[str, ...]], said: float = 0.5) -> list[int]:
+    passages = [*(stems for _, stems in first), *OTHERS]
+    known = said_beside(ASKED, {stem for each in passages for stem in each}, ())
+    figures = figures_of(passages, among=known)
+    return list(ordered_again(ASKED, first, figures, RankingWeights(), said=said))
+
+
+def test_who_says_more_than_the_question_comes_before_who_greets() -> None:
+    assert order((0.9, GREETING), (0.85, ANSWER), (0.4, ECHO))[0] == 1
+
+
+def test_who_says_the_question_word_for_word_stays_first() -> None:
+    assert order((0.9, GREETING), (0.85, ANSWER), (0.4, ECHO), said=1.0) == [0, 1, 2]
+
+
+def test_who_says_little_of_what_was_asked_gains_little() -> None:
+    assert order((0.9, GREETING), (0.5, ANSWER), (0.4, ECHO))[0] == 0
+
+
+def test_a_strength_that_is_far_greater_stays_first() -> None:
+    assert order((9.0, GREETING), (0.85, ANSWER), (0.4, ECHO))[0] == 0
+
+
+def test_passages_that_say_nothing_beside_the_question_stay_in_their_order() -> None:
+    assert order((0.5, ("boat",)), (0.5, ("boat",)), (0.4, ("boat",))) == [0, 1, 2]
+
+
+def test_a_broad_description_keeps_its_order() -> None:
+    broad = Asked(terms={f"word{n}": 1.0 for n in range(200)}, strongest=9.0)
+    figures = figures_of([*OTHERS, ANSWER, ECHO])
+
+    first = [(0.9, GREETING), (0.9, ANSWER)]
+    assert list(ordered_again(broad, first, figures, RankingWeights(), said=0)) == [0, 1]
+
+
+def test_a_question_that_no_word_of_the_canon_answers_changes_nothing() -> None:
+    figures = figures_of([ANSWER, ECHO])
+    nothing = Asked(terms={}, strongest=0.0)
+
+    assert list(
+        ordered_again(nothing, [(0.5, GREETING), (0.4, ANSWER)], figures, RankingWeights(), said=0)
+    ) == [0, 1]
+
+
+def test_neither_names_nor_stop_words_nor_what_was_asked_are_said_beside_it() -> None:
+    said = said_beside(ASKED, ("boat", "gina", "with", "ox", "harbour"), {"gina"})
+
+    assert said == {"harbour"}

@@ -1,0 +1,150 @@
+"""Times asked for: what questions say of when, in the words that people use."""
+
+import pytest
+
+from canonry.domain.calendars.reckoning import (
+    GREGORIAN,
+    Calendar,
+    Counter,
+    DeclaredYears,
+    Era,
+    GregorianYears,
+    Month,
+)
+from canonry.domain.recall.times import BesideEvent, TimesAsked, TimeSpan, nearness, read_times
+from canonry.domain.time import DAY, Instant, parse_instant, render_instant
+
+PRESENT = parse_instant("2023-12-02T16:00:00Z")
+MAY = TimeSpan(parse_instant("2023-05-01T00:00:00Z"), parse_instant("2023-06-01T00:00:00Z"))
+
+
+def read(text: str, calendar: Calendar = GREGORIAN) -> TimesAsked:
+    return read_times(text, calendar, PRESENT)
+
+
+def days(text: str) -> list[tuple[str | None, str | None]]:
+    return [
+        (
+            None if start is None else render_instant(start)[:10],
+            None if end is None else render_instant(end)[:10],
+        )
+        for start, end in read(text).stretches
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "start", "end"),
+    [
+        ("What did Joel announce in March 2023?", "2023-03-01", "2023-04-01"),
+        ("What happened on 8 May 2023?", "2023-05-08", "2023-05-09"),
+        ("May 8th, 2023: what then?", "2023-05-08", "2023-05-09"),
+        ("What did he do last May?", "2023-05-01", "2023-06-01"),
+        ("Who was ill in April?", "2023-04-01", "2023-05-01"),
+        ("the week before 10 June 2023", "2023-06-03", "2023-06-10"),
+        ("two weeks after 10 June 2023", "2023-06-11", "2023-06-25"),
+        ("before 10 June 2023", None, "2023-06-10"),
+        ("after 3 July", "2023-07-04", None),
+        ("since June 2023", "2023-06-01", None),
+        ("until June 2023", None, "2023-07-01"),
+        ("between March and May 2023", "2023-03-01", "2023-06-01"),
+        ("from 2023-03-04 to 2023-03-08", "2023-03-04", "2023-03-09"),
+        ("What happened between 1 March 2023 and the flood?", "2023-03-01", "2023-03-02"),
+        ("last week", "2023-11-20", "2023-11-27"),
+        ("last weekend", "2023-11-25", "2023-11-27"),
+        ("two weeks ago", "2023-11-13", "2023-11-20"),
+        ("yesterday", "2023-12-01", "2023-12-02"),
+        ("last year", "2022-01-01", "2023-01-01"),
+        ("in the summer of 2022", "2022-06-01", "2022-09-01"),
+        ("last winter", "2022-12-01", "2023-03-01"),
+        ("Was geschah im Mai 2023?", "2023-05-01", "2023-06-01"),
+        ("¿Qué pasó en mayo de 2023?", "2023-05-01", "2023-06-01"),
+    ],
+)
+def test_an_expression_says_a_stretch_of_days(
+    text: str, start: str | None, end: str | None
+) -> None:
+    assert days(text) == [(start, end)]
+
+
+@pytest.mark.parametrize(
+    "text", ["Who may march second?", "What may I do?", "Who has 12 sons?", "", "on 31 June 2023x"]
+)
+def test_words_that_are_no_date_say_nothing(text: str) -> None:
+    assert not read(text)
+
+
+def test_a_day_that_no_month_has_says_nothing() -> None:
+    assert not read("on 45/45/2023").stretches
+
+
+def test_sessions_are_counted_from_the_first_or_from_the_last() -> None:
+    assert read("in session 3").sessions == (("session", 3),)
+    assert read("the second scene").sessions == (("scene", 2),)
+    assert read("in the last session").sessions == (("session", -1),)
+
+
+def test_what_is_no_date_is_an_event_that_is_told_of_elsewhere() -> None:
+    assert read("the week before the wedding").anchors == (BesideEvent("before", "wedding", 7),)
+    assert read("Who came after dinner?").anchors == (BesideEvent("after", "dinner", None),)
+
+
+def test_what_was_said_soon_after_is_nearer_than_what_was_said_before() -> None:
+    inside = nearness(parse_instant("2023-05-08T10:00:00Z"), MAY)
+    after = nearness(parse_instant("2023-06-08T10:00:00Z"), MAY)
+    later = nearness(parse_instant("2023-08-08T10:00:00Z"), MAY)
+    before = nearness(parse_instant("2023-04-23T14:00:00Z"), MAY)
+
+    assert inside == 1 > after > later > 0
+    assert after > before > 0
+
+
+def test_what_lies_beyond_an_open_stretch_is_not_near_at_all() -> None:
+    assert nearness(Instant(5 * DAY), TimeSpan(Instant(9 * DAY), None)) == 0
+    assert nearness(Instant(9 * DAY), TimeSpan(None, Instant(9 * DAY))) == 0
+    assert nearness(Instant(10 * DAY), TimeSpan(Instant(9 * DAY), None)) == 1
+    assert nearness(Instant(1 * DAY), TimeSpan(None, Instant(9 * DAY))) == 1
+
+
+def test_what_a_world_only_counts_is_read_by_its_counters() -> None:
+    rounds = Calendar(
+        name="Duel",
+        begins=Instant(0),
+        years=GregorianYears(),
+        counters=(Counter(name="Round", seconds=6),),
+    )
+
+    assert read("Who fell in round 3?", rounds).stretches == (
+        TimeSpan(Instant(12_000_000), Instant(18_000_000)),
+    )
+    assert not read("Who fell on 8 May 2023?", rounds).stretches
+
+
+TALE = Calendar(
+    name="Tale",
+    begins=Instant(0),
+    years=DeclaredYears(days=(30, 20)),
+    months=(Month(name="Frostmoon", days=30), Month(name="Sunmoon", days=20)),
+    eras=(Era(name="AE", first=1),),
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "begins", "days"),
+    [
+        ("Who fell on 3 Frostmoon 2 AE?", (2, 0, 3), 1),
+        ("Who fell in Sunmoon 2 AE?", (2, 1, 1), 20),
+        ("Who fell in 2 AE?", (2, 0, 1), 50),
+    ],
+)
+def test_the_dates_of_a_world_are_days_months_and_years_of_its_own(
+    text: str, begins: tuple[int, int, int], days: int
+) -> None:
+    year, month, day = begins
+    start = TALE.instant(year, month, day)
+
+    assert read(text, TALE).stretches == (TimeSpan(start, Instant(start + days * DAY)),)
+
+
+def test_a_month_of_no_known_year_says_nothing() -> None:
+    assert not read_times("Who loves Frostmoon", TALE, None)
+    assert read_times("Who loves Frostmoon 2 AE", TALE, None)

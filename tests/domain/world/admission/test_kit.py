@@ -1,0 +1,197 @@
+"""The kit of the gates, and what has no world: order, claims, budgets, replay, word lists."""
+
+import pytest
+
+from canonry.domain.errors import BrokenInvariant
+from canonry.domain.policy import AdmissionLimits
+from canonry.domain.time import SECOND, Instant
+from canonry.domain.world.admission.budgets import HOUR, MINUTE, Spent, over_budget
+from canonry.domain.world.admission.claims import claimed
+from canonry.domain.world.admission.constraints import time_too_short
+from canonry.domain.world.admission.envelope import ACTION_TYPES, Generation, envelope_schema
+from canonry.domain.world.admission.kit import (
+    LASTING,
+    ORDER,
+    RULES,
+    GateName,
+    passed_before,
+    refusal,
+)
+from canonry.domain.world.admission.replay import not_replayable
+from canonry.domain.world.admission.schema import recorded_proposal
+from canonry.domain.world.directions import Direction
+from canonry.domain.world.moderation.moderating import moderate_by_words
+from canonry.domain.world.prompts.templates import find_template
+from tests.toolsets.world.proposals.cases import CASES
+
+LIMITS = AdmissionLimits(player_a_minute=2, world_a_minute=3, tokens_an_hour=100)
+NOW = Instant(10 * HOUR)
+
+
+def test_a_refusal_passed_the_gates_before_its_own_and_what_is_admitted_all() -> None:
+    found = refusal("exit.unknown", "no")
+
+    assert (found.gate, found.gate_index) == (GateName.INVARIANTS, 3)
+    assert passed_before(found) == ORDER[:2]
+    assert passed_before(None) == ORDER
+
+
+def test_every_rule_says_what_would_be_admissible_and_has_a_gate() -> None:
+    for rule in RULES:
+        found = refusal(rule, "no")
+        assert found.admissible
+        assert found.transient == (found.gate in {GateName.RATE, GateName.AUDIT})
+    assert refusal("safety.hate", "no").gate is GateName.SAFETY
+    assert set(RULES) >= LASTING
+
+
+def test_every_rule_has_somebody_who_tried_to_get_past_it() -> None:
+    tried = {case.rule for case in CASES}
+    elsewhere = {  # in test_admission and test_scheduling, which need a history
+        "duplication.other-content",
+        "duplication.near",
+        "duplication.repeated",
+        "rate.player",
+        "rate.world",
+        "audit.unavailable",
+        "world.stands-against",
+    }
+    assert set(RULES) - tried == elsewhere
+
+
+def test_the_published_schema_has_every_action_and_lets_nothing_else_in() -> None:
+    schema, parts = envelope_schema()
+    assert schema == {"$ref": "#/$defs/Envelope"}
+    assert len(parts["ActionAsSent"]["oneOf"]) == len(ACTION_TYPES)
+    closed = [part for part in parts.values() if part.get("type") == "object"]
+    assert closed
+    assert all(part["additionalProperties"] is False for part in closed)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "The door to the yard creaks.",
+        "There is no new door anywhere.",
+        "You dream that a hidden passage opens to the north.",
+        "Is there a secret door that leads north?",
+        "You find it hard to breathe.",
+        "The smell of the sea comes in with the tide.",
+        "Night comes, and the Inn falls silent.",
+        "A path leads out between the barrels.",
+        "The bridge groans in the wind.",
+        "You can't tell whether the roar is a dragon or the echo of the cliff.",
+        "Legend says that a hidden gate opens once a year.",
+        "It is as if somebody had walked over a grave.",
+    ],
+)
+def test_prose_that_changes_nothing_passes(text: str) -> None:
+    assert claimed(text, (Direction.OUT,)) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "rule"),
+    [
+        ("A narrow bridge now spans the gorge.", "text.claims-way"),
+        ("A stair leads up to the loft.", "text.claims-way"),
+        ("You receive 30 gold pieces.", "text.claims-item"),
+        ("Silence. Captain Bragg enters with two men.", "text.claims-arrival"),
+    ],
+)
+def test_prose_that_would_change_the_world_is_found(text: str, rule: str) -> None:
+    found = claimed(text, (Direction.OUT,), path="/x")
+    assert found is not None
+    assert (found.rule, found.path) == (rule, "/x")
+
+
+def test_windows_slide_and_say_when_there_is_room() -> None:
+    times = [Instant(NOW - 50 * SECOND), Instant(NOW - 20 * SECOND)]
+    mine = Spent(instants=times, tokens=[0, 0])
+
+    mine_full = over_budget(mine, times, 0, NOW, LIMITS)
+    assert mine_full is not None
+    assert (mine_full.rule, mine_full.retry_after_ms) == ("rate.player", 10_000)
+    later = Instant(NOW + 10 * SECOND)
+    assert over_budget(mine, times, 0, later, LIMITS) is None
+
+    nobody = Spent(instants=[], tokens=[])
+    full = over_budget(nobody, [*times, NOW], 0, NOW, LIMITS)
+    assert full is not None
+    assert full.rule == "rate.world"
+
+
+def test_a_burst_at_the_edge_of_a_window_does_not_double_it() -> None:
+    first = [Instant(NOW), Instant(NOW + 59 * SECOND)]
+    for after in range(60, 119):
+        now = Instant(NOW + after * SECOND)
+        within = [each for each in first if each > now - MINUTE]
+        found = over_budget(Spent(instants=first, tokens=[0, 0]), first, 0, now, LIMITS)
+        assert (found is None) == (len(within) < 2)
+
+
+def test_tokens_of_an_hour_come_free_one_by_one() -> None:
+    times = [Instant(NOW - 50 * MINUTE), Instant(NOW - 30 * MINUTE)]
+    mine = Spent(instants=times, tokens=[40, 50])
+
+    assert over_budget(mine, [], 10, NOW, LIMITS) is None
+    some = over_budget(mine, [], 30, NOW, LIMITS)
+    most = over_budget(mine, [], 90, NOW, LIMITS)
+    never = over_budget(mine, [], 101, NOW, LIMITS)
+
+    waits = [None if each is None else each.retry_after_ms for each in (some, most, never)]
+    assert waits == [10 * 60_000, 30 * 60_000, 30 * 60_000]
+
+
+def a_generation(**more: object) -> Generation:
+    template = find_template("ambience")
+    assert template is not None
+    fields: dict[str, object] = {
+        "template_name": "ambience",
+        "template_version": template.version,
+        "template_hash": template.hash,
+        "context_hash": "sha256:" + "0" * 64,
+        "parameters": {"location": "x", "weather": "x", "timeOfDay": "x"},
+        "model": "m",
+        "prompt_tokens": 1,
+        "completion_tokens": 1,
+    }
+    return Generation(**{**fields, **more})  # type: ignore[arg-type]
+
+
+def test_replay_needs_the_template_its_hash_its_parameters_and_a_known_context() -> None:
+    assert not_replayable(None, lambda _: False) is None
+    assert not_replayable(a_generation(), lambda _: True) is None
+    rules = [
+        (a_generation(template_name="x"), "replay.unknown-template"),
+        (a_generation(template_hash="sha256:" + "1" * 64), "replay.other-hash"),
+        (a_generation(parameters={}), "replay.parameters"),
+        (a_generation(), "replay.unknown-context"),
+    ]
+    for generation, rule in rules:
+        found = not_replayable(generation, lambda _: False)
+        assert found is not None
+        assert found.rule == rule
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "I will kill you, foul dragon!",
+        "The corpse hangs from the gallows, bled dry.",
+        "He was a child when the sea took his father.",
+        "Room 101 costs 12 silver a night.",
+        "Follow the instructions on the map.",
+    ],
+)
+def test_fiction_passes_the_rules_of_moderation(text: str) -> None:
+    assert moderate_by_words(text).allowed
+
+
+def test_a_record_that_was_never_admitted_is_a_defect() -> None:
+    with pytest.raises(BrokenInvariant, match="never admitted"):
+        recorded_proposal("ann", {"version": 1})
+
+
+def test_a_way_takes_its_time() -> None:
+    assert time_too_short(60_000, 59_999)
+    assert not time_too_short(60_000, 60_000)

@@ -1,0 +1,87 @@
+"""Templates never change once they are published: their hashes and what they render are pinned."""
+
+import json
+from importlib.resources import files
+
+import msgspec
+import pytest
+
+from canonry.domain.vocabularies.ai_words import EventName
+from canonry.domain.world.prompts import templates as module
+from canonry.domain.world.prompts.templates import (
+    Template,
+    find_template,
+    list_templates,
+    rendered,
+    template_hash,
+    templates,
+    variables_in,
+    wrong_parameters,
+)
+
+PINNED = {
+    ("ambience", "1.0.0"): (
+        "sha256:a7694244e73515d24f256e0ed438017853e97cdc7886e52a842ed81453c7791d"
+    ),
+    ("narration", "1.0.0"): (
+        "sha256:cae84d4884178129d37b4033c57cdadc887ca0b6f0dbef57236b1c2e9cd5bfae"
+    ),
+    ("npc_dialogue", "1.0.0"): (
+        "sha256:d7fad281eeaff45001b022db79fabde76801f00320c7184f31861bdcfeab3a7c"
+    ),
+    ("npc_dialogue", "2.0.0"): (
+        "sha256:fa245be1677655be5bb5785947a5b942357f66cc8019a2790f5419258fcbc41d"
+    ),
+    ("quest_seed", "1.0.0"): (
+        "sha256:55867194a266ae44b3cbb31ec239c356d7909496b208f583d4a39e3ec5ef124a"
+    ),
+}
+
+
+def test_every_template_is_pinned_by_its_hash() -> None:
+    assert {(each.id, each.version): each.hash for each in templates()} == PINNED
+
+
+def test_the_hash_is_of_the_file_whatever_its_layout() -> None:
+    for each in templates():
+        name = f"{each.id}-{each.version}.json"
+        text = files(module.__package__ or "").joinpath("templates", name).read_text("utf-8")
+        assert template_hash(json.loads(text)) == each.hash
+        assert variables_in(each) == {one.name for one in each.variables}
+
+
+def test_a_template_with_an_unknown_field_is_none() -> None:
+    told = {**templates()[0].told(), "usage": "secret"}
+    with pytest.raises(msgspec.ValidationError, match="unknown field"):
+        msgspec.convert(told, Template)
+
+
+def test_templates_are_found_by_name_version_and_tag() -> None:
+    ambience = find_template("ambience")
+    assert ambience is not None
+    assert find_template("ambience", "1.0.0") == ambience
+    assert find_template("ambience", "2.0.0") is None
+    assert find_template("nothing") is None
+    assert list_templates("layer") == [ambience]
+    assert len(list_templates()) == len({each.id for each in templates()})
+
+
+def test_a_prompt_is_rendered_exactly_and_its_parameters_are_not_read_again() -> None:
+    ambience = find_template("ambience")
+    assert ambience is not None
+    given = {"location": "Inn [weather]", "weather": "fog", "timeOfDay": "dusk"}
+
+    prompt = rendered(ambience, given)
+
+    assert wrong_parameters(ambience, given) is None
+    assert "Place: Inn [weather]\nWeather: fog\nTime of day: dusk\n" in prompt
+    assert "What lies there already: \n" in prompt
+    assert wrong_parameters(ambience, {**given, "x": ""}) == "the template has no variable x"
+    assert wrong_parameters(ambience, {}) == "there is no text for location, timeOfDay, weather"
+
+
+def test_event_names_are_closed_and_well_formed() -> None:
+    for name in EventName:
+        domain, *rest = name.split(".")
+        assert 1 <= len(rest) <= 2
+        assert all(part[0].isupper() for part in (domain, *rest))

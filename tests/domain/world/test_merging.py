@@ -1,0 +1,88 @@
+"""Two hands that grew one world are joined; where both say otherwise somebody decides."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from bench.table.scene import scene
+from canonry.domain.world.atlas import Atlas, Exit, Item
+from canonry.domain.world.directions import Direction
+from canonry.domain.world.merging import differences, merged
+
+BASE = scene()
+INN = Item(key="mug", name="Mug", holder="tavern", item_type="thing")
+
+
+def place(atlas: Atlas, key: str, **changed: Any) -> Atlas:
+    found = tuple(replace(p, **changed) if p.key == key else p for p in atlas.locations)
+    return replace(atlas, locations=found)
+
+
+OURS = place(replace(BASE, tick=60_000_000), "harbour", description="Burnt nets.", tags=("burnt",))
+THEIRS = place(
+    replace(BASE, items=(*BASE.items[1:], INN)),
+    "harbour",
+    tags=("wet",),
+)
+
+
+def test_a_world_differs_by_part_and_field() -> None:
+    assert differences(BASE, BASE) == []
+    found = {each.path: (each.before, each.after) for each in differences(BASE, OURS)}
+    assert found["/locations/harbour/description"] == (
+        "Boats, nets and a wooden quay.",
+        "Burnt nets.",
+    )
+    assert found["/tick"] == (50_000_000, 60_000_000)
+    assert [each.path for each in differences(BASE, THEIRS) if each.after is None] == [
+        f"/items/{BASE.items[0].key}"
+    ]
+
+
+@pytest.mark.parametrize(("one", "other"), [(OURS, THEIRS), (THEIRS, OURS)])
+def test_changes_of_different_parts_are_joined(one: Atlas, other: Atlas) -> None:
+    both = merged(BASE, one, other)
+
+    assert both.conflicts == ()
+    [harbour] = [each for each in both.atlas.locations if each.key == "harbour"]
+    assert (harbour.description, set(harbour.tags)) == ("Burnt nets.", {"burnt", "wet"})
+    assert both.atlas.tick == 60_000_000
+    assert INN in both.atlas.items
+    assert BASE.items[0] not in both.atlas.items
+
+
+def test_who_changed_nothing_changes_nothing() -> None:
+    assert merged(BASE, OURS, BASE).atlas == OURS
+    assert merged(BASE, BASE, THEIRS).atlas == THEIRS
+    assert merged(BASE, OURS, OURS).atlas == OURS
+
+
+def test_what_both_say_otherwise_is_told_and_ours_stands() -> None:
+    other = place(BASE, "harbour", description="Flooded.")
+    both = merged(BASE, OURS, other)
+
+    [conflict] = both.conflicts
+    assert conflict.path == "/locations/harbour/description"
+    assert (conflict.before, conflict.after) == ("Burnt nets.", "Flooded.")
+    assert both.atlas == OURS
+
+
+def test_a_part_that_one_removed_and_the_other_changed_is_a_conflict() -> None:
+    gone = replace(BASE, locations=tuple(p for p in BASE.locations if p.key != "harbour"))
+    [conflict] = merged(BASE, gone, OURS).conflicts
+    assert (conflict.path, conflict.before) == ("/locations/harbour", None)
+
+
+def test_exits_are_known_by_their_direction() -> None:
+    down = Exit(direction=Direction.DOWN, to="lane", one_way=True)
+    harbour = BASE.locations[0]
+    ours = place(BASE, "harbour", exits=(*harbour.exits, down))
+    theirs = place(
+        BASE, "harbour", exits=(replace(harbour.exits[0], hidden=True), *harbour.exits[1:])
+    )
+    [found] = [each for each in merged(BASE, ours, theirs).atlas.locations if each.key == "harbour"]
+
+    assert found.exits[0].hidden
+    assert found.exits[-1] == down
+    assert merged(BASE, ours, theirs).conflicts == ()

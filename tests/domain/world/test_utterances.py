@@ -1,0 +1,108 @@
+"""Utterances: what is said in free words becomes frames, and what is unclear is asked about."""
+
+from typing import Any
+
+import pytest
+
+from canonry.domain.world.directions import Direction
+from canonry.domain.world.utterances.frames import UNKNOWN, Category, Nameable
+from canonry.domain.world.utterances.reading import FRAMES_MAX, UTTERANCE_MAX, read_utterance
+
+ANN = Nameable(id="ann", kind="player", name="Ann")
+HERE = (
+    Nameable(id="goblin", kind="character", name="Goblin"),
+    Nameable(id="mara", kind="character", name="Old Mara"),
+    Nameable(id="rock", kind="item", name="Rock"),
+    Nameable(id="chest", kind="item", name="Chest"),
+    Nameable(id="brass", kind="item", name="Brass Key"),
+    Nameable(id="silver", kind="item", name="Silver Key"),
+    Nameable(id="sword", kind="item", name="Sword"),
+    Nameable(id="market", kind="location", name="Market Square", direction=Direction.NORTH),
+    Nameable(id="odd", kind="item", name="The"),
+)
+
+
+def read(text: str, *previous: str) -> Any:
+    """The reading of what Ann says."""
+    return read_utterance(text, ANN, HERE, previous)
+
+
+def test_what_is_thrown_and_what_is_chased_are_told_apart() -> None:
+    first, second = read("throw a rock at the goblin and then chase it").frames
+    assert (first.verb, first.direct.id, first.secondary.id) == ("throw", "rock", "goblin")
+    assert (second.verb, second.direct.id) == ("follow", "goblin")
+
+
+def test_a_pronoun_means_what_was_said_before() -> None:
+    [frame] = read("open it", "look at the chest").frames
+    assert frame.direct.id == "chest"
+    [unbound] = read("open it").frames
+    assert unbound.direct.id is None
+    assert unbound.ambiguity == ("unknownObject",)
+
+
+def test_what_fits_equally_well_is_asked_about() -> None:
+    found = read("take the key")
+    assert {c.id for c in found.frames[0].direct.candidates} == {"brass", "silver"}
+    assert found.needs_clarification
+    assert not read("take the brass key").needs_clarification
+
+
+def test_what_nobody_understands_is_asked_about() -> None:
+    for text in ("", "...", "flurble the wug", "\x00\u202e", "the", '"'):
+        found = read(text)
+        assert found.category in {Category.UNCLEAR, Category.SPEECH}, text
+        assert [f.verb for f in found.frames] in ([UNKNOWN], ["talk"])
+    assert read("").needs_clarification
+
+
+def test_a_question_does_nothing() -> None:
+    found = read("can I open the chest?")
+    assert (found.category, found.frames) == (Category.QUESTION, ())
+
+
+def test_a_condition_and_a_denial_are_told() -> None:
+    [frame] = read("if the goblin attacks, I throw the rock at it").frames
+    assert frame.conditional
+    assert frame.secondary.id == "goblin"
+    [later] = read("I open the chest if the goblin leaves").frames
+    assert later.conditional
+    [denied] = read("don't open the chest").frames
+    assert denied.negated
+
+
+def test_a_slip_is_forgiven_and_told_by_confidence() -> None:
+    [slip], [clean] = read("exmaine the chset").frames, read("examine the chest").frames
+    assert (slip.verb, slip.direct.id) == ("examine", "chest")
+    assert slip.confidence < clean.confidence
+
+
+def test_a_way_is_named_by_where_it_leads() -> None:
+    [frame] = read("walk to the market").frames
+    assert (frame.direct.id, frame.direction) == ("market", "north")
+
+
+def test_long_talk_is_cut_and_takes_no_longer() -> None:
+    found = read("take the rock and " * 5_000)
+    assert len(found.frames) <= FRAMES_MAX
+    assert all(len(f.raw_text) <= UTTERANCE_MAX for f in found.frames)
+
+
+@pytest.mark.parametrize(
+    ("text", "verb", "direct", "secondary"),
+    [
+        ("use the sword to attack the goblin", "attack", "goblin", "sword"),
+        ("swing the sword at the goblin", "attack", "goblin", "sword"),
+        ("give Mara the rock", "give", "rock", "mara"),
+        ("feed Mara", "give", None, "mara"),
+        ("put the rock in the chest", "put", "rock", "chest"),
+        ("push the goblin against the chest", "push", "goblin", "chest"),
+        ("Mara, come here", "talk", "mara", None),
+        ("parry the goblin's blow", "defend", "goblin", None),
+    ],
+)
+def test_who_does_what_to_whom(text: str, verb: str, direct: str | None, secondary: str) -> None:
+    [frame] = read(text).frames
+    assert frame.verb == verb
+    assert (frame.direct and frame.direct.id) == direct
+    assert (frame.secondary and frame.secondary.id) == secondary

@@ -1,0 +1,168 @@
+"""A canon in memory with something on every page, and whoever looks at it."""
+
+import asyncio
+from base64 import b64encode
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any, Final
+
+from canonry.domain.things.scenes import Scene
+from canonry.gateway.call import Gateway
+from canonry.gateway.principal import Principal
+from canonry.inspector.app import inspector_app
+from canonry.inspector.doors import Door, Unlocked
+from canonry.toolsets.truth import TRUTH
+from tests.adapters.readers.paper import a_pdf
+from tests.inspector.reader import HOST, Answer, Reader
+from tests.toolsets.canon.kit import Desk, a_desk
+from tests.toolsets.world.kit import an_isle, brought_in
+
+
+def principal_of(desk: Desk) -> Principal:
+    """Whom a desk calls as."""
+    return Principal(
+        agent_id=desk.agent.lower(),
+        agent_type=desk.agent,
+        user=desk.user,
+        spaces=desk.spaces,
+        world=desk.world,
+        authorities=None,
+    )
+
+
+def a_reader(desk: Desk, door: Door | None = None, **more: Any) -> Reader:
+    """Somebody at the pages over a desk's canon, as whom the desk calls."""
+    way_in = door or Unlocked(principal=principal_of(desk))
+    return Reader(inspector_app(desk.gateway, way_in), **more)
+
+
+__all__ = ["HOST", "Answer", "Reader"]
+
+
+@dataclass(frozen=True)
+class Harbour:
+    """A canon with something on every page; `ids` are by what things are called here."""
+
+    desk: Desk
+    space: str
+    ids: dict[str, str]
+    world: str = ""
+
+    def reader(self, agent: str = "Solo", **more: Any) -> Reader:
+        """Somebody of an agent type at the pages."""
+        return a_reader(a_desk(agent, self.desk, **more))
+
+    def pages(self) -> list[str]:
+        """Every address that only tells, with something to tell."""
+        space, odo = self.space, self.ids["Odo Brand"]
+        found = [
+            "/",
+            f"/space?space={space}",
+            f"/find?space={space}",
+            f"/find?space={space}&q=keeps+the+light",
+            f"/find?space={space}&kind=fact&about={odo}",
+            f"/timeline?space={space}",
+            f"/graph?space={space}",
+            f"/graph?about={odo}&hops=2",
+            f"/review?space={space}",
+            f"/review?space={space}&what=conflicts",
+            f"/review?space={space}&what=duplicates",
+            f"/log?space={space}",
+            f"/difference/{odo}?known1=2024-01-01",
+            f"/difference?space={space}&at1=1207-11-02",
+            "/health",
+            "/find?q=Odo",
+            "/find?space=account",
+            "/review?space=account&what=duplicates",
+            "/review?space=account&what=unclear",
+        ]
+        found += [f"/thing/{each}" for each in self.ids.values()]
+        found += [f"/thing/{self.ids['statement']}?value=1.250"] if self.world else []
+        return [*found, f"/map?space={self.world}"] if self.world else found
+
+
+HARBOUR_BOOK: Final = "Odo Brand keeps the light at Marrow. Ilsa Vane sails the Petrel."
+
+
+async def a_harbour(*, world: bool = True) -> Harbour:
+    """Saltmere with people, a book, a scene, what waits for a Keeper, an account and an isle."""
+    desk = a_desk("Solo")
+    space = await desk.saltmere()
+    about = {"space": "Saltmere"}
+    turns = [
+        {"by": "gm", "text": "The rail gives way. Odo Brand falls."},
+        {"by": "Ilsa Vane", "text": "I take the silver lantern."},
+    ]
+    scene = await desk.call("tell", scene="Night", place="Marrow", turns=turns, **about)
+    first, second = (each["id"] for each in scene["turns"])
+    claims: list[dict[str, Any]] = [
+        {"kind": "event", "says": "Odo falls", "about": ["Odo"], "when": "1207-11-03"},
+        {"kind": "event", "says": "Ilsa flees", "about": ["Ilsa"], "when": "1207-11-04"},
+        {"kind": "state", "of": "Odo", "tags": ["dead"], "untags": ["alive"]},
+        {"kind": "entity", "name": "Odo Brandt", "type": "character", "fields": {"age": 40}},
+    ]
+    await desk.call("propose", claims=claims, evidence=[first], **about)
+    mourned = {"kind": "event", "says": "They mourn Odo", "about": ["Odo Brand"]}
+    await desk.call("propose", claims=[mourned], **about)
+    ann = a_desk("Contributor", desk)
+    waits = [
+        {"kind": "fact", "says": "Ilsa carries the silver lantern", "about": ["Ilsa"]},
+        {"kind": "entity", "name": "The Quay", "type": "location"},
+        {"kind": "event", "says": "Ilsa sees a ghost", "about": ["Ilsa"]},
+    ]
+    await ann.call("propose", claims=waits, evidence=[second], **about)
+    for name, email in (("Ann Lee", "ann@example.org"), ("Ann L\u0435e", "ann@example.net")):
+        record = {"type": "person", "name": name, "email": email}  # one e is Cyrillic
+        await desk.call("tell", records=[record], space="account")
+    ids = {"scene": scene["scene"], "turn": first}
+    ids |= await _files(desk) if world else {}
+    for kind in ("entity", "fact", "relation", "event", "document"):
+        rows = (await desk.call("find", kinds=[kind], limit=20, **about))["found"]
+        ids[kind] = rows[0]["id"]
+        ids |= {row["name"]: row["id"] for row in rows if kind == "entity"}
+    ids["record"] = (await desk.call("find", space="account", type="person"))["found"][0]["id"]
+    ids["proposal"] = (await desk.call("review", **about))["waiting"][0]["id"]
+    ids["story"] = await _story(desk, ids["scene"])
+    isle = await _isle(desk) if world else ""
+    return Harbour(desk, space, ids, isle)
+
+
+_INVOICE: Final = "Invoice\nInvoice Number: R-7\nInvoice Date: 2025-01-15\nTotal: 1,250.00 EUR\n"
+_ROWS: Final = b"Date,Payee,Amount\n03/04/2024,Alder,1.250\n05/04/2024,Birch,2.750\n"
+
+
+async def _files(desk: Desk) -> dict[str, str]:
+    """A page of paper, and a statement that can be read in two ways, in the account."""
+    clerk = Gateway(desk.canon, [TRUTH])
+    found: dict[str, str] = {}
+    for name, kind, data in (
+        ("file", "application/pdf", a_pdf(_INVOICE)),
+        ("statement", "text/csv", _ROWS),
+    ):
+        given = {"file_content": b64encode(data).decode(), "mime_type": kind}
+        given["original_filename"] = f"{name}.{kind[-3:]}"
+        result = await clerk.call("ingest", given, principal_of(desk))
+        assert result.error is None, result.text
+        found[name] = str(result.body["source_id"])
+    return found
+
+
+async def _story(desk: Desk, scene: str) -> str:
+    found = (await desk.canon.state.things((scene,)))[scene]
+    assert isinstance(found, Scene)
+    return found.story_id
+
+
+async def _isle(desk: Desk) -> str:
+    return (await brought_in(desk.canon, an_isle())).world_id
+
+
+def run_apart(work: Any) -> Any:
+    """The outcome of something asynchronous, in a thread of its own."""
+
+    def run() -> Any:
+        with asyncio.Runner() as runner:
+            return runner.run(work)
+
+    with ThreadPoolExecutor(1) as pool:
+        return pool.submit(run).result()

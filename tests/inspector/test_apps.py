@@ -1,0 +1,172 @@
+"""What a client shows beside a reply, within the reference host of the extension's package."""
+
+import json
+import re
+import subprocess
+from collections.abc import Callable, Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, Frame, Page, expect
+
+from canonry.gateway.call import Gateway
+from canonry.inspector.apps import APPS, MIME, page_of, with_apps
+from canonry.server.binding import _tool_entry
+from canonry.toolsets.canon import CANON
+from canonry.toolsets.world import WORLD
+from tests.inspector.browser import SEEN, a_browser, barriers
+from tests.inspector.kit import Harbour, a_harbour, principal_of, run_apart
+from tests.meta.tree import ROOT
+from tests.toolsets.canon.kit import a_desk
+
+WEB = ROOT / "web"
+HOSTILE = "<img src=x onerror=alert(1)></script><script>alert(2)</script>\u202e"
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with a_browser() as found:
+        yield found
+
+
+@cache
+def the_host(folder: Path) -> str:
+    """The reference host as one script."""
+    bundler = WEB / "node_modules" / ".bin" / "esbuild"
+    out = folder / "host.js"
+    given = (bundler, WEB / "host.js", "--bundle", "--format=iife", f"--outfile={out}")
+    subprocess.run(given, check=True, capture_output=True, cwd=WEB)
+    return out.read_text(encoding="utf-8")
+
+
+def result(reply: Any) -> dict[str, Any]:
+    return {"content": [{"type": "text", "text": json.dumps(reply)}]}
+
+
+class Hosted:
+    """An app in its host."""
+
+    def __init__(self, browser: Browser, folder: Path, call: Callable[..., Any]) -> None:
+        self.page: Page = browser.new_page(viewport={"width": 600, "height": 700})
+        self.faults: list[str] = []
+        self.page.on("pageerror", lambda error: self.faults.append(str(error)))
+        self.page.on("dialog", lambda dialog: self.faults.append(dialog.message))
+        self.page.on("request", lambda asked: self.faults.append(asked.url))
+        self.page.expose_function("callTool", call)
+        self.page.evaluate(the_host(folder))
+
+    def show(self, name: str, asked: Any, told: Any, **context: Any) -> Frame:
+        self.page.evaluate("given => host(...given)", [page_of(name), asked, told, context])
+        return self.page.frames[1]
+
+
+@pytest.fixture
+def harbour() -> Harbour:
+    found: Harbour = run_apart(a_harbour())
+    return found
+
+
+def calls_of(harbour: Harbour) -> Callable[..., Any]:
+    def call(name: str, given: dict[str, Any]) -> Any:
+        outcome = run_apart(harbour.desk.outcome(name, given))
+        if outcome.error is not None:
+            return {"isError": True, "content": [{"type": "text", "text": outcome.text}]}
+        return result(outcome.body)
+
+    return call
+
+
+def test_what_waits_is_decided_within_the_reference_host(
+    browser: Browser, tmp_path: Path, harbour: Harbour
+) -> None:
+    ann = a_desk("Contributor", harbour.desk)
+    claim = {"kind": "fact", "says": HOSTILE, "about": [harbour.ids["Ilsa Vane"]]}
+    run_apart(ann.call("propose", claims=[claim], space="Saltmere"))
+    asked = {"what": "pending", "space": "Saltmere"}
+    told = run_apart(harbour.desk.call("review", **asked))
+    hosted = Hosted(browser, tmp_path, calls_of(harbour))
+    frame = hosted.show("review", asked, result(told), theme="dark")
+
+    expect(frame.locator(".waiting")).to_have_count(told["total"])
+    assert frame.locator("img").count() == 0
+    assert frame.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(20, 24, 27)"
+    lantern = frame.locator(".waiting", has_text="silver lantern")
+    lantern.locator("input").fill("I was there")
+    lantern.get_by_role("button", name="Accept").click()
+    expect(frame.locator(".waiting")).to_have_count(told["total"] - 1)
+    facts = run_apart(harbour.desk.call("find", kinds=["fact"], space="Saltmere"))["found"]
+    assert any("lantern" in row["says"] for row in facts)
+    assert hosted.page.evaluate("sizes.length") >= 2
+    assert hosted.faults == []
+
+
+def test_a_refused_decision_is_told_and_everything_stays(
+    browser: Browser, tmp_path: Path, harbour: Harbour
+) -> None:
+    asked = {"what": "pending", "space": "Saltmere"}
+    told = run_apart(harbour.desk.call("review", **asked))
+    hosted = Hosted(browser, tmp_path, calls_of(harbour))
+    frame = hosted.show("review", asked, result(told), locale="de-CH")
+    first = frame.locator(".waiting").first
+    first.locator("input").fill("")
+    first.get_by_role("button", name="Annehmen").click()
+    expect(frame.locator(".warning")).to_be_visible()
+    expect(frame.locator(".waiting")).to_have_count(told["total"])
+
+
+def test_what_happened_is_told_in_order(browser: Browser, tmp_path: Path, harbour: Harbour) -> None:
+    told = run_apart(harbour.desk.call("timeline", space="Saltmere", limit=1))
+    hosted = Hosted(browser, tmp_path, calls_of(harbour))
+    frame = hosted.show("timeline", {"space": "Saltmere", "limit": 1}, result(told))
+    expect(frame.locator(".ribbon li")).to_contain_text("1207-11-03 Odo falls")
+    frame.get_by_role("button").click()
+    expect(frame.locator(".ribbon li")).to_contain_text("1207-11-04 Ilsa flees")
+    assert barriers_in(frame) == []
+
+
+def test_the_places_around_one_are_drawn(
+    browser: Browser, tmp_path: Path, harbour: Harbour
+) -> None:
+    places = [
+        {"id": "a", "name": "Road", "depth": 1, "path": ["west"]},
+        {"id": "b", "name": HOSTILE, "depth": 2, "path": ["west", "sideways"]},
+    ]
+    hosted = Hosted(browser, tmp_path, calls_of(harbour))
+    told = {"structuredContent": {"neighbors": places}, "content": []}
+    frame = hosted.show("map", {"locationId": "x"}, told)
+    expect(frame.locator("svg circle")).to_have_count(3)
+    expect(frame.locator("svg line")).to_have_count(2)
+    expect(frame.locator("ul.rows")).to_contain_text("Road west")
+    assert hosted.faults == []
+
+
+def barriers_in(frame: Frame) -> list[str]:
+    return barriers(frame, rules=SEEN)  # type: ignore[arg-type] # a frame evaluates as a page does
+
+
+def test_the_tools_name_what_shows_them_and_everything_else_stays_as_it_was() -> None:
+    for plain, shown in zip((CANON, WORLD), with_apps((CANON, WORLD)), strict=True):
+        for before, after in zip(plain.tools, shown.tools, strict=True):
+            was, entry = _tool_entry(before, plain), _tool_entry(after, shown)
+            named = APPS.get(before.name)
+            ui = entry.get("_meta", {}).pop("ui", None)
+            assert ui == (named and {"resourceUri": f"ui://canonry/{named}"})
+            assert {**entry, "_meta": entry.get("_meta") or was.get("_meta")} == {
+                **was,
+                "_meta": was.get("_meta"),
+            }
+
+
+def test_a_client_reads_each_app_and_it_names_no_address() -> None:
+    desk = a_desk("Solo")
+    gateway = Gateway(desk.canon, with_apps([CANON]))
+    for name in ("review", "timeline"):
+        reading = gateway.read_resource(f"ui://canonry/{name}", principal_of(desk))
+        found, told = run_apart(reading)
+        assert found is not None
+        assert (found.mime_type, told.error) == (MIME, None)
+        assert told.text == page_of(name)
+        bare = told.text.replace("http://www.w3.org/2000/svg", "")
+        assert not re.search(r"https?://|\bsrc=|@import|url\(", bare)

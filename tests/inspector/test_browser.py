@@ -1,0 +1,255 @@
+"""The pages in a real browser: by keyboard alone, by two at once, without scripts, and attacked."""
+
+import http.server
+import threading
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import urlencode
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from tests.inspector.browser import (
+    SEEN,
+    Watched,
+    a_browser,
+    barriers,
+    hosted,
+    pages_of,
+    watched,
+)
+from tests.inspector.kit import Harbour, a_harbour, run_apart
+from tests.inspector.test_hostile import a_hostile_harbour
+from tests.toolsets.canon.kit import a_desk
+
+MANY = 30
+
+
+@dataclass
+class Site:
+    """A served harbour."""
+
+    harbour: Harbour
+    address: str
+
+    def call(self, tool_: str, **arguments: Any) -> Any:
+        return run_apart(self.harbour.desk.call(tool_, **arguments))
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with a_browser() as found:
+        yield found
+
+
+@pytest.fixture
+def site() -> Iterator[Site]:
+    harbour = run_apart(a_harbour())
+    with hosted(harbour.reader()) as address:
+        yield Site(harbour, address)
+
+
+@pytest.fixture
+def tab(browser: Browser, site: Site) -> Iterator[Watched]:
+    with browser.new_context(viewport={"width": 1280, "height": 900}) as context:
+        seen = watched(context, site.address)
+        yield seen
+        assert seen.faults == []
+
+
+def on_foreign_page(content: str) -> tuple[http.server.ThreadingHTTPServer, str]:
+    """A page of somebody else, on this machine under another name."""
+
+    class Foreign(http.server.BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.send_response(200)
+            self.send_header("Content-Type", "text/html")
+            self.end_headers()
+            self.wfile.write(content.encode())
+
+        def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - as it is called
+            pass
+
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Foreign)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    return server, f"http://localhost:{server.server_port}/"
+
+
+def widest(page: Page) -> int:
+    found: int = page.evaluate("document.documentElement.scrollWidth - innerWidth")
+    return found
+
+
+def test_every_page_is_free_of_barriers_and_errors_and_asks_nobody_else(
+    tab: Watched, site: Site
+) -> None:
+    for path in pages_of(site.harbour):
+        tab.page.set_viewport_size({"width": 1280, "height": 900})
+        tab.page.emulate_media(color_scheme="light", reduced_motion="reduce")
+        page = tab.go(path)
+        assert barriers(page) == [], path
+        assert widest(page) <= 0, path
+        page.emulate_media(color_scheme="dark")
+        page.set_viewport_size({"width": 390, "height": 800})
+        assert barriers(page, rules=SEEN) == [], path
+        assert widest(page) <= 0, path
+        assert tab.faults == [], path
+
+
+def test_thirty_proposals_are_decided_by_keyboard_alone(tab: Watched, site: Site) -> None:
+    ann = a_desk("Contributor", site.harbour.desk)
+    ilsa = site.harbour.ids["Ilsa Vane"]
+    turn = site.harbour.ids["turn"]
+    claims = [{"kind": "fact", "says": f"Ilsa owns coin {n}", "about": [ilsa]} for n in range(MANY)]
+    for some in (claims[:15], claims[15:]):
+        run_apart(ann.call("propose", claims=some, evidence=[turn], space="Saltmere"))
+    page = tab.go(f"/review?space={site.harbour.space}&what=pending")
+    left = site.call("review", what="pending", space="Saltmere")["total"]
+
+    for number in range(MANY):
+        while "coin" not in (page.locator(".waiting.current h2").text_content() or ""):
+            page.keyboard.press("j")
+        page.keyboard.press("r" if number % 3 == 0 else "a")
+        page.keyboard.press("Enter")
+        left -= 1
+        expect(page.locator("#queue")).to_contain_text(f"{left} waiting.")
+
+    told = site.call("find", kinds=["fact"], text="coin", space="Saltmere", limit=50)["found"]
+    assert len([row for row in told if "owns coin" in row["says"]]) == MANY - MANY // 3
+
+
+def test_a_page_follows_what_another_reviewer_decides(
+    browser: Browser, tab: Watched, site: Site
+) -> None:
+    path = f"/review?space={site.harbour.space}&what=pending"
+    page = tab.go(path)
+    count = page.locator(".waiting").count()
+    assert count >= 2
+    with browser.new_context() as other:
+        second = watched(other, site.address)
+        theirs = second.go(path)
+        theirs.locator(".waiting form.verdict input[name=reason]").first.fill("no")
+        theirs.locator(".waiting form.verdict button[value=reject]").first.click()
+        expect(theirs.locator(".waiting")).to_have_count(count - 1)
+        assert second.faults == []
+
+    expect(page.locator(".waiting")).to_have_count(count - 1, timeout=10_000)
+    expect(page.locator("#live")).to_contain_text("Others have decided")
+
+
+def test_who_is_writing_is_not_disturbed_and_the_second_word_is_told_so(
+    browser: Browser, tab: Watched, site: Site
+) -> None:
+    page = tab.go(f"/review?space={site.harbour.space}&what=pending")
+    first = page.locator(".waiting").first
+    proposal = first.get_attribute("data-id")
+    page.keyboard.press("a")
+    page.keyboard.type("my own reason")
+    site.call("decide", verdict="reject", of=[proposal], reason="too late", space="Saltmere")
+    page.wait_for_timeout(2_500)
+    expect(first.locator("input[data-key=reason]")).to_have_value("my own reason")
+
+    page.keyboard.press("Enter")
+
+    expect(page.locator("#live")).not_to_be_empty()
+    told = site.call("get", of=proposal)
+    assert told["status"] in {"accepted", "rejected"}
+
+
+def test_the_slider_moves_the_page_to_what_the_tools_told_then(tab: Watched, site: Site) -> None:
+    odo = site.harbour.ids["Odo Brand"]
+    page = tab.go(f"/timeline?space={site.harbour.space}")
+    slider = page.get_by_label("At, as a slider")
+    slider.focus()
+    with page.expect_navigation():
+        slider.press("Home")
+    at = page.locator("#time-at").input_value()
+    assert at == "1207-11-03T00:00:00Z"
+
+    told = site.call("timeline", space="Saltmere", to=at)
+    shown = page.locator(".line .head a").all_text_contents()
+    assert shown == [row["says"] for row in told["timeline"]]
+    page = tab.go(f"/thing/{odo}?at={at}")
+    then = site.call("get", of=odo, at=at, full=True)
+    assert page.locator(".over .tag").all_text_contents() == then.get("tags", [])
+
+
+def test_the_graph_is_drawn_and_listed(tab: Watched, site: Site) -> None:
+    page = tab.go(f"/graph?space={site.harbour.space}")
+
+    expect(page.locator("#graph canvas").first).to_be_visible()
+    assert page.locator("#graph-list li").count() >= 1
+
+
+def test_the_map_plays_over_time(tab: Watched, site: Site) -> None:
+    page = tab.go(f"/map?space={site.harbour.world}&tick=0")
+    page.get_by_role("button", name="Play").click()
+
+    expect(page.locator("#tick")).not_to_have_value("0")
+    page.get_by_role("button", name="Stop").click()
+
+
+def test_the_first_stop_of_the_keyboard_leads_past_the_menu(tab: Watched, site: Site) -> None:
+    page = tab.go("/")
+    page.keyboard.press("Tab")
+    expect(page.locator(".skip")).to_be_focused()
+    page.keyboard.press("Enter")
+    expect(page.locator("main")).to_be_focused()
+    page.keyboard.press("/")
+    expect(page.locator("#quick")).to_be_focused()
+
+
+def test_pages_are_read_and_decided_on_without_any_script(browser: Browser, site: Site) -> None:
+    with browser.new_context(java_script_enabled=False) as context:
+        seen = watched(context, site.address)
+        for path in pages_of(site.harbour):
+            expect(seen.go(path).locator("h1")).to_be_visible()
+        page = seen.go(f"/review?space={site.harbour.space}&what=pending")
+        page.locator("form.verdict input[name=reason]").first.fill("I was there")
+        page.locator("form.verdict button[value=accept]").first.click()
+        expect(page.locator("p.good")).to_contain_text("Accepted.")
+        assert seen.faults == []
+
+
+def test_hostile_texts_run_nowhere(browser: Browser) -> None:
+    harbour = run_apart(a_hostile_harbour())
+    with hosted(harbour.reader()) as address, browser.new_context() as context:
+        seen = watched(context, address)
+        for path in pages_of(harbour):
+            page = seen.go(path)
+            assert page.locator("img[src=x]").count() == 0, path
+            assert widest(page) <= 0, path
+            assert seen.faults == [], path
+
+
+def test_no_foreign_page_frames_ours(browser: Browser, site: Site) -> None:
+    server, foreign = on_foreign_page(f'<iframe src="{site.address}/"></iframe>')
+    with browser.new_context() as context:
+        page = context.new_page()
+        page.goto(foreign)
+        assert "Saltmere" not in page.frames[1].content()
+    server.shutdown()
+    server.server_close()
+
+
+def test_no_foreign_page_decides_for_whoever_looks_at_it(browser: Browser, site: Site) -> None:
+    proposal = site.harbour.ids["proposal"]
+    fields = {"verdict": "reject", "of": proposal, "reason": "haha", "space": site.harbour.space}
+    inputs = "".join(f'<input name="{k}" value="{v}">' for k, v in fields.items())
+    form = f'<form method="post" action="{site.address}/decide">{inputs}</form>'
+    script = f"""<script>
+        fetch({site.address + "/decide"!r}, {{method: "POST", credentials: "include",
+            headers: {{"content-type": "application/x-www-form-urlencoded"}},
+            body: {urlencode(fields)!r}}}).catch(() => {{}});
+        setTimeout(() => document.forms[0].submit(), 300);</script>"""
+    before = run_apart(site.harbour.desk.heads())
+    server, foreign = on_foreign_page(form + script)
+    with browser.new_context() as context:
+        page = context.new_page()
+        page.goto(f"{site.address}/")
+        page.goto(foreign)
+        page.wait_for_url(f"{site.address}/decide")
+        assert run_apart(site.harbour.desk.heads()) == before
+    server.shutdown()
+    server.server_close()

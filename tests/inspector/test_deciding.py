@@ -1,0 +1,216 @@
+"""Deciding in the browser: each form does what its tool does, for those who may, and says so."""
+
+import json
+import re
+from typing import Any
+
+import pytest
+
+from canonry.gateway.call import Gateway
+from canonry.gateway.catalogue import narrowed
+from canonry.toolsets.canon import CANON
+from tests.inspector.kit import Harbour, a_harbour, a_reader
+from tests.toolsets.canon.kit import Desk
+
+pytestmark = pytest.mark.anyio
+ROLES = ("Reader", "Contributor", "Keeper", "Solo")
+MAY_DECIDE = {"Keeper", "Solo"}
+
+
+@pytest.fixture
+async def harbour() -> Harbour:
+    return await a_harbour(world=False)
+
+
+async def waiting(harbour: Harbour, words: str) -> str:
+    rows = (await harbour.desk.call("review", space=harbour.space, limit=50))["waiting"]
+    return next(str(row["id"]) for row in rows if words in row["says"])
+
+
+async def status(harbour: Harbour, thing: str) -> str:
+    told = await harbour.desk.call("get", of=thing)
+    return str(told.get("status") or told.get("level") or "")
+
+
+async def test_accepting_says_what_became_canon(harbour: Harbour) -> None:
+    lantern = await waiting(harbour, "lantern")
+    reader = harbour.reader()
+    back = f"/review?space={harbour.space}&done=reject&ids=x"
+
+    answer = await reader.decide("accept", [lantern], reason="I heard it", back=back)
+
+    where = answer.header("location")
+    assert answer.status == 303
+    made = re.fullmatch(rf"/review\?space={harbour.space}&done=accept&ids=([0-9a-f-]+)", where)
+    assert made is not None
+    page = await reader.page(where)
+    assert "Accepted." in page
+    assert f"p-{lantern}" not in page
+    assert "carries the silver lantern" in await reader.page(f"/thing/{made[1]}")
+    assert await status(harbour, lantern) == "accepted"
+
+
+async def test_several_are_decided_at_once_and_one_can_be_accepted_after_all(
+    harbour: Harbour,
+) -> None:
+    ghost, quay = await waiting(harbour, "ghost"), await waiting(harbour, "Quay")
+    reader = harbour.reader()
+
+    await reader.decide("reject", [ghost, quay], reason="Nobody saw it")
+    assert [await status(harbour, each) for each in (ghost, quay)] == ["rejected", "rejected"]
+    page = await reader.page(f"/thing/{ghost}")
+    assert 'value="accept"' in page
+    assert 'value="reject"' not in page
+
+    await reader.decide("accept", [ghost], reason="They did")
+    assert await status(harbour, ghost) == "accepted"
+
+
+async def test_a_conflict_is_shown_with_both_sides_and_waived(harbour: Harbour) -> None:
+    reader = harbour.reader()
+    page = await reader.page(f"/review?space={harbour.space}&what=conflicts")
+    part = page.split("<bdi>Odo falls</bdi>")[1]
+    other = re.search(r'name="other" value="([0-9a-f-]+)"', part)
+    assert other is not None
+    assert "Perhaps against it" in part
+    assert "Odo Brand is dead" in part
+    assert "The rail gives way" in part
+
+    falls = await waiting(harbour, "Odo falls")
+    answer = await reader.decide("waive", [falls], other=other[1], reason="It killed him")
+
+    assert answer.status == 303
+    page = await reader.page(f"/review?space={harbour.space}&what=conflicts")
+    assert "Odo falls" not in page
+
+
+async def test_two_that_are_one_are_compared_and_merged(harbour: Harbour) -> None:
+    reader = harbour.reader()
+    page = await reader.page("/review?space=account&what=duplicates")
+    assert "or the same as" in page
+    assert re.search(r'class="changed"><th scope="row"><bdi>email', page)
+    assert not re.search(r'class="changed"><th scope="row"><bdi>type', page)
+    kept, merged = re.findall(r'name="of" value="([0-9a-f-]+)"', page)
+    assert (await reader.decide("merge", [kept, merged], reason="A slip")).status == 303
+
+    moved = await reader.get(f"/thing/{merged}")
+    assert (moved.status, moved.header("location")) == (303, f"/thing/{kept}")
+
+
+async def test_what_is_said_better_becomes_canon_in_these_words(harbour: Harbour) -> None:
+    lantern = await waiting(harbour, "lantern")
+    reader = harbour.reader()
+    page = await reader.page(f"/review?space={harbour.space}")
+    part = page.split(f'id="p-{lantern}"')[1].split("</li>")[0].split('class="edit"')[1]
+    form: dict[str, Any] = {}
+    for name, value in re.findall(r'type="hidden" name="(\w+)" value="([^"]*)"', part):
+        form.setdefault(name, []).append(value)
+    assert {"about", "evidence", "member"} <= form.keys()
+    assert ">Ilsa carries the silver lantern</textarea>" in part
+
+    form |= {"text": "Ilsa carries a brass lantern", "reason": "It was brass"}
+    answer = await reader.post("/decide", form)
+
+    assert answer.status == 303, answer.text
+    facts = (await harbour.desk.call("find", kinds=["fact"], space=harbour.space))["found"]
+    (said,) = (row for row in facts if "lantern" in row["says"])
+    assert said["says"] == "Ilsa carries a brass lantern"
+    assert said["about"] == ["Ilsa Vane"]
+    assert await status(harbour, lantern) == "rejected"
+    assert said["id"] in answer.header("location")
+
+
+async def test_what_never_was_and_what_holds_no_longer(harbour: Harbour) -> None:
+    reader = harbour.reader()
+    fact, relation = harbour.ids["fact"], harbour.ids["relation"]
+
+    assert (await reader.decide("end", [relation], when="1207-11-05")).status == 303
+    assert (await reader.decide("retcon", [fact], reason="A lie", along="yes")).status == 303
+
+    assert "never was so" in await reader.page(f"/thing/{fact}")
+    assert "A lie" in await reader.page(f"/thing/{fact}")
+    assert "1207-11-05" in await reader.page(f"/thing/{relation}")
+
+
+async def test_the_rules_decide_where_they_are_asked(harbour: Harbour) -> None:
+    quay = await waiting(harbour, "Quay")
+
+    await harbour.reader().decide("judge", [quay])
+
+    assert await status(harbour, quay) in {"accepted", "rejected", "pending"}
+    assert "gate:" in await harbour.reader().page(f"/thing/{quay}")
+
+
+@pytest.mark.parametrize(
+    ("verdict", "more"),
+    [
+        ("accept", {}),
+        ("accept", {"reason": "x" * 3_000}),
+        ("waive", {"reason": "r"}),
+        ("merge", {}),
+        ("nonsense", {}),
+        ("", {}),
+        ("edit", {"member": "statement", "text": "", "reason": "r"}),
+        ("edit", {"member": "nonsense", "text": "t", "reason": "r"}),
+    ],
+)
+async def test_what_the_tool_refuses_is_told_and_nothing_is_written(
+    harbour: Harbour, verdict: str, more: dict[str, str]
+) -> None:
+    lantern = await waiting(harbour, "lantern")
+    before = await harbour.desk.heads()
+
+    answer = await harbour.reader().decide(verdict, [lantern], space=harbour.space, **more)
+
+    assert answer.status == 400
+    assert 'class="warning"' in answer.text
+    assert await harbour.desk.heads() == before
+
+
+@pytest.mark.parametrize("agent", ROLES)
+async def test_each_role_sees_the_actions_that_it_may_take_and_no_other(
+    harbour: Harbour, agent: str
+) -> None:
+    reader = harbour.reader(agent)
+    for path in harbour.pages():
+        page = await reader.page(path)
+        if agent not in MAY_DECIDE:
+            assert 'action="/decide"' not in page, path
+    actions: dict[str, tuple[list[str], dict[str, str]]] = {
+        "accept": ([await waiting(harbour, "lantern")], {"reason": "r"}),
+        "reject": ([await waiting(harbour, "ghost")], {"reason": "r"}),
+        "judge": ([await waiting(harbour, "Quay")], {}),
+        "end": ([harbour.ids["relation"]], {}),
+        "merge": ([harbour.ids["Odo Brand"], harbour.ids["Odo Brandt"]], {}),
+        "retcon": ([harbour.ids["fact"]], {"reason": "r"}),
+    }
+    for verdict, (of, more) in actions.items():
+        before = await harbour.desk.heads()
+        answer = await reader.decide(verdict, of, space=harbour.space, **more)
+        if agent in MAY_DECIDE:
+            assert answer.status == 303, (verdict, answer.text)
+        else:
+            assert answer.status == 403
+            assert await harbour.desk.heads() == before
+
+
+async def test_where_nothing_is_written_nobody_decides(harbour: Harbour) -> None:
+    desk = harbour.desk
+    gateway = Gateway(desk.canon, narrowed([CANON], read_only=True))
+    reader = a_reader(Desk(desk.canon, gateway, desk.clock))
+
+    for path in harbour.pages():
+        assert 'action="/decide"' not in await reader.page(path)
+    answer = await reader.decide("accept", [harbour.ids["proposal"]], reason="r")
+    assert answer.status >= 400
+
+
+async def test_a_page_that_waits_learns_that_others_have_decided(harbour: Harbour) -> None:
+    reader = harbour.reader("Reader")
+    path = f"/review/head?space={harbour.space}"
+    page = await reader.page(f"/review?space={harbour.space}")
+    head = json.loads((await reader.get(path)).text)["head"]
+
+    assert f'data-head="{head}"' in page
+    await harbour.reader().decide("reject", [await waiting(harbour, "ghost")], reason="no")
+    assert json.loads((await reader.get(path)).text)["head"] == head + 1

@@ -1,0 +1,272 @@
+"""Every page tells what the tools tell, to whom they tell it, in the language of who reads it."""
+
+import re
+from html import unescape
+from typing import Any
+
+import pytest
+
+from canonry.gateway.call import Gateway
+from canonry.gateway.catalogue import narrowed
+from canonry.toolsets.canon import CANON
+from canonry.toolsets.narrative import NARRATIVE
+from tests.inspector.kit import Harbour, a_harbour, a_reader
+from tests.toolsets.canon.kit import Desk, a_desk
+from tests.toolsets.world.kit import an_isle
+
+pytestmark = pytest.mark.anyio
+NOBODY = "11111111-1111-4111-8111-111111111111"
+SECRET = "The lamp was put out by the mayor"
+
+
+@pytest.fixture
+async def harbour() -> Harbour:
+    return await a_harbour()
+
+
+async def written(harbour: Harbour) -> list[dict[str, Any]]:
+    """All that the log of Saltmere tells."""
+    found: list[dict[str, Any]] = []
+    cursor, left = "0", 1
+    while left:
+        told = await harbour.desk.call("changes", space=harbour.space, since=cursor, limit=50)
+        found += told["changes"]
+        cursor, left = told["cursor"], told["left"]
+    return found
+
+
+def plain(page: str) -> str:
+    """The words of a page."""
+    return re.sub(r"\s+", " ", unescape(re.sub(r"<[^>]+>", " ", page)))
+
+
+async def test_every_page_is_there_in_both_languages(harbour: Harbour) -> None:
+    for language, word in (("en", "Health"), ("de-AT,de;q=0.9", "Zustand")):
+        reader = harbour.reader()
+        reader.language = language
+        for path in harbour.pages():
+            page = await reader.page(path)
+            assert f'<html lang="{language[:2]}">' in page
+            assert word in page, path
+            assert page.count("<h1>") == 1, path
+
+
+async def test_an_empty_store_explains_itself() -> None:
+    words = plain(await a_reader(a_desk()).page("/"))
+
+    for each in ("canonry demo", "canonry import", "canonry connect"):
+        assert each in words
+
+
+async def test_a_thing_is_shown_as_get_and_why_tell_it(harbour: Harbour) -> None:
+    odo = harbour.ids["Odo Brand"]
+    told = await harbour.desk.call("get", of=odo, full=True)
+    why = await harbour.desk.call("why", of=odo, full=True)
+
+    page = await harbour.reader().page(f"/thing/{odo}")
+
+    words = plain(page)
+    for each in (*told["tags"], *(row["says"] for row in (*told["facts"], *told["relations"]))):
+        assert each in words
+    for row in (*told["facts"], *told["relations"], *why["rests_on_it"]):
+        assert f'href="/thing/{row["id"]}"' in page
+    for row in why["because"]:
+        assert (row.get("says") or row["name"]) in words
+    assert f"entity:{odo}" in words
+
+
+async def test_a_field_tells_by_whose_word_and_on_what_it_stands(harbour: Harbour) -> None:
+    page = await harbour.reader().page(f"/thing/{harbour.ids['Odo Brandt']}")
+
+    row = re.search(r"<bdi>age</bdi>.*?</tr>", page, re.DOTALL)
+    assert row is not None
+    assert "40" in row[0]
+    assert "the game master" in row[0]
+    assert f'href="/thing/{harbour.ids["turn"]}"' in row[0]
+
+
+async def test_the_past_is_shown_as_the_tools_tell_it(harbour: Harbour) -> None:
+    odo = harbour.ids["Odo Brand"]
+    changes = await written(harbour)
+    reader = harbour.reader()
+
+    seen = set()
+    for each in changes:
+        outcome = await harbour.desk.outcome("get", {"of": odo, "as_known_at": each["when"]})
+        answer = await reader.get(f"/thing/{odo}?known={each['when']}")
+        if outcome.error is not None:
+            assert answer.status == 404
+            assert outcome.error.message in unescape(answer.text)
+            continue
+        tags = re.findall(r'<span class="tag"><bdi>(\w+)</bdi>', answer.text.split("<h1>")[0])
+        assert tags == outcome.body.get("tags", [])
+        seen.add(tuple(tags))
+    assert seen == {("alive",), ("dead",)}
+
+
+async def test_two_moments_differ_in_what_the_tools_tell_of_them(harbour: Harbour) -> None:
+    odo = harbour.ids["Odo Brand"]
+    changes = await written(harbour)
+    born = next(e["when"] for e in changes if any(w.get("id") == odo for w in e["what"]))
+
+    page = await harbour.reader().page(f"/difference/{odo}?known1={born}")
+
+    row = re.search(r'<tr class="changed"><th scope="row"><bdi>tags</bdi>.*?</tr>', page, re.DOTALL)
+    assert row is not None
+    assert re.search(r"<del>.*alive.*</del>.*<ins>.*dead.*</ins>", row[0], re.DOTALL)
+    assert not re.search(r'class="changed"><th scope="row"><bdi>name', page)
+
+
+async def test_a_moment_before_a_thing_was_known_says_so(harbour: Harbour) -> None:
+    odo = harbour.ids["Odo Brand"]
+    page = await harbour.reader().page(f"/difference/{odo}?known1=1999-01-01")
+
+    assert 'class="warning"' in page
+
+
+async def test_a_search_says_by_which_words_each_was_found(harbour: Harbour) -> None:
+    reader = harbour.reader()
+    page = await reader.page(f"/find?space={harbour.space}&q=keeps+lamp+Marrow")
+
+    assert re.search(r"keeps the light.*?<mark>keeps</mark>", page, re.DOTALL)
+    assert "<mark>lamp</mark>" not in page
+    narrowed = await reader.page(f"/find?space={harbour.space}&q=Marrow&kind=entity")
+    assert 'class="kind kind-fact"' not in narrowed
+    none = await reader.page(f"/find?space={harbour.space}&q=zeppelin")
+    assert "Nothing is known" in none
+
+
+async def test_a_scene_tells_what_each_turn_made_canon_and_what_waits(harbour: Harbour) -> None:
+    page = await harbour.reader().page(f"/thing/{harbour.ids['scene']}")
+
+    first, second = page.split('class="turn speaker-')[1:3]
+    assert "The rail gives way" in first
+    assert "Odo falls" not in first.split("outcome")[0]
+    assert "I take the silver lantern" in second
+    assert "Ilsa carries the silver lantern" in page
+    assert 'class="status status-accepted"' in page
+    assert 'class="status status-pending"' in page
+
+
+async def test_a_document_marks_what_rests_on_it(harbour: Harbour) -> None:
+    page = await harbour.reader().page(f"/thing/{harbour.ids['document']}")
+
+    assert "Rests on it:" in page
+    assert "Odo Brand keeps the light at Marrow" in plain(page)
+
+
+async def test_the_map_shows_who_is_where_at_a_tick(harbour: Harbour) -> None:
+    reader = harbour.reader()
+    page = await reader.page(f"/map?space={harbour.world}")
+    early = await reader.page(f"/map?space={harbour.world}&tick=0")
+
+    assert page.count("<circle") == len(an_isle().locations)
+    assert "Inn" in plain(page)
+    assert 'max="50000000" value="0"' in early
+
+
+async def test_the_log_tells_that_each_commit_follows(harbour: Harbour) -> None:
+    page = await harbour.reader().page(f"/log?space={harbour.space}&until=5")
+
+    assert page.count(">follows<") == 5
+    assert "does not follow" not in page
+    assert "Newer" in page
+
+
+async def test_a_secret_is_on_no_page_of_those_who_may_not_know_it(harbour: Harbour) -> None:
+    keeper = Desk(harbour.desk.canon, harbour.desk.gateway, harbour.desk.clock, "CanonKeeper")
+    made = await keeper.call(
+        "neo4j_create_fact",
+        universe_id=harbour.space,
+        statement=SECRET,
+        involved_entity_ids=[harbour.ids["Odo Brand"]],
+        confidence=1.0,
+        authority="gm",
+        evidence_refs=[f"turn:{harbour.ids['turn']}"],
+        audience=["gm"],
+    )
+    pages = [*harbour.pages(), f"/find?space={harbour.space}&q=mayor+lamp"]
+    reader, master = harbour.reader("Reader"), harbour.reader("Keeper")
+
+    for path in pages:
+        text = await reader.page(path)
+        assert SECRET not in text.replace("mayor+lamp", ""), path
+        assert made["fact_id"] not in text, path
+    hidden = await reader.get(f"/thing/{made['fact_id']}")
+    absent = await reader.get(f"/thing/{NOBODY}")
+    assert hidden.status == absent.status >= 400
+    assert hidden.text.replace(made["fact_id"], NOBODY) == absent.text
+    assert SECRET in await master.page(f"/thing/{made['fact_id']}")
+    assert "the game masters alone" in await master.page(f"/thing/{made['fact_id']}")
+
+
+async def test_another_space_is_as_if_it_were_not(harbour: Harbour) -> None:
+    reader = harbour.reader("Reader", spaces=frozenset({harbour.world}))
+
+    assert "Saltmere" not in await reader.page("/")
+    for path in harbour.pages():
+        if harbour.space in path or any(each in path for each in harbour.ids.values()):
+            answer = await reader.get(path)
+            assert answer.status in {400, 404}, path
+            assert "Odo" not in answer.text.replace("Odo+", ""), path
+
+
+async def test_a_server_without_the_toolset_says_that_it_has_no_pages() -> None:
+    desk = a_desk()
+    other = Desk(desk.canon, Gateway(desk.canon, [NARRATIVE]), desk.clock)
+    answer = await a_reader(other).get("/")
+
+    assert answer.status == 404
+    assert "toolset canon" in answer.text
+
+
+async def test_a_tool_that_is_not_served_takes_its_pages_along(harbour: Harbour) -> None:
+    few = Desk(
+        harbour.desk.canon,
+        Gateway(harbour.desk.canon, narrowed([CANON], only=("spaces", "find"))),
+        harbour.desk.clock,
+    )
+    reader = a_reader(few)
+
+    assert (await reader.get(f"/find?space={harbour.space}")).status == 200
+    for path in (f"/thing/{harbour.ids['fact']}", f"/review?space={harbour.space}", "/health"):
+        answer = await reader.get(path)
+        assert answer.status == 404
+        assert "<h1>" in answer.text
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/thing/nobody",
+        "/thing/%00",
+        "/find?space=Nowhere",
+        "/map?space=account",
+        "/timeline?space=account&since=yesterdaze",
+        "/graph?about=Nobody",
+        "/difference/00000000-0000-0000-0000-000000000000",
+        "/nowhere",
+    ],
+)
+async def test_what_cannot_be_shown_is_told_as_a_page(harbour: Harbour, path: str) -> None:
+    answer = await harbour.reader().get(path)
+
+    assert 400 <= answer.status < 500, answer.text
+    assert "<h1>" in answer.text
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "from=-1", "from=9999999999", "from=x", "until=-3", "until=99999999999999999999",
+        "tick=1e9", "hops=99", "kind=nonsense", "at=1207-11-03", "what=nonsense",
+        "known=2999-01-01",
+    ],
+)  # fmt: skip
+async def test_odd_parameters_break_no_page(harbour: Harbour, query: str) -> None:
+    reader = harbour.reader()
+    for path in harbour.pages():
+        if path.startswith("/thing") and query.startswith(("at", "known")):
+            continue
+        answer = await reader.get(f"{path}{'&' if '?' in path else '?'}{query}")
+        assert answer.status < 500, (path, query, answer.text[-600:])

@@ -1,0 +1,45 @@
+"""A relay between clients and a server, which counts how often the talk turns round."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from tests.conformance.postgres_store import URL
+
+
+class Relay:
+    """Stands between client and server, and counts how often the talk turns round."""
+
+    def __init__(self) -> None:
+        self.trips = 0
+        self._asking = False
+
+    async def carry(
+        self, client: asyncio.StreamReader, writer: asyncio.StreamWriter, port: int
+    ) -> None:
+        answers, server = await asyncio.open_connection("127.0.0.1", port)
+        await asyncio.gather(
+            self._pass(client, server, asks=True), self._pass(answers, writer, asks=False)
+        )
+
+    async def _pass(
+        self, source: asyncio.StreamReader, target: asyncio.StreamWriter, *, asks: bool
+    ) -> None:
+        while data := await source.read(65_536):
+            if not asks and self._asking:
+                self.trips += 1
+            self._asking = asks
+            target.write(data)
+        target.close()
+
+
+@asynccontextmanager
+async def relayed_url() -> AsyncIterator[tuple[Relay, str]]:
+    """A relay, and the address of the server behind it."""
+    relay, port = Relay(), int(URL.rpartition(":")[2].partition("/")[0])
+    server = await asyncio.start_server(
+        lambda reader, writer: relay.carry(reader, writer, port), "127.0.0.1", 0
+    )
+    here = server.sockets[0].getsockname()[1]
+    yield relay, URL.replace(f":{port}/", f":{here}/")
+    server.close()

@@ -1,0 +1,97 @@
+"""The commands work on a store in a database as on one in a folder."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from urllib.parse import urlsplit
+from uuid import uuid4
+
+import psycopg
+import pytest
+from psycopg import sql
+
+from tests.cli.run import Done, canonry
+from tests.conformance.postgres_store import URL
+
+Run = Callable[..., Done]
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Iterator[Run]:
+    if not URL:
+        pytest.skip("no PostgreSQL server: `make servers` starts one")
+    parts, schema = urlsplit(URL), f"test_{uuid4().hex[:20]}"
+    url = f"postgresql://{parts.username}@{parts.hostname}:{parts.port}{parts.path}"
+    environment = {
+        "PGPASSWORD": parts.password or "",
+        "CANONRY_POSTGRES_URL": url,
+        "CANONRY_POSTGRES_SCHEMA": schema,
+        "CANONRY_DATA": str(tmp_path / "data"),
+    }
+
+    def call(*words: str) -> Done:
+        return canonry(*words, environment=environment)
+
+    yield call
+    with psycopg.connect(URL, autocommit=True) as db:
+        for each in (f"{schema}_views", schema):
+            db.execute(sql.SQL("DROP SCHEMA IF EXISTS {} CASCADE").format(sql.Identifier(each)))
+
+
+def succeeds(done: Done) -> str:
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_a_store_in_a_database_is_filled_verified_backed_up_and_moved(
+    run: Run, tmp_path: Path
+) -> None:
+    rules = tmp_path / "rules.md"
+    rules.write_text("# Rest\n\nA night under the open sky heals nothing.\n")
+    succeeds(
+        run("import", "documents", str(rules), "--universe", "Home", "--source-type", "rulebook")
+    )
+
+    succeeds(run("verify"))
+    assert "engine" in succeeds(run("doctor"))
+    assert "rebuilt all views" in succeeds(run("rebuild"))
+    assert "backed up" in succeeds(run("backup", str(tmp_path / "backup")))
+    assert "moved" in succeeds(run("move", "--from", "postgres", "--to", "embedded"))
+    again = succeeds(run("move", "--from", "postgres", "--to", "embedded"))
+    assert "moved 0 commits" in again
+    copied = tmp_path / "copy"
+    assert canonry("restore", str(tmp_path / "backup"), "--data", str(copied)).returncode == 0
+    exported = [tmp_path / "there.jsonl", tmp_path / "here.jsonl"]
+    succeeds(run("export", str(exported[0])))
+    assert canonry("export", str(exported[1]), "--data", str(copied)).returncode == 0
+    assert exported[0].read_bytes() == exported[1].read_bytes()
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "postgresql://me:secret@127.0.0.1/canon",
+        "postgresql://127.0.0.1/canon?password=secret",
+        "mysql://127.0.0.1/canon",
+        "127.0.0.1",
+    ],
+)
+def test_an_address_with_a_password_or_of_something_else_is_refused(url: str) -> None:
+    done = canonry("verify", "--postgres-url", url)
+
+    assert done.returncode == 2
+    assert "PGPASSWORD" in done.stderr
+    assert "secret" not in done.stderr
+
+
+def test_a_server_that_is_not_there_is_told_in_one_line() -> None:
+    done = canonry("verify", "--postgres-url", "postgresql://nobody@127.0.0.1:1/canon")
+
+    assert done.returncode == 4
+    assert "does not answer" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_moving_to_where_the_store_is_already_is_refused() -> None:
+    done = canonry("move", "--from", "embedded", "--to", "embedded")
+
+    assert done.returncode == 2

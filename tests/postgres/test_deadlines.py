@@ -1,0 +1,115 @@
+"""Whoever gives up has the statement stopped on the server too, and nobody waits without end."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from pathlib import Path
+from uuid import uuid4
+
+import pytest
+
+from canonry.adapters.postgres import Database
+from canonry.adapters.postgres.database import PgConnection, fetched
+from canonry.adapters.postgres.upkeep.preparing import prepare
+from canonry.domain.errors import InvalidInput, Unavailable
+from canonry.domain.log.commits import Appended
+from canonry.gateway.limits import within
+from canonry.testing.conformance.kit import present
+from canonry.testing.scribe import Scribe
+from canonry.testing.things import MIDDLE_EARTH, a_fact, made
+from tests.conformance.postgres_store import URL, dropped, schemas
+from tests.server.recall_world import becomes
+
+pytestmark = pytest.mark.anyio
+RUNNING = (
+    "SELECT count(*) FROM pg_stat_activity"
+    " WHERE state = 'active' AND query LIKE 'SELECT pg_sleep%%'"
+)
+
+
+@pytest.fixture
+async def database() -> AsyncIterator[Database]:
+    if not URL:
+        pytest.skip("no PostgreSQL server: `make servers` starts one")
+    opened = Database(URL, f"test_{uuid4().hex}", deadline=0.5)
+    await prepare(opened)
+    await opened.open()
+    yield opened
+    await opened.close()
+    await dropped(opened.name)
+
+
+async def test_a_call_that_is_cancelled_stops_its_statement(database: Database) -> None:
+    call = asyncio.ensure_future(database.rows("SELECT pg_sleep(100)"))
+    with pytest.raises(TimeoutError):
+        await asyncio.wait_for(call, 0.2)
+
+    assert await database.rows(RUNNING) == [(0,)]
+
+
+async def test_a_call_ends_with_its_deadline_and_so_does_its_statement(database: Database) -> None:
+    async def sleep(db: PgConnection) -> object:
+        return await fetched(db, "SELECT pg_sleep(100)")
+
+    for ask in (database.attempt, database.reading, database.writing):
+        with pytest.raises(Unavailable) as caught:
+            await within(0.2, ask(sleep))
+
+        assert caught.value.code == "call.deadline"
+        assert await database.rows(RUNNING) == [(0,)]
+
+
+async def test_the_server_knows_how_long_a_call_has(database: Database) -> None:
+    async def asked() -> object:
+        return await database.rows("SHOW statement_timeout")
+
+    async def composed() -> object:
+        return await within(600, asked())
+
+    assert await within(120, asked()) == [("2min",)]
+    assert await within(7, asked()) == [("10s",)]
+    assert await within(7, composed()) == [("10s",)]
+    assert await asked() == [("1s",)]
+
+
+async def test_an_append_that_nobody_waits_for_waits_for_no_lock(tmp_path: Path) -> None:
+    async with schemas(tmp_path) as opened:
+        backend = await opened.fresh()
+        other = await present(backend.second)()
+        scribe = Scribe(backend.canon, "stopped")
+        await scribe.append([scribe.next(made(a_fact("first")))])
+        drafts = [scribe.next(made(a_fact(f"{n}"))) for n in range(3)]
+        async with other.canon.ledger.exclusive():
+            for done in [asyncio.ensure_future(scribe.append([each])) for each in drafts]:
+                with pytest.raises(TimeoutError):
+                    await asyncio.wait_for(done, 0.2)
+
+            waiting = "SELECT count(*) FROM pg_locks WHERE NOT granted AND locktype = 'advisory'"
+            database = Database(URL, "unused", connections=1)
+            await database.open()
+            await becomes(lambda: _none(database, waiting), "nobody waits for a lock")
+            await database.close()
+
+        assert await backend.canon.ledger.head(MIDDLE_EARTH) == 1
+        (outcome,) = await scribe.append([drafts[1]])
+        assert isinstance(outcome, Appended)
+
+
+async def _none(database: Database, statement: str) -> bool | None:
+    return (await database.rows(statement))[0][0] == 0 or None
+
+
+async def test_a_statement_that_takes_too_long_is_stopped_by_the_server(
+    database: Database,
+) -> None:
+    with pytest.raises(Unavailable) as caught:
+        await database.rows("SELECT pg_sleep(100)")
+
+    assert caught.value.code == "store.deadline"
+
+
+async def test_a_text_with_nul_is_refused_and_the_connection_goes_on(database: Database) -> None:
+    with pytest.raises(InvalidInput) as caught:
+        await database.rows("SELECT %s::text", ("a\0b",))
+
+    assert caught.value.code == "text.unreadable"
+    assert await database.rows("SELECT 1") == [(1,)]

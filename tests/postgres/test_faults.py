@@ -1,0 +1,132 @@
+"""The server is killed under load, or one of two processes: nothing is lost, nothing is twice."""
+
+import asyncio
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from uuid import uuid4
+
+import pytest
+
+from canonry.bootstrap.moving import quietly
+from canonry.bootstrap.postgres import Shared, open_postgres
+from canonry.domain.errors import Unavailable
+from canonry.domain.log.commits import ORIGIN, Appended
+from canonry.testing.scribe import Scribe
+from canonry.testing.things import MIDDLE_EARTH, a_fact, made
+from tests.conformance.postgres_store import URL, dropped
+from tests.servers.__main__ import ROOT, Postgres
+
+pytestmark = pytest.mark.anyio
+WRITERS, EACH = 4, 25
+WRITER = """
+import asyncio, sys
+from pathlib import Path
+from canonry.bootstrap.postgres import open_postgres
+from canonry.testing.scribe import Scribe
+from canonry.testing.things import a_fact
+
+async def main():
+    url, schema, folder = sys.argv[1:]
+    store = await open_postgres(url, schema=schema, folder=Path(folder), connections=3)
+    for n in range(10_000):
+        await Scribe(store.canon, f"other {n}").make(a_fact(f"other {n}"))
+        print(n, flush=True)
+
+asyncio.run(main())
+"""
+
+
+@pytest.fixture
+def server() -> Iterator[Postgres]:
+    if not URL or not (ROOT / "pg0").is_file():
+        pytest.skip("no PostgreSQL server of our own: `make servers` starts one")
+    own = Postgres(name="killed", port=55439)
+    own.start()
+    yield own
+    own.stop()
+
+
+async def opened(url: str, schema: str, folder: Path) -> Shared:
+    return await open_postgres(url, schema=schema, folder=folder, connections=6)
+
+
+async def require_whole(store: Shared, acknowledged: set[str]) -> None:
+    """Every acknowledged commit is there once, and records and views agree."""
+    log = [
+        commit.id
+        for commit in await store.canon.ledger.read(MIDDLE_EARTH, after=ORIGIN, limit=10_000)
+    ]
+    assert len(log) == len(set(log))
+    assert acknowledged <= set(log)
+    assert (await store.upkeep.verify(quietly)).findings == ()
+
+
+async def test_a_server_that_is_killed_and_started_again_loses_nothing(
+    server: Postgres, tmp_path: Path
+) -> None:
+    store = await opened(server.url, f"test_{uuid4().hex}", tmp_path)
+    acknowledged: set[str] = set()
+    news: asyncio.Queue[str] = asyncio.Queue()
+
+    async def write(writer: int) -> None:
+        for n in range(EACH):
+            scribe = Scribe(store.canon, f"{writer}/{n}")
+            draft = scribe.next(made(a_fact(f"fact {writer}/{n}")))
+            while True:
+                try:
+                    (outcome,) = await scribe.append([draft])
+                except Unavailable:
+                    await asyncio.sleep(0.05)
+                else:
+                    break
+            assert isinstance(outcome, Appended)
+            acknowledged.add(draft.draft.id)
+            news.put_nowait(draft.draft.id)
+
+    async def kill() -> None:
+        for _ in range(2):
+            for _ in range(EACH):
+                await news.get()
+            await asyncio.to_thread(server.stop, signal.SIGKILL)
+            await asyncio.to_thread(server.start)
+
+    await asyncio.gather(kill(), *(write(each) for each in range(WRITERS)))
+
+    assert len(acknowledged) == WRITERS * EACH
+    await require_whole(store, acknowledged)
+    assert await store.canon.ledger.head(MIDDLE_EARTH) == WRITERS * EACH
+    await store.close()
+
+
+async def test_a_process_that_is_killed_leaves_the_other_one_going(tmp_path: Path) -> None:
+    if not URL:
+        pytest.skip("no PostgreSQL server: `make servers` starts one")
+    schema = f"test_{uuid4().hex}"
+    store = await opened(URL, schema, tmp_path / "ours")
+    other = subprocess.Popen(  # noqa: ASYNC220 - the other process writes while this one does
+        [sys.executable, "-c", WRITER, URL, schema, str(tmp_path / "other")],
+        stdout=subprocess.PIPE,
+        env={**os.environ, "PYTHONPATH": "src"},
+        text=True,
+    )
+    assert other.stdout is not None
+    told = [await asyncio.to_thread(other.stdout.readline) for _ in range(3)]
+    ours: set[str] = set()
+    for n in range(40):
+        scribe = Scribe(store.canon, f"ours {n}")
+        draft = scribe.next(made(a_fact(f"ours {n}")))
+        await scribe.append([draft])
+        ours.add(draft.draft.id)
+        if n == 20:
+            other.kill()
+    rest, _ = await asyncio.to_thread(other.communicate)
+    told += rest.splitlines()
+
+    theirs = {Scribe(store.canon, f"other {n}").next(()).draft.id for n in range(len(told))}
+    await require_whole(store, ours | theirs)
+    await store.close()
+    await dropped(schema)

@@ -1,0 +1,148 @@
+"""Files of a store in PostgreSQL lie in an object store: links, checks, moving, erasing."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack
+from functools import partial
+from pathlib import Path
+from urllib.parse import urlsplit
+from uuid import uuid4
+
+import obstore
+import pytest
+
+from canonry.adapters.objects import ObjectStore
+from canonry.bootstrap.embedded import open_embedded
+from canonry.bootstrap.moving import move_store, quietly
+from canonry.bootstrap.postgres import Shared, open_postgres
+from canonry.domain.errors import InvalidInput, Unavailable
+from canonry.usecases.kernel.canon import Canon
+from canonry.usecases.kernel.filing import Filing
+from canonry.usecases.store.check_files import check_files
+from canonry.usecases.truth.sign_url import sign_url
+from tests.cli.run import canonry
+from tests.conformance.postgres_store import URL, dropped
+from tests.conformance.s3_store import ENDPOINT, KEYS, a_bucket
+from tests.server.test_files import ADA, PAGE, asking, kept
+
+pytestmark = pytest.mark.anyio
+
+
+@pytest.fixture
+async def place() -> AsyncIterator[ObjectStore]:
+    async with a_bucket() as found:
+        yield found
+
+
+@pytest.fixture
+async def store(place: ObjectStore, tmp_path: Path) -> AsyncIterator[Shared]:
+    if not URL:
+        pytest.skip("no PostgreSQL server: `make servers` starts one")
+    schema = f"test_{uuid4().hex[:20]}"
+    async with AsyncExitStack() as closing:
+        closing.push_async_callback(dropped, schema)
+        yield await closing.enter_async_context(
+            await open_postgres(
+                URL, schema=schema, folder=tmp_path / "own", connections=3, objects=place
+            )
+        )
+
+
+def filing_of(canon: Canon) -> Filing:
+    assert canon.filing is not None
+    return canon.filing
+
+
+async def test_a_signed_link_gives_a_file_of_the_object_store(
+    store: Shared, place: ObjectStore
+) -> None:
+    signed = await sign_url(store.canon, ADA, await kept(store.canon))
+
+    async with asking(store.canon) as client:
+        answer = await client.get(signed.url)
+
+    assert answer.content == PAGE
+    assert await place.owners() == [ADA]
+    assert len(await place.of(ADA).digests(limit=10)) == 1
+    assert await store.store.database.rows("SELECT count(*) FROM blobs") == [(0,)]
+
+
+async def test_a_file_that_was_lost_or_altered_is_found(store: Shared, place: ObjectStore) -> None:
+    await kept(store.canon)
+    await kept(store.canon, data=b"whole")
+    assert (await check_files(store.canon, whole=True)).findings == ()
+    first, second = await place.of(ADA).digests(limit=10)
+    await place.of(ADA).delete(first)
+    await obstore.put_async(place.store, f"{ADA}/{second}", b"something else")
+
+    found = await check_files(store.canon, whole=True)
+    assert [each.what.partition(":")[0] for each in found.findings] == [
+        "its bytes are missing",
+        "its bytes were altered",
+    ]
+
+
+async def test_files_move_into_the_object_store_and_back(store: Shared, tmp_path: Path) -> None:
+    async with (
+        await open_embedded(tmp_path / "before") as before,
+        await open_embedded(tmp_path / "after") as after,
+    ):
+        await kept(before.canon)
+
+        there = await move_store(before.canon, store.canon, quietly)
+        back = await move_store(store.canon, after.canon, quietly)
+
+        assert (there.files.files, back.files.files) == (1, 1)
+        assert there.digest == back.digest
+        (digest,) = await filing_of(after.canon).blobs_of(ADA).digests(limit=10)
+        assert await filing_of(after.canon).blobs_of(ADA).get(digest) == PAGE
+
+
+async def test_the_commands_see_the_object_store(
+    store: Shared, place: ObjectStore, tmp_path: Path
+) -> None:
+    await kept(store.canon)
+    parts = urlsplit(URL)
+    environment = {
+        **KEYS,
+        "PGPASSWORD": parts.password or "",
+        "CANONRY_POSTGRES_URL": (
+            f"postgresql://{parts.username}@{parts.hostname}:{parts.port}{parts.path}"
+        ),
+        "CANONRY_POSTGRES_SCHEMA": store.store.database.name,
+        "CANONRY_FILES_URL": place.url,
+        "CANONRY_FILES_ENDPOINT": ENDPOINT,
+        "CANONRY_DATA": str(tmp_path / "data"),
+    }
+    run = partial(asyncio.to_thread, canonry, environment=environment)
+    done = await run("verify")
+    assert done.returncode == 0, done.stderr
+    (digest,) = await place.of(ADA).digests(limit=10)
+    await place.of(ADA).delete(digest)
+
+    assert (await run("verify")).returncode != 0
+    assert "missing" in (await run("doctor")).stdout
+
+
+async def test_an_object_store_that_does_not_answer_is_told_of(place: ObjectStore) -> None:
+    away = ObjectStore(place.url, "http://127.0.0.1:9")
+    with pytest.raises(Unavailable) as caught:
+        await away.of(ADA).put(b"nobody hears")
+
+    assert caught.value.code == "blobs.unreachable"
+
+
+async def test_wrong_keys_are_refused(place: ObjectStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "another")
+    with pytest.raises(Unavailable) as caught:
+        await ObjectStore(place.url, ENDPOINT).of(ADA).put(b"not mine")
+
+    assert caught.value.code == "blobs.unreachable"
+
+
+@pytest.mark.parametrize("url", ["", "canon", "http://bucket", "s3://", "s3://key@bucket/x"])
+def test_what_is_no_bucket_is_refused(url: str) -> None:
+    with pytest.raises(InvalidInput) as caught:
+        ObjectStore(url)
+
+    assert caught.value.code == "settings.malformed"

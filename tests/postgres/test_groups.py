@@ -1,0 +1,92 @@
+"""What waits to be appended to one space is one transaction; nobody notices but by the time."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from canonry.adapters.postgres.ledger import PostgresLedger
+from canonry.domain.errors import InvalidInput
+from canonry.domain.ids import CommitId
+from canonry.domain.log.commits import ORIGIN, Appended, Stale
+from canonry.domain.log.keys import thing_key
+from canonry.testing.conformance.kit import Backend, present
+from canonry.testing.conformance.log import whole_log
+from canonry.testing.scribe import Scribe
+from canonry.testing.things import MIDDLE_EARTH, a_fact, ident, made
+from tests.conformance.postgres_store import schemas
+
+pytestmark = pytest.mark.anyio
+TRANSACTIONS = "SELECT count(DISTINCT transaction::text) FROM commits"
+
+
+@pytest.fixture
+async def backend(tmp_path: Path) -> AsyncIterator[Backend]:
+    async with schemas(tmp_path) as opened:
+        yield await opened.fresh()
+
+
+async def transactions(backend: Backend) -> int:
+    ledger = backend.canon.ledger
+    assert isinstance(ledger, PostgresLedger)
+    ((count,),) = await ledger._database.rows(TRANSACTIONS)
+    return int(count)
+
+
+async def test_what_waits_is_written_in_one_transaction(backend: Backend) -> None:
+    scribe = Scribe(backend.canon)
+    drafts = [scribe.next(made(a_fact(f"fact {n}"))) for n in range(40)]
+
+    await asyncio.gather(*(scribe.append([draft]) for draft in drafts))
+
+    assert await backend.canon.ledger.head(MIDDLE_EARTH) == 40
+    assert await transactions(backend) <= 3
+    assert (await present(backend.upkeep).verify(lambda *_: None)).findings == ()
+
+
+async def test_of_those_who_rest_on_the_same_thing_one_is_first(backend: Backend) -> None:
+    scribe = Scribe(backend.canon)
+    key = thing_key(ident("throne"))
+    drafts = [
+        replace(scribe.next(made(a_fact("throne", f"heir {n}"))), reads=frozenset((key,)))
+        for n in range(8)
+    ]
+    drafts = [scribe.next(made(a_fact(f"other {n}"))) for n in range(4)] + drafts
+
+    answers = await asyncio.gather(*(scribe.append([draft]) for draft in drafts))
+
+    told = [type(outcome) for (outcome,) in answers]
+    assert (told.count(Appended), told.count(Stale)) == (5, 7)
+
+
+async def test_what_cannot_be_written_stops_nobody_else(backend: Backend) -> None:
+    scribe = Scribe(backend.canon)
+    drafts = [scribe.next(made(a_fact(f"fact {n}"))) for n in range(9)]
+    bad = replace(drafts[4], draft=replace(drafts[4].draft, id=CommitId("no\0id")))
+    drafts[4] = bad
+
+    answers = await asyncio.gather(
+        *(scribe.append([draft]) for draft in drafts), return_exceptions=True
+    )
+
+    (refused,) = [each for each in answers if isinstance(each, BaseException)]
+    assert isinstance(refused, InvalidInput)
+    commits = await backend.canon.ledger.read(MIDDLE_EARTH, after=ORIGIN, limit=20)
+    assert {each.id for each in commits} == {d.draft.id for d in drafts if d is not bad}
+
+
+async def test_whoever_gives_up_before_the_turn_has_written_nothing(backend: Backend) -> None:
+    scribe, other = Scribe(backend.canon), await present(backend.second)()
+    drafts = [scribe.next(made(a_fact(f"fact {n}"))) for n in range(6)]
+    async with other.canon.ledger.exclusive():
+        calls = [asyncio.ensure_future(scribe.append([draft])) for draft in drafts]
+        await asyncio.sleep(0)
+        for call in calls[::2]:
+            call.cancel()
+        await asyncio.gather(*calls[::2], return_exceptions=True)
+    await asyncio.gather(*calls[1::2])
+
+    log = str(await whole_log(backend))
+    assert [draft.draft.id in log for draft in drafts] == [False, True] * 3

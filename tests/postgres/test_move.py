@@ -1,0 +1,95 @@
+"""A store moves into a database and back, with its files, and both export the same bytes."""
+
+from collections.abc import AsyncIterator, Sequence
+from pathlib import Path
+
+import pytest
+
+from canonry.bootstrap.moving import move_store, quietly
+from canonry.domain.errors import BrokenInvariant, Conflict
+from canonry.domain.log.commits import ORIGIN
+from canonry.ports.records.ledger import Ledger
+from canonry.testing.conformance.answers import answers
+from canonry.testing.conformance.chronicle import write_chronicle
+from canonry.testing.conformance.kit import present
+from canonry.testing.scribe import Scribe
+from canonry.testing.things import MIDDLE_EARTH, a_fact
+from canonry.usecases.store.export_log import export_log
+from tests.conformance.postgres_store import Schemas, schemas
+from tests.conformance.sqlite_store import Folders
+
+pytestmark = pytest.mark.anyio
+
+
+@pytest.fixture
+async def both(tmp_path: Path) -> AsyncIterator[tuple[Folders, Schemas]]:
+    async with schemas(tmp_path / "shared") as opened:
+        yield Folders(root=tmp_path, closing=opened.closing), opened
+
+
+async def exported(ledger: Ledger) -> Sequence[bytes]:
+    return [line async for line in export_log(ledger, quietly)]
+
+
+async def test_a_store_goes_there_and_back_and_stays_the_same(
+    both: tuple[Folders, Schemas],
+) -> None:
+    folders, databases = both
+    embedded, shared, back = await folders.fresh(), await databases.fresh(), await folders.fresh()
+    await write_chronicle(embedded)
+    before = await exported(embedded.canon.ledger)
+
+    there = await move_store(embedded.canon, shared.canon, quietly)
+    again = await move_store(shared.canon, back.canon, quietly)
+
+    assert there.digest == again.digest
+    assert await exported(shared.canon.ledger) == await exported(back.canon.ledger) == before
+    told = await answers(embedded.canon)
+    assert await answers(shared.canon) == told
+    assert await answers(back.canon) == told
+    assert (await present(shared.upkeep).verify(quietly)).findings == ()
+
+
+async def test_a_move_that_was_interrupted_goes_on(both: tuple[Folders, Schemas]) -> None:
+    folders, databases = both
+    source, target = await folders.fresh(), await databases.fresh()
+    scribe = Scribe(source.canon)
+    for n in range(20):
+        await scribe.make(a_fact(f"fact {n}"))
+    log = await source.canon.ledger.read_sealed(MIDDLE_EARTH, after=ORIGIN, limit=7)
+    await target.canon.ledger.restore(log)
+
+    moved = await move_store(source.canon, target.canon, quietly)
+    once_more = await move_store(source.canon, target.canon, quietly)
+
+    assert (moved.log.commits, moved.log.known) == (20, 7)
+    assert once_more.log.known == 20
+
+
+async def test_a_target_that_holds_something_else_is_refused(
+    both: tuple[Folders, Schemas],
+) -> None:
+    folders, databases = both
+    source, target = await folders.fresh(), await databases.fresh()
+    await Scribe(source.canon, "ours").make(a_fact("ours"))
+    await Scribe(target.canon, "theirs").make(a_fact("theirs"))
+
+    with pytest.raises(Conflict) as caught:
+        await move_store(source.canon, target.canon, quietly)
+
+    assert caught.value.code == "import.diverged"
+
+
+async def test_what_was_written_into_the_target_meanwhile_is_told(
+    both: tuple[Folders, Schemas],
+) -> None:
+    folders, databases = both
+    source, target = await folders.fresh(), await databases.fresh()
+    await Scribe(source.canon).make(a_fact("one"))
+    await move_store(source.canon, target.canon, quietly)
+    await Scribe(target.canon, "late").make(a_fact("two"))
+
+    with pytest.raises(BrokenInvariant) as caught:
+        await move_store(source.canon, target.canon, quietly)
+
+    assert caught.value.code == "move.differs"

@@ -1,0 +1,164 @@
+"""What one process writes is heard of by another one at once, or found where that was cut off."""
+
+import asyncio
+import os
+import subprocess
+import sys
+import time
+from collections.abc import AsyncIterator
+from pathlib import Path
+from uuid import uuid4
+
+import pytest
+
+from canonry.bootstrap.postgres import Shared, open_postgres
+from canonry.server.watching import Watching
+from canonry.testing.scribe import Scribe
+from canonry.testing.things import MIDDLE_EARTH, a_fact
+from tests.conformance.postgres_store import URL, dropped
+from tests.server.recall_world import becomes
+
+pytestmark = pytest.mark.anyio
+LONG = 120.0
+"""So many seconds nobody waits who hears anything."""
+
+WRITER = """
+import asyncio, sys
+from pathlib import Path
+from canonry.bootstrap.postgres import open_postgres
+from canonry.testing.scribe import Scribe
+from canonry.testing.things import a_fact
+
+async def main():
+    url, schema, folder = sys.argv[1:]
+    store = await open_postgres(url, schema=schema, folder=Path(folder), connections=2)
+    print("ready", flush=True)
+    while word := await asyncio.to_thread(sys.stdin.readline):
+        await Scribe(store.canon, word).make(a_fact(word))
+        print("written", flush=True)
+    await store.close()
+
+asyncio.run(main())
+"""
+LISTENERS = "SELECT pid FROM pg_stat_activity WHERE query = 'LISTEN \"%s\"'"
+
+
+@pytest.fixture
+async def store(tmp_path: Path) -> AsyncIterator[Shared]:
+    if not URL:
+        pytest.skip("no PostgreSQL server: `make servers` starts one")
+    schema = f"test_{uuid4().hex}"
+    opened = await open_postgres(URL, schema=schema, folder=tmp_path / "ours", connections=3)
+    yield opened
+    await opened.close()
+    await dropped(schema)
+
+
+async def listener(store: Shared, but: int = 0) -> int | None:
+    """The connection that listens, once there is another one than `but`."""
+    rows = await store.store.database.rows(LISTENERS % store.store.database.name)
+    return rows[0][0] if rows and rows[0][0] != but else None
+
+
+async def nobody(store: Shared) -> bool | None:
+    return await listener(store) is None or None
+
+
+class Other:
+    """A process that writes a fact whenever it is told to."""
+
+    def __init__(self, store: Shared, folder: Path) -> None:
+        self._process = subprocess.Popen(
+            [sys.executable, "-c", WRITER, URL, store.store.database.name, str(folder)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            env={**os.environ, "PYTHONPATH": "src"},
+            text=True,
+        )
+        self._answer("ready")
+
+    def write(self, word: str) -> None:
+        assert self._process.stdin is not None
+        self._process.stdin.write(f"{word}\n")
+        self._process.stdin.flush()
+        self._answer("written")
+
+    def _answer(self, wanted: str) -> None:
+        assert self._process.stdout is not None
+        assert self._process.stdout.readline() == f"{wanted}\n"
+
+    def end(self) -> None:
+        self._process.communicate(timeout=60)
+
+
+@pytest.fixture
+async def other(store: Shared, tmp_path: Path) -> AsyncIterator[Other]:
+    process = await asyncio.to_thread(Other, store, tmp_path / "other")
+    yield process
+    await asyncio.to_thread(process.end)
+
+
+async def heard(store: Shared, other: Other, word: str) -> float:
+    """How many seconds it took until what another process wrote was heard of."""
+    waiting = asyncio.ensure_future(store.canon.ledger.await_news(LONG))
+    await asyncio.sleep(0)
+    await asyncio.to_thread(other.write, word)
+    began = time.monotonic()
+    await waiting
+    return time.monotonic() - began
+
+
+async def test_what_another_process_writes_is_heard_of(store: Shared, other: Other) -> None:
+    await store.canon.ledger.await_news(0.01)  # it begins to listen
+    await becomes(lambda: listener(store), "it listens")
+
+    assert await heard(store, other, "one") < LONG / 10
+    assert await heard(store, other, "two") < LONG / 10
+
+
+async def test_who_is_cut_off_hears_again_and_looks_meanwhile(store: Shared, other: Other) -> None:
+    await store.canon.ledger.await_news(0.01)
+    first = await becomes(lambda: listener(store), "it listens")
+    await store.store.database.rows("SELECT pg_terminate_backend(%s)", (first,))
+
+    cursor = (await store.canon.ledger.touched_since(0, limit=9)).cursor
+    await asyncio.to_thread(other.write, "unheard")
+    await store.canon.ledger.await_news(0.01)  # nobody tells, and it ends all the same
+    assert (await store.canon.ledger.touched_since(cursor, limit=9)).keys
+
+    await becomes(lambda: listener(store, but=first), "it listens again")
+    assert await heard(store, other, "heard") < LONG / 10
+
+
+async def test_who_watches_is_told_of_what_another_process_wrote(
+    store: Shared, other: Other
+) -> None:
+    told = asyncio.Event()
+
+    class Somebody:
+        pass
+
+    async def look() -> str:
+        return str(await store.canon.ledger.head(MIDDLE_EARTH))
+
+    async def tell(_: object) -> None:
+        told.set()
+
+    watching, who = Watching(store.canon.ledger), Somebody()
+    await watching.add(who, "head", look, tell)
+    await asyncio.to_thread(other.write, "watched")
+    await asyncio.wait_for(told.wait(), 30)
+    watching.drop(who)
+
+
+async def test_a_store_that_is_closed_listens_no_longer(store: Shared, tmp_path: Path) -> None:
+    await store.canon.ledger.await_news(0.01)
+    await becomes(lambda: listener(store), "it listens")
+    await Scribe(store.canon, "last").make(a_fact("last"))
+    beside = await open_postgres(
+        URL, schema=store.store.database.name, folder=tmp_path, connections=1
+    )
+    await store.close()
+
+    await becomes(lambda: nobody(beside), "nobody listens")
+    await beside.close()

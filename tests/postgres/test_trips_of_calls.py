@@ -1,0 +1,116 @@
+"""How often whole calls of tools wait for the server, one wait after the other.
+
+Three would be enough for every call; `WAITS` says which of those that are played here wait more
+often, and how often at most. Whoever brings one down corrects the table; nobody may add to it.
+"""
+
+from collections import defaultdict
+from collections.abc import AsyncIterator, Callable
+from contextlib import AsyncExitStack
+from importlib import import_module
+from itertools import islice
+from typing import Any
+
+import psycopg
+import pytest
+
+from canonry.gateway.call import Gateway
+from canonry.gateway.replies import Result
+from canonry.usecases.kernel.canon import Canon
+from tests.conformance.postgres_store import URL
+from tests.toolsets.test_mixed_engines import KITS, calls_of
+from tests.toolsets.test_on_postgres import composer
+
+pytestmark = pytest.mark.anyio
+ENOUGH = 3
+PLAYED = {
+    "narrative.test_facts": 3,
+    "world.test_movement": 2,
+    "catalog.test_answers": 2,
+    "truth.test_examples": 2,
+    "canon.test_reading": 2,
+}
+"""The first tests of these modules, so many of each."""
+
+WAITS = {
+    "canon find": 44,
+    "canon open": 6,
+    "canon propose": 54,
+    "canon tell": 34,
+    "catalog get_entity_graph": 5,
+    "catalog search_entities": 4,
+    "narrative neo4j_create_entity": 9,
+    "narrative neo4j_create_fact": 10,
+    "narrative neo4j_create_source": 7,
+    "narrative neo4j_create_universe": 6,
+    "narrative neo4j_query_facts": 5,
+    "narrative neo4j_retcon_fact": 8,
+    "truth ingest": 14,
+    "truth retrieve_entities": 7,
+    "world advance-clock": 10,
+    "world get-location-context": 29,
+    "world get-player-context": 14,
+    "world move": 12,
+}
+
+
+class Waits:
+    """Counts what a client waits for: an answer, also where several come together."""
+
+    def __init__(self, patch: pytest.MonkeyPatch) -> None:
+        self.count = 0
+        execute, fetch = psycopg.AsyncCursor.execute, psycopg.AsyncCursor.fetchall
+        end = psycopg.AsyncPipeline.__aexit__
+
+        async def executed(cursor: Any, query: Any, *more: Any, **named: Any) -> Any:
+            alone = not cursor.connection.pgconn.pipeline_status
+            # Nobody who is answered waits until others have been told.
+            self.count += alone and "pg_notify" not in str(query)
+            return await execute(cursor, query, *more, **named)
+
+        async def fetched(cursor: Any) -> Any:
+            self.count += cursor.pgresult is None
+            return await fetch(cursor)
+
+        async def ended(pipeline: Any, *raised: Any) -> Any:
+            self.count += 1
+            return await end(pipeline, *raised)
+
+        patch.setattr(psycopg.AsyncCursor, "execute", executed)
+        patch.setattr(psycopg.AsyncCursor, "fetchall", fetched)
+        patch.setattr(psycopg.AsyncPipeline, "__aexit__", ended)
+
+
+@pytest.fixture
+async def compose() -> AsyncIterator[Callable[..., Canon]]:
+    if not URL:
+        pytest.skip("no PostgreSQL server: `make servers` starts one")
+    async with AsyncExitStack() as closing:
+        yield composer(closing)
+
+
+@pytest.mark.timeout(300)
+async def test_no_call_waits_more_often_than_is_said(
+    compose: Callable[..., Canon], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    waits, most = Waits(monkeypatch), defaultdict[str, int](int)
+    serve = Gateway._serve
+
+    async def counted(gateway: Gateway, offer: Any, *more: Any) -> Result:
+        before = waits.count
+        result = await serve(gateway, offer, *more)
+        if result.error is None:
+            name = f"{offer.toolset.name} {offer.thing.name}"
+            most[name] = max(most[name], waits.count - before)
+        return result
+
+    monkeypatch.setattr(Gateway, "_serve", counted)
+    for kit in (*KITS, "canon.kit"):
+        monkeypatch.setattr(import_module(f"tests.toolsets.{kit}"), "compose_memory", compose)
+    for module, tests in PLAYED.items():
+        for call in islice(calls_of(f"toolsets.{module}").values(), tests):
+            await call()
+
+    often = {name: count for name, count in most.items() if count > ENOUGH}
+    assert often.keys() == WAITS.keys()
+    assert {name: count for name, count in often.items() if count > WAITS[name]} == {}

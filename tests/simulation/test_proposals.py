@@ -1,0 +1,218 @@
+"""Many who propose at once, over a bad line and with crashes, break nothing and double nothing."""
+
+import asyncio
+from collections import Counter
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from canonry.bootstrap.compose import compose_memory
+from canonry.domain.errors import Unavailable
+from canonry.domain.log.commits import ORIGIN
+from canonry.domain.log.entries import Made, ProposalDecided
+from canonry.domain.things.proposals import ProposalDraft, ProposalStatus
+from canonry.domain.vocabularies.world_types import WorldType
+from canonry.domain.world.directions import Direction
+from canonry.domain.world.identity import thing_id_of
+from canonry.ports.views.state import EntityQuery
+from canonry.testing.simulation import Faults, FaultyLedger, Simulation, simulate
+from canonry.testing.worlds import CountingIdentities, HandClock, a_caller
+from canonry.usecases.kernel.canon import Canon
+from canonry.usecases.world.bound_world import BoundWorld, find_world
+from canonry.usecases.world.import_world import import_world
+from canonry.usecases.world.proposals.admission import propose
+from canonry.usecases.world.proposals.settling import settle
+from tests.domain.world.generated import an_atlas
+from tests.simulation.test_world_moves import ITEMS, PLACES, PLAYERS, assert_sound
+
+SEEDS = range(25)
+GOLD = 5
+BAD_LINE = Faults(refused=0.05, lost=0.1, twice=0.1, stale=0.1)
+KINDS = ("go", "go", "give", "spend", "spend", "open", "close", "lay", "hurt", "hex", "cure")
+
+
+def an_action(kind: str, drawn: float) -> dict[str, Any]:  # noqa: PLR0911 - one case a kind
+    """An action of this kind; all else about it is drawn from one number."""
+    player = f"player-{int(drawn * 100) % PLAYERS}"
+    place, other = f"place-{int(drawn * PLACES)}", f"place-{int(drawn * 1_000) % PLACES}"
+    direction = list(Direction)[int(drawn * 4)].value
+    match kind:
+        case "go":
+            return _act("Mover.Move", f"player:{player}", moverId=player, direction=direction)
+        case "give":
+            giver = f"player-{int(drawn * 10) % PLAYERS}"
+            return _act(
+                "Item.Transfer",
+                f"player:{player}",
+                itemId="item-0",
+                fromHolderId=giver,
+                toHolderId=player,
+            )
+        case "spend":
+            return _act(
+                "Resource.Spend", f"player:{player}", ownerId=player, resource="gold", amount=2
+            )
+        case "open":
+            return _act(
+                "Exit.Create",
+                f"loc:{place}",
+                fromLocationId=place,
+                direction=direction,
+                toLocationId=other,
+                oneWay=drawn < 0.3,
+            )
+        case "close":
+            return _act("Exit.Remove", f"loc:{place}", fromLocationId=place, direction=direction)
+        case "lay":
+            return _act(
+                "Layer.Add",
+                f"loc:{place}",
+                locationId=place,
+                layerType="dynamic",
+                layerContent=f"Sign number {int(drawn * 1_000)} hangs askew.",
+            )
+        case "hurt":
+            effects = [{"targetId": player, "kind": "damage", "amount": 1 + int(drawn * 4)}]
+            return _act(
+                "Combat.Resolve",
+                f"loc:{place}",
+                roundNumber=1,
+                participantIds=[player],
+                effects=effects,
+            )
+        case "hex":
+            return _act("Condition.Apply", f"player:{player}", targetId=player, condition="cursed")
+        case _:
+            return _act("Condition.Remove", f"player:{player}", targetId=player, condition="cursed")
+
+
+def _act(kind: str, scope: str, **params: Any) -> dict[str, Any]:
+    return {"actionType": kind, "scopeKey": scope, "params": params}
+
+
+def an_envelope(number: int, steps: list[tuple[str, float]]) -> tuple[str, dict[str, Any]]:
+    """A proposal of these steps, on behalf of the player of the first."""
+    actions = [an_action(*step) for step in steps]
+    ident = f"00000000-0000-4000-8000-{number:012x}"
+    player = f"player-{int(steps[0][1] * 100) % PLAYERS}"
+    return player, {
+        "proposalId": ident,
+        "version": 1,
+        "issuedUtc": "2025-01-15T00:00:00Z",
+        "actor": {"kind": "system"},
+        "correlationId": ident,
+        "idempotencyKey": f"key-{number}",
+        "proposedActions": actions,
+    }
+
+
+async def a_small_world() -> tuple[Canon, BoundWorld]:
+    """A generated world whose players have gold and health."""
+    truth = compose_memory(clock=HandClock(), identities=CountingIdentities())
+    atlas = an_atlas(1, locations=PLACES, players=PLAYERS, items=ITEMS)
+    rich = tuple(replace(p, resources={"gold": GOLD, "health": 6}) for p in atlas.players)
+    done = await import_world(
+        truth, a_caller("Operator"), replace(atlas, players=rich), origin="t", told=lambda *_: None
+    )
+    world = await find_world(truth, done.world_id)
+    assert world is not None
+    return truth, world
+
+
+async def assert_lawful(canon: Canon, world: BoundWorld) -> None:
+    """Whatever was admitted came about once, and nobody has less than nothing."""
+    made, decided = Counter[str](), Counter[tuple[str, ProposalStatus]]()
+    for commit in await canon.ledger.read(world.space, after=ORIGIN, limit=10_000):
+        for entry in commit.entries:
+            match entry:
+                case Made(thing=ProposalDraft(id=ident)):
+                    made[ident] += 1
+                case ProposalDecided(proposal_id=ident, decision=decision):
+                    decided[ident, decision.status] += 1
+                case _:
+                    pass
+    assert set(made.values()) <= {1}
+    assert set(decided.values()) <= {1}
+    assert {ident for ident, _ in decided} == set(made)
+    assert len(decided) == len(made)
+    query = EntityQuery(spaces=frozenset((world.space,)), entity_type=WorldType.PLAYER)
+    for player in (await canon.state.entities(query)).items:
+        resources = player.properties["resources"]
+        assert all(value >= 0 for value in resources.values()), resources
+        assert player.properties.get("alive", True) == (resources["health"] > 0)
+    spent = [
+        event
+        for name in range(PLAYERS)
+        for event in await canon.places.events_until(
+            world.space, thing_id_of(world.space, f"player-{name}"), world.instant, limit=1_000
+        )
+        if event.title == "Resource.Spent"
+    ]
+    assert len({event.id for event in spent}) <= PLAYERS * (GOLD // 2)
+
+
+async def race(simulation: Simulation) -> None:
+    truth, world = await a_small_world()
+    line = FaultyLedger(truth.ledger, simulation.lots, BAD_LINE)
+    lots = simulation.lots
+    plan = [
+        [[(lots.choice(KINDS), lots.random()) for _ in range(lots.randint(1, 3))] for _ in range(4)]
+        for _ in range(5)
+    ]
+
+    async def agent(number: int) -> None:
+        # Each agent is a process of its own: it shares the log with the others and nothing else.
+        canon = replace(truth, ledger=line, admissions=type(truth.admissions)())
+        caller = a_caller("Narrative")
+        for turn, steps in enumerate(plan[number]):
+            player, sent = an_envelope(number * 100 + turn + 1, steps)
+            for _ in range(40):
+                try:
+                    told = await propose(canon, caller, world, player, sent)
+                except Unavailable:
+                    await asyncio.sleep(1)
+                    continue
+                if lots.random() < 0.1:
+                    break  # it crashes here, and nobody asks again
+                if told.commit_id or (told.rejection and not told.rejection.transient):
+                    break
+                await asyncio.sleep(1)
+            else:
+                raise AssertionError("no answer in 40 tries")
+
+    await asyncio.gather(*(agent(number) for number in range(len(plan))))
+    await line.settle()
+    await settle(truth, a_caller("World"), world)
+    await assert_sound(truth, world)
+    await assert_lawful(truth, world)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_no_schedule_of_proposals_breaks_a_law(seed: int) -> None:
+    simulate(race, seed=seed)
+
+
+@given(
+    plan=st.lists(
+        st.lists(st.tuples(st.sampled_from(KINDS), st.floats(0, 0.999)), min_size=1, max_size=4),
+        min_size=1,
+        max_size=12,
+    )
+)
+@settings(max_examples=40, deadline=None)
+def test_no_sequence_of_admitted_proposals_breaks_an_invariant(
+    plan: list[list[tuple[str, float]]],
+) -> None:
+    async def play() -> None:
+        canon, world = await a_small_world()
+        for number, steps in enumerate(plan, 1):
+            player, sent = an_envelope(number, steps)
+            told = await propose(canon, a_caller("Narrative"), world, player, sent)
+            assert bool(told.commit_id) == told.accepted
+        await assert_sound(canon, world)
+        await assert_lawful(canon, world)
+
+    asyncio.run(play())

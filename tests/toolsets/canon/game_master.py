@@ -1,0 +1,246 @@
+"""A game master's assistant: five scenes with forty turns, what they make true, and what not."""
+
+from typing import Any
+
+from tests.toolsets.canon.playing import Session
+
+TITLE = "Keep a game's world: a game master's assistant"
+BOOK = """Saltmere is a harbour town in the fog. Odo Brand keeps the light at Marrow Lighthouse.
+Ilsa Vane sails the Petrel. The silver lantern belongs to Odo Brand.
+Captain Roke leads the Harbour Watch from the Customs House."""
+
+NIGHT = [
+    ("gm", "Fog. The light at Marrow has gone out, and the stairs are wet."),
+    ("Ilsa", "I climb up. Odo? Are you there?"),
+    ("gm", "Odo Brand stands at the broken rail with the silver lantern."),
+    ("Odo", "Somebody cut the rope. Take the lantern, Ilsa."),
+    ("Ilsa", "I take the lantern from him."),
+    ("gm", "The rail gives way. Odo Brand falls into the black water and is dead."),
+    ("Ilsa", "I run down the stairs with the lantern."),
+    ("user", "Can I see who did it?"),
+    ("gm", "A man in a grey coat rows away."),
+]
+QUAY = [
+    ("gm", "Morning at the quay. Captain Roke asks what happened."),
+    ("Ilsa", "Odo fell. Somebody in a grey coat rowed away."),
+    ("Roke", "Grey coat? That is Tam Wick, my own lieutenant."),
+    ("Ilsa", "Then he is the one I look for."),
+    ("gm", "Roke gives Ilsa a watch badge."),
+    ("Roke", "From now on you are of the Harbour Watch."),
+    ("Ilsa", "I pin it on."),
+    ("user", "I go to the Customs House."),
+]
+CUSTOMS = [
+    ("gm", "Tam Wick sits in the Customs House, a coil of rope on his desk."),
+    ("Ilsa", "That rope is cut."),
+    ("Tam", "Ropes are cut every day."),
+    ("Ilsa", "Where were you last night?"),
+    ("Tam", "Asleep."),
+    ("gm", "He draws a knife and wounds Ilsa in the arm."),
+    ("Ilsa", "I throw the lantern at him."),
+    ("gm", "The lantern breaks. Tam Wick flees to the Petrel."),
+]
+PETREL = [
+    ("gm", "On the Petrel Tam Wick cuts the moorings."),
+    ("Ilsa", "It is my ship. I jump."),
+    ("gm", "You land on deck."),
+    ("Tam", "Odo saw what we bring in at night."),
+    ("Ilsa", "Who is we?"),
+    ("Tam", "Ask your captain."),
+    ("gm", "Roke's men board and arrest Tam Wick."),
+]
+FAREWELL = [
+    ("gm", "They bury Odo Brand at Marrow."),
+    ("Ilsa", "I will keep the light myself."),
+    ("gm", "The town watches. Captain Roke is not there."),
+    ("user", "Does anybody know where he is?"),
+    ("gm", "Nobody does."),
+    ("Ilsa", "Then I know enough."),
+    ("gm", "The fog lifts."),
+    ("Ilsa", "I light the lamp."),
+]
+TURNS = sum(map(len, (NIGHT, QUAY, CUSTOMS, PETREL, FAREWELL)))
+
+
+def turns(said: list[tuple[str, str]]) -> list[dict[str, str]]:
+    return [{"by": by, "text": text} for by, text in said]
+
+
+def person(name: str, **more: Any) -> dict[str, Any]:
+    return {"kind": "entity", "name": name, "type": "character", "tags": ["alive"], **more}
+
+
+def place(name: str) -> dict[str, Any]:
+    return {"kind": "entity", "name": name, "type": "location"}
+
+
+async def play(s: Session) -> None:
+    await prepare(s)
+    night = await scene_one(s)
+    await scene_two(s)
+    await scenes_three_and_four(s)
+    await the_end(s, night)
+
+
+async def prepare(s: Session) -> None:
+    s.say("Nothing is kept yet. The assistant opens a space and tells it the setting.")
+    await s.done("spaces")
+    await s.done("open", name="Saltmere", about="A harbour town in the fog")
+    await s.done("tell", title="The Harbour Book", text=BOOK)
+    s.say("What the book says is proposed in one call. Claims name each other's entities.")
+    await s.done(
+        "propose",
+        evidence=["The Harbour Book"],
+        claims=[
+            person("Odo Brand", says="Keeper of the light"),
+            person("Ilsa Vane", says="Sails the Petrel"),
+            person("Captain Roke"),
+            place("Marrow Lighthouse"),
+            place("Customs House"),
+            {"kind": "entity", "name": "Petrel", "type": "object"},
+            {"kind": "entity", "name": "Silver lantern", "type": "object"},
+            {"kind": "entity", "name": "Harbour Watch", "type": "faction"},
+            {"kind": "relation", "from": "Odo Brand", "type": "OWNS", "to": "Silver lantern"},
+            {"kind": "relation", "from": "Ilsa Vane", "type": "OWNS", "to": "Petrel"},
+            {"kind": "relation", "from": "Captain Roke", "type": "leads", "to": "Harbour Watch"},
+            {
+                "kind": "fact",
+                "says": "Odo Brand keeps the light at Marrow Lighthouse",
+                "about": ["Odo Brand", "Marrow Lighthouse"],
+            },
+        ],
+    )
+
+
+async def scene_one(s: Session) -> dict[str, Any]:
+    s.say("The first scene. A new title opens it; each turn gets an id.")
+    told = await s.done("tell", scene="Night at the lighthouse", place="Marrow", turns=turns(NIGHT))
+    ids = [each["id"] for each in told["turns"]]
+    s.say("What the game master said becomes true, with the turns as evidence.")
+    await s.done(
+        "propose",
+        claims=[
+            {"kind": "state", "of": "Odo", "tags": ["dead"], "evidence": [ids[5]]},
+            {
+                "kind": "event",
+                "says": "Odo Brand falls from Marrow Lighthouse",
+                "about": ["Odo"],
+                "where": "Marrow",
+                "evidence": [ids[5]],
+            },
+            {
+                "kind": "relation",
+                "from": "Ilsa",
+                "type": "OWNS",
+                "to": "Silver lantern",
+                "evidence": [ids[4]],
+            },
+        ],
+    )
+    await s.done(
+        "tell",
+        scene="Night at the lighthouse",
+        end_scene="Odo falls to his death; Ilsa has the lantern.",
+    )
+    return told
+
+
+async def scene_two(s: Session) -> None:
+    s.say("Before the next scene: a brief, and who holds what now and held it before.")
+    await s.done("context", question="What does Ilsa Vane know and have?", tokens=300)
+    await s.done("find", text="who owns the lantern?", kinds=["relation"])
+    told = await s.done("tell", scene="Morning at the quay", turns=turns(QUAY[:2]))
+    s.say("Somebody new appears, so the entity comes before the turns that it speaks.")
+    await s.done(
+        "propose",
+        said="Captain Roke says that the man in the grey coat is Tam Wick, his lieutenant.",
+        claims=[
+            person("Tam Wick", says="Lieutenant of the Harbour Watch, in a grey coat"),
+            {"kind": "relation", "from": "Tam Wick", "type": "MEMBER_OF", "to": "Harbour Watch"},
+        ],
+    )
+    told = await s.done("tell", scene="Morning at the quay", turns=turns(QUAY[2:]))
+    await s.done(
+        "propose",
+        evidence=[told["turns"][3]["id"]],
+        claims=[
+            {"kind": "relation", "from": "Ilsa", "type": "MEMBER_OF", "to": "Harbour Watch"},
+            {"kind": "fact", "says": "Tam Wick is suspected of murder", "about": ["Tam"]},
+        ],
+    )
+    s.say("The assistant slips: Odo is dead. The rules say so, and nothing is undone.")
+    await s.done(
+        "propose",
+        said="Odo Brand hands Ilsa the watch badge.",
+        claims=[{"kind": "fact", "says": "Odo Brand hands over the badge", "who": ["Odo Brand"]}],
+    )
+    await s.done("tell", scene="Morning", end_scene="Ilsa joins the Harbour Watch.")
+
+
+async def scenes_three_and_four(s: Session) -> None:
+    s.say("Two more scenes. A dry run first, because the lantern may be needed later.")
+    told = await s.done(
+        "tell", scene="In the Customs House", place="Customs House", turns=turns(CUSTOMS)
+    )
+    ids = [each["id"] for each in told["turns"]]
+    broken = {"kind": "state", "of": "Silver lantern", "tags": ["broken"], "evidence": [ids[7]]}
+    await s.done("propose", claims=[broken], dry_run=True)
+    await s.done(
+        "propose",
+        claims=[
+            broken,
+            {"kind": "state", "of": "Ilsa", "tags": ["wounded"], "evidence": [ids[5]]},
+            {
+                "kind": "event",
+                "says": "Tam Wick wounds Ilsa Vane",
+                "who": ["Tam"],
+                "about": ["Ilsa"],
+                "evidence": [ids[5]],
+            },
+        ],
+    )
+    await s.done("tell", scene="In the Customs", end_scene="Tam Wick wounds Ilsa and flees.")
+    told = await s.done("tell", scene="On the Petrel", turns=turns(PETREL))
+    await s.done("context", of="On the Petrel", tokens=400)
+    await s.done(
+        "propose",
+        evidence=[told["turns"][6]["id"]],
+        claims=[
+            {"kind": "event", "says": "Tam Wick is arrested", "about": ["Tam"]},
+            {"kind": "state", "of": "Tam Wick", "tags": ["imprisoned"]},
+        ],
+    )
+
+
+async def the_end(s: Session, night: dict[str, Any]) -> None:
+    told = await s.done("tell", scene="Farewell at Marrow", turns=turns(FAREWELL))
+    s.say("The game master changes his mind: Roke has fled. Why was Odo's death so, again?")
+    await s.done(
+        "propose",
+        evidence=[told["turns"][2]["id"]],
+        claims=[{"kind": "fact", "says": "Captain Roke has fled from Saltmere", "about": ["Roke"]}],
+    )
+    odo = await s.done("get", of="Odo Brand")
+    assert odo["tags"] == ["dead"], odo
+    dead = next(each["id"] for each in odo["facts"] if each["says"].endswith("dead"))
+    why = await s.done("why", of=dead)
+    assert why["because"][0]["id"] == night["turns"][5]["id"]
+    s.say("A name was wrong from the start; the old one still leads there.")
+    await s.done(
+        "propose",
+        said="The ship is called the Storm Petrel.",
+        claims=[{"kind": "correction", "of": "Petrel", "field": "name", "value": "Storm Petrel"}],
+    )
+    await s.done("get", of="Petrel")
+    s.say("The wound was a mistake: it never was. What rests on it is told.")
+    found = await s.done("find", text="Ilsa Vane is wounded", kinds=["fact"])
+    await s.done(
+        "decide", verdict="retcon", of=[found["found"][0]["id"]], reason="The knife missed her."
+    )
+    s.say("What happened, what waits, and what was written last.")
+    await s.done("timeline")
+    await s.done("review")
+    await s.done("changes", limit=5)
+    s.say("What nobody has said is not known.")
+    await s.done("find", text="dragon")
+    await s.call("get", of="Captain Rook")

@@ -1,0 +1,109 @@
+"""Playing a session: an agent's calls through a real client over stdio, written down as a page."""
+
+import json
+import os
+import re
+import sys
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from mcp import Client
+from mcp.client.stdio import StdioServerParameters, stdio_client
+
+from tests.cli.run import SOURCE
+from tests.said import said
+
+PAGES = Path(__file__).parents[3] / "docs" / "tutorials"
+_ID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
+_NOW = re.compile(r"20\d\d-\d\d-\d\dT\d\d:\d\d:\d\d\.\d+Z")
+CHARACTERS = 4
+"""So many characters count as a token, of arguments and replies alike."""
+
+
+@dataclass
+class Session:
+    """A client at its server; every call and its reply goes into the transcript."""
+
+    client: Client
+    lines: list[str] = field(default_factory=list)
+    calls: int = 0
+    characters: int = 0
+    longest: int = 0
+    ids: dict[str, str] = field(default_factory=dict)
+
+    def say(self, words: str) -> None:
+        """What the agent does and why, in the page."""
+        self.lines += ["", words]
+
+    async def call(self, tool_: str, **arguments: Any) -> dict[str, Any]:
+        """The reply, which may be an error; both sides are written down."""
+        result = await self.client.call_tool(tool_, arguments)
+        assert result.structured_content is None, "the text says it all"
+        reply = said(result)
+        given = json.dumps(arguments, ensure_ascii=False)
+        text = json.dumps(reply, ensure_ascii=False)
+        self.calls += 1
+        self.characters += len(given) + len(text)
+        self.longest = max(self.longest, len(text.encode()))
+        asked = f"`{tool_} {self._stable(given)}`"
+        self.lines += ["", asked, "", "```json", self._pretty(reply), "```"]
+        return dict(reply)
+
+    async def done(self, tool_: str, **arguments: Any) -> dict[str, Any]:
+        """The same where an error would be a defect."""
+        reply = await self.call(tool_, **arguments)
+        assert "error" not in reply, reply
+        return reply
+
+    def _pretty(self, reply: Any) -> str:
+        """One line a member, and one a row: short enough to read, and the same every time."""
+        lines = []
+        for name, value in reply.items():
+            if isinstance(value, list) and value and isinstance(value[0], dict):
+                rows = ",\n".join(f"    {json.dumps(row, ensure_ascii=False)}" for row in value)
+                lines.append(f'  "{name}": [\n{rows}\n  ]')
+            else:
+                lines.append(f'  "{name}": {json.dumps(value, ensure_ascii=False)}')
+        return self._stable("{\n" + ",\n".join(lines) + "\n}")
+
+    def _stable(self, text: str) -> str:
+        """The text with the same ids and instants whenever it is played."""
+        text = _NOW.sub("NOW", text)
+        return _ID.sub(lambda found: self.ids.setdefault(found[0], f"#{len(self.ids) + 1}"), text)
+
+
+Script = Callable[[Session], Awaitable[None]]
+
+
+@asynccontextmanager
+async def at_the_desk(folder: Path, *more: str) -> AsyncIterator[Client]:
+    """A client of `canonry serve` as whoever installs it has it: canon, over stdio, Solo."""
+    server = StdioServerParameters(
+        command=sys.executable,
+        args=["-m", "canonry.cli", "serve", "--data", str(folder), *more],
+        env={
+            "PYTHONPATH": str(SOURCE),
+            "HOME": os.environ["HOME"],
+            "CANONRY_RECALL_EMBEDDER": "none",
+            "CANONRY_DURABILITY": "normal",
+        },
+    )
+    with open(os.devnull, "w", encoding="utf-8") as log:  # noqa: PTH123 - never blocks
+        async with Client(stdio_client(server, errlog=log)) as client:
+            yield client
+
+
+async def played(folder: Path, title: str, script: Script) -> tuple[str, Session]:
+    """The page that a session makes, and what it took."""
+    async with at_the_desk(folder) as client:
+        session = Session(client)
+        await script(session)
+    tokens = session.characters // CHARACTERS
+    tail = (
+        f"\n\nThese are {session.calls} calls with about {round(tokens, -2)} tokens of arguments "
+        f"and replies ({CHARACTERS} characters each).\n"
+    )
+    return f"# {title}\n" + "\n".join(session.lines).rstrip() + tail, session

@@ -1,0 +1,116 @@
+"""What a client reads before its first call: few tools, each argument explained, little text."""
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from canonry.server.binding import _tool_entry
+from canonry.toolsets.canon import CANON
+from canonry.toolsets.canon.roles import CONTRIBUTOR, EVERYBODY, KEEPER, READER, SOLO
+from tests.toolsets.canon.kit import a_desk
+
+pytestmark = pytest.mark.anyio
+CHARACTERS = 4
+"""So many characters of JSON count as a token; the lists of the contracts were counted so too."""
+TOKENS_MAX = 3_000
+READS = {"spaces", "find", "get", "review", "why", "timeline", "changes", "context"}
+CONTRIBUTES = READS | {"tell", "propose"}
+KEEPS = CONTRIBUTES | {"open", "decide"}
+MAY = {READER: READS, CONTRIBUTOR: CONTRIBUTES, KEEPER: KEEPS, SOLO: KEEPS}
+
+
+def properties(schema: Any, path: str) -> Iterator[tuple[str, Any]]:
+    for name, each in schema.get("properties", {}).items():
+        yield f"{path}/{name}", each
+        yield from properties(each, f"{path}/{name}")
+    if "items" in schema:
+        yield from properties(schema["items"], f"{path}/*")
+
+
+def test_there_are_at_most_twelve_tools_in_at_most_3000_tokens() -> None:
+    listed = {"tools": [_tool_entry(tool, CANON) for tool in CANON.tools]}
+    text = json.dumps(listed, separators=(",", ":"), ensure_ascii=False)
+
+    assert len(CANON.tools) <= 12
+    assert len(text) / CHARACTERS <= TOKENS_MAX
+    assert all("outputSchema" not in each for each in listed["tools"])
+
+
+def test_row_2_every_argument_is_described() -> None:
+    bare = [
+        path
+        for tool in CANON.tools
+        for path, each in properties(tool.input_schema, tool.name)
+        if not each.get("description")
+    ]
+
+    assert bare == []
+
+
+def test_no_argument_has_a_list_of_types_or_a_choice_of_forms() -> None:
+    for tool in CANON.tools:
+        for path, each in properties(tool.input_schema, tool.name):
+            assert not isinstance(each.get("type"), list), path
+            assert not {"anyOf", "oneOf", "allOf", "$ref"} & each.keys(), path
+
+
+@pytest.mark.parametrize("agent", sorted(EVERYBODY))
+@pytest.mark.parametrize("tool", CANON.tools, ids=lambda tool: tool.name)
+async def test_each_role_may_call_what_it_is_for(agent: str, tool: Any) -> None:
+    desk = a_desk(agent)
+
+    result = await desk.outcome(tool.name, {"nothing such": 1})
+
+    denied = result.body["error"]["code"] == "NOT_ALLOWED"
+    assert denied is (tool.name not in MAY[agent]), result.text
+
+
+async def test_an_agent_type_that_nobody_knows_may_call_nothing() -> None:
+    desk = a_desk("Narrator")
+
+    for tool in CANON.tools:
+        assert (await desk.refused(tool.name))["code"] == "NOT_ALLOWED"
+
+
+@pytest.mark.parametrize("tool", CANON.tools, ids=lambda tool: tool.name)
+async def test_every_argument_of_a_wrong_type_is_refused_with_its_name(tool: Any) -> None:
+    desk = a_desk()
+    await desk.saltmere()
+    for name, schema in tool.input_schema["properties"].items():
+        wrong: Any = 7 if schema["type"] in {"string", "object"} else {"a": 1}
+        error = await desk.refused(tool.name, **{name: wrong})
+        problems = error["details"].get("problems", [])
+        spots = {error["details"]["path"], *(each["path"] for each in problems)}
+        assert f"/{name}" in spots, (name, error)
+
+
+@pytest.mark.parametrize("tool", CANON.tools, ids=lambda tool: tool.name)
+async def test_a_huge_text_is_refused_or_answered_briefly(tool: Any) -> None:
+    desk = a_desk()
+    await desk.saltmere()
+    for name, schema in tool.input_schema["properties"].items():
+        if schema["type"] == "string" and "enum" not in schema:
+            given = {"of": "Odo", "claims": [], "verdict": "judge", name: "x" * 100_000}
+            known = tool.input_schema["properties"]
+            arguments = {key: each for key, each in given.items() if key in known}
+            if tool.name == "decide" and name != "of":
+                arguments["of"] = ["Odo"]
+            result = await desk.outcome(tool.name, arguments)
+            assert len(result.text) < 4_500, (name, result.text[:200])
+
+
+async def test_null_a_number_in_a_text_and_near_names_are_understood() -> None:
+    desk = a_desk()
+    await desk.saltmere()
+
+    found = await desk.call("find", text="light", limit="1", kinds=None, cursor=None)
+    unknown = await desk.outcome("fnd", {})
+    wrong = await desk.refused("find", txt="light")
+    kind = await desk.refused("find", kinds=["facts"])
+
+    assert len(found["found"]) == 1
+    assert "did you mean find?" in unknown.text
+    assert "did you mean text?" in wrong["message"]
+    assert "entity, fact, event, relation, passage, document, lore" in kind["message"]

@@ -1,0 +1,369 @@
+"""Telling, proposing, deciding: what is kept, what is judged, and what each kind of space takes."""
+
+import base64
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from canonry.gateway.principal import KEY_META, Principal
+from tests.toolsets.canon.kit import WHO, Desk, a_desk
+
+pytestmark = pytest.mark.anyio
+CORRECTION = {"kind": "correction", "of": "Odo", "field": "age", "value": 61}
+
+
+async def propose(desk: Desk, **claim: Any) -> dict[str, Any]:
+    reply = await desk.call("propose", said="Somebody says so.", claims=[claim])
+    (verdict,) = reply["verdicts"]
+    return dict(verdict)
+
+
+async def test_what_is_written_here_is_read_by_the_narrative_tools_and_back() -> None:
+    desk = a_desk()
+    space = await desk.saltmere()
+    keeper = Principal(agent_id="k", agent_type="CanonKeeper", authorities=None)
+    odo = (await desk.call("get", of="Odo"))["id"]
+
+    read = await desk.gateway.call("neo4j_get_entity", {"entity_id": odo}, keeper)
+    book = (await desk.call("get", of="Harbour book"))["id"]
+    new = {
+        "universe_id": space,
+        "statement": "Marrow is haunted",
+        "involved_entity_ids": [odo],
+        "confidence": 1.0,
+        "authority": "source",
+        "evidence_refs": [f"source:{book}"],
+    }
+    written = await desk.gateway.call("neo4j_create_fact", new, keeper)
+
+    assert read.body["name"] == "Odo Brand"
+    assert written.error is None, written.text
+    found = await desk.call("find", text="haunted", kinds=["fact"])
+    assert found["found"][0]["id"] == written.body["fact_id"]
+
+
+async def test_a_contradiction_is_refused_and_undoes_nothing_unless_it_is_meant() -> None:
+    desk = a_desk()
+    await desk.saltmere()
+    assert (await propose(desk, kind="state", of="Odo", tags=["dead"]))["verdict"] == "accepted"
+    late = {"kind": "fact", "says": "Odo Brand kicks in the door", "who": ["Odo"]}
+
+    refused = await propose(desk, **late)
+    assert (refused["verdict"], refused["rule"]) == ("rejected", "gate:actor-alive")
+    assert refused["against"][0]["grade"] == "contradiction"
+    assert (await desk.call("get", of="Odo"))["tags"] == ["dead"]
+
+    meant = await desk.call("propose", said="He lives.", claims=[late], authority="gm")
+    assert meant["accepted"] == 1
+    assert (await desk.call("get", of="Odo"))["tags"] == ["alive"]
+
+
+async def test_a_claim_without_evidence_is_not_enough() -> None:
+    desk = a_desk()
+    await desk.saltmere()
+
+    reply = await desk.call("propose", claims=[{"kind": "fact", "says": "Odo is brave"}])
+
+    assert reply["accepted"] == 0
+    assert "score" in reply["verdicts"][0]["because"]
+
+
+async def test_a_dry_run_foretells_and_writes_nothing() -> None:
+    desk = a_desk()
+    await desk.saltmere()
+    before = await desk.heads()
+    claims = [
+        {"kind": "entity", "name": "Tam", "type": "character"},
+        {"kind": "relation", "from": "Tam", "type": "KNOWS", "to": "Odo"},
+        {"kind": "fact", "says": "Odo Brand does not keep the light at Marrow", "about": ["Odo"]},
+    ]
+
+    foretold = await desk.call("propose", claims=claims, evidence=["Harbour book"], dry_run=True)
+    assert await desk.heads() == before
+    done = await desk.call("propose", claims=claims, evidence=["Harbour book"])
+
+    assert foretold["written"] is False
+    assert [v["verdict"] for v in foretold["verdicts"]] == ["accepted", "accepted", "rejected"]
+    assert [v["verdict"] for v in done["verdicts"]] == ["accepted", "accepted", "rejected"]
+    error = await desk.refused("propose", claims=claims, said="So they say.", dry_run=True)
+    assert error["details"]["reason"] == "claim.dry-said"
+
+
+async def test_a_contributors_claims_wait_for_a_keeper_with_the_verdict_they_would_get() -> None:
+    solo = a_desk()
+    await solo.saltmere()
+    ann = a_desk("Contributor", beside=solo)
+    bob = a_desk("Keeper", beside=solo)
+
+    kept = await ann.call(
+        "propose",
+        said="A bell rings.",
+        claims=[{"kind": "fact", "says": "The bell of Marrow rings"}],
+    )
+    assert kept["kept"] is True
+    assert kept["verdicts"][0]["verdict"] == "accepted"
+    assert (await ann.call("find", text="bell", kinds=["fact"]))["found"] == []
+    (waiting,) = (await bob.call("review", what="pending"))["waiting"]
+    assert waiting["says"] == "fact: The bell of Marrow rings"
+    assert waiting["by"] == "contributor"
+
+    assert (await ann.refused("decide", verdict="judge", of=[waiting["id"]]))[
+        "code"
+    ] == "NOT_ALLOWED"
+    judged = await bob.call("decide", verdict="judge", of=[waiting["id"]])
+    assert judged["verdicts"][0]["verdict"] == "accepted"
+    assert len((await ann.call("find", text="bell", kinds=["fact"]))["found"]) == 1
+    claimed = await ann.refused("propose", claims=[WHO[4]], authority="gm")
+    assert claimed["details"]["reason"] == "authority.claim-refused"
+
+
+async def test_a_keeper_overrules_rejects_and_waives_with_a_reason() -> None:
+    solo = a_desk()
+    await solo.saltmere()
+    ann, bob = a_desk("Contributor", beside=solo), a_desk("Keeper", beside=solo)
+    claims = [{"kind": "fact", "says": f"The bell rings {n} times"} for n in (1, 2)]
+    ids = [
+        (await ann.call("propose", claims=[claim], said="Heard."))["verdicts"][0]
+        for claim in claims
+    ]
+    del ids
+    one, two = (each["id"] for each in (await bob.call("review"))["waiting"])
+
+    assert (await bob.refused("decide", verdict="accept", of=[one]))["details"]["path"] == "/reason"
+    accepted = await bob.call("decide", verdict="accept", of=[one], reason="I heard it.")
+    rejected = await bob.call("decide", verdict="reject", of=[two], reason="Nobody did.")
+
+    assert accepted["verdicts"][0]["id"]
+    assert rejected["verdicts"][0]["verdict"] == "rejected"
+    assert (await bob.call("review"))["hint"].startswith("nothing waits")
+    error = await bob.refused("decide", verdict="waive", of=[one], reason="Fine.")
+    assert error["details"]["path"] == "/other"
+
+
+async def test_a_possible_conflict_is_reviewed_and_waived() -> None:
+    desk = a_desk()
+    await desk.saltmere()
+    await propose(desk, kind="state", of="Odo", tags=["dead"])
+    await propose(desk, kind="event", says="They mourn Odo", about=["Odo"])
+
+    (row,) = (await desk.call("review", what="conflicts"))["waiting"]
+    against = row["perhaps_against"][0]["id"]
+    await desk.call("decide", verdict="waive", of=[row["id"]], other=against, reason="A funeral.")
+
+    assert (await desk.call("review", what="conflicts"))["waiting"] == []
+
+
+async def test_two_are_made_one_and_two_again_and_what_never_was_falls() -> None:
+    desk = a_desk()
+    await desk.saltmere()
+    await propose(desk, kind="entity", name="The Keeper", type="character")
+    keeper = (await desk.call("get", of="The Keeper"))["id"]
+
+    merged = await desk.call("decide", verdict="merge", of=["Odo", "The Keeper"], reason="One man.")
+    assert merged == {
+        "verdict": "merge",
+        "id": merged["id"],
+        "name": "Odo Brand",
+        "merged": "The Keeper",
+    }
+    assert (await desk.call("get", of=keeper))["name"] == "Odo Brand"
+    await desk.call("decide", verdict="separate", of=[keeper], reason="Two men.")
+    assert (await desk.call("get", of=keeper))["name"] == "The Keeper"
+    (tie,) = (await desk.call("find", kinds=["relation"]))["found"]
+    await desk.call("decide", verdict="end", of=[tie["id"]], reason="He left.")
+    assert (await desk.call("find", kinds=["relation"]))["found"] == []
+    fallen = await desk.call("decide", verdict="retcon", of=["Odo"], along=True, reason="A tale.")
+    assert len(fallen["fallen"]) > 1
+    error = await desk.refused("decide", verdict="merge", of=["Odo"])
+    assert error["details"]["reason"] == "decide.how-many"
+
+
+async def test_a_field_is_corrected_by_its_keeper_and_a_fact_by_another() -> None:
+    desk = a_desk()
+    await desk.saltmere()
+    for field, value in (("name", "Odo Brandt"), ("description", "Old."), ("age", 61)):
+        claim = {"kind": "correction", "of": "Odo", "field": field, "value": value}
+        await desk.call("propose", claims=[claim], said="So.", authority="source")
+    odo = await desk.call("get", of="Odo Brand")
+    (row,) = (await desk.call("find", text="keeps the light", kinds=["fact"]))["found"]
+    await desk.call(
+        "propose",
+        said="It is his brother.",
+        authority="gm",
+        claims=[{"kind": "fact", "says": "Olaf keeps the light at Marrow", "replaces": row["id"]}],
+    )
+
+    assert (odo["name"], odo["says"], odo["fields"]) == ("Odo Brandt", "Old.", {"age": 61})
+    assert odo["also_called"] == ["Odo Brand"]
+    light = await desk.call("find", text="keeps the light", kinds=["fact"])
+    assert [each["says"] for each in light["found"]] == ["Olaf keeps the light at Marrow"]
+    mixed = await desk.refused("propose", claims=[CORRECTION, WHO[4]])
+    assert mixed["details"]["reason"] == "claim.mixed"
+    wrong = {"kind": "correction", "of": "Odo", "field": "name", "value": 5}
+    assert (await desk.refused("propose", claims=[wrong]))["details"]["reason"] == "claim.value"
+    dry = await desk.call("propose", claims=[CORRECTION], dry_run=True)
+    assert dry["written"] is False
+
+
+@pytest.mark.parametrize(
+    ("claim", "path", "words"),
+    [
+        ({"kind": "fact"}, "/claims/0/says", "fact takes says, about"),
+        ({"kind": "fact", "says": "x", "tag": ["y"]}, "/claims/0/tag", "known are"),
+        ({"kind": "fact", "says": "x", "tags": ["y"]}, "/claims/0/tags", "fact takes says"),
+        ({"kind": "relation", "from": "Odo", "type": "KNOWS"}, "/claims/0/to", "missing"),
+        ({"kind": "fact", "says": "x", "about": ["Nobody"]}, "/claims/0/about/0", "names nothing"),
+        ({"kind": "fact", "says": "x", "replaces": "Odo"}, "/claims/0/replaces", "nothing"),
+        ({"kind": "fact", "says": "x", "evidence": ["Odo"]}, "/claims/0/evidence/0", "nothing"),
+        ({"kind": "entity", "name": "x", "type": "ghost"}, "/content/entity_type", "concept"),
+        ({"kind": "fact", "says": "x", "when": "sometime"}, "/content/time_ref", "time"),
+        ({"kind": "guess"}, "/claims/0/kind", "entity, fact, relation"),
+    ],
+)
+async def test_a_claim_that_cannot_be_read_says_where_and_what_it_takes(
+    claim: dict[str, Any], path: str, words: str
+) -> None:
+    desk = a_desk()
+    await desk.saltmere()
+
+    error = await desk.refused("propose", claims=[claim], evidence=["Harbour book"])
+
+    assert error["details"]["path"] == path
+    assert words in error["message"]
+
+
+async def test_claims_name_what_is_claimed_with_them_and_each_name_once() -> None:
+    desk = a_desk()
+    await desk.saltmere()
+    twice = [{"kind": "entity", "name": "Guard", "type": "character"}] * 2
+
+    error = await desk.refused("propose", claims=twice)
+    many = [{"kind": "fact", "says": "x", "about": ["Odo"] * 51}]
+
+    assert error["details"]["reason"] == "claim.repeats"
+    assert (await desk.refused("propose", claims=many))["details"]["reason"] == "list.too-long"
+    event = {"kind": "event", "says": "The storm begins"}
+    made = await propose(desk, **event)
+    caused = await propose(desk, kind="event", says="Ruin", caused_by=[made["id"]])
+    assert caused["verdict"] == "accepted"
+
+
+async def test_turns_open_a_scene_by_its_title_and_a_summary_closes_it() -> None:
+    desk = a_desk()
+    await desk.saltmere()
+    told = [{"by": "gm", "text": "Wind."}, {"by": "odo", "text": "It blows."}]
+
+    first = await desk.call("tell", scene="Storm", place="Marrow", when="1901-05-01", turns=told)
+    again = await desk.call("tell", scene="storm", turns=told[:1], end_scene="It blew.")
+    after = await desk.call("tell", scene="Storm", turns=told[:1])
+
+    assert first["opened"] is True
+    assert "opened" not in again
+    assert again["closed"] is True
+    assert after["scene"] != first["scene"]
+    assert (await desk.call("get", of=first["scene"]))["says"] == "It blew."
+    nobody = await desk.refused("tell", scene="Storm", turns=[{"by": "Nobody", "text": "x"}])
+    assert nobody["details"]["path"] == "/turns/0/by"
+    assert (await desk.refused("tell", turns=told))["details"]["path"] == "/scene"
+    empty = await desk.refused("tell", scene="Next", turns=[{"by": "gm", "text": " "}])
+    assert empty["details"]["reason"] == "text.empty"
+    closed = await desk.refused("tell", scene=first["scene"], turns=told[:1])
+    assert closed["code"] == "CONFLICT"
+
+
+async def test_documents_come_as_text_file_or_path_and_the_same_again_changes_nothing(
+    tmp_path: Path,
+) -> None:
+    desk = a_desk()
+    await desk.saltmere()
+    markdown = base64.b64encode(b"# Rules\n\nNobody swims at night.").decode()
+
+    file = await desk.call("tell", file=markdown, mime_type="text/markdown", title="Rules")
+    again = await desk.call("tell", file=markdown, mime_type="text/markdown", title="Rules")
+
+    assert file["passages"][0]["says"].endswith("Nobody swims at night.")
+    assert again["known_before"] is True
+    assert again["document"] == file["document"]
+    for wrong, reason in (
+        ({"file": markdown}, "file.mime-type"),
+        ({"text": " "}, "text.empty"),
+        ({}, "tell.form"),
+        ({"text": "x", "file": markdown}, "tell.form"),
+        ({"text": "x", "mime_type": "image/png"}, "document.unsupported"),
+        ({"records": [{"type": "person"}]}, "tell.records"),
+        ({"path": str(tmp_path / "nothing.txt")}, "file.unknown"),
+    ):
+        error = await desk.refused("tell", **wrong)
+        assert error["details"]["reason"] == reason, (wrong, error)
+    ann = a_desk("Contributor", beside=desk)
+    assert (await ann.refused("tell", path="x.txt"))["details"]["reason"] == "tell.path"
+
+
+async def test_an_account_keeps_records_and_says_what_it_does_not_take() -> None:
+    desk = a_desk()
+    for wrong, reason in (
+        ({"records": [{"name": "Ann"}]}, "tell.record-type"),
+        ({"scene": "x", "turns": [{"by": "gm", "text": "x"}]}, "space.not-told"),
+    ):
+        error = await desk.refused("tell", space="me", **wrong)
+        assert error["details"]["reason"] == reason
+    told = await desk.call("tell", space="me", records=[{"entity_type": "company", "name": "Acme"}])
+    claims = [{"kind": "entity", "name": "Ann", "type": "contact", "says": "Friend", "fields": {}}]
+
+    dry = await desk.call("propose", claims=claims, dry_run=True)
+    done = await desk.call("propose", claims=claims)
+    related = {"kind": "relation", "from": "Ann", "type": "REFERS_TO", "to": "Acme"}
+    assert (await desk.call("propose", claims=[related], dry_run=True))["written"] is False
+    assert (await desk.call("propose", claims=[related]))["accepted"] == 1
+
+    assert "id" not in dry["verdicts"][0]
+    assert done["verdicts"][0]["id"]
+    assert told["entities"][0]["name"] == "Acme"
+    assert (await desk.call("review"))["duplicates"] == []
+    assert (await desk.call("review", about="Ann"))["total"] == 0
+    for tool, arguments in (
+        ("review", {"what": "pending"}),
+        ("decide", {"verdict": "judge", "of": ["x"]}),
+        ("decide", {"verdict": "retcon", "of": ["Ann"]}),
+        ("decide", {"verdict": "end", "of": ["Ann"]}),
+        ("propose", {"claims": [{"kind": "event", "says": "x"}]}),
+    ):
+        error = await desk.refused(tool, **arguments)
+        assert error["code"] == "NOT_HERE", (tool, error)
+
+
+async def test_a_retry_with_its_key_changes_nothing_more() -> None:
+    desk = a_desk()
+    await desk.saltmere()
+    solo = Principal(agent_id="solo", agent_type="Solo", authorities=None)
+    for tool, arguments in (
+        ("open", {"name": "Elsewhere"}),
+        (
+            "tell",
+            {"space": "Saltmere", "scene": "Storm", "turns": [{"by": "gm", "text": "Wind."}] * 3},
+        ),
+        (
+            "propose",
+            {"space": "Saltmere", "said": "Fog.", "claims": [{"kind": "fact", "says": "Fog"}]},
+        ),
+    ):
+        meta = {KEY_META: f"key {tool}"}
+        first = await desk.gateway.call(tool, arguments, solo, meta)
+        heads = await desk.heads()
+        again = await desk.gateway.call(tool, arguments, solo, meta)
+        assert first.error is None, first.text
+        assert await desk.heads() == heads, tool
+        assert again.error is None, again.text
+
+
+async def test_a_space_may_count_its_own_days() -> None:
+    desk = a_desk()
+    calendar = {"months": [{"name": "Mist", "days": 30}, {"name": "Sun", "days": 30}]}
+    await desk.call("open", name="Isle", calendar=calendar)
+    made = await propose(desk, kind="event", says="Landing", when="3 Sun 12")
+
+    rows = (await desk.call("timeline", **{"from": "1 Sun 12"}))["timeline"]
+
+    assert made["verdict"] == "accepted"
+    assert [row["says"] for row in rows] == ["Landing"]

@@ -1,0 +1,83 @@
+"""The calls of all toolsets answer the same over a store in PostgreSQL, on a real server.
+
+Every test of the modules below that asks for nothing is run once more, each in a schema of its own.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import AsyncExitStack
+from dataclasses import replace
+from importlib import import_module
+from threading import Thread
+from typing import Any, TypeVar
+from uuid import uuid4
+
+import pytest
+from typing_extensions import override
+
+from canonry.adapters.postgres import Database
+from canonry.adapters.postgres.database import PgConnection
+from canonry.adapters.postgres.store import ports_over
+from canonry.adapters.postgres.upkeep.preparing import prepare
+from canonry.bootstrap.compose import compose_memory
+from canonry.usecases.kernel.canon import Canon
+from tests.conformance.postgres_store import URL, dropped
+from tests.toolsets.test_mixed_engines import KITS, calls_of
+
+pytestmark = pytest.mark.anyio
+T = TypeVar("T")
+MODULES = (
+    "narrative.test_canonization",
+    "narrative.test_facts",
+    "narrative.test_scenes",
+    "narrative.test_search",
+    "truth.test_examples",
+    "truth.test_identity",
+    "world.test_movement",
+    "world.test_time_travel",
+    "catalog.test_answers",
+)
+
+
+class Lazy(Database):
+    """It connects when it is first asked, because kits compose their canon outside of a loop."""
+
+    @override
+    async def attempt(self, work: Callable[[PgConnection], Awaitable[T]]) -> T:
+        await self.open()
+        return await super().attempt(work)
+
+
+def composer(closing: AsyncExitStack) -> Callable[..., Canon]:
+    def compose(**given: Any) -> Canon:
+        memory = compose_memory(**given)
+        database = Lazy(URL, f"test_{uuid4().hex}", connections=3)
+        closing.push_async_callback(dropped, database.name)
+        closing.push_async_callback(database.close)
+        preparing = Thread(target=lambda: asyncio.run(prepare(database)))
+        preparing.start()
+        preparing.join()
+        return replace(memory, **ports_over(database, memory.clock, memory.identities))
+
+    return compose
+
+
+@pytest.fixture
+async def compose() -> AsyncIterator[Callable[..., Canon]]:
+    if not URL:
+        pytest.skip("no PostgreSQL server: `make servers` starts one")
+    async with AsyncExitStack() as closing:
+        yield composer(closing)
+
+
+@pytest.mark.parametrize("module", MODULES)
+async def test_calls_answer_alike_on_postgres(
+    module: str, compose: Callable[..., Canon], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for kit in KITS:
+        monkeypatch.setattr(import_module(f"tests.toolsets.{kit}"), "compose_memory", compose)
+    calls = calls_of(f"toolsets.{module}")
+    assert calls
+
+    for call in calls.values():
+        await call()

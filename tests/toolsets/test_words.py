@@ -1,0 +1,83 @@
+"""Every argument and every property of a reply that is listed is described."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from canonry.bootstrap.toolsets import TOOLSETS, load_toolsets
+from canonry.gateway.words import described
+from canonry.server.binding import _tool_entry
+from tests.docs.sizes import BUDGETS, tokens
+
+
+def undescribed(schema: Any) -> set[str]:
+    """The properties that nobody has described."""
+    if not isinstance(schema, Mapping):
+        return set()
+    found: set[str] = set()
+    properties = schema.get("properties")
+    for name, each in properties.items() if isinstance(properties, Mapping) else ():
+        found |= undescribed(each) | ({name} if "description" not in each else set())
+    for key in ("items", "additionalProperties"):
+        found |= undescribed(schema.get(key))
+    told = {name for name, each in (properties or {}).items() if "description" in each}
+    for key in ("anyOf", "oneOf", "allOf"):
+        for each in schema.get(key, ()):
+            found |= undescribed(each) - told
+    for each in schema.get("$defs", {}).values():
+        found |= undescribed(each)
+    return found
+
+
+@pytest.mark.parametrize("name", TOOLSETS)
+def test_every_property_is_described(name: str) -> None:
+    [toolset] = load_toolsets([name])
+    missing = {
+        f"{tool.name}: {each}"
+        for tool in toolset.tools
+        for key in ("inputSchema", "outputSchema")
+        for each in undescribed(_tool_entry(tool, toolset).get(key))
+    }
+
+    assert missing == set()
+
+
+@pytest.mark.parametrize("name", TOOLSETS)
+def test_no_description_is_left_over(name: str) -> None:
+    [toolset] = load_toolsets([name])
+    used: set[str] = set()
+
+    def walk(schema: Any) -> None:
+        if isinstance(schema, Mapping):
+            if isinstance(properties := schema.get("properties"), Mapping):
+                used.update(properties)
+            for each in schema.values():
+                walk(each)
+        elif isinstance(schema, list):
+            for each in schema:
+                walk(each)
+
+    for tool in toolset.tools:
+        walk(tool.input_schema)
+        walk(tool.output_schema)
+
+    assert toolset.words.keys() - used == set()
+
+
+def test_words_of_a_schema_win_over_those_of_the_table() -> None:
+    schema = {
+        "properties": {"a": {"description": "own"}, "b": {"items": {"properties": {"a": {}}}}}
+    }
+    told: Any = described(schema, {"a": "table", "b": "list"})
+
+    assert told["properties"]["a"] == {"description": "own"}
+    assert told["properties"]["b"]["description"] == "list"
+    assert told["properties"]["b"]["items"]["properties"]["a"] == {"description": "table"}
+
+
+@pytest.mark.parametrize("name", TOOLSETS)
+def test_the_list_of_a_toolset_keeps_within_its_budget(name: str) -> None:
+    [toolset] = load_toolsets([name])
+
+    assert tokens(toolset, None)[1] <= BUDGETS[name]

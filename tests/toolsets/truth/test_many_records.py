@@ -1,0 +1,109 @@
+"""Very many records of one file become canon in batches, and go on where they were interrupted."""
+
+import base64
+from typing import Any
+
+import pytest
+
+from canonry.domain.truth import record_bounds
+from canonry.usecases.truth import record_batches
+from canonry.usecases.truth.record_source import Recorded, record_source
+from tests.toolsets.truth.kit import Desk, a_desk
+
+pytestmark = pytest.mark.anyio
+
+
+@pytest.fixture(autouse=True)
+def few(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ten records are very many here, and three make a batch."""
+    monkeypatch.setattr(record_batches, "RECORDS_MAX", 5)
+    monkeypatch.setattr(record_bounds, "RECORDS_MAX", 5)
+    monkeypatch.setattr(record_batches, "TOGETHER", 3)
+
+
+def a_table(rows: int, amount: str = "5.00") -> bytes:
+    lines = [f"T-{n},2024-05-{n + 1:02},Shop {n},-{amount}" for n in range(rows)]
+    return "\n".join(["transaction_id,date,payee,amount", *lines, ""]).encode()
+
+
+async def bring(desk: Desk, table: bytes) -> dict[str, Any]:
+    content = base64.b64encode(table).decode()
+    return await desk.call("ingest", user_id=desk.user, file_content=content, mime_type="text/csv")
+
+
+async def held(desk: Desk) -> list[tuple[str, Any]]:
+    listed = await desk.call("retrieve_entities", entity_type="transaction", limit=100)
+    return sorted(
+        (each["snapshot"]["transaction_id"], each["snapshot"]["amount"])
+        for each in listed["entities"]
+    )
+
+
+async def test_more_records_than_one_commit_takes_come_in_batches_and_are_all_there() -> None:
+    desk = a_desk()
+
+    reply = await bring(desk, a_table(10))
+
+    assert reply["entities_total"] == 10
+    assert reply["observations_added"] >= 10
+    assert [number for number, _ in await held(desk)] == [f"T-{n}" for n in range(10)]
+    runs = await desk.canon.state.runs_newest(None, limit=100, offset=0)
+    assert [run.config.get("batch") for run in runs.items] == [None, 3, 2, 1]
+
+
+async def test_what_was_interrupted_goes_on_where_it_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+    desk, table = a_desk(), a_table(10)
+    left = [2]
+
+    async def interrupted(*arguments: Any) -> Recorded:
+        if not left[0]:
+            raise KeyError
+        left[0] -= 1
+        return await record_source(*arguments)
+
+    monkeypatch.setattr(record_batches, "record_source", interrupted)
+    with pytest.raises(Exception):  # noqa: B017, PT011 - whatever the gateway makes of it
+        await bring(desk, table)
+    half = await held(desk)
+    left[0] = 100
+    reply = await bring(desk, table)
+
+    assert len(half) == 6
+    assert left[0] == 98
+    assert reply["entities_total"] == 10
+    assert len(await held(desk)) == 10
+
+
+async def test_a_file_of_batches_that_comes_again_is_the_last_word_on_all_of_them() -> None:
+    desk, table = a_desk(), a_table(10)
+    await bring(desk, table)
+    untouched = await bring(desk, table)
+    await bring(desk, a_table(10, amount="7.00"))
+    others = await held(desk)
+
+    again = await bring(desk, table)
+
+    assert untouched["observations_added"] == 0
+    assert {amount for _, amount in others} == {-7.0}
+    assert again["observations_added"] == 10
+    assert {amount for _, amount in await held(desk)} == {-5.0}
+
+
+async def test_a_file_of_batches_is_undone_as_one() -> None:
+    desk = a_desk()
+    reply = await bring(desk, a_table(10))
+
+    await desk.call("withdraw_source", source_id=reply["source_id"])
+
+    assert await held(desk) == []
+
+
+async def test_the_types_of_unknown_fields_fit_the_records_of_all_batches() -> None:
+    desk = a_desk()
+    lines = [f"{n},{n if n < 9 else 'nine'}" for n in range(10)]
+    reply = await bring(desk, "\n".join(["gizmo_id,shelf", *lines, ""]).encode())
+
+    kind = reply["entities"][0]["entity_type"]
+    listed = await desk.call("retrieve_entities", entity_type=kind, limit=100)
+    shelves = sorted(str(each["snapshot"]["shelf"]) for each in listed["entities"])
+    assert shelves == [*map(str, range(9)), "nine"]

@@ -1,0 +1,86 @@
+"""Who is dead or away is so to the gates, to narration, to dialogue and to contexts alike."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from bench.table.scene import scene
+from canonry.domain.errors import InvalidInput
+from canonry.testing.worlds import a_caller
+from canonry.usecases.world.bound_world import require_world
+from canonry.usecases.world.dialogue.take_turn import SaidToCharacter, Voices, take_turn
+from tests.toolsets.world.kit import Isle, a_world
+from tests.toolsets.world.proposals.adversarial import act, envelope
+from tests.toolsets.world.proposals.kit import fresh, propose
+
+pytestmark = pytest.mark.anyio
+
+GONE: dict[str, tuple[dict[str, Any], str]] = {
+    "said to be dead": ({"alive": False}, "dead"),
+    "an attribute": ({"attributes": {"status": "Slain"}}, "dead"),
+    "an attribute of life": ({"attributes": {"alive": False}}, "dead"),
+    "a tag": ({"tags": ("dead",)}, "dead"),
+    "away": ({"present": False}, "absent"),
+    "in another place": ({"location": "tavern"}, "elsewhere"),
+}
+
+
+async def a_scene_with(**changed: Any) -> Isle:
+    """The scene in which Old Mara is otherwise."""
+    atlas = scene()
+    movers = tuple(
+        replace(each, **changed) if each.key == "mara" else each for each in atlas.characters
+    )
+    return await a_world(replace(atlas, characters=movers))
+
+
+async def proposed(isle: Isle) -> Any:
+    """What becomes of her speaking to a player at the harbour."""
+    said = {"npcId": "mara", "playerId": "ann", "text": "The nets are torn."}
+    sent = fresh(envelope(act("NPC.Dialogue", "loc:harbour", **said)))
+    return await propose(isle, sent, "ann")
+
+
+async def narrated(isle: Isle) -> list[str]:
+    told = await isle.call(
+        "check-narration", "Narrative", narration="Old Mara bows to you.", playerId="ann"
+    )
+    return [each["constraint"] for each in told["violations"]]
+
+
+async def speak_to(isle: Isle) -> None:
+    """A player speaks to her."""
+    world = await require_world(isle.canon, a_caller(), isle.world)
+    said = SaidToCharacter(player="ann", npc="mara", text="Hello?", correlation_id="c")
+
+    async def nobody(*_: Any) -> Any:
+        raise AssertionError("nothing follows from a greeting")
+
+    await take_turn(isle.canon, a_caller("Narrative"), world, said, Voices(propose=nobody))
+
+
+@pytest.mark.parametrize("way", GONE)
+async def test_who_is_gone_is_gone_for_all(way: str) -> None:
+    changed, how = GONE[way]
+    isle = await a_scene_with(**changed)
+
+    told = await proposed(isle)
+    context = await isle.call("get-character-context", "Narrative", characterId="mara")
+
+    rules = {"dead": "person.dead", "absent": "person.absent", "elsewhere": "scope.mismatch"}
+    assert told["rejection"]["rule"] == rules[how]
+    assert await narrated(isle) == ["dead" if how == "dead" else "absent"]
+    with pytest.raises(InvalidInput, match="nobody who could answer"):
+        await speak_to(isle)
+    assert context["status"]["alive"] == (how != "dead")
+    assert context["status"]["present"] == (how != "absent")
+
+
+async def test_what_is_said_in_so_many_words_wins_over_an_attribute() -> None:
+    isle = await a_scene_with(attributes={"status": "dead"}, tags=("dead",))
+    await isle.call("set-status", "WorldBuilder", moverId="mara", alive=True)
+
+    assert (await proposed(isle))["outcome"] == "accepted"
+    assert await narrated(isle) == []
+    await speak_to(isle)

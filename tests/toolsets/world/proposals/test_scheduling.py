@@ -1,0 +1,238 @@
+"""What is enqueued comes about when it is due, in order, once; and nothing is lost on the way."""
+
+import random
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from typing_extensions import override
+
+from canonry.domain.errors import Unavailable
+from canonry.domain.log.commits import Append, Outcome
+from canonry.domain.time import SECOND
+from canonry.gateway.call import Gateway
+from canonry.ports.records.ledger import Ledger
+from canonry.testing.simulation import Faults, FaultyLedger
+from canonry.testing.worlds import HandClock
+from canonry.toolsets.world import WORLD
+from tests.toolsets.world.kit import Isle
+from tests.toolsets.world.proposals.adversarial import GO, MOOD, envelope
+from tests.toolsets.world.proposals.kit import fresh, propose, the_isle
+
+pytestmark = pytest.mark.anyio
+RAIN = {
+    "scopeKey": "loc:inn",
+    "locationId": "inn",
+    "layerType": "weather",
+    "layerContent": "Rain drums on the roof.",
+}
+
+
+class Failing(FaultyLedger):
+    """A ledger that refuses the appends of these numbers, from 1 on, and else does all at once."""
+
+    def __init__(self, inner: Ledger, *refused: int) -> None:
+        super().__init__(inner, random.Random(1), Faults(delay=0))
+        self._refused = refused
+
+    @override
+    async def append(self, batch: Sequence[Append]) -> Sequence[Outcome]:
+        if self.appends + 1 in self._refused:
+            self.appends += 1
+            raise Unavailable("ledger.busy", "the ledger is busy; send the request again")
+        return await super().append(batch)
+
+
+def failing(isle: Isle, *refused: int) -> Isle:
+    canon = replace(isle.canon, ledger=Failing(isle.canon.ledger, *refused))
+    return Isle(canon=canon, gateway=Gateway(canon, (WORLD,)), world=isle.world)
+
+
+async def where(isle: Isle) -> str:
+    told = await isle.call("get-player-context", "World", playerId="ann")
+    return str(told["location"]["name"])
+
+
+async def weather(isle: Isle, **at: Any) -> str:
+    told = await isle.call("get-atmosphere", "World", locationId="inn", **at)
+    return str(told["weather"]["value"])
+
+
+async def test_an_event_without_a_tick_comes_about_at_once() -> None:
+    isle = await the_isle()
+
+    told = await isle.call(
+        "enqueue-world-event", "World", type="Location.Environment.Changed", payload=RAIN
+    )
+
+    assert told["outcome"] == "accepted"
+    assert told["commitId"]
+    assert await weather(isle) == "Rain drums on the roof."
+
+
+async def test_an_event_of_a_tick_waits_for_it_and_is_dated_there() -> None:
+    isle = await the_isle()
+    due = {**RAIN, "toTick": 90_000_000}
+    told = await isle.call(
+        "enqueue-world-event",
+        "Encounter",
+        type="Location.Environment.Changed",
+        payload=due,
+        dueTick=60_000_000,
+    )
+    assert "commitId" not in told
+    assert await weather(isle) == "rain"
+
+    await isle.call("advance-clock", durationMs=20_000_000)
+
+    assert await weather(isle) == "Rain drums on the roof."
+    assert await weather(isle, tick=60_000_000) == "Rain drums on the roof."
+    assert await weather(isle, tick=59_999_999) == "rain"
+    kept = await isle.call("get-proposal", "World", proposalId=told["proposalId"])
+    assert kept["commitId"]
+    assert kept["dueTick"] == 60_000_000
+
+
+async def test_events_come_about_in_the_order_of_their_ticks() -> None:
+    isle = await the_isle()
+    for tick, direction in ((70_000_000, "north"), (60_000_000, "out")):
+        await isle.call(
+            "enqueue-world-event",
+            "World",
+            type="Player.Move",
+            payload={"scopeKey": "player:ann", "moverId": "ann", "direction": direction},
+            dueTick=tick,
+        )
+
+    await isle.call("advance-clock", durationMs=30_000_000)
+
+    assert await where(isle) == "Road"
+
+
+async def test_one_key_is_one_event() -> None:
+    isle = await the_isle()
+    call = {
+        "type": "World.Ambience.Requested",
+        "payload": {"scopeKey": "loc:inn", "locationId": "inn"},
+        "idempotencyKey": "once",
+    }
+    first = await isle.call("enqueue-world-event", "World", **call)
+
+    again = await isle.call("enqueue-world-event", "World", **call)
+
+    assert again["duplicateOf"] == first["proposalId"]
+    assert again["commitId"] == first["commitId"]
+
+
+async def test_what_no_time_heals_is_refused_when_it_is_enqueued() -> None:
+    isle = await the_isle()
+    nowhere = {**RAIN, "scopeKey": "loc:zed", "locationId": "zed"}
+
+    told = await isle.call(
+        "enqueue-world-event",
+        "World",
+        type="Location.Environment.Changed",
+        payload=nowhere,
+        dueTick=60_000_000,
+    )
+
+    assert told["rejection"]["rule"] == "reference.unknown"
+
+
+async def test_an_unknown_event_is_named() -> None:
+    isle = await the_isle()
+    outcome = await isle.outcome(
+        "enqueue-world-event", {"type": "World.Ends", "payload": {}}, "World"
+    )
+    assert outcome.error is not None
+
+
+async def test_what_is_scheduled_can_be_withdrawn_until_it_is_due() -> None:
+    isle = await the_isle()
+    call = {"type": "Location.Environment.Changed", "payload": RAIN, "dueTick": 60_000_000}
+    told = await isle.call("enqueue-world-event", "World", **call)
+    own = {"proposalId": told["proposalId"], "reason": "the sky clears"}
+
+    gone = await isle.call("withdraw-proposal", "World", **own)
+    assert gone["withdrawn"] == "the sky clears"
+    await isle.call("advance-clock", durationMs=20_000_000)
+    assert await weather(isle) == "rain"
+
+    again = await isle.outcome("withdraw-proposal", own, "World")
+    assert again.body["error"]["details"]["reason"] == "proposal.decided"
+    stranger = await isle.outcome("withdraw-proposal", own, "Planner")
+    assert stranger.body["error"]["details"]["reason"] == "proposal.unknown"
+
+
+async def test_what_was_applied_cannot_be_withdrawn() -> None:
+    isle = await the_isle()
+    told = await propose(isle, envelope(GO))
+    own = {"proposalId": told["proposalId"], "reason": "no"}
+
+    outcome = await isle.outcome("withdraw-proposal", own, "Narrative")
+
+    assert outcome.body["error"]["details"]["reason"] == "proposal.decided"
+
+
+async def test_without_its_record_nothing_is_written() -> None:
+    isle = await the_isle()
+    broken = failing(isle, 1)
+
+    told = await propose(broken, envelope(GO))
+
+    assert told["rejection"]["gate"] == "audit"
+    assert told["rejection"]["transient"]
+    assert len(told["gatesPassed"]) == 6
+    assert await where(isle) == "Inn"
+    assert (await propose(isle, envelope(GO)))["outcome"] == "accepted"
+
+
+async def test_a_refusal_that_cannot_be_recorded_is_one_of_the_audit() -> None:
+    isle = failing(await the_isle(), 1)
+
+    told = await propose(isle, envelope(GO, version=2))
+
+    assert told["rejection"]["rule"] == "audit.unavailable"
+
+
+async def test_whoever_stops_between_record_and_application_is_finished_by_a_retry() -> None:
+    isle = await the_isle()
+    broken = failing(isle, 2)
+
+    told = await propose(broken, envelope(GO))
+    assert told["outcome"] == "accepted"
+    assert "commitId" not in told
+    assert await where(isle) == "Inn"
+
+    again = await propose(isle, envelope(GO))
+
+    assert again["commitId"]
+    assert await where(isle) == "Yard"
+    assert (await propose(isle, envelope(GO)))["commitId"] == again["commitId"]
+
+
+async def test_what_was_left_behind_is_finished_by_the_next_who_proposes() -> None:
+    isle = await the_isle()
+    clock = HandClock()
+    await propose(failing(isle, 2), envelope(GO))
+    clock.move(120 * SECOND)
+    canon = replace(isle.canon, clock=clock)
+    later = Isle(canon=canon, gateway=Gateway(canon, (WORLD,)), world=isle.world)
+
+    await propose(later, fresh(envelope(MOOD)))
+
+    assert await where(isle) == "Yard"
+
+
+async def test_what_the_world_stands_against_by_then_is_refused_and_says_so() -> None:
+    isle = await the_isle()
+    told = await propose(failing(isle, 2), envelope(GO))
+    await isle.call("remove-exit", fromLocationId="inn", direction="out")
+
+    await isle.call("advance-clock", durationMs=1)
+
+    kept = await isle.call("get-proposal", "World", proposalId=told["proposalId"])
+    assert kept["outcome"] == "rejected"
+    assert kept["rejection"]["rule"] == "exit.unknown"
+    assert await where(isle) == "Inn"

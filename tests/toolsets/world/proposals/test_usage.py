@@ -1,0 +1,80 @@
+"""What models were asked for is told again after a restart; calls are told by their outcome."""
+
+from typing import Any
+
+import pytest
+
+from canonry.domain.revising import revised
+from canonry.domain.time import Instant
+from canonry.domain.vocabularies.ai_words import EventName
+from canonry.gateway.call import Gateway, GatewaySettings
+from canonry.gateway.principal import Principal
+from canonry.toolsets.world import WORLD
+from canonry.usecases.kernel.canon import Canon
+from canonry.usecases.kernel.models.telemetry import Telemetry
+from canonry.usecases.kernel.models.usage_report import usage_report
+from canonry.usecases.world.telemetry.recounting import recount_usage
+from tests.toolsets.world.proposals.adversarial import DRIP, GO, but, envelope, generation
+from tests.toolsets.world.proposals.kit import fresh, propose, the_isle
+
+pytestmark = pytest.mark.anyio
+RECORDED = {"Agent.Proposal.Accepted", "Agent.Proposal.Rejected", "Agent.Proposal.Applied"}
+BY_AI: dict[str, Any] = {"actor": {"kind": "ai"}, "generation": generation()}
+
+
+def reported(canon: Canon) -> list[Any]:
+    """The rows about what is recorded."""
+    rows = usage_report(canon.telemetry, Instant(0))
+    return [row for row in rows if row["eventType"] in RECORDED]
+
+
+async def test_what_proposals_cost_is_counted_again_from_their_records() -> None:
+    isle = await the_isle()
+    told = await propose(isle, fresh(envelope(DRIP, **BY_AI)))
+    assert told["outcome"] == "accepted", told
+    flat = but(DRIP, layerContent="A new door appears to the north.")
+    assert (await propose(isle, fresh(envelope(flat, **BY_AI))))["outcome"] == "rejected"
+    assert (await propose(isle, {"proposalId": 7}))["outcome"] == "rejected"
+    assert (await propose(isle, fresh(envelope(GO))))["outcome"] == "accepted"
+    live = reported(isle.canon)
+    assert [row["promptTokens"] for row in live if row["model"]] == [200, 200]
+
+    canon = revised(isle.canon, telemetry=Telemetry())
+    await recount_usage(canon)
+    await recount_usage(canon)
+
+    assert reported(canon) == live
+
+
+async def test_what_this_process_told_is_not_counted_again() -> None:
+    isle = await the_isle()
+    await propose(isle, fresh(envelope(DRIP)))
+    live = reported(isle.canon)
+
+    await recount_usage(isle.canon)
+
+    assert reported(isle.canon) == live
+
+
+async def test_calls_are_told_by_what_became_of_them() -> None:
+    isle = await the_isle()
+    gateway = Gateway(isle.canon, (WORLD,), settings=GatewaySettings(published_rates=True))
+    canon = revised(isle.canon, telemetry=Telemetry())
+    gateway.canon = canon
+
+    async def call(tool: str, role: str, **arguments: Any) -> None:
+        principal = Principal(agent_id="a", agent_type=role, world=isle.world)
+        await gateway.call(tool, arguments, principal)
+
+    await call("health", "Narrative")
+    await call("health", "Safety")
+    await call("search-lore", "Narrative")
+    for _ in range(10):
+        await call("health", "Narrative")
+
+    counts = {row["eventType"]: row["count"] for row in usage_report(canon.telemetry, Instant(0))}
+    assert counts[EventName.TOOL_INVOKED] == 13
+    assert counts[EventName.TOOL_DENIED] == 1
+    assert counts[EventName.TOOL_ALLOWED] == 12
+    assert counts[EventName.TOOL_FAILED] == 1
+    assert counts[EventName.TOOL_THROTTLED] >= 1

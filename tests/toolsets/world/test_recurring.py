@@ -1,0 +1,79 @@
+"""Layers that recur: tides, hours of opening and nights come again by rule, also in the past."""
+
+from dataclasses import replace
+
+import pytest
+
+from canonry.domain.vocabularies.world_types import LayerType
+from canonry.domain.world.atlas import Layer
+from canonry.domain.world.checks import problems
+from canonry.testing.worlds import a_caller
+from canonry.usecases.world.bound_world import require_world
+from canonry.usecases.world.export_world import export_world
+from tests.toolsets.world.kit import TICK, Isle, a_world, an_isle
+from tests.toolsets.world.proposals.adversarial import act, envelope
+from tests.toolsets.world.proposals.kit import fresh, propose
+
+HOUR = 3_600_000
+TIDE = {"scopeId": "inn", "layerType": "ambient", "value": "The tide is in.", "fromTick": HOUR}
+
+
+async def heard(isle: Isle, tick: int) -> str:
+    told = await isle.call("get-atmosphere", "Narrative", locationId="inn", tick=tick)
+    value: str = told["ambient"]["valuePreview"]
+    return value
+
+
+@pytest.mark.anyio
+async def test_a_layer_that_recurs_shows_at_its_hours() -> None:
+    isle = await a_world(an_isle())
+    before = await heard(isle, 2 * HOUR)
+    await isle.call("create-layer", everyTicks=4 * HOUR, lastingTicks=HOUR, **TIDE)
+
+    assert await heard(isle, HOUR - 1) == before
+    for time in (0, 1, 2):
+        start = HOUR + time * 4 * HOUR
+        if start + HOUR < TICK:
+            assert await heard(isle, start) == await heard(isle, start + HOUR - 1) == TIDE["value"]
+            assert await heard(isle, start + HOUR) == before
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize(
+    "rhythm",
+    [{"everyTicks": HOUR}, {"lastingTicks": HOUR}, {"everyTicks": HOUR, "lastingTicks": HOUR}],
+)
+async def test_a_rhythm_is_whole(rhythm: dict[str, int]) -> None:
+    isle = await a_world(an_isle())
+    await isle.refused("create-layer", "INVALID_ARGUMENT", "layer.rhythm", **TIDE, **rhythm)
+
+
+@pytest.mark.anyio
+async def test_what_recurs_goes_into_files_and_comes_from_them() -> None:
+    tide = Layer(
+        key="tide", scope="inn", layer_type=LayerType.AMBIENT, value="High tide.",
+        from_tick=0, every=2 * HOUR, lasting=HOUR,
+    )  # fmt: skip
+    isle = await a_world(replace(an_isle(), layers=(tide,)))
+    world = await require_world(isle.canon, a_caller(), isle.world)
+
+    assert (await export_world(isle.canon, world)).layers == (tide,)
+
+
+@pytest.mark.anyio
+async def test_a_proposal_may_lie_upon_what_recurs() -> None:
+    isle = await a_world(an_isle())
+    tide = {**TIDE, "scopeId": "cellar", "layerType": "dynamic", "fromTick": 0}
+    await isle.call("create-layer", everyTicks=4 * HOUR, lastingTicks=4 * HOUR - 1, **tide)
+    params = {"locationId": "cellar", "layerType": "dynamic", "layerContent": "Oars creak."}
+    told = await propose(isle, fresh(envelope(act("Layer.Add", "loc:cellar", **params))))
+
+    assert told["outcome"] == "accepted", told
+
+
+def test_a_file_with_half_a_rhythm_is_wrong() -> None:
+    half = Layer(
+        key="tide", scope="inn", layer_type=LayerType.AMBIENT, value="x", from_tick=0, every=HOUR
+    )
+    found = problems(replace(an_isle(), layers=(half,)))
+    assert "layer.rhythm" in {each.code for each in found if each.fatal}

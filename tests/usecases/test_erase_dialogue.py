@@ -1,0 +1,99 @@
+"""Erasing a player reaches what was said with characters, and the proposals that came of it."""
+
+from collections.abc import AsyncIterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bench.table.scene import scene
+from canonry.bootstrap.embedded import Embedded, open_embedded
+from canonry.domain.revising import revised
+from canonry.domain.world.identity import thing_id_of
+from canonry.ports.speaker import ModelSpeech, SpeakingModel
+from canonry.testing.worlds import a_caller
+from canonry.toolsets.world.proposals import _DECIDED
+from canonry.usecases.kernel.canon import Canon
+from canonry.usecases.store.erase import erase, plan_erasure
+from canonry.usecases.world.bound_world import BoundWorld, require_world
+from canonry.usecases.world.dialogue.take_turn import SaidToCharacter, Voices, take_turn
+from canonry.usecases.world.import_world import import_world
+from canonry.usecases.world.proposals.admission import propose
+
+pytestmark = [pytest.mark.anyio, pytest.mark.usefixtures("plain_rows")]
+
+SAID, REPLY, LAYER = "my cousin Xanthippe", "Xanthippe, you say", "Tears fell here for Xanthippe."
+CHANGES = (
+    '{"actionType": "Layer.Add", "params": {"locationId": "harbour", "layerType": "ambient", '
+    f'"layerContent": "{LAYER}"}}}}, '
+    '{"actionType": "Item.Transfer", "params": {"itemId": "crown", "fromHolderId": "duke", '
+    '"toHolderId": "ann"}}'
+)
+
+
+class Echo(SpeakingModel):
+    """A model that repeats a name and lets something follow from it."""
+
+    async def speak(
+        self,
+        messages: Sequence[Mapping[str, Any]],
+        tools: Sequence[Mapping[str, Any]],
+        model: str = "",
+    ) -> ModelSpeech:
+        """Always the same."""
+        text = f'{{"say": "{REPLY}", "changes": [{CHANGES}]}}'
+        return ModelSpeech(text=text, model="m", prompt_tokens=1, completion_tokens=1)
+
+    async def close(self) -> None:
+        """Nothing is open."""
+
+
+@pytest.fixture
+async def store(tmp_path: Path) -> AsyncIterator[Embedded]:
+    opened = await open_embedded(tmp_path)
+    yield opened
+    await opened.close()
+
+
+async def spoken(canon: Canon) -> BoundWorld:
+    """A world in which Ann has spoken of her cousin, which led to two proposals."""
+    caller = a_caller("Narrative")
+    done = await import_world(
+        canon, a_caller("Operator", "import"), scene(), origin="test", told=lambda *_: None
+    )
+    world = await require_world(canon, caller, done.world_id)
+
+    async def proposing(asked: Mapping[str, Any]) -> Any:
+        decided = await propose(canon, caller, world, asked["playerId"], asked["actionEnvelope"])
+        return _DECIDED(decided)
+
+    said = SaidToCharacter(player="ann", npc="mara", text=SAID, correlation_id="c")
+    turn = await take_turn(canon, caller, world, said, Voices(speaker=Echo(), propose=proposing))
+    assert not turn.fallback
+    assert len(turn.changes) == len(["a layer", "a crown"])
+    return world
+
+
+def written(folder: Path, text: str) -> bool:
+    """Whether a file of the store has this text."""
+    files = [path for path in folder.rglob("*") if path.is_file()]
+    return any(text.encode() in path.read_bytes() for path in files)
+
+
+async def test_what_a_player_said_and_what_followed_goes_with_the_player(
+    store: Embedded, tmp_path: Path
+) -> None:
+    canon = revised(store.canon)
+    world = await spoken(canon)
+    ann = thing_id_of(world.space, "ann")
+    plan = await plan_erasure(canon, "entity", ann)
+    counts = dict(plan.counts)
+    assert written(tmp_path, SAID)
+    assert written(tmp_path, REPLY)
+    assert (counts["proposal"], counts["event"] >= 1) == (2, True)
+
+    await erase(canon, store.upkeep, a_caller(), plan, reason="asked for")
+    await store.close()
+
+    assert not written(tmp_path, SAID)
+    assert not written(tmp_path, REPLY)

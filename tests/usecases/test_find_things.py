@@ -1,0 +1,103 @@
+"""Finding things of every kind: what had been said by a time, and relations beside the rest."""
+
+from dataclasses import replace
+
+import pytest
+
+from canonry.bootstrap.compose import compose_memory
+from canonry.domain.ids import EntityId
+from canonry.domain.time import DAY, Instant
+from canonry.testing.scribe import Scribe
+from canonry.testing.things import (
+    MIDDLE_EARTH,
+    a_fact,
+    a_relation,
+    a_scene,
+    a_source,
+    a_turn,
+    an_axiom,
+    an_entity,
+    an_event,
+    ident,
+)
+from canonry.testing.worlds import CountingIdentities, HandClock
+from canonry.usecases.recall.find_things import FoundKind, ThingSearch, find_things
+from tests.usecases.stage import Stage, a_stage, id_of
+
+pytestmark = pytest.mark.anyio
+
+
+@pytest.fixture
+async def stage() -> Stage:
+    return await a_stage()
+
+
+async def found(stage: Stage, text: str, *kinds: FoundKind, at: int | None = None) -> list[str]:
+    search = ThingSearch(
+        space=MIDDLE_EARTH,
+        text=text,
+        kinds=frozenset(kinds or FoundKind),
+        at=None if at is None else Instant(at * DAY),
+    )
+    return [thing.id for thing, _ in (await find_things(stage.canon, search)).found]
+
+
+async def test_at_a_time_of_the_world_what_was_said_later_is_not_found(stage: Stage) -> None:
+    for n, (name, day) in enumerate((("early", 50), ("late", 150)), 1):
+        await stage.make(a_scene(f"scene {name}", order=n, time_ref=Instant(day * DAY)))
+        await stage.make(a_turn(name, f"scene {name}", text="The beacon burns"))
+    await stage.make(an_event("The beacon burns", time_ref=Instant(20 * DAY)))
+
+    passages = FoundKind.PASSAGE
+
+    assert await found(stage, "beacon", passages, at=100) == [ident("early")]
+    assert set(await found(stage, "beacon", passages, at=200)) == {ident("early"), ident("late")}
+    assert ident("The beacon burns") in await found(stage, "beacon", at=30)
+
+
+async def test_relations_stand_beside_facts_in_one_order(stage: Stage) -> None:
+    await stage.entity("frodo")
+    await stage.entity("sting")
+    frodo, sting = (EntityId(id_of(name)) for name in ("frodo", "sting"))
+    edge = a_relation("edge", "frodo", "sting", rel_type="WIELDS")
+    await stage.make(replace(edge, from_id=frodo, to_id=sting), a_fact("They wield power", "frodo"))
+
+    ids = await found(stage, "who wields sting?", FoundKind.RELATION, FoundKind.FACT)
+
+    assert ids[0] == ident("edge")
+    assert set(ids) == {ident("edge"), ident("They wield power")}
+
+
+async def test_at_a_state_of_the_log_what_was_told_later_is_not_found() -> None:
+    clock = HandClock()
+    canon = compose_memory(clock=clock, identities=CountingIdentities())
+    stage = Stage(canon=canon, scribe=Scribe(canon))
+    await stage.scribe.open("space")
+    await stage.make(
+        *(a_fact("The beacon burns", "frodo"), an_event("The beacon falls"), an_entity("frodo")),
+        *(a_source("a letter", title="beacon letter"), an_axiom("No beacon burns by day")),
+        a_relation("edge", "frodo", "sting", rel_type="LIGHTS"),
+    )
+    clock.move(DAY)
+    then = clock.now()
+    clock.move(DAY)
+    await stage.make(a_fact("The beacon smokes", "frodo"), a_source("a note", title="beacon note"))
+
+    async def known(*kinds: FoundKind, about: str | None = None) -> set[str]:
+        search = ThingSearch(
+            space=MIDDLE_EARTH,
+            text="beacon",
+            kinds=frozenset(kinds or FoundKind),
+            known_at=then,
+            about=frozenset(() if about is None else (EntityId(ident(about)),)),
+        )
+        return {thing.id for thing, _ in (await find_things(canon, search)).found}
+
+    assert await known(FoundKind.FACT) == {ident("The beacon burns")}
+    assert await known(FoundKind.EVENT) == {ident("The beacon falls")}
+    assert await known(FoundKind.LORE) == {ident("No beacon burns by day")}
+    assert await known(FoundKind.DOCUMENT) == {ident("a letter")}
+    assert ident("The beacon smokes") not in await known()
+    assert await known(FoundKind.FACT, about="frodo") == {ident("The beacon burns")}
+    assert await known(FoundKind.FACT, about="sam") == set()
+    assert await known(FoundKind.DOCUMENT, about="frodo") == set()

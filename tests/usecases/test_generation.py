@@ -1,0 +1,142 @@
+"""What is asked of models: by tier, within a budget of tools, once for each context; and told."""
+
+import pytest
+
+from canonry.domain.errors import Conflict
+from canonry.domain.policy import ModelTiers
+from canonry.domain.time import Instant
+from canonry.domain.vocabularies.ai_words import CallOutcome, EventName, ModelPurpose
+from canonry.usecases.kernel.models.generation import (
+    KEPT_MAX,
+    Generated,
+    GenerationRequest,
+    ToolBudget,
+    cost_of,
+    model_for,
+)
+from canonry.usecases.kernel.models.telemetry import (
+    HOUR,
+    HOURS_MAX,
+    MODELS_MAX,
+    Invocation,
+    Telemetry,
+)
+from canonry.usecases.kernel.models.usage_report import usage_report
+
+TIERS = ModelTiers(
+    cheap="small", rich="large", cheap_prices=(0.00015, 0.0006), rich_prices=(0.0025, 0.01)
+)
+
+
+def test_a_purpose_has_its_tier() -> None:
+    assert model_for(ModelPurpose.AMBIENCE, TIERS) == "small"
+    assert model_for(ModelPurpose.QUEST_SEED, TIERS) == "large"
+    assert model_for(ModelPurpose.QUEST_SEED, ModelTiers(cheap="small")) == "small"
+    assert model_for(ModelPurpose.AMBIENCE, ModelTiers()) == ""
+
+
+def test_tokens_cost_what_their_tier_costs() -> None:
+    assert cost_of(1_000, 1_000, "small", TIERS) == 750
+    assert cost_of(1_000, 1_000, "large", TIERS) == 12_500
+    assert cost_of(1_000, 1_000, "large", ModelTiers()) == 0
+
+
+def test_the_seventh_call_fails() -> None:
+    budget = ToolBudget(ModelTiers().tool_calls)
+    for _ in range(6):
+        budget.spend()
+    with pytest.raises(Conflict, match="at most 6 tool calls"):
+        budget.spend()
+
+
+def asked(context: str, **parameters: str) -> GenerationRequest:
+    return GenerationRequest(
+        purpose=ModelPurpose.AMBIENCE,
+        model="small",
+        template_hash="sha256:1",
+        context_hash=context,
+        parameters=parameters,
+    )
+
+
+def test_the_same_question_about_the_same_context_is_not_asked_again() -> None:
+    kept = Generated()
+    kept.keep(asked("one", weather="fog"), "Grey.")
+
+    assert kept.find(asked("one", weather="fog")) == "Grey."
+    assert kept.find(asked("two", weather="fog")) is None
+    assert kept.find(asked("one", weather="rain")) is None
+    for number in range(KEPT_MAX - 1):
+        kept.keep(asked(str(number)), "x")
+    assert kept.find(asked("one", weather="fog")) == "Grey."
+    kept.keep(asked("more"), "x")
+    assert kept.find(asked("0")) is None
+    assert kept.find(asked("one", weather="fog")) == "Grey."
+
+
+def test_telemetry_adds_up_and_tells_shares() -> None:
+    telemetry, now = Telemetry(), Instant(100 * HOUR)
+    for latency, said in ((20, "a grey grey day"), (40, "a grey day"), (9_000, "a"), (10**6, "")):
+        told = Invocation(
+            purpose=ModelPurpose.NPC_DIALOGUE,
+            model="small",
+            prompt_tokens=10,
+            completion_tokens=5,
+            latency_ms=latency,
+            tool_calls=2,
+            outcome=CallOutcome.REJECTED if latency > 1_000 else CallOutcome.ACCEPTED,
+            flagged=latency > 10_000,
+            cache_hit=latency < 30,
+            retries=1,
+            micros=7,
+            text=said,
+        )
+        telemetry.tell(EventName.PROMPT_ISSUED, now, told)
+    telemetry.tell(EventName.TOOL_FAILED, now)
+
+    dialogue, tools = sorted(
+        usage_report(telemetry, Instant(0)), key=lambda row: row["purpose"] is None
+    )
+    assert dialogue == {
+        "purpose": "npc_dialogue",
+        "eventType": "Prompt.Genesis.Issued",
+        "model": "small",
+        "count": 4,
+        "rejections": {},
+        "promptTokens": 40,
+        "completionTokens": 20,
+        "costMicros": 28,
+        "toolCalls": 8,
+        "cacheHits": 1,
+        "retries": 4,
+        "flaggedRatio": 0.25,
+        "outcomes": {"accepted": 2, "rejected": 2},
+        "rejectionRate": 0.5,
+        "latencyMs": {"p50": 50, "p95": None, "p99": None},
+        "diversity": 3 / 5,
+    }
+    assert tools == {
+        "purpose": None,
+        "eventType": "MCP.Failed",
+        "model": None,
+        "count": 1,
+        "rejections": {},
+    }
+
+
+def test_telemetry_is_bounded_in_hours_and_names() -> None:
+    telemetry = Telemetry()
+    for hour in range(HOURS_MAX + 5):
+        telemetry.tell(EventName.TOOL_FAILED, Instant(hour * HOUR))
+    assert usage_report(telemetry, Instant(0))[0]["count"] == HOURS_MAX
+
+    now = Instant(10_000 * HOUR)
+    for number in range(MODELS_MAX + 5):
+        told = Invocation(purpose=ModelPurpose.RETRIEVAL, model=f"m{number}")
+        telemetry.tell(EventName.PROMPT_ISSUED, now, told)
+    rows = usage_report(telemetry, now, ModelPurpose.RETRIEVAL)
+    counts = {row["model"]: row["count"] for row in rows}
+    assert len(counts) == MODELS_MAX + 1
+    assert counts["other"] == 5
+    assert rows[0]["rejectionRate"] is None
+    assert rows[0]["diversity"] is None

@@ -1,0 +1,126 @@
+"""A second look at what was found: a real endpoint reorders the first passages, or is left out."""
+
+import json
+from collections.abc import AsyncIterator, Iterator
+from dataclasses import replace
+
+import pytest
+
+from canonry.adapters.embedders import EndpointReranker, RerankingEndpoint
+from canonry.domain.recall.passages import Collection
+from canonry.domain.time import SECOND
+from canonry.ports.views.text import TextQuery
+from canonry.testing.things import MIDDLE_EARTH, a_turn, ident
+from canonry.testing.worlds import HandClock
+from canonry.usecases.kernel.canon import Canon
+from canonry.usecases.kernel.recall import Reranking
+from canonry.usecases.recall.find_passages import SECOND_LOOK, FoundPassages, find_passages
+from canonry.usecases.recall.search_canon import degraded_of
+from tests.adapters.embedders.endpoint import Said, an_endpoint, ranking_of
+from tests.usecases.stage import Stage, a_stage
+
+PATIENCE = 20.0
+pytestmark = pytest.mark.anyio
+
+
+@pytest.fixture
+def server() -> Iterator[Said]:
+    with an_endpoint(answer=ranking_of) as said:
+        yield said
+
+
+@pytest.fixture
+async def stage() -> Stage:
+    stage = await a_stage()
+    await stage.make(
+        a_turn("short", text="The dragon sleeps"),
+        a_turn("long", text="The dragon sleeps in the old tower, or so they say in the village"),
+        a_turn("other", text="Good night"),
+    )
+    return stage
+
+
+@pytest.fixture
+async def looking(stage: Stage, server: Said) -> AsyncIterator[Canon]:
+    """A canon whose reranker holds the longer text for the better answer."""
+    reranker = EndpointReranker(RerankingEndpoint(base_url=server.url))
+    reranking = Reranking(reranker, clock=stage.canon.clock, patience=PATIENCE)
+    yield replace(stage.canon, reranking=reranking)
+    await reranking.close()
+
+
+async def find(canon: Canon, text: str, limit: int = 10) -> FoundPassages:
+    query = TextQuery(
+        collection=Collection.SCENES, text=text, spaces=frozenset((MIDDLE_EARTH,)), limit=limit
+    )
+    return await find_passages(canon, query)
+
+
+def ids(found: FoundPassages) -> list[str]:
+    return [hit.passage.id for hit in found.hits]
+
+
+async def test_the_first_passages_are_ordered_anew_and_scores_stay_with_the_places(
+    stage: Stage, looking: Canon, server: Said
+) -> None:
+    before = await find(stage.canon, "The dragon sleeps")
+    after = await find(looking, "The dragon sleeps")
+
+    assert ids(before)[0] == ident("short")
+    assert ids(after)[0] == ident("long")
+    assert after.degraded == before.degraded
+    assert [hit.strength for hit in after.hits] == [hit.strength for hit in before.hits]
+    assert server.asked[0]["query"] == "The dragon sleeps"
+
+
+async def test_a_limit_stays_a_prefix(stage: Stage, looking: Canon, server: Said) -> None:
+    await stage.make(
+        *(a_turn(f"n{n}", text=f"A dragon {'and a dragon ' * (n % 7)}here") for n in range(40))
+    )
+
+    most = ids(await find(looking, "which dragon?", limit=SECOND_LOOK + 9))
+
+    assert len(most) == SECOND_LOOK + 9
+    for limit in (1, 5, SECOND_LOOK, SECOND_LOOK + 3):
+        assert ids(await find(looking, "which dragon?", limit=limit)) == most[:limit]
+    assert {len(asked["documents"]) for asked in server.asked} == {SECOND_LOOK}
+
+
+async def test_one_passage_needs_no_second_look(looking: Canon, server: Said) -> None:
+    assert ids(await find(looking, '"good night"')) == [ident("other")]
+    assert not server.asked
+
+
+@pytest.mark.parametrize("broken", [b"<html>", json.dumps({"results": []}).encode()])
+async def test_where_it_answers_nothing_the_order_stays_and_it_rests_a_while(
+    stage: Stage, looking: Canon, server: Said, broken: bytes
+) -> None:
+    plain = await find(stage.canon, "the dragon sleeps")
+    server.body = broken
+
+    for _ in range(3):
+        found = await find(looking, "the dragon sleeps")
+        assert ids(found) == ids(plain)
+        assert "reranker" in found.degraded
+    assert len(server.asked) == 1
+
+    server.body = None
+    assert isinstance(stage.canon.clock, HandClock)
+    stage.canon.clock.move(int(6 * PATIENCE) * SECOND)
+    assert ids(await find(looking, "the dragon sleeps"))[0] == ident("long")
+
+
+async def test_a_slow_one_keeps_nobody_waiting(stage: Stage, server: Said) -> None:
+    server.open.clear()
+    reranker = EndpointReranker(RerankingEndpoint(base_url=server.url))
+    reranking = Reranking(reranker, clock=stage.canon.clock, patience=0.05)
+
+    found = await find(replace(stage.canon, reranking=reranking), "the dragon sleeps")
+    await reranking.close()
+
+    assert ids(found)[0] == ident("short")
+    assert "reranker" in found.degraded
+
+
+def test_what_several_searches_lack_is_told_once() -> None:
+    assert degraded_of(("reranker",), ("vectors", "reranker")) == ("vectors", "reranker")
