@@ -15,13 +15,13 @@ Answering = Callable[[Mapping[str, Any]], bytes]
 class Said:
     """What the server answers next, in order, and what it was asked; then it embeds.
 
-    While `open` is not set it keeps every answer back, but for as many as `let_through` says.
+    While `open` is not set it keeps every answer back, but to requests that it `lets_through`.
     `was_asked` is set by the first request.
     """
 
     open: threading.Event = field(default_factory=threading.Event)
     was_asked: threading.Event = field(default_factory=threading.Event)
-    let_through: int = 0
+    lets_through: Callable[[Mapping[str, Any]], bool] = lambda _: False
     dimensions: int = 3
     statuses: list[int] = field(default_factory=list)
     body: bytes | None = None
@@ -66,9 +66,7 @@ def an_endpoint(port: int = 0, answer: Answering | None = None) -> Iterator[Said
             said.asked.append({"path": self.path, **request})
             said.keys.append(self.headers.get("Authorization"))
             said.was_asked.set()
-            if said.let_through > 0:
-                said.let_through -= 1
-            else:
+            if not said.lets_through(request):
                 said.open.wait()
             status = said.statuses.pop(0) if said.statuses else 200
             told = answer(request) if answer else answer_to(request, said.dimensions)
