@@ -18,7 +18,7 @@ from starlette.responses import PlainTextResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from typing_extensions import override
 
-from canonry.server.callers import SESSION, account_of, ask_oneself, header
+from canonry.server.callers import SESSION, account_of, ask_oneself, header, until_answered
 
 _SURROGATES: Final = (b"\\ud", b"\\uD")
 _REWRITTEN: Final = 1 << 20
@@ -102,7 +102,7 @@ class RequestBodies(RequestBodyLimitMiddleware):
         pieces: list[bytes] = []
         more = not self._declares_too_much(scope)
         refusal = None if more else _TOO_LARGE
-        try:
+        with until_answered(send, lambda: self._flight.give_back(account, held)) as sending:
             while more:
                 message = await receive()
                 if message["type"] != "http.request":
@@ -118,15 +118,13 @@ class RequestBodies(RequestBodyLimitMiddleware):
                 more = refusal is None and message.get("more_body", False)
                 del message, piece
             if refusal is not None:
-                await refusal(scope, receive, send)
+                await refusal(scope, receive, sending)
             else:
                 body = pieces[0] if len(pieces) == 1 else b"".join(pieces)
                 pieces.clear()
                 waiting = [body]
                 del body
-                await self._hand_on(waiting, scope, receive, send)
-        finally:
-            self._flight.give_back(account, held)
+                await self._hand_on(waiting, scope, receive, sending)
 
     def _declares_too_much(self, scope: Scope) -> bool:
         declared = header(scope["headers"], b"content-length") or b""

@@ -1,12 +1,13 @@
 """On whose account a request goes, and what the server asks of itself on the same account."""
 
-from collections.abc import Hashable, Iterable
+import contextlib
+from collections.abc import Callable, Hashable, Iterable, Iterator
 from typing import Final
 
 from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
 from mcp.server.auth.provider import principal_components
 from mcp.server.streamable_http import MCP_SESSION_ID_HEADER
-from starlette.types import ASGIApp, Message, Scope
+from starlette.types import ASGIApp, Message, Scope, Send
 
 SESSION: Final = MCP_SESSION_ID_HEADER.encode()
 _FIXED: Final = (
@@ -33,6 +34,27 @@ def header(headers: Iterable[tuple[bytes, bytes]], name: bytes) -> bytes | None:
         if each == name:
             return value
     return None
+
+
+@contextlib.contextmanager
+def until_answered(send: Send, put_away: Callable[[], None]) -> Iterator[Send]:
+    """A `send` that calls `put_away` once, before the last part of an answer leaves.
+
+    Whoever has read an answer whole may count on the server having put the request away: after the
+    last part another task may run first. What is never answered is put away at the end.
+    """
+    left = [put_away]
+
+    async def sending(message: Message) -> None:
+        if left and message["type"] == "http.response.body" and not message.get("more_body"):
+            left.pop()()
+        await send(message)
+
+    try:
+        yield sending
+    finally:
+        if left:
+            left.pop()()
 
 
 async def ask_oneself(

@@ -12,7 +12,7 @@ from typing import Final
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from canonry.server.callers import SESSION, account_of, ask_oneself, header
+from canonry.server.callers import SESSION, account_of, ask_oneself, header, until_answered
 from canonry.server.options import HttpLimits
 from canonry.server.seats import KEPT, Full, Seats
 
@@ -91,17 +91,19 @@ class Sessions:
                     if refused:
                         await _TOO_MANY(scope, receive, send)
             if not refused:
-                await send(message)
+                await ending(message)
 
-        try:
-            await app(scope, receive, watch)
-        finally:
+        def put_away() -> None:
             for session in opened:
                 session.calls = 0
+                self._rest(session)
+
+        with until_answered(send, put_away) as ending:
+            try:
+                await app(scope, receive, watch)
+            finally:
                 if refused:
-                    await self._end(session)
-                else:
-                    self._rest(session)
+                    await self._end(opened[0])
 
     async def _use(
         self, app: ASGIApp, key: bytes, scope: Scope, receive: Receive, send: Send
@@ -120,21 +122,22 @@ class Sessions:
                 gone = status == HTTPStatus.NOT_FOUND or (
                     scope["method"] == "DELETE" and status < _BAD
                 )
-            await send(message)
+            await ending(message)
 
-        listens = scope["method"] == "GET"
-        session.streams += listens
-        session.calls += not listens
-        self._seats.place(session.owner, session, session.rank)
-        try:
-            await app(scope, receive, watch)
-        finally:
+        def put_away() -> None:
             session.streams -= listens
             session.calls -= not listens
             if gone:
                 self._forget(session)
             else:
                 self._rest(session)
+
+        listens = scope["method"] == "GET"
+        session.streams += listens
+        session.calls += not listens
+        self._seats.place(session.owner, session, session.rank)
+        with until_answered(send, put_away) as ending:
+            await app(scope, receive, watch)
 
     async def _seat(self, session: Session) -> bool:
         """Give a new session its place, and whatever stands in its way an end."""
