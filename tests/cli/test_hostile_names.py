@@ -8,9 +8,9 @@ import asyncio
 import json
 import re
 import shutil
+import socket
 import unicodedata
-from collections.abc import Coroutine, Iterator, Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
@@ -18,6 +18,8 @@ from xml.etree import ElementTree as ET
 
 import click
 import pytest
+import uvicorn
+from typing_extensions import override
 
 from canonry.bootstrap.embedded import open_embedded
 from canonry.cli import main
@@ -203,17 +205,13 @@ def calls(
             ]
 
 
-def for_a_moment(serving: Coroutine[Any, Any, None]) -> None:
-    """Pages are served until somebody interrupts them."""
+class ForAMoment(uvicorn.Server):
+    """Serves pages until somebody interrupts it."""
 
-    async def interrupted() -> None:
-        task = asyncio.ensure_future(serving)
-        await asyncio.wait((task,), timeout=1.0)
-        task.cancel()
-        with suppress(asyncio.CancelledError):
-            await task
-
-    asyncio.run(interrupted())
+    @override
+    async def serve(self, sockets: list[socket.socket] | None = None) -> None:
+        asyncio.get_running_loop().call_later(1.0, setattr, self, "should_exit", True)
+        await super().serve(sockets)
 
 
 def run(words: tuple[str, ...], call: list[str]) -> Done:
@@ -242,7 +240,7 @@ def test_r7_no_command_prints_or_draws_what_steers_a_terminal(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
-    monkeypatch.setattr("canonry.server.http.run_on_fastest_loop", for_a_moment)
+    monkeypatch.setattr("canonry.server.http._Host", ForAMoment)
     monkeypatch.setattr("click.launch", lambda _url: 0)
     monkeypatch.chdir(tmp_path)
     shutil.copytree(folder / "data", tmp_path / "data")

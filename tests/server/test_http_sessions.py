@@ -96,17 +96,19 @@ def half_an_upload(address: str, bearer: str, size: int) -> socket.socket:
 def test_r4_one_caller_cannot_hold_more_in_flight_than_its_share(few: str) -> None:
     size = 700_000
     assert size < MEBIBYTE < 2 * size
-    with half_an_upload(few, token("ada-4"), size) as first:
-        with half_an_upload(few, token("ada-4"), size) as second:
-            # Whichever the server reads last is too much; that may be either.
-            refused, _, _ = select.select([first, second], [], [], PATIENCE)
-            (kept,) = {first, second} - set(refused)
-            assert refused[0].recv(65_536).startswith(b"HTTP/1.1 429 ")
-            with half_an_upload(few, token("ben-4"), size) as other:
-                other.sendall(b" ")
-                assert other.recv(65_536).startswith(b"HTTP/1.1 400 ")
-            kept.sendall(b" ")
-            assert kept.recv(65_536).startswith(b"HTTP/1.1 400 ")
+    with (
+        half_an_upload(few, token("ada-4"), size) as first,
+        half_an_upload(few, token("ada-4"), size) as second,
+    ):
+        # Whichever the server reads last is too much; that may be either.
+        refused, _, _ = select.select([first, second], [], [], PATIENCE)
+        (kept,) = {first, second} - set(refused)
+        assert refused[0].recv(65_536).startswith(b"HTTP/1.1 429 ")
+        with half_an_upload(few, token("ben-4"), size) as other:
+            other.sendall(b" ")
+            assert other.recv(65_536).startswith(b"HTTP/1.1 400 ")
+        kept.sendall(b" ")
+        assert kept.recv(65_536).startswith(b"HTTP/1.1 400 ")
     with half_an_upload(few, token("ada-4"), size) as again:
         again.sendall(b" ")
         assert again.recv(65_536).startswith(b"HTTP/1.1 400 ")

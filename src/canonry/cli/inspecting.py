@@ -37,19 +37,14 @@ def inspect(*, port: int, read_only: bool, browser: bool, **given: Any) -> None:
 
     It prints a link that works once; whoever opened it sees and decides what you may.
     """
-    with importing():
-        from canonry.server.http import run_on_fastest_loop  # noqa: PLC0415 - as in serve
-
     settings = replace(settings_from(given), read_only=read_only)
-    run_on_fastest_loop(_inspect(settings, port, browser=browser))
+    asyncio.run(_inspect(settings, port, browser=browser))
 
 
 def inspect_folder(folder: Path) -> None:
     """The same on the store in a folder, until it is interrupted."""
-    from canonry.server.http import run_on_fastest_loop  # noqa: PLC0415 - as in serve
-
     click.echo("\nTo look at it in a browser:\n")
-    run_on_fastest_loop(_inspect(load_settings({"data": folder}), 0, browser=False))
+    asyncio.run(_inspect(load_settings({"data": folder}), 0, browser=False))
 
 
 async def _inspect(settings: Settings, port: int, *, browser: bool) -> None:

@@ -58,10 +58,7 @@ def serve(**given: Any) -> None:
             _say_what_is_awaited()
         asyncio.run(_stdio(settings, options))
     else:
-        with importing():
-            from canonry.server.http import run_on_fastest_loop  # noqa: PLC0415 - as below
-
-        run_on_fastest_loop(_http(settings, options, *address))
+        asyncio.run(_http(settings, options, *address))
 
 
 def _say_what_is_awaited() -> None:

@@ -1,9 +1,8 @@
 """Serving many clients over Streamable HTTP, with health and metrics beside."""
 
-import asyncio
 import contextlib
 import gc
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
+from collections.abc import AsyncIterator, Awaitable, Callable
 from types import FrameType
 from typing import TYPE_CHECKING, Any, Final
 
@@ -137,16 +136,6 @@ async def _served(
     finally:
         await close()
         log.close()
-
-
-def run_on_fastest_loop(main: Coroutine[Any, Any, None]) -> None:
-    """Run `main` on uvloop where it is installed, else on the loop that Python has."""
-    try:
-        import uvloop  # noqa: PLC0415 - absent on Windows, and stdio starts faster without it
-    except ImportError:
-        asyncio.run(main)
-    else:
-        uvloop.run(main)
 
 
 def http_app(

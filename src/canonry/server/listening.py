@@ -31,6 +31,8 @@ def listen(host: str, port: int) -> socket.socket:
         message = f"the address {host}:{port} cannot be taken: {error.strerror}; choose another"
         raise Unavailable("http.address", message) from error
     _notice_the_dead(taken)
+    # Else the end of an answer waits until the start was acknowledged: 44 ms, call for call.
+    taken.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     return taken
 
 
