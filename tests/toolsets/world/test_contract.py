@@ -150,5 +150,5 @@ def test_the_list_of_tools_of_each_role_stays_small(agent: str) -> None:
         for t in WORLD.tools
         if agent in t.roles
     ]
-    assert len(json.dumps(listed)) <= 40_000
+    assert len(json.dumps(listed)) <= 24_000
     assert FACE.contract_version == published()["version"]
