@@ -263,13 +263,41 @@ async def test_turns_open_a_scene_by_its_title_and_a_summary_closes_it() -> None
     assert again["closed"] is True
     assert after["scene"] != first["scene"]
     assert (await desk.call("get", of=first["scene"]))["says"] == "It blew."
-    nobody = await desk.refused("tell", scene="Storm", turns=[{"by": "Nobody", "text": "x"}])
-    assert nobody["details"]["path"] == "/turns/0/by"
+    nobody = [{"by": first["scene"][:-1] + "0", "text": "x"}]
+    unknown = await desk.refused("tell", scene="Storm", turns=nobody)
+    assert unknown["details"]["path"] == "/turns/0/by"
     assert (await desk.refused("tell", turns=told))["details"]["path"] == "/scene"
     empty = await desk.refused("tell", scene="Next", turns=[{"by": "gm", "text": " "}])
     assert empty["details"]["reason"] == "text.empty"
     closed = await desk.refused("tell", scene=first["scene"], turns=told[:1])
     assert closed["code"] == "CONFLICT"
+
+
+async def test_who_is_no_entity_yet_is_kept_with_the_words_and_a_slip_is_told() -> None:
+    desk = a_desk()
+    await desk.saltmere()
+
+    told = await desk.call("tell", scene="Quay", turns=[{"by": "Wim Haas", "text": "Ahoy."}])
+
+    (turn,) = (await desk.call("get", of=told["scene"]))["turns_said"]
+    assert turn["says"] == "Wim Haas: Ahoy."
+    slip = await desk.refused("tell", scene="Quay", turns=[{"by": "Odo Brant", "text": "x"}])
+    assert slip["details"]["candidates"] == ["Odo Brand"]
+    assert (await desk.call("find", text="Wim", kinds=["entity"]))["found"] == []
+
+
+async def test_what_lacks_evidence_is_asked_for_it_and_what_stands_against_canon_is_not() -> None:
+    desk = a_desk()
+    await desk.saltmere()
+
+    weak = await desk.call("propose", claims=[{"kind": "state", "of": "Odo", "tags": ["ill"]}])
+    dead = [{"kind": "state", "of": "Odo", "tags": ["dead"]}]
+    await desk.call("propose", said="Odo dies.", claims=dead)
+    acts = [{"kind": "event", "says": "Odo Brand runs", "who": ["Odo"]}]
+    against = await desk.call("propose", said="Odo runs.", claims=acts)
+
+    assert "said or evidence" in weak["hint"]
+    assert "overrules" in against["hint"]
 
 
 async def test_documents_come_as_text_file_or_path_and_the_same_again_changes_nothing(

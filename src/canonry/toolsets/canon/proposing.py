@@ -5,6 +5,7 @@ from dataclasses import replace
 from typing import Any, Final
 
 from canonry.domain.errors import InvalidInput, NotAllowed, NotSupported
+from canonry.domain.gates.kit import ACCEPTED_RULE
 from canonry.domain.provenance import Authority, Evidence, EvidenceKind
 from canonry.domain.things.proposals import ProposalStatus
 from canonry.domain.truth.files import FileHint
@@ -151,9 +152,11 @@ def _verdicts(
     if not written:
         reply = {"written": False, **reply}
     if good < len(rows):
-        reply["hint"] = (
-            "why explains what stands against it; add evidence; authority=gm or decide accept "
-            "overrules it"
+        weak = any(row.get("rule") == ACCEPTED_RULE for row in rows)
+        reply["hint"] = "why explains what stands against it; " + (
+            "say what it rests on as said or evidence, or decide accept"
+            if weak
+            else "authority=gm or decide accept overrules it"
         )
     return reply
 

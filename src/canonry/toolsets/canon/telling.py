@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import PurePosixPath
 from typing import Any, Final
 
-from canonry.domain.errors import InvalidInput, NotAllowed
+from canonry.domain.errors import InvalidInput, NotAllowed, NotFound
 from canonry.domain.ids import is_uuid
 from canonry.domain.normal_forms import folded
 from canonry.domain.provenance import CanonLevel
@@ -63,7 +63,7 @@ _OPEN_MAX: Final = 500
 _TURN: Final = Field(
     takes(
         {
-            "by": named("Who speaks: gm, user, or an entity."),
+            "by": named("Who speaks: gm, user, or a name."),
             "text": TEXT.but(description="The words."),
         },
         {},
@@ -229,17 +229,15 @@ async def _turns(desk: Desk, arguments: Arguments) -> Reply:
         message = "say in which scene; one with a new title is opened"
         raise InvalidInput("tell.scene", message, path="/scene")
     turns = arguments.get("turns") or ()
-    most = desk.canon.policy.limits.turn
-    texts = [checked(e["text"], most, path=f"/turns/{n}/text") for n, e in enumerate(turns)]
-    speakers = [await _speaker(desk, turn["by"], n) for n, turn in enumerate(turns)]
+    spoken = [await _spoken(desk, turn, n) for n, turn in enumerate(turns)]
     scene, opened = await _scene(desk, arguments, space)
     told: list[Row] = []
-    for n, (turn, (speaker, entity_id)) in enumerate(zip(turns, speakers, strict=True)):
+    for n, (turn, (speaker, entity_id, text)) in enumerate(zip(turns, spoken, strict=True)):
         request = TurnRequest(
             scene_id=scene.id,
             speaker=speaker,
             entity_id=entity_id,
-            text=texts[n],
+            text=text,
             resolution_ref=None,
         )
         receipt = await append_turn(desk.canon, step(desk.caller, f"turn {n}"), request)
@@ -256,10 +254,25 @@ async def _turns(desk: Desk, arguments: Arguments) -> Reply:
     return filled(reply)
 
 
-async def _speaker(desk: Desk, name: str, number: int) -> tuple[Speaker, str | None]:
-    if (speaker := _BY.get(folded(name))) is not None:
-        return speaker, None
-    return Speaker.ENTITY, (await desk.entity(name, path=f"/turns/{number}/by")).id
+async def _spoken(
+    desk: Desk, turn: Mapping[str, str], number: int
+) -> tuple[Speaker, str | None, str]:
+    """Who speaks, which entity that is, and the words.
+
+    Somebody who is no entity yet is kept with the words, since telling makes nobody one; a name
+    that is nearly that of an entity is taken for a slip.
+    """
+    most = desk.canon.policy.limits.turn
+    path, by = f"/turns/{number}", turn["by"].strip()
+    text = checked(turn["text"], most, path=f"{path}/text")
+    if (speaker := _BY.get(folded(by))) is not None:
+        return speaker, None, text
+    try:
+        return Speaker.ENTITY, (await desk.entity(by, path=f"{path}/by")).id, text
+    except NotFound as error:
+        if not by or is_uuid(by) or error.details.get("candidates"):
+            raise
+    return Speaker.USER, None, checked(f"{by}: {text}", most, path=f"{path}/text")
 
 
 async def _scene(desk: Desk, arguments: Arguments, space: str) -> tuple[Scene | SceneDraft, bool]:
