@@ -25,13 +25,13 @@ PAGE_MAX: Final = 50
 _DATE: Final = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
 
 NAME_MAX: Final = 500
-SPACE: Final = TEXT.but(description="Space, if there are several.")
+SPACE: Final = TEXT.but(description="Space, if several.")
 AT: Final = TEXT.but(description="As of this time in its world.")
 KNOWN_AT: Final = TEXT.but(description="As known here at this time.")
 FULL: Final = BOOLEAN.but(description="Whole texts and all details.")
 ANYTHING: Final = Field({"type": "object"})
 PAGING: Final[Mapping[str, Field]] = {
-    "limit": INTEGER.but(description="Rows at most, 1 to 50; else 10."),
+    "limit": INTEGER.but(description="Rows, 1 to 50; else 10."),
     "cursor": TEXT.but(description="next of the last reply."),
 }
 _NAMED_MAX: Final = 50
