@@ -80,8 +80,8 @@ async def _parse(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
     )
 
 
-async def _classify(_canon: Canon, _caller: Caller, arguments: Arguments) -> Reply:
-    return _CLASSIFIED(classify_intent(arguments["utterance"]))
+async def _classify(canon: Canon, _caller: Caller, arguments: Arguments) -> Reply:
+    return _CLASSIFIED(await classify_intent(canon, arguments["utterance"]))
 
 
 async def _moderate(canon: Canon, _caller: Caller, arguments: Arguments) -> Reply:
