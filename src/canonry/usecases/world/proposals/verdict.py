@@ -20,9 +20,9 @@ from canonry.domain.world.admission.safety import told_texts, unsafe
 from canonry.domain.world.identity import thing_id_of
 from canonry.usecases.kernel.canon import Canon
 from canonry.usecases.kernel.models.admissions import Lately
+from canonry.usecases.kernel.models.moderate_content import moderate_content
 from canonry.usecases.world.bound_world import BoundWorld
 from canonry.usecases.world.proposals.surroundings import objection_of_world
-from canonry.usecases.world.speech.moderate_content import moderate_content
 from canonry.usecases.world.world_draft import WorldDraft
 
 _STANDS: Final = frozenset({"layer.overlaps", "exit.direction-taken"})

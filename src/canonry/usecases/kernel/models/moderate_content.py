@@ -1,4 +1,4 @@
-"""Moderate content: whether a text may stand in a world that many share."""
+"""Moderate content: whether a text may stand, in a world that many share or in a proposal."""
 
 from canonry.domain.world.moderation.moderating import Moderation, moderate_by_words
 from canonry.usecases.kernel.canon import Canon
