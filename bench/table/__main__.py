@@ -10,7 +10,7 @@ from bench.table.measures import (
 )
 from bench.table.utterances import labels_of, lines, read_labels
 
-AFTER = ("afterwards", "last", "fresh", "newest")
+AFTER = ("afterwards", "last", "fresh", "newest", "apart")
 
 
 async def main() -> None:

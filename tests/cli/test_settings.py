@@ -140,6 +140,7 @@ NEEDED: dict[str, dict[str, str]] = {
 NEEDED["auth.key_file"].pop("auth_jwks_url")
 NEEDED["dialogue.url"] = {"dialogue_model": "m-1"}
 NEEDED["dialogue.model"] = NEEDED["dialogue.moderator"] = {"dialogue_url": "https://models/v1"}
+NEEDED["dialogue.intents"] = NEEDED["dialogue.model"]
 NEEDED["recall.reranker"] = {"recall_rerank_url": "https://models/v1"}
 NEEDED["files.url"] = {"postgres_url": "postgresql://canonry@127.0.0.1/canonry"}
 NEEDED["files.endpoint"] = {**NEEDED["files.url"], "files_url": "s3://files"}

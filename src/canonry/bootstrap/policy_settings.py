@@ -10,7 +10,7 @@ from types import UnionType
 from typing import Any, get_args, get_origin, get_type_hints
 
 from canonry.bootstrap.setting_kinds import unknown_setting, wrong_value
-from canonry.domain.policy import Policy
+from canonry.domain.policy import STAGED_MAX, Policy
 
 
 def policy_from(table: Any, where: str) -> Policy:
@@ -21,6 +21,9 @@ def policy_from(table: Any, where: str) -> Policy:
     """
     policy: Policy = _filled(Policy(), table, "policy", where)
     _check(policy, where)
+    for name, number in _numbers(policy.staging):
+        if not 0 <= number <= STAGED_MAX:
+            raise wrong_value(f"policy.staging.{name}", f"0 to {STAGED_MAX}", where)
     return policy
 
 

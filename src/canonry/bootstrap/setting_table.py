@@ -367,17 +367,17 @@ class Settings:
     )
     dialogue_url: str | None = setting(
         TEXT,
-        (
-            "The base address of an endpoint that speaks the protocol of openai; its key is "
-            "CANONRY_DIALOGUE_KEY."
-        ),
+        "Base address of an endpoint of the openai protocol; its key is CANONRY_DIALOGUE_KEY.",
         metavar="URL",
     )
     dialogue_moderator: str | None = setting(
         TEXT, "The model that moderates at that endpoint, beside the rules, which always hold."
     )
+    dialogue_intents: str | None = setting(
+        TEXT, "The model that reads players at that endpoint; where it fails, the rules do."
+    )
     dialogue_seconds: float = setting(
-        NUMBER, "How long a player waits for a character's words.", default=2.5, metavar="SECONDS"
+        NUMBER, "How long a player waits for what a model says.", default=2.5, metavar="SECONDS"
     )
     policy: Policy = field(default_factory=Policy)
     sources: Mapping[str, str] = field(default_factory=dict)

@@ -263,9 +263,12 @@ def _check_dialogue(settings: Settings) -> None:
     if url is not None and not _is_address(url):
         where = settings.sources.get("dialogue.url", DEFAULT)
         raise wrong_value("dialogue.url", "an http or https address without a password", where)
-    asked = settings.dialogue_model or settings.dialogue_moderator
+    asked = settings.dialogue_model or settings.dialogue_moderator or settings.dialogue_intents
     if (url is None) != (asked is None):
-        message = "dialogue.url needs dialogue.model or dialogue.moderator, and they need it"
+        message = (
+            "dialogue.url needs dialogue.model, dialogue.moderator or dialogue.intents, and they "
+            "need it"
+        )
         raise InvalidInput("settings.incomplete", message, path="dialogue.url")
 
 

@@ -1,4 +1,4 @@
-"""Speaking: the model by which characters find words, and the one that moderates, as it is set."""
+"""Speaking: the models by which characters find words, players are read and texts are moderated."""
 
 import os
 
@@ -9,25 +9,27 @@ from canonry.usecases.kernel.canon import Canon
 
 def voiced(canon: Canon, settings: Settings) -> Canon:
     """The canon with what the settings name; without an address, rules and set words are all."""
-    if settings.dialogue_url is None:
+    url = settings.dialogue_url
+    if url is None:
         return canon
     # Only a model needs a client for endpoints.
     from canonry.adapters.interpreters.endpoint import ModelEndpoint  # noqa: PLC0415
+    from canonry.adapters.interpreters.moderator import EndpointModerator  # noqa: PLC0415
     from canonry.adapters.interpreters.speaker import EndpointSpeaker  # noqa: PLC0415
-    from canonry.adapters.moderators.endpoint import (  # noqa: PLC0415
-        EndpointModerator,
-        ModeratingEndpoint,
-    )
-    from canonry.adapters.moderators.words import WordModerator  # noqa: PLC0415
 
     key = os.environ.get(DIALOGUE_KEY_VARIABLE) or None
-    url, model = settings.dialogue_url, settings.dialogue_model
-    if model is not None:
-        endpoint = ModelEndpoint(
-            base_url=url, model=model, key=key, timeout=60.0, attempts=1, answer_tokens=800
+
+    def endpoint(model: str, timeout: float, tokens: int = 800) -> ModelEndpoint:
+        return ModelEndpoint(
+            base_url=url, model=model, key=key, timeout=timeout, attempts=1, answer_tokens=tokens
         )
-        canon = revised(canon, speaker=EndpointSpeaker(endpoint))
+
+    if settings.dialogue_model is not None:
+        canon = revised(canon, speaker=EndpointSpeaker(endpoint(settings.dialogue_model, 60.0)))
+    if settings.dialogue_intents is not None:
+        asked = endpoint(settings.dialogue_intents, settings.dialogue_seconds, 500)
+        canon = revised(canon, listener=EndpointSpeaker(asked, temperature=0.0))
     if settings.dialogue_moderator is not None:
-        asked = ModeratingEndpoint(base_url=url, model=settings.dialogue_moderator, key=key)
-        canon = revised(canon, moderator=EndpointModerator(WordModerator(), asked))
+        moderator = EndpointModerator(endpoint(settings.dialogue_moderator, 1.0))
+        canon = revised(canon, moderator=moderator)
     return canon

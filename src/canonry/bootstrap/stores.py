@@ -59,15 +59,15 @@ async def open_store(settings: Settings) -> Store:
 def _filed(store: Store, settings: Settings) -> Store:
     """The same store, whose files are read, and whose characters speak, as the settings say."""
     store = replace(store, canon=voiced(store.canon, settings))
-    filing, speaker = store.canon.filing, store.canon.speaker
-    if filing is None:
-        return store
-    set_up(filing, settings)
+    canon = store.canon
+    if canon.filing is not None:
+        set_up(canon.filing, settings)
+    asked = (canon.speaker, canon.listener, canon.moderator, canon.filing)
 
     async def close() -> None:
-        if speaker is not None:
-            await speaker.close()
-        await filing.close()
+        for each in asked:
+            if each is not None:
+                await each.close()
         await store.close()
 
     return replace(store, close=close)

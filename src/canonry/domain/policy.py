@@ -146,6 +146,28 @@ class AdmissionLimits:
     tokens_an_hour: int = 60_000
 
 
+STAGED_MAX: Final = 500
+"""So many proposals of a universe are looked back at, the newest, and none older than a day."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StagingGates:
+    """Which gates of the kit a proposal of the narrative passes before it is staged: none of these.
+
+    The contract knows no such refusals, so that an operator says so. A rate of 0 is none.
+    """
+
+    safety: bool = False
+    duplication: bool = False
+    agent_a_minute: int = 0
+    universe_a_minute: int = 0
+
+    @property
+    def opened(self) -> bool:
+        """Whether any of them judges."""
+        return self != StagingGates()
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelTiers:
     """Which model is asked for what, what it costs, and how many tools one task may call.
@@ -174,6 +196,7 @@ class Policy:
     ranking: RankingWeights = field(default_factory=RankingWeights)
     truth: TruthPolicy = field(default_factory=TruthPolicy)
     admission: AdmissionLimits = field(default_factory=AdmissionLimits)
+    staging: StagingGates = field(default_factory=StagingGates)
     models: ModelTiers = field(default_factory=ModelTiers)
     memories_open: bool = False
     """Whether every role may search `memory_chunks`."""

@@ -12,8 +12,9 @@ class Moderator(Protocol):
     """Asked before a text of players, narrators or models may stand."""
 
     @abstractmethod
-    def moderate(self, text: str) -> Moderation:
-        """The categories, none where the text may stand, and the version of the policy.
+    async def moderate(self, text: str) -> Moderation:
+        """The categories, none where the text may stand, and the version of the policy."""
 
-        It may wait for a network, so that whoever must not wait asks it on another thread.
-        """
+    @abstractmethod
+    async def close(self) -> None:
+        """Let go of connections."""

@@ -76,9 +76,12 @@ async def test_a_text_is_flagged_with_its_place() -> None:
 class Strict(Moderator):
     """Lets nothing stand."""
 
-    def moderate(self, text: str) -> Moderation:
+    async def moderate(self, text: str) -> Moderation:
         """Spam, whatever it is."""
         return Moderation(categories=("spam",) if text else (), policy_version="strict")
+
+    async def close(self) -> None:
+        """It holds nothing."""
 
 
 async def test_a_moderator_that_is_set_up_is_asked() -> None:

@@ -36,6 +36,11 @@ class ModelEndpoint:
     answer_tokens: int = 8_192
 
 
+def bearer(key: str | None) -> Mapping[str, str]:
+    """The headers by which the protocol of openai is told a key."""
+    return {} if key is None else {"Authorization": f"Bearer {key}"}
+
+
 class Connection:
     """Posts JSON to an endpoint."""
 

@@ -5,11 +5,8 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from canonry.adapters.interpreters.answering import ModelProtocol
+from canonry.adapters.interpreters.endpoint import bearer
 from canonry.adapters.interpreters.prompt import ANSWER_SCHEMA, INSTRUCTIONS
-
-
-def _headers(key: str | None) -> Mapping[str, str]:
-    return {} if key is None else {"Authorization": f"Bearer {key}"}
 
 
 def _body(question: str) -> Mapping[str, Any]:
@@ -30,5 +27,5 @@ def _said(answer: Any) -> Any:
 
 
 OPENAI: Final = ModelProtocol(
-    provider="openai", path="/chat/completions", headers=_headers, body=_body, said=_said
+    provider="openai", path="/chat/completions", headers=bearer, body=_body, said=_said
 )

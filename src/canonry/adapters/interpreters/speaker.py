@@ -5,7 +5,7 @@ from typing import Any, Final
 
 from typing_extensions import override
 
-from canonry.adapters.interpreters.endpoint import Connection, ModelEndpoint, failed
+from canonry.adapters.interpreters.endpoint import Connection, ModelEndpoint, bearer, failed
 from canonry.domain.json_values import decode_json
 from canonry.ports.speaker import ModelSpeech, SpeakingModel, ToolAsked
 
@@ -17,10 +17,10 @@ _NAME_MAX: Final = 200
 class EndpointSpeaker(SpeakingModel):
     """Asks for chat completions with tools."""
 
-    def __init__(self, endpoint: ModelEndpoint) -> None:
+    def __init__(self, endpoint: ModelEndpoint, temperature: float = 0.7) -> None:
         """Connect with the first request."""
-        headers = {} if endpoint.key is None else {"Authorization": f"Bearer {endpoint.key}"}
-        self._connection = Connection(endpoint, headers)
+        self._connection = Connection(endpoint, bearer(endpoint.key))
+        self._temperature = temperature
 
     @override
     async def speak(
@@ -33,7 +33,7 @@ class EndpointSpeaker(SpeakingModel):
         model = model or own.model
         body: dict[str, Any] = {
             "model": model,
-            "temperature": 0.7,
+            "temperature": self._temperature,
             "max_tokens": own.answer_tokens,
             "messages": list(messages),
         }

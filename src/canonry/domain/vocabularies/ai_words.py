@@ -37,6 +37,8 @@ class EventName(StrEnum):
     BUDGET_REACHED = "Prompt.Cost.BudgetThreshold"
     DIALOGUE_TURN = "Agent.Dialogue.Turn"
     DIALOGUE_FALLBACK = "Agent.Dialogue.Fallback"
+    INTENT_READ = "PlayerCommand.ParseSucceeded"
+    INTENT_FALLBACK = "PlayerCommand.ParseFailed"
 
 
 class CallOutcome(StrEnum):

@@ -70,6 +70,7 @@ DIALECT: Final = DialectTable(
         "scene.completed": "ALREADY_CANONIZED",
         "scene.in-progress": "IN_PROGRESS",
         "limits.rate": "RATE_LIMITED",
+        "proposal.too-many": "RATE_LIMITED",
         "call.deadline": "DEADLINE_EXCEEDED",
         "document.too-slow": "DEADLINE_EXCEEDED",
         "document.no-reader": "UNAVAILABLE",

@@ -26,8 +26,8 @@ from canonry.toolsets.world.contract import title_of
 from canonry.toolsets.world.extensions import KEY
 from canonry.usecases.kernel.caller import Caller
 from canonry.usecases.kernel.canon import Canon
+from canonry.usecases.kernel.models.moderate_content import moderate_content
 from canonry.usecases.world.bound_world import bound_world
-from canonry.usecases.world.speech.moderate_content import moderate_content
 from canonry.usecases.world.speech.read_speech import classify_intent, parse_to_action_frame
 
 PARSERS: Final = frozenset({"IntentParser", "Narrative"})
@@ -80,8 +80,8 @@ async def _parse(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
     )
 
 
-async def _classify(_canon: Canon, _caller: Caller, arguments: Arguments) -> Reply:
-    return _CLASSIFIED(classify_intent(arguments["utterance"]))
+async def _classify(canon: Canon, _caller: Caller, arguments: Arguments) -> Reply:
+    return _CLASSIFIED(await classify_intent(canon, arguments["utterance"]))
 
 
 async def _moderate(canon: Canon, _caller: Caller, arguments: Arguments) -> Reply:

@@ -15,6 +15,8 @@ from canonry.domain.provenance import Authority, Evidence
 from canonry.domain.spaces import Space
 from canonry.domain.things.proposals import ProposalDraft, ProposalStatus, ProposalType
 from canonry.domain.things.scenes import Scene, Turn
+from canonry.domain.world.admission.staged import StagedContent
+from canonry.usecases.canonization.pass_gates import pass_gates, staging_turn
 from canonry.usecases.kernel.caller import Caller
 from canonry.usecases.kernel.canon import Canon
 from canonry.usecases.kernel.commit_change import Change, Receipt, commit_change
@@ -63,6 +65,7 @@ async def create_proposal(
         InvalidInput: `content.*`, the content does not say what its type needs.
         NotFound: `scene.unknown`, `turn.unknown` or `evidence.unknown`.
         Conflict: `scene.completed`, `scene.finalizing`, `turn.foreign` or `space.foreign`.
+        CanonryError: as `pass_gates`.
     """
     opened = await require(canon, caller, Scene, scene_id)
     staged, space = await _normalised(canon, caller, opened, suggestion), opened.space
@@ -73,7 +76,8 @@ async def create_proposal(
         place = await _place(canon, caller, scene, turn_id)
         return await _stage(canon, caller, place, staged, new_id)
 
-    return await commit_change(canon, caller, space, prepare)
+    async with staging_turn(canon, space):
+        return await commit_change(canon, caller, space, prepare)
 
 
 async def create_loose_proposal(
@@ -85,6 +89,7 @@ async def create_loose_proposal(
         InvalidInput: `content.*`, the content does not say what its type needs.
         NotFound: `universe.unknown` or `evidence.unknown`.
         Conflict: `space.foreign`.
+        CanonryError: as `pass_gates`.
     """
     universe = await require_universe(canon, caller, universe_id)
     staged = await _normalised(canon, caller, universe, suggestion)
@@ -92,7 +97,8 @@ async def create_loose_proposal(
     async def prepare(new_id: NewId) -> Change:
         return await _stage(canon, caller, _Origin(space=universe.id), staged, new_id)
 
-    return await commit_change(canon, caller, universe.id, prepare)
+    async with staging_turn(canon, universe.id):
+        return await commit_change(canon, caller, universe.id, prepare)
 
 
 async def _place(canon: Canon, caller: Caller, scene: Scene, turn_id: str | None) -> _Origin:
@@ -131,6 +137,8 @@ async def _stage(
     canon: Canon, caller: Caller, place: _Origin, staged: _Staged, new_id: NewId
 ) -> Change:
     asked = staged.suggestion
+    told = StagedContent(kind=asked.type, scene=place.scene_id, content=staged.content)
+    await pass_gates(canon, caller, place.space, (told,))
     cited = await require_evidence(canon, caller, place.space, asked.evidence, path="/evidence")
     proposal = ProposalDraft(
         id=ProposalId(new_id("proposal")),

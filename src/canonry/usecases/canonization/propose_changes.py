@@ -16,8 +16,10 @@ from canonry.domain.log.commits import Position
 from canonry.domain.log.entries import Made
 from canonry.domain.log.stamping import stamped
 from canonry.domain.things.proposals import Proposal, ProposalDraft, ProposalStatus
+from canonry.domain.world.admission.staged import StagedContent
 from canonry.usecases.canonization.create_proposal import Suggestion
 from canonry.usecases.canonization.decide_proposals import foretell
+from canonry.usecases.canonization.pass_gates import pass_gates, staging_turn
 from canonry.usecases.canonization.proposal_verdicts import ProposalVerdict, verdict_on
 from canonry.usecases.canonization.read_candidates import read_candidates
 from canonry.usecases.kernel.caller import Caller
@@ -45,6 +47,7 @@ async def propose_changes(
             where.
         NotFound: `universe.unknown` or `evidence.unknown`.
         Conflict: `space.foreign`.
+        CanonryError: as `pass_gates`.
     """
     space = (await require_universe(canon, caller, universe_id)).id
 
@@ -53,7 +56,8 @@ async def propose_changes(
         made = tuple(Made(thing=draft) for draft in staging.drafts)
         return Change(entries=made, reads=staging.reads)
 
-    receipt = await commit_change(canon, caller, space, prepare)
+    async with staging_turn(canon, space):
+        receipt = await commit_change(canon, caller, space, prepare)
     return [draft.id for draft in receipt.made(ProposalDraft) if isinstance(draft, ProposalDraft)]
 
 
@@ -126,4 +130,9 @@ async def _staged(
                 status=ProposalStatus.PENDING,
             )
         )
+    told = [
+        StagedContent(kind=each.type, scene=None, content=each.content, path=f"/claims/{n}")
+        for n, each in enumerate(drafts)
+    ]
+    await pass_gates(canon, caller, space, told)
     return StagedChanges(drafts=tuple(drafts), reads=reads)

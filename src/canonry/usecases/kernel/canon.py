@@ -34,7 +34,8 @@ from canonry.usecases.kernel.space_kinds import SpaceKinds
 class Canon:
     """Everything a use case may touch; without `recall`, passages are found by words alone.
 
-    Without `filing` no files are kept, without `moderator` the rules alone say what may stand.
+    Without `filing` no files are kept, without `moderator` the rules alone say what may stand,
+    and without `listener` they alone read what players say.
     `store` is the whole that a narrowed canon is of, and `seeing` who it was narrowed for. Whoever
     answers a caller looks things up through `seen_by` or `within`; `state` by itself gives what
     lies in any space.
@@ -55,6 +56,7 @@ class Canon:
     filing: Filing | None = None
     rulebook: Rulebook | None = None
     speaker: SpeakingModel | None = None
+    listener: SpeakingModel | None = None
     space_kinds: SpaceKinds = field(default_factory=SpaceKinds)
     record_tables: RecordTables = field(default_factory=RecordTables)
     admissions: Admissions = field(default_factory=Admissions)

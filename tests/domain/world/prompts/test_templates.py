@@ -23,6 +23,9 @@ PINNED = {
     ("ambience", "1.0.0"): (
         "sha256:a7694244e73515d24f256e0ed438017853e97cdc7886e52a842ed81453c7791d"
     ),
+    ("intent", "1.0.0"): (
+        "sha256:ca9e93550aa8e53ee02eb239e2206ba4cccb7ce0d1a1496fdedd06dd49e06a35"
+    ),
     ("narration", "1.0.0"): (
         "sha256:cae84d4884178129d37b4033c57cdadc887ca0b6f0dbef57236b1c2e9cd5bfae"
     ),

@@ -365,10 +365,11 @@ async def test_the_record_of_a_models_proposal_has_the_context_that_it_was_told(
 class Prude(Moderator):
     """Flags whatever has a rat in it."""
 
-    def moderate(self, text: str) -> Moderation:
-        return Moderation(
-            categories=("spam",) if "rat" in text.casefold() else (), policy_version="x"
-        )
+    async def moderate(self, text: str) -> Moderation:
+        return Moderation(categories=("spam",) * ("rat" in text.casefold()), policy_version="x")
+
+    async def close(self) -> None:
+        return
 
 
 async def test_a_moderator_takes_the_place_of_the_word_lists() -> None:

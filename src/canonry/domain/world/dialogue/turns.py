@@ -76,7 +76,7 @@ def result_of(reply: Any) -> str:
 
 def answer_in(text: str) -> Answered | None:
     """What a model said; None where it said nothing that can be told."""
-    told = _json_in(text)
+    told = json_in(text)
     if told is None:
         plain = text.replace("\0", "").strip()
         return Answered(say=plain[:REPLY_MAX]) if plain and not plain.startswith("{") else None
@@ -92,7 +92,8 @@ def answer_in(text: str) -> Answered | None:
     )
 
 
-def _json_in(text: str) -> Mapping[str, Any] | None:
+def json_in(text: str) -> Mapping[str, Any] | None:
+    """The JSON object that a model answered with, in a fence or not; None where it is none."""
     bare = text.strip().removeprefix("```json").removeprefix("```").removesuffix("```")
     try:
         told = decode_json(bare.encode())

@@ -7,6 +7,8 @@ from typing import Final
 from canonry.domain.world.directions import Direction
 
 UNKNOWN: Final = "unknown"
+SURE, UNSURE = 0.95, 0.2
+_UNRESOLVED, _AMBIGUOUS, _LEAST = 0.2, 0.3, 0.1
 
 
 class Category(StrEnum):
@@ -52,6 +54,11 @@ class EntityRef:
     id: str | None = None
     candidates: tuple[MeantThing, ...] = ()
 
+    @property
+    def confidence_of_all(self) -> float:
+        """How sure it is that one of the candidates was named, whichever."""
+        return self.confidence * max(len(self.candidates), 1)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ActionFrame:
@@ -84,3 +91,26 @@ class Heard:
     def needs_clarification(self) -> bool:
         """Whether nobody should act before the player has been asked."""
         return self.category is Category.UNCLEAR or any(each.ambiguity for each in self.frames)
+
+
+def unclear_in(
+    direct: EntityRef | None, secondary: EntityRef | None, sure: float = SURE
+) -> tuple[tuple[str, ...], float]:
+    """Which of what was named is unclear, and how sure a frame is that was so `sure` before."""
+    ambiguity = []
+    for ref, name in ((direct, "Object"), (secondary, "Target")):
+        if ref is not None and ref.id is None:
+            ambiguity.append(f"ambiguous{name}" if ref.candidates else f"unknown{name}")
+            sure -= _AMBIGUOUS if ref.candidates else _UNRESOLVED
+    return tuple(ambiguity), round(max(sure, _LEAST), 2)
+
+
+def unknown_frame(said: str, subject: Nameable) -> ActionFrame:
+    """What is left where nobody knows what a character sets out to do."""
+    return ActionFrame(
+        verb=UNKNOWN,
+        subject=subject.id,
+        raw_text=said,
+        confidence=UNSURE,
+        ambiguity=("unknownVerb",),
+    )

@@ -7,7 +7,14 @@ from typing import Final
 from canonry.domain.world.directions import Direction
 from canonry.domain.world.utterances import lexicon
 from canonry.domain.world.utterances.clauses import QUOTE, SpokenClause, SpokenWord
-from canonry.domain.world.utterances.frames import UNKNOWN, ActionFrame, EntityRef, Nameable
+from canonry.domain.world.utterances.frames import (
+    SURE,
+    UNKNOWN,
+    ActionFrame,
+    EntityRef,
+    Nameable,
+    unclear_in,
+)
 from canonry.domain.world.utterances.naming import (
     named,
     phrase_of,
@@ -16,7 +23,7 @@ from canonry.domain.world.utterances.naming import (
     refers_to_thing,
 )
 
-SURE, _RESPELLED, _UNRESOLVED, _AMBIGUOUS, UNSURE = 0.95, 0.1, 0.2, 0.3, 0.2
+_RESPELLED: Final = 0.1
 _AT: Final = ("at", "on", "to", "through", "in", "into", "inside", "for", "under", "before", "mit")
 _TO: Final = ("to", "into", "in", "onto", "on", "against", "under", "behind", "inside")
 _SECONDARY: Final = {
@@ -116,18 +123,12 @@ def finished(
     topic: str | None = None,
 ) -> ActionFrame:
     """A frame with what is unclear in it, and how sure it is."""
-    ambiguity = []
-    for ref, name in ((direct, "Object"), (secondary, "Target")):
-        if ref is not None and ref.id is None:
-            ambiguity.append(f"ambiguous{name}" if ref.candidates else f"unknown{name}")
-    sure = SURE - _RESPELLED * clause.respelled
-    for each in ambiguity:
-        sure -= _AMBIGUOUS if each.startswith("ambiguous") else _UNRESOLVED
+    ambiguity, sure = unclear_in(direct, secondary, SURE - _RESPELLED * clause.respelled)
     return ActionFrame(
         verb=verb,
         subject=hearing.subject.id,
         raw_text=hearing.raw(clause),
-        confidence=round(max(sure, 0.1), 2),
+        confidence=sure,
         direct=direct,
         secondary=secondary,
         direction=direction,
@@ -136,7 +137,7 @@ def finished(
         modifiers=clause.modifiers,
         negated=clause.negated,
         conditional=clause.condition is not None,
-        ambiguity=tuple(ambiguity),
+        ambiguity=ambiguity,
     )
 
 

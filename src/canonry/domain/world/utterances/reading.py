@@ -6,11 +6,17 @@ from typing import Final
 
 from canonry.domain.world.utterances import lexicon
 from canonry.domain.world.utterances.clauses import ClauseKind, SpokenClause, SpokenWord, clauses_of
-from canonry.domain.world.utterances.frames import UNKNOWN, ActionFrame, Category, Heard, Nameable
+from canonry.domain.world.utterances.frames import (
+    SURE,
+    UNKNOWN,
+    ActionFrame,
+    Category,
+    Heard,
+    Nameable,
+    unknown_frame,
+)
 from canonry.domain.world.utterances.hearing import (
     PERSONS_FIRST,
-    SURE,
-    UNSURE,
     Hearing,
     LastNamed,
     finished,
@@ -44,7 +50,7 @@ def read_utterance(
     if some or category is not Category.UNCLEAR:
         kept = tuple(some[:FRAMES_MAX])
     else:
-        kept = (_unknown(text, subject),)
+        kept = (unknown_frame(text[:UTTERANCE_MAX], subject),)
     sure = min((frame.confidence for frame in kept), default=SURE)
     return Heard(frames=kept, category=category, confidence=sure)
 
@@ -67,16 +73,6 @@ def _once(frames: Sequence[ActionFrame]) -> list[ActionFrame]:
         if not again:
             kept.append(frame)
     return kept
-
-
-def _unknown(text: str, subject: Nameable) -> ActionFrame:
-    return ActionFrame(
-        verb=UNKNOWN,
-        subject=subject.id,
-        raw_text=text[:UTTERANCE_MAX],
-        confidence=UNSURE,
-        ambiguity=("unknownVerb",),
-    )
 
 
 def _category(clauses: Sequence[SpokenClause], frames: Sequence[ActionFrame]) -> Category:
@@ -102,7 +98,7 @@ def _frames(clause: SpokenClause, hearing: Hearing) -> list[ActionFrame]:
     if clause.form is not None:
         return heard(_by_result(clause), hearing)
     if clause.kind is ClauseKind.DOING:
-        return [_unknown(hearing.raw(clause), hearing.subject)]
+        return [unknown_frame(hearing.raw(clause), hearing.subject)]
     to = named(phrase_of(clause.cut), hearing.known, PERSONS_FIRST) if clause.cut else None
     hearing.memory.note(to)
     said = clause.rest

@@ -19,8 +19,8 @@ from canonry.domain.world.standing import person_of, way_of
 from canonry.domain.world.utterances.frames import Nameable
 from canonry.ports.views.text import TextQuery
 from canonry.usecases.kernel.canon import Canon
+from canonry.usecases.kernel.models.moderate_content import moderate_content
 from canonry.usecases.world.bound_world import BoundWorld
-from canonry.usecases.world.speech.moderate_content import moderate_content
 from canonry.usecases.world.speech.surroundings import nameable
 from canonry.usecases.world.world_at import WorldAt, not_in_world, world_at
 

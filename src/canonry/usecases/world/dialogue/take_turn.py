@@ -31,6 +31,7 @@ from canonry.ports.speaker import SpeakingModel, ToolAsked
 from canonry.usecases.kernel.caller import Caller
 from canonry.usecases.kernel.canon import Canon
 from canonry.usecases.kernel.models.generation import GenerationRequest, ToolBudget, model_for
+from canonry.usecases.kernel.models.moderate_content import moderate_content
 from canonry.usecases.world.bound_world import BoundWorld
 from canonry.usecases.world.dialogue.conversation import (
     KeptExchange,
@@ -47,7 +48,6 @@ from canonry.usecases.world.dialogue.implied_changes import (
 )
 from canonry.usecases.world.narration.check_narration import contradictions
 from canonry.usecases.world.narration.the_scene import scene_of
-from canonry.usecases.world.speech.moderate_content import moderate_content
 from canonry.usecases.world.speech.surroundings import location_of
 from canonry.usecases.world.world_at import WorldAt, not_in_world, world_at
 

@@ -1,5 +1,6 @@
 """The verdict of gates 2 to 6 on a proposal that is well-formed."""
 
+import asyncio
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
@@ -15,11 +16,11 @@ from canonry.domain.world.admission.duplication import (
 from canonry.domain.world.admission.envelope import Proposed
 from canonry.domain.world.admission.kit import LASTING, Rejection, refusal
 from canonry.domain.world.admission.replay import not_replayable
-from canonry.domain.world.admission.safety import unsafe
+from canonry.domain.world.admission.safety import told_texts, unsafe
 from canonry.domain.world.identity import thing_id_of
-from canonry.domain.world.moderation.moderating import moderate_by_words
 from canonry.usecases.kernel.canon import Canon
 from canonry.usecases.kernel.models.admissions import Lately
+from canonry.usecases.kernel.models.moderate_content import moderate_content
 from canonry.usecases.world.bound_world import BoundWorld
 from canonry.usecases.world.proposals.surroundings import objection_of_world
 from canonry.usecases.world.world_draft import WorldDraft
@@ -58,7 +59,7 @@ async def verdict_on(
     content = content_of(proposed)
     if earlier is not None and earlier.content["contentHash"] == content:
         return Same(proposal=earlier.id)
-    flagged = _unsafe(canon, proposed)
+    flagged = await _unsafe(canon, proposed)
     if flagged is not None:
         return flagged
     draft = WorldDraft(canon=canon, space=world.space, at=world.instant, new_id=str)
@@ -86,9 +87,12 @@ def _still_holds(proposed: Proposed, refused: Rejection | None) -> bool:
     return not any(action.kind in _LASTING for action in proposed.actions)
 
 
-def _unsafe(canon: Canon, proposed: Proposed) -> Rejection | None:
-    moderate = moderate_by_words if canon.moderator is None else canon.moderator.moderate
-    return unsafe(proposed.actions, lambda text: moderate(text).categories)
+async def _unsafe(canon: Canon, proposed: Proposed) -> Rejection | None:
+    told = [text for action in proposed.actions for _, text in told_texts(action.params)]
+    texts = list(dict.fromkeys(told))
+    found = await asyncio.gather(*(moderate_content(canon, text) for text in texts))
+    categories = {text: each.categories for text, each in zip(texts, found, strict=True)}
+    return unsafe(proposed.actions, categories.__getitem__)
 
 
 def _duplicated(

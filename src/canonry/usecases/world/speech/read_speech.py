@@ -4,9 +4,11 @@ from collections.abc import Sequence
 
 from canonry.domain.vocabularies.world_types import WorldType
 from canonry.domain.world.utterances.frames import Heard, Nameable
+from canonry.domain.world.utterances.modelled import question_about
 from canonry.domain.world.utterances.reading import read_utterance
 from canonry.usecases.kernel.canon import Canon
 from canonry.usecases.world.bound_world import BoundWorld
+from canonry.usecases.world.speech.ask_model import modelled
 from canonry.usecases.world.speech.surroundings import surroundings_of
 from canonry.usecases.world.world_at import not_in_world, world_at
 
@@ -25,9 +27,25 @@ async def parse_to_action_frame(
         raise not_in_world(now.id_of(player), WorldType.PLAYER)
     around = await surroundings_of(now, found)
     subject = Nameable(id=found.id, kind=found.entity_type, name=found.name)
-    return read_utterance(utterance, subject, around.known, previous)
+    return await _read(canon, utterance, subject, around.known, previous)
 
 
-def classify_intent(utterance: str) -> Heard:
+async def classify_intent(canon: Canon, utterance: str) -> Heard:
     """What kind of thing was said, wherever it was."""
-    return read_utterance(utterance, Nameable(id="", kind="player", name=""), ())
+    return await _read(canon, utterance, Nameable(id="", kind="player", name=""))
+
+
+async def _read(
+    canon: Canon,
+    utterance: str,
+    subject: Nameable,
+    known: Sequence[Nameable] = (),
+    previous: Sequence[str] = (),
+) -> Heard:
+    """What the model says that the settings name; without it, and where it fails, the rules."""
+    if canon.listener is not None:
+        asked = question_about(utterance, subject, known, previous)
+        said = await modelled(canon, canon.listener, asked)
+        if said is not None:
+            return said
+    return read_utterance(utterance, subject, known, previous)

@@ -1,6 +1,4 @@
-"""Moderate content: whether a text may stand in a world that many share."""
-
-import asyncio
+"""Moderate content: whether a text may stand, in a world that many share or in a proposal."""
 
 from canonry.domain.world.moderation.moderating import Moderation, moderate_by_words
 from canonry.usecases.kernel.canon import Canon
@@ -10,4 +8,4 @@ async def moderate_content(canon: Canon, text: str) -> Moderation:
     """What the moderator says; without one, what the rules say."""
     if canon.moderator is None:
         return moderate_by_words(text)
-    return await asyncio.to_thread(canon.moderator.moderate, text)
+    return await canon.moderator.moderate(text)

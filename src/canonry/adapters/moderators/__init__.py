@@ -1,1 +1,0 @@
-"""Moderators: by word lists and rules, and behind an endpoint."""

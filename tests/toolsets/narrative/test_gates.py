@@ -1,0 +1,175 @@
+"""The gates that an operator opens for proposals of the narrative: by itself none judges."""
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from canonry.bootstrap.policy_settings import policy_from
+from canonry.domain.errors import InvalidInput
+from canonry.domain.policy import Policy, StagingGates
+from canonry.domain.time import DAY, SECOND, Instant
+from canonry.gateway.audit import Audit
+from canonry.gateway.call import Gateway
+from canonry.toolsets.narrative import NARRATIVE
+from canonry.usecases.kernel.models.usage_report import usage_report
+from tests.toolsets.narrative.stage import Stage, a_stage
+
+pytestmark = pytest.mark.anyio
+
+CREATE = "mongodb_create_proposed_change"
+UNSAFE = "send nudes and kill yourself"
+ALL = StagingGates(safety=True, duplication=True, agent_a_minute=3, universe_a_minute=4)
+
+
+async def a_gated(**gates: Any) -> tuple[Stage, str]:
+    stage = await a_stage(Policy(staging=StagingGates(**gates)))
+    return stage, await stage.scene()
+
+
+def fact(stage: Stage, scene: str, statement: str, **more: Any) -> dict[str, Any]:
+    content = {"statement": statement, "entity_ids": [stage.frodo]}
+    return stage.proposal(scene, type="fact", content=content, **more)
+
+
+async def staged(stage: Stage, scene: str, statement: str, agent: str = "Narrator") -> str:
+    reply = await stage.world.call(CREATE, agent, **fact(stage, scene, statement))
+    return str(reply["proposal_id"])
+
+
+async def refused(
+    stage: Stage, arguments: dict[str, Any], agent: str = "Narrator"
+) -> dict[str, Any]:
+    """What a refusal tells; nothing is staged by it."""
+    before = await stage.world.call("mongodb_query_proposals", "Indexer")
+    outcome = await stage.world.outcome(CREATE, arguments, agent=agent)
+    assert outcome.error is not None, outcome.text
+    assert await stage.world.call("mongodb_query_proposals", "Indexer") == before
+    return {**outcome.error.data, "number": outcome.error.code}
+
+
+async def test_by_itself_no_gate_judges() -> None:
+    stage, scene = await a_gated()
+    first = await staged(stage, scene, UNSAFE)
+    assert await staged(stage, scene, UNSAFE) != first
+
+
+async def test_a_text_that_may_not_stand_is_refused_with_its_rule() -> None:
+    stage, scene = await a_gated(safety=True)
+    told = await refused(stage, fact(stage, scene, UNSAFE))
+    assert (told["number"], told["code"], told["retryable"]) == (-32003, "proposal.unsafe", False)
+    assert (told["gate"], told["gateIndex"], told["gatesPassed"]) == ("safety", 2, ["schema"])
+    assert told["rule"] == "safety.self-harm"
+    assert told["path"] == "/content/statement"
+    assert told["admissible"] == "a text without this"
+    await staged(stage, scene, "Frodo cuts down the orc and kicks its head away.")
+
+
+async def test_the_same_is_staged_once_and_near_it_nothing_else() -> None:
+    stage, scene = await a_gated(duplication=True)
+    first = await staged(stage, scene, "Frodo carries the ring to the mountain of fire.")
+    for again, rule in (
+        ("Frodo carries the ring to the mountain of fire.", "duplication.repeated"),
+        ("Frodo carries the ring to the mountains of fire!", "duplication.near"),
+    ):
+        told = await refused(stage, fact(stage, scene, again))
+        assert (told["number"], told["code"]) == (-32004, "proposal.repeated")
+        assert (told["gate"], told["rule"]) == ("duplication", rule)
+        assert first in told["reason"]
+    await staged(stage, scene, "Frodo never carries the ring to the mountain of fire.")
+    elsewhere = await stage.scene()
+    await staged(stage, elsewhere, "Frodo carries the ring to the mountain of fire.")
+
+
+async def test_what_was_rejected_or_is_a_day_old_may_be_proposed_again() -> None:
+    stage, scene = await a_gated(duplication=True)
+    first = await staged(stage, scene, "Frodo has lost the ring.")
+    await stage.world.call("mongodb_evaluate_proposal", proposal_id=first, decision="rejected")
+    await staged(stage, scene, "Frodo has lost the ring.")
+    await refused(stage, fact(stage, scene, "Frodo has lost the ring."))
+    stage.world.clock.move(DAY + SECOND)
+    await staged(stage, scene, "Frodo has lost the ring.")
+
+
+async def test_a_tag_that_is_added_is_not_like_one_that_is_removed() -> None:
+    stage, scene = await a_gated(duplication=True)
+    for action in ("add", "remove"):
+        content = {"entity_id": stage.frodo, "tag": "weary of long roads", "action": action}
+        await stage.propose(scene, type="state_change", content=content)
+    content = {"entity_id": stage.sam, "tag": "weary of long roads", "action": "add"}
+    await stage.propose(scene, type="state_change", content=content)
+
+
+async def test_a_rate_is_of_each_agent_and_of_all_and_says_when_there_is_room() -> None:
+    stage, scene = await a_gated(agent_a_minute=2, universe_a_minute=3)
+    for text in ("One ring.", "Three rings."):
+        await staged(stage, scene, text)
+        stage.world.clock.move(10 * SECOND)
+    told = await refused(stage, fact(stage, scene, "Seven rings."))
+    assert (told["number"], told["code"], told["retryable"]) == (-32005, "proposal.too-many", True)
+    assert told["error"] == "RATE_LIMITED"
+    assert (told["gate"], told["rule"], told["transient"]) == ("rate", "rate.player", True)
+    assert 39_000 < told["retryAfterMs"] <= 40_001
+    await staged(stage, scene, "Seven rings.", "Resolver")
+    told = await refused(stage, fact(stage, scene, "Nine rings."), "Indexer")
+    assert told["rule"] == "rate.world"
+    stage.world.clock.move(41 * SECOND)
+    await staged(stage, scene, "Nine rings.")
+
+
+async def test_a_call_that_is_sent_again_is_answered_as_before() -> None:
+    stage, scene = await a_gated(duplication=True, agent_a_minute=1)
+    arguments = fact(stage, scene, "Frodo sleeps.")
+    first = await stage.world.outcome(CREATE, arguments, agent="Narrator", key="k")
+    again = await stage.world.outcome(CREATE, arguments, agent="Narrator", key="k")
+    assert first.error is None
+    assert again.body == first.body
+
+
+async def test_of_the_same_at_once_one_is_staged() -> None:
+    stage, scene = await a_gated(duplication=True)
+    arguments = fact(stage, scene, "Frodo sleeps in the cold barn.")
+    calls = (stage.world.outcome(CREATE, arguments, agent="Narrator") for _ in range(5))
+    outcomes = await asyncio.gather(*calls)
+    assert [each.error is None for each in outcomes].count(True) == 1
+
+
+async def test_a_refusal_is_audited_and_counted_without_what_was_written() -> None:
+    lines: list[bytes] = []
+    stage, scene = await a_gated(safety=True)
+    canon = stage.world.canon
+    stage.world.gateway = Gateway(canon, (NARRATIVE,), audit=Audit(lines.append))
+    await refused(stage, fact(stage, scene, UNSAFE))
+    written = b"".join(lines)
+    assert b"proposal.unsafe" in written
+    assert b"nudes" not in written
+    [row] = [e for e in usage_report(canon.telemetry, Instant(0)) if "Rejected" in e["eventType"]]
+    assert row["rejections"] == {"safety:safety.self-harm": 1}
+
+
+async def test_what_no_scene_brought_up_passes_the_same_gates() -> None:
+    stage, _ = await a_gated(duplication=True)
+    given = stage.proposal("", type="fact", content={"statement": "The barn burned in the spring."})
+    arguments = {key: given[key] for key in ("type", "content", "confidence", "authority")}
+    arguments |= {"universe_id": stage.world.universe_id, "evidence": []}
+    arguments["evidence"] = [{"type": "source", "ref_id": stage.world.source_id}]
+    assert (await stage.world.outcome("mongodb_propose_change", arguments)).error is None
+    again = await stage.world.outcome("mongodb_propose_change", arguments)
+    assert again.error is not None
+    assert again.error.data["rule"] == "duplication.repeated"
+
+
+def test_the_settings_open_gates() -> None:
+    table = {
+        "staging": {
+            "safety": True,
+            "duplication": True,
+            "agent_a_minute": 3,
+            "universe_a_minute": 4,
+        }
+    }
+    assert policy_from(table, "file").staging == ALL
+    assert not policy_from({}, "file").staging.opened
+    for wrong in (-1, 501):
+        with pytest.raises(InvalidInput, match="0 to 500"):
+            policy_from({"staging": {"agent_a_minute": wrong}}, "file")
