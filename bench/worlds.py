@@ -5,13 +5,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from canonry.domain.ids import CommitId, EntityId, SceneId, SpaceId, StoryId, derived_id
-from canonry.domain.judging.making import Backing, make_entity, make_fact, make_relation
+from canonry.domain.judging.making import Backing, make_entity, make_event, make_fact, make_relation
 from canonry.domain.log.commits import Append, Draft
 from canonry.domain.log.entries import Entry, Made
 from canonry.domain.provenance import Actor, Authority, Evidence, EvidenceKind
 from canonry.domain.spaces import SpaceDraft, SpaceKind
 from canonry.domain.things.entities import EntityClass
 from canonry.domain.things.scenes import SceneDraft, SceneStatus, StoryDraft, StoryStatus, StoryType
+from canonry.domain.time import DAY, Instant
 from canonry.domain.vocabularies.narrative_types import EntityType
 from canonry.usecases.kernel.canon import Canon
 
@@ -64,9 +65,18 @@ class Scribe:
 
 
 async def build_world(
-    canon: Canon, *, entities: int, facts_each: int, scenes: int = 1, seed: int = 1
+    canon: Canon,
+    *,
+    entities: int,
+    facts_each: int,
+    scenes: int = 1,
+    events: int = 0,
+    seed: int = 1,
 ) -> World:
-    """A universe with `entities` characters, `facts_each` facts and one relation each."""
+    """A universe with `entities` characters, `facts_each` facts and one relation each.
+
+    Of the `events` each is a day after the one before.
+    """
     rand = random.Random(seed)  # noqa: S311 - worlds repeat, they need not be secret
     fresh = canon.identities.fresh
     space = SpaceId(fresh())
@@ -100,6 +110,8 @@ async def build_world(
     for number in range(entities):
         for entry in _statements(canon, backing, world, number, facts_each=facts_each, rand=rand):
             await scribe.add(entry)
+    for number in range(events):
+        await scribe.add(_event(canon, backing, world, number))
     for number in range(scenes):
         world.scenes.append(SceneId(fresh()))
         await scribe.add(Made(thing=_scene(world, number)))
@@ -153,6 +165,18 @@ def _statements(
         )
     if other != here:
         yield make_relation(new_id, backing, rel_type="KNOWS", from_id=here, to_id=other)
+
+
+def _event(canon: Canon, backing: Backing, world: World, number: int) -> Entry:
+    commit = CommitId(canon.identities.fresh())
+    return make_event(
+        lambda label: derived_id(commit, label),
+        backing,
+        title=f"Deed {number}",
+        description="One of many.",
+        involved=(world.entities[number],),
+        time_ref=Instant(number * DAY),
+    )
 
 
 def _scene(world: World, number: int) -> SceneDraft:

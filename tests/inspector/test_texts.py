@@ -10,7 +10,8 @@ from tests.meta.tree import PACKAGE
 
 TEMPLATES = PACKAGE / "inspector" / "templates"
 WORDS = ("kind", "space", "type", "status", "level", "authority", "how", "mark", "tie", "proposal",
-         "speaker", "source", "reading", "pair")  # fmt: skip
+         "speaker", "source", "reading", "pair",
+         "member", "wording")  # fmt: skip
 MADE = (*(f"{group}." for group in WORDS), "review.", "done.", "times.", "row.", "door.",
         "difference.side", "verdict.", "app.")  # fmt: skip
 

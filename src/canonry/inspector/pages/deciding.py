@@ -6,10 +6,12 @@ from typing import Any, Final
 from starlette.responses import JSONResponse, Response
 
 from canonry.inspector.views.queue import PAGE, WHAT, head_of, queue, settle
+from canonry.inspector.views.wording import restate
 from canonry.inspector.visits import Visit
 
 VERDICTS: Final = ("judge", "accept", "reject", "waive", "merge", "separate", "retcon", "end")
-_KINDS: Final = {"statement": "fact", "title": "event"}
+_SAID: Final = "said."
+"""Begins the name of each field in which something is said better."""
 _TOLD_MAX: Final = 30
 
 
@@ -47,7 +49,7 @@ async def decide(visit: Visit) -> Response:
     verdict, of = _first(form, "verdict"), form.get("of", [])
     back = back_to(form)
     if verdict == "edit":
-        ids = await _edited(visit, form, of)
+        ids = await _restated(visit, form, of)
     elif verdict == "settle":
         ids = of[:1]
         asked = {name: _first(form, name) for name in ("field", "read_as")}
@@ -68,23 +70,12 @@ async def decide(visit: Visit) -> Response:
     return visit.go(f"{back}{'&' if '?' in back else '?'}{parts}")
 
 
-async def _edited(visit: Visit, form: Mapping[str, list[str]], of: list[str]) -> list[str]:
-    """Propose it in better words, accept that, and reject what it was said by first."""
-    space, member, text = (_first(form, name) for name in ("space", "member", "text"))
+async def _restated(visit: Visit, form: Mapping[str, list[str]], of: list[str]) -> list[str]:
+    """Have what is proposed accepted in better words."""
+    said = {name[len(_SAID) :]: given[0] for name, given in form.items() if name.startswith(_SAID)}
     reason = _first(form, "reason").strip()
-    claim: dict[str, Any] = {"kind": _KINDS.get(member, member), "says": text}
-    claim |= {name: form.get(name, []) for name in ("about", "who")}
-    claim["when"] = _first(form, "when")
-    claim = {name: value for name, value in claim.items() if value not in ("", [])}
-    cited = form.get("evidence", [])
-    more = {"evidence": cited} if cited else {}
-    said = await visit.call("propose", claims=[claim], space=space, **more)
-    made: Mapping[str, Any] = next(iter(said.get("verdicts", ())), {})
-    proposal = str(made.get("proposal", ""))
-    if made.get("verdict") != "accepted" and proposal:
-        await visit.call("decide", verdict="accept", of=[proposal], reason=reason, space=space)
-    await visit.call("decide", verdict="reject", of=of, reason=reason, space=space)
-    return [each for each in (str(made.get("id", "")), proposal) if each][:1]
+    done = await visit.show("decide", restate, of=next(iter(of), ""), said=said, reason=reason)
+    return list(done)
 
 
 def _made(done: Mapping[str, Any], of: list[str]) -> list[str]:

@@ -55,7 +55,8 @@ function say(text) {
 
 function isWriting() {
   const at = document.activeElement;
-  return at instanceof HTMLTextAreaElement || (at instanceof HTMLInputElement && at.type !== "checkbox");
+  if (at instanceof HTMLTextAreaElement || at instanceof HTMLSelectElement) return true;
+  return at instanceof HTMLInputElement && at.type !== "checkbox";
 }
 
 async function look() {
@@ -154,7 +155,8 @@ const KEYS = {
     const edit = waiting()[place]?.querySelector("details.edit");
     if (edit instanceof HTMLDetailsElement) {
       edit.open = true;
-      edit.querySelector("textarea")?.focus();
+      const first = edit.querySelector("textarea, select, input:not([type=hidden])");
+      if (first instanceof HTMLElement) first.focus();
     }
   },
 };

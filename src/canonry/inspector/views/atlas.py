@@ -40,9 +40,8 @@ _DIRECTIONS: Final = frozenset(Direction)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WaySeen:
-    """A way from one place to another, as it is drawn and as it is told."""
+    """A way from a place to another, as it is drawn and as it is told."""
 
-    start: LinkTo
     end: LinkTo
     direction: str
     line: tuple[int, int, int, int]
@@ -52,7 +51,7 @@ class WaySeen:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlaceSeen:
-    """A place at its spot, the realms around it, who is there and what lies upon it."""
+    """A place at its spot: its ways, the realms around it, who is there, what lies upon it."""
 
     id: str
     name: str
@@ -60,6 +59,7 @@ class PlaceSeen:
     x: int
     y: int
     colour: int
+    ways: Sequence[WaySeen]
     realms: Sequence[LinkTo]
     here: Sequence[LinkTo]
     layers: Sequence[str]
@@ -75,7 +75,6 @@ class MapSeen:
     width: int
     height: int
     places: Sequence[PlaceSeen]
-    ways: Sequence[WaySeen]
     realms: Sequence[LinkTo]
     more: bool
 
@@ -98,6 +97,9 @@ async def seen_map(canon: Canon, caller: Caller, arguments: Arguments) -> MapSee
     at, width, height = _drawn(known, ways, then.id_of(None))
     colours = {one.id: one for each in realms.values() for one in each}
     order = {realm: number % _COLOURS for number, realm in enumerate(colours)}
+    out: dict[str, list[WaySeen]] = defaultdict(list)
+    for each in ways:
+        out[each.from_id].append(_way(each, known, at))
     return MapSeen(
         space=await place_of(desk),
         tick=then.tick,
@@ -112,13 +114,13 @@ async def seen_map(canon: Canon, caller: Caller, arguments: Arguments) -> MapSee
                 x=at[each.id][0],
                 y=at[each.id][1],
                 colour=next((order[realm.id] for realm in realms[each.id]), _COLOURS),
+                ways=out[each.id],
                 realms=[_link(realm) for realm in realms[each.id]],
                 here=[_link(one) for one in here[each.id]],
                 layers=[str(one.properties.get("value", one.name)) for one in layers[each.id]],
             )
             for each in known.values()
         ],
-        ways=[_way(each, known, at) for each in ways],
         realms=[_link(each) for each in colours.values()],
         more=page.total > len(page.items),
     )
@@ -181,7 +183,6 @@ def _way(
 ) -> WaySeen:
     more = edge.properties
     return WaySeen(
-        start=_link(places[edge.from_id]),
         end=_link(places[edge.to_id]),
         direction=kind_of(edge),
         line=(*at[edge.from_id], *at[edge.to_id]),

@@ -7,12 +7,13 @@ from typing import Any, Final
 from canonry.domain.extraction.reviewing import NOTATIONS
 from canonry.domain.log.entries import Thing
 from canonry.domain.things.entities import Entity
-from canonry.domain.things.proposals import Ask, Grade, Proposal, ProposalType
+from canonry.domain.things.proposals import Ask, Grade, Proposal
 from canonry.domain.time import Instant
 from canonry.gateway.tool import Arguments
 from canonry.inspector.views.moments import as_of
 from canonry.inspector.views.places import SpaceSeen, place_of
 from canonry.inspector.views.things import LinkTo, links
+from canonry.inspector.views.wording import WordingField, references_in, wording
 from canonry.toolsets.canon.desk import Desk, desk_of
 from canonry.toolsets.canon.reviewing import WAITING
 from canonry.toolsets.canon.rows import Row, proposal_text, rows_of
@@ -36,11 +37,6 @@ ASKS: Final[Mapping[str, frozenset[Ask]]] = {
 }
 WHAT: Final = (*ASKS, "duplicates", "unclear")
 _SHOWN: Final = 5
-_EDITED: Final[Mapping[ProposalType, str]] = {
-    ProposalType.FACT: "statement",
-    ProposalType.EVENT: "title",
-}
-"""What of a proposal somebody may say better before it is accepted."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,9 +69,7 @@ class WaitingSeen:
     against: Sequence[Against]
     judged: bool
     decided: bool
-    editable: str | None
-    wording: str
-    who: Sequence[str]
+    wording: Sequence[WordingField]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -173,6 +167,7 @@ async def waiting_of(desk: Desk, proposal: Proposal) -> WaitingSeen:
     ends += content.get("involved_entity_ids") or ()
     named = await desk.canon.seen_by(desk.caller).roots(e for e in ends if isinstance(e, str))
     scenes = [] if proposal.scene_id is None else await links(desk, (proposal.scene_id,))
+    called = await desk.canon.seen_by(desk.caller).things(references_in(proposal))
     at = content.get("time_ref") or content.get("since")
     return WaitingSeen(
         id=proposal.id,
@@ -191,9 +186,7 @@ async def waiting_of(desk: Desk, proposal: Proposal) -> WaitingSeen:
         against=await _against(desk, proposal),
         judged=ruling is not None,
         decided=proposal.decision is not None,
-        editable=_EDITED.get(proposal.type),
-        wording=str(content.get(_EDITED.get(proposal.type, ""), "")),
-        who=tuple(map(str, content.get("actor_ids") or ())),
+        wording=wording(proposal, called),
     )
 
 

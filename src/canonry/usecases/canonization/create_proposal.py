@@ -1,19 +1,29 @@
-"""Create a proposal: stage a change with its evidence; it is not canon before it is judged."""
+"""Create a proposal: stage a change with its evidence; it is not canon before it is judged.
+
+Who decides may have it said better first: that is staged beside it, as if it had been so from the
+beginning.
+"""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from canonry.domain.audience import Audience, audience_in
 from canonry.domain.errors import Conflict
 from canonry.domain.fields import ReadTime
 from canonry.domain.ids import NewId, ProposalId, SceneId, SpaceId, TurnId
+from canonry.domain.judging.content_shapes import CONTENT_SHAPES, Holding, words_of_time
 from canonry.domain.judging.contents import normalise
 from canonry.domain.log.entries import Made
 from canonry.domain.log.keys import thing_key
 from canonry.domain.provenance import Authority, Evidence
 from canonry.domain.spaces import Space
-from canonry.domain.things.proposals import ProposalDraft, ProposalStatus, ProposalType
+from canonry.domain.things.proposals import (
+    Proposal,
+    ProposalDraft,
+    ProposalStatus,
+    ProposalType,
+)
 from canonry.domain.things.scenes import Scene, Turn
 from canonry.domain.world.admission.staged import StagedContent
 from canonry.usecases.canonization.pass_gates import pass_gates, staging_turn
@@ -99,6 +109,65 @@ async def create_loose_proposal(
 
     async with staging_turn(canon, universe.id):
         return await commit_change(canon, caller, universe.id, prepare)
+
+
+async def restate_proposal(
+    canon: Canon, caller: Caller, proposal_id: str, content: Mapping[str, Any]
+) -> Receipt:
+    """Stage what a proposal asks for in other words: from where it came, on what it rests.
+
+    Whose word it is, how sure and for whom stays; so do the words of a time that stays the same.
+
+    Raises:
+        InvalidInput: `content.*`, the content does not say what its type needs.
+        NotFound: `proposal.unknown` or `evidence.unknown`.
+        Conflict: `proposal.decided`, or `proposal.not-judged`, it has no content of its own.
+    """
+    former = await _undecided(canon, caller, proposal_id)
+    shape = CONTENT_SHAPES.get(former.type)
+    if shape is None:
+        message = "it asks for an act, which is no matter of words; reject it and ask anew"
+        raise Conflict("proposal.not-judged", message, conflicts=[former.id])
+    told = {name: former.original[name] for name in ("audience",) if name in former.original}
+    asked = Suggestion(
+        type=former.type,
+        content={**told, **content},
+        evidence=former.evidence,
+        confidence=former.confidence,
+        authority=former.authority,
+    )
+    place: Scene | Space = await (
+        require_universe(canon, caller, former.space)
+        if former.scene_id is None
+        else require(canon, caller, Scene, former.scene_id)
+    )
+    staged = await _normalised(canon, caller, place, asked)
+    if words := words_of_time(former.type, former.original):
+        when = [one.name for one in shape.members if one.kind is Holding.TIME]
+        same = {n: words for n in when if staged.content.get(n) == former.content.get(n)}
+        asked = replace(asked, content={**asked.content, **same})
+    staged = replace(staged, suggestion=asked, audience=former.audience or staged.audience)
+    origin = _Origin(
+        space=former.space,
+        scene_id=former.scene_id,
+        turn_id=former.turn_id,
+        turn_index=former.turn_index,
+        reads=frozenset((thing_key(former.id),)),
+    )
+
+    async def prepare(new_id: NewId) -> Change:
+        await _undecided(canon, caller, proposal_id)
+        return await _stage(canon, caller, origin, staged, new_id)
+
+    return await commit_change(canon, caller, former.space, prepare)
+
+
+async def _undecided(canon: Canon, caller: Caller, proposal_id: str) -> Proposal:
+    proposal = await require(canon, caller, Proposal, proposal_id)
+    if proposal.status is not ProposalStatus.PENDING:
+        message = f"this proposal is already {proposal.status}; propose anew what you mean"
+        raise Conflict("proposal.decided", message, conflicts=[proposal.id])
+    return proposal
 
 
 async def _place(canon: Canon, caller: Caller, scene: Scene, turn_id: str | None) -> _Origin:
