@@ -3,7 +3,7 @@
 from canonry.domain.policy import RankingWeights
 from canonry.domain.recall.keywords import figures_of
 from canonry.domain.recall.ranking import Asked
-from canonry.domain.recall.second_round import ordered_again, said_beside
+from canonry.domain.recall.second_round import may_reorder, ordered_again, said_beside
 
 ASKED = Asked(terms={"boat": 4.0}, strongest=4.0)
 GREETING = ("hey", "boat")
@@ -45,6 +45,16 @@ def test_a_broad_description_keeps_its_order() -> None:
 
     first = [(0.9, GREETING), (0.9, ANSWER)]
     assert list(ordered_again(broad, first, figures, RankingWeights(), said=0)) == [0, 1]
+
+
+def test_no_word_is_looked_up_where_the_order_stays_as_it_is() -> None:
+    broad = Asked(terms={f"word{n}": 1.0 for n in range(14)}, strongest=9.0)
+    nothing = Asked(terms={}, strongest=0.0)
+
+    assert may_reorder(ASKED, RankingWeights(), said=0.5)
+    assert not may_reorder(ASKED, RankingWeights(), said=1.0)
+    assert not may_reorder(broad, RankingWeights(), said=0.5)
+    assert not may_reorder(nothing, RankingWeights(), said=0.5)
 
 
 def test_a_question_that_no_word_of_the_canon_answers_changes_nothing() -> None:

@@ -149,3 +149,16 @@ async def test_memories_and_excerpts_have_the_time_of_what_they_lie_in(stage: St
     asked = {"collection": Collection.SNIPPETS}
     (found,) = (await find(stage.canon, "a red key in May 2023", **asked)).hits
     assert found.why.dated > 0
+
+
+async def test_what_is_asked_beside_an_event_that_nobody_knows_asks_of_no_time(
+    stage: Stage,
+) -> None:
+    await stage.make(a_scene("scene", order=1, said_at=parse_instant("2023-05-08T13:00:00Z")))
+    await stage.make(*(a_turn(f"t{n}", "scene", text=f"I sold boat {n}") for n in range(30)))
+
+    asked = await find(stage.canon, "Who sold a boat before the flood?")
+    plain = await find(stage.canon, "Who sold a boat before the flood?", question=False)
+
+    assert asked.hits == plain.hits
+    assert {hit.why.dated for hit in asked.hits} == {0.0}

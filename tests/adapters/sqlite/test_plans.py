@@ -37,7 +37,6 @@ STATEMENTS = {
     "whether an event is there": timeline.ANY,
     "passages that wait": waiting._WAITING,
     "where passages stand": placing._PLACES,
-    "where a passage stands that waits": placing._WAITS,
     "how often stems occur": vocabulary._COUNTS,
     "stems that resemble one": vocabulary._ALIKE,
     "the next first letter of stems": vocabulary._NEXT,

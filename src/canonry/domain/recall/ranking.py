@@ -23,6 +23,7 @@ Laws:
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import islice, pairwise
 from math import fsum
 from operator import add, attrgetter
@@ -49,6 +50,7 @@ WIDER: Final = 4
 """So many times more passages are ranked where the query asks of a time: that itself finds none."""
 _NAME_LENGTH: Final = 3
 """Shorter words of a name ("of", "de") name nobody."""
+_KNOWN_NAMES: Final = 4_096
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -186,17 +188,19 @@ def _likely(found: Sequence[_Placed], worth: float, unrelated: float) -> Signals
     and names count for the order alone: they make nobody say what was asked. A turn is embedded
     with the one before it; what that one says in its own words is not this one's meaning.
     """
-    said = {(one.thread, one.place): min(1.0, words * worth) for _, _, one, words, *_ in found}
+    said = {(one.thread, one.place): words for _, _, one, words, *_ in found if words}
     shown = [0.0] * len(found)
     best = 0.0
     for n in range(len(found) - 1, -1, -1):
         each = found[n][2]
         words = min(1.0, found[n][3] * worth)
         sense = max(0.0, ((each.similarity or 0.0) - unrelated) / (1 - unrelated))
-        if each.thread is not None:
-            sense *= 1 - said.get((each.thread, each.place - 1), 0.0)
-        own = 1 - (1 - words**STEEPER) * (1 - min(1.0, sense) ** STEEPER)
-        best = max(best, own)
+        if words + sense > best:  # else it cannot be more than one below it
+            if each.thread is not None:
+                before = said.get((each.thread, each.place - 1), 0.0) * worth
+                sense *= 1 - min(1.0, before)
+            own = 1 - (1 - words**STEEPER) * (1 - min(1.0, sense) ** STEEPER)
+            best = max(best, own)
         shown[n] = best
     return shown
 
@@ -328,4 +332,9 @@ def naming(asked: frozenset[str], names: Iterable[str]) -> float:
 
 def names_in(names: Iterable[str]) -> frozenset[str]:
     """The words of names that can be a name by themselves."""
-    return frozenset(word for name in names for word in terms_of(name) if len(word) >= _NAME_LENGTH)
+    return frozenset[str]().union(*map(_words_in, names))
+
+
+@lru_cache(maxsize=_KNOWN_NAMES)
+def _words_in(name: str) -> frozenset[str]:
+    return frozenset(word for word in terms_of(name) if len(word) >= _NAME_LENGTH)

@@ -29,6 +29,14 @@ _VERBATIM: Final = 0.95
 _STOPS: Final = frozenset[str]().union(*STOP_WORDS.values())
 
 
+def may_reorder(asked: Asked, weights: RankingWeights, *, said: float) -> bool:
+    """Whether a second round can change anything; looking its words up costs what it costs.
+
+    `said` tells how far the best says what was asked, 1 where it does so word for word.
+    """
+    return said < _VERBATIM and bool(asked.terms) and breadth(len(asked.terms), weights) < 1
+
+
 def said_beside(asked: Asked, stems: Collection[str], names: Collection[str]) -> frozenset[str]:
     """Those of the stems that say something and are neither asked for nor a name."""
     others = frozenset(stem for stem in stems if len(stem) >= _LEAST)
@@ -45,11 +53,9 @@ def ordered_again(
 ) -> Sequence[int]:
     """The numbers of the first passages, the best first; each has its strength and its stems.
 
-    `said` tells how far the best says what was asked, 1 where it does so word for word.
-
     `figures` know the words that may count: those that are `said_beside`.
     """
-    if said >= _VERBATIM:
+    if not may_reorder(asked, weights, said=said):
         return range(len(first))
     worth: dict[str, float] = defaultdict(float)
     for _, stems in first[:TELLING]:

@@ -21,14 +21,20 @@ from canonry.domain.recall.ranking import (
     pool_for,
     rank_passages,
 )
-from canonry.domain.recall.second_round import FIRST, TELLING, ordered_again, said_beside
+from canonry.domain.recall.second_round import (
+    FIRST,
+    TELLING,
+    may_reorder,
+    ordered_again,
+    said_beside,
+)
 from canonry.domain.texts.stems import stems_of
 from canonry.domain.texts.words import terms_of
 from canonry.ports.views.text import Hit, TextFound, TextQuery
 from canonry.usecases.kernel.canon import Canon
 from canonry.usecases.recall.called import Called, called_in
 from canonry.usecases.recall.shortening import shortened
-from canonry.usecases.recall.when_said import Near, calendar_asked, near_in_time
+from canonry.usecases.recall.when_said import Near, near_in_time, times_meant
 
 MEANING_MISSING: Final = "vectors"
 """What a reply names as degraded where passages were not searched by meaning."""
@@ -95,8 +101,8 @@ async def find_passages(canon: Canon, query: TextQuery) -> FoundPassages:
     weights, query = canon.policy.ranking, replace(query, spaces=await canon.reach(query.spaces))
     query = await shortened(canon, query)
     denied = denied_in(query.text)
-    calendar = await calendar_asked(canon, query) if query.question else None
-    pool = pool_for(len(sought_in(query.text).stems), weights) * (WIDER if calendar else 1)
+    times = await times_meant(canon, query) if query.question else None
+    pool = pool_for(len(sought_in(query.text).stems), weights) * (WIDER if times else 1)
     wide = replace(query, limit=max(query.limit, pool))
     words, no_words = await _by_words(canon, wide)
     hits = {hit.id: hit for hit in words.hits}
@@ -116,7 +122,7 @@ async def find_passages(canon: Canon, query: TextQuery) -> FoundPassages:
             similar,
             _elsewhere(similar, wide.limit, behind=MEANING_BEHIND in no_meaning),
             _named(query, called),
-            await near_in_time(canon, query, calendar, standing) if calendar else {},
+            await near_in_time(canon, query, times, standing) if times else {},
         ),
         weights,
         limit=max(
@@ -141,7 +147,10 @@ async def _second_round(
     canon: Canon, query: TextQuery, asked: Asked, found: Sequence[FoundPassage], called: Called
 ) -> Sequence[FoundPassage]:
     """Of scenes the first ones in the order of the second round."""
-    if query.collection is not Collection.SCENES or len(found) < _SEVERAL or not asked.terms:
+    if query.collection is not Collection.SCENES or len(found) < _SEVERAL:
+        return found
+    weights = canon.policy.ranking
+    if not may_reorder(asked, weights, said=found[0].score):
         return found
     first = [
         (hit.why.strength, stems_of(hit.passage.text[:_LOOKED_AT_MAX])) for hit in found[:FIRST]
@@ -152,7 +161,7 @@ async def _second_round(
         figures = await canon.text.figures(said_beside(asked, stems, names), query)
     except Unavailable:
         return found
-    again = ordered_again(asked, first, figures, canon.policy.ranking, said=found[0].score)
+    again = ordered_again(asked, first, figures, weights, said=found[0].score)
     return _moved(found, [found[number] for number in again])
 
 

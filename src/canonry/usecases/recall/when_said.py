@@ -80,14 +80,28 @@ def when_said(thing: Thing, around: Mapping[str, Thing]) -> WhenSaid:
             return WhenSaid(said_at=None, in_world=None)
 
 
-async def calendar_asked(canon: Canon, query: TextQuery) -> Calendar | None:
-    """The calendar by which the question says when; None where it does not."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TimesMeant:
+    """What a question says of when, by which calendar, and the times of the events it names."""
+
+    text: str
+    calendar: Calendar
+    events: Sequence[TimeSpan]
+
+
+async def times_meant(canon: Canon, query: TextQuery) -> TimesMeant | None:
+    """What the question says of when; None where it does not, or beside nothing that is known."""
     calendar = await _calendar(canon, query.spaces)
-    return calendar if read_times(query.text, calendar, Instant(0)) else None
+    asked = read_times(query.text, calendar, Instant(0))
+    events = [await _anchored(canon, query, anchor) for anchor in asked.anchors]
+    known = tuple(each for each in events if each is not None)
+    if not (asked.stretches or asked.sessions or known):
+        return None
+    return TimesMeant(text=query.text, calendar=calendar, events=known)
 
 
 async def near_in_time(
-    canon: Canon, query: TextQuery, calendar: Calendar, hits: Sequence[Hit]
+    canon: Canon, query: TextQuery, meant: TimesMeant, hits: Sequence[Hit]
 ) -> Near:
     """How near the passages found are to what the question says of when."""
     seen = canon.covering(query.spaces)
@@ -96,24 +110,19 @@ async def near_in_time(
     things |= await seen.things(outer - things.keys())
     times = {hit.id: when_said(things[hit.id], things) for hit in hits if hit.id in things}
     present = max((when for each in times.values() for when in each.times), default=None)
-    asked = read_times(query.text, calendar, present)
-    near = {
-        identity: max(
-            (nearness(when, stretch) for when in each.times for stretch in asked.stretches),
-            default=0.0,
-        )
-        for identity, each in times.items()
-    }
-    for anchor in asked.anchors:
-        stretch = await _anchored(canon, query, anchor)
-        if stretch is not None:
-            for identity, each in times.items():
-                if each.in_world is not None:
-                    near[identity] = max(near[identity], nearness(each.in_world, stretch))
+    asked = read_times(meant.text, meant.calendar, present)
+    near = {identity: _nearest(each, asked, meant.events) for identity, each in times.items()}
     if asked.sessions:
         scenes = await _sessions(canon, asked, (s for s in things.values() if isinstance(s, Scene)))
         near |= {hit.id: 1.0 for hit in hits if hit.scene_id in scenes or hit.id in scenes}
     return {identity: value for identity, value in near.items() if value > 0}
+
+
+def _nearest(each: WhenSaid, asked: TimesAsked, events: Sequence[TimeSpan]) -> float:
+    told = [nearness(when, stretch) for when in each.times for stretch in asked.stretches]
+    if each.in_world is not None:
+        told += [nearness(each.in_world, stretch) for stretch in events]
+    return max(told, default=0.0)
 
 
 def lies_in(thing: Thing) -> tuple[str, ...]:

@@ -1,7 +1,7 @@
 """Placing: the scene and place of passages that another index found, read from this index alone.
 
-Hundreds are placed for each search, so their things are not decoded; only those that wait to be
-indexed are.
+Hundreds are placed for each search, so their things are not decoded; only what waits to be indexed
+is.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -10,10 +10,10 @@ from typing import Any, Final
 
 import apsw
 
-from canonry.adapters.sqlite.bodies import thing_in
 from canonry.adapters.sqlite.packing import pack, unpack
 from canonry.adapters.sqlite.pages import counted
-from canonry.adapters.sqlite.text.passages import mark_of, passage_of
+from canonry.adapters.sqlite.text.passages import mark_of
+from canonry.adapters.sqlite.text.waiting import waiting
 from canonry.domain.json_values import decode_json
 from canonry.domain.views.listing import List
 from canonry.ports.views.text import Hit, TextQuery
@@ -26,9 +26,6 @@ _PLACES: Final = (
     "json_array(s.id, s.scene, s.place, s.entities, s.mark, s.source))"
     " FROM things t CROSS JOIN passage_stems s ON s.n = t.n"
     f" WHERE t.id IN ({', '.join('?' * _AT_ONCE)})"
-)
-_WAITS: Final = (
-    "SELECT t.kind, t.body FROM things t CROSS JOIN unindexed u ON u.n = t.n WHERE t.id = ?"
 )
 
 
@@ -46,8 +43,7 @@ def placed(db: apsw.Connection, ids: Iterable[str], query: TextQuery) -> Sequenc
         and (not query.entities or not query.entities.isdisjoint(about.split()))
     ]
     if len(rows) < len(wanted):
-        for identity in wanted.difference([row[0] for row in rows]):
-            hits += _waiting(db, identity, query)
+        hits += _waiting(db, wanted.difference([row[0] for row in rows]), query)
     return hits
 
 
@@ -69,9 +65,8 @@ def _rows(db: apsw.Connection, ids: Sequence[str]) -> Sequence[Any]:
     return found
 
 
-def _waiting(db: apsw.Connection, identity: str, query: TextQuery) -> Iterator[Hit]:
-    for row in db.execute(_WAITS, (pack(identity),)):
-        passage = passage_of(thing_in(*row))
-        if passage is not None and query.allows(passage):
+def _waiting(db: apsw.Connection, ids: frozenset[str], query: TextQuery) -> Iterator[Hit]:
+    for passage, _ in waiting(db, query.collection, query.spaces).passages:
+        if passage.id in ids and query.allows(passage):
             scene, place, about = passage.scene_id, passage.place, passage.entities
             yield Hit(passage.id, 0.0, _NO_SHARES, scene, place, about)

@@ -8,7 +8,6 @@ count in the scores of what is found.
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import lru_cache
 from typing import Any, Final
 
 import apsw
@@ -43,7 +42,6 @@ from canonry.domain.recall.keywords import (
 )
 from canonry.domain.recall.passages import Passage
 from canonry.domain.recall.ranking import Asked
-from canonry.domain.texts.stems import stems_of
 from canonry.domain.views.listing import List
 from canonry.ports.views.text import Hit, Text, TextFound, TextQuery
 
@@ -54,7 +52,6 @@ _FIND: Final = (
     " ORDER BY bm25(passages, 1.0, 0.0), rowid LIMIT ?) AS found"
     " JOIN passage_stems s ON s.n = found.n"
 )
-_KNOWN_TEXTS: Final = 512
 
 
 class SqliteText(SqliteView, Text):
@@ -74,7 +71,7 @@ class SqliteText(SqliteView, Text):
     async def figures(self, stems: Iterable[str], query: TextQuery) -> Figures:
         wanted = frozenset(stems)
         try:
-            return await self._readers.long(lambda db: _figures(_Corpus(db, query), wanted))
+            return await self._readers.consistent(lambda db: _figures(_Corpus(db, query), wanted))
         except CanonryError as error:
             raise _silent(error) from error
 
@@ -106,22 +103,16 @@ class _Corpus:
                 self.sizes[unpack(packed)] = n
             else:
                 words += n
-        self.late = [
-            (passage, _stems(passage.text))
-            for _, passage in waiting(db)
-            if passage.collection is query.collection
-            and (query.spaces is None or passage.space in query.spaces)
-        ]
-        self.vocabulary = Counter(stem for _, stems in self.late for stem in set(stems))
+        self.late = waiting(db, query.collection, query.spaces)
+        self.vocabulary = self.late.vocabulary
         self.marks = [mark_of(space, query.collection) for space in self.sizes]
-        self.passages = self.sizes.total() + len(self.late)
-        words += sum(len(stems) for _, stems in self.late)
-        self.length = words / (self.passages or 1) or 1
+        self.passages = self.sizes.total() + len(self.late.passages)
+        self.length = (words + self.late.words) / (self.passages or 1) or 1
 
     def counts(self, stems: Iterable[str]) -> Counter[str]:
         """In how many passages each of `stems` occurs."""
         wanted = frozenset(stems)
-        late = {stem: n for stem, n in self.vocabulary.items() if stem in wanted}
+        late = {stem: n for stem in wanted if (n := self.vocabulary.get(stem))}
         return counts_of(self.db, self.marks, wanted) + Counter(late)
 
     def resembling(self, stem: str) -> Mapping[str, int]:
@@ -147,7 +138,7 @@ def _search(db: apsw.Connection, query: TextQuery, sought: Sought) -> TextFound:
     begun = {letters: corpus.beginning(letters) for letters in sought.begun}
     figures = figures.knowing((*corrected.values(), *begun.values()))
     scores = measure(sought, figures, corrected=corrected, begun=begun)
-    late = ((passage, stems) for passage, stems in corpus.late if query.allows(passage))
+    late = ((passage, stems) for passage, stems in corpus.late.passages if query.allows(passage))
     hits = [hit for passage, stems in late for hit in _waiting(passage, stems, scores)]
     rare = picked(figures, scores)
     for space in corpus.sizes if rare else ():
@@ -211,9 +202,3 @@ def _narrow(query: TextQuery, mark: str) -> str:
 
 def _quoted(token: str) -> str:
     return f'"{token}"'
-
-
-@lru_cache(maxsize=_KNOWN_TEXTS)
-def _stems(text: str) -> tuple[str, ...]:
-    """The stems of a passage that waits; kept, because each search reads it until it is indexed."""
-    return stems_of(text)

@@ -5,9 +5,10 @@ once. A search reads those that wait as well, so that it misses none.
 """
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 import apsw
 
@@ -16,10 +17,15 @@ from canonry.adapters.sqlite.listing import CountKey
 from canonry.adapters.sqlite.lookups import number
 from canonry.adapters.sqlite.text.passages import BATCH, StemKey, count_stems, index, passage_of
 from canonry.adapters.sqlite.views import count
-from canonry.domain.recall.passages import Passage
+from canonry.domain.recall.passages import Collection, Passage
+from canonry.domain.texts.stems import stems_of
+from canonry.ports.views.state import Spaces
+
+_Row: TypeAlias = tuple[int, str, bytes]
 
 _PAGE: Final = 500
 _KNOWN: Final = 512
+_KNOWN_SETS: Final = 16
 # CROSS JOIN walks the few that wait first, and never all things.
 _WAITING: Final = (
     "SELECT u.n, t.kind, t.body FROM unindexed u CROSS JOIN things t ON t.n = u.n"
@@ -42,26 +48,57 @@ def index_waiting(db: apsw.Connection) -> int:
     return done
 
 
-def waiting(db: apsw.Connection) -> Iterator[tuple[int, Passage]]:
-    """The passages that wait, with the numbers of their things."""
-    for page in _pages(db):
-        yield from page
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Late:
+    """The passages of some spaces that wait, each with its stems, and what they hold together."""
+
+    passages: Sequence[tuple[Passage, Sequence[str]]]
+    vocabulary: Mapping[str, int]
+    words: int
+
+
+def waiting(db: apsw.Connection, collection: Collection, spaces: Spaces) -> Late:
+    """The passages of a collection in these spaces that wait."""
+    rows = tuple(row for page in _rows(db) for row in page)
+    return _late(rows, collection, spaces)
+
+
+@lru_cache(maxsize=_KNOWN_SETS)
+def _late(rows: tuple[_Row, ...], collection: Collection, spaces: Spaces) -> Late:
+    """What becomes of these rows; kept, because each search asks several times until a write."""
+    told = (_told(kind, body) for _, kind, body in rows)
+    passages = [
+        each
+        for each in told
+        if each is not None
+        and each[0].collection is collection
+        and (spaces is None or each[0].space in spaces)
+    ]
+    vocabulary = Counter(stem for _, stems in passages for stem in set(stems))
+    words = sum(len(stems) for _, stems in passages)
+    return Late(passages=passages, vocabulary=vocabulary, words=words)
 
 
 def _pages(db: apsw.Connection) -> Iterator[Sequence[tuple[int, Passage]]]:
+    for rows in _rows(db):
+        found = ((n, passage_of(thing_in(kind, body))) for n, kind, body in rows)
+        yield [(n, passage) for n, passage in found if passage is not None]
+
+
+def _rows(db: apsw.Connection) -> Iterator[Sequence[_Row]]:
     after, length = 0, _PAGE
     while length == _PAGE:
         rows = list[Any](db.execute(_WAITING, (after, _PAGE)))
-        found = ((n, _passage(kind, body)) for n, kind, body in rows)
-        yield [(n, passage) for n, passage in found if passage is not None]
+        yield rows
         length = len(rows)
         after = rows[-1][0] if rows else after
 
 
 @lru_cache(maxsize=_KNOWN)
-def _passage(kind: str, body: bytes) -> Passage | None:
-    """The passage of a thing that waits; kept, because each search reads it until it is indexed."""
-    return passage_of(thing_in(kind, body))
+def _told(kind: str, body: bytes) -> tuple[Passage, Sequence[str]] | None:
+    """The passage of a thing that waits, with its stems."""
+    passage = passage_of(thing_in(kind, body))
+    return None if passage is None else (passage, stems_of(passage.text))
 
 
 def how_many_wait(db: apsw.Connection) -> int:
