@@ -152,7 +152,7 @@ class Look:
                 found.append((told or self.played.related[each["relationship_id"]], stretch))
         every = {one.told: one for one in (*self.truth.of(line), *(told for told, _ in found))}
         order = [one for _day, one in in_order(every.values())]
-        cut = {one for one, end in pairwise(order) if not end.holds}
+        cut = {one for one, end in pairwise(order) if end.over and end.value == one.value}
         found = [(told, replace(one, cut=told in cut)) for told, one in found]
         return sorted(found, key=lambda each: order.index(each[0]))
 

@@ -56,11 +56,13 @@ def sees(viewer: str, audience: str) -> bool:
 
 
 def in_order(said: Collection[Told]) -> list[tuple[int | None, Told]]:
-    """Everything in its order; that a relation is over follows what it was said of."""
+    """Everything in its order; that a relation is over follows what it was said of.
+
+    Whoever had been told by then what came next learns nothing by it.
+    """
     row = _told_in_order([one for one in said if not one.over])
     for over in sorted((one for one in said if one.over), key=lambda one: one.told):
-        known = [n for n, (_, one) in enumerate(row) if one.told < over.told]
-        last = max(n for n in known if row[n][1].value == over.value)
+        last = max(n for n, (_, one) in enumerate(row) if one.told < over.told)
         row.insert(last + 1, (row[last][0], over))
     return row
 

@@ -34,6 +34,20 @@ async def test_after_every_step_each_viewer_sees_what_the_model_lets_them(seed: 
     assert any(told.audience != EVERYBODY for told in table.proposed.values())
 
 
+@pytest.mark.parametrize(
+    ("seed", "scenes"),
+    [(5115, 5), (5115, 6), (5134, 5), (5155, 5), (5155, 7), (5160, 5), (7088, 7)],
+)
+async def test_where_secrets_once_left_a_line_wrong_for_some_they_agree(
+    seed: int, scenes: int
+) -> None:
+    table = Table(world=await a_world(), plot=with_secrets(a_plot(seed, scenes=scenes)))
+
+    await table.play()
+
+    assert any(told.audience != EVERYBODY for told in table.proposed.values())
+
+
 async def test_a_model_in_which_everybody_knows_a_secret_disagrees() -> None:
     table = Table(world=await a_world(), plot=with_secrets(a_plot(300, scenes=4)))
 

@@ -83,9 +83,9 @@ def covers(wide: Audience, narrow: Audience) -> bool:
     return viewer_of(narrow).sees(wide)
 
 
-def wide_first(audience: Audience) -> tuple[bool, int, Audience]:
+def wide_first(audience: Audience) -> tuple[bool, bool, int, Audience]:
     """Sorts audiences so that each comes after those whose things it sees; the masters last."""
-    return audience == GAME_MASTERS, -len(audience), audience
+    return audience == GAME_MASTERS, audience != EVERYBODY, -len(audience), audience
 
 
 def audience_in(value: object, *, path: str = "/audience") -> Audience:

@@ -41,7 +41,7 @@ from canonry.domain.provenance import Actor
 from canonry.domain.things.entities import Entity
 from canonry.domain.things.facts import Fact
 from canonry.domain.things.relations import Relation, RelationDraft
-from canonry.domain.things.veils import audiences_in
+from canonry.domain.things.veils import audience_of, audiences_in
 from canonry.domain.time import Instant
 from canonry.domain.vocabularies.narrative_fields import STATE_TAGS
 from canonry.domain.vocabularies.narrative_relations import relation_type
@@ -119,16 +119,23 @@ class _Desk:
     def audiences(self) -> list[Audience]:
         """Who knows of something in the lines that others do not know of, the widest first."""
         whole = self.view(self.now, GAME_MASTERS)
-        ids = {one for each in self.touched(whole) for one in _ids_of(whole, each)}
+        ids = {one for each in self.touched(whole, GAME_MASTERS) for one in _ids_of(whole, each)}
         found = {each for one in ids for each in audiences_in(self.now.things.get(one))}
-        told = {one.audience for one in self.entries if isinstance(one, AudienceChanged)}
+        moved = [one for one in self.entries if isinstance(one, AudienceChanged)]
+        told = {one.audience for one in moved}
+        told |= {audience_of(self.before.things.get(one.thing_id)) for one in moved}
         if not found - {EVERYBODY} and not told:
             return []
         return sorted((found | {GAME_MASTERS} | told) - ({EVERYBODY} - told), key=wide_first)
 
-    def touched(self, view: SliceView) -> list[Entity | Relation]:
-        """The entities whose state the entries touch, and the relations, as a viewer sees them."""
-        found = (view.thing(one) for one in dict.fromkeys(_touched(view, self.entries)))
+    def touched(self, view: SliceView, viewer: Audience) -> list[Entity | Relation]:
+        """The entities whose state the entries touch, and the relations, as a viewer sees them.
+
+        What is hidden from the viewer by now is touched as it was.
+        """
+        before = self.view(self.before, viewer)
+        ids = dict.fromkeys(_touched(view, self.entries))
+        found = (view.thing(one) or before.thing(one) for one in ids)
         roots = (
             view.entity(Reference(one.id)) if isinstance(one, Entity) else one for one in found
         )
@@ -140,7 +147,7 @@ class _Desk:
         number = len(self.more)
         done: set[str] = set()
         found: list[Entry] = []
-        for turn, one in enumerate(self.touched(view)):
+        for turn, one in enumerate(self.touched(view, audience)):
             new_id = partial(_labelled, self.new_id, f"{number}:{turn}")
             backing = _backing(self.entries, one)
             if isinstance(one, Entity):
@@ -174,8 +181,14 @@ class _Desk:
             until, _after = split_at(moment, line.words, lambda word: word.moment)
             same = (w.relation for w in until if w.again is None and w.what == line.what)
             for other in same:
-                if other.id != one.id and isinstance(other, Relation) and other.current:
+                if isinstance(other, Relation) and _outlasts(other, ended.until):
                     yield replace(ended, relation_id=other.id)
+
+
+def _outlasts(relation: Relation, until: Instant | None) -> bool:
+    """Whether a relation holds now, or held longer than until then."""
+    end = relation.until
+    return relation.current or (end is not None and until is not None and until < end)
 
 
 def _ids_of(view: SliceView, thing: Entity | Relation) -> Iterator[str]:

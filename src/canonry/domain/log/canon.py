@@ -184,7 +184,7 @@ def _apply(folding: Folding, entry: Entry) -> None:  # noqa: C901, PLR0912 - one
         case RelationEnded(relation_id=relation_id, until=until, superseded_by=next_one):
             folding.end(relation_id, Relation, entry.audience, until=until, by=next_one)
         case RelationResumed(relation_id=relation_id):
-            folding.end(relation_id, Relation, entry.audience, holds=True)
+            folding.resume(relation_id, Relation, entry.audience, entry.fallen)
         case RelationDetailed():
             _detail(folding, entry)
         case FileAttached(source_id=source_id, file=file):
@@ -192,12 +192,13 @@ def _apply(folding: Folding, entry: Entry) -> None:  # noqa: C901, PLR0912 - one
         case FactSuperseded(fact_id=fact_id, until=until, superseded_by=heir):
             folding.end(fact_id, Fact, entry.audience, until=until, by=heir)
         case FactResumed(fact_id=fact_id):
-            folding.end(fact_id, Fact, entry.audience, holds=True)
+            folding.resume(fact_id, Fact, entry.audience, entry.fallen)
         case CausesLinked(cause=cause, effect=effect):
             if not folding.learn_more(cause, entry.audience, causes=(effect,)):
                 folding.develop(cause, Event, lambda e: {"causes": (*e.causes, effect)})
-        case EvidenceLinked(thing_id=thing_id):
-            if not folding.learn_more(thing_id, entry.audience, evidence=(entry.evidence,)):
+        case EvidenceLinked(thing_id=thing_id, evidence=cited):
+            again = {} if entry.again is None else {"again": (entry.again,)}
+            if not folding.learn_more(thing_id, entry.audience, evidence=(cited,), **again):
                 folding.develop(
                     thing_id,
                     Fact | Event | Entity | Axiom | Relation,  # type: ignore[arg-type]

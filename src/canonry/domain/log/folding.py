@@ -10,7 +10,7 @@ from canonry.domain.log.commits import Commit
 from canonry.domain.log.entries import Thing, Tombstone
 from canonry.domain.log.keys import keys_of
 from canonry.domain.revising import revised
-from canonry.domain.things.veils import audience_of, ended, veiled
+from canonry.domain.things.veils import audience_of, ended, resumed, veiled
 from canonry.domain.time import Instant
 from canonry.domain.truth.identity_keys import KeyReader
 
@@ -76,12 +76,16 @@ class Folding:
         *,
         until: Instant | None = None,
         by: str | None = None,
-        holds: bool = False,
     ) -> None:
-        """Let a thing have ended, or hold on, as far as `audience` knows it."""
-        end = {"ended": not holds, "until": until, "superseded_by": by}
+        """Let a thing have ended, as far as `audience` knows it."""
+        end = {"ended": True, "until": until, "superseded_by": by}
         at = self.commit.position
         self.develop(thing_id, kind, lambda thing: ended(thing, audience, at, **end))
+
+    def resume(self, thing_id: str, kind: type, audience: Audience, fallen: str | None) -> None:
+        """Let a thing hold on that `fallen` had ended, as far as `audience` knows it."""
+        at = self.commit.position
+        self.develop(thing_id, kind, lambda thing: resumed(thing, audience, at, fallen))
 
     def develop(self, thing_id: str, kind: type, how: Callable[[Any], Mapping[str, Any]]) -> None:
         """Give a thing the fields that follow from what it was."""

@@ -41,6 +41,7 @@ class Veil:
     retcon_reason: str | None = None
     evidence: tuple[Evidence, ...] = ()
     causes: tuple[EventId, ...] = ()
+    again: tuple[SaidAgain, ...] = ()
     at: int = 0
     before: int = 0
 

@@ -9,7 +9,15 @@ from dataclasses import fields
 from itertools import product
 from typing import Any, Final, TypeVar
 
-from canonry.domain.audience import GAME_MASTERS, Audience, Viewer, compartment, covers, wide_first
+from canonry.domain.audience import (
+    GAME_MASTERS,
+    Audience,
+    Viewer,
+    compartment,
+    covers,
+    viewer_of,
+    wide_first,
+)
 from canonry.domain.merge import join
 from canonry.domain.observations import Observation
 from canonry.domain.revising import revised
@@ -24,6 +32,8 @@ VEILS_MAX: Final = 4
 too many variants to list."""
 
 _ENDING: Final = ("ended", "until", "superseded_by")
+_AS_OTHERS: Final = dict.fromkeys(_ENDING)
+"""No end that only an audience knows of."""
 _VEILED: Final = (Entity, Fact, Event, Relation)
 
 
@@ -127,10 +137,23 @@ def ended(thing: Any, audience: Audience, at: int, **end: Any) -> Mapping[str, A
     """
     if not covers(audience, thing.audience):
         return {"veils": veiled(thing, audience, at, **end)}
-    blank = dict.fromkeys(_ENDING)
-    others = (revised(v, **blank) if _end_in(v) == end else v for v in thing.veils)
+    others = (revised(v, **_AS_OTHERS) if _end_in(v) == end else v for v in thing.veils)
     telling = tuple(v for v in others if revised(v, at=0, before=0) != Veil(audience=v.audience))
     return {**_end(thing, end), "veils": telling}
+
+
+def resumed(thing: Any, audience: Audience, at: int, fallen: str | None) -> Mapping[str, Any]:
+    """What changes of a thing that had ended by what has `fallen` for an audience.
+
+    Where they alone knew of that end, it has ended for them as it has for others, if it has.
+    """
+    own = next((veil for veil in thing.veils if veil.audience == audience), None)
+    if fallen is not None and own is not None and own.superseded_by == fallen:
+        veils = veiled(thing, audience, at, **_AS_OTHERS)
+        seen: Any = as_seen(revised(thing, veils=veils), viewer_of(audience))
+        if seen.superseded_by != fallen:
+            return {"veils": veils}
+    return ended(thing, audience, at, **{**_AS_OTHERS, "ended": False})
 
 
 def _end_in(veil: Veil) -> dict[str, Any]:

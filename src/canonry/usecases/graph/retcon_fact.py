@@ -99,7 +99,8 @@ async def retcon_fact(
             back = give_back(fact, before, tags=undone.tags, instead=fallen.replaced_by)
         reads |= undone.reads | {thing_key(each.id) for each in (fact, *before)}
         told = (*entries, fallen, *back)
-        return Change(entries=told, reads=reads, audience=fact.audience or None)
+        audience = None if evidence and not fact.audience else fact.audience
+        return Change(entries=told, reads=reads, audience=audience)
 
     return await commit_change(canon, caller, space, prepare)
 

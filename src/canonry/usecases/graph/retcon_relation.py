@@ -48,7 +48,8 @@ async def retcon_relation(
 
         rest, reads = await judged_by(canon, space, work, relation.audience)
         fallen = RelationRetconned(relation_id=relation.id, replaced_by=None, reason=reason)
-        return Change(entries=(fallen, *rest), reads=reads | {thing_key(relation.id)})
+        reads |= {thing_key(relation.id)}
+        return Change(entries=(fallen, *rest), reads=reads, audience=relation.audience)
 
     return await commit_change(canon, caller, space, prepare)
 

@@ -185,10 +185,10 @@ async def _for_its_audience(
 ) -> tuple[tuple[Entry, ...], SettledLines]:
     """What is told to whom, and what lines come to be for those who know more of them."""
     told = change.audience
-    if not await canon.store_of_all.state.compartments():
+    moved = {e.thing_id: e.audience for e in change.entries if isinstance(e, AudienceChanged)}
+    if not moved and not await canon.store_of_all.state.compartments():
         return under(change.entries, told or EVERYBODY), SettledLines()
-    known = {**await audiences_of(canon, names_in(change.entries, evidence=told is None))}
-    known |= {e.thing_id: e.audience for e in change.entries if isinstance(e, AudienceChanged)}
+    known = {**await audiences_of(canon, names_in(change.entries, evidence=told is None)), **moved}
     entries = under(change.entries, told or EVERYBODY, known)
     if not touches(entries):
         return entries, SettledLines()
