@@ -17,20 +17,20 @@ def interpreted(reading: Reading) -> Interpretation:
     return interpret(reading, SCHEMAS)
 
 
-def from_text(text: str, tables: Sequence[Sequence[Sequence[Cell]]] = ()) -> tuple[Found, ...]:
+def from_text(text: str, tables: Sequence[Sequence[Sequence[Cell]]] = ()) -> Sequence[Found]:
     """What is found in a text with tables."""
     kept = tuple(Table(rows=tuple(map(tuple, rows))) for rows in tables)
     reading = Reading(kind=FileType.PLAIN, parts=(Part(text=text),), tables=kept)
     return interpreted(reading).entities
 
 
-def from_rows(*rows: Sequence[Cell], name: str = "") -> tuple[Found, ...]:
+def from_rows(*rows: Sequence[Cell], name: str = "") -> Sequence[Found]:
     """What is found in a table."""
     table = Table(rows=tuple(map(tuple, rows)))
     return interpreted(Reading(kind=FileType.CSV, name=name, tables=(table,))).entities
 
 
-def from_objects(*objects: dict[str, Any], name: str = "") -> tuple[Found, ...]:
+def from_objects(*objects: dict[str, Any], name: str = "") -> Sequence[Found]:
     """What is found in a list of objects."""
     records = tuple(Record(kind="object", fields=each) for each in objects)
     return interpreted(Reading(kind=FileType.JSON, name=name, records=records)).entities

@@ -1,5 +1,6 @@
 """Answers of models: quotes prove values, rules go first, and sums have to add up."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -46,7 +47,7 @@ def an_invoice(*reasons: str, row: int | None = None, **fields: Any) -> Found:
     return Found(entity_type="invoice", fields=fields, reasons=reasons, row=row)
 
 
-def joined(ruled: list[Found], *said: Found) -> tuple[Found, ...]:
+def joined(ruled: list[Found], *said: Found) -> Sequence[Found]:
     return completed(Interpretation(entities=tuple(ruled)), Interpretation(entities=said)).entities
 
 

@@ -4,7 +4,6 @@ import json
 from base64 import b64decode
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Final
 
 from canonry.adapters.readers.processes import parsed
@@ -12,8 +11,8 @@ from canonry.domain.errors import CanonryError, InvalidInput
 from canonry.domain.texts.excerpts import Box, Part
 from canonry.ports.document_reader import DocumentLimits
 
-_SCRIPT: Final = Path(__file__).with_name("pdf_process.py")
-_DRAWER: Final = Path(__file__).with_name("picture_process.py")
+_PAGES: Final = "canonry.adapters.parsers.pages"
+_PICTURES: Final = "canonry.adapters.parsers.pictures"
 PICTURE_SECONDS: Final = 10.0
 BOXES_MAX: Final = 100
 _FAULTS: Final = {
@@ -48,7 +47,7 @@ async def read_pdf(data: bytes, limits: DocumentLimits, *, laid_out: bool = Fals
     """
     pages = LAID_OUT_MAX if laid_out else 0
     bounds = (limits.pages, limits.characters, int(limits.seconds) + 1, pages)
-    arguments = (str(_SCRIPT), *map(str, bounds))
+    arguments = ("-m", _PAGES, *map(str, bounds))
     said = await parsed(arguments, data, limits.seconds, noun="PDF")
     if "fault" in said:
         raise _fault(str(said["fault"]), limits)
@@ -80,7 +79,7 @@ async def picture_pdf(
     """
     seconds = min(PICTURE_SECONDS, limits.file_seconds)
     marked = json.dumps([list(box) for box in boxes[:BOXES_MAX]])
-    arguments = (str(_DRAWER), str(page), str(int(seconds) + 1), marked)
+    arguments = ("-m", _PICTURES, str(page), str(int(seconds) + 1), marked)
     said = await parsed(arguments, data, seconds, noun="PDF")
     if "png" in said:
         return b64decode(said["png"])

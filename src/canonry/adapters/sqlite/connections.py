@@ -10,6 +10,9 @@ import apsw
 from canonry.adapters.sqlite.faults import translated
 
 CACHE_KB: Final = 65_536
+_WRITERS_CACHE_KB: Final = 16_384
+"""Less for who writes: what it holds is dropped whenever the log begins anew, and is not read."""
+
 _STATEMENTS: Final = 256
 _BUSY_MS: Final = 10_000
 MAPPED_BYTES: Final = 2**36
@@ -67,7 +70,7 @@ def connect(
     with translated():
         db = apsw.Connection(name, flags=flags, vfs=vfs, statementcachesize=_STATEMENTS)
         db.set_busy_timeout(_BUSY_MS)
-        db.execute(f"PRAGMA cache_size = -{CACHE_KB}")
+        db.execute(f"PRAGMA cache_size = -{_WRITERS_CACHE_KB if writes else CACHE_KB}")
         if mapped:
             db.execute(f"PRAGMA mmap_size = {MAPPED_BYTES}")
         if writes:

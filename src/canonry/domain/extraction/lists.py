@@ -6,7 +6,7 @@ list than commas.
 
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
@@ -21,10 +21,10 @@ _WORDS: Final = frozenset({"tags", "files", *_NAMED})
 """Fields whose items are names or words, so that a comma divides them."""
 
 
-def with_lists(found: Iterable[Found], schemas: Sequence[EntitySchema]) -> tuple[Found, ...]:
+def with_lists(found: Iterable[Found], schemas: Sequence[EntitySchema]) -> Iterator[Found]:
     """The entities, with lists where their types have them."""
     known = {schema.entity_type: schema for schema in schemas}
-    return tuple(
+    return (
         each
         if each.entity_type not in known
         else replace(each, fields=_divided(known[each.entity_type], each.fields))

@@ -168,10 +168,11 @@ def _written(columns: Mapping[str, Sequence[Any]]) -> Mapping[str, _Column]:
     """How each column is written; what it leaves open the whole table says, or its country."""
     own = {name: _Column.of(values) for name, values in columns.items()}
     orders, marks = {each.order for each in own.values()}, {each.mark for each in own.values()}
-    codes = {v for values in columns.values() for v in values if isinstance(v, str)}
     spoken = {notion_of(plain(name))[1] for name in columns} - {"", "en"}
     language = languages()[spoken.pop()] if len(spoken) == 1 else None
-    abroad = {each for each in codes if is_currency(each)} - WITH_BOTH_ORDERS
+    cells = (cell for values in columns.values() for cell in values)
+    abroad = {each for each in cells if isinstance(each, str) and is_currency(each)}
+    abroad -= WITH_BOTH_ORDERS
     day_first = language.day_first if language else bool(abroad)
     order = _only(orders) or (DayOrder.DAY if day_first and not orders - {None} else None)
     mark = _only(marks)

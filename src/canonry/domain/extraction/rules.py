@@ -1,8 +1,8 @@
 """The rules: from what a reader found in a file to the entities that it speaks of."""
 
-from collections.abc import Sequence
-from dataclasses import replace
-from itertools import groupby
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import chain, groupby
 from typing import Final
 
 from canonry.domain.extraction.address_books import of_address_book
@@ -18,7 +18,7 @@ from canonry.domain.extraction.prose import document_of
 from canonry.domain.extraction.rows import counted, of_records, of_table, require_few
 from canonry.domain.extraction.statements.reading import statement_of
 from canonry.domain.truth.files import FileType, Reading, Record
-from canonry.domain.truth.interpretations import Found, Interpretation
+from canonry.domain.truth.interpretations import Found, Interpretation, held
 from canonry.domain.vocabularies.schemas import EntitySchema
 
 _STRONG: Final = 6
@@ -46,60 +46,75 @@ def interpret(
     `untyped` is the type of rows and records that name none and fit none.
     """
     warnings = list(reading.notes)
-    booked = _statements(reading, schemas, warnings)
-    found = with_lists(booked or _entities(reading, schemas, untyped), schemas)
-    warnings += dict.fromkeys(told for each in found for told in mismatches(each))
+    found = _statements(reading, schemas, warnings) or _entities(reading, schemas, untyped)
+    seen = _Seen()
+    entities = held(seen.over(with_lists(found, schemas)))
+    warnings += seen.mismatches
     if reading.differs:
         warnings.append(f"the content is {reading.kind.value}, not what was declared")
-    if len(reading.text) > CONTENT_MAX and any("content" in each.fields for each in found):
+    if seen.long and len(reading.text) > CONTENT_MAX:
         warnings.append(f"the entity holds the first {CONTENT_MAX} characters of the text")
-    if not found:
+    if not entities:
         warnings.append("nothing was found in the file that says of what it speaks")
-    unclear = sum(len(each.unread) for each in found)
-    if unclear:
-        warnings.append(f"{unclear} values were unclear and are kept as they stand")
-    return Interpretation(entities=found, warnings=tuple(warnings))
+    if seen.unclear:
+        warnings.append(f"{seen.unclear} values were unclear and are kept as they stand")
+    return Interpretation(entities=entities, warnings=tuple(warnings))
+
+
+@dataclass(slots=True)
+class _Seen:
+    """What the entities that went by say together: of very many none is kept for it."""
+
+    mismatches: dict[str, None] = field(default_factory=dict)
+    long: bool = False
+    unclear: int = 0
+
+    def over(self, found: Iterable[Found]) -> Iterator[Found]:
+        """The same entities."""
+        for each in found:
+            self.mismatches.update(dict.fromkeys(mismatches(each)))
+            self.long = self.long or "content" in each.fields
+            self.unclear += len(each.unread)
+            yield each
 
 
 def _statements(
     reading: Reading, schemas: Sequence[EntitySchema], warnings: list[str]
-) -> Sequence[Found]:
+) -> Iterator[Found] | None:
     """The lines of the bank statements in a file, unless its name says that they are others."""
     named = type_of_list(reading.name)
     others = {schema.entity_type for schema in schemas} - {"transaction"}
     if named in others:
-        return ()
-    found: list[Found] = []
+        return None
+    found: list[Iterator[Found]] = []
     for table in reading.tables or tables_in(reading.layout):
         statement = statement_of(table)
         if statement is not None:
-            require_few(len(statement.found))
-            found += statement.found
+            require_few(statement.total)
+            found.append(statement.found)
             warnings += statement.notes
-    return tuple(counted(found))
+    return counted(chain.from_iterable(found)) if found else None
 
 
 def _entities(
     reading: Reading, schemas: Sequence[EntitySchema], untyped: str = ""
-) -> Sequence[Found]:
+) -> Iterable[Found]:
     if any(record.kind == "message" for record in reading.records):
         return _messages(reading)
     if any(record.kind == EXACT for record in reading.records):
-        return tuple(of_exact(reading.records))
+        return of_exact(reading.records)
     if any(record.kind in KINDS for record in reading.records):
-        return tuple(of_cards(reading.records))
+        return of_cards(reading.records)
     if reading.kind in _OBJECTS:
         # A list of words or numbers labels nothing.
         return _listed(reading, schemas, untyped) if reading.records else _bare(reading)
     lines = lines_of((arranged(reading.layout) or reading.text)[:LOOKED_AT])
     kind = kind_of_text(lines)
-    tabular = reading.kind in _TABULAR
-    if reading.tables and (kind is None or tabular or kind.weight < _STRONG):
+    strong = kind is not None and kind.weight >= _STRONG
+    if not strong or (reading.kind in _TABULAR and not _form(reading)):
         rows = _rows(reading, schemas, untyped)
-        if rows and not (
-            tabular and kind is not None and kind.weight >= _STRONG and _form(reading)
-        ):
-            return rows
+        if (first := next(rows, None)) is not None:
+            return chain((first,), rows)
     return _text(reading, schemas, lines, kind)
 
 
@@ -141,17 +156,16 @@ def _labelled(
     return found if found and found[0].entity_type in known else ()
 
 
-def _rows(reading: Reading, schemas: Sequence[EntitySchema], untyped: str) -> Sequence[Found]:
-    found: list[Found] = []
+def _rows(reading: Reading, schemas: Sequence[EntitySchema], untyped: str) -> Iterator[Found]:
     for table in reading.tables:
         several = reading.kind is not FileType.CSV and len(reading.tables) > 1
         name = (several and table.name) or ""
         named = untyped or type_of_list(name)
-        if not untyped and (people := list(of_address_book(table))):
-            found += people
-            continue
-        found += of_table(table, schemas, name or reading.name, untyped=named)
-    return tuple(found)
+        people = iter(()) if untyped else of_address_book(table)
+        if (first := next(people, None)) is not None:
+            yield from chain((first,), people)
+        else:
+            yield from of_table(table, schemas, name or reading.name, untyped=named)
 
 
 def _form(reading: Reading) -> bool:
@@ -181,9 +195,9 @@ def _messages(reading: Reading) -> Sequence[Found]:
     return tuple(found)
 
 
-def _listed(reading: Reading, schemas: Sequence[EntitySchema], untyped: str) -> Sequence[Found]:
+def _listed(reading: Reading, schemas: Sequence[EntitySchema], untyped: str) -> Iterator[Found]:
     """The records of each list; a list that is called by what it holds says its type."""
-    found: list[Found] = []
+    start = 0
     for kind, group in groupby(reading.records, key=lambda record: record.kind):
         key = kind.partition(":")[2]
         named = untyped or type_of_list(key)
@@ -192,7 +206,7 @@ def _listed(reading: Reading, schemas: Sequence[EntitySchema], untyped: str) -> 
             records = tuple(
                 replace(each, fields={"entity_type": named, **each.fields}) for each in records
             )
-        start = len(found)
-        each_found = of_records(records, schemas, key or reading.name, untyped=named)
-        found += (replace(each, row=start + (each.row or 0)) for each in each_found)
-    return tuple(found)
+        before = start
+        for each in of_records(records, schemas, key or reading.name, untyped=named):
+            start += 1
+            yield replace(each, row=before + (each.row or 0))

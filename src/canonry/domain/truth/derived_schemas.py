@@ -52,10 +52,22 @@ def derive_schema(
     """
     types: dict[str, FieldType] = {}
     for record in records:
-        for name, value in record.items():
-            if name not in RESERVED and value is not None:
-                seen = _type_of(value)
-                types[name] = seen if types.get(name, seen) is seen else FieldType.STRING
+        learn_types(types, record)
+    return schema_of_types(space, entity_type, types)
+
+
+def learn_types(types: dict[str, FieldType], record: Mapping[str, Any]) -> None:
+    """Let the types of fields fit one more record."""
+    for name, value in record.items():
+        if name not in RESERVED and value is not None:
+            seen = _type_of(value)
+            types[name] = seen if types.get(name, seen) is seen else FieldType.STRING
+
+
+def schema_of_types(
+    space: SpaceId, entity_type: str, types: Mapping[str, FieldType]
+) -> EntitySchema:
+    """The schema of these fields, as `derive_schema` says."""
     fields = tuple(_spec(name, types[name]) for name in sorted(types))
     keys = _keys(entity_type)
     return EntitySchema(

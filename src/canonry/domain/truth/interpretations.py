@@ -4,9 +4,18 @@ Nothing here is canon: fields are as the interpreter read them, and `unread` kee
 would not decide, so that nothing of a document is lost to a guess.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from itertools import chain, islice
+from pickle import dumps, loads
+from typing import Any, Final, overload
+from zlib import compress, decompress
+
+from typing_extensions import override
+
+_TOGETHER: Final = 1_000
+_HELD_MAX: Final = 10_000
+"""More entities than this are packed, so that a long file takes little more memory than another."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,5 +49,53 @@ class Found:
 class Interpretation:
     """What one run of an interpreter says of one file."""
 
-    entities: tuple[Found, ...]
+    entities: Sequence[Found]
     warnings: tuple[str, ...] = ()
+
+
+def held(found: Iterable[Found]) -> Sequence[Found]:
+    """The entities, packed as they come where they are very many."""
+    rest = iter(found)
+    few = tuple(islice(rest, _HELD_MAX + 1))
+    return few if len(few) <= _HELD_MAX else _Packed(chain(few, rest))
+
+
+class _Packed(Sequence[Found]):
+    """Entities of which whoever iterates has a thousand unpacked at a time."""
+
+    def __init__(self, found: Iterable[Found]) -> None:
+        rest = iter(found)
+        self._total = 0
+        self._packed: list[bytes] = []
+        while some := tuple(islice(rest, _TOGETHER)):
+            self._total += len(some)
+            self._packed.append(compress(dumps(some), 1))
+
+    @override
+    def __len__(self) -> int:
+        return self._total
+
+    @override
+    def __iter__(self) -> Iterator[Found]:
+        return chain.from_iterable(map(self._some, range(len(self._packed))))
+
+    @overload
+    def __getitem__(self, place: int) -> Found: ...
+
+    @overload
+    def __getitem__(self, place: slice) -> Sequence[Found]: ...
+
+    @override
+    def __getitem__(self, place: int | slice) -> Found | Sequence[Found]:
+        if isinstance(place, int):
+            number = range(self._total)[place]
+            return self._some(number // _TOGETHER)[number % _TOGETHER]
+        begin, end, step = place.indices(self._total)
+        before = begin // _TOGETHER
+        some = map(self._some, range(before, -(-end // _TOGETHER)))
+        shift = before * _TOGETHER
+        return tuple(islice(chain.from_iterable(some), begin - shift, end - shift, step))
+
+    def _some(self, number: int) -> Sequence[Found]:
+        found: Sequence[Found] = loads(decompress(self._packed[number]))  # noqa: S301 - our own
+        return found

@@ -28,8 +28,9 @@ def require_bounds(records: Sequence[Found], at: str = "/entities", *, filed: bo
     Raises:
         InvalidInput: `records.too-many`, or as `require_record` says.
     """
-    apart = filed and not any(record.refers_to for record in records)
-    limit = FILED_MAX if apart else RECORDS_MAX
+    limit = RECORDS_MAX
+    if filed and len(records) > limit and not any(record.refers_to for record in records):
+        limit = FILED_MAX
     if len(records) > limit:
         message = f"one source tells of at most {limit} entities; split it"
         raise InvalidInput("records.too-many", message, path=at, limit=limit)

@@ -297,9 +297,7 @@ async def _interpreted(
         excerpts=excerpts,
         started_at=began,
     )
-    records = list(found.entities)
-    del found  # they are let go of as they are packed
-    recorded = await record_batches(canon, within_account(caller), statement, records)
+    recorded = await record_batches(canon, within_account(caller), statement, found.entities)
     return FileIngested(
         source=recorded.source,
         stored=None,
@@ -341,6 +339,8 @@ def _brought(
     found: Sequence[Found], members: Sequence[MemberIngested]
 ) -> Sequence[tuple[int, EntityId]]:
     """Which record each entity came with that a file within the file is first of all about."""
+    if not members:
+        return ()
     place_of = {each.row: place for place, each in reversed(list(enumerate(found))) if each.row}
     return [
         (place_of.get(each.record + 1, 0), each.entities[0])

@@ -21,7 +21,7 @@ from canonry.ports.interpreter import Interpreter
 from canonry.ports.views.pages import PAGE_MAX
 from canonry.usecases.kernel.account import Account
 from canonry.usecases.kernel.canon import Canon
-from canonry.usecases.kernel.pacing import aside
+from canonry.usecases.kernel.pacing import OF_RECORD, aside
 from canonry.usecases.truth.store_file import filing_of
 
 _WINDOW: Final = 30 * DAY
@@ -76,7 +76,8 @@ async def interpret_file(
     try:
         reading = await canon.reader.examine(data, hint)
         found = await run.interpreter.interpret(reading, run.configuration, schemas)
-        require_bounds(found.entities, at="", filed=True)
+        weight = len(found.entities) * OF_RECORD
+        await aside(weight, lambda: require_bounds(found.entities, at="", filed=True))
     except BrokenInvariant:
         raise
     except CanonryError as error:

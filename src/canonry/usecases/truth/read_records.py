@@ -17,12 +17,18 @@ from canonry.domain.texts.excerpts import Excerpt
 from canonry.domain.things.sources import SourceDraft
 from canonry.domain.time import Instant
 from canonry.domain.truth.assertions import Assertion, assertion_of
-from canonry.domain.truth.derived_schemas import derive_schema, identity_by, schema_id_of
+from canonry.domain.truth.derived_schemas import (
+    derive_schema,
+    identity_by,
+    learn_types,
+    schema_id_of,
+    schema_of_types,
+)
 from canonry.domain.truth.identity_keys import KeyReader
 from canonry.domain.truth.interpretations import Found
 from canonry.domain.truth.record_bounds import FIELDS_MAX
 from canonry.domain.truth.typed_records import RecordReader
-from canonry.domain.vocabularies.schemas import EntitySchema
+from canonry.domain.vocabularies.schemas import EntitySchema, FieldType
 from canonry.domain.vocabularies.truth_types import type_named
 from canonry.usecases.kernel.account import Account
 from canonry.usecases.kernel.canon import Canon
@@ -85,20 +91,9 @@ async def read_records(
     types = dict.fromkeys(type_named(each.entity_type) for each in statement.records)
     schemas = dict(await schemas_in_force(canon, account, (*types, "company", "person")))
     records = await aside(pace.weight, lambda: _numbered(account, schemas, statement.records))
-    by_type: dict[str, list[Found]] = {}
-    for record in statement.alike or records:
-        kind = type_named(record.entity_type)
-        known = schemas.get(kind)
-        fitted = by_type.setdefault(kind, [])
-        if known is None or known.derived:
-            fitted.append(record)
     registered = []
     fitting = await aside(
-        pace.weight,
-        lambda: {
-            name: _fitting(account, name, schemas.get(name), alike)
-            for name, alike in by_type.items()
-        },
+        pace.weight, lambda: _fitting_all(account, schemas, statement.alike or records)
     )
     for entity_type, schema in fitting.items():
         if schema is not schemas.get(entity_type):
@@ -127,7 +122,7 @@ async def read_records(
         assertions=assertions,
         companions=await companions_named(account, readers, assertions, pace),
         registered=tuple(registered),
-        reads=frozenset(schemas_key(account.space, name) for name in by_type),
+        reads=frozenset(schemas_key(account.space, name) for name in fitting),
     )
 
 
@@ -178,13 +173,31 @@ async def companions_named(
     return found
 
 
+def _fitting_all(
+    account: Account, schemas: Mapping[str, EntitySchema], records: Iterable[Found]
+) -> Mapping[str, EntitySchema]:
+    """The schema for each type of these records, which are looked at one by one."""
+    by_type: dict[str, dict[str, FieldType]] = {}
+    for record in records:
+        kind = type_named(record.entity_type)
+        known, types = schemas.get(kind), by_type.setdefault(kind, {})
+        if known is None or known.derived:
+            learn_types(types, record.fields)
+    return {
+        name: _fitting(account, name, schemas.get(name), types) for name, types in by_type.items()
+    }
+
+
 def _fitting(
-    account: Account, entity_type: str, schema: EntitySchema | None, records: Sequence[Found]
+    account: Account,
+    entity_type: str,
+    schema: EntitySchema | None,
+    types: Mapping[str, FieldType],
 ) -> EntitySchema:
     """The schema in force, or one derived from the records, or the derived one grown by them."""
     if schema is not None and not schema.derived:
         return schema
-    derived = derive_schema(account.space, entity_type, [each.fields for each in records])
+    derived = schema_of_types(account.space, entity_type, types)
     if schema is None:
         return derived
     known = {name for spec in schema.fields for name in (spec.name, *spec.aliases)}

@@ -4,13 +4,9 @@ A batch is written whole or not at all and has a run of its own; the run of the 
 the last one. So whoever brings a file again that was interrupted goes on where it ended.
 """
 
-import asyncio
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from itertools import chain
-from pickle import dumps, loads
 from typing import Final
-from zlib import compress, decompress
 
 from canonry.domain.ids import RunId
 from canonry.domain.truth.accounts import run_id_of
@@ -23,17 +19,15 @@ from canonry.usecases.truth.interpret_source import BATCH
 from canonry.usecases.truth.read_records import Statement
 from canonry.usecases.truth.record_source import Recorded, record_source
 
-TOGETHER: Final = 5_000
+TOGETHER: Final = 2_500
 _TOLD_MAX: Final = 100
 """So many duplicates and warnings of all batches are told."""
 
 
 async def record_batches(
-    canon: Canon, caller: Caller, statement: Statement, records: list[Found]
+    canon: Canon, caller: Caller, statement: Statement, records: Sequence[Found]
 ) -> Recorded:
     """Write all records that the source states: at once, or in batches where they are very many.
-
-    The list is then emptied.
 
     Raises:
         InvalidInput: as `require_bounds` says.
@@ -43,39 +37,19 @@ async def record_batches(
     if total <= RECORDS_MAX:
         return await record_source(canon, caller, replace(statement, records=records))
     whole: Recorded | None = None
-    kept = await asyncio.to_thread(_PackedRecords, records)
-    records.clear()
-    last = len(kept) - 1
+    last = (total - 1) // TOGETHER
     for number in range(last):
-        batch = _batch(statement, kept, number)
+        batch = _batch(statement, records, number)
         if not await _is_recorded(canon, batch):
             told = _from(caller, number * TOGETHER, TOGETHER, total)
             whole = _with(whole, await record_source(canon, told, batch))
-    batch = replace(statement, records=kept.batch(last))
+    batch = replace(statement, records=_some(records, last))
     told = _from(caller, last * TOGETHER, len(batch.records), total)
     return replace(_with(whole, await record_source(canon, told, batch)), total=total)
 
 
-class _PackedRecords:
-    """Records on their way, packed, so that a long file takes little more memory than a short one.
-
-    Whoever iterates has one batch of them unpacked at a time.
-    """
-
-    def __init__(self, records: Sequence[Found]) -> None:
-        starts = range(0, len(records), TOGETHER)
-        self._batches = [compress(dumps(records[n : n + TOGETHER]), 1) for n in starts]
-
-    def __len__(self) -> int:
-        return len(self._batches)
-
-    def __iter__(self) -> Iterator[Found]:
-        return chain.from_iterable(map(self.batch, range(len(self))))
-
-    def batch(self, number: int) -> Sequence[Found]:
-        """The records of the batch with this number, from 0."""
-        found: Sequence[Found] = loads(decompress(self._batches[number]))  # noqa: S301 - our own
-        return found
+def _some(records: Sequence[Found], number: int) -> Sequence[Found]:
+    return records[number * TOGETHER : (number + 1) * TOGETHER]
 
 
 async def _is_recorded(canon: Canon, batch: Statement) -> bool:
@@ -84,12 +58,12 @@ async def _is_recorded(canon: Canon, batch: Statement) -> bool:
     return isinstance(known.get(run_id), InterpretationRun)
 
 
-def _batch(statement: Statement, kept: _PackedRecords, number: int) -> Statement:
+def _batch(statement: Statement, records: Sequence[Found], number: int) -> Statement:
     """One of the batches before the last, which says alone what is said of the whole."""
     return replace(
         statement,
-        records=kept.batch(number),
-        alike=kept if number == 0 else (),
+        records=_some(records, number),
+        alike=records if number == 0 else (),
         config={**statement.config, BATCH: number + 1},
         notes=(),
         brought=(),

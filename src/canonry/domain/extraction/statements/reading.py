@@ -52,9 +52,10 @@ _OWN: Final = frozenset(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BankStatement:
-    """The transactions of a table, and what should be known of the reading."""
+    """How many transactions a table has, each as it is read, and what is to be known of that."""
 
-    found: tuple[Found, ...]
+    total: int
+    found: Iterator[Found]
     notes: tuple[str, ...]
 
 
@@ -89,8 +90,9 @@ def statement_of(table: Table) -> BankStatement | None:
         running=proof.runs,
         ids=frozenset(_once(columns, rows)),
     )
-    found = tuple(reader.found(line, place) for place, line in enumerate(lines, 1))
-    return BankStatement(found=found, notes=tuple(_notes(columns, table, lines, proof, left)))
+    found = (reader.found(line, place) for place, line in enumerate(lines, 1))
+    notes = tuple(_notes(columns, table, lines, proof, left))
+    return BankStatement(total=len(lines), found=found, notes=notes)
 
 
 def _once(columns: Columns, rows: Sequence[Cells]) -> Iterator[str]:

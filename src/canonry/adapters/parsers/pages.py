@@ -1,10 +1,8 @@
 """The process that parses one PDF: bytes in, JSON out; it may be killed at any moment.
 
-It is run as a script and imports nothing of Canonry, so that it starts quickly.
+It imports of Canonry only what it is bounded by, so that it starts quickly.
 """
 
-import json
-import logging
 import sys
 from base64 import b64encode
 from collections.abc import Iterator, Sequence
@@ -14,7 +12,8 @@ from typing import Any, Final
 
 from pypdfium2 import PdfDocument, PdfiumError, PdfPage, PdfTextPage, raw  # type: ignore[import-untyped]
 
-_MEMORY: Final = 1 << 30
+from canonry.adapters.parsers.confined import answer
+
 _TITLE_MAX: Final = 200
 _INVOICES: Final = frozenset({"factur-x.xml", "zugferd-invoice.xml", "xrechnung.xml"})
 """What Factur-X and ZUGFeRD call the invoice that goes with the pages."""
@@ -39,24 +38,7 @@ def main() -> None:
     A fourth bound says how many pages are read a second time as they are laid out.
     """
     pages, characters, seconds, laid_out = map(int, sys.argv[1:5])
-    _confine(seconds)
-    logging.disable(logging.CRITICAL)
-    data = sys.stdin.buffer.read()
-    try:
-        said = _read(data, pages, characters, laid_out)
-    except Exception:  # noqa: BLE001 - whatever the parser meets in a damaged file
-        said = {"fault": "damaged"}
-    sys.stdout.buffer.write(json.dumps(said).encode())
-
-
-def _confine(seconds: int) -> None:
-    """Where the system can, bound what this process may take."""
-    if sys.platform != "win32":
-        import resource  # noqa: PLC0415 - absent on Windows
-
-        for limit, most in ((resource.RLIMIT_AS, _MEMORY), (resource.RLIMIT_CPU, seconds)):
-            with suppress(ValueError, OSError):  # an outer limit may be lower
-                resource.setrlimit(limit, (most, most))
+    answer(lambda data: _read(data, pages, characters, laid_out), seconds=seconds)
 
 
 def _read(data: bytes, pages_max: int, characters_max: int, laid_out: int) -> dict[str, Any]:

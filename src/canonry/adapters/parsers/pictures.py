@@ -1,6 +1,6 @@
 """The process that draws one page of a PDF: bytes in, JSON with a PNG out; it may be killed.
 
-It is run as a script and imports nothing of Canonry, so that it starts quickly.
+It imports of Canonry only what it is bounded by, so that it starts quickly.
 """
 
 import json
@@ -9,13 +9,13 @@ import sys
 import zlib
 from base64 import b64encode
 from collections.abc import Iterator
-from contextlib import suppress
 from math import ceil, sqrt
 from typing import Any, Final
 
 from pypdfium2 import PdfDocument, PdfiumError, raw  # type: ignore[import-untyped]
 
-_MEMORY: Final = 1 << 30
+from canonry.adapters.parsers.confined import answer
+
 _POINTS_MAX: Final = 4_000_000
 _SCALE: Final = 2.0
 """Points of the picture for one of the page, where the page is not too large for that."""
@@ -29,23 +29,7 @@ _YELLOW: Final = (bytes(range(256)), bytes(n * 90 // 100 for n in range(256)),
 def main() -> None:
     """Take the page, the seconds and the boxes as JSON from the arguments, the PDF from input."""
     page, seconds, boxes = int(sys.argv[1]), int(sys.argv[2]), json.loads(sys.argv[3])
-    _confine(seconds)
-    data = sys.stdin.buffer.read()
-    try:
-        said = _draw(data, page, boxes)
-    except Exception:  # noqa: BLE001 - whatever the library meets in a damaged file
-        said = {"fault": "damaged"}
-    sys.stdout.buffer.write(json.dumps(said).encode())
-
-
-def _confine(seconds: int) -> None:
-    """Where the system can, bound what this process may take."""
-    if sys.platform != "win32":
-        import resource  # noqa: PLC0415 - absent on Windows
-
-        for limit, most in ((resource.RLIMIT_AS, _MEMORY), (resource.RLIMIT_CPU, seconds)):
-            with suppress(ValueError, OSError):  # an outer limit may be lower
-                resource.setrlimit(limit, (most, most))
+    answer(lambda data: _draw(data, page, boxes), seconds=seconds)
 
 
 def _draw(data: bytes, number: int, boxes: list[list[float]]) -> dict[str, Any]:

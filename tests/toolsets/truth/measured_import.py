@@ -1,0 +1,79 @@
+"""How much memory an import of so many rows takes; run as a program, which prints it in megabytes.
+
+`read` tells what reading them leaves behind, `kept` the most that the whole import had resident.
+"""
+
+import asyncio
+import base64
+import gc
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+from canonry.adapters.interpreters.rules import RulesInterpreter
+from canonry.adapters.readers import LocalReader
+from canonry.bootstrap.embedded import open_embedded
+from canonry.domain.truth import interpretations, record_bounds
+from canonry.domain.truth.accounts import DEFAULT_USER
+from canonry.domain.truth.files import FileHint
+from canonry.domain.vocabularies.truth_types import TRUTH_TYPES
+from canonry.gateway.call import Gateway
+from canonry.gateway.principal import Principal
+from canonry.toolsets.truth import TRUTH
+from canonry.usecases.truth import record_batches
+
+BATCH = 400
+
+
+def table(rows: int) -> bytes:
+    """Payments of which no two are the same."""
+
+    def lines() -> Iterator[str]:
+        yield "transaction_id,date,payee,amount,currency\n"
+        for n in range(rows):
+            day = f"2024-{n % 12 + 1:02}-{n % 28 + 1:02}"
+            yield f"T-{n},{day},Shop {n % 500},-{n % 1000}.50,EUR\n"
+
+    return "".join(lines()).encode()
+
+
+def resident(line: str) -> int:
+    """Megabytes of this process, by a line of its status."""
+    status = Path("/proc/self/status").read_text(encoding="ascii").splitlines()
+    return int(next(each for each in status if each.startswith(line)).split()[1]) // 1024
+
+
+async def read(rows: int) -> int:
+    """Read the rows, and keep nothing but what was found in them."""
+    reading = await LocalReader().examine(table(rows), FileHint(name="bank.csv"))
+    found = await RulesInterpreter().interpret(reading, {}, tuple(TRUTH_TYPES.values()))
+    del reading
+    gc.collect()
+    assert len(found.entities) == rows
+    return resident("VmRSS")
+
+
+async def kept(rows: int) -> int:
+    """Make them canon in batches that are small, so that most of the memory is what grows."""
+    for module, name in (
+        (record_batches, "RECORDS_MAX"),
+        (record_batches, "TOGETHER"),
+        (record_bounds, "RECORDS_MAX"),
+        (interpretations, "_HELD_MAX"),
+        (interpretations, "_TOGETHER"),
+    ):
+        setattr(module, name, BATCH)
+    with tempfile.TemporaryDirectory() as folder:
+        store = await open_embedded(Path(folder))
+        file = {"file_content": base64.b64encode(table(rows)).decode(), "mime_type": "text/csv"}
+        gateway, user = Gateway(store.canon, [TRUTH]), Principal(agent_id="bank")
+        outcome = await gateway.call("ingest", {"user_id": DEFAULT_USER, **file}, user)
+        await store.close()
+    assert outcome.body["entities_total"] == rows, outcome.text
+    return resident("VmHWM")
+
+
+if __name__ == "__main__":
+    _, what, count = sys.argv
+    print(asyncio.run({"read": read, "kept": kept}[what](int(count))))  # noqa: T201 - as bytes

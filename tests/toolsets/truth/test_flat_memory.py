@@ -1,0 +1,27 @@
+"""A long import takes little more memory than a short one: resident memory, each in a process."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.toolsets.truth import measured_import
+
+pytestmark = pytest.mark.skipif(
+    not Path("/proc/self/status").exists(), reason="the system tells no resident memory"
+)
+
+
+def megabytes(what: str, rows: int) -> int:
+    program = [sys.executable, "-m", measured_import.__name__, what, str(rows)]
+    done = subprocess.run(program, capture_output=True, text=True, check=True)
+    return int(done.stdout)
+
+
+def test_what_was_read_of_50_000_rows_takes_little_more_than_of_12_000() -> None:
+    assert megabytes("read", 50_000) - megabytes("read", 12_000) < 25
+
+
+def test_an_import_of_ten_times_the_batches_takes_little_more_memory() -> None:
+    assert megabytes("kept", 8_000) - megabytes("kept", 800) < 50
