@@ -28,6 +28,7 @@ from bench.processes import Server, free_port, resident_bytes, stay_off_the_serv
 from bench.report import Row, median
 from canonry.adapters.sqlite import Durability
 from canonry.bootstrap.embedded import Embedded, open_embedded
+from canonry.cli.entry import importing
 from canonry.gateway.call import Gateway
 from canonry.gateway.principal import Principal
 from canonry.toolsets.canon import CANON
@@ -230,7 +231,8 @@ async def _grown(folder: Path) -> list[Row]:
 async def _pages(folder: Path) -> list[Row]:
     filled = _filled(folder)
     async with _opened(folder) as gateway:
-        reader = _reader(_app(gateway))
+        with importing():  # as the command does, which has its garbage collected less often
+            reader = _reader(_app(gateway))
         return [
             *[await _timed(reader, name, path) for name, path in filled.pages.items()],
             await _next(reader, filled),

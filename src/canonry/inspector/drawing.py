@@ -50,6 +50,8 @@ class PageFrame:
 
     def to(self, path: str, **more: Any) -> str:
         """Another page at the same time."""
+        if not more and self.asked.keys().isdisjoint(TIMES):
+            return path
         times = {name: self.asked[name] for name in TIMES if self.asked.get(name)}
         given = {name: (str(value),) for name, value in more.items() if value not in (None, "")}
         return _with(path, {**times, **given})

@@ -22,6 +22,7 @@ async def review(visit: Visit) -> Response:
         queue,
         space=visit.asked("space"),
         what=visit.asked("what"),
+        about=visit.asked("about"),
         offset=visit.offset,
         **visit.times,
     )

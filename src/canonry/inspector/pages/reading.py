@@ -28,6 +28,8 @@ GRAPH_DRAWER: Final = "vendor/cytoscape.min.js"
 
 LISTED: Final = 200
 """So many relations of a graph stand in its list; the picture has all."""
+TOLD: Final = 100
+"""So many places of a map are told beside it; the picture has all."""
 
 _KINDS: Final = ("entity", "fact", "event", "relation", "passage", "document", "lore")
 _SIZES: Final = ("200", "1000", "2000")
@@ -203,6 +205,7 @@ async def graph(visit: Visit) -> Response:
         seen=seen,
         space=seen.space,
         edges=edges,
+        names={node: name for node, name, _ in seen.nodes},
         drawn=has_asset(GRAPH_DRAWER),
         listed=LISTED,
         sizes=_SIZES,
@@ -214,7 +217,7 @@ async def atlas(visit: Visit) -> Response:
     tick = visit.asked("tick")
     given = {"tick": tick} if tick.isascii() and tick.isdecimal() and len(tick) < 16 else {}  # noqa: PLR2004
     seen = await visit.show("find", seen_map, space=visit.asked("space"), **given)
-    return visit.draw("map.html", seen=seen, space=seen.space)
+    return visit.draw("map.html", seen=seen, space=seen.space, listed=TOLD)
 
 
 async def log(visit: Visit) -> Response:

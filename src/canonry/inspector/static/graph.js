@@ -29,6 +29,8 @@ if (holder !== null && draw !== undefined && text !== "") {
     const many = told.nodes.length > 150;
     const list = document.getElementById("graph-list");
     if (list instanceof HTMLDetailsElement) list.open = told.edges.length <= 20;
+    // The page is seen before the picture is made, which takes a while where there is much of it.
+    await new Promise((seen) => requestAnimationFrame(() => setTimeout(seen)));
     const picture = draw({
       container: holder,
       elements: [
@@ -56,3 +58,5 @@ if (holder !== null && draw !== undefined && text !== "") {
     });
   }
 }
+
+export {}; // what waits is a module

@@ -40,13 +40,11 @@ _DIRECTIONS: Final = frozenset(Direction)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WaySeen:
-    """A way from a place to another, as it is drawn and as it is told."""
+    """A way from a place to another, as it is told."""
 
     end: LinkTo
     direction: str
-    line: tuple[int, int, int, int]
     blocked: str
-    hidden: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,7 +65,10 @@ class PlaceSeen:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MapSeen:
-    """A world at `tick`; `now` is where its clock stands. Sizes are in units of the drawing."""
+    """A world at `tick`; `now` is where its clock stands. Sizes are in units of the drawing.
+
+    `lines` are the ways as they are drawn: all of one look as one path, by what they are called.
+    """
 
     space: SpaceSeen
     tick: int
@@ -75,7 +76,7 @@ class MapSeen:
     width: int
     height: int
     places: Sequence[PlaceSeen]
-    realms: Sequence[LinkTo]
+    lines: Mapping[str, str]
     more: bool
 
 
@@ -95,11 +96,22 @@ async def seen_map(canon: Canon, caller: Caller, arguments: Arguments) -> MapSee
     here = await _joined(then, LOCATED_IN, known, MOVERS, outward=False)
     layers = await _joined(then, LAYER_OF, known, (WorldType.LAYER,), outward=False)
     at, width, height = _drawn(known, ways, then.id_of(None))
-    colours = {one.id: one for each in realms.values() for one in each}
-    order = {realm: number % _COLOURS for number, realm in enumerate(colours)}
+    inside = dict.fromkeys(one.id for each in realms.values() for one in each)
+    order = {realm: number % _COLOURS for number, realm in enumerate(inside)}
     out: dict[str, list[WaySeen]] = defaultdict(list)
+    lines: dict[str, str] = defaultdict(str)
+    called = {each.id: _link(each) for each in known.values()}
     for each in ways:
-        out[each.from_id].append(_way(each, known, at))
+        way = WaySeen(
+            end=called[each.to_id],
+            direction=kind_of(each),
+            blocked=str(each.properties.get("blocked") or ""),
+        )
+        out[each.from_id].append(way)
+        look = "way blocked" if way.blocked else "way"
+        look += " hiddenway" if each.properties.get("hidden") else ""
+        (x1, y1), (x2, y2) = at[each.from_id], at[each.to_id]
+        lines[look] += f"M{x1} {y1}L{x2} {y2}"
     return MapSeen(
         space=await place_of(desk),
         tick=then.tick,
@@ -109,7 +121,7 @@ async def seen_map(canon: Canon, caller: Caller, arguments: Arguments) -> MapSee
         places=[
             PlaceSeen(
                 id=each.id,
-                name=each.name,
+                name=called[each.id].name,
                 says=each.description,
                 x=at[each.id][0],
                 y=at[each.id][1],
@@ -121,7 +133,7 @@ async def seen_map(canon: Canon, caller: Caller, arguments: Arguments) -> MapSee
             )
             for each in known.values()
         ],
-        realms=[_link(each) for each in colours.values()],
+        lines=lines,
         more=page.total > len(page.items),
     )
 
@@ -176,19 +188,6 @@ def _drawn(
     width = max((x for x, _ in at.values()), default=0) + _MARGIN
     height = max((y for _, y in at.values()), default=0) + _MARGIN
     return at, width, height
-
-
-def _way(
-    edge: Relation, places: Mapping[str, Entity], at: Mapping[str, tuple[int, int]]
-) -> WaySeen:
-    more = edge.properties
-    return WaySeen(
-        end=_link(places[edge.to_id]),
-        direction=kind_of(edge),
-        line=(*at[edge.from_id], *at[edge.to_id]),
-        blocked=str(more.get("blocked") or ""),
-        hidden=bool(more.get("hidden")),
-    )
 
 
 def _link(entity: Entity) -> LinkTo:

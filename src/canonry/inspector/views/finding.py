@@ -15,7 +15,7 @@ from canonry.usecases.kernel.caller import Caller
 from canonry.usecases.kernel.canon import Canon
 from canonry.usecases.recall.find_things import FoundKind, ThingSearch, find_things
 
-FOUND_MAX: Final = 100
+FOUND_MAX: Final = 50
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -54,6 +54,7 @@ async def seen_graph(canon: Canon, caller: Caller, arguments: Arguments) -> Grap
     hops = min(max(int(arguments.get("hops", 1)), 1), _HOPS_MAX)
     most = min(int(arguments.get("most", NODES)), NODES_MAX)
     centre: Entity | None = None
+    relations: Sequence[Relation]
     more = False
     if arguments.get("about"):
         centre = await desk.entity(arguments["about"], path="/about")
@@ -103,15 +104,20 @@ async def seen_graph(canon: Canon, caller: Caller, arguments: Arguments) -> Grap
     )
 
 
-async def _newest(desk: Desk, most: int) -> tuple[tuple[Relation, ...], bool]:
-    if desk.space.opened is None:
-        return (), False
+async def _newest(desk: Desk, most: int) -> tuple[Sequence[Relation], bool]:
+    """The newest relations, as many as tie no more than so many; and whether there are more."""
     found: list[Relation] = []
+    tied: set[str] = set()
+    if desk.space.opened is None:
+        return found, False
     ids = {"universe_id": desk.space.id, "entity_id": None}
-    while len(found) < most:
+    while True:
         asked = RelationQuery(newest_first=True, limit=min(_PAGE, most), offset=len(found))
         page = await query_relations(desk.canon, desk.caller, asked, **ids)
-        found += page.items
+        for each in page.items:
+            tied |= {each.from_id, each.to_id}
+            if len(tied) > most:
+                return found, True
+            found.append(each)
         if not page.items or len(found) >= page.total:
-            return tuple(found), False
-    return tuple(found), True
+            return found, False

@@ -1,6 +1,6 @@
 """Moments: things as they were known then, of which only what held at a time of their world."""
 
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final, TypeVar
 
 from canonry.domain.errors import InvalidInput
@@ -70,42 +70,41 @@ async def seen_differences(
     """
     desk = await desk_of(canon, caller, arguments, "of")
     first, second = arguments["sides"]
-    one, other = await _at(desk, first), await _at(desk, second)
-    ids, more = await _touched(desk, (first, second))
+    things, more = await _touched(desk, (first, second))
     if first.get("at") != second.get("at"):
         dated, many = await _dated(desk)
-        ids, more = dict.fromkeys([*ids, *dated]), more or many
+        things, more = things | {each.id: each for each in dated}, more or many
     if arguments.get("of"):
         scene = (await desk.thing(arguments["of"], Scene, path="/of")).id
-        found = await canon.seen_by(caller).things(ids)
-        ids = dict.fromkeys(i for i in ids if getattr(found.get(i), "scene_id", None) == scene)
-    left, right = await one(ids), await other(ids)
+        things = {i: each for i, each in things.items() if getattr(each, "scene_id", "") == scene}
+    one, other = [await _standing(desk, things, side) for side in (first, second)]
+    moved = [i for i in things if one.get(i) is not other.get(i)]
+    left, right = [
+        await _told(desk, [side[i] for i in moved if i in side]) for side in (one, other)
+    ]
     nothing = ("", None)
     rows = [
         DifferenceRow(field=said[0] or then[0], id=each, one=then[1], other=said[1])
-        for each in ids
+        for each in moved
         for then, said in ((left.get(each, nothing), right.get(each, nothing)),)
         if then[1] != said[1]
     ]
     return rows[:SHOWN_MAX], more or len(rows) > SHOWN_MAX
 
 
-SaidThen = Mapping[str, tuple[str, str | None]]
-
-
-async def _at(desk: Desk, side: Arguments) -> Callable[[Iterable[str]], Awaitable[SaidThen]]:
-    """What things say at a moment, each with its kind; nothing where they were not so."""
+async def _standing(desk: Desk, things: Mapping[str, Thing], side: Arguments) -> dict[str, Thing]:
+    """Those that were so at a moment, as they were."""
     at = await desk.time(side, "at")
+    then = await as_of(desk, things.values(), side)
+    return {each.id: each for each in then if isinstance(each, _CANON) and _stands(each, at)}
 
-    async def said(ids: Iterable[str]) -> SaidThen:
-        found = await desk.canon.seen_by(desk.caller).things(ids)
-        things = await as_of(desk, found.values(), side)
-        some = [each for each in things if isinstance(each, _CANON) and _stands(each, at)]
-        rows = await rows_of(desk, some, full=True)
-        pairs = zip(rows, some, strict=True)
-        return {row["id"]: (row["kind"], _says(row, thing)) for row, thing in pairs}
 
-    return said
+async def _told(desk: Desk, things: Sequence[Thing]) -> Mapping[str, tuple[str, str]]:
+    """What things say, each with its kind."""
+    rows = await rows_of(desk, things, full=True)
+    return {
+        row["id"]: (row["kind"], _says(row, thing)) for row, thing in zip(rows, things, strict=True)
+    }
 
 
 def _stands(thing: Thing, at: Any) -> bool:
@@ -119,7 +118,7 @@ def _says(row: Mapping[str, Any], thing: Thing) -> str:
     return " · ".join(str(each) for each in (*named, *more) if each)
 
 
-async def _touched(desk: Desk, sides: Sequence[Arguments]) -> tuple[dict[str, None], bool]:
+async def _touched(desk: Desk, sides: Sequence[Arguments]) -> tuple[dict[str, Thing], bool]:
     """What was written between what was known at the two, in the order of the log."""
     canon, space = desk.canon, desk.space.id
     head = await canon.ledger.head(space)
@@ -133,11 +132,11 @@ async def _touched(desk: Desk, sides: Sequence[Arguments]) -> tuple[dict[str, No
         canon, desk.caller, ChangeQuery(space=space, after=after, limit=limit)
     )
     ids = (i for each in found.written for entry in each.entries for i in ids_of(entry))
-    kept = (i for i in ids if isinstance(found.things.get(i), _CANON))
-    return dict.fromkeys(kept), until - after > COMMITS_MAX
+    kept = dict.fromkeys(i for i in ids if isinstance(found.things.get(i), _CANON))
+    return {i: found.things[i] for i in kept}, until - after > COMMITS_MAX
 
 
-async def _dated(desk: Desk) -> tuple[list[str], bool]:
+async def _dated(desk: Desk) -> tuple[list[Thing], bool]:
     """What has a time in its world."""
     if desk.space.opened is None:
         return [], False
@@ -148,5 +147,5 @@ async def _dated(desk: Desk) -> tuple[list[str], bool]:
         await query_events(canon, caller, EventQuery(limit=LISTED_MAX), **ids),
         await query_relations(canon, caller, RelationQuery(limit=LISTED_MAX), **ids),
     ]
-    found = [each.id for page in pages for each in page.items]
+    found = [each for page in pages for each in page.items]
     return found, any(page.total > len(page.items) for page in pages)

@@ -29,6 +29,8 @@ from canonry.usecases.truth.review.settle_values import Settled, settle_values
 PAGE: Final = 30
 PAGE_MAX: Final = 500
 """So many of the newest are looked through for what waited once."""
+COMPARED_MAX: Final = 2_000
+"""So many entities are compared on a page; the page says where there are more."""
 ASKS: Final[Mapping[str, frozenset[Ask]]] = {
     "all": frozenset(Ask),
     "pending": frozenset({Ask.PENDING}),
@@ -100,7 +102,10 @@ class UnclearSeen:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QueueSeen:
-    """A page of what waits; `head` is where the log stood; `past`: it is what waited once."""
+    """A page of what waits; `head` is where the log stood; `past`: it is what waited once.
+
+    `cut`: there is more than is looked through.
+    """
 
     space: SpaceSeen
     what: str
@@ -110,6 +115,7 @@ class QueueSeen:
     pairs: Sequence[PairSeen] = ()
     unclear: Sequence[UnclearSeen] = ()
     past: bool = False
+    cut: bool = False
 
 
 async def queue(canon: Canon, caller: Caller, arguments: Arguments) -> QueueSeen:
@@ -125,12 +131,15 @@ async def queue(canon: Canon, caller: Caller, arguments: Arguments) -> QueueSeen
         unclear = await _unclear(desk)
         return QueueSeen(space=space, what=what, head=head, total=len(unclear), unclear=unclear)
     if what == "duplicates":
-        query = DuplicateQuery(limit=PAGE, offset=offset)
+        query = DuplicateQuery(
+            entity_id=arguments.get("about"), limit=PAGE, offset=offset, looked_at=COMPARED_MAX
+        )
         where = Account(user_id="", space=desk.space.id)
         found = await duplicates_within(canon, caller, where, query)
         pairs = [(each.entity_id, each.candidate_id, each.reason) for each in found.pairs]
         seen = await _pairs(desk, pairs)
-        return QueueSeen(space=space, what=what, head=head, total=found.total, pairs=seen)
+        cut = found.truncated
+        return QueueSeen(space=space, what=what, head=head, total=found.total, pairs=seen, cut=cut)
     if "as_known_at" in arguments:
         return await _once(desk, arguments, QueueSeen(space=space, what=what, head=head, total=0))
     asked = ProposalQuery(types=WAITING, asks=ASKS[what], limit=PAGE, offset=offset)
