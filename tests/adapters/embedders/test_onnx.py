@@ -4,6 +4,7 @@ import asyncio
 import random
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -53,6 +54,45 @@ async def test_the_same_text_has_the_same_bytes_alone_and_in_any_batch(
             text for text, vector in zip(texts, among, strict=True) if vector != alone[text]
         ] == []
     await other.close()
+
+
+@pytest.mark.parametrize("words", [1, 6, 14, 30, 62, 100])
+async def test_texts_of_one_length_have_the_bytes_that_each_has_alone(
+    words: int, embedder: OnnxEmbedder
+) -> None:
+    lots = random.Random(words)
+    known = ("dragon", "gold", "bell", "tower", "dawn", "the", "mountain", "bread", "eating")
+    texts = [" ".join(lots.choices(known, k=words)) for _ in range(300 // words + 2)]
+    alone = [(await embedder.embed([text], Purpose.QUERY))[0] for text in texts[:20]]
+
+    assert (await embedder.embed(texts, Purpose.PASSAGE))[:20] == alone
+
+
+async def test_where_the_runtime_tells_who_is_beside_whom_each_text_goes_alone(
+    embedder: OnnxEmbedder,
+) -> None:
+    class Uneven:
+        """A runtime whose numbers depend on how many texts go together."""
+
+        def run(self, names: None, inputs: dict[str, Any]) -> list[Any]:
+            states = session.run(names, inputs)[0]
+            return [states + 1e-6 * (len(states) - 1)]
+
+    alone = [(await embedder.embed([text], Purpose.QUERY))[0] for text in (FOOD, BREAD, FOOD)]
+    other = OnnxEmbedder()
+    loaded = other._load()
+    session = loaded.session
+    other._loaded = replace(loaded, session=Uneven())
+
+    assert await other.embed([FOOD, BREAD, FOOD], Purpose.PASSAGE) == alone
+    await other.close()
+
+
+async def test_the_file_of_the_model_is_not_kept_beside_the_model(embedder: OnnxEmbedder) -> None:
+    await embedder.embed([FOOD], Purpose.QUERY)
+
+    assert embedder._loaded is not None
+    assert [kept for kept in vars(embedder._loaded.session).values() if type(kept) is bytes] == []
 
 
 async def test_the_end_of_a_long_text_counts(embedder: OnnxEmbedder) -> None:

@@ -1,9 +1,11 @@
 """The default embedder: a sentence model on the CPU, from a file of an installed package.
 
-Each text goes through the network alone, so that its vector is the same to the last bit whatever
-is embedded with it; several go at once, in threads, the longest first, so that all threads end
-together. A text longer than the model's window is read in windows that overlap, and its vector is
-their mean.
+Texts go through the network together only where they have as many tokens as each other: nothing is
+padded then, and every number is made by the same steps as if the text went alone, so that its
+vector is the same to the last bit whatever is embedded with it. Where the runtime does not keep
+that, which is tried before the first passages, each goes alone. Such runs go side by side, in
+threads, the longest texts first, so that all threads end together. A text longer than the model's
+window is read in windows that overlap, and its vector is their mean.
 """
 
 import asyncio
@@ -16,8 +18,9 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
 from importlib import import_module
+from itertools import groupby
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,6 +37,13 @@ _NICENESS: Final = 19
 """The least that there is: writers beside the model lose less than at 10."""
 
 _WARNINGS_AND_WORSE: Final = 3
+
+_EXAMPLES: Final = (range(1_000, 1_009), range(2_000, 2_037))
+"""Tokens by which the runtime is tried: of a short text and of a longer one."""
+
+_Window: TypeAlias = Sequence[int]
+_Run: TypeAlias = Sequence[tuple[int, _Window]]
+"""Windows of one length, each with the number of its text."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,8 +70,9 @@ class OnnxEmbedder(Embedder):
         self._pinned = model
         self._identity = identity or model.identity
         self._folder = folder
-        self._loading = threading.Lock()
+        self._loading = threading.RLock()
         self._loaded: _Loaded | None = None
+        self._apart: bool | None = None
         self._passages = ThreadPoolExecutor(
             threads or os.cpu_count() or 1, "passages", initializer=_stand_back
         )
@@ -75,29 +86,53 @@ class OnnxEmbedder(Embedder):
     async def embed(self, texts: Sequence[str], purpose: Purpose) -> Sequence[Vector]:
         loop = asyncio.get_running_loop()
         threads = None if purpose is Purpose.QUERY else self._passages
-        longest_first = sorted(range(len(texts)), key=lambda n: -len(texts[n]))
-        runs = {n: loop.run_in_executor(threads, self._vector, texts[n]) for n in longest_first}
-        return await asyncio.gather(*(runs[n] for n in range(len(texts))))
+        if len(texts) == 1:
+            return await loop.run_in_executor(threads, self._at_once, texts)
+        windows, most = await loop.run_in_executor(threads, self._planned, texts)
+        runs = list(_runs(windows, most))
+        states = await asyncio.gather(
+            *(loop.run_in_executor(threads, self._means, [each for _, each in run]) for run in runs)
+        )
+        return await loop.run_in_executor(threads, _vectors, len(texts), runs, states)
 
     @override
     async def close(self) -> None:
         self._loaded = None
         self._passages.shutdown(wait=False, cancel_futures=True)
 
-    def _vector(self, text: str) -> Vector:
-        loaded = self._load()
-        total: NDArray[np.float64] = np.zeros(self._identity.dimensions)
-        for window in _windows(loaded.tokens, text, self._pinned.window):
-            ids = np.array([window], dtype=np.int64)
-            inputs = {
-                "input_ids": ids,
-                "attention_mask": np.ones_like(ids),
-                "token_type_ids": np.zeros_like(ids),
-            }
-            states = loaded.session.run(None, inputs)[0][0]
-            mean = states.mean(axis=0, dtype=np.float64)
-            total += mean * (len(window) / np.linalg.norm(mean))
-        return unit_vector(total.tolist())
+    def _at_once(self, texts: Sequence[str]) -> Sequence[Vector]:
+        runs = list(_runs(self._windows(texts), most=1))
+        return _vectors(len(texts), runs, [self._means([each for _, each in r]) for r in runs])
+
+    def _planned(self, texts: Sequence[str]) -> tuple[Sequence[Sequence[_Window]], int]:
+        """The windows of the texts, and how many tokens may go together."""
+        windows = self._windows(texts)
+        with self._loading:
+            if self._apart is None:
+                self._apart = self._are_apart()
+        return windows, self._pinned.window if self._apart else 1
+
+    def _are_apart(self) -> bool:
+        """Whether on this machine a row has the bytes that it has alone; nobody promises that."""
+        return all(
+            np.array_equal(self._means([row]), self._means([row, row[::-1], row])[2:])
+            for row in _EXAMPLES
+        )
+
+    def _windows(self, texts: Sequence[str]) -> Sequence[Sequence[_Window]]:
+        tokens = self._load().tokens
+        return [list(_windows(tokens, text, self._pinned.window)) for text in texts]
+
+    def _means(self, windows: Sequence[_Window]) -> Sequence[NDArray[np.float64]]:
+        """For each of these windows of one length the mean of its states."""
+        ids = np.array(windows, dtype=np.int64)
+        inputs = {
+            "input_ids": ids,
+            "attention_mask": np.ones_like(ids),
+            "token_type_ids": np.zeros_like(ids),
+        }
+        states = self._load().session.run(None, inputs)[0]
+        return [each.mean(axis=0, dtype=np.float64) for each in states]
 
     def _load(self) -> _Loaded:
         with self._loading:
@@ -105,6 +140,7 @@ class OnnxEmbedder(Embedder):
                 file = installed_file(self._pinned, self._folder)
                 try:
                     self._loaded = _opened(genuine_file(self._pinned, file))
+                    _give_back()
                 except ImportError as error:
                     message = "install onnxruntime, or set another embedder"
                     raise unavailable(message, package=error.name) from error
@@ -121,7 +157,9 @@ def _opened(network: bytes) -> _Loaded:
     options.inter_op_num_threads = 1
     options.log_severity_level = _WARNINGS_AND_WORSE
     session = runtime.InferenceSession(network, options, providers=["CPUExecutionProvider"])
-    _give_back()
+    # It keeps the file for another provider to fall back to, which there is not here.
+    session.disable_fallback()
+    vars(session)["_model_bytes"] = None
     return _Loaded(session=session, tokens=uncased())
 
 
@@ -139,7 +177,36 @@ def _stand_back() -> None:
             os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), _NICENESS)
 
 
-def _windows(tokens: WordPiece, text: str, size: int) -> Iterator[Sequence[int]]:
+def _runs(windows: Sequence[Sequence[_Window]], most: int) -> Iterator[_Run]:
+    """The windows of all texts, those of one length together, the longest first.
+
+    Together they have `most` tokens, as a long text has alone: more would need more memory, and
+    what can be saved is what each run costs whatever its length.
+    """
+    ordered = sorted(
+        ((number, each) for number, own in enumerate(windows) for each in own),
+        key=lambda placed: -len(placed[1]),
+    )
+    for length, same in groupby(ordered, key=lambda placed: len(placed[1])):
+        alike = list(same)
+        size = max(1, most // length)
+        for start in range(0, len(alike), size):
+            yield alike[start : start + size]
+
+
+def _vectors(
+    count: int, runs: Sequence[_Run], means: Sequence[Sequence[NDArray[np.float64]]]
+) -> Sequence[Vector]:
+    """The vectors of the texts: of several windows the mean, each weighing what it is long."""
+    totals: list[NDArray[np.float64] | None] = [None] * count
+    for run, found in zip(runs, means, strict=True):
+        for (number, window), mean in zip(run, found, strict=True):
+            told, before = mean * (len(window) / np.linalg.norm(mean)), totals[number]
+            totals[number] = told if before is None else before + told
+    return [unit_vector(total.tolist()) for total in totals if total is not None]
+
+
+def _windows(tokens: WordPiece, text: str, size: int) -> Iterator[_Window]:
     """The tokens of a text in stretches of at most `size`, each with a beginning and an end."""
     numbers = tokens.encode(text)
     length = size - 2
