@@ -61,7 +61,7 @@ def with_file(pdf: bytes, name: str, data: bytes) -> bytes:
 
 
 def with_picture(pdf: bytes, pixels: bytes = b"\x80", width: int = 1) -> bytes:
-    """The PDF with a grey picture on its first page, a byte a pixel."""
+    """The PDF with a grey picture on its first page, a byte a pixel, as broad as the print."""
     writer = PdfWriter(clone_from=io.BytesIO(pdf))
     picture = DecodedStreamObject()
     picture.set_data(pixels)
@@ -81,7 +81,8 @@ def with_picture(pdf: bytes, pixels: bytes = b"\x80", width: int = 1) -> bytes:
     held = DictionaryObject({NameObject("/P1"): writer._add_object(picture)})
     resources[NameObject("/XObject")] = held
     drawn = DecodedStreamObject()
-    drawn.set_data(b"q 512 0 0 512 50 50 cm /P1 Do Q")
+    high = 512 * sides["Height"] // width
+    drawn.set_data(f"q 512 0 0 {high} 50 50 cm /P1 Do Q".encode())
     page = writer.pages[0]
     contents = ArrayObject([page.raw_get("/Contents"), writer._add_object(drawn)])
     page[NameObject("/Contents")] = contents
