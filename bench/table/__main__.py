@@ -7,8 +7,11 @@ from bench.table.measures import (
     measured_moderation,
     measured_narrations,
     measured_utterances,
+    unlearned,
 )
 from bench.table.utterances import labels_of, lines, read_labels
+from canonry.adapters.embedders.onnx import OnnxEmbedder
+from canonry.adapters.moderators.likeness import LikenessModerator
 
 AFTER = ("afterwards", "last", "fresh", "newest", "apart")
 
@@ -31,9 +34,17 @@ async def main() -> None:
         for part in ("development", "kept apart")
     }
     texts |= {part: lines(f"moderation_{part}.txt") for part in AFTER}
+    texts["final"] = lines("moderation_final.txt")
+    texts["only what may stand"] = [f"ok | {text}" for text in unlearned()]
+    moderator = LikenessModerator(OnnxEmbedder())
     for part, told in texts.items():
-        found = measured_moderation(told)
-        print(f"moderation, {part}: verdicts {found.verdicts:.3f} of {found.count}")
+        found = await measured_moderation(told)
+        more = await measured_moderation(told, moderator.moderate)
+        print(
+            f"moderation, {part}: verdicts {found.verdicts:.3f}, by likeness too "
+            f"{more.verdicts:.3f} (with category {more.categories:.3f}) of {found.count}"
+        )
+    await moderator.close()
     narrations = {
         part: half(lines("narrations.txt"), kept=part == "kept apart")
         for part in ("development", "kept apart")

@@ -1,14 +1,14 @@
 """Measures: how well utterances, texts and narrations are read, half by half, and how fast."""
 
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass
 from statistics import median
 
 from bench.table.scene import scene
-from bench.table.utterances import Label, counted, lines
+from bench.table.utterances import Label, counted, labels_of, lines, read_labels
 from canonry.bootstrap.compose import compose_memory
-from canonry.domain.world.moderation.moderating import moderate_by_words
+from canonry.domain.world.moderation.moderating import Moderation, moderate_by_words
 from canonry.testing.worlds import CountingIdentities, HandClock, a_caller
 from canonry.usecases.kernel.canon import Canon
 from canonry.usecases.world.bound_world import BoundWorld, require_world
@@ -85,12 +85,19 @@ async def measured_utterances(labels: Sequence[Label]) -> Utterances:
     )
 
 
-def measured_moderation(texts: Iterable[str]) -> Moderated:
-    """How these texts are moderated."""
+async def by_words(text: str) -> Moderation:
+    """What the rules alone say."""
+    return moderate_by_words(text)
+
+
+async def measured_moderation(
+    texts: Iterable[str], moderate: Callable[[str], Awaitable[Moderation]] = by_words
+) -> Moderated:
+    """How these texts are moderated, by default by the rules."""
     told = [line.split(" | ", 1) for line in texts]
     verdicts = categories = 0
     for label, text in told:
-        found = moderate_by_words(text)
+        found = await moderate(text)
         right = (label == "ok") == found.allowed
         verdicts += right
         categories += right and (label == "ok" or label in found.categories)
@@ -121,6 +128,15 @@ def innocents() -> Sequence[str]:
     said = [line.split("=>")[0].strip() for line in lines("utterances.txt")]
     told = [line.split("|")[2].strip() for line in lines("narrations.txt")]
     return [*said, *told]
+
+
+def unlearned() -> Sequence[str]:
+    """What is legitimately said, as far as nothing was learned from it."""
+    told = [label.text for label in read_labels() if label.kept]
+    told += [line.split("|")[2].strip() for line in half(lines("narrations.txt"), kept=True)]
+    for part in ("afterwards", "last", "fresh", "newest", "apart"):
+        told += [label.text for label in labels_of(f"utterances_{part}.txt")]
+    return told
 
 
 def half(all_lines: Iterable[str], *, kept: bool) -> Sequence[str]:

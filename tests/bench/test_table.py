@@ -35,10 +35,11 @@ async def test_utterances_are_read_as_labelled(kept: bool) -> None:
     assert found.categories >= FRAMES
 
 
+@pytest.mark.anyio
 @pytest.mark.parametrize("kept", [False, True], ids=["development", "kept apart"])
-def test_texts_are_moderated_as_labelled(kept: bool) -> None:
+async def test_texts_are_moderated_as_labelled(kept: bool) -> None:
     told = half(lines("moderation.txt"), kept=kept)
-    assert measured_moderation(told).categories >= MODERATION
+    assert (await measured_moderation(told)).categories >= MODERATION
 
 
 def test_hardly_anything_that_is_said_in_play_is_refused() -> None:

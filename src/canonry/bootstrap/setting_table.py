@@ -371,7 +371,7 @@ class Settings:
         metavar="URL",
     )
     dialogue_moderator: str | None = setting(
-        TEXT, "The model that moderates at that endpoint, beside the rules, which always hold."
+        TEXT, "What moderates beside the rules: a model at that endpoint, or `local`, on the CPU."
     )
     dialogue_intents: str | None = setting(
         TEXT, "The model that reads players at that endpoint; where it fails, the rules do."

@@ -30,6 +30,7 @@ __all__ = [
     "DIALOGUE_KEY_VARIABLE",
     "FILES_KEY_VARIABLE",
     "KEY_VARIABLE",
+    "LOCAL",
     "MODEL_KEY_VARIABLE",
     "RERANK_KEY_VARIABLE",
     "Settings",
@@ -51,6 +52,8 @@ MODEL_KEY_VARIABLE: Final = "CANONRY_TRUTH_KEY"
 """The key of an endpoint for a language model."""
 
 DIALOGUE_KEY_VARIABLE: Final = "CANONRY_DIALOGUE_KEY"
+LOCAL: Final = "local"
+"""The moderator that needs no endpoint."""
 """The key of the endpoint for characters that speak."""
 
 FILES_KEY_VARIABLE: Final = "CANONRY_FILES_KEY"
@@ -263,7 +266,9 @@ def _check_dialogue(settings: Settings) -> None:
     if url is not None and not _is_address(url):
         where = settings.sources.get("dialogue.url", DEFAULT)
         raise wrong_value("dialogue.url", "an http or https address without a password", where)
-    asked = settings.dialogue_model or settings.dialogue_moderator or settings.dialogue_intents
+    moderator = settings.dialogue_moderator
+    remote = moderator if moderator != LOCAL else None
+    asked = settings.dialogue_model or remote or settings.dialogue_intents
     if (url is None) != (asked is None):
         message = (
             "dialogue.url needs dialogue.model, dialogue.moderator or dialogue.intents, and they "

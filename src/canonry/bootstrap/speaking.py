@@ -2,13 +2,19 @@
 
 import os
 
-from canonry.bootstrap.settings import DIALOGUE_KEY_VARIABLE, Settings
+from canonry.bootstrap.settings import DIALOGUE_KEY_VARIABLE, LOCAL, Settings
 from canonry.domain.revising import revised
 from canonry.usecases.kernel.canon import Canon
 
 
 def voiced(canon: Canon, settings: Settings) -> Canon:
     """The canon with what the settings name; without an address, rules and set words are all."""
+    if settings.dialogue_moderator == LOCAL:
+        from canonry.adapters.embedders.onnx import OnnxEmbedder  # noqa: PLC0415 - as below
+        from canonry.adapters.moderators.likeness import LikenessModerator  # noqa: PLC0415
+
+        embedder = OnnxEmbedder(folder=settings.recall_model_folder, threads=1)
+        canon = revised(canon, moderator=LikenessModerator(embedder))
     url = settings.dialogue_url
     if url is None:
         return canon
@@ -29,7 +35,8 @@ def voiced(canon: Canon, settings: Settings) -> Canon:
     if settings.dialogue_intents is not None:
         asked = endpoint(settings.dialogue_intents, settings.dialogue_seconds, 500)
         canon = revised(canon, listener=EndpointSpeaker(asked, temperature=0.0))
-    if settings.dialogue_moderator is not None:
-        moderator = EndpointModerator(endpoint(settings.dialogue_moderator, 1.0))
+    asked_of = settings.dialogue_moderator
+    if asked_of is not None and asked_of != LOCAL:
+        moderator = EndpointModerator(endpoint(asked_of, 1.0))
         canon = revised(canon, moderator=moderator)
     return canon

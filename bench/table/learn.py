@@ -1,0 +1,65 @@
+"""Learn what the moderator by likeness goes by: python -m bench.table.learn.
+
+It learns from the older sets and from the half of what is legitimately said that is there to
+develop on. The other half, `newest`, `apart` and `final` are what it is measured with.
+"""
+
+import asyncio
+import json
+from pathlib import Path
+
+import numpy as np
+
+from bench.table.measures import half
+from bench.table.utterances import lines, read_labels
+from canonry.adapters.embedders.onnx import OnnxEmbedder
+from canonry.adapters.embedders.pinned import MINILM
+from canonry.adapters.moderators import likeness
+from canonry.domain.world.moderation.moderating import CATEGORIES
+from canonry.ports.embedder import Purpose
+
+KINDS = ("ok", *CATEGORIES)
+LEARNED_FROM = ("moderation", "moderation_afterwards", "moderation_last", "moderation_fresh")
+DECAY, HARM, THRESHOLD, STEPS, STRIDE = 0.03, 2.0, 0.75, 3_000, 0.02
+
+
+def examples() -> list[tuple[str, str]]:
+    """The labels and texts to learn from."""
+    told = [line.split(" | ", 1) for name in LEARNED_FROM for line in lines(f"{name}.txt")]
+    said = [label.text for label in read_labels() if not label.kept]
+    said += [line.split("|")[2] for line in half(lines("narrations.txt"), kept=False)]
+    return [*((label, text.strip()) for label, text in told), *(("ok", t.strip()) for t in said)]
+
+
+async def main() -> None:
+    """Write the rows anew."""
+    embedder = OnnxEmbedder()
+    known = examples()
+    vectors = await embedder.embed([text for _, text in known], Purpose.QUERY)
+    await embedder.close()
+    given = np.array([[*np.frombuffer(each, dtype="<f4"), 1.0] for each in vectors])
+    wanted = np.array([[float(k in label.split(", ")) for k in KINDS] for label, _ in known])
+    wanted /= wanted.sum(axis=1, keepdims=True)
+    weight = np.where(wanted[:, :1] > 0, 1.0, HARM)
+    rows = np.zeros((given.shape[1], len(KINDS)))
+    speed = np.zeros_like(rows)
+    for _ in range(STEPS):
+        sums = given @ rows
+        shares = np.exp(sums - sums.max(axis=1, keepdims=True))
+        shares /= shares.sum(axis=1, keepdims=True)
+        slope = given.T @ (weight * (shares - wanted))
+        slope[:-1] += DECAY * rows[:-1]
+        speed = 0.9 * speed + slope
+        rows -= STRIDE * speed
+    told = {
+        "version": "likeness-1",
+        "model": {"name": MINILM.identity.name, "digest": MINILM.identity.digest},
+        "threshold": THRESHOLD,
+        "rows": {k: [round(float(x), 3) for x in rows[:, n]] for n, k in enumerate(KINDS)},
+    }
+    file = Path(str(likeness.__file__)).with_name("learned.json")
+    file.write_text(json.dumps(told, separators=(",", ":")).replace('],"', '],\n"') + "\n", "utf-8")
+
+
+if __name__ == "__main__":
+    asyncio.run(main())

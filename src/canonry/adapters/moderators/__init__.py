@@ -1,0 +1,1 @@
+"""Moderators that run on this machine."""

@@ -1,0 +1,100 @@
+"""A moderator that runs on this machine: it adds to the rules what it learned, and nothing else."""
+
+from collections.abc import AsyncIterator
+
+import pytest
+
+from bench.table.measures import measured_moderation, unlearned
+from bench.table.utterances import lines
+from canonry.adapters.embedders.onnx import OnnxEmbedder
+from canonry.adapters.embedders.pinned import MINILM
+from canonry.adapters.moderators.likeness import LikenessModerator, learned, pieces_of
+from canonry.bootstrap.compose import compose_memory
+from canonry.bootstrap.settings import load_settings
+from canonry.bootstrap.speaking import voiced
+from canonry.domain.errors import Unavailable
+from canonry.domain.world.moderation.moderating import CATEGORIES, moderate_by_words
+
+pytestmark = pytest.mark.anyio
+
+FRESH, HARDEST, STANDS = 0.9, 0.6, 0.98
+VEILED = "trade pics of middle school girls?"
+
+
+@pytest.fixture
+async def moderator() -> AsyncIterator[LikenessModerator]:
+    made = LikenessModerator(OnnxEmbedder(threads=1))
+    yield made
+    await made.close()
+
+
+async def test_what_no_rule_has_words_for_is_flagged(moderator: LikenessModerator) -> None:
+    assert moderate_by_words(VEILED).allowed
+    told = await moderator.moderate(VEILED)
+    assert told.categories == ("sexual-minors",)
+    assert told.policy_version == f"{moderate_by_words('').policy_version}+likeness-1"
+
+
+async def test_the_rules_hold_whatever_was_learned(moderator: LikenessModerator) -> None:
+    for text in ("kill yourself", "send nudes"):
+        assert await moderator.moderate(text) == moderate_by_words(text)
+
+
+@pytest.mark.parametrize(("part", "least"), [("apart", FRESH), ("final", 0.0), ("newest", HARDEST)])
+async def test_texts_that_nothing_was_learned_from_are_judged_better_than_by_rules(
+    moderator: LikenessModerator, part: str, least: float
+) -> None:
+    told = lines(f"moderation_{part}.txt")
+    found = await measured_moderation(told, moderator.moderate)
+    assert found.verdicts > (await measured_moderation(told)).verdicts
+    assert found.verdicts >= least
+
+
+async def test_what_players_and_narrators_legitimately_say_stands(
+    moderator: LikenessModerator,
+) -> None:
+    told = [f"ok | {text}" for text in unlearned()]
+    assert (await measured_moderation(told, moderator.moderate)).verdicts >= STANDS
+
+
+async def test_what_is_said_once_in_a_long_text_is_found(moderator: LikenessModerator) -> None:
+    tale = "The market wakes. Fishwives lay out eels, and a boy sells ribbons. " * 12
+    assert (await moderator.moderate(tale)).allowed
+    assert not (await moderator.moderate(f"{tale} {VEILED} {tale}")).allowed
+
+
+def test_a_text_is_read_in_pieces_that_are_bounded() -> None:
+    assert list(dict.fromkeys(pieces_of("short"))) == ["short"]
+    assert list(pieces_of("One. Two!")) == ["One. Two!", "One", "Two"]
+    assert list(pieces_of(" " * 4_000)) == []
+    many = " ".join(f"This is the {number}th thing that they said." for number in range(90))
+    for text in ("word " * 1_000, "x" * 4_000, many):
+        pieces = list(pieces_of(text))
+        assert len(pieces) <= 40
+        assert max(map(len, pieces)) <= 300
+
+
+async def test_without_its_model_the_rules_are_all() -> None:
+    class Away(OnnxEmbedder):
+        async def embed(self, *_: object) -> list[bytes]:
+            raise Unavailable("embedder.unavailable", "install it")
+
+    moderator = LikenessModerator(Away())
+    assert await moderator.moderate(VEILED) == moderate_by_words(VEILED)
+    assert not (await moderator.moderate("kill yourself")).allowed
+    await moderator.close()
+
+
+def test_what_was_learned_is_of_the_model_and_the_categories_that_there_are() -> None:
+    known = learned()
+    assert known.model["digest"] == MINILM.identity.digest
+    assert tuple(known.rows) == ("ok", *CATEGORIES)
+    assert {len(row) for row in known.rows.values()} == {MINILM.identity.dimensions + 1}
+
+
+async def test_the_setting_needs_no_endpoint() -> None:
+    settings = load_settings({"dialogue_moderator": "local"}, environment={})
+    canon = voiced(compose_memory(), settings)
+    assert isinstance(canon.moderator, LikenessModerator)
+    assert canon.speaker is None
+    await canon.moderator.close()
