@@ -88,8 +88,7 @@ async def seen_map(canon: Canon, caller: Caller, arguments: Arguments) -> MapSee
     then = world_at(canon, world, None if asked is None else Tick(min(int(asked), world.now)))
     query = EntityQuery(entity_type=WorldType.LOCATION, limit=PLACES_MAX)
     page = await query_entities(canon, caller, query, universe_id=world.space)
-    ids = [each.id for each in page.items]
-    known = await then.all(ids, WorldType.LOCATION)
+    known = await then.those(page.items, WorldType.LOCATION)
     ways = [e for e in await _edges(then, EXIT, *map(EntityId, known)) if e.to_id in known]
     ways = [each for each in ways if kind_of(each) in _DIRECTIONS]
     realms = await _joined(then, WITHIN, known, (WorldType.REALM,), outward=True)
