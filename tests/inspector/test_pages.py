@@ -8,6 +8,8 @@ import pytest
 
 from canonry.gateway.call import Gateway
 from canonry.gateway.catalogue import narrowed
+from canonry.inspector.views.graph import seen_graph
+from canonry.testing.worlds import a_caller
 from canonry.toolsets.canon import CANON
 from canonry.toolsets.narrative import NARRATIVE
 from tests.inspector.kit import Harbour, a_harbour, a_reader
@@ -270,3 +272,41 @@ async def test_odd_parameters_break_no_page(harbour: Harbour, query: str) -> Non
             continue
         answer = await reader.get(f"{path}{'&' if '?' in path else '?'}{query}")
         assert answer.status < 500, (path, query, answer.text[-600:])
+
+
+async def test_a_graph_with_little_room_shows_what_is_tied_and_that_there_is_more(
+    harbour: Harbour,
+) -> None:
+    claim = {"kind": "relation", "from": "Ilsa Vane", "type": "OWNS", "to": "Marrow Lighthouse"}
+    await harbour.desk.call(
+        "propose", claims=[claim], evidence=[harbour.ids["turn"]], space=harbour.space
+    )
+    caller = a_caller("Solo")
+
+    small = await seen_graph(harbour.desk.canon, caller, {"space": harbour.space, "most": 2})
+    whole = await seen_graph(harbour.desk.canon, caller, {"space": harbour.space})
+
+    assert {one for each in small.edges for one in (each.start, each.end)} == {
+        each[0] for each in small.nodes
+    }
+    assert (len(small.nodes), len(whole.nodes)) == (2, 3)
+    assert (small.more, whole.more) == (True, False)
+
+
+async def test_a_map_draws_every_place_and_tells_as_many_as_can_be_read(
+    harbour: Harbour, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reader = harbour.reader()
+    whole = await reader.page(f"/map?space={harbour.world}")
+    places = whole.count('<li class="card">')
+    assert "List all places" not in whole
+    monkeypatch.setattr("canonry.inspector.pages.reading.TOLD", 1)
+
+    page = await reader.page(f"/map?space={harbour.world}")
+
+    assert page.count('<li class="card">') == 1
+    assert page.count("<circle") == places > 1
+    assert f"{places - 1} more" in page
+    link = re.search(r'href="(/find[^"]+)">List all places', page)
+    assert link is not None
+    assert plain(await reader.page(unescape(link[1]))).count("location") >= places

@@ -43,6 +43,8 @@ _PAGES: Final[dict[str, Answering]] = {
 }
 _YEAR: Final = 365 * 86_400
 _TOKEN_MAX: Final = 20_000
+_PACKED: Final = 5
+"""How hard pages are packed: a third of the time of the most, and hardly a hundredth larger."""
 
 
 def inspector_app(gateway: Gateway, door: Door) -> Starlette:
@@ -59,7 +61,10 @@ def inspector_app(gateway: Gateway, door: Door) -> Starlette:
             Mount("/static", StaticFiles(packages=[("canonry.inspector", "static")])),
         ],
         exception_handlers={404: host.lost, 405: host.lost},
-        middleware=[Middleware(GuardedHeaders), Middleware(GZipMiddleware, minimum_size=1_000)],
+        middleware=[
+            Middleware(GuardedHeaders),
+            Middleware(GZipMiddleware, minimum_size=1_000, compresslevel=_PACKED),
+        ],
     )
 
 

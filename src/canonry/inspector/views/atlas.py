@@ -23,7 +23,7 @@ from canonry.domain.world.edges import kind_of
 from canonry.domain.world.ticks import Tick
 from canonry.gateway.tool import Arguments
 from canonry.inspector.views.places import SpaceSeen, place_of
-from canonry.inspector.views.things import LinkTo
+from canonry.inspector.views.things import LinkTo, link_of
 from canonry.toolsets.canon.desk import desk_of
 from canonry.usecases.kernel.caller import Caller
 from canonry.usecases.kernel.canon import Canon
@@ -88,8 +88,7 @@ async def seen_map(canon: Canon, caller: Caller, arguments: Arguments) -> MapSee
     then = world_at(canon, world, None if asked is None else Tick(min(int(asked), world.now)))
     query = EntityQuery(entity_type=WorldType.LOCATION, limit=PLACES_MAX)
     page = await query_entities(canon, caller, query, universe_id=world.space)
-    ids = [each.id for each in page.items]
-    known = await then.all(ids, WorldType.LOCATION)
+    known = await then.those(page.items, WorldType.LOCATION)
     ways = [e for e in await _edges(then, EXIT, *map(EntityId, known)) if e.to_id in known]
     ways = [each for each in ways if kind_of(each) in _DIRECTIONS]
     realms = await _joined(then, WITHIN, known, (WorldType.REALM,), outward=True)
@@ -100,7 +99,7 @@ async def seen_map(canon: Canon, caller: Caller, arguments: Arguments) -> MapSee
     order = {realm: number % _COLOURS for number, realm in enumerate(inside)}
     out: dict[str, list[WaySeen]] = defaultdict(list)
     lines: dict[str, str] = defaultdict(str)
-    called = {each.id: _link(each) for each in known.values()}
+    called = {each.id: link_of(each) for each in known.values()}
     for each in ways:
         way = WaySeen(
             end=called[each.to_id],
@@ -127,8 +126,8 @@ async def seen_map(canon: Canon, caller: Caller, arguments: Arguments) -> MapSee
                 y=at[each.id][1],
                 colour=next((order[realm.id] for realm in realms[each.id]), _COLOURS),
                 ways=out[each.id],
-                realms=[_link(realm) for realm in realms[each.id]],
-                here=[_link(one) for one in here[each.id]],
+                realms=[link_of(realm) for realm in realms[each.id]],
+                here=[link_of(one) for one in here[each.id]],
                 layers=[str(one.properties.get("value", one.name)) for one in layers[each.id]],
             )
             for each in known.values()
@@ -188,7 +187,3 @@ def _drawn(
     width = max((x for x, _ in at.values()), default=0) + _MARGIN
     height = max((y for _, y in at.values()), default=0) + _MARGIN
     return at, width, height
-
-
-def _link(entity: Entity) -> LinkTo:
-    return LinkTo(id=entity.id, name=entity.name, kind="entity")

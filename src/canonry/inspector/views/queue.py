@@ -12,8 +12,8 @@ from canonry.domain.time import Instant
 from canonry.gateway.tool import Arguments
 from canonry.inspector.views.moments import as_of
 from canonry.inspector.views.places import SpaceSeen, place_of
-from canonry.inspector.views.things import LinkTo, links
-from canonry.inspector.views.wording import WordingField, references_in, wording
+from canonry.inspector.views.things import LinkTo, link_of, links, references_in
+from canonry.inspector.views.wording import WordingField, wording
 from canonry.toolsets.canon.desk import Desk, desk_of
 from canonry.toolsets.canon.reviewing import WAITING
 from canonry.toolsets.canon.rows import Row, proposal_text, rows_of
@@ -172,11 +172,10 @@ async def waiting_of(desk: Desk, proposal: Proposal) -> WaitingSeen:
     """A proposal with what stands behind and against it."""
     ruling = proposal.decision or proposal.review
     content = proposal.content
-    ends = [content.get(name) for name in ("entity_id", "from_entity_id", "to_entity_id")]
-    ends += content.get("involved_entity_ids") or ()
-    named = await desk.canon.seen_by(desk.caller).roots(e for e in ends if isinstance(e, str))
+    said, seen = references_in(proposal), desk.canon.seen_by(desk.caller)
+    named = await seen.roots(said)
+    others = await seen.things(one for one in said if one not in named)
     scenes = [] if proposal.scene_id is None else await links(desk, (proposal.scene_id,))
-    called = await desk.canon.seen_by(desk.caller).things(references_in(proposal))
     at = content.get("time_ref") or content.get("since")
     return WaitingSeen(
         id=proposal.id,
@@ -188,14 +187,14 @@ async def waiting_of(desk: Desk, proposal: Proposal) -> WaitingSeen:
         when=proposal.created_at,
         at=at if isinstance(at, str) else None,
         scene=next(iter(scenes), None),
-        about=await links(desk, (each.id for each in named.values())),
+        about=[link_of(each) for each in {each.id: each for each in named.values()}.values()],
         evidence=await evidence_rows(desk, proposal),
         rule="" if ruling is None else ruling.rule,
         because="" if ruling is None else ruling.rationale,
         against=await _against(desk, proposal),
         judged=ruling is not None,
         decided=proposal.decision is not None,
-        wording=wording(proposal, called),
+        wording=wording(proposal, {**others, **named}),
     )
 
 
@@ -227,18 +226,14 @@ async def _pairs(desk: Desk, pairs: Sequence[tuple[str, str, str]]) -> Sequence[
     roots = await desk.canon.seen_by(desk.caller).roots(ids)
     return [
         PairSeen(
-            one=_link(roots[first]),
-            other=_link(roots[second]),
+            one=link_of(roots[first]),
+            other=link_of(roots[second]),
             because=because,
             fields=_beside(roots[first], roots[second]),
         )
         for first, second, because in pairs
         if first in roots and second in roots
     ]
-
-
-def _link(entity: Entity) -> LinkTo:
-    return LinkTo(id=entity.id, name=entity.name, kind="entity")
 
 
 def _beside(one: Entity, other: Entity) -> Sequence[tuple[str, Any, Any]]:
@@ -278,7 +273,7 @@ async def _unclear(desk: Desk) -> Sequence[UnclearSeen]:
                 count=each.count,
                 source=next(iter(source), None),
                 examples=[
-                    (_link(one.entity), one.unclear.fragment.value, one.unclear.readings)
+                    (link_of(one.entity), one.unclear.fragment.value, one.unclear.readings)
                     for one in each.examples
                 ],
                 readings=[

@@ -6,6 +6,7 @@ from typing import Any, Final
 
 from canonry.domain.audience import Audience
 from canonry.domain.ids import ObservationId
+from canonry.domain.judging.content_shapes import CONTENT_SHAPES, Holding
 from canonry.domain.log.entries import Thing, Tombstone
 from canonry.domain.observations import Observation
 from canonry.domain.things.entities import Entity
@@ -32,6 +33,10 @@ from canonry.usecases.truth.identity.keep_apart import DIFFERENT_FROM
 
 MARKS_MAX: Final = 60
 _NEAR: Final = 100
+NAMING: Final = frozenset({Holding.REFERENCE, Holding.REFERENCES})
+"""The kinds of members by which a proposal names something."""
+_ENDS: Final = ("entity_id", "from_entity_id", "to_entity_id")
+"""So those name entities that ask for an act."""
 _EXPLAINED: Final = (Entity, Relation, Fact, Event, Axiom, Proposal)
 
 
@@ -154,12 +159,25 @@ async def links(desk: Desk, ids: Iterable[str]) -> Sequence[LinkTo]:
     ]
 
 
+def link_of(entity: Entity) -> LinkTo:
+    """An entity by what it is called."""
+    return LinkTo(id=entity.id, name=entity.name, kind="entity")
+
+
+def references_in(proposal: Proposal) -> tuple[str, ...]:
+    """What a proposal names, each once; other proposals as it names them."""
+    shape, content = CONTENT_SHAPES.get(proposal.type), proposal.content
+    members = () if shape is None else shape.members
+    names = [one.name for one in members if one.kind in NAMING] or _ENDS
+    found = [content.get(name) or () for name in names]
+    listed = [(each,) if isinstance(each, str) else each for each in found]
+    return tuple(dict.fromkeys(one for each in listed for one in each))
+
+
 def _named(thing: Thing) -> tuple[str, ...]:
     match thing:
-        case Proposal(content=content):
-            ends = (content.get(name) for name in ("entity_id", "from_entity_id", "to_entity_id"))
-            more = content.get("involved_entity_ids") or ()
-            return tuple(each for each in (*ends, *more) if isinstance(each, str))
+        case Proposal():
+            return references_in(thing)
         case Scene():
             place = () if thing.location_ref is None else (thing.location_ref,)
             return (*thing.participants, *place)

@@ -4,7 +4,7 @@ A field that comes back as it was shown says what the proposal said, to the lett
 """
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Final
@@ -18,7 +18,7 @@ from canonry.domain.things.entities import Entity
 from canonry.domain.things.facts import Event, Fact
 from canonry.domain.things.proposals import Proposal, ProposalStatus, ProposalType
 from canonry.gateway.tool import Arguments
-from canonry.inspector.views.things import called
+from canonry.inspector.views.things import NAMING, called, references_in
 from canonry.toolsets.canon.desk import Desk, desk_of
 from canonry.usecases.canonization.create_proposal import restate_proposal
 from canonry.usecases.canonization.evaluate_proposal import KeeperVerdict, evaluate_proposal
@@ -29,7 +29,6 @@ from canonry.usecases.kernel.lookup import require
 _LISTS: Final = frozenset({Holding.TEXTS, Holding.REFERENCES})
 _LONG: Final = _LISTS | {Holding.OBJECT}
 _PROSE: Final = frozenset({"statement", "description"})
-_NAMING: Final = frozenset({Holding.REFERENCE, Holding.REFERENCES})
 _OFFERED: Final = _LISTS | {Holding.TIME}
 """What is asked for also where the proposal says nothing of it."""
 _TAG_CHANGES: Final = "state_tag_changes"
@@ -52,15 +51,6 @@ class WordingField:
     required: bool
     holds: str
     words: Sequence[str] = ()
-
-
-def references_in(proposal: Proposal) -> Iterable[str]:
-    """What the wording of a proposal names, to be shown by its name."""
-    said = _flat(proposal)
-    for member in _members(proposal):
-        value = said.get(member.name)
-        if member.kind in _NAMING and value:
-            yield from ((value,) if isinstance(value, str) else value)
 
 
 def wording(proposal: Proposal, named: Mapping[str, Thing]) -> Sequence[WordingField]:
@@ -134,7 +124,7 @@ def _text(value: Any, member: ContentMember, named: Mapping[str, Thing]) -> str:
     if member.kind is Holding.OBJECT:
         return json.dumps(value, ensure_ascii=False, indent=1) if value else ""
     listed = [str(each) for each in (value if member.kind in _LISTS else (value,))]
-    if member.kind in _NAMING:
+    if member.kind in NAMING:
         listed = [_by_name(each, named) for each in listed]
     return "\n".join(listed)
 

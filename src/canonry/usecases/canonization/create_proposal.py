@@ -165,7 +165,7 @@ async def restate_proposal(
 async def _undecided(canon: Canon, caller: Caller, proposal_id: str) -> Proposal:
     proposal = await require(canon, caller, Proposal, proposal_id)
     if proposal.status is not ProposalStatus.PENDING:
-        message = f"this proposal is already {proposal.status}; propose anew what you mean"
+        message = f"this proposal is already {proposal.status}; propose it again"
         raise Conflict("proposal.decided", message, conflicts=[proposal.id])
     return proposal
 

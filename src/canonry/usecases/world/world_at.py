@@ -6,6 +6,7 @@ from typing import Final
 
 from canonry.domain.errors import NotFound
 from canonry.domain.ids import EntityId
+from canonry.domain.log.entries import Thing
 from canonry.domain.provenance import CanonLevel
 from canonry.domain.things.entities import Entity
 from canonry.domain.things.facts import Event
@@ -49,9 +50,13 @@ class WorldAt:
     async def all(self, ids: Iterable[str], *types: WorldType) -> Mapping[str, Entity]:
         """Those of `ids` that were, by id."""
         found = await self.canon.within(self.world.space).things(ids)
-        things = {
-            name: thing
-            for name, thing in found.items()
+        return await self.those(found.values(), *types)
+
+    async def those(self, found: Iterable[Thing], *types: WorldType) -> Mapping[str, Entity]:
+        """Those of what was found that were, by id."""
+        things: dict[str, Entity] = {
+            thing.id: thing
+            for thing in found
             if isinstance(thing, Entity)
             and thing.level is CanonLevel.CANON
             and thing.entity_type in types
