@@ -42,7 +42,7 @@ _EXAMPLES: Final = (range(1_000, 1_009), range(2_000, 2_037))
 """Tokens by which the runtime is tried: of a short text and of a longer one."""
 
 _Window: TypeAlias = Sequence[int]
-_Run: TypeAlias = Sequence[tuple[int, _Window]]
+_EqualWindows: TypeAlias = Sequence[tuple[int, _Window]]
 """Windows of one length, each with the number of its text."""
 
 
@@ -177,7 +177,7 @@ def _stand_back() -> None:
             os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), _NICENESS)
 
 
-def _runs(windows: Sequence[Sequence[_Window]], most: int) -> Iterator[_Run]:
+def _runs(windows: Sequence[Sequence[_Window]], most: int) -> Iterator[_EqualWindows]:
     """The windows of all texts, those of one length together, the longest first.
 
     Together they have `most` tokens, as a long text has alone: more would need more memory, and
@@ -195,7 +195,7 @@ def _runs(windows: Sequence[Sequence[_Window]], most: int) -> Iterator[_Run]:
 
 
 def _vectors(
-    count: int, runs: Sequence[_Run], means: Sequence[Sequence[NDArray[np.float64]]]
+    count: int, runs: Sequence[_EqualWindows], means: Sequence[Sequence[NDArray[np.float64]]]
 ) -> Sequence[Vector]:
     """The vectors of the texts: of several windows the mean, each weighing what it is long."""
     totals: list[NDArray[np.float64] | None] = [None] * count

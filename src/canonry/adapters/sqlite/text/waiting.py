@@ -21,7 +21,7 @@ from canonry.domain.recall.passages import Collection, Passage
 from canonry.domain.texts.stems import stems_of
 from canonry.ports.views.state import Spaces
 
-_Row: TypeAlias = tuple[int, str, bytes]
+_WaitingRow: TypeAlias = tuple[int, str, bytes]
 
 _PAGE: Final = 500
 _KNOWN: Final = 512
@@ -64,7 +64,7 @@ def waiting(db: apsw.Connection, collection: Collection, spaces: Spaces) -> Late
 
 
 @lru_cache(maxsize=_KNOWN_SETS)
-def _late(rows: tuple[_Row, ...], collection: Collection, spaces: Spaces) -> Late:
+def _late(rows: tuple[_WaitingRow, ...], collection: Collection, spaces: Spaces) -> Late:
     """What becomes of these rows; kept, because each search asks several times until a write."""
     told = (_told(kind, body) for _, kind, body in rows)
     passages = [
@@ -85,7 +85,7 @@ def _pages(db: apsw.Connection) -> Iterator[Sequence[tuple[int, Passage]]]:
         yield [(n, passage) for n, passage in found if passage is not None]
 
 
-def _rows(db: apsw.Connection) -> Iterator[Sequence[_Row]]:
+def _rows(db: apsw.Connection) -> Iterator[Sequence[_WaitingRow]]:
     after, length = 0, _PAGE
     while length == _PAGE:
         rows = list[Any](db.execute(_WAITING, (after, _PAGE)))
