@@ -19,6 +19,7 @@ from canonry.usecases.queries.query_relations import RelationQuery, query_relati
 NODES: Final = 200
 NODES_MAX: Final = 2_000
 _PAGE: Final = 500
+_MORE: Final = 50
 _HOPS_MAX: Final = 4
 
 
@@ -112,7 +113,8 @@ async def _newest(desk: Desk, most: int) -> tuple[Sequence[Relation], bool]:
         return found, False
     ids = {"universe_id": desk.space.id, "entity_id": None}
     while True:
-        asked = RelationQuery(newest_first=True, limit=min(_PAGE, most), offset=len(found))
+        limit = min(_PAGE, (most - len(tied)) // 2 + _MORE)  # most of them tie two that are new
+        asked = RelationQuery(newest_first=True, limit=limit, offset=len(found))
         page = await query_relations(desk.canon, desk.caller, asked, **ids)
         for each in page.items:
             tied |= {each.from_id, each.to_id}
