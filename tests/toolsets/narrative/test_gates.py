@@ -9,6 +9,7 @@ from canonry.bootstrap.policy_settings import policy_from
 from canonry.domain.errors import InvalidInput
 from canonry.domain.policy import Policy, StagingGates
 from canonry.domain.time import DAY, SECOND, Instant
+from canonry.domain.world.moderation.moderating import moderate_by_words
 from canonry.gateway.audit import Audit
 from canonry.gateway.call import Gateway
 from canonry.toolsets.narrative import NARRATIVE
@@ -63,6 +64,16 @@ async def test_a_text_that_may_not_stand_is_refused_with_its_rule() -> None:
     assert told["path"] == "/content/statement"
     assert told["admissible"] == "a text without this"
     await staged(stage, scene, "Frodo cuts down the orc and kicks its head away.")
+
+
+async def test_an_id_that_looks_like_the_number_of_a_card_is_no_text() -> None:
+    stage, scene = await a_gated(safety=True)
+    like_a_card = "12345678-9012-4005-8bcd-000000000001"
+    assert not moderate_by_words(like_a_card).allowed
+    content = {"statement": "Frodo met a stranger.", "entity_ids": [like_a_card]}
+    await stage.propose(scene, type="fact", content=content)
+    told = await refused(stage, fact(stage, scene, f"Frodo's number is {like_a_card}."))
+    assert told["rule"] == "safety.privacy"
 
 
 async def test_the_same_is_staged_once_and_near_it_nothing_else() -> None:

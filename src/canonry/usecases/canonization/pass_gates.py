@@ -6,7 +6,7 @@ from contextlib import AbstractAsyncContextManager, nullcontext
 from typing import Any
 
 from canonry.domain.errors import CanonryError, Conflict, InvalidInput, Unavailable
-from canonry.domain.ids import SpaceId
+from canonry.domain.ids import SpaceId, is_uuid
 from canonry.domain.policy import STAGED_MAX, StagingGates
 from canonry.domain.things.proposals import Proposal, ProposalStatus
 from canonry.domain.time import DAY
@@ -62,7 +62,7 @@ async def _judged(
             (path, value)
             for each in staged
             for path, value in values_in(each.content, each.path)
-            if isinstance(value, str)
+            if isinstance(value, str) and not is_uuid(value)
         ]
         found = await asyncio.gather(*(moderate_content(canon, text) for _, text in texts))
         for (path, _), moderated in zip(texts, found, strict=True):
