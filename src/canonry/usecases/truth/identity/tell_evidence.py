@@ -90,10 +90,11 @@ class _Side:
     def _telling(self, said: Mapping[str, Any], sign: str) -> Mapping[str, Any]:
         """The fields by which it does: each alone, or those of a rule together."""
         kind = self.entity.entity_type
-        alone = {n: v for n, v in said.items() if sign in texts_in(kind, {n: v}, self.keys)}
-        if alone or self.keys is None:
-            return alone
         labels = rule_of(sign.removeprefix(KEY_MARK)).split("+")
+        if self.keys is None or not sign.startswith(KEY_MARK) or len(labels) == 1:
+            alone = {n: v for n, v in said.items() if sign in texts_in(kind, {n: v}, self.keys)}
+            if alone or self.keys is None:
+                return alone
         rules = self.keys.schema.identity
         asked = (
             a for rule in rules for a in (*rule.fields, *rule.optional) if label_of(a) in labels
