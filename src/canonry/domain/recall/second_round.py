@@ -6,7 +6,7 @@ a little, the less the broader the question. Which passages are the first stays 
 order changes, and not where the best says the question word for word.
 """
 
-from collections import defaultdict
+from collections import Counter
 from collections.abc import Collection, Sequence
 from typing import Final
 
@@ -57,12 +57,11 @@ def ordered_again(
     """
     if not may_reorder(asked, weights, said=said):
         return range(len(first))
-    worth: dict[str, float] = defaultdict(float)
-    for _, stems in first[:TELLING]:
-        for stem in figures.found_in.keys() & frozenset(stems):
-            worth[stem] += figures.worth(figures.found_in[stem])
-    told = sorted(worth, key=lambda stem: (-worth[stem], stem))[:_WORDS]
-    meant = {stem: ((stem, _SHARE * figures.worth(figures.found_in[stem])),) for stem in told}
+    found_in = figures.found_in
+    said_by = Counter(s for _, stems in first[:TELLING] for s in found_in.keys() & frozenset(stems))
+    each = {stem: figures.worth(found_in[stem]) for stem in said_by}
+    told = sorted(said_by, key=lambda stem: (-said_by[stem] * each[stem], stem))[:_WORDS]
+    meant = {stem: ((stem, _SHARE * each[stem]),) for stem in told}
     measure = Measure(meant=meant, phrases=(), most={}, length=figures.length)
     scale = scale_of(asked, weights) * (1 - breadth(len(asked.terms), weights))
     gains = [
