@@ -96,6 +96,7 @@ def test_every_setting_can_be_given_in_all_three_places(row: SettingRow, tmp_pat
 SAMPLES = {
     "postgres.url": "postgresql://canonry@127.0.0.1/canonry",
     "postgres.connections": "4",
+    "mongodb.url": "mongodb://canonry@127.0.0.1",
     "durability": "normal",
     "http": "127.0.0.1:8123",
     "authorities": "gm,player",

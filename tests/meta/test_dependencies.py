@@ -21,6 +21,7 @@ MODULE_OF = {
 }
 BROUGHT_BY = {
     "anyio": "mcp",
+    "bson": "pymongo",
     "mcp_types": "mcp",
     "psycopg_pool": "psycopg",
     "pydantic": "mcp",
@@ -80,7 +81,8 @@ def served() -> list[Path]:
 def test_every_import_is_declared() -> None:
     project = PROJECT["project"]
     extras = project["optional-dependencies"]
-    declared = modules(project["dependencies"] + extras["postgres"] + extras["s3"])
+    used = ("mongodb", "postgres", "s3")
+    declared = modules(project["dependencies"] + [each for name in used for each in extras[name]])
     brought = {module for module, bringer in BROUGHT_BY.items() if bringer in declared}
 
     assert not imported(served()) - declared - brought

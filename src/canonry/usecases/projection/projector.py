@@ -7,6 +7,7 @@ a commit again changes nothing.
 import asyncio
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -23,6 +24,10 @@ from canonry.usecases.kernel.follow_log import heads_of
 PAGE: Final = 100
 """Commits that are read and applied together."""
 
+LOOKS_EVERY: Final = 0.5
+"""Seconds between two looks at a log that nobody tells of."""
+
+_ANY: Final = 1
 ATTEMPTS_MAX: Final = 8
 """After so many failures without progress a view counts as behind."""
 
@@ -56,6 +61,17 @@ class Projector:
         """
         for space, head in (await heads_of(self.ledger)).items():
             await self.reach(space, head)
+
+    async def keep_up(self) -> None:
+        """Let every view show what any process writes, soon after; until this is cancelled."""
+        cursor = 0
+        while True:
+            with suppress(CanonryError):  # whoever reads is told; this tries again
+                touched = await self.ledger.touched_since(cursor, limit=_ANY)
+                if touched.keys is None or touched.keys:
+                    await self.catch_up()
+                cursor = touched.cursor
+            await self.ledger.await_news(LOOKS_EVERY)
 
     async def _bring(self, view: View, space: SpaceId, position: Position) -> None:
         failures, best = 0, Position(-1)
