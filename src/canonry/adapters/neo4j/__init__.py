@@ -1,0 +1,7 @@
+"""The graph in Neo4j: a view that people can walk through in the server's own browser."""
+
+from canonry.adapters.neo4j.database import Neo4jDatabase
+from canonry.adapters.neo4j.emptying import empty
+from canonry.adapters.neo4j.state.state import Neo4jState
+
+__all__ = ["Neo4jDatabase", "Neo4jState", "empty"]
