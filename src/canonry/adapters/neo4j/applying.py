@@ -12,7 +12,7 @@ from neo4j import AsyncManagedTransaction
 
 from canonry.adapters.neo4j.database import fetched
 from canonry.adapters.neo4j.rows import (
-    StoredRow,
+    RowNode,
     counted,
     date_node,
     dates_of,
@@ -23,7 +23,7 @@ from canonry.adapters.neo4j.rows import (
     text_node,
     texts_of,
 )
-from canonry.adapters.neo4j.shapes import GraphEdge, edges_of, labels_of, shape_of
+from canonry.adapters.neo4j.shapes import ShownEdge, edges_of, labels_of, shape_of
 from canonry.domain.errors import Conflict
 from canonry.domain.log.encoding import decode_thing, encode_thing
 from canonry.domain.log.entries import THING_KINDS, Thing, Tombstone
@@ -198,11 +198,11 @@ def _node(store: str, was: Thing | None, thing: Thing) -> dict[str, Any]:
     return {"bears": shape.bears, "labels": list(shape.labels), "lost": lost}
 
 
-def _edge(edge: GraphEdge) -> dict[str, Any]:
+def _edge(edge: ShownEdge) -> dict[str, Any]:
     return edge._asdict() | {"bears": {"by": edge.by, **dict(edge.shows)}}
 
 
-def _runs(store: str, gone: Sequence[StoredRow], come: Sequence[StoredRow]) -> list[dict[str, Any]]:
+def _runs(store: str, gone: Sequence[RowNode], come: Sequence[RowNode]) -> list[dict[str, Any]]:
     """How much longer runs become; in one order, so that no two writers wait for each other."""
     lengths, bears = Counter[str](), dict[str, dict[str, Any]]()
     for rows, change in ((gone, -1), (come, 1)):

@@ -28,7 +28,7 @@ _TOLD: Final = frozenset(
 """Lists that the view of documents is asked for, and this one never."""
 
 
-class StoredRow(NamedTuple):
+class RowNode(NamedTuple):
     """A row with the run that it stands in."""
 
     listed: int
@@ -43,7 +43,7 @@ class StoredRow(NamedTuple):
     name: str | None
 
 
-class StoredText(NamedTuple):
+class TextNode(NamedTuple):
     """That an entity is found under a text."""
 
     space: str
@@ -54,7 +54,7 @@ class StoredText(NamedTuple):
     root: str
 
 
-class StoredDate(NamedTuple):
+class DateNode(NamedTuple):
     """That a field says a date; `rank` grows towards the past."""
 
     space: str
@@ -78,22 +78,22 @@ def tail_of(store: str, space: str = NOBODY, facet: str = "") -> str:
     return json.dumps([store, space, facet], ensure_ascii=False)
 
 
-def rows_of(thing: Thing) -> Iterator[StoredRow]:
+def rows_of(thing: Thing) -> Iterator[RowNode]:
     """The rows of a thing that this view is asked for."""
     for listed, owner, space, facet, rank, later, *rest in listing.rows_of(thing):
         if listed not in _TOLD:
             place = (listed, str(owner), space, facet, int(rank), later)
-            yield StoredRow(*place, *rest)  # type: ignore[arg-type] # four are left
+            yield RowNode(*place, *rest)  # type: ignore[arg-type] # four are left
 
 
-def texts_of(thing: Thing) -> Iterator[StoredText]:
+def texts_of(thing: Thing) -> Iterator[TextNode]:
     """The texts of an entity; others have none."""
     if isinstance(thing, Entity):
         for row in identifiers.rows_of(thing):
-            yield StoredText(row.space, row.key, row.id, row.entity_type, row.born, row.root)
+            yield TextNode(row.space, row.key, row.id, row.entity_type, row.born, row.root)
 
 
-def dates_of(thing: Thing) -> Iterator[StoredDate]:
+def dates_of(thing: Thing) -> Iterator[DateNode]:
     """The dates of an observation or an entity; others have none."""
     match thing:
         case Observation():
@@ -104,7 +104,7 @@ def dates_of(thing: Thing) -> Iterator[StoredDate]:
             return
 
 
-def row_node(store: str, row: StoredRow) -> dict[str, Any]:
+def row_node(store: str, row: RowNode) -> dict[str, Any]:
     """What the node of a row bears."""
     kept = {"starts": row.starts, "ends": row.ends, "name": row.name}
     run = head_of(row.listed, row.owner) + tail_of(store, row.space, row.facet)
@@ -112,19 +112,19 @@ def row_node(store: str, row: StoredRow) -> dict[str, Any]:
     return place | {name: value for name, value in kept.items() if value is not None}
 
 
-def text_node(store: str, row: StoredText) -> dict[str, Any]:
+def text_node(store: str, row: TextNode) -> dict[str, Any]:
     """What the node of a text bears."""
     key = json.dumps([store, row.space, row.text, row.id], ensure_ascii=False)
     return row._asdict() | {"store": store, "key": key}
 
 
-def date_node(store: str, row: StoredDate) -> dict[str, Any]:
+def date_node(store: str, row: DateNode) -> dict[str, Any]:
     """What the node of a date bears."""
     key = json.dumps([store, *row[:-1]], ensure_ascii=False)
     return row._asdict() | {"store": store, "key": key}
 
 
-def counted(store: str, rows: Iterable[StoredRow]) -> Iterator[tuple[str, dict[str, Any]]]:
+def counted(store: str, rows: Iterable[RowNode]) -> Iterator[tuple[str, dict[str, Any]]]:
     """The runs of rows that are counted: key -> what the node of the run bears."""
     for row in rows:
         if row.listed not in UNCOUNTED:
@@ -141,8 +141,8 @@ def counted(store: str, rows: Iterable[StoredRow]) -> Iterator[tuple[str, dict[s
             yield bears["run"], bears  # type: ignore[misc] # the key is a text
 
 
-def _date(entry: TimelineEntry, *, current: bool) -> StoredDate:
-    return StoredDate(
+def _date(entry: TimelineEntry, *, current: bool) -> DateNode:
+    return DateNode(
         entry.space,
         current,
         entry.event_type,

@@ -52,7 +52,7 @@ _INSTANTS: Final = (
 )
 
 
-class GraphEdge(NamedTuple):
+class ShownEdge(NamedTuple):
     """An edge that the thing `by` gives rise to, between any two things."""
 
     source: str
@@ -63,14 +63,14 @@ class GraphEdge(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Shape:
+class NodeShape:
     """A node: `labels` beside that of all things, and what it bears."""
 
     labels: tuple[str, ...]
     bears: Mapping[str, Any] = field(default_factory=dict)
 
 
-def shape_of(store: str, thing: Thing) -> Shape:
+def shape_of(store: str, thing: Thing) -> NodeShape:
     """The node of a thing."""
     kind = THING_KINDS[type(thing)]
     bears = {
@@ -90,7 +90,7 @@ def shape_of(store: str, thing: Thing) -> Shape:
         _put(bears, name, None if instant is None else _rendered(instant))
     if isinstance(thing, Entity):
         bears["state_tags"] = list(thing.state_tags)
-    return Shape(labels=labels_of(thing), bears=bears)
+    return NodeShape(labels=labels_of(thing), bears=bears)
 
 
 def labels_of(thing: Thing) -> tuple[str, ...]:
@@ -107,19 +107,19 @@ def labels_of(thing: Thing) -> tuple[str, ...]:
             return (label,)
 
 
-def edges_of(thing: Thing) -> Iterator[GraphEdge]:
+def edges_of(thing: Thing) -> Iterator[ShownEdge]:
     """The edges that a thing gives rise to, each once."""
     return iter(dict.fromkeys(_edges(thing)))
 
 
-def _edges(thing: Thing) -> Iterator[GraphEdge]:
-    def to(edge: str, target: str | None) -> Iterator[GraphEdge]:
+def _edges(thing: Thing) -> Iterator[ShownEdge]:
+    def to(edge: str, target: str | None) -> Iterator[ShownEdge]:
         if target is not None:
-            yield GraphEdge(thing.id, edge, str(target), thing.id)
+            yield ShownEdge(thing.id, edge, str(target), thing.id)
 
-    def by(edge: str, source: str | None) -> Iterator[GraphEdge]:
+    def by(edge: str, source: str | None) -> Iterator[ShownEdge]:
         if source is not None:
-            yield GraphEdge(str(source), edge, thing.id, thing.id)
+            yield ShownEdge(str(source), edge, thing.id, thing.id)
 
     yield from _own(thing, to, by)
     for evidence in getattr(thing, "evidence", ()):
@@ -128,7 +128,7 @@ def _edges(thing: Thing) -> Iterator[GraphEdge]:
     yield from by("SUPERSEDES", getattr(thing, "superseded_by", None))
 
 
-def _own(thing: Thing, to: Any, by: Any) -> Iterator[GraphEdge]:  # noqa: C901, PLR0912 - a case a kind
+def _own(thing: Thing, to: Any, by: Any) -> Iterator[ShownEdge]:  # noqa: C901, PLR0912 - a case a kind
     match thing:
         case Space():
             yield from by("CONTAINS", thing.parent)
@@ -171,7 +171,7 @@ def _own(thing: Thing, to: Any, by: Any) -> Iterator[GraphEdge]:  # noqa: C901, 
             return
 
 
-def _relation(relation: Relation) -> GraphEdge:
+def _relation(relation: Relation) -> ShownEdge:
     known = relation.rel_type in _EDGES
     shows: dict[str, Any] = {
         "rel_type": relation.rel_type,
@@ -180,7 +180,7 @@ def _relation(relation: Relation) -> GraphEdge:
         "since": None if relation.since is None else _rendered(relation.since),
         "until": None if relation.until is None else _rendered(relation.until),
     }
-    return GraphEdge(
+    return ShownEdge(
         relation.from_id,
         relation.rel_type if known else OTHER_RELATION,
         relation.to_id,
