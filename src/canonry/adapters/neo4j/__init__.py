@@ -2,6 +2,7 @@
 
 from canonry.adapters.neo4j.database import Neo4jDatabase
 from canonry.adapters.neo4j.emptying import empty
+from canonry.adapters.neo4j.mending import Neo4jMending
 from canonry.adapters.neo4j.state.state import Neo4jState
 
-__all__ = ["Neo4jDatabase", "Neo4jState", "empty"]
+__all__ = ["Neo4jDatabase", "Neo4jMending", "Neo4jState", "empty"]

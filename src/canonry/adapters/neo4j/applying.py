@@ -50,7 +50,7 @@ CALL () {
 }
 RETURN c.position, before
 """
-_WRITE: Final = """
+WRITE: Final = """
 CALL () {
   UNWIND $erased AS id
   MATCH (v:_Version) WHERE v.store = $store AND v.id = id AND v.since IS NOT NULL DELETE v
@@ -135,7 +135,7 @@ async def show(db: AsyncManagedTransaction, store: str, folded: Sequence[Folded]
     if cursor > start:
         told = written(store, {i: t for i, t in before.items() if i in after}, after)
         told |= {"past": past.nodes, "store": store, "space": space, "position": cursor}
-        await fetched(db, _WRITE, told)
+        await fetched(db, WRITE, told)
 
 
 class Past:
@@ -156,13 +156,18 @@ class Past:
             for key in [key for key in self._nodes if key[0] == now.id]:
                 del self._nodes[key]
         elif isinstance(was, VERSIONED) and was.changed_at < now.changed_at:
-            self._nodes[was.id, was.changed_at] = {
-                "id": was.id,
-                "since": was.changed_at,
-                "kind": THING_KINDS[type(was)],
-                "space": was.space,
-                "body": encode_thing(was).decode(),
-            }
+            self._nodes[was.id, was.changed_at] = past_node(was)
+
+
+def past_node(was: Thing) -> dict[str, Any]:
+    """What the node of a former version bears, from the position on at which it was that."""
+    return {
+        "id": was.id,
+        "since": was.changed_at,
+        "kind": THING_KINDS[type(was)],
+        "space": was.space,
+        "body": encode_thing(was).decode(),
+    }
 
 
 def written(store: str, before: Mapping[str, Thing], after: Mapping[str, Thing]) -> dict[str, Any]:

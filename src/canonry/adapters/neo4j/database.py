@@ -118,19 +118,27 @@ class Neo4jDatabase:
         with suppress(*DRIVER_FAULTS):
             await driver.close()
 
-    async def rows(self, statement: str, values: Mapping[str, Any] | None = None) -> list[GraphRow]:
+    async def rows(
+        self,
+        statement: str,
+        values: Mapping[str, Any] | None = None,
+        *,
+        seconds: float | None = None,
+    ) -> list[GraphRow]:
         """What one statement gives, in one round trip; `$store` is the name of the store.
 
         Raises:
             Unavailable: as `canonry.adapters.neo4j.faults` says.
         """
-        return await self.read(statement, values, list)
+        return await self.read(statement, values, list, seconds=seconds)
 
     async def read(
         self,
         statement: str,
         values: Mapping[str, Any] | None,
         made: Callable[[list[GraphRow]], T],
+        *,
+        seconds: float | None = None,
     ) -> T:
         """What is `made` of the rows of a statement, which may find that they are `Torn`."""
 
@@ -139,7 +147,7 @@ class Neo4jDatabase:
             result = await session.run(query, {"store": self.name, **(values or {})})
             return made(await result.values())
 
-        return await self._attempt(ask)
+        return await self._attempt(ask, seconds)
 
     async def writing(self, work: GraphWork[T]) -> T:
         """What `work` writes, all or nothing; durable on return.
@@ -156,11 +164,13 @@ class Neo4jDatabase:
         finally:
             forget()
 
-    async def _attempt(self, work: Callable[[AsyncSession, float], Awaitable[T]]) -> T:
+    async def _attempt(
+        self, work: Callable[[AsyncSession, float], Awaitable[T]], most: float | None = None
+    ) -> T:
         """Do `work`, and again where it failed in passing, within the time that the call has."""
         loop = asyncio.get_running_loop()
         call, pause, patience = scope(), _PAUSE, loop.time() + _PATIENCE
-        ends = loop.time() + self._deadline if call is None else call.ends
+        ends = loop.time() + (most or self._deadline) if call is None else call.ends
         with self._begun() as driver:
             for left in reversed(range(ATTEMPTS_MAX)):
                 seconds = max(ends - loop.time(), 0.001)

@@ -108,20 +108,28 @@ def row_node(store: str, row: RowNode) -> dict[str, Any]:
     """What the node of a row bears."""
     kept = {"starts": row.starts, "ends": row.ends, "name": row.name}
     run = head_of(row.listed, row.owner) + tail_of(store, row.space, row.facet)
-    place = {"store": store, "run": run, "rank": row.rank, "later": row.later, "id": row.id}
+    place = {
+        "store": store,
+        "by": row.id,
+        "run": run,
+        "rank": row.rank,
+        "later": row.later,
+        "id": row.id,
+    }
     return place | {name: value for name, value in kept.items() if value is not None}
 
 
 def text_node(store: str, row: TextNode) -> dict[str, Any]:
     """What the node of a text bears."""
     key = json.dumps([store, row.space, row.text, row.id], ensure_ascii=False)
-    return row._asdict() | {"store": store, "key": key}
+    return row._asdict() | {"store": store, "by": row.id, "key": key}
 
 
 def date_node(store: str, row: DateNode) -> dict[str, Any]:
     """What the node of a date bears."""
     key = json.dumps([store, *row[:-1]], ensure_ascii=False)
-    return row._asdict() | {"store": store, "key": key}
+    by = row.entity if row.current else row.observation
+    return row._asdict() | {"store": store, "by": by, "key": key}
 
 
 def counted(store: str, rows: Iterable[RowNode]) -> Iterator[tuple[str, dict[str, Any]]]:
