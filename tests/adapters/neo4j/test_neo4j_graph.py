@@ -40,7 +40,7 @@ class Walked:
         self.database = database
         self._projector = projector
 
-    async def edges(self, name: str) -> list[tuple[str, str]]:
+    async def edges(self, name: str) -> list[tuple[str, str | None]]:
         await self._projector.catch_up()
         return [(kind, to) for kind, to, _ in await self.database.rows(FROM, {"id": ident(name)})]
 

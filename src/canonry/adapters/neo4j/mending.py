@@ -170,7 +170,8 @@ class Neo4jMending:
     async def miscounted(self) -> Mapping[str, int]:
         """The runs that are said to be longer or shorter than they are, and how long they are."""
         values = {"uncounted": sorted(UNCOUNTED)}
-        return dict(await self._database.rows(_MISCOUNTED, values, seconds=LONG))
+        found = await self._database.rows(_MISCOUNTED, values, seconds=LONG)
+        return {str(run): int(n) for run, n in found}
 
     async def recount(self) -> None:
         """Let every run be said to be as long as it is."""
