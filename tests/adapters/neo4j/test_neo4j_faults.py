@@ -79,7 +79,7 @@ async def soon(state: Neo4jState) -> int:
 async def test_a_server_that_is_killed_and_started_again_shows_each_commit_once(
     server: Graph,
 ) -> None:
-    made = await some_facts(60)
+    made = await some_facts(30)
     async with opened(server.url, "killed") as database:
         state, half = Neo4jState(database), asyncio.Event()
 
@@ -101,6 +101,7 @@ async def test_a_line_that_is_cut_leaves_whole_commits() -> None:
     made = await some_facts(40)
     async with graphs() as graph:
         whole = await graph.database()
+        await Neo4jState(whole).apply(made[:1])  # a first statement is planned for long
         lines: list[asyncio.StreamWriter] = []
 
         async def carry(client: asyncio.StreamReader, answer: asyncio.StreamWriter) -> None:
@@ -119,7 +120,7 @@ async def test_a_line_that_is_cut_leaves_whole_commits() -> None:
                 for line in lines:
                     line.close()
                 lines.clear()
-                await asyncio.sleep(0.15)
+                await asyncio.sleep(0.3)
             await work
         relay.close()
 

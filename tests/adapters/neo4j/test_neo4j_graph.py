@@ -1,5 +1,6 @@
 """A person who opens Neo4j's browser finds the world there: labels, names and typed edges."""
 
+import re
 from collections.abc import AsyncIterator
 
 import pytest
@@ -24,6 +25,7 @@ from canonry.testing.things import (
 from canonry.usecases.projection.projector import Projector
 from tests.conformance.neo4j_store import graphs
 from tests.conformance.test_memory import open_memory
+from tests.meta.tree import ROOT
 
 pytestmark = pytest.mark.anyio
 FROM = """
@@ -126,3 +128,20 @@ async def test_of_what_was_erased_no_word_is_left(walked: Walked) -> None:
     assert await walked.edges("secret") == []
     left = "MATCH (n) WHERE n.store = $store AND n.body CONTAINS 'the ring' RETURN count(n)"
     assert await walked.database.rows(left) == [[0]]
+
+
+async def test_what_the_page_says_to_ask_has_answers(walked: Walked) -> None:
+    page = (ROOT / "docs" / "how-to" / "graph.md").read_text(encoding="utf-8")
+    asked = re.findall(r"```cypher\n(.*?)```", page, re.DOTALL)
+    await walked.scribe.write(*a_named("Frodo"), *a_named("Shire"))
+    await walked.scribe.make(
+        a_relation("at home", "Frodo", "Shire", rel_type="LOCATED_IN"),
+        a_fact("is small", "Frodo"),
+        an_event("walk", title="A walk", causes=(ident("end"),)),
+        an_event("end", title="The ring is destroyed"),
+    )
+    await walked.edges("end")
+
+    assert len(asked) == 3
+    for question in asked:
+        assert await walked.database.rows(question) != [], question

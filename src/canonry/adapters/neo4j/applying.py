@@ -1,16 +1,15 @@
 """Applying: what commits made of things becomes nodes and edges, with the cursor, or not at all.
 
-A commit costs three round trips however much it changes: the first takes the turn of its space and
-looks at what is replaced, the second writes everything, the third commits.
+It costs two round trips however much changes. The first waits for its turn and looks at what is
+replaced; the second takes the turn again by writing the cursor, and writes everything if nobody was
+quicker, else nothing.
 """
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from neo4j import AsyncManagedTransaction
-
-from canonry.adapters.neo4j.database import fetched
+from canonry.adapters.neo4j.database import ATTEMPTS_MAX, WRITING, Neo4jDatabase
 from canonry.adapters.neo4j.rows import (
     RowNode,
     counted,
@@ -24,7 +23,7 @@ from canonry.adapters.neo4j.rows import (
     texts_of,
 )
 from canonry.adapters.neo4j.shapes import ShownEdge, edges_of, labels_of, shape_of
-from canonry.domain.errors import Conflict
+from canonry.domain.errors import Conflict, Unavailable
 from canonry.domain.log.encoding import decode_thing, encode_thing
 from canonry.domain.log.entries import THING_KINDS, Thing, Tombstone
 from canonry.domain.spaces import Space
@@ -40,12 +39,13 @@ VERSIONED: Final = (Entity, Relation, Fact, Event, Axiom, Source, Story, Space)
 THINGS_MAX: Final = 2_000
 """After so many things what was applied is committed; a commit is never divided."""
 
+# A value that is there already is not written, but its node is locked until the statement ends.
 _TURN: Final = """
 MERGE (c:_Cursor {store: $store, space: $space}) ON CREATE SET c.position = 0
-SET c.turns = coalesce(c.turns, 0) + 1
+SET c.turn = true
 WITH c
-CALL () {
-  MATCH (t:Thing) WHERE t.store = $store AND t.id IN $ids AND t.body IS NOT NULL
+CALL (c) {
+  MATCH (t:Thing) WHERE t.store = c.store AND t.id IN $ids AND t.body IS NOT NULL
   RETURN collect([t.kind, t.body]) AS before
 }
 RETURN c.position, before
@@ -93,7 +93,13 @@ CALL () { UNWIND $texts_gone AS key MATCH (i:_Text {key: key}) DELETE i }
 CALL () { UNWIND $texts AS b CREATE (i:_Text) SET i = b }
 CALL () { UNWIND $dates_gone AS key MATCH (d:_Date {key: key}) DELETE d }
 CALL () { UNWIND $dates AS b CREATE (d:_Date) SET d = b }
-MATCH (c:_Cursor {store: $store, space: $space}) SET c.position = $position
+"""
+_APPLY: Final = f"""
+MATCH (c:_Cursor {{store: $store, space: $space}}) SET c.turn = true
+WITH c WHERE c.position = $start
+{WRITE}
+SET c.position = $position
+RETURN c.space
 """
 
 
@@ -110,19 +116,34 @@ def portions(folded: Sequence[Folded]) -> list[list[Folded]]:
     return found
 
 
-async def show(db: AsyncManagedTransaction, store: str, folded: Sequence[Folded]) -> None:
+async def show(database: Neo4jDatabase, folded: Sequence[Folded]) -> None:
     """Let the view show what commits of one space made of things, those past the cursor.
 
     Raises:
         Conflict: `view.gap`.
+        Unavailable: `view.busy`, others apply without a pause.
     """
-    space = folded[0].space
+    place = {"space": folded[0].space}
     ids = list({thing.id for each in folded for thing in each.things})
-    values = {"store": store, "space": space, "ids": ids}
-    ((cursor, found),) = await fetched(db, _TURN, values)
-    things = (decode_thing(kind, body.encode()) for kind, body in found)
-    before: dict[str, Thing] = {thing.id: thing for thing in things}
-    after, past, start = dict[str, Thing](), Past(), cursor
+    for _ in range(ATTEMPTS_MAX):
+        ((cursor, found),) = await database.rows(_TURN, {**place, "ids": ids})
+        things = (decode_thing(kind, body.encode()) for kind, body in found)
+        told, position = _following(
+            database.name, {thing.id: thing for thing in things}, folded, cursor
+        )
+        if position == cursor:
+            return
+        told |= {**place, "start": cursor, "position": position}
+        if await database.rows(_APPLY, told, seconds=WRITING):
+            return
+    raise Unavailable("view.busy", "others write the same without a pause; try again")
+
+
+def _following(
+    store: str, before: Mapping[str, Thing], folded: Sequence[Folded], cursor: int
+) -> tuple[dict[str, Any], int]:
+    """What has to be written of what follows the cursor, and where it stands then."""
+    after, past = dict[str, Thing](), Past()
     for each in folded:
         if each.position <= cursor:
             continue
@@ -132,10 +153,8 @@ async def show(db: AsyncManagedTransaction, store: str, folded: Sequence[Folded]
             past.keep(after.get(thing.id, before.get(thing.id)), thing)
             after[thing.id] = thing
         cursor = each.position
-    if cursor > start:
-        told = written(store, {i: t for i, t in before.items() if i in after}, after)
-        told |= {"past": past.nodes, "store": store, "space": space, "position": cursor}
-        await fetched(db, WRITE, told)
+    told = written(store, {i: thing for i, thing in before.items() if i in after}, after)
+    return told | {"past": past.nodes}, cursor
 
 
 class Past:

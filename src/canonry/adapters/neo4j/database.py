@@ -33,6 +33,9 @@ CONNECTIONS: Final = 16
 DEADLINE: Final = 30.0
 """So many seconds a statement may take where no call says less."""
 
+WRITING: Final = 600.0
+"""So many seconds a large commit may take: who waits for it may go, others wait for it too."""
+
 ATTEMPTS_MAX: Final = 12
 """So often what failed in passing is begun anew."""
 
@@ -150,7 +153,7 @@ class Neo4jDatabase:
         return await self._attempt(ask, seconds)
 
     async def writing(self, work: GraphWork[T]) -> T:
-        """What `work` writes, all or nothing; durable on return.
+        """What `work` writes, all or nothing, however long the call has; durable on return.
 
         Raises:
             Unavailable: as `canonry.adapters.neo4j.faults` says.
@@ -160,7 +163,7 @@ class Neo4jDatabase:
             return await session.execute_write(unit_of_work(timeout=seconds)(work))
 
         try:
-            return await self._attempt(write)
+            return await self._attempt(write, WRITING)
         finally:
             forget()
 
@@ -170,7 +173,9 @@ class Neo4jDatabase:
         """Do `work`, and again where it failed in passing, within the time that the call has."""
         loop = asyncio.get_running_loop()
         call, pause, patience = scope(), _PAUSE, loop.time() + _PATIENCE
-        ends = loop.time() + (most or self._deadline) if call is None else call.ends
+        ends = loop.time() + (self._deadline if most is None else most)
+        if call is not None and most is None:
+            ends = call.ends
         with self._begun() as driver:
             for left in reversed(range(ATTEMPTS_MAX)):
                 seconds = max(ends - loop.time(), 0.001)

@@ -3,7 +3,6 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from neo4j import AsyncManagedTransaction
 from typing_extensions import override
 
 from canonry.adapters.neo4j.applying import portions, show
@@ -11,6 +10,7 @@ from canonry.adapters.neo4j.database import Neo4jDatabase
 from canonry.adapters.neo4j.pages import page_of, things_in
 from canonry.domain.ids import SpaceId
 from canonry.domain.log.commits import ORIGIN, Position
+from canonry.ports.call_scope import forget
 from canonry.ports.views.pages import Page
 from canonry.ports.views.selections import Selection
 from canonry.ports.views.view import Folded, View
@@ -32,15 +32,11 @@ class Neo4jView(View):
 
     @override
     async def apply(self, folded: Sequence[Folded]) -> None:
-        store = self._database.name
-        for portion in portions(folded) if folded else ():
-
-            async def write(
-                db: AsyncManagedTransaction, some: Sequence[Folded] = tuple(portion)
-            ) -> None:
-                await show(db, store, some)
-
-            await self._database.writing(write)
+        try:
+            for portion in portions(folded) if folded else ():
+                await show(self._database, portion)
+        finally:
+            forget()
 
     async def _page(self, selection: Selection, limit: int, offset: int) -> Page[Any]:
         return await page_of(self._database, selection, limit, offset)

@@ -145,8 +145,7 @@ class Neo4jMending:
         """Let the graph show these things, and keep these former versions, whatever it shows."""
         store = self._database.name
         told = written(store, {}, things) | {"runs": [], "erased": []}
-        # No space has this name, so that no cursor moves.
-        told |= {"store": store, "space": "", "position": 0}
+        told |= {"store": store}
         told["past"] = [past_node(each) for each in past if isinstance(each, VERSIONED)]
         ids = list(things)
         values = {"store": store, "ids": ids, "sources": _sources(ids, told["edges"])}
