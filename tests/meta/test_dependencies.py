@@ -81,7 +81,7 @@ def served() -> list[Path]:
 def test_every_import_is_declared() -> None:
     project = PROJECT["project"]
     extras = project["optional-dependencies"]
-    used = ("mongodb", "postgres", "s3")
+    used = ("mongodb", "neo4j", "postgres", "s3")
     declared = modules(project["dependencies"] + [each for name in used for each in extras[name]])
     brought = {module for module, bringer in BROUGHT_BY.items() if bringer in declared}
 

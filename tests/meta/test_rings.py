@@ -30,6 +30,7 @@ WRONG_IMPORTS = {
     "apsw-belongs-to-sqlite": ("bootstrap/wrong.py", "import apsw"),
     "psycopg-belongs-to-postgres": ("bootstrap/wrong.py", "import psycopg"),
     "pymongo-belongs-to-mongodb": ("bootstrap/wrong.py", "import pymongo"),
+    "neo4j-belongs-to-neo4j": ("bootstrap/wrong.py", "import neo4j"),
     "obstore-belongs-to-objects": ("bootstrap/wrong.py", "import obstore"),
     "arrays-belong-to-adapters": ("usecases/wrong.py", "import numpy"),
     "requests-belong-to-embedders": ("gateway/wrong.py", "import httpx2"),

