@@ -80,7 +80,8 @@ def served() -> list[Path]:
 def test_every_import_is_declared() -> None:
     project = PROJECT["project"]
     extras = project["optional-dependencies"]
-    declared = modules(project["dependencies"] + extras["postgres"] + extras["s3"])
+    engines = [one for name in ("postgres", "qdrant", "s3") for one in extras[name]]
+    declared = modules(project["dependencies"] + engines)
     brought = {module for module, bringer in BROUGHT_BY.items() if bringer in declared}
 
     assert not imported(served()) - declared - brought
