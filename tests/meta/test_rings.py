@@ -29,6 +29,7 @@ WRONG_IMPORTS = {
     "toolsets-are-strangers": ("toolsets/another/__init__.py", "import canonry.toolsets.narrative"),
     "apsw-belongs-to-sqlite": ("bootstrap/wrong.py", "import apsw"),
     "psycopg-belongs-to-postgres": ("bootstrap/wrong.py", "import psycopg"),
+    "opensearch-belongs-to-its-adapter": ("bootstrap/wrong.py", "import opensearchpy"),
     "qdrant-belongs-to-its-adapter": ("bootstrap/wrong.py", "import qdrant_client"),
     "obstore-belongs-to-objects": ("bootstrap/wrong.py", "import obstore"),
     "arrays-belong-to-adapters": ("usecases/wrong.py", "import numpy"),
