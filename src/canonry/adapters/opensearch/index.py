@@ -20,6 +20,7 @@ from canonry.ports.call_scope import scope
 _NEWER: Final = 409
 _MISSING: Final = 404
 _REFUSED: Final = 400
+_NOTHING: Final = {"shown": [0]}
 _ALL: Final = {"force": "true"}
 _EXPUNGE: Final = {"only_expunge_deletes": "true"}
 _MADE: Final = "resource_already_exists_exception"
@@ -28,11 +29,12 @@ _WHOLE: Final = {"allow_partial_search_results": False}
 
 _ANSWERED: Final = ",".join(
     f"responses.{each}"
-    for each in ("status", "error.type", "hits.total", "hits.hits._*", "aggregations")
+    for each in ("status", "error.type", "hits.total", "hits.hits.fields", "aggregations")
 )
 _DONE: Final = "items.*.status,items.*.error.type"
 _KEYWORD: Final = {"type": "keyword", "norms": False, "doc_values": False}
-_KEPT: Final = {"type": "keyword", "index": False, "doc_values": False}
+# Read by the thousand: one by one from a column, which takes an eighth of what documents take.
+_KEPT: Final = {"type": "binary", "doc_values": True}
 
 FIELDS: Final = {
     "space": _KEYWORD,
@@ -43,9 +45,9 @@ FIELDS: Final = {
     # Each stem once, for finding and counting; `stems` has them in order, for the formula.
     "terms": {"type": "keyword", "norms": False},
     "stems": _KEPT,
+    "where": _KEPT,
     "words": {"type": "integer", "index": False},
-    "place": _KEPT,
-    "shown": _KEPT,
+    "shown": {"type": "long", "index": False, "doc_values": False, "store": True},
 }
 SETTINGS: Final = {
     # Nothing shows before the cursor does, unless somebody else's cursor moves meanwhile.
@@ -107,17 +109,16 @@ class SearchIndex:
         for item in failed:
             raise unavailable(item["error"]["type"])
 
-    async def read(self, identity: str, routing: str) -> Mapping[str, Any]:
-        """A document as it shows; an empty one where there is none.
+    async def shown(self, identity: str, routing: str) -> int:
+        """The number that a cursor shows, not the one that was written last; 0 without a cursor.
 
         Raises:
             Unavailable: `text.unavailable`.
         """
         path = f"/{self.name}/_doc/{quote(identity, safe='')}"
-        asked = {"routing": routing, "realtime": "false"}
+        asked = {"routing": routing, "realtime": "false", "stored_fields": "shown"}
         told = await self._ask("GET", path, ignore=(_MISSING,), params=asked)
-        found: Mapping[str, Any] = told.get("_source", {})
-        return found
+        return int(told.get("fields", _NOTHING)["shown"][0])
 
     async def merge(self) -> None:
         """Rewrite what holds anything that is gone and not kept for recovery any more.
@@ -160,7 +161,7 @@ class SearchIndex:
             "settings": {"index": SETTINGS},
             "mappings": {
                 "dynamic": "strict",
-                "_source": {"excludes": ["terms", "words"]},
+                "_source": {"enabled": False},
                 "properties": FIELDS,
             },
         }

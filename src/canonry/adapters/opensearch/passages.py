@@ -4,14 +4,18 @@ Each write says of which change of its thing it is, and the server refuses one t
 what it has. So whoever is late, or writes again, does no harm.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from base64 import b64encode, urlsafe_b64decode
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from hashlib import blake2b
 from typing import Any, Final
+
+import orjson
 
 from canonry.domain.ids import SpaceId
 from canonry.domain.log.entries import Thing
 from canonry.domain.recall.passages import Passage, is_silenced, passages_of
 from canonry.domain.texts.stems import stems_of
+from canonry.ports.views.text import Hit
 
 _HASH_BYTES: Final = 8
 _STEM_MAX: Final = 400
@@ -56,14 +60,32 @@ def bulks_of(space: SpaceId, things: Iterable[Thing]) -> Iterator[Sequence[BulkL
 
 def _document(passage: Passage) -> BulkLine:
     stems = stems_of(passage.text)
+    where = (passage.id, passage.scene_id, passage.place, passage.entities)
     return {
         "space": passage.space,
         "collection": str(passage.collection),
         "scene": passage.scene_id,
         "source": passage.source_id,
         "entities": passage.entities,
-        "place": passage.place,
         "terms": sorted({kept(stem) for stem in stems}),
-        "stems": " ".join(stems),
         "words": len(stems),
+        "where": b64encode(orjson.dumps(where)).decode(),
+        "stems": b64encode(" ".join(stems).encode()).decode(),
     }
+
+
+def hit_of(found: Mapping[str, Any], shares: Mapping[str, float]) -> Hit:
+    """A passage that was found, with what the words of a query add to its score."""
+    identity, scene, place, entities = orjson.loads(_bytes_in(found, "where"))
+    raw = sum(shares.values())
+    return Hit(identity, raw / (raw + 1), shares, scene, place, tuple(entities))
+
+
+def stems_in(found: Mapping[str, Any]) -> list[str]:
+    """The stems of a passage that was found, in order."""
+    return _bytes_in(found, "stems").decode().split(" ")
+
+
+def _bytes_in(found: Mapping[str, Any], field: str) -> bytes:
+    # The server leaves out what fills up the last four letters, and more than that does no harm.
+    return urlsafe_b64decode(found["fields"][field][0] + "==")

@@ -67,13 +67,13 @@ def holding(query: TextQuery, stems: Iterable[str], phrases: Iterable[Sequence[s
         every = [{"term": {"terms": kept(stem)}} for stem in phrase]
         either.append({"bool": {"filter": every}})
     found = _found(query, {"bool": {"should": either}}, CANDIDATES_MAX)
-    return {**found, "_source": ["scene", "place", "entities", "stems"]}
+    return {**found, "docvalue_fields": ["where", "stems"]}
 
 
 def placing(query: TextQuery, ids: Sequence[str]) -> Question:
     """Those of the passages of these things that the filters select."""
     found = _found(query, {"ids": {"values": ids}}, len(ids))
-    return {**found, "_source": ["scene", "place", "entities"]}
+    return {**found, "docvalue_fields": ["where"]}
 
 
 def _found(query: TextQuery, what: Question, limit: int) -> Question:
@@ -89,6 +89,7 @@ def _found(query: TextQuery, what: Question, limit: int) -> Question:
         "query": {"bool": asked},
         "size": limit,
         "sort": ["_doc"],
+        "stored_fields": "_none_",
         "track_total_hits": False,
     }
 

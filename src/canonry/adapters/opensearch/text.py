@@ -13,7 +13,7 @@ from typing_extensions import override
 
 from canonry.adapters.opensearch import questions
 from canonry.adapters.opensearch.index import QuickSerializer, SearchIndex
-from canonry.adapters.opensearch.passages import bulks_of
+from canonry.adapters.opensearch.passages import bulks_of, hit_of, stems_in
 from canonry.domain.errors import Conflict
 from canonry.domain.ids import SpaceId
 from canonry.domain.log.commits import Position
@@ -76,8 +76,7 @@ class OpenSearchText(Text):
 
     @override
     async def cursor(self, space: SpaceId) -> Position:
-        told = await self._index.read(_cursor_of(space), routing=space)
-        return Position(told.get("shown", 0))
+        return Position(await self._index.shown(_cursor_of(space), routing=space))
 
     @override
     async def apply(self, folded: Sequence[Folded]) -> None:
@@ -166,10 +165,9 @@ class OpenSearchText(Text):
         ]
         (told,) = await self._index.search([questions.holding(query, rare, phrases)])
         return [
-            hit
+            hit_of(each, shares)
             for each in told.get("hits", {}).get("hits", ())
-            if (shares := scores.shares(each["_source"]["stems"].split(" ")))
-            and (hit := _hit(each, shares))
+            if (shares := scores.shares(stems_in(each)))
         ]
 
     @override
@@ -178,7 +176,7 @@ class OpenSearchText(Text):
         parts = [wanted[n : n + _PLACED_MAX] for n in range(0, len(wanted), _PLACED_MAX)]
         answers = await self._index.search([questions.placing(query, part) for part in parts])
         found = (each for told in answers for each in told.get("hits", {}).get("hits", ()))
-        return [_hit(each, {}) for each in found]
+        return [hit_of(each, {}) for each in found]
 
     async def purge(self) -> bool:
         """Leave no byte of passages that are gone in any file of the index; erasing calls it.
@@ -211,11 +209,3 @@ def _cursor_of(space: SpaceId) -> str:
 def _words(told: Mapping[str, Any]) -> list[tuple[str, int]]:
     """The words that were counted, the most frequent first."""
     return [(each["key"], each["doc_count"]) for each in told["aggregations"]["n"]["buckets"]]
-
-
-def _hit(found: Mapping[str, Any], shares: Mapping[str, float]) -> Hit:
-    told = found["_source"]
-    raw = sum(shares.values())
-    return Hit(
-        found["_id"], raw / (raw + 1), shares, told["scene"], told["place"], tuple(told["entities"])
-    )
