@@ -37,7 +37,9 @@ def fetched(artifact: str, digest: str, launcher: Path) -> str:
         if (found := digest_of(place / "lib")) != digest:
             sys.exit(f"{artifact} is not what it was: {found}")
         (place / "done").touch()
-    run("javac", "-cp", "lib/*", "-d", "classes", str(launcher), at=place)
+    compiled = place / "classes" / launcher.with_suffix(".class").name
+    if not compiled.exists() or compiled.stat().st_mtime < launcher.stat().st_mtime:
+        run("javac", "-cp", "lib/*", "-d", "classes", str(launcher), at=place)
     return f"{place}/classes:{place}/lib/*"
 
 

@@ -7,7 +7,6 @@ import signal
 import subprocess
 import time
 from collections.abc import Sequence
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +15,8 @@ NOBODY = "nobody"
 PORT = int(os.environ.get("CANONRY_SERVERS_PORT", "55431"))
 PASSWORD = "for-tests-on-loopback"
 SECONDS = 60
+STARTED: dict[int, subprocess.Popen[bytes]] = {}
+"""Children of this process, which stay zombies until somebody waits for them."""
 
 
 def home_of(name: str) -> Path:
@@ -31,7 +32,7 @@ def home_of(name: str) -> Path:
 def started(command: Sequence[object], home: Path, log: Path) -> subprocess.Popen[bytes]:
     """A process of its own, in its own folder; what it says is in `log`."""
     with log.open("wb") as said:
-        return subprocess.Popen(
+        process = subprocess.Popen(
             [str(word) for word in command],
             cwd=home,
             env={"PATH": os.environ["PATH"], "HOME": str(home), "TMPDIR": str(home)},
@@ -41,6 +42,8 @@ def started(command: Sequence[object], home: Path, log: Path) -> subprocess.Pope
             stdout=said,
             stderr=subprocess.STDOUT,
         )
+    STARTED[process.pid] = process
+    return process
 
 
 def as_nobody() -> dict[str, Any]:
@@ -59,8 +62,8 @@ def stopped(process: int, by: signal.Signals) -> None:
     ends = time.monotonic() + SECONDS
     # One that was killed may stay as a zombie for a moment, which pg0 takes for alive.
     while Path(f"/proc/{process}").exists() and time.monotonic() < ends:
-        with suppress(ChildProcessError):
-            os.waitpid(process, os.WNOHANG)  # a child of ours stays one until somebody asks
+        if process in STARTED and STARTED[process].poll() is not None:
+            del STARTED[process]
         time.sleep(0.05)
 
 
