@@ -31,6 +31,8 @@ WRONG_IMPORTS = {
     "psycopg-belongs-to-postgres": ("bootstrap/wrong.py", "import psycopg"),
     "pymongo-belongs-to-mongodb": ("bootstrap/wrong.py", "import pymongo"),
     "neo4j-belongs-to-neo4j": ("bootstrap/wrong.py", "import neo4j"),
+    "opensearch-belongs-to-its-adapter": ("bootstrap/wrong.py", "import opensearchpy"),
+    "qdrant-belongs-to-its-adapter": ("bootstrap/wrong.py", "import qdrant_client"),
     "obstore-belongs-to-objects": ("bootstrap/wrong.py", "import obstore"),
     "arrays-belong-to-adapters": ("usecases/wrong.py", "import numpy"),
     "requests-belong-to-embedders": ("gateway/wrong.py", "import httpx2"),

@@ -32,6 +32,7 @@ from tests.servers.processes import (
     started,
     stopped,
 )
+from tests.servers.search import SEARCH
 
 POSTGRES = (
     "listen_addresses=127.0.0.1",
@@ -72,6 +73,8 @@ def up() -> None:
     print(f"export TEST_MONGODB_URL={DOCUMENTS.url}")
     if GRAPH.start():
         print(f"export TEST_NEO4J_URL={GRAPH.url}")
+    if SEARCH.start():
+        print(f"export TEST_OPENSEARCH_URL={SEARCH.url}")
 
 
 def down() -> None:
@@ -80,6 +83,7 @@ def down() -> None:
     OBJECTS.stop()
     DOCUMENTS.stop()
     GRAPH.stop()
+    SEARCH.stop()
 
 
 def wipe() -> None:

@@ -74,4 +74,4 @@ def listens(port: int) -> bool:
     return True
 
 
-DOCUMENTS = Documents(port=PORT + 60)
+DOCUMENTS = Documents(port=PORT + 80)
