@@ -97,6 +97,8 @@ SAMPLES = {
     "postgres.url": "postgresql://canonry@127.0.0.1/canonry",
     "postgres.connections": "4",
     "mongodb.url": "mongodb://canonry@127.0.0.1",
+    "neo4j.url": "bolt://neo4j@127.0.0.1",
+    "qdrant.url": "http://127.0.0.1:6333",
     "durability": "normal",
     "http": "127.0.0.1:8123",
     "authorities": "gm,player",
@@ -143,6 +145,7 @@ NEEDED["dialogue.url"] = {"dialogue_model": "m-1"}
 NEEDED["dialogue.model"] = NEEDED["dialogue.moderator"] = {"dialogue_url": "https://models/v1"}
 NEEDED["recall.reranker"] = {"recall_rerank_url": "https://models/v1"}
 NEEDED["files.url"] = {"postgres_url": "postgresql://canonry@127.0.0.1/canonry"}
+NEEDED["neo4j.url"] = NEEDED["qdrant.url"] = {"mongodb_url": "mongodb://canonry@127.0.0.1"}
 NEEDED["files.endpoint"] = {**NEEDED["files.url"], "files_url": "s3://files"}
 NEEDED["truth.interpreter"] = {"truth_url": "https://models/v1", "truth_model": "m-1"}
 

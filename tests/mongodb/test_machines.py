@@ -3,17 +3,20 @@
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
+from uuid import uuid4
 
 import pytest
 
+from canonry.adapters.qdrant import QdrantVectors
 from canonry.bootstrap.moving import quietly
+from canonry.bootstrap.polyglot import open_polyglot
 from canonry.domain.errors import Unavailable
 from canonry.domain.log.commits import ORIGIN
 from canonry.domain.log.entries import Erased, Tombstone
 from canonry.testing.conformance.kit import Backend, present
 from canonry.testing.scribe import Scribe
 from canonry.testing.things import MIDDLE_EARTH, a_fact, a_scene, a_turn, ident, made
-from tests.conformance.mongodb_store import Databases, databases
+from tests.conformance.mongodb_store import URL, Databases, databases, dropped
 
 pytestmark = pytest.mark.anyio
 LOOKS = 200
@@ -82,6 +85,22 @@ async def test_a_machine_without_a_copy_makes_one_by_answering(opened: Databases
 
     assert await late.canon.ledger.head(MIDDLE_EARTH) == 5
     assert len(await late.canon.state.things(ident(f"fact {n}") for n in range(5))) == 5
+
+
+async def test_meaning_is_indexed_in_the_server_that_is_named(
+    opened: Databases, tmp_path: Path
+) -> None:
+    await opened.fresh()
+    name = f"test_{uuid4().hex}"
+    opened.closing.push_async_callback(dropped, name)
+    store = await open_polyglot(URL, database=name, folder=tmp_path / "x", meaning=":memory:")
+    opened.closing.push_async_callback(store.close)
+
+    vectors = present(store.vectors)()
+    opened.closing.push_async_callback(vectors.close)
+
+    assert isinstance(vectors, QdrantVectors)
+    assert list(await vectors.status()) == []
 
 
 async def test_a_store_that_is_closed_writes_nothing_more(opened: Databases) -> None:

@@ -1,8 +1,9 @@
 """Upkeep of records in MongoDB: the copy of this machine is the measure of what others keep."""
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from typing_extensions import override
 
@@ -14,14 +15,28 @@ from canonry.domain.log.canon import needs
 from canonry.domain.log.commits import ORIGIN, Position
 from canonry.domain.log.entries import Thing, Tombstone
 from canonry.domain.log.sealing import GENESIS, Sealed, fault_in
+from canonry.ports.views.state import State
 from canonry.ports.views.upkeep import Finding, Upkeep, UpkeepProgress, Verification
 from canonry.usecases.kernel.canon import Canon
 from canonry.usecases.kernel.follow_log import heads_of
 from canonry.usecases.projection.projector import Projector
 
+if TYPE_CHECKING:
+    from canonry.adapters.neo4j import Neo4jMending
+
 BackUp = Callable[[Path, UpkeepProgress], Awaitable[Mapping[SpaceId, tuple[int, str]]]]
 _FINDINGS_MAX: Final = 20
 _PAGE: Final = 100
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OpenedGraph:
+    """The state in a graph, with what upkeep does to it."""
+
+    state: State
+    mending: "Neo4jMending"
+    empty: Callable[[], Awaitable[None]]
+    close: Callable[[], Awaitable[None]]
 
 
 class PolyglotUpkeep(Upkeep):
@@ -35,6 +50,7 @@ class PolyglotUpkeep(Upkeep):
         copy: KeptStore,
         mending: MongoMending,
         back_up: BackUp,
+        graph: OpenedGraph | None = None,
     ) -> None:
         """Compare with `copy`, once `projector` has brought it to where the log is."""
         self._canon = canon
@@ -42,6 +58,7 @@ class PolyglotUpkeep(Upkeep):
         self._copy = copy
         self._mending = mending
         self._back_up = back_up
+        self._graph = graph
 
     @override
     async def verify(self, told: UpkeepProgress) -> Verification:
@@ -74,6 +91,7 @@ class PolyglotUpkeep(Upkeep):
         findings += [Finding(where=f"copy: {each.where}", what=each.what) for each in copy.findings]
         if not findings:
             findings += await self._differing()
+            findings += await self._differing_graph()
         return Verification(
             commits=commits,
             things=copy.things,
@@ -156,7 +174,36 @@ class PolyglotUpkeep(Upkeep):
         await self._erase_what_was_erased()
         done = await self._copy.upkeep.rebuild(told)
         await self._mend()
+        if await self._differing_graph():
+            await self._graph_anew()
         return done
+
+    async def _differing_graph(self) -> Sequence[Finding]:
+        """What of the graph is not what the copy shows, once nobody writes who might explain it."""
+        if self._graph is None:
+            return ()
+        mending, suspects = self._graph.mending, set[str]()
+        async for things in self._true():
+            suspects |= set(await mending.differing(things))
+        async for ids in mending.ids():
+            there = await self._copy.canon.state.things(ids)
+            suspects |= {each for each in ids if each not in there}
+        async with self._canon.ledger.exclusive():
+            await self._projector.catch_up()
+            true = await self._copy.canon.state.things(suspects)
+            shown = await self._graph.state.things(suspects)
+            wrong = {*await mending.differing(true), *(shown.keys() - true.keys())}
+            runs = await mending.miscounted()
+        what = "the graph is not what the records lead to"
+        found = [Finding(where=f"graph: {each}", what=what) for each in sorted(wrong)]
+        return (*found, *(Finding(where="graph: totals", what=what) for _ in runs))
+
+    async def _graph_anew(self) -> None:
+        """Let the graph be filled again from the records; who reads it meanwhile waits for it."""
+        if self._graph is not None:
+            async with self._canon.ledger.exclusive():
+                await self._graph.empty()
+                await self._projector.catch_up()
 
     async def _erase_what_was_erased(self) -> None:
         """Purge from the copy what was erased from the records while it did not look."""
@@ -199,6 +246,7 @@ class PolyglotUpkeep(Upkeep):
         dropped = await self._mending.erase(space, targets)
         await self._copy.upkeep.purge(space, targets)
         await self._mend()
+        await self._graph_anew()
         return dropped
 
     @override
@@ -208,7 +256,8 @@ class PolyglotUpkeep(Upkeep):
     @override
     async def facts_about_store(self) -> Mapping[str, str | int]:
         copy = await self._copy.upkeep.facts_about_store()
-        return {**copy, **await self._mending.facts()}
+        graph = {} if self._graph is None else await self._graph.mending.facts()
+        return {**copy, **graph, **await self._mending.facts()}
 
 
 def _outlives(copied: Sealed, sealed: Sealed) -> bool:

@@ -33,6 +33,8 @@ __all__ = [
     "KEY_VARIABLE",
     "MODEL_KEY_VARIABLE",
     "MONGODB_PASSWORD_VARIABLE",
+    "NEO4J_PASSWORD_VARIABLE",
+    "QDRANT_KEY_VARIABLE",
     "RERANK_KEY_VARIABLE",
     "Settings",
     "check_recall",
@@ -61,6 +63,12 @@ FILES_KEY_VARIABLE: Final = "CANONRY_FILES_KEY"
 MONGODB_PASSWORD_VARIABLE: Final = "CANONRY_MONGODB_PASSWORD"  # noqa: S105 - its name
 """The password of the user whom `mongodb.url` names."""
 
+NEO4J_PASSWORD_VARIABLE: Final = "CANONRY_NEO4J_PASSWORD"  # noqa: S105 - its name
+"""The password of the user whom `neo4j.url` names."""
+
+QDRANT_KEY_VARIABLE: Final = "CANONRY_QDRANT_KEY"
+"""The key of the server of `qdrant.url`."""
+
 _KEYS: Final = frozenset(
     {
         KEY_VARIABLE,
@@ -69,6 +77,8 @@ _KEYS: Final = frozenset(
         DIALOGUE_KEY_VARIABLE,
         FILES_KEY_VARIABLE,
         MONGODB_PASSWORD_VARIABLE,
+        NEO4J_PASSWORD_VARIABLE,
+        QDRANT_KEY_VARIABLE,
     }
 )
 _FOREIGN: Final = frozenset({CONFIG_VARIABLE, DEBUG_VARIABLE}) | _KEYS
@@ -242,6 +252,18 @@ def _check_mongodb(settings: Settings) -> None:
         raise wrong_value(
             "mongodb.database", expected, settings.sources.get("mongodb.database", "")
         )
+    for key, given, schemes in (
+        ("neo4j.url", settings.neo4j_url, ("bolt", "neo4j")),
+        ("qdrant.url", settings.qdrant_url, ("http",)),
+    ):
+        if given is None:
+            continue
+        if not given.startswith(schemes) or ("@" in given and ":" in given.split("@")[0][8:]):
+            expected = f"an address like {schemes[0]}://host, without a password"
+            raise wrong_value(key, expected, settings.sources.get(key, DEFAULT))
+        if url is None:
+            message = f"{key} has no effect without mongodb.url: set both"
+            raise InvalidInput("settings.incomplete", message, path="mongodb.url")
     if url is None:
         return
     try:

@@ -59,6 +59,26 @@ class StoreSettings:
     mongodb_database: str = setting(
         TEXT, "The database of the deployment.", default="canonry", group=STORE
     )
+    neo4j_url: str | None = setting(
+        TEXT,
+        (
+            "Keep the state of a store in MongoDB as a graph in this Neo4j server, such as "
+            "bolt://neo4j@host; its password is CANONRY_NEO4J_PASSWORD."
+        ),
+        metavar="URL",
+        told="the copy on each machine",
+        group=STORE,
+    )
+    qdrant_url: str | None = setting(
+        TEXT,
+        (
+            "Keep the index of meaning of a store in MongoDB in this Qdrant server; its key is "
+            "CANONRY_QDRANT_KEY."
+        ),
+        metavar="URL",
+        told="the data folder of each machine",
+        group=STORE,
+    )
     files_url: str | None = setting(
         TEXT,
         (

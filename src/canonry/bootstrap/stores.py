@@ -3,11 +3,18 @@
 import os
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Final, Self
+from urllib.parse import quote, urlsplit
 
 from canonry.bootstrap.filing import set_up
 from canonry.bootstrap.recalling import recall_for, reranking_for
-from canonry.bootstrap.settings import MONGODB_PASSWORD_VARIABLE, Settings
+from canonry.bootstrap.settings import (
+    MONGODB_PASSWORD_VARIABLE,
+    NEO4J_PASSWORD_VARIABLE,
+    QDRANT_KEY_VARIABLE,
+    Settings,
+)
 from canonry.bootstrap.speaking import voiced
 from canonry.domain.errors import BrokenInvariant, NotFound, NotSupported, Unavailable
 from canonry.ports.views.upkeep import Upkeep
@@ -177,6 +184,13 @@ async def _open_polyglot(settings: Settings, url: str) -> KeptStore:
     except ImportError as error:
         message = "mongodb.url needs a driver: install canonry[mongodb]"
         raise NotSupported("store.no-driver", message) from error
+    for module, key, extra in (
+        ("neo4j", settings.neo4j_url, "neo4j"),
+        ("qdrant_client", settings.qdrant_url, "qdrant"),
+    ):
+        if key is not None and find_spec(module) is None:
+            message = f"{extra}.url needs a driver: install canonry[{extra}]"
+            raise NotSupported("store.no-driver", message)
     return await open_polyglot(
         url,
         database=settings.mongodb_database,
@@ -184,7 +198,18 @@ async def _open_polyglot(settings: Settings, url: str) -> KeptStore:
         password=os.environ.get(MONGODB_PASSWORD_VARIABLE) or None,
         policy=settings.policy,
         objects=_objects(settings),
+        graph=_with_password(settings.neo4j_url, os.environ.get(NEO4J_PASSWORD_VARIABLE)),
+        meaning=settings.qdrant_url,
+        meaning_key=os.environ.get(QDRANT_KEY_VARIABLE) or None,
     )
+
+
+def _with_password(url: str | None, password: str | None) -> str | None:
+    if url is None or not password:
+        return url
+    parts = urlsplit(url)
+    host = parts.netloc.rpartition("@")[2]
+    return parts._replace(netloc=f"{parts.username or 'neo4j'}:{quote(password)}@{host}").geturl()
 
 
 def _objects(settings: Settings) -> "ObjectStore | None":
