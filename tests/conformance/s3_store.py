@@ -9,7 +9,7 @@ import obstore
 import pytest
 
 from canonry.adapters.objects import ObjectStore
-from tests.servers.__main__ import PASSWORD
+from tests.servers.processes import PASSWORD
 
 ENDPOINT = os.environ.get("TEST_S3_URL", "")
 KEYS = {"AWS_ACCESS_KEY_ID": "for-tests", "AWS_SECRET_ACCESS_KEY": PASSWORD}

@@ -16,11 +16,13 @@ PROJECT: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text(enco
 MODULE_OF = {
     "markdown-it-py": "markdown_it",
     "mt-940": "mt940",
+    "opensearch-py": "opensearchpy",
     "pyjwt": "jwt",
     "python-oxmsg": "oxmsg",
 }
 BROUGHT_BY = {
     "anyio": "mcp",
+    "bson": "pymongo",
     "mcp_types": "mcp",
     "psycopg_pool": "psycopg",
     "pydantic": "mcp",
@@ -37,6 +39,9 @@ USED_BY_NAME = frozenset(
     }
 )
 """Dependencies that uvicorn is told to use, or that are opened by name when they are needed."""
+
+SERVED_EXTRAS = ("mongodb", "neo4j", "opensearch", "postgres", "qdrant", "s3")
+"""What servers are asked by, where one is chosen."""
 
 
 def name_of(requirement: str) -> str:
@@ -79,7 +84,8 @@ def served() -> list[Path]:
 def test_every_import_is_declared() -> None:
     project = PROJECT["project"]
     extras = project["optional-dependencies"]
-    declared = modules(project["dependencies"] + extras["postgres"] + extras["s3"])
+    engines = [each for name in SERVED_EXTRAS for each in extras[name]]
+    declared = modules(project["dependencies"] + engines)
     brought = {module for module, bringer in BROUGHT_BY.items() if bringer in declared}
 
     assert not imported(served()) - declared - brought

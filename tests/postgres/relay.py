@@ -34,12 +34,12 @@ class Relay:
 
 
 @asynccontextmanager
-async def relayed_url() -> AsyncIterator[tuple[Relay, str]]:
+async def relayed_url(url: str = URL) -> AsyncIterator[tuple[Relay, str]]:
     """A relay, and the address of the server behind it."""
-    relay, port = Relay(), int(URL.rpartition(":")[2].partition("/")[0])
+    relay, port = Relay(), int(url.rpartition(":")[2].partition("/")[0])
     server = await asyncio.start_server(
         lambda reader, writer: relay.carry(reader, writer, port), "127.0.0.1", 0
     )
     here = server.sockets[0].getsockname()[1]
-    yield relay, URL.replace(f":{port}/", f":{here}/")
+    yield relay, url.replace(f":{port}/", f":{here}/")
     server.close()

@@ -18,7 +18,8 @@ from canonry.domain.log.commits import ORIGIN, Appended
 from canonry.testing.scribe import Scribe
 from canonry.testing.things import MIDDLE_EARTH, a_fact, made
 from tests.conformance.postgres_store import URL, dropped
-from tests.servers.__main__ import ROOT, Postgres
+from tests.servers.__main__ import Postgres
+from tests.servers.processes import ROOT
 
 pytestmark = pytest.mark.anyio
 WRITERS, EACH = 4, 25

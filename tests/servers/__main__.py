@@ -7,7 +7,6 @@ are the variables by which the tests find them.
 
 import json
 import os
-import pwd
 import shutil
 import signal
 import subprocess
@@ -18,10 +17,23 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-ROOT = Path(os.environ.get("CANONRY_SERVERS", f"/var/tmp/canonry-servers-{os.getuid()}"))
-NOBODY = "nobody"
-PORT = int(os.environ.get("CANONRY_SERVERS_PORT", "55431"))
-PASSWORD = "for-tests-on-loopback"
+from tests.servers.documents import DOCUMENTS
+from tests.servers.graph import GRAPH
+from tests.servers.processes import (
+    NOBODY,
+    PASSWORD,
+    PORT,
+    ROOT,
+    SECONDS,
+    as_nobody,
+    home_of,
+    is_running,
+    process_in,
+    started,
+    stopped,
+)
+from tests.servers.search import SEARCH
+
 POSTGRES = (
     "listen_addresses=127.0.0.1",
     "unix_socket_directories=",
@@ -40,7 +52,6 @@ WEED = (
     *("-s3.port.iceberg=0", "-s3.port.lance=0", "-webdav=false", "-admin.ui=false"),
     "-master.telemetry=false",
 )
-SECONDS = 60
 
 
 def main() -> None:
@@ -56,14 +67,23 @@ def up() -> None:
     """Start what does not run yet, and say where it is."""
     SHARED.start()
     OBJECTS.start()
+    DOCUMENTS.start()
     print(f"export TEST_POSTGRES_URL={SHARED.url}")
     print(f"export TEST_S3_URL={OBJECTS.url}")
+    print(f"export TEST_MONGODB_URL={DOCUMENTS.url}")
+    if GRAPH.start():
+        print(f"export TEST_NEO4J_URL={GRAPH.url}")
+    if SEARCH.start():
+        print(f"export TEST_OPENSEARCH_URL={SEARCH.url}")
 
 
 def down() -> None:
     """Stop what runs."""
     SHARED.stop()
     OBJECTS.stop()
+    DOCUMENTS.stop()
+    GRAPH.stop()
+    SEARCH.stop()
 
 
 def wipe() -> None:
@@ -124,37 +144,26 @@ class Objects:
         if is_running(self.process()):
             return
         command = program("weed", "bin/weed")
-        home = ROOT / "home" / "objects"
-        home.mkdir(exist_ok=True)
-        user = pwd.getpwnam(NOBODY) if os.getuid() == 0 else None
-        if user is not None:
-            shutil.chown(home, NOBODY)
+        home = home_of("objects")
         keys = {"accessKey": "for-tests", "secretKey": PASSWORD}
         rights = ["Admin", "Read", "Write", "List", "Tagging"]
         who = {"name": "tests", "credentials": [keys], "actions": rights}
         (ROOT / "s3.json").write_text(json.dumps({"identities": [who]}))
         ports = [f"-{name}={self.port + 1 + n}" for n, name in enumerate(WEED_PORTS)]
         sockets = [f"-{name}.localSocket={home}/{name}.sock" for name in ("s3", "filer")]
-        started = subprocess.Popen(
+        process = started(
             [
-                *(str(command), "mini", f"-dir={home}", "-ip=127.0.0.1", "-ip.bind=127.0.0.1"),
+                *(command, "mini", f"-dir={home}", "-ip=127.0.0.1", "-ip.bind=127.0.0.1"),
                 *(f"-s3.port={self.port}", f"-s3.config={ROOT / 's3.json'}", *ports, *sockets),
                 *WEED,
             ],
-            cwd=home,
-            env={"PATH": os.environ["PATH"], "HOME": str(home), "TMPDIR": str(home)},
-            user=None if user is None else user.pw_uid,
-            group=None if user is None else user.pw_gid,
-            extra_groups=None if user is None else [],
-            start_new_session=True,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
+            home,
+            ROOT / "objects.log",
         )
-        (ROOT / "objects.pid").write_text(str(started.pid))
+        (ROOT / "objects.pid").write_text(str(process.pid))
         ends = time.monotonic() + SECONDS
         while not answers(f"{self.url}/healthz"):
-            if started.poll() is not None or time.monotonic() > ends:
+            if process.poll() is not None or time.monotonic() > ends:
                 sys.exit(f"{command} did not start")
             time.sleep(0.05)
 
@@ -164,10 +173,7 @@ class Objects:
 
     def process(self) -> int:
         """The process of the server; 0 where none was started."""
-        try:
-            return int((ROOT / "objects.pid").read_text())
-        except (OSError, ValueError):
-            return 0
+        return process_in(ROOT / "objects.pid")
 
 
 def answers(url: str) -> bool:
@@ -177,17 +183,6 @@ def answers(url: str) -> bool:
             return bool(answer.status == 200)
     except OSError:
         return False
-
-
-def stopped(process: int, by: signal.Signals) -> None:
-    """Send a process the signal, and wait until it has ended."""
-    if not is_running(process):
-        return
-    os.kill(process, by)
-    ends = time.monotonic() + SECONDS
-    # One that was killed may stay as a zombie for a moment, which pg0 takes for alive.
-    while Path(f"/proc/{process}").exists() and time.monotonic() < ends:
-        time.sleep(0.05)
 
 
 def program(name: str = "pg0", found: str = "lib/python*/site-packages/pg0/bin/pg0") -> Path:
@@ -208,25 +203,13 @@ SHARED = Postgres(name="postgres", port=PORT)
 OBJECTS = Objects(port=PORT + 20)
 
 
-def is_running(process: int) -> bool:
-    """Whether it runs, and is no zombie."""
-    try:
-        said = Path(f"/proc/{process}/stat").read_text()
-    except OSError:
-        return False
-    return process > 0 and said.rpartition(")")[2].split()[0] != "Z"
-
-
 def run(*command: object) -> None:
     """Run a program as somebody who may do nothing else."""
-    user = pwd.getpwnam(NOBODY) if os.getuid() == 0 else None
     ended = subprocess.run(
         [str(word) for word in command],
         cwd=ROOT / "home",
         env={"PATH": os.environ["PATH"], "HOME": str(ROOT / "home"), "LANG": "C.UTF-8"},
-        user=None if user is None else user.pw_uid,
-        group=None if user is None else user.pw_gid,
-        extra_groups=None if user is None else [],
+        **as_nobody(),
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,

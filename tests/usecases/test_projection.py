@@ -6,18 +6,19 @@ from dataclasses import replace
 import pytest
 from typing_extensions import override
 
-from canonry.adapters.memory import MemoryState, MemoryStore
+from canonry.adapters.memory import MemoryDocuments, MemoryState, MemoryStore
 from canonry.bootstrap.compose import compose_memory
 from canonry.domain.errors import BrokenInvariant, CanonryError, Unavailable
-from canonry.domain.ids import StoryId
-from canonry.domain.log.commits import Appended
+from canonry.domain.ids import SceneId, SpaceId, StoryId
+from canonry.domain.log.commits import Appended, Position
 from canonry.domain.log.entries import StoryMoved
 from canonry.domain.things.scenes import StoryStatus
 from canonry.ports.views.view import Folded
 from canonry.testing.scribe import Scribe, an_append
-from canonry.testing.things import MIDDLE_EARTH, a_fact, ident, made
+from canonry.testing.things import MIDDLE_EARTH, a_fact, a_scene, a_turn, ident, made
 from canonry.usecases.kernel.canon import Canon
 from canonry.usecases.projection.join import join
+from canonry.usecases.projection.projector import Projector
 
 pytestmark = pytest.mark.anyio
 
@@ -60,6 +61,33 @@ async def test_a_dead_view_stops_no_commit_and_tells_readers_until_it_is_back() 
     assert set(await canon.state.things([ident("written all the same")])) == {
         ident("written all the same")
     }
+
+
+async def test_what_is_appended_while_a_view_is_brought_up_is_not_passed_over() -> None:
+    log, stores = compose_memory(), (MemoryStore(), MemoryStore())
+    scribe, scene = Scribe(log), SceneId(ident("scene"))
+    await scribe.make(a_scene())
+    await scribe.make(a_turn("first"))
+
+    class Overtaken(MemoryDocuments):
+        """Somebody writes before it is asked for the first time where it stands."""
+
+        untouched = True
+
+        @override
+        async def cursor(self, space: SpaceId) -> Position:
+            if self.untouched:
+                self.untouched = False
+                await scribe.make(a_turn("second"))
+            return await super().cursor(space)
+
+    state, documents = MemoryState(stores[0]), Overtaken(stores[1])
+    projector = Projector(ledger=log.ledger, state=state, others=[documents])
+
+    await projector.reach(MIDDLE_EARTH, Position(2))
+    await projector.reach(MIDDLE_EARTH, Position(3))
+
+    assert [turn.index for turn in await documents.turns(scene)] == [0, 1]
 
 
 async def test_a_view_that_takes_everything_and_shows_nothing_is_behind() -> None:

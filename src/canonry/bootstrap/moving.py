@@ -6,12 +6,13 @@ and what was interrupted goes on where it stopped.
 
 import asyncio
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 
-from canonry.domain.errors import BrokenInvariant
+from canonry.domain.errors import BrokenInvariant, Conflict
+from canonry.domain.ids import SpaceId
 from canonry.ports.records.ledger import Ledger
 from canonry.ports.views.upkeep import UpkeepProgress
 from canonry.usecases.kernel.canon import Canon
@@ -78,3 +79,27 @@ async def _digest_of(ledger: Ledger) -> str:
 def _lines(path: Path) -> Iterator[bytes]:
     with path.open("rb") as file:
         yield from file
+
+
+def _is_used(target: Path) -> bool:
+    target.parent.mkdir(parents=True, exist_ok=True)
+    return target.exists() and (not target.is_dir() or any(target.iterdir()))
+
+
+async def back_up(
+    canon: Canon, target: Path, told: UpkeepProgress
+) -> Mapping[SpaceId, tuple[int, str]]:
+    """Copy the store into a new folder, as a backup of an embedded one that anybody can open.
+
+    Raises:
+        Conflict: `backup.exists`.
+    """
+    from canonry.bootstrap.embedded import open_embedded  # noqa: PLC0415 - loads the engine
+
+    if await asyncio.to_thread(_is_used, target):
+        message = "the folder is not empty: name a new one for the backup"
+        raise Conflict("backup.exists", message)
+    with tempfile.TemporaryDirectory(dir=target.parent, prefix=f".{target.name}-") as beside:
+        async with await open_embedded(Path(beside) / "copy") as copy:
+            await copy_store(canon, copy.canon, told)
+            return await copy.upkeep.backup(target, quietly)

@@ -1,8 +1,6 @@
 """Open the store in PostgreSQL: every port over one database, which many processes share."""
 
-import asyncio
-import tempfile
-from collections.abc import Awaitable, Mapping
+from collections.abc import Awaitable
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -18,14 +16,10 @@ from canonry.adapters.postgres import (
 )
 from canonry.adapters.readers import LocalReader
 from canonry.adapters.system import SystemClock, SystemIdentities
-from canonry.bootstrap.embedded import open_embedded
 from canonry.bootstrap.filing import shared_filing
-from canonry.bootstrap.moving import copy_store, quietly
+from canonry.bootstrap.moving import back_up
 from canonry.bootstrap.stores import KeptStore
-from canonry.domain.errors import Conflict
-from canonry.domain.ids import SpaceId
 from canonry.domain.policy import Policy
-from canonry.ports.views.upkeep import UpkeepProgress
 from canonry.ports.world import Clock, Identities
 from canonry.usecases.kernel.canon import Canon
 from canonry.usecases.kernel.filing import Filing
@@ -83,7 +77,7 @@ async def open_postgres(
         reader=LocalReader(),
         filing=filing,
     )
-    upkeep = PostgresUpkeep(store.database, partial(_copied, canon))
+    upkeep = PostgresUpkeep(store.database, partial(back_up, canon))
     return Shared(
         canon=canon,
         upkeep=upkeep,
@@ -110,21 +104,3 @@ def _filing(
         users=partial(owners_of_blobs, store.database) if objects is None else objects.owners,
         stored_at=stored_at,
     )
-
-
-def _is_used(target: Path) -> bool:
-    target.parent.mkdir(parents=True, exist_ok=True)
-    return target.exists() and (not target.is_dir() or any(target.iterdir()))
-
-
-async def _copied(
-    canon: Canon, target: Path, told: UpkeepProgress
-) -> Mapping[SpaceId, tuple[int, str]]:
-    """Copy the store into a new folder, as a backup of an embedded one that anybody can open."""
-    if await asyncio.to_thread(_is_used, target):
-        message = "the folder is not empty: name a new one for the backup"
-        raise Conflict("backup.exists", message)
-    with tempfile.TemporaryDirectory(dir=target.parent, prefix=f".{target.name}-") as beside:
-        async with await open_embedded(Path(beside) / "copy") as copy:
-            await copy_store(canon, copy.canon, told)
-            return await copy.upkeep.backup(target, quietly)

@@ -22,7 +22,17 @@ _GROUPS: Final = {
     "truth": "Documents and records",
     "dialogue": "Characters that speak",
 }
-TABLES: Final = ("auth", "dialogue", "files", "postgres", "recall", "truth")
+TABLES: Final = (
+    "auth",
+    "dialogue",
+    "files",
+    "mongodb",
+    "neo4j",
+    "postgres",
+    "qdrant",
+    "recall",
+    "truth",
+)
 """The tables that the file has for settings; a setting `auth_issuer` has the key `auth.issuer`."""
 
 _PORT_MAX: Final = 65_535

@@ -8,8 +8,6 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Final
 
-import platformdirs
-
 from canonry.bootstrap.setting_kinds import (
     CALLERS,
     CALLS,
@@ -17,7 +15,6 @@ from canonry.bootstrap.setting_kinds import (
     NAMES,
     NUMBER,
     PATH,
-    STORE,
     TEXT,
     one_of,
     parse_address,
@@ -26,6 +23,7 @@ from canonry.bootstrap.setting_kinds import (
     shown,
     some_of,
 )
+from canonry.bootstrap.store_settings import StoreSettings
 from canonry.bootstrap.token_settings import ALGORITHMS
 from canonry.domain.policy import Policy
 from canonry.domain.provenance import Authority
@@ -33,64 +31,14 @@ from canonry.domain.provenance import Authority
 DEFAULT: Final = "default"
 
 
-def user_data() -> Path:
-    """Where the store lies unless somebody says otherwise."""
-    return Path(platformdirs.user_data_dir("canonry", appauthor=False))
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Settings:
+class Settings(StoreSettings):
     """Everything that an operator may decide; `sources` tells where each decision came from.
 
     What begins with the name of one of the `TABLES` stands in that table of the file. `told` is
     for a default that is not what it looks like.
     """
 
-    data: Path = setting(
-        PATH,
-        "Folder of the store; made when missing.",
-        factory=user_data,
-        told="the user's data folder",
-        group=STORE,
-    )
-    durability: str = setting(
-        one_of("full", "normal"),
-        "full: an acknowledged write survives power loss; normal: it survives kill -9.",
-        default="full",
-        group=STORE,
-    )
-    postgres_url: str | None = setting(
-        TEXT,
-        (
-            "Keep the store in this PostgreSQL database, which many servers may share; "
-            "its password is PGPASSWORD."
-        ),
-        metavar="URL",
-        told="the data folder holds it",
-        group=STORE,
-    )
-    postgres_schema: str = setting(
-        TEXT, "The schema of the database that holds the store.", default="canonry", group=STORE
-    )
-    postgres_connections: float = setting(
-        NUMBER, "The most connections of one server to the database.", default=16, group=STORE
-    )
-    files_url: str | None = setting(
-        TEXT,
-        (
-            "Keep the files of a store in PostgreSQL in this object store, s3://BUCKET/PREFIX; "
-            "its keys are AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY."
-        ),
-        metavar="URL",
-        told="the database holds them",
-        group=STORE,
-    )
-    files_endpoint: str | None = setting(
-        TEXT,
-        "Where the object store of files.url is, if not at Amazon.",
-        metavar="URL",
-        group=STORE,
-    )
     toolsets: tuple[str, ...] = setting(NAMES, "Toolsets to serve.", default=("canon",))
     http: str | None = setting(
         TEXT,

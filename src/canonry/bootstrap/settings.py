@@ -21,7 +21,8 @@ from canonry.bootstrap.setting_kinds import (
     unknown_setting,
     wrong_value,
 )
-from canonry.bootstrap.setting_table import DEFAULT, POLICY, SETTINGS, Settings, user_data
+from canonry.bootstrap.setting_table import DEFAULT, POLICY, SETTINGS, Settings
+from canonry.bootstrap.store_settings import user_data
 from canonry.domain.errors import InvalidInput
 from canonry.domain.ids import is_uuid
 from canonry.domain.policy import Policy
@@ -32,6 +33,9 @@ __all__ = [
     "KEY_VARIABLE",
     "LOCAL",
     "MODEL_KEY_VARIABLE",
+    "MONGODB_PASSWORD_VARIABLE",
+    "NEO4J_PASSWORD_VARIABLE",
+    "QDRANT_KEY_VARIABLE",
     "RERANK_KEY_VARIABLE",
     "Settings",
     "check_recall",
@@ -59,6 +63,15 @@ LOCAL: Final = "local"
 FILES_KEY_VARIABLE: Final = "CANONRY_FILES_KEY"
 """What signs links to files, where several servers must sign alike; else each store has its own."""
 
+MONGODB_PASSWORD_VARIABLE: Final = "CANONRY_MONGODB_PASSWORD"  # noqa: S105 - its name
+"""The password of the user whom `mongodb.url` names."""
+
+NEO4J_PASSWORD_VARIABLE: Final = "CANONRY_NEO4J_PASSWORD"  # noqa: S105 - its name
+"""The password of the user whom `neo4j.url` names."""
+
+QDRANT_KEY_VARIABLE: Final = "CANONRY_QDRANT_KEY"
+"""The key of the server of `qdrant.url`."""
+
 _KEYS: Final = frozenset(
     {
         KEY_VARIABLE,
@@ -66,6 +79,9 @@ _KEYS: Final = frozenset(
         MODEL_KEY_VARIABLE,
         DIALOGUE_KEY_VARIABLE,
         FILES_KEY_VARIABLE,
+        MONGODB_PASSWORD_VARIABLE,
+        NEO4J_PASSWORD_VARIABLE,
+        QDRANT_KEY_VARIABLE,
     }
 )
 _FOREIGN: Final = frozenset({CONFIG_VARIABLE, DEBUG_VARIABLE}) | _KEYS
@@ -206,6 +222,7 @@ def _check(settings: Settings) -> None:
     check_recall(settings)
     _check_truth(settings)
     _check_postgres(settings)
+    _check_mongodb(settings)
     _check_files(settings)
     _check_dialogue(settings)
     if settings.auth_issuer is None:
@@ -223,13 +240,46 @@ def _check(settings: Settings) -> None:
 
 
 def _check_files(settings: Settings) -> None:
-    for key, value, needs in (
-        ("files.url", settings.files_url, "postgres.url"),
-        ("files.endpoint", settings.files_endpoint, "files.url"),
+    if settings.files_url is not None and settings.postgres_url is settings.mongodb_url is None:
+        message = "files.url has no effect without postgres.url or mongodb.url: set both"
+        raise InvalidInput("settings.incomplete", message, path="postgres.url")
+    if settings.files_endpoint is not None and settings.files_url is None:
+        message = "files.endpoint has no effect without files.url: set both"
+        raise InvalidInput("settings.incomplete", message, path="files.url")
+
+
+def _check_mongodb(settings: Settings) -> None:
+    url, name = settings.mongodb_url, settings.mongodb_database
+    if not _SCHEMA.fullmatch(name):
+        expected = "up to 40 small letters, digits and underscores, the first one a letter"
+        raise wrong_value(
+            "mongodb.database", expected, settings.sources.get("mongodb.database", "")
+        )
+    for key, given, schemes in (
+        ("neo4j.url", settings.neo4j_url, ("bolt", "neo4j")),
+        ("qdrant.url", settings.qdrant_url, ("http",)),
     ):
-        if value is not None and getattr(settings, needs.replace(".", "_")) is None:
-            message = f"{key} has no effect without {needs}: set both"
-            raise InvalidInput("settings.incomplete", message, path=needs)
+        if given is None:
+            continue
+        if not given.startswith(schemes) or ("@" in given and ":" in given.split("@")[0][8:]):
+            expected = f"an address like {schemes[0]}://host, without a password"
+            raise wrong_value(key, expected, settings.sources.get(key, DEFAULT))
+        if url is None:
+            message = f"{key} has no effect without mongodb.url: set both"
+            raise InvalidInput("settings.incomplete", message, path="mongodb.url")
+    if url is None:
+        return
+    try:
+        parts = urlsplit(url)
+        known = parts.scheme in {"mongodb", "mongodb+srv"} and parts.password is None
+    except ValueError:
+        known = False
+    if not known or parts.hostname is None:
+        expected = f"like mongodb://user@host; the password goes into {MONGODB_PASSWORD_VARIABLE}"
+        raise wrong_value("mongodb.url", expected, settings.sources.get("mongodb.url", DEFAULT))
+    if settings.memory or settings.postgres_url is not None:
+        message = "mongodb.url, postgres.url and memory exclude each other: leave only one of them"
+        raise InvalidInput("settings.incomplete", message, path="mongodb.url")
 
 
 def _check_postgres(settings: Settings) -> None:

@@ -1,12 +1,20 @@
 """Opens the store that the settings name; the only place that knows which backends there are."""
 
+import os
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Final, Self
+from urllib.parse import quote, urlsplit
 
 from canonry.bootstrap.filing import set_up
 from canonry.bootstrap.recalling import recall_for, reranking_for
-from canonry.bootstrap.settings import Settings
+from canonry.bootstrap.settings import (
+    MONGODB_PASSWORD_VARIABLE,
+    NEO4J_PASSWORD_VARIABLE,
+    QDRANT_KEY_VARIABLE,
+    Settings,
+)
 from canonry.bootstrap.speaking import voiced
 from canonry.domain.errors import BrokenInvariant, NotFound, NotSupported, Unavailable
 from canonry.ports.views.upkeep import Upkeep
@@ -79,7 +87,7 @@ async def open_sealed_store(settings: Settings) -> Store:
     Raises:
         CanonryError: whatever the backend says of a folder that it cannot open.
     """
-    if settings.postgres_url is not None:
+    if _on_servers(settings):
         return await open_kept_store(settings)
     from canonry.bootstrap.embedded import open_embedded_sealed  # noqa: PLC0415 - as below
 
@@ -102,7 +110,7 @@ async def open_store_to_look(settings: Settings) -> KeptStore:
         NotFound: `store.absent`.
         CanonryError: whatever the backend says of a folder that it cannot open.
     """
-    if settings.postgres_url is not None:
+    if _on_servers(settings):
         return await open_kept_store(settings)
     from canonry.adapters.sqlite import UNWRITABLE  # noqa: PLC0415 - loads the engine
     from canonry.bootstrap.embedded import open_embedded_sealed  # noqa: PLC0415 - as above
@@ -131,6 +139,8 @@ async def open_kept_store(settings: Settings, *, existing: bool = False) -> Kept
     """
     if settings.postgres_url is not None:
         return _recalling(await _open_shared(settings, settings.postgres_url), settings)
+    if settings.mongodb_url is not None:
+        return _recalling(await _open_polyglot(settings, settings.mongodb_url), settings)
     if existing and not is_there(settings):
         message = f"there is no store in {settings.data}; name its folder with --data"
         raise NotFound("store.absent", message, path=str(settings.data))
@@ -145,7 +155,11 @@ async def open_kept_store(settings: Settings, *, existing: bool = False) -> Kept
 
 def is_there(settings: Settings) -> bool:
     """Whether there is a store already; a database is asked when it is opened, and makes one."""
-    return settings.postgres_url is not None or (settings.data / STORE_FILE).is_file()
+    return _on_servers(settings) or (settings.data / STORE_FILE).is_file()
+
+
+def _on_servers(settings: Settings) -> bool:
+    return settings.postgres_url is not None or settings.mongodb_url is not None
 
 
 async def _open_shared(settings: Settings, url: str) -> KeptStore:
@@ -162,6 +176,40 @@ async def _open_shared(settings: Settings, url: str) -> KeptStore:
         policy=settings.policy,
         objects=_objects(settings),
     )
+
+
+async def _open_polyglot(settings: Settings, url: str) -> KeptStore:
+    try:
+        from canonry.bootstrap.polyglot import open_polyglot  # noqa: PLC0415 - loads the driver
+    except ImportError as error:
+        message = "mongodb.url needs a driver: install canonry[mongodb]"
+        raise NotSupported("store.no-driver", message) from error
+    for module, key, extra in (
+        ("neo4j", settings.neo4j_url, "neo4j"),
+        ("qdrant_client", settings.qdrant_url, "qdrant"),
+    ):
+        if key is not None and find_spec(module) is None:
+            message = f"{extra}.url needs a driver: install canonry[{extra}]"
+            raise NotSupported("store.no-driver", message)
+    return await open_polyglot(
+        url,
+        database=settings.mongodb_database,
+        folder=settings.data,
+        password=os.environ.get(MONGODB_PASSWORD_VARIABLE) or None,
+        policy=settings.policy,
+        objects=_objects(settings),
+        graph=_with_password(settings.neo4j_url, os.environ.get(NEO4J_PASSWORD_VARIABLE)),
+        meaning=settings.qdrant_url,
+        meaning_key=os.environ.get(QDRANT_KEY_VARIABLE) or None,
+    )
+
+
+def _with_password(url: str | None, password: str | None) -> str | None:
+    if url is None or not password:
+        return url
+    parts = urlsplit(url)
+    host = parts.netloc.rpartition("@")[2]
+    return parts._replace(netloc=f"{parts.username or 'neo4j'}:{quote(password)}@{host}").geturl()
 
 
 def _objects(settings: Settings) -> "ObjectStore | None":

@@ -12,7 +12,8 @@ from canonry.cli.options import awaited, settings_from, store_options
 from canonry.cli.progress import progress
 from canonry.domain.errors import BrokenInvariant, InvalidInput
 
-KINDS = click.Choice(["embedded", "postgres"])
+SERVERS = {"postgres": "postgres_url", "polyglot": "mongodb_url"}
+KINDS = click.Choice(["embedded", *SERVERS])
 
 
 @click.command(
@@ -23,6 +24,8 @@ Examples:
     --postgres-url postgresql://canonry@db.example/canonry
   canonry move --from postgres --to embedded --data ./world \\
     --postgres-url postgresql://canonry@db.example/canonry
+  canonry move --from embedded --to polyglot --data ./world \\
+    --mongodb-url mongodb://canonry@db.example
 """
 )
 @click.option("--from", "source", type=KINDS, required=True, help="Where the store is now.")
@@ -32,16 +35,21 @@ Examples:
 async def move(*, source: str, target: str, **given: Any) -> None:
     """Copy a whole store, with its files, from one kind of store into another.
 
-    embedded is the data folder, postgres the database of --postgres-url. Stop the servers first.
+    embedded is the data folder, postgres the database of --postgres-url, polyglot that of
+    --mongodb-url. One of the two is embedded. Stop the servers first.
     Nothing of the source is changed. An interrupted move goes on when it is run again; in the end
     the exports of both are compared byte for byte, and the views against the records.
     """
     settings = settings_from(given)
     if source == target:
         raise click.UsageError("--from and --to are the same kind of store")
-    if settings.postgres_url is None:
-        message = "name the database with --postgres-url"
-        raise InvalidInput("settings.incomplete", message, path="postgres.url")
+    kind = target if source == "embedded" else source
+    if "embedded" not in {source, target}:
+        raise click.UsageError("move to embedded first, and from there")
+    if getattr(settings, SERVERS[kind]) is None:
+        key = SERVERS[kind].replace("_", ".")
+        message = f"name the database with --{key.replace('.', '-')}"
+        raise InvalidInput("settings.incomplete", message, path=key)
     async with (
         await _opened(settings, source, existing=True) as here,
         await _opened(settings, target) as there,
@@ -67,5 +75,5 @@ async def move(*, source: str, target: str, **given: Any) -> None:
 
 async def _opened(settings: Settings, kind: str, *, existing: bool = False) -> KeptStore:
     if kind == "embedded":
-        settings = replace(settings, postgres_url=None, files_url=None)
+        settings = replace(settings, postgres_url=None, mongodb_url=None, files_url=None)
     return await open_kept_store(replace(settings, recall_embedder="none"), existing=existing)

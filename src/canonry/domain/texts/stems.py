@@ -21,7 +21,7 @@ _LONG_ENOUGH: Final = 4
 _LONG: Final = 7
 """Letters from which on one slip, and two, are forgiven."""
 
-_LONGEST: Final = 64
+LONGEST: Final = 64
 """A word of more letters has no forms and no slips: cutting and comparing such take long."""
 
 _PREFIX_LENGTH: Final = 3
@@ -130,7 +130,7 @@ def is_near(one: str, other: str) -> bool:
     A slip is a letter too many, too few, wrong, or two letters swapped. Short words are never
     near: too many of them differ by one letter.
     """
-    if max(len(one), len(other)) > _LONGEST:
+    if max(len(one), len(other)) > LONGEST:
         return one == other
     slips = slips_forgiven(min(len(one), len(other)))
     if abs(len(one) - len(other)) > slips:
@@ -152,7 +152,7 @@ def lengths_near(letters: int) -> tuple[int, int]:
 
 def stem_of(language: str, term: str) -> str:
     """The stem of one word in a language; a very long word has none but itself."""
-    return term if len(term) > _LONGEST else _known_stem(language, term)
+    return term if len(term) > LONGEST else _known_stem(language, term)
 
 
 @lru_cache(maxsize=65_536)

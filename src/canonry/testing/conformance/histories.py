@@ -62,6 +62,7 @@ async def found_in(canons: Sequence[Canon], seed: int = 16) -> list[str]:
     start = await _lists(canons[0], KEYS)
     clients = [_Client(canons[n % len(canons)], f"{seed}/{n}") for n in range(CLIENTS)]
     await asyncio.gather(*(client.run() for client in clients))
+    await canons[0].ledger.head(MIDDLE_EARTH)  # as each client does before it reads
     last = await _lists(canons[0], KEYS)
     first = Transaction(name="start", began=0.0, ended=0.0, wrote=start)
     return anomalies([first, *(t for client in clients for t in client.history)], last)

@@ -1,6 +1,6 @@
 """Join a ledger and views of any engines to one canon that keeps the promises of each port."""
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 from functools import wraps
 from typing import Any, TypeVar, cast
@@ -14,10 +14,14 @@ P = TypeVar("P")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Joined:
-    """The canon, and the projector that a process may also run in the background."""
+    """The canon, and the projector that a process may also run in the background.
+
+    `finish` is awaited before the engines are closed, which what was begun still needs.
+    """
 
     canon: Canon
     projector: Projector
+    finish: Callable[[], Awaitable[None]]
 
 
 def join(canon: Canon) -> Joined:
@@ -34,7 +38,7 @@ def join(canon: Canon) -> Joined:
         catalog=_settled(canon.catalog, ledger),
         places=_settled(canon.places, ledger),
     )
-    return Joined(canon=joined, projector=projector)
+    return Joined(canon=joined, projector=projector, finish=ledger.finish)
 
 
 class _Settled:

@@ -5,6 +5,7 @@ and where one of them cannot be, whoever reads next waits for it. A view that is
 refuses reads, and never a commit.
 """
 
+import asyncio
 from collections.abc import Sequence
 from contextlib import AbstractAsyncContextManager, suppress
 from dataclasses import replace
@@ -36,6 +37,15 @@ class JoinedLedger(Ledger):
         self._log = projector.ledger
         self._projector = projector
         self._owed: dict[SpaceId, Position] = {}
+        self._ended = False
+        self._appending = 0
+        self._idle = asyncio.Event()
+        self._idle.set()
+
+    async def finish(self) -> None:
+        """Let what was begun be written, and nothing after it; for whoever closes the engines."""
+        self._ended = True
+        await self._idle.wait()
 
     async def settle(self) -> None:
         """Let the views show what this process was told to be written.
@@ -58,6 +68,18 @@ class JoinedLedger(Ledger):
     async def append(self, batch: Sequence[Append]) -> Sequence[Outcome]:
         if not batch:
             return []
+        if self._ended:
+            raise Unavailable("ledger.closed", "the store is closed; open it again")
+        self._appending += 1
+        self._idle.clear()
+        try:
+            return await self._append(batch)
+        finally:
+            self._appending -= 1
+            if not self._appending:
+                self._idle.set()
+
+    async def _append(self, batch: Sequence[Append]) -> Sequence[Outcome]:
         for _attempt in range(ATTEMPTS_MAX):
             outcomes = await self._log.append(await self._foreseen(batch))
             if not isinstance(outcomes[0], Stale) or await self._is_stale(batch[0]):

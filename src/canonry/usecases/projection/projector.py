@@ -7,6 +7,7 @@ a commit again changes nothing.
 import asyncio
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -23,6 +24,10 @@ from canonry.usecases.kernel.follow_log import heads_of
 PAGE: Final = 100
 """Commits that are read and applied together."""
 
+LOOKS_EVERY: Final = 0.5
+"""Seconds between two looks at a log that nobody tells of."""
+
+_ANY: Final = 1
 ATTEMPTS_MAX: Final = 8
 """After so many failures without progress a view counts as behind."""
 
@@ -57,6 +62,17 @@ class Projector:
         for space, head in (await heads_of(self.ledger)).items():
             await self.reach(space, head)
 
+    async def keep_up(self) -> None:
+        """Let every view show what any process writes, soon after; until this is cancelled."""
+        cursor = 0
+        while True:
+            with suppress(CanonryError):  # whoever reads is told; this tries again
+                touched = await self.ledger.touched_since(cursor, limit=_ANY)
+                if touched.keys is None or touched.keys:
+                    await self.catch_up()
+                cursor = touched.cursor
+            await self.ledger.await_news(LOOKS_EVERY)
+
     async def _bring(self, view: View, space: SpaceId, position: Position) -> None:
         failures, best = 0, Position(-1)
         while True:
@@ -66,7 +82,7 @@ class Projector:
                     return
                 failures = 0 if cursor > best else failures + 1
                 best = max(best, cursor)
-                await self._step(view, space, cursor)
+                await self._step(view, space, cursor, position)
             except CanonryError as error:
                 if not error.retryable and error.code != "view.gap":
                     raise
@@ -78,11 +94,14 @@ class Projector:
                 message = "others keep moving a view; what was written is durable: ask again"
                 raise Unavailable("view.behind", message)
 
-    async def _step(self, view: View, space: SpaceId, cursor: Position) -> None:
-        commits = await self.ledger.read(space, after=cursor, limit=PAGE)
+    async def _step(self, view: View, space: SpaceId, cursor: Position, position: Position) -> None:
         if view is not self.state:
+            # What was appended past that meanwhile may not be in the state yet.
+            limit = min(PAGE, position - cursor)
+            commits = await self.ledger.read(space, after=cursor, limit=limit)
             await view.apply(await self._as_they_are(commits))
             return
+        commits = await self.ledger.read(space, after=cursor, limit=PAGE)
         loaded = await looked_at(self.state, [e for commit in commits for e in commit.entries])
         if await self.state.cursor(space) == cursor:  # else what was loaded may be newer than that
             await self.state.apply(folded(commits, loaded))

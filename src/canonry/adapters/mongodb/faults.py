@@ -1,0 +1,91 @@
+"""The one place that turns what the driver raises into errors that say what to do next."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Final
+
+from bson.errors import InvalidDocument, InvalidStringData
+from pymongo.errors import (
+    AutoReconnect,
+    BulkWriteError,
+    ConfigurationError,
+    ConnectionFailure,
+    DocumentTooLarge,
+    DuplicateKeyError,
+    InvalidOperation,
+    NetworkTimeout,
+    OperationFailure,
+    PyMongoError,
+    ServerSelectionTimeoutError,
+    WaitQueueTimeoutError,
+    WriteConcernError,
+    WTimeoutError,
+)
+
+from canonry.domain.errors import BrokenInvariant, CanonryError, InvalidInput, Unavailable
+
+DUPLICATE: Final = 11000
+_FULL: Final = frozenset((14031, 28))
+_REFUSED: Final = frozenset((13, 18))
+
+UNSURE: Final = (AutoReconnect, NetworkTimeout, WTimeoutError, WriteConcernError)
+"""What is raised where nobody knows whether a write came through."""
+
+
+@contextmanager
+def translated() -> Iterator[None]:
+    """Raise Canonry's errors in place of the driver's."""
+    try:
+        yield
+    except (PyMongoError, InvalidDocument, InvalidStringData, UnicodeEncodeError) as error:
+        raise as_canonry(error) from error
+
+
+def is_taken(error: PyMongoError) -> bool:
+    """Whether what was to be inserted is there already, under this id or another."""
+    if isinstance(error, BulkWriteError):
+        told = (error.details or {}).get("writeErrors", ())
+        return bool(told) and all(each.get("code") == DUPLICATE for each in told)
+    return isinstance(error, DuplicateKeyError)
+
+
+def as_canonry(error: Exception) -> CanonryError:  # noqa: C901, PLR0911 - one case a kind
+    """The error that tells a caller what `error` means."""
+    match error:
+        case InvalidDocument() | InvalidStringData() | UnicodeEncodeError():
+            return InvalidInput("text.unreadable", "a text holds what is no character")
+        case DocumentTooLarge():
+            message = "a commit is larger than a document of the server may be: write less at once"
+            return InvalidInput("ledger.too-large", message)
+        case InvalidOperation():
+            return closed()
+        case WaitQueueTimeoutError():
+            return Unavailable("store.busy", "every connection is in use; try again")
+        case ServerSelectionTimeoutError():
+            return unreachable()
+        case PyMongoError(timeout=True):
+            return Unavailable("store.deadline", "the server took too long; try again")
+        case ConnectionFailure():
+            return unreachable()
+        case OperationFailure(code=code) if code in _FULL:
+            return Unavailable("ledger.full", "the disk is full: make room, nothing was written")
+        case OperationFailure(code=code) if code in _REFUSED:
+            message = "the server refuses this user: check mongodb.url and the rights of its user"
+            return Unavailable("store.read-only", message)
+        case ConfigurationError():
+            message = "mongodb.url cannot be used: it is mongodb://HOST:PORT or mongodb+srv://HOST"
+            return InvalidInput("store.bad-url", message)
+        case _:
+            message = "the database refused a command: run `canonry doctor`"
+            return BrokenInvariant("store.failed", message, kind=type(error).__name__)
+
+
+def unreachable() -> Unavailable:
+    """The error of whoever finds no server that takes writes."""
+    message = "the database server does not answer: check that it runs; then try again"
+    return Unavailable("store.unreachable", message)
+
+
+def closed() -> Unavailable:
+    """The error of whoever asks after the end."""
+    return Unavailable("ledger.closed", "the store is closed; open it again")

@@ -1,0 +1,46 @@
+"""Keeping views: where they stand, and what others folded becomes a graph in one transaction."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from typing_extensions import override
+
+from canonry.adapters.neo4j.applying import portions, show
+from canonry.adapters.neo4j.database import Neo4jDatabase
+from canonry.adapters.neo4j.pages import page_of, things_in
+from canonry.domain.ids import SpaceId
+from canonry.domain.log.commits import ORIGIN, Position
+from canonry.ports.call_scope import forget
+from canonry.ports.views.pages import Page
+from canonry.ports.views.selections import Selection
+from canonry.ports.views.view import Folded, View
+
+_CURSOR: Final = "MATCH (c:_Cursor {store: $store, space: $space}) RETURN c.position"
+
+
+class Neo4jView(View):
+    """A view of the graph: all of them are written together, so that they share a cursor."""
+
+    def __init__(self, database: Neo4jDatabase) -> None:
+        """Share `database`, which is opened and closed by whoever made it."""
+        self._database = database
+
+    @override
+    async def cursor(self, space: SpaceId) -> Position:
+        rows = await self._database.rows(_CURSOR, {"space": space})
+        return Position(rows[0][0]) if rows else ORIGIN
+
+    @override
+    async def apply(self, folded: Sequence[Folded]) -> None:
+        try:
+            for portion in portions(folded) if folded else ():
+                await show(self._database, portion)
+        finally:
+            forget()
+
+    async def _page(self, selection: Selection, limit: int, offset: int) -> Page[Any]:
+        return await page_of(self._database, selection, limit, offset)
+
+    async def _things(self, statement: str, values: Mapping[str, Any]) -> list[Any]:
+        """The things that a statement gives by kind and body."""
+        return await self._database.read(statement, values, things_in)

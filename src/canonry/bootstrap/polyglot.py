@@ -1,0 +1,166 @@
+"""Open the store in MongoDB: records and documents there, and a copy of the log in each folder.
+
+Many machines may share the records. Each answers what is no document from its own copy, which
+follows the log, and is an embedded store of its own.
+"""
+
+import asyncio
+from contextlib import AsyncExitStack
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from canonry.adapters.mongodb import MongoMending, MongoStore, open_store
+from canonry.adapters.system import SystemClock, SystemIdentities
+from canonry.bootstrap.embedded import open_embedded
+from canonry.bootstrap.filing import shared_filing
+from canonry.bootstrap.moving import back_up
+from canonry.bootstrap.polyglot_upkeep import OpenedGraph, PolyglotUpkeep
+from canonry.bootstrap.stores import KeptStore
+from canonry.domain.policy import Policy
+from canonry.ports.records.blobs import Blobs
+from canonry.ports.views.vectors import Vectors
+from canonry.ports.world import Clock, Identities
+from canonry.usecases.kernel.canon import Canon
+from canonry.usecases.kernel.filing import Filing
+from canonry.usecases.projection.following import Follower
+from canonry.usecases.projection.join import join
+
+if TYPE_CHECKING:
+    from canonry.adapters.objects import ObjectStore
+
+COPY = "copy"
+"""The folder of the copy, in the data folder."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Polyglot(KeptStore):
+    """The same with what holds the records, the blobs of the copy, and the graph, if any."""
+
+    store: MongoStore
+    blobs: Blobs
+    graph: OpenedGraph | None = None
+
+
+async def open_polyglot(
+    url: str,
+    *,
+    database: str,
+    folder: Path,
+    password: str | None = None,
+    clock: Clock | None = None,
+    identities: Identities | None = None,
+    policy: Policy | None = None,
+    objects: "ObjectStore | None" = None,
+    graph: str | None = None,
+    meaning: str | None = None,
+    meaning_key: str | None = None,
+) -> Polyglot:
+    """Open the store in a database of a MongoDB deployment; this machine's copy is in `folder`.
+
+    The state lies in the `graph` of a Neo4j server, and the index of `meaning` in a Qdrant server,
+    where one is named. Files lie in `objects`, or in `folder`, where only this machine has them.
+
+    Raises:
+        BrokenInvariant: `store.newer`, or what is wrong with the copy.
+        InvalidInput: `store.bad-url`.
+        Unavailable: `store.unreachable`, or the folder cannot be used.
+    """
+    the_clock, the_identities = clock or SystemClock(), identities or SystemIdentities()
+    async with AsyncExitStack() as opening:
+        store = await open_store(
+            url, clock=the_clock, identities=the_identities, name=database, password=password
+        )
+        opening.push_async_callback(store.close)
+        copy = await open_embedded(
+            folder / COPY, clock=the_clock, identities=the_identities, policy=policy
+        )
+        opening.push_async_callback(copy.close)
+        opened = None if graph is None else await _graph(graph, database)
+        if opened is not None:
+            opening.push_async_callback(opened.close)
+        follower = Follower(log=store.ledger, copy=copy.canon.ledger, purge=copy.upkeep.purge)
+        opening.push_async_callback(follower.close)
+        canon = _over(store, copy.canon, follower, _filing(objects, folder, the_identities))
+        if opened is not None:
+            canon = replace(canon, state=opened.state)
+        joined = join(canon)
+        opening.push_async_callback(joined.finish)
+        following = asyncio.create_task(joined.projector.keep_up(), name="following")
+        opening.push_async_callback(_ended, following)
+        closing = opening.pop_all()
+    upkeep = PolyglotUpkeep(
+        canon=joined.canon,
+        projector=joined.projector,
+        copy=copy,
+        mending=MongoMending(store.database),
+        back_up=partial(back_up, joined.canon),
+        graph=opened,
+    )
+    return Polyglot(
+        canon=joined.canon,
+        upkeep=upkeep,
+        close=closing.aclose,
+        store=store,
+        blobs=copy.blobs,
+        graph=opened,
+        vectors=None if meaning is None else partial(_meaning, meaning, meaning_key, database),
+    )
+
+
+async def _ended(following: asyncio.Task[None]) -> None:
+    while not following.done():  # a driver may take the cancelling for a lost connection
+        following.cancel()
+        await asyncio.wait([following], timeout=0.05)
+
+
+async def _graph(url: str, name: str) -> OpenedGraph:
+    from canonry.adapters.neo4j import (  # noqa: PLC0415 - loads the driver
+        Neo4jDatabase,
+        Neo4jMending,
+        Neo4jState,
+        empty,
+    )
+
+    database = Neo4jDatabase(url, name)
+    await database.open()
+    return OpenedGraph(
+        state=Neo4jState(database),
+        mending=Neo4jMending(database),
+        empty=partial(empty, database),
+        close=database.close,
+    )
+
+
+def _meaning(url: str, key: str | None, name: str) -> Vectors:
+    from canonry.adapters.qdrant import open_vectors  # noqa: PLC0415 - loads the client
+
+    return open_vectors(url, identities=SystemIdentities(), api_key=key, name=name)
+
+
+def _over(store: MongoStore, copy: Canon, follower: Follower, filing: Filing | None) -> Canon:
+    """Records and documents of the store, and the other views of the copy."""
+    return replace(
+        copy,
+        ledger=store.ledger,
+        state=follower.view(copy.state),
+        documents=store.documents,
+        text=follower.view(copy.text),
+        catalog=follower.view(copy.catalog),
+        places=follower.view(copy.places),
+        filing=filing or copy.filing,
+    )
+
+
+def _filing(objects: "ObjectStore | None", folder: Path, identities: Identities) -> Filing | None:
+    """Files in an object store; None: they lie beside the copy."""
+    if objects is None:
+        return None
+    return shared_filing(
+        folder,
+        identities,
+        blobs_of=lambda user_id: objects.of(user_id.lower()),
+        users=objects.owners,
+        stored_at=lambda user_id, digest: objects.of(user_id.lower()).stored_at(digest),
+    )

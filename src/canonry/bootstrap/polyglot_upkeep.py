@@ -1,0 +1,266 @@
+"""Upkeep of records in MongoDB: the copy of this machine is the measure of what others keep."""
+
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from typing_extensions import override
+
+from canonry.adapters.mongodb import MongoMending
+from canonry.bootstrap.stores import KeptStore
+from canonry.domain.errors import BrokenInvariant
+from canonry.domain.ids import SpaceId
+from canonry.domain.log.canon import needs
+from canonry.domain.log.commits import ORIGIN, Position
+from canonry.domain.log.entries import Thing, Tombstone
+from canonry.domain.log.sealing import GENESIS, Sealed, fault_in
+from canonry.ports.views.state import State
+from canonry.ports.views.upkeep import Finding, Upkeep, UpkeepProgress, Verification
+from canonry.usecases.kernel.canon import Canon
+from canonry.usecases.kernel.follow_log import heads_of
+from canonry.usecases.projection.projector import Projector
+
+if TYPE_CHECKING:
+    from canonry.adapters.neo4j import Neo4jMending
+
+BackUp = Callable[[Path, UpkeepProgress], Awaitable[Mapping[SpaceId, tuple[int, str]]]]
+_FINDINGS_MAX: Final = 20
+_PAGE: Final = 100
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OpenedGraph:
+    """The state in a graph, with what upkeep does to it."""
+
+    state: State
+    mending: "Neo4jMending"
+    empty: Callable[[], Awaitable[None]]
+    close: Callable[[], Awaitable[None]]
+
+
+class PolyglotUpkeep(Upkeep):
+    """Works on an open store."""
+
+    def __init__(
+        self,
+        *,
+        canon: Canon,
+        projector: Projector,
+        copy: KeptStore,
+        mending: MongoMending,
+        back_up: BackUp,
+        graph: OpenedGraph | None = None,
+    ) -> None:
+        """Compare with `copy`, once `projector` has brought it to where the log is."""
+        self._canon = canon
+        self._projector = projector
+        self._copy = copy
+        self._mending = mending
+        self._back_up = back_up
+        self._graph = graph
+
+    @override
+    async def verify(self, told: UpkeepProgress) -> Verification:
+        findings: list[Finding] = []
+        heads: dict[SpaceId, tuple[int, str]] = {}
+        commits = 0
+        for space, head in (await heads_of(self._projector.ledger)).items():
+            previous, position = GENESIS, ORIGIN
+            try:
+                async for sealed, copied in self._beside(space, head):
+                    place = Position(position + 1)
+                    fault = fault_in(sealed, position=place, previous=previous)
+                    if fault is None and (copied is None or copied.hash != sealed.hash):
+                        fault = "the copy of this machine has another commit there: remove it"
+                    if fault is None and copied is not None and _outlives(copied, sealed):
+                        fault = "the copy holds what was erased: `canonry rebuild` erases it"
+                    if fault is not None:
+                        findings.append(Finding(where=f"{space} at {place}", what=fault))
+                    previous, position = sealed.hash, sealed.position
+                    commits += 1
+                    if commits % _PAGE == 0:
+                        told(commits, None)
+            except BrokenInvariant as error:
+                where = f"{space} after {position}"
+                findings.append(Finding(where=where, what=f"it cannot be read: {error.code}"))
+            if position < head:
+                findings.append(Finding(where=f"{space} after {position}", what="the log ends"))
+            heads[space] = (position, previous)
+        copy = await self._copy.upkeep.verify(told)
+        findings += [Finding(where=f"copy: {each.where}", what=each.what) for each in copy.findings]
+        if not findings:
+            findings += await self._differing()
+            findings += await self._differing_graph()
+        return Verification(
+            commits=commits,
+            things=copy.things,
+            heads=heads,
+            findings=tuple(findings[:_FINDINGS_MAX]),
+        )
+
+    async def _beside(
+        self, space: SpaceId, head: Position
+    ) -> AsyncIterator[tuple[Sealed, Sealed | None]]:
+        """Each commit of a space up to `head`, with the copy of it."""
+        after = ORIGIN
+        await self._projector.reach(space, head)
+        while after < head:
+            limit = min(_PAGE, head - after)
+            sealed = await self._projector.ledger.read_sealed(space, after=after, limit=limit)
+            copies = await self._copy.canon.ledger.read_sealed(space, after=after, limit=limit)
+            if not sealed:
+                return
+            copied = {each.position: each for each in copies}
+            for each in sealed:
+                yield each, copied.get(each.position)
+            after = sealed[-1].position
+
+    async def _true(self) -> AsyncIterator[Mapping[str, Thing]]:
+        """All things, as the copy shows them; some more than once."""
+        ledger, state = self._copy.canon.ledger, self._copy.canon.state
+        for space in await heads_of(ledger):
+            after = ORIGIN
+            while page := await ledger.read(space, after=after, limit=_PAGE):
+                yield await state.things(needs(e for commit in page for e in commit.entries))
+                after = page[-1].position
+
+    async def _differing(self) -> Sequence[Finding]:
+        """What is wrong with the documents, once nobody writes who might explain it."""
+        wrong, strays = await self._suspects()
+        if not wrong and not strays:
+            return ()
+        async with self._canon.ledger.exclusive():
+            await self._projector.catch_up()
+            things = await self._copy.canon.state.things(wrong)
+            found = [
+                Finding(where=f"documents: {each}", what="it is not what the records lead to")
+                for each in await self._mending.differing(things)
+            ]
+            for name, ids in await self._left(strays):
+                found += [
+                    Finding(where=f"{name}: {each}", what="the records lead to no such document")
+                    for each in ids
+                ]
+        return found
+
+    async def _suspects(self) -> tuple[Sequence[str], Sequence[tuple[str, Sequence[str]]]]:
+        """What differs at a glance, while others may write; at most so many."""
+        wrong: set[str] = set()
+        async for things in self._true():
+            wrong |= set(await self._mending.differing(things))
+        pages = [next(iter(page.items())) async for page in self._mending.ids()]
+        return sorted(wrong), await self._left(pages)
+
+    async def _left(
+        self, pages: Sequence[tuple[str, Sequence[str]]]
+    ) -> Sequence[tuple[str, Sequence[str]]]:
+        """Those of these documents, by their collection, that no thing stands behind."""
+        found: list[tuple[str, Sequence[str]]] = []
+        for name, ids in pages:
+            there = await self._copy.canon.state.things(ids)
+            left = [i for i in ids if i not in there or isinstance(there[i], Tombstone)]
+            if left:
+                found.append((name, left))
+        return found
+
+    @override
+    async def glance(self) -> Sequence[Finding]:
+        return await self._copy.upkeep.glance()
+
+    @override
+    async def rebuild(self, told: UpkeepProgress) -> int:
+        await self._projector.catch_up()
+        await self._erase_what_was_erased()
+        done = await self._copy.upkeep.rebuild(told)
+        await self._mend()
+        if await self._differing_graph():
+            await self._graph_anew()
+        return done
+
+    async def _differing_graph(self) -> Sequence[Finding]:
+        """What of the graph is not what the copy shows, once nobody writes who might explain it."""
+        if self._graph is None:
+            return ()
+        mending, suspects = self._graph.mending, set[str]()
+        async for things in self._true():
+            suspects |= set(await mending.differing(things))
+        async for ids in mending.ids():
+            there = await self._copy.canon.state.things(ids)
+            suspects |= {each for each in ids if each not in there}
+        async with self._canon.ledger.exclusive():
+            await self._projector.catch_up()
+            true = await self._copy.canon.state.things(suspects)
+            shown = await self._graph.state.things(suspects)
+            wrong = {*await mending.differing(true), *(shown.keys() - true.keys())}
+            runs = await mending.miscounted()
+        what = "the graph is not what the records lead to"
+        found = [Finding(where=f"graph: {each}", what=what) for each in sorted(wrong)]
+        return (*found, *(Finding(where="graph: totals", what=what) for _ in runs))
+
+    async def _graph_anew(self) -> None:
+        """Let the graph be filled again from the records; who reads it meanwhile waits for it."""
+        if self._graph is not None:
+            async with self._canon.ledger.exclusive():
+                await self._graph.empty()
+                await self._projector.catch_up()
+
+    async def _erase_what_was_erased(self) -> None:
+        """Purge from the copy what was erased from the records while it did not look."""
+        for space, head in (await heads_of(self._projector.ledger)).items():
+            async for sealed, copied in self._beside(space, head):
+                if copied is not None and _outlives(copied, sealed):
+                    await self._copy.upkeep.purge(space, await self._erased_in(space))
+                    break
+
+    async def _erased_in(self, space: SpaceId) -> Sequence[str]:
+        ledger, after, targets = self._copy.canon.ledger, ORIGIN, set[str]()
+        while page := await ledger.read(space, after=after, limit=_PAGE):
+            things = await self._copy.canon.state.things(
+                needs(e for commit in page for e in commit.entries)
+            )
+            targets |= {i for i, thing in things.items() if isinstance(thing, Tombstone)}
+            after = page[-1].position
+        return sorted(targets)
+
+    async def _mend(self) -> None:
+        """Make documents right that are not; others read meanwhile, and write before and after."""
+        wrong, strays = await self._suspects()
+        if not wrong and not strays:
+            return
+        async with self._canon.ledger.exclusive():
+            await self._projector.catch_up()
+            for start in range(0, len(wrong), _PAGE):
+                things = await self._copy.canon.state.things(wrong[start : start + _PAGE])
+                await self._mending.put(things)
+            for name, ids in await self._left(strays):
+                await self._mending.remove(name, ids)
+
+    @override
+    async def backup(self, target: Path, told: UpkeepProgress) -> Mapping[SpaceId, tuple[int, str]]:
+        return await self._back_up(target, told)
+
+    @override
+    async def purge(self, space: SpaceId, targets: Sequence[str]) -> int:
+        await self._projector.catch_up()
+        dropped = await self._mending.erase(space, targets)
+        await self._copy.upkeep.purge(space, targets)
+        await self._mend()
+        await self._graph_anew()
+        return dropped
+
+    @override
+    async def collect_orphans(self) -> int:
+        return await self._copy.upkeep.collect_orphans()
+
+    @override
+    async def facts_about_store(self) -> Mapping[str, str | int]:
+        copy = await self._copy.upkeep.facts_about_store()
+        graph = {} if self._graph is None else await self._graph.mending.facts()
+        return {**copy, **graph, **await self._mending.facts()}
+
+
+def _outlives(copied: Sealed, sealed: Sealed) -> bool:
+    """Whether a copy holds what was erased from the records; it may erase before them."""
+    both = zip(copied.parts, sealed.parts, strict=True)
+    return any(there is None and here is not None for here, there in both)

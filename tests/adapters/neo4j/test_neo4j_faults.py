@@ -1,0 +1,175 @@
+"""The server is killed, cut off or slow: nothing applied is lost, and nobody waits without end."""
+
+import asyncio
+import shutil
+import signal
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
+
+import pytest
+
+from canonry.adapters.neo4j import Neo4jDatabase, Neo4jState
+from canonry.domain.errors import Unavailable
+from canonry.domain.log.commits import ORIGIN
+from canonry.gateway.limits import within
+from canonry.ports.views.state import FactQuery
+from canonry.ports.views.view import Folded
+from canonry.testing.scribe import Scribe
+from canonry.testing.things import MIDDLE_EARTH, a_fact
+from canonry.usecases.projection.projector import folded
+from tests.conformance.neo4j_store import URL, graphs
+from tests.conformance.test_memory import open_memory
+from tests.servers.graph import Graph
+from tests.servers.processes import PASSWORD, PORT
+
+pytestmark = pytest.mark.anyio
+ENDLESS = "UNWIND range(1, 100000) AS a UNWIND range(1, 100000) AS b RETURN count(a + b)"
+RUNNING = (
+    "SHOW TRANSACTIONS YIELD currentQuery WHERE currentQuery STARTS WITH 'UNWIND range'"
+    " RETURN count(*)"
+)
+
+
+@pytest.fixture
+def server() -> Iterator[Graph]:
+    if not URL or shutil.which("javac") is None:
+        pytest.skip("no Neo4j server of our own: `make servers` starts one")
+    own = Graph(name="killed-graph", port=PORT + 60)
+    own.start()
+    yield own
+    own.stop(signal.SIGKILL)
+
+
+@asynccontextmanager
+async def opened(url: str, name: str, deadline: float = 30.0) -> AsyncIterator[Neo4jDatabase]:
+    database = Neo4jDatabase(url, name, deadline=deadline)
+    await database.open()
+    try:
+        yield database
+    finally:
+        await database.close()
+
+
+async def some_facts(n: int) -> list[Folded]:
+    log = await open_memory()
+    for each in range(n):
+        await Scribe(log.canon, f"{each}").make(a_fact(f"fact {each}"))
+    return list(folded(await log.canon.ledger.read(MIDDLE_EARTH, after=ORIGIN, limit=n), {}))
+
+
+async def applied(state: Neo4jState, made: list[Folded], half: asyncio.Event | None = None) -> None:
+    """Apply commits one by one as the projector does, again where the view is not there."""
+    while (cursor := await soon(state)) < len(made):
+        if half is not None and cursor >= len(made) // 2:
+            half.set()
+        try:
+            await state.apply(made[cursor : cursor + 1])
+        except Unavailable:
+            await asyncio.sleep(0.1)
+
+
+async def soon(state: Neo4jState) -> int:
+    while True:
+        try:
+            return await state.cursor(MIDDLE_EARTH)
+        except Unavailable:
+            await asyncio.sleep(0.1)
+
+
+async def test_a_server_that_is_killed_and_started_again_shows_each_commit_once(
+    server: Graph,
+) -> None:
+    made = await some_facts(30)
+    async with opened(server.url, "killed") as database:
+        state, half = Neo4jState(database), asyncio.Event()
+
+        async def kill() -> None:
+            await half.wait()
+            await asyncio.to_thread(server.stop, signal.SIGKILL)
+            await asyncio.to_thread(server.start)
+
+        await asyncio.gather(kill(), applied(state, made, half), applied(state, made))
+
+        assert (await state.facts(FactQuery(limit=1))).total == len(made)
+        counted = "MATCH (t:Fact) WHERE t.store = $store RETURN count(t)"
+        assert await database.rows(counted) == [[len(made)]]
+        rows = "MATCH (l:_Row) WHERE l.run STARTS WITH '3 ' RETURN count(l)"
+        assert await database.rows(rows) == [[len(made)]]
+
+
+async def test_a_line_that_is_cut_leaves_whole_commits() -> None:
+    made = await some_facts(40)
+    async with graphs() as graph:
+        whole = await graph.database()
+        await Neo4jState(whole).apply(made[:1])  # a first statement is planned for long
+        lines: list[asyncio.StreamWriter] = []
+
+        async def carry(client: asyncio.StreamReader, answer: asyncio.StreamWriter) -> None:
+            answers, server = await asyncio.open_connection("127.0.0.1", port_of(URL))
+            lines.extend((answer, server))
+            await asyncio.gather(passed(client, server), passed(answers, answer))
+
+        relay = await asyncio.start_server(carry, "127.0.0.1", 0)
+        here = relay.sockets[0].getsockname()[1]
+        url = URL.replace(str(port_of(URL)), str(here))
+        async with opened(url, whole.name) as database:
+            state = Neo4jState(database)
+            work = asyncio.ensure_future(applied(state, made))
+            while not work.done():
+                await asyncio.sleep(0.05)
+                for line in lines:
+                    line.close()
+                lines.clear()
+                await asyncio.sleep(0.3)
+            await work
+        relay.close()
+
+        found = await Neo4jState(whole).facts(FactQuery(limit=500))
+        assert [each.id for each in found.items] == [each.things[0].id for each in made]
+
+
+def port_of(url: str) -> int:
+    return int(url.rpartition(":")[2])
+
+
+async def passed(source: asyncio.StreamReader, target: asyncio.StreamWriter) -> None:
+    try:
+        while data := await source.read(65_536):
+            target.write(data)
+    except OSError:
+        pass
+    finally:
+        target.close()
+
+
+async def test_a_question_ends_with_its_deadline_and_so_does_its_statement() -> None:
+    async with graphs() as graph:
+        name = (await graph.database()).name
+        async with opened(URL, name, deadline=0.5) as database:
+            with pytest.raises(Unavailable) as late:
+                await database.rows(ENDLESS)
+            with pytest.raises(Unavailable) as ended:
+                await within(0.3, database.rows(ENDLESS))
+
+            assert (late.value.code, ended.value.code) == ("store.deadline", "call.deadline")
+            for _ in range(100):
+                if await database.rows(RUNNING) == [[0]]:
+                    break
+                await asyncio.sleep(0.05)
+            assert await database.rows(RUNNING) == [[0]]
+
+
+async def test_whoever_cannot_reach_the_server_is_told_why() -> None:
+    if not URL:
+        pytest.skip("no Neo4j server: `make servers` starts one")
+    nobody = Neo4jDatabase(f"bolt://neo4j:{PASSWORD}@127.0.0.1:1", "nobody")
+    with pytest.raises(Unavailable) as unreachable:
+        await nobody.open()
+    stranger = Neo4jDatabase(URL.replace(PASSWORD, "another"), "nobody")
+    with pytest.raises(Unavailable) as refused:
+        await stranger.open()
+    with pytest.raises(Unavailable) as closed:
+        await stranger.rows("RETURN 1")
+
+    codes = [each.value.code for each in (unreachable, refused, closed)]
+    assert codes == ["store.unreachable", "store.refused", "ledger.closed"]

@@ -1,0 +1,147 @@
+"""A person who opens Neo4j's browser finds the world there: labels, names and typed edges."""
+
+import re
+from collections.abc import AsyncIterator
+
+import pytest
+
+from canonry.adapters.neo4j import Neo4jDatabase, Neo4jState
+from canonry.adapters.neo4j.shapes import OTHER_RELATION
+from canonry.domain.ids import EntityId, FactId
+from canonry.domain.log.entries import Erased, FactRetconned
+from canonry.domain.provenance import EvidenceKind
+from canonry.domain.things.entities import EntityClass
+from canonry.testing.scribe import Scribe
+from canonry.testing.things import (
+    MIDDLE_EARTH,
+    a_fact,
+    a_named,
+    a_relation,
+    a_source,
+    an_event,
+    evidence,
+    ident,
+)
+from canonry.usecases.projection.projector import Projector
+from tests.conformance.neo4j_store import graphs
+from tests.conformance.test_memory import open_memory
+from tests.meta.tree import ROOT
+
+pytestmark = pytest.mark.anyio
+FROM = """
+MATCH (a:Thing {store: $store, id: $id})-[r]->(b:Thing) RETURN type(r), b.name, properties(r)
+ORDER BY type(r), b.name
+"""
+
+
+class Walked:
+    """A world that was told in memory, and the graph that shows it."""
+
+    def __init__(self, scribe: Scribe, projector: Projector, database: Neo4jDatabase) -> None:
+        self.scribe = scribe
+        self.database = database
+        self._projector = projector
+
+    async def edges(self, name: str) -> list[tuple[str, str | None]]:
+        await self._projector.catch_up()
+        return [(kind, to) for kind, to, _ in await self.database.rows(FROM, {"id": ident(name)})]
+
+    async def node(self, name: str) -> tuple[set[str], dict[str, object]]:
+        await self._projector.catch_up()
+        asked = "MATCH (t:Thing {store: $store, id: $id}) RETURN labels(t), properties(t)"
+        ((labels, bears),) = await self.database.rows(asked, {"id": ident(name)})
+        return set(labels), bears
+
+
+@pytest.fixture
+async def walked() -> AsyncIterator[Walked]:
+    async with graphs() as opened:
+        database, log = await opened.database(), await open_memory()
+        projector = Projector(ledger=log.canon.ledger, state=Neo4jState(database), others=())
+        yield Walked(Scribe(log.canon), projector, database)
+
+
+async def test_an_entity_is_labelled_by_what_it_is(walked: Walked) -> None:
+    await walked.scribe.write(*a_named("Frodo", entity_type="character"))
+    await walked.scribe.write(*a_named("Oddity", entity_type="word of an agent"))
+
+    labels, bears = await walked.node("Frodo")
+
+    assert labels == {"Thing", "Entity", "EntityInstance", "Character"}
+    assert (bears["name"], bears["level"], bears["space"]) == ("Frodo", "canon", MIDDLE_EARTH)
+    assert (await walked.node("Oddity"))[0] == {"Thing", "Entity", "EntityInstance"}
+
+
+async def test_relations_are_edges_of_their_own_type(walked: Walked) -> None:
+    await walked.scribe.write(*a_named("Frodo"), *a_named("Shire"))
+    await walked.scribe.make(
+        a_relation("at home", "Frodo", "Shire", rel_type="LOCATED_IN"),
+        a_relation("longs", "Frodo", "Shire", rel_type="LONGS_FOR"),
+    )
+
+    assert await walked.edges("Frodo") == [("LOCATED_IN", "Shire"), (OTHER_RELATION, "Shire")]
+    ((_, _, at_home), (_, _, longs)) = await walked.database.rows(FROM, {"id": ident("Frodo")})
+    assert (at_home["current"], at_home["by"]) == (True, ident("at home"))
+    assert longs["rel_type"] == "LONGS_FOR"
+
+
+async def test_facts_and_events_lead_to_whom_they_involve_and_what_they_rest_on(
+    walked: Walked,
+) -> None:
+    kind = EntityClass.ARCHETYPE
+    await walked.scribe.write(*a_named("Hobbit", entity_class=kind))
+    await walked.scribe.write(*a_named("Frodo", derives_from=EntityId(ident("Hobbit"))))
+    await walked.scribe.make(a_source("Red Book", title="Red Book"))
+    shown = evidence("Red Book", EvidenceKind.SOURCE)
+    await walked.scribe.make(
+        a_fact("is small", "Frodo", statement="is small", evidence=shown),
+        an_event("party", "Frodo", title="party", causes=(ident("leaving"),), scene_id=None),
+    )
+
+    assert await walked.edges("Frodo") == [("DERIVES_FROM", "Hobbit")]
+    involved = await walked.edges("is small")
+    assert involved == [("INVOLVES", "Frodo"), ("SUPPORTED_BY", "Red Book")]
+    assert ("CAUSES", None) in await walked.edges("party")
+    await walked.scribe.make(an_event("leaving", title="leaving"))
+    assert ("CAUSES", "leaving") in await walked.edges("party")
+
+
+async def test_what_was_replaced_is_led_to_by_what_replaces_it(walked: Walked) -> None:
+    await walked.scribe.make(a_fact("old", statement="old"), a_fact("new", statement="new"))
+    old, new = FactId(ident("old")), FactId(ident("new"))
+    await walked.scribe.write(FactRetconned(fact_id=old, replaced_by=new, reason="a slip"))
+
+    assert ("REPLACES", "old") in await walked.edges("new")
+    assert (await walked.node("old"))[1]["level"] == "retconned"
+
+
+async def test_of_what_was_erased_no_word_is_left(walked: Walked) -> None:
+    await walked.scribe.write(*a_named("Frodo"))
+    await walked.scribe.make(a_fact("secret", "Frodo", statement="the ring is here"))
+    await walked.edges("secret")
+    await walked.scribe.write(Erased(targets=(ident("secret"),), reason="a right"))
+
+    labels, bears = await walked.node("secret")
+
+    assert labels == {"Thing", "Tombstone"}
+    assert "ring" not in repr(bears)
+    assert await walked.edges("secret") == []
+    left = "MATCH (n) WHERE n.store = $store AND n.body CONTAINS 'the ring' RETURN count(n)"
+    assert await walked.database.rows(left) == [[0]]
+
+
+async def test_what_the_page_says_to_ask_has_answers(walked: Walked) -> None:
+    page = (ROOT / "docs" / "how-to" / "graph.md").read_text(encoding="utf-8")
+    asked = re.findall(r"```cypher\n(.*?)```", page, re.DOTALL)
+    await walked.scribe.write(*a_named("Frodo"), *a_named("Shire"))
+    await walked.scribe.make(
+        a_relation("at home", "Frodo", "Shire", rel_type="LOCATED_IN"),
+        a_fact("is small", "Frodo"),
+        an_event("walk", title="A walk", causes=(ident("end"),)),
+        an_event("end", title="The ring is destroyed"),
+    )
+    await walked.edges("end")
+
+    assert len(asked) == 3
+    for question in asked:
+        assert await walked.database.rows(question) != [], question

@@ -1,0 +1,69 @@
+"""How often the talk with the graph turns round: once for a question, twice to apply."""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
+from dataclasses import dataclass
+
+import pytest
+
+from canonry.adapters.neo4j import Neo4jDatabase, Neo4jState
+from canonry.domain.ids import EntityId
+from canonry.domain.log.commits import ORIGIN
+from canonry.domain.time import Instant
+from canonry.ports.views.state import EntityQuery, FactQuery, IdentifierQuery, TimelineQuery
+from canonry.testing.scribe import Scribe
+from canonry.testing.things import MIDDLE_EARTH, a_fact, a_named, ident
+from canonry.usecases.projection.projector import folded
+from tests.conformance.neo4j_store import URL, graphs
+from tests.conformance.test_memory import open_memory
+from tests.postgres.relay import Relay
+
+pytestmark = pytest.mark.anyio
+FRODO = EntityId(ident("Frodo"))
+QUESTIONS: dict[str, Callable[[Neo4jState], Awaitable[object]]] = {
+    "cursor": lambda state: state.cursor(MIDDLE_EARTH),
+    "things": lambda state: state.things([FRODO]),
+    "entities": lambda state: state.entities(EntityQuery(name_pattern="fro*")),
+    "facts": lambda state: state.facts(FactQuery(entities=frozenset((FRODO,)))),
+    "identified": lambda state: state.entities_identified(IdentifierQuery(keys=("frodo",))),
+    "timeline": lambda state: state.timeline(TimelineQuery()),
+    "seen": lambda state: state.observations_newest([FRODO], limit=5, offset=0),
+    "as seen": lambda state: state.entities_seen_until([FRODO], Instant(2**50)),
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Counted:
+    state: Neo4jState
+    relay: Relay
+
+    async def trips(self, ask: Callable[[Neo4jState], Awaitable[object]]) -> int:
+        before = self.relay.trips
+        await ask(self.state)
+        return self.relay.trips - before
+
+
+@pytest.fixture
+async def counted() -> AsyncIterator[Counted]:
+    async with graphs() as opened:
+        name, port, relay = (await opened.database()).name, int(URL.rpartition(":")[2]), Relay()
+        between = await asyncio.start_server(
+            lambda reader, writer: relay.carry(reader, writer, port), "127.0.0.1", 0
+        )
+        here = between.sockets[0].getsockname()[1]
+        database = Neo4jDatabase(URL.replace(str(port), str(here)), name)
+        await database.open()
+        yield Counted(state=Neo4jState(database), relay=relay)
+        await database.close()
+        between.close()
+
+
+async def test_a_question_is_one_round_trip_and_applying_is_two(counted: Counted) -> None:
+    log = await open_memory()
+    await Scribe(log.canon).write(*a_named("Frodo"))
+    await Scribe(log.canon, "many").make(*(a_fact(f"fact {n}", "Frodo") for n in range(50)))
+    made = folded(await log.canon.ledger.read(MIDDLE_EARTH, after=ORIGIN, limit=10), {})
+
+    assert await counted.trips(lambda state: state.apply(made)) == 2
+    asked = {name: await counted.trips(ask) for name, ask in QUESTIONS.items()}
+    assert asked == dict.fromkeys(QUESTIONS, 1) | {"as seen": 2}

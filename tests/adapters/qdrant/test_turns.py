@@ -1,0 +1,150 @@
+"""Batches of several processes in Qdrant, which has no transactions; and what is not there."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from qdrant_client import AsyncQdrantClient
+from typing_extensions import override
+
+from canonry.adapters.qdrant import QdrantVectors, open_vectors
+from canonry.adapters.qdrant.points import rank_of
+from canonry.adapters.system import SystemIdentities
+from canonry.domain.errors import Unavailable
+from canonry.ports.views.vectors import VectorBatch
+from canonry.testing.conformance.vectors import MODEL, entry, found, take_in
+
+pytestmark = [
+    pytest.mark.anyio,
+    pytest.mark.filterwarnings("ignore:Payload indexes have no effect"),
+]
+MANY = 1_300
+
+
+class Held(AsyncQdrantClient):
+    """A client on whose line the next points are held up, until they may go on."""
+
+    def __init__(self) -> None:
+        super().__init__(":memory:")
+        self.holds = False
+        self.held = asyncio.Event()
+        self.may_go = asyncio.Event()
+
+    @override
+    async def upsert(self, collection_name: str, *args: Any, **kwargs: Any) -> Any:
+        if self.holds and not collection_name.endswith("-models"):
+            self.holds = False
+            self.held.set()
+            await self.may_go.wait()
+        return await super().upsert(collection_name, *args, **kwargs)
+
+
+def over(client: Held) -> QdrantVectors:
+    return QdrantVectors(client, identities=SystemIdentities())
+
+
+@pytest.fixture
+async def client() -> AsyncIterator[Held]:
+    opened = Held()
+    yield opened
+    await opened.close()
+
+
+async def test_a_batch_that_is_overtaken_undoes_nothing(client: Held) -> None:
+    slow, quick = over(client), over(client)
+    await take_in(slow, entry("a", 1.0), cursor="1")
+    client.holds = True
+    late = VectorBatch(model=MODEL, entries=[entry("a", 0.0, 1.0)], cursor="2", follows="1")
+    held = asyncio.ensure_future(slow.apply(late))
+    await client.held.wait()
+
+    await take_in(quick, entry("a", 1.0, part=1), entry("a", 1.0, part=0), cursor="3", follows="1")
+    client.may_go.set()
+
+    with pytest.raises(Unavailable) as refused:
+        await held
+    assert refused.value.code == "vectors.moved"
+    assert await quick.cursors() == {MODEL: "3"}
+    assert await found(quick, 1.0) == ["a", "a"]
+    assert [status.count for status in await quick.status()] == [2]
+
+
+async def test_of_two_that_begin_one_is_first(client: Held) -> None:
+    both = [over(client), over(client)]
+    batch = VectorBatch(model=MODEL, entries=[entry("a", 1.0)], cursor="1", follows="")
+
+    done = await asyncio.gather(*(each.apply(batch) for each in both), return_exceptions=True)
+
+    assert await both[0].cursors() == {MODEL: "1"}
+    assert [status.count for status in await both[1].status()] == [1]
+    assert {getattr(each, "code", None) for each in done} <= {None, "vectors.moved"}
+    assert None in done
+
+
+async def test_an_index_that_another_process_made_anew_is_found(client: Held) -> None:
+    mine, theirs = over(client), over(client)
+    await take_in(mine, entry("old", 1.0))
+    await theirs.drop(MODEL)
+
+    assert await found(mine, 1.0) == []
+    await take_in(theirs, entry("new", 1.0), follows="")
+    assert await found(mine, 1.0) == ["new"]
+    assert await mine.digests(MODEL, ["new"]) == {"new": (b"",)}
+
+
+async def test_a_batch_does_not_end_in_what_was_dropped_meanwhile(client: Held) -> None:
+    slow, other = over(client), over(client)
+    await take_in(slow, entry("a", 1.0), cursor="1")
+    client.holds = True
+    late = VectorBatch(model=MODEL, entries=[entry("b", 1.0)], cursor="2", follows="1")
+    held = asyncio.ensure_future(slow.apply(late))
+    await client.held.wait()
+
+    await other.drop(MODEL)
+    client.may_go.set()
+
+    with pytest.raises(Unavailable) as refused:
+        await held
+    assert refused.value.code == "vectors.moved"
+    assert await other.cursors() == {}
+
+
+async def test_ids_that_begin_alike_are_paged(client: Held) -> None:
+    vectors = over(client)
+    ids = [f"01970f3c-aaaa-{n:04}" for n in range(MANY)]
+    await take_in(vectors, *(entry(each, 1.0, entities=("ann",)) for each in ids))
+
+    assert await vectors.about(MODEL, "ann", limit=3) == ids[:3]
+    assert await vectors.about(MODEL, "ann", after=ids[700], limit=2) == ids[701:703]
+    assert await vectors.about(MODEL, "ann", after=ids[-1], limit=2) == []
+
+
+@given(st.lists(st.text(alphabet="\x00+-/059:AZ_`afgz\xe9\U0001f409", max_size=14), min_size=2))
+def test_ranks_are_in_the_order_of_ids(ids: list[str]) -> None:
+    ranks = [rank_of(each) for each in sorted(ids)]
+
+    assert ranks == sorted(ranks)
+    assert all(0 <= rank < 2**63 for rank in ranks)
+
+
+async def test_a_server_that_does_not_answer_makes_meaning_unavailable() -> None:
+    vectors = open_vectors("http://127.0.0.1:9", identities=SystemIdentities(), deadline=2.0)
+
+    for asked in (found(vectors, 1.0), take_in(vectors, entry("a", 1.0)), vectors.status()):
+        with pytest.raises(Unavailable) as refused:
+            await asked
+        assert refused.value.code == "vectors.unavailable"
+    await vectors.close()
+
+
+async def test_after_the_end_meaning_is_unavailable() -> None:
+    vectors = open_vectors(":memory:", identities=SystemIdentities())
+    await vectors.close()
+    await vectors.close()
+
+    with pytest.raises(Unavailable) as refused:
+        await vectors.cursors()
+    assert refused.value.code == "vectors.unavailable"

@@ -1,0 +1,147 @@
+"""A server that speaks MongoDB's protocol as contracts see it: each store is a database."""
+
+import os
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from uuid import uuid4
+
+import pytest
+
+from canonry.adapters.mongodb import MongoDatabase, MongoDocuments
+from canonry.bootstrap.polyglot import COPY, Polyglot, open_polyglot
+from canonry.testing.conformance import Backend, Damages
+from canonry.testing.worlds import CountingIdentities, HandClock
+from tests.conformance.sqlite_store import Folders, files_of
+
+URL = os.environ.get("TEST_MONGODB_URL", "")
+
+
+@dataclass(kw_only=True)
+class Databases:
+    """Opens stores in databases of their own, and drops all of them in the end."""
+
+    closing: AsyncExitStack
+    folder: Path
+    opened: int = 0
+
+    async def fresh(self) -> Backend:
+        name = f"test_{uuid4().hex}"
+        self.closing.push_async_callback(dropped, name)
+        return await self.open(name, HandClock(), self.machine())
+
+    def machine(self) -> Path:
+        """The folder of a machine that has no copy yet."""
+        self.opened += 1
+        return self.folder / f"machine {self.opened}"
+
+    async def open(self, name: str, clock: HandClock, folder: Path) -> Backend:
+        opened = await open_polyglot(
+            URL,
+            database=name,
+            folder=folder,
+            clock=clock,
+            identities=CountingIdentities(prefix=self.opened),
+        )
+        self.closing.push_async_callback(opened.close)
+        return self._backend(opened, name, clock, folder)
+
+    def _backend(self, opened: Polyglot, name: str, clock: HandClock, folder: Path) -> Backend:
+        async def reopen() -> Backend:
+            await opened.close()
+            return await self.open(name, clock, folder)
+
+        async def open_backup(target: Path) -> Backend:
+            return await Folders(root=self.folder, closing=self.closing).open(target, clock)
+
+        return Backend(
+            canon=opened.canon,
+            blobs=opened.blobs,
+            clock=clock,
+            another=self.fresh,
+            upkeep=opened.upkeep,
+            close=opened.close,
+            reopen=reopen,
+            second=lambda: self.open(name, clock, self.machine()),
+            open_backup=open_backup,
+            files=lambda: files_of(folder / COPY),
+            damages=damages_of(opened),
+        )
+
+
+def damages_of(opened: Polyglot) -> Damages:
+    def documents(name: str, change: dict[str, object]) -> Callable[[], Awaitable[None]]:
+        async def harm() -> None:
+            done = await opened.store.database.collection(name).update_many({}, {"$set": change})
+            assert done.modified_count, f"this harms nothing: {name}"
+
+        return harm
+
+    def commits(position: int, change: dict[str, object]) -> Callable[[], Awaitable[None]]:
+        async def harm() -> None:
+            done = await opened.store.database.collection("commits").update_many(
+                {"position": position}, {"$set": change}
+            )
+            assert done.modified_count, f"this harms nothing: {position}"
+
+        return harm
+
+    async def lost() -> None:
+        done = await opened.store.database.collection("character_memories").delete_many({})
+        assert done.deleted_count
+
+    async def strange() -> None:
+        scenes = opened.store.database.collection("scenes")
+        one = await scenes.find_one({})
+        assert one is not None
+        await scenes.insert_one({**one, "_id": "nobody"})
+
+    async def cut_out() -> None:
+        done = await opened.store.database.collection("commits").delete_many({"position": 2})
+        assert done.deleted_count
+
+    async def alter(digest: str) -> None:
+        raise NotImplementedError(digest)
+
+    return Damages(
+        views={
+            "a turn says something else": documents("turns", {"text": "something else"}),
+            "memories are missing": lost,
+            "a scene is there that nobody told": strange,
+        },
+        records={
+            "a payload says something else": commits(2, {"payloads": ["{}"]}),
+            "a commit is missing": cut_out,
+            "a commit has another hash": commits(2, {"hash": "00"}),
+        },
+        blob=alter,
+    )
+
+
+async def a_view_of_documents(closing: AsyncExitStack) -> MongoDocuments:
+    """Documents in a database of their own."""
+    require_server()
+    database = MongoDatabase(URL, f"test_{uuid4().hex}")
+    closing.push_async_callback(dropped, database.name)
+    closing.push_async_callback(database.close)
+    await database.open()
+    return MongoDocuments(database)
+
+
+def require_server() -> None:
+    if not URL:
+        pytest.skip("no server of MongoDB's protocol: `make servers` starts one")
+
+
+async def dropped(name: str) -> None:
+    database = MongoDatabase(URL, name)
+    await database.drop()
+    await database.close()
+
+
+@asynccontextmanager
+async def databases(folder: Path) -> AsyncIterator[Databases]:
+    require_server()
+    async with AsyncExitStack() as closing:
+        yield Databases(closing=closing, folder=folder)

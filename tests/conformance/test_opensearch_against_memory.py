@@ -1,0 +1,201 @@
+"""OpenSearch and the executable specification rank alike; and what only a server can be or do."""
+
+import asyncio
+import random
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import AsyncExitStack
+from dataclasses import dataclass, replace
+
+import pytest
+
+from canonry.adapters.opensearch import OpenSearchText, open_text
+from canonry.adapters.opensearch.passages import bulks_of
+from canonry.domain.errors import Unavailable
+from canonry.domain.log.commits import ORIGIN
+from canonry.domain.log.entries import Erased
+from canonry.domain.recall.passages import Collection
+from canonry.gateway.limits import within
+from canonry.ports.views.text import TextQuery
+from canonry.testing.conformance import Backend
+from canonry.testing.scribe import Scribe
+from canonry.testing.things import ELSEWHERE, HERE, MIDDLE_EARTH, a_turn, ident
+from canonry.usecases.projection.projector import Projector
+from tests.conformance.opensearch_text import URL, an_index
+from tests.conformance.test_memory import open_memory
+from tests.postgres.relay import relayed_url
+
+pytestmark = pytest.mark.anyio
+VOCABULARY = (
+    "dragon dragons dragoon wagon gold golden goldsmith silver sliver key keys keyhole tower"
+    " towers towering Kragholm Kraghelm Cragholm krahgolm fire firing fireside the of and is in"
+    " \u00c9owyn Stra\u00dfe Drachen schliefen Bergen montagne zebra 007 x2 \u6c49\u5b57"
+)
+WORDS = VOCABULARY.split()
+ASKED = (
+    *("dragon", "the dragon of gold", "dragno", "drgaon gold", '"silver key"', '"the key" tower'),
+    *("krahgolm", "gragholm", "ragholm", "rkagholm", "akragholm", "kraghXolm", "krghaXolm"),
+    *("karxgholm", "hraghkolm", "kragohlm", "krghlom", "drag*", "gold* key*", "ke*", "tow* towerz"),
+    *("eowyn strasse", "drachen in den bergen", "the", "the of and", "zebbra 007 x2"),
+    *("\u6c49\u5b57", "goldsmitth towerings firesidde silverr", VOCABULARY, "nothing-of-it"),
+)
+
+QUERY = TextQuery(collection=Collection.SCENES, text="fire", spaces=HERE)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Beside:
+    """What memory holds, and the same passages in OpenSearch."""
+
+    memory: Backend
+    text: OpenSearchText
+
+    @property
+    def projector(self) -> Projector:
+        canon = self.memory.canon
+        return Projector(ledger=canon.ledger, state=canon.state, others=(self.text,))
+
+    async def found(self, text: str) -> set[str]:
+        query = TextQuery(collection=Collection.SCENES, text=text, spaces=HERE)
+        return {hit.id for hit in (await self.text.search(query)).hits}
+
+
+@pytest.fixture
+async def beside() -> AsyncIterator[Beside]:
+    async with AsyncExitStack() as closing:
+        text = await closing.enter_async_context(an_index())
+        yield Beside(memory=await open_memory(), text=text)
+
+
+async def test_every_question_is_answered_as_memory_does(beside: Beside) -> None:
+    lots, canon = random.Random(16), beside.memory.canon
+    for space in (MIDDLE_EARTH, ELSEWHERE):
+        texts = [" ".join(lots.choices(WORDS, k=lots.randint(1, 40))) for _ in range(80)]
+        turns = (a_turn(f"{space} {n}", text=each, space=space) for n, each in enumerate(texts))
+        await Scribe(canon, space, space).make(*turns)
+    await beside.projector.catch_up()
+
+    for spaces in (HERE, None):
+        query = TextQuery(collection=Collection.SCENES, text="", spaces=spaces, limit=30)
+        for text in ASKED:
+            asked = replace(query, text=text)
+            assert await beside.text.search(asked) == await canon.text.search(asked), text
+        stems = ("dragon", "gold", "key", "the", "never")
+        told = await beside.text.figures(stems, query)
+        assert told == await canon.text.figures(stems, query)
+
+
+async def test_an_index_that_was_lost_is_filled_again(beside: Beside) -> None:
+    scribe = Scribe(beside.memory.canon)
+    await scribe.make(a_turn("one", text="fire"))
+    await beside.projector.catch_up()
+    assert await beside.found("fire") == {ident("one")}
+
+    await beside.text.drop()
+    assert await beside.found("fire") == set()
+    assert await beside.text.placed([ident("one")], QUERY) == []
+    assert await beside.text.cursor(MIDDLE_EARTH) == ORIGIN
+    await scribe.make(a_turn("two", text="fire"))
+    await beside.projector.catch_up()
+
+    assert await beside.found("fire") == {ident("one"), ident("two")}
+
+
+async def test_whoever_writes_late_brings_nothing_back(beside: Beside) -> None:
+    canon = beside.memory.canon
+    scribe = Scribe(canon)
+    await scribe.make(a_turn("told", text="a secret name"))
+    old = await canon.state.things([ident("told")])
+    await beside.projector.catch_up()
+    await scribe.write(Erased(targets=(ident("told"),), reason="a right"))
+    await beside.projector.catch_up()
+
+    for lines in bulks_of(MIDDLE_EARTH, old.values()):
+        await beside.text._index.write(lines, shows=True)
+
+    assert await beside.found("secret") == set()
+
+
+async def test_purging_says_whether_anything_that_is_gone_is_left(beside: Beside) -> None:
+    scribe = Scribe(beside.memory.canon)
+    await scribe.make(*(a_turn(f"turn {n}", text=f"word{n}") for n in range(50)))
+    await beside.projector.catch_up()
+    assert await beside.text.purge()
+    await scribe.write(Erased(targets=(ident("turn 7"),), reason="a right"))
+    await beside.projector.catch_up()
+    assert await beside.text._index.gone() > 0
+
+    # The server keeps what is gone for its own recovery, for half a minute or so.
+    assert await beside.text.purge() == (await beside.text._index.gone() == 0)
+
+    assert await beside.found("word8") == {ident("turn 8")}
+    assert await beside.found("word7*") == set()
+
+
+async def test_a_question_waits_for_the_server_twice_and_three_times_for_slips(
+    beside: Beside,
+) -> None:
+    await Scribe(beside.memory.canon).make(a_turn("one", text="the dragon of Kragholm sleeps"))
+    await beside.projector.catch_up()
+    name = beside.text._index.name.removesuffix("-passages")
+    async with relayed_url(f"{URL}/") as (relay, url):
+        text = open_text(url, name=name)
+        for asked, most in (("dragon", 2), ("drag* sleeps", 2), ("krahgolm dragno", 3)):
+            relay.trips = 0
+            query = TextQuery(collection=Collection.SCENES, text=asked, spaces=HERE)
+            assert (await text.search(query)).hits
+            assert relay.trips <= most
+        relay.trips = 0
+        assert await text.placed([ident("one")], query)
+        assert relay.trips == 1
+        await text.close()
+
+
+async def test_two_that_project_at_once_leave_what_one_leaves(beside: Beside) -> None:
+    scribe = Scribe(beside.memory.canon)
+    for n in range(20):
+        await scribe.make(a_turn(f"turn {n}", text=f"fire {n}"))
+
+    await asyncio.gather(*(beside.projector.catch_up() for _ in range(3)))
+
+    assert len(await beside.found("fire")) == 10
+    assert await beside.text.cursor(MIDDLE_EARTH) == 20
+
+
+QUESTIONS: tuple[Callable[[OpenSearchText], Awaitable[object]], ...] = (
+    lambda text: text.search(QUERY),
+    lambda text: text.figures(["fire"], QUERY),
+    lambda text: text.placed(["any"], QUERY),
+    lambda text: text.cursor(MIDDLE_EARTH),
+    lambda text: text.purge(),
+)
+
+
+async def test_a_server_that_is_away_makes_words_unavailable() -> None:
+    text = open_text("http://127.0.0.1:9", deadline=2.0)
+
+    for ask in QUESTIONS:
+        with pytest.raises(Unavailable) as refused:
+            await ask(text)
+        assert refused.value.code == "text.unavailable"
+    await text.close()
+    await text.close()
+
+
+async def test_a_server_that_is_silent_is_waited_for_until_the_call_ends() -> None:
+    async def be_silent(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        while await reader.read(1_000):
+            pass
+        writer.close()
+
+    server = await asyncio.start_server(be_silent, "127.0.0.1", 0)
+    async with server:
+        port = server.sockets[0].getsockname()[1]
+        text = open_text(f"http://127.0.0.1:{port}", deadline=0.2)
+        with pytest.raises(Unavailable) as refused:
+            await text.search(QUERY)
+        assert refused.value.code == "text.unavailable"
+        patient = open_text(f"http://127.0.0.1:{port}", deadline=60)
+        with pytest.raises(Unavailable):
+            await within(0.2, patient.search(QUERY))
+        await text.close()
+        await patient.close()

@@ -1,0 +1,86 @@
+"""Records in MongoDB with the state as a graph: written, verified, mended and erased."""
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+from uuid import uuid4
+
+import pytest
+
+from canonry.adapters.neo4j import Neo4jDatabase
+from canonry.bootstrap.moving import quietly
+from canonry.bootstrap.polyglot import Polyglot, open_polyglot
+from canonry.domain.log.entries import Erased, Tombstone
+from canonry.domain.things.facts import Fact
+from canonry.testing.conformance.chronicle import write_chronicle
+from canonry.testing.conformance.kit import Backend, present
+from canonry.testing.scribe import Scribe
+from canonry.testing.things import MIDDLE_EARTH, a_fact, ident
+from canonry.testing.worlds import CountingIdentities, HandClock
+from tests.conformance import neo4j_store
+from tests.conformance.mongodb_store import URL, dropped, require_server
+from tests.conformance.test_memory import open_memory
+
+pytestmark = pytest.mark.anyio
+
+
+@pytest.fixture
+async def store(tmp_path: Path) -> AsyncIterator[Polyglot]:
+    require_server()
+    if not neo4j_store.URL:
+        pytest.skip("no Neo4j server: `make servers` starts one")
+    name = f"test_{uuid4().hex}"
+    opened = await open_polyglot(
+        URL,
+        database=name,
+        folder=tmp_path,
+        clock=HandClock(),
+        identities=CountingIdentities(),
+        graph=neo4j_store.URL,
+    )
+    yield opened
+    await opened.close()
+    await dropped(name)
+    graph = Neo4jDatabase(neo4j_store.URL, name)
+    await graph.open()
+    await neo4j_store.emptied(graph)
+
+
+def as_backend(store: Polyglot) -> Backend:
+    clock = store.canon.clock
+    assert isinstance(clock, HandClock)
+    return Backend(canon=store.canon, blobs=store.blobs, clock=clock, another=open_memory)
+
+
+async def test_the_graph_shows_what_the_copy_does(store: Polyglot) -> None:
+    await write_chronicle(as_backend(store))
+
+    assert (await store.upkeep.verify(quietly)).findings == ()
+    assert "graph" in await store.upkeep.facts_about_store()
+
+
+async def test_a_graph_that_lost_something_is_found_and_filled_again(store: Polyglot) -> None:
+    await Scribe(store.canon).make(a_fact("ring"), a_fact("sword"))
+    await present(store.graph).mending.remove([ident("ring")])
+
+    found = (await store.upkeep.verify(quietly)).findings
+    await store.upkeep.rebuild(quietly)
+
+    assert [each.where for each in found] != []
+    assert (await store.upkeep.verify(quietly)).findings == ()
+    things = await store.canon.state.things([ident("ring"), ident("sword")])
+    assert len(things) == 2
+    assert await store.canon.ledger.head(MIDDLE_EARTH) == 1
+
+
+async def test_what_is_erased_is_in_no_past_of_the_graph(store: Polyglot) -> None:
+    scribe = Scribe(store.canon)
+    await scribe.make(a_fact("secret"), a_fact("kept"))
+    await scribe.write(Erased(targets=(ident("secret"),), reason="a right"))
+
+    dropped_parts = await store.upkeep.purge(MIDDLE_EARTH, [ident("secret")])
+
+    assert dropped_parts == 1
+    found = await store.canon.state.things([ident("secret"), ident("kept")])
+    assert isinstance(found[ident("secret")], Tombstone)
+    assert isinstance(found[ident("kept")], Fact)
+    assert (await store.upkeep.verify(quietly)).findings == ()

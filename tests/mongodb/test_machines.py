@@ -1,0 +1,112 @@
+"""Machines that share records: what one writes the others show, and what it erases they erase."""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
+from pathlib import Path
+from uuid import uuid4
+
+import pytest
+
+from canonry.adapters.qdrant import QdrantVectors
+from canonry.bootstrap.moving import quietly
+from canonry.bootstrap.polyglot import open_polyglot
+from canonry.domain.errors import Unavailable
+from canonry.domain.log.commits import ORIGIN
+from canonry.domain.log.entries import Erased, Tombstone
+from canonry.testing.conformance.kit import Backend, present
+from canonry.testing.scribe import Scribe
+from canonry.testing.things import MIDDLE_EARTH, a_fact, a_scene, a_turn, ident, made
+from tests.conformance.mongodb_store import URL, Databases, databases, dropped
+
+pytestmark = pytest.mark.anyio
+LOOKS = 200
+
+
+@pytest.fixture
+async def opened(tmp_path: Path) -> AsyncIterator[Databases]:
+    async with databases(tmp_path) as found:
+        yield found
+
+
+async def becomes(holds: Callable[[], Awaitable[bool]]) -> bool:
+    """Whether something comes to be so; it is looked at so often, and no more."""
+    for _ in range(LOOKS):
+        if await holds():
+            return True
+        await asyncio.sleep(0.05)
+    return False
+
+
+async def test_a_machine_that_only_reads_follows_by_itself(opened: Databases) -> None:
+    writer = await opened.fresh()
+    reader = await present(writer.second)()
+
+    await Scribe(writer.canon).make(a_fact("news"))
+
+    async def is_there() -> bool:
+        return bool(await reader.canon.state.things([ident("news")]))
+
+    assert await becomes(is_there)
+
+
+async def test_what_is_erased_is_erased_from_the_copies_of_other_machines(
+    opened: Databases,
+) -> None:
+    here = await opened.fresh()
+    there = await present(here.second)()
+    scribe = Scribe(here.canon)
+    await scribe.make(a_scene())
+    await scribe.make(a_turn("secret", text="a personal word"))
+    assert await there.canon.ledger.head(MIDDLE_EARTH) == 2
+
+    await scribe.write(Erased(targets=(ident("secret"),), reason="a right"))
+    await present(here.upkeep).purge(MIDDLE_EARTH, [ident("secret")])
+
+    async def is_gone() -> bool:
+        return not any(b"a personal word" in path.read_bytes() for path in present(there.files)())
+
+    assert await becomes(is_gone)
+    found = await there.canon.state.things([ident("secret")])
+    assert isinstance(found[ident("secret")], Tombstone)
+    for machine in (here, there):
+        assert (await present(machine.upkeep).verify(quietly)).findings == ()
+    sealed = await there.canon.ledger.read_sealed(MIDDLE_EARTH, after=ORIGIN, limit=9)
+    assert None in sealed[1].parts
+
+
+async def test_a_machine_without_a_copy_makes_one_by_answering(opened: Databases) -> None:
+    first = await opened.fresh()
+    scribe = Scribe(first.canon)
+    for n in range(5):
+        await scribe.write(*made(a_fact(f"fact {n}")))
+    await present(first.close)()
+
+    late: Backend = await present(first.second)()
+
+    assert await late.canon.ledger.head(MIDDLE_EARTH) == 5
+    assert len(await late.canon.state.things(ident(f"fact {n}") for n in range(5))) == 5
+
+
+async def test_meaning_is_indexed_in_the_server_that_is_named(
+    opened: Databases, tmp_path: Path
+) -> None:
+    await opened.fresh()
+    name = f"test_{uuid4().hex}"
+    opened.closing.push_async_callback(dropped, name)
+    store = await open_polyglot(URL, database=name, folder=tmp_path / "x", meaning=":memory:")
+    opened.closing.push_async_callback(store.close)
+
+    vectors = present(store.vectors)()
+    opened.closing.push_async_callback(vectors.close)
+
+    assert isinstance(vectors, QdrantVectors)
+    assert list(await vectors.status()) == []
+
+
+async def test_a_store_that_is_closed_writes_nothing_more(opened: Databases) -> None:
+    store = await opened.fresh()
+    await present(store.close)()
+
+    with pytest.raises(Unavailable) as refused:
+        await store.canon.ledger.head(MIDDLE_EARTH)
+    assert refused.value.code == "ledger.closed"

@@ -1,0 +1,77 @@
+"""A server that speaks MongoDB's protocol, from a package of the environment of the servers.
+
+It is a program of that environment's Python, which nobody else can enter where root made it: so it
+runs as whoever started it.
+"""
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+from tests.servers.processes import PORT, ROOT, SECONDS, is_running, process_in, stopped
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Documents:
+    """The server, by its port."""
+
+    port: int
+
+    @property
+    def url(self) -> str:
+        return f"mongodb://127.0.0.1:{self.port}"
+
+    def start(self) -> None:
+        """Start it, unless it runs; wait until it listens."""
+        if is_running(self.process()):
+            return
+        home = ROOT / "documents"
+        home.mkdir(parents=True, exist_ok=True)
+        started = subprocess.Popen(
+            [
+                *(sys.executable, "-m", "nx_27017.nx_27017"),
+                *("--host", "127.0.0.1", "--port", str(self.port)),
+                *("--data-dir", str(home), "--log-file", str(home / "log")),
+                *("--pid-file", str(home / "own.pid")),
+            ],
+            cwd=home,
+            env={"PATH": os.environ["PATH"], "HOME": str(home), "LANG": "C.UTF-8"},
+            start_new_session=True,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+        self._said().write_text(str(started.pid))
+        ends = time.monotonic() + SECONDS
+        while not listens(self.port):
+            if started.poll() is not None or time.monotonic() > ends:
+                sys.exit("the server of documents did not start")
+            time.sleep(0.05)
+
+    def stop(self, by: signal.Signals = signal.SIGTERM) -> None:
+        """Let it end, or as `by` says; wait until it has ended."""
+        stopped(self.process(), by)
+
+    def process(self) -> int:
+        """The process of the server; 0 where none was started."""
+        return process_in(self._said())
+
+    def _said(self) -> Path:
+        return ROOT / "documents.pid"
+
+
+def listens(port: int) -> bool:
+    """Whether somebody listens there."""
+    try:
+        socket.create_connection(("127.0.0.1", port), 1).close()
+    except OSError:
+        return False
+    return True
+
+
+DOCUMENTS = Documents(port=PORT + 80)

@@ -1,0 +1,84 @@
+"""Processes of servers: started as somebody who may do nothing else, and waited for."""
+
+import os
+import pwd
+import shutil
+import signal
+import subprocess
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(os.environ.get("CANONRY_SERVERS", f"/var/tmp/canonry-servers-{os.getuid()}"))
+NOBODY = "nobody"
+PORT = int(os.environ.get("CANONRY_SERVERS_PORT", "55431"))
+PASSWORD = "for-tests-on-loopback"
+SECONDS = 60
+STARTED: dict[int, subprocess.Popen[bytes]] = {}
+"""Children of this process, which stay zombies until somebody waits for them."""
+
+
+def home_of(name: str) -> Path:
+    """The folder of a server, which it may write."""
+    home = ROOT / "home" / name
+    home.mkdir(parents=True, exist_ok=True)
+    ROOT.chmod(0o755)
+    if os.getuid() == 0:
+        shutil.chown(home, NOBODY)
+    return home
+
+
+def started(command: Sequence[object], home: Path, log: Path) -> subprocess.Popen[bytes]:
+    """A process of its own, in its own folder; what it says is in `log`."""
+    with log.open("wb") as said:
+        process = subprocess.Popen(
+            [str(word) for word in command],
+            cwd=home,
+            env={"PATH": os.environ["PATH"], "HOME": str(home), "TMPDIR": str(home)},
+            **as_nobody(),
+            start_new_session=True,
+            stdin=subprocess.DEVNULL,
+            stdout=said,
+            stderr=subprocess.STDOUT,
+        )
+    STARTED[process.pid] = process
+    return process
+
+
+def as_nobody() -> dict[str, Any]:
+    """What lets a process of root be somebody else's."""
+    if os.getuid() != 0:
+        return {}
+    user = pwd.getpwnam(NOBODY)
+    return {"user": user.pw_uid, "group": user.pw_gid, "extra_groups": []}
+
+
+def stopped(process: int, by: signal.Signals) -> None:
+    """Send a process the signal, and wait until it has ended."""
+    if not is_running(process):
+        return
+    os.kill(process, by)
+    ends = time.monotonic() + SECONDS
+    # One that was killed may stay as a zombie for a moment, which pg0 takes for alive.
+    while Path(f"/proc/{process}").exists() and time.monotonic() < ends:
+        if process in STARTED and STARTED[process].poll() is not None:
+            del STARTED[process]
+        time.sleep(0.05)
+
+
+def is_running(process: int) -> bool:
+    """Whether it runs, and is no zombie."""
+    try:
+        said = Path(f"/proc/{process}/stat").read_text()
+    except OSError:
+        return False
+    return process > 0 and said.rpartition(")")[2].split()[0] != "Z"
+
+
+def process_in(path: Path) -> int:
+    """The process that a file names; 0 where there is none."""
+    try:
+        return int(path.read_text())
+    except (OSError, ValueError):
+        return 0

@@ -1,0 +1,70 @@
+"""Calls answer the same over records and documents in MongoDB: some of those that write most.
+
+Every test of the modules below that asks for nothing is run once more, each in its own database.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import AsyncExitStack
+from dataclasses import replace
+from importlib import import_module
+from threading import Thread
+from typing import Any
+from uuid import uuid4
+
+import pytest
+
+from canonry.adapters.mongodb import MongoDatabase, MongoDocuments, MongoLedger
+from canonry.bootstrap.compose import compose_memory
+from canonry.usecases.kernel.canon import Canon
+from canonry.usecases.projection.join import join
+from tests.conformance.mongodb_store import URL, dropped, require_server
+from tests.toolsets.test_mixed_engines import KITS, calls_of
+
+pytestmark = pytest.mark.anyio
+MODULES = (
+    "narrative.test_turns",
+    "truth.test_identity",
+)
+
+
+async def prepare(name: str) -> None:
+    database = MongoDatabase(URL, name)
+    await database.open()
+    await database.close()
+
+
+def composer(closing: AsyncExitStack) -> Callable[..., Canon]:
+    def compose(**given: Any) -> Canon:
+        memory = compose_memory(**given)
+        name = f"test_{uuid4().hex}"
+        preparing = Thread(target=lambda: asyncio.run(prepare(name)))
+        preparing.start()
+        preparing.join()
+        database = MongoDatabase(URL, name)
+        closing.push_async_callback(dropped, name)
+        closing.push_async_callback(database.close)
+        ledger = MongoLedger(database, memory.clock, memory.identities)
+        return join(replace(memory, ledger=ledger, documents=MongoDocuments(database))).canon
+
+    return compose
+
+
+@pytest.fixture
+async def compose() -> AsyncIterator[Callable[..., Canon]]:
+    require_server()
+    async with AsyncExitStack() as closing:
+        yield composer(closing)
+
+
+@pytest.mark.parametrize("module", MODULES)
+async def test_calls_answer_alike_on_mongodb(
+    module: str, compose: Callable[..., Canon], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for kit in KITS:
+        monkeypatch.setattr(import_module(f"tests.toolsets.{kit}"), "compose_memory", compose)
+    calls = calls_of(f"toolsets.{module}")
+    assert calls
+
+    for call in calls.values():
+        await call()
