@@ -62,10 +62,11 @@ class Fields:
         Raises:
             InvalidInput: `content.repeats`, it came under two names.
         """
-        every = dict.fromkeys(
-            each for name in names for each in (name, *self.aliases.get(name, ()))
-        )
-        present = [name for name in every if self.values.get(name) is not None]
+        present: list[str] = []
+        for name in names:
+            for each in (name, *self.aliases.get(name, ())):
+                if self.values.get(each) is not None and each not in present:
+                    present.append(each)
         if len(present) > 1:
             message = f"{self.at(present[1])} says the same as {self.at(present[0])}; keep one"
             raise InvalidInput("content.repeats", message, path=self.at(present[1]))

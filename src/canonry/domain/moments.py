@@ -81,37 +81,43 @@ def dated(items: Iterable[T], when: Callable[[T], Moment]) -> list[tuple[Instant
     if len(told) == 1:
         return [(told[0][0].at, told[0][1])]
     present: Instant | None = None
-    found: list[tuple[Instant | None, T]] = []
-    for moment, item in _by_place(told):
+    unknown: list[tuple[Instant | None, T]] = []
+    found: list[tuple[Instant, int, T]] = []
+    for number, (moment, item) in enumerate(_by_place(told)):
         if moment.at is not None:
             present = moment.at if present is None else max(present, moment.at)
-        found.append((present if moment.at is None else moment.at, item))
-    found.sort(key=lambda each: (each[0] is not None, each[0] or 0))
-    return found
+        at = present if moment.at is None else moment.at
+        if at is None:
+            unknown.append((at, item))
+        else:
+            found.append((at, number, item))
+    found.sort()  # no two have the same number
+    return [*unknown, *[(at, item) for at, _number, item in found]]
 
 
-def _by_place(told: Sequence[tuple[Moment, T]]) -> Iterable[tuple[Moment, T]]:
+def _by_place(told: Sequence[tuple[Moment, T]]) -> list[tuple[Moment, T]]:
     """By the stories; what was written outside of them follows what had been told by then."""
-    played = [each for each in told if each[0].place.scene]
-    played.sort(key=lambda each: _in_stories(each[0]))
+    rows = [
+        (p.story, p.order, p.scene, p.turn, p.told, each[0].recorded, number, each)
+        for number, each in enumerate(told)
+        if (p := each[0].place).scene
+    ]
+    played = [each for *_place, each in sorted(rows)]  # no two have the same number
     beside = [each for each in told if not each[0].place.scene]
+    if not beside:
+        return played
     beside.sort(key=lambda each: (each[0].place.told, each[0].recorded))
-    as_told = sorted((one[0].place.told, index) for index, one in enumerate(played))
+    found: list[tuple[Moment, T]] = []
+    as_told = sorted([(one[0].place.told, index) for index, one in enumerate(played)])
     done = known = 0
     for each in beside:
         reached = done
         while known < len(as_told) and as_told[known][0] < each[0].place.told:
             reached = max(reached, as_told[known][1] + 1)
             known += 1
-        yield from played[done:reached]
+        found += (*played[done:reached], each)
         done = reached
-        yield each
-    yield from played[done:]
-
-
-def _in_stories(moment: Moment) -> tuple[int, ...]:
-    place = moment.place
-    return place.story, place.order, place.scene, place.turn, place.told, moment.recorded
+    return [*found, *played[done:]]
 
 
 def split_at(

@@ -1,6 +1,5 @@
 """Lists in SQLite: the rows of the domain with their ids packed."""
 
-from collections.abc import Iterator
 from typing import TypeAlias
 
 from canonry.adapters.sqlite.packing import Packed, pack
@@ -14,8 +13,10 @@ PackedRow: TypeAlias = tuple[
 ]
 
 
-def rows_of(thing: Thing) -> Iterator[PackedRow]:
+def rows_of(thing: Thing) -> list[PackedRow]:
     """The rows of `thing` in every list, as they are stored."""
+    found: list[PackedRow] = []
     for listed, owner, space, facet, rank, later, identity, *rest in listing.rows_of(thing):
         mine = pack(owner) if isinstance(owner, str) else owner
-        yield (listed, mine, pack(space), facet, rank, later, pack(identity), *rest)  # type: ignore[misc] # three are left
+        found.append((listed, mine, pack(space), facet, rank, later, pack(identity), *rest))  # type: ignore[arg-type] # three are left
+    return found

@@ -1,6 +1,6 @@
 """Judgement: the verdict on a candidate and the commit that it leads to, as one pure step."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Final
@@ -35,9 +35,9 @@ from canonry.domain.judging.slices import (
 )
 from canonry.domain.judging.standing_tags import as_held, changes_of
 from canonry.domain.judging.undone_tags import said_until
-from canonry.domain.log.canon import beside, fold, needs
+from canonry.domain.log.canon import Changes, fold
 from canonry.domain.log.commits import Commit, Draft, Position
-from canonry.domain.log.entries import Entry, ProposalDecided, ProposalDeferred
+from canonry.domain.log.entries import Entry, ProposalDecided, ProposalDeferred, Thing
 from canonry.domain.log.scene_entries import SceneExtended
 from canonry.domain.log.secrecy import under
 from canonry.domain.policy import Policy
@@ -280,13 +280,12 @@ def _settled(judgement: Judgement, known: Slice, policy: Policy) -> Judgement:
     )
 
 
-def foretold(draft: Draft, known: Slice, position: Position, now: Instant) -> Slice:
-    """The slice as it will be once `draft` is in the log, for the proposals judged after it."""
+def foretold(
+    draft: Draft, things: Mapping[str, Thing], position: Position, now: Instant
+) -> Changes:
+    """What `draft` changes once it is in the log, for the proposals judged after it."""
     commit = Commit(**spread(draft), position=position, recorded_at=now, previous="", hash="")
-    loaded = {one: known.things[one] for one in needs(draft.entries) if one in known.things}
-    more = beside(draft.entries, loaded)
-    loaded |= {one: known.things[one] for one in more if one in known.things}
-    return known.after(fold(commit, loaded))
+    return fold(commit, things)
 
 
 def _rationale(verdict: Verdict, acceptance: Acceptance | None) -> str:

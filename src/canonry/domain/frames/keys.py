@@ -73,7 +73,7 @@ def _all_keys(
 
 def _keys_of_words(statement: str, sign: str) -> tuple[str, ...]:
     words, told = _keyed(statement)
-    return tuple(f"{sign}{word}|{topic}" for topic in told for word in words)
+    return tuple([f"{sign}{word}|{topic}" for topic in told for word in words])
 
 
 @lru_cache(maxsize=16_384)

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from enum import StrEnum
+from functools import lru_cache
 from math import isfinite
 from typing import Final
 
@@ -47,11 +48,13 @@ def unit_of(word: str) -> str:
     return word if word in _UNITS else stem if stem in _UNITS else ""
 
 
+@lru_cache(maxsize=4096)
 def is_coin(word: str) -> bool:
     """Whether the word names money, which has rates and no conversions."""
     return lemma(word) in _COINS
 
 
+@lru_cache(maxsize=4096)
 def number_of(word: str) -> float | None:
     """The number that a word says; None for another word."""
     if word in NUMBERS:

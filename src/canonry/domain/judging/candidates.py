@@ -48,13 +48,21 @@ class Candidate:
     declared: Declared = field(default_factory=dict)
     moment: Moment = field(init=False)
     """When it happens, for comparing."""
+    evidence: tuple[Evidence, ...] = field(init=False)
+    """All evidence of the proposal: what it cites, its turn and its scene."""
 
     def __post_init__(self) -> None:
-        """Take the time of the content, else that of its scene."""
+        """Take the time of the content, else that of its scene; gather the evidence."""
         own, scene, proposal = time_of(self.content), self.scene, self.proposal
         at = own if own is not None or scene is None else scene.time_ref
         place = place_in(scene, proposal.turn_index, proposal.position, dated=own is not None)
         object.__setattr__(self, "moment", Moment(at=at, place=place))
+        found = list(proposal.evidence)
+        if proposal.turn_id is not None:
+            found.append(Evidence(kind=EvidenceKind.TURN, ref=proposal.turn_id))
+        if proposal.scene_id is not None:
+            found.append(Evidence(kind=EvidenceKind.SCENE, ref=proposal.scene_id))
+        object.__setattr__(self, "evidence", tuple(dict.fromkeys(found)))
 
     @property
     def at(self) -> Instant | None:
@@ -65,16 +73,6 @@ class Candidate:
     def place(self) -> StoryPlace:
         """Where in the stories it was told."""
         return self.moment.place
-
-    @property
-    def evidence(self) -> tuple[Evidence, ...]:
-        """All evidence of the proposal: what it cites, its turn and its scene."""
-        found = list(self.proposal.evidence)
-        if self.proposal.turn_id is not None:
-            found.append(Evidence(kind=EvidenceKind.TURN, ref=self.proposal.turn_id))
-        if self.proposal.scene_id is not None:
-            found.append(Evidence(kind=EvidenceKind.SCENE, ref=self.proposal.scene_id))
-        return tuple(dict.fromkeys(found))
 
 
 def read_candidate(proposal: Proposal, scene: Scene | None, declared: Declared) -> Candidate:

@@ -174,7 +174,7 @@ def references_of(content: Content) -> tuple[Reference, ...]:
             found = [*content.involved, *content.causes, *content.caused_by, content.location]
         case FactContent():
             found = [*content.involved, content.replaces]
-    return tuple(dict.fromkeys(one for one in found if one is not None))
+    return tuple(dict.fromkeys([one for one in found if one is not None]))
 
 
 def render_content(content: Content) -> Mapping[str, Any]:

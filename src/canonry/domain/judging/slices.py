@@ -11,7 +11,7 @@ from typing import Final, TypeAlias, TypeVar
 
 from canonry.domain.audience import ANYBODY, Viewer
 from canonry.domain.fields import PROPOSAL_PREFIX, Reference
-from canonry.domain.frames.keys import most_under
+from canonry.domain.frames.keys import FAR_MAX, most_under
 from canonry.domain.ids import EntityId, SceneId, SpaceId
 from canonry.domain.log.canon import Changes
 from canonry.domain.log.entries import Thing
@@ -116,7 +116,8 @@ class Slice:
 
     `recent` holds the keys that were changed since something was loaded: it is short, so that a
     commit copies little. `born` are things that commits made after the slice was loaded: the store
-    cannot know of them yet. `touched` are the keys that those commits touched.
+    cannot know of them yet. `touched` are the keys that those commits touched, `framed` the frame
+    keys whose facts are loaded.
     """
 
     space: SpaceId
@@ -124,6 +125,7 @@ class Slice:
     by_key: Mapping[str, frozenset[str]] = field(default_factory=dict)
     recent: Mapping[str, frozenset[str]] = field(default_factory=dict)
     loaded: frozenset[Lookup] = frozenset()
+    framed: frozenset[str] = frozenset()
     born: frozenset[str] = frozenset()
     secrets: bool = False
     touched: frozenset[str] = frozenset()
@@ -131,8 +133,8 @@ class Slice:
     def extended(self, lookups: Iterable[Lookup], found: Iterable[Thing]) -> "Slice":
         """This slice with what was loaded for `lookups`; a thing that it has is newer and stays."""
         there = {thing.id: self.things.get(thing.id, thing) for thing in found}
-        loaded = self.loaded.union(lookups, map(ThingLookup, there))
-        framed = {one.key for one in loaded if isinstance(one, ConflictLookup)}
+        loaded = self.loaded.union(lookups)
+        framed = frozenset([one.key for one in loaded if isinstance(one, ConflictLookup)])
         under: dict[str, set[str]] = {}
         for thing in there.values():
             for key in _asked_keys(thing, framed):
@@ -144,25 +146,25 @@ class Slice:
             by_key={**self.by_key, **self.recent, **more},
             recent={},
             loaded=loaded,
+            framed=framed,
             secrets=self._has_secrets(there),
         )
 
     def after(self, changes: Changes) -> "Slice":
         """This slice with the changes of a commit."""
-        born = changes.things.keys() - self.things.keys()
-        ids = {ThingLookup(thing_id) for thing_id in born}
         return revised(
             self,
             things={**self.things, **changes.things},
             recent=self._keyed(changes.things),
-            loaded=self.loaded | ids,
-            born=self.born | born,
+            born=self.born | (changes.things.keys() - self.things.keys()),
             secrets=self._has_secrets(changes.things),
             touched=self.touched | changes.touched,
         )
 
     def answers(self, lookup: Lookup) -> bool:
         """Whether the things known are all that `lookup` asks for."""
+        if isinstance(lookup, ThingLookup) and lookup.id in self.things:
+            return True
         if lookup in self.loaded:
             return True
         return isinstance(lookup, RelationsLookup) and lookup.entity_id in self.born
@@ -188,7 +190,7 @@ class Slice:
         return self.secrets or any(map(is_veiled, changed.values()))
 
 
-def _asked_keys(thing: Thing, framed: set[str]) -> Iterable[str]:
+def _asked_keys(thing: Thing, framed: frozenset[str]) -> Iterable[str]:
     """The keys that a thing is found under; of a fact's many, those that somebody asks for."""
     if isinstance(thing, Fact):
         return (statement_key(thing.statement), *framed.intersection(frames_keys(thing)))
@@ -215,8 +217,11 @@ class SliceView:
     def thing(self, thing_id: str) -> Thing | None:
         """The thing with this id."""
         self.read.add(thing_key(thing_id))
-        self._need(ThingLookup(thing_id))
-        return self._as_seen(self._slice.things.get(thing_id))
+        found = self._slice.things.get(thing_id)
+        if found is None:
+            self._need(ThingLookup(thing_id))
+            return None
+        return self._as_seen(found)
 
     def cited(self, thing_id: str) -> Thing | None:
         """What is cited as evidence, whoever may see it."""
@@ -293,15 +298,15 @@ class SliceView:
 
     def framed(self, keys: Iterable[str]) -> Sequence[Fact]:
         """The canon facts that have any of these frame keys, oldest first; see `crowded`."""
-        asked = list(keys)
-        for key in asked:
-            self._need(ConflictLookup(key))
-        self.read.update(asked)
+        asked = frozenset(keys)
+        self.wanted.update(map(ConflictLookup, asked - self._slice.framed))
+        self.read |= asked
         return [fact for fact in self._under(asked, Fact) if fact.level is CanonLevel.CANON]
 
     def crowded(self, keys: Iterable[str]) -> bool:
         """Whether there may be more facts of one of these frame keys than are loaded."""
-        return any(len(self._slice.under(key)) >= most_under(key) for key in keys)
+        held = [(key, len(self._slice.under(key))) for key in keys]
+        return any(many >= most_under(key) for key, many in held if many >= FAR_MAX)
 
     def named(self, entity_type: str, name: str) -> Sequence[Entity]:
         """The canon entities with this type and name that stand for themselves, oldest first.

@@ -11,6 +11,7 @@ from typing import Final
 from canonry.domain.frames.keys import frame_keys
 from canonry.domain.log.entries import Thing, Tombstone
 from canonry.domain.observations import Observation
+from canonry.domain.remembering import remembered
 from canonry.domain.spaces import Space
 from canonry.domain.texts.statements import plain_statement
 from canonry.domain.things.entities import Entity, normalised_name
@@ -130,6 +131,7 @@ def key_hash(key: str) -> int:
     return int.from_bytes(blake2b(key.encode(), digest_size=_HASH_BYTES).digest(), signed=True)
 
 
+@remembered  # who folds, who judges and who stores ask for those of the same
 def keys_of(thing: Thing) -> frozenset[str]:  # noqa: C901, PLR0911, PLR0912 - one case a kind
     """Every key under which somebody may have read `thing`.
 

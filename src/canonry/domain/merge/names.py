@@ -5,13 +5,15 @@ from typing import Any, Final
 
 from canonry.domain.ids import ObservationId
 from canonry.domain.merge.kit import MergePolicy, latest_of_each
+from canonry.domain.remembering import remembered
 from canonry.domain.snapshots import Elements, Held, by_log
 
 
+@remembered
 def told_names(elements: Elements) -> tuple[str, ...]:
     """All names, the one told last first."""
     if len(elements) == 1:
-        return tuple(str(held.value) for held in elements.values())
+        return tuple([str(held.value) for held in elements.values()])
     told = sorted(elements.values(), key=by_log, reverse=True)
     return tuple(str(held.value) for held in told)
 

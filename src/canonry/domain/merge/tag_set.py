@@ -3,17 +3,21 @@
 All changes are kept, since an earlier one may come to light later and make no difference.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from operator import attrgetter
 from typing import Any, Final
 
 from canonry.domain.ids import ObservationId
 from canonry.domain.merge.kit import MergePolicy
 from canonry.domain.moments import Moment, arranged
+from canonry.domain.remembering import remembered
 from canonry.domain.snapshots import Elements, Held
 
 _APART: Final = "@"
+_MOMENT: Final = attrgetter("moment")
+_RECORDED: Final = attrgetter("moment.recorded")
+_CORRECTED: Final = attrgetter("corrected")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,29 +31,10 @@ class TagChange:
     corrected: bool = False
 
 
+@remembered  # one verdict asks for the same history a dozen times
 def changes_in(elements: Elements) -> Sequence[TagChange]:
     """All changes of tags, in the order of the stories; corrections come after all others."""
-    return _ordered(_History(elements))
-
-
-class _History:
-    """The elements of one snapshot, which never change: known again by their identity."""
-
-    __slots__ = ("elements",)
-
-    def __init__(self, elements: Elements) -> None:
-        self.elements = elements
-
-    def __hash__(self) -> int:
-        return id(self.elements)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _History) and self.elements is other.elements
-
-
-@lru_cache(maxsize=256)  # one verdict asks for the same history a dozen times
-def _ordered(history: _History) -> tuple[TagChange, ...]:
-    return tuple(in_turn(_changes(history.elements)))
+    return tuple(in_turn(_changes(elements)))
 
 
 def in_turn(changes: Iterable[TagChange]) -> list[TagChange]:
@@ -58,27 +43,29 @@ def in_turn(changes: Iterable[TagChange]) -> list[TagChange]:
     One that was taken back at its very moment never was, and nor was what took it back.
     """
     told: dict[tuple[object, ...], list[TagChange]] = {}
-    for change in sorted(changes, key=lambda change: change.moment.recorded):
-        key = (change.tag, change.corrected, change.moment.at, change.moment.place)
-        same = told.setdefault(key, [])
+    for change in sorted(changes, key=_RECORDED):
+        place = change.moment.place
+        spot = (place.story, place.order, place.scene, place.turn, place.told, place.dated)
+        same = told.setdefault((change.tag, change.corrected, change.moment.at, spot), [])
         if same and same[-1].holds is not change.holds:
             same.pop()
         else:
             same.append(change)
     standing = [change for same in told.values() for change in same]
-    found = arranged(standing, lambda change: change.moment)
-    return sorted(found, key=lambda change: change.corrected)
+    return sorted(arranged(standing, _MOMENT), key=_CORRECTED)
 
 
-def _changes(elements: Elements) -> Iterator[TagChange]:
-    for name, held in elements.items():
-        yield TagChange(
+def _changes(elements: Elements) -> list[TagChange]:
+    return [
+        TagChange(
             tag=name.rpartition(_APART)[0],
             holds=bool(held.value),
             moment=_moment_of(held),
             observation=held.observation,
             corrected=held.corrected,
         )
+        for name, held in elements.items()
+    ]
 
 
 def _moment_of(held: Held) -> Moment:
@@ -88,6 +75,7 @@ def _moment_of(held: Held) -> Moment:
     return held.moment
 
 
+@remembered
 def last_of_each(elements: Elements) -> dict[str, TagChange]:
     """The change by which each tag holds now, or does not."""
     return {change.tag: change for change in changes_in(elements)}
@@ -101,6 +89,7 @@ def _join(left: Elements, right: Elements) -> Elements:
     return dict(sorted({**left, **right}.items()))
 
 
+@remembered
 def _show(elements: Elements) -> tuple[str, ...]:
     last = last_of_each(elements)
     return tuple(sorted(tag for tag, change in last.items() if change.holds))

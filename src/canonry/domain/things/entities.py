@@ -11,6 +11,7 @@ from canonry.domain.merge import join
 from canonry.domain.merge.names import told_names
 from canonry.domain.normal_forms import folded
 from canonry.domain.provenance import Authority, CanonLevel, Evidence
+from canonry.domain.remembering import remembered
 from canonry.domain.revising import revised
 from canonry.domain.snapshots import Accumulator
 from canonry.domain.time import Instant
@@ -176,8 +177,9 @@ class Entity(EntityDraft):
     @property
     def names(self) -> tuple[str, ...]:
         """Every name that it was told by: its own, the last first, then those of its members."""
-        told = [told_names(each[NAME]) for each in (self.own, self.absorbed) if NAME in each]
-        return tuple(dict.fromkeys(name for names in told for name in names))
+        own = told_names(self.own[NAME]) if NAME in self.own else ()
+        absorbed = told_names(self.absorbed[NAME]) if NAME in self.absorbed else ()
+        return tuple(dict.fromkeys((*own, *absorbed)))
 
     @property
     def aliases(self) -> tuple[str, ...]:
@@ -187,7 +189,7 @@ class Entity(EntityDraft):
     @property
     def known_as(self) -> tuple[str, ...]:
         """The normal forms of all its names, each once, the current one first."""
-        return tuple(dict.fromkeys(map(normalised_name, (self.name, *self.names))))
+        return _known_as(self)
 
     @property
     def searched(self) -> str:
@@ -240,6 +242,11 @@ def said_in(fields: Accumulator) -> Callable[[str], Any]:
         return None if elements is None else pick(elements, PRIORITY).value
 
     return said
+
+
+@remembered
+def _known_as(entity: Entity) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(map(normalised_name, (entity.name, *entity.names))))
 
 
 def alone(entity: Entity) -> Entity:

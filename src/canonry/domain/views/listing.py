@@ -9,7 +9,7 @@ its owner (an entity, a tag, a scene, or nobody), picks facets (`canon/gm/state`
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from enum import IntEnum
-from typing import Final, TypeAlias, TypeVar
+from typing import Any, Final, TypeAlias, TypeVar
 
 from canonry.domain.log.entries import Thing
 from canonry.domain.log.keys import frames_keys, key_hash, name_key, statement_key
@@ -113,49 +113,51 @@ def rows_of(thing: Thing) -> Iterable[ListingRow]:
     return found
 
 
-def _rows(thing: Thing) -> Iterator[ListingRow]:  # noqa: C901, PLR0912 - one case a kind
+def _rows(thing: Thing) -> Sequence[ListingRow]:  # noqa: C901, PLR0911, PLR0912 - one case a kind
     match thing:
         case Turn():
-            yield _row(List.TURNS, thing.scene_id, thing, rank=thing.index)
+            return (_row(List.TURNS, thing.scene_id, thing, rank=thing.index),)
         case Entity():
-            yield from _entity(thing)
+            return _entity(thing)
         case Observation():
-            yield from _observation(thing)
+            return _observation(thing)
         case Relation():
-            yield from _relation(thing)
+            return _relation(thing)
         case Fact():
-            yield from _fact(thing)
+            return _fact(thing)
         case Event():
-            yield from _event(thing)
+            return _event(thing)
         case Scene():
-            yield from _scene(thing)
+            return _scene(thing)
         case Proposal():
             facet = f"{thing.type}/{thing.status}/{'+'.join(thing.asks)}"
-            yield _born(List.PROPOSALS, NOBODY, thing, facet)
-            if thing.scene_id is not None:
-                yield _born(List.PROPOSALS_OF, thing.scene_id, thing, facet)
+            every = _row(List.PROPOSALS, NOBODY, thing, facet)
+            if thing.scene_id is None:
+                return (every,)
+            return every, _row(List.PROPOSALS_OF, thing.scene_id, thing, facet)
         case Memory():
             owner, rank = thing.entity_id, -thing.importance
-            yield _row(List.MEMORIES, owner, thing, rank=rank, later=-thing.created_at)
+            return (_row(List.MEMORIES, owner, thing, rank=rank, later=-thing.created_at),)
         case Space():
-            yield _born(List.SPACES, NOBODY, thing, thing.kind)
-            if thing.parent is not None:
-                yield _born(List.SPACES_IN, thing.parent, thing, thing.kind)
+            every = _row(List.SPACES, NOBODY, thing, thing.kind)
+            if thing.parent is None:
+                return (every,)
+            return every, _row(List.SPACES_IN, thing.parent, thing, thing.kind)
         case Axiom():
-            yield _born(List.AXIOMS, NOBODY, thing)
+            return (_row(List.AXIOMS, NOBODY, thing),)
         case Source():
-            yield _born(List.SOURCES, NOBODY, thing)
+            return (_row(List.SOURCES, NOBODY, thing),)
         case Story():
-            yield _born(List.STORIES, NOBODY, thing)
+            return (_row(List.STORIES, NOBODY, thing),)
         case RegisteredSchema():
-            yield _born(List.SCHEMAS, NOBODY, thing, thing.entity_type)
+            return (_row(List.SCHEMAS, NOBODY, thing, thing.entity_type),)
         case InterpretationRun():
-            yield _born(List.RUNS, NOBODY, thing)
-            yield _born(List.RUNS, thing.source_id, thing)
+            every = _row(List.RUNS, NOBODY, thing)
+            return every, _row(List.RUNS, thing.source_id, thing)
         case Snippet():
-            yield _row(List.SNIPPETS, thing.source_id, thing, rank=thing.index)
+            return (_row(List.SNIPPETS, thing.source_id, thing, rank=thing.index),)
         case _:
-            return
+            return ()
 
 
 RowT = TypeVar("RowT")
@@ -165,10 +167,10 @@ def difference(
     rows: Callable[[Thing], Iterable[RowT]], gone: Iterable[Thing], come: Iterable[Thing]
 ) -> tuple[Sequence[RowT], Sequence[RowT]]:
     """The rows that `gone` had and `come` have not, and the other way round."""
-    before = dict.fromkeys(row for thing in gone for row in rows(thing))
+    before = dict.fromkeys([row for thing in gone for row in rows(thing)])
     if not before:  # a thing never has the same row twice
         return (), [row for thing in come for row in rows(thing)]
-    after = dict.fromkeys(row for thing in come for row in rows(thing))
+    after = dict.fromkeys([row for thing in come for row in rows(thing)])
     return (
         [row for row in before if row not in after],
         [row for row in after if row not in before],
@@ -183,106 +185,93 @@ def storable(instant: int | None) -> int | None:
 def _row(
     listed: List,
     owner: Owner,
-    thing: Thing,
+    thing: Any,
     facet: str = "",
     *,
-    rank: float,
+    rank: float | None = None,
     later: int = 0,
     starts: int | None = None,
     ends: int | None = None,
     name: str | None = None,
 ) -> ListingRow:
+    """The row of a thing, by default in the order in which things came into being."""
     number = int(listed)  # whose hash costs less than that of a member
     space = NOBODY if number in SPACELESS else thing.space
     place = (number, owner, space, str(facet))
-    return (*place, rank, later, thing.id, starts, ends, name)
+    at = thing.created_at if rank is None else rank
+    return (*place, at, later, thing.id, starts, ends, name)
 
 
-def _born(
-    listed: List,
-    owner: Owner,
-    thing: Entity
-    | Fact
-    | Event
-    | Relation
-    | Scene
-    | Proposal
-    | Space
-    | Axiom
-    | Source
-    | Story
-    | RegisteredSchema
-    | InterpretationRun,
-    facet: str = "",
-    *,
-    starts: int | None = None,
-    ends: int | None = None,
-    name: str | None = None,
-) -> ListingRow:
-    rank = thing.created_at
-    return _row(listed, owner, thing, facet, rank=rank, starts=starts, ends=ends, name=name)
-
-
-def _entity(entity: Entity) -> Iterator[ListingRow]:
+def _entity(entity: Entity) -> list[ListingRow]:
     facet = f"{entity.entity_type}/{entity.entity_class}/{entity.level}"
     known = entity.known_as
     name = "\n".join(known)
     if entity.merged_into is not None:
-        yield _born(List.ENTITIES, MERGED, entity, facet, name=name)
-        return
-    yield _born(List.ENTITIES, NOBODY, entity, facet, name=name)
-    for tag in normal_tags(entity.state_tags):
-        yield _born(List.ENTITIES, TAG + tag, entity, facet)
+        return [_row(List.ENTITIES, MERGED, entity, facet, name=name)]
+    found = [_row(List.ENTITIES, NOBODY, entity, facet, name=name)]
+    tags = normal_tags(entity.state_tags)
+    found += [_row(List.ENTITIES, TAG + tag, entity, facet) for tag in tags]
     if entity.level is CanonLevel.CANON:
         rank: int = entity.created_at
         for one in known:
             key = key_hash(name_key(entity.entity_type, one))
-            yield _row(List.ENTITIES_NAMED, key, entity, rank=rank)
+            found.append(_row(List.ENTITIES_NAMED, key, entity, rank=rank))
             rank = entity.created_at + _FORMER
+    return found
 
 
-def _observation(observation: Observation) -> Iterator[ListingRow]:
+def _observation(observation: Observation) -> list[ListingRow]:
     owner, place = observation.entity_id, observation.position
-    yield _row(List.OBSERVATIONS, owner, observation, rank=place)
     seen = -observation.seen_at
     alike = observation.likeness
-    yield _row(List.OBSERVATIONS_SEEN, owner, observation, rank=seen, later=-place, name=alike)
+    found = [
+        _row(List.OBSERVATIONS, owner, observation, rank=place),
+        _row(List.OBSERVATIONS_SEEN, owner, observation, rank=seen, later=-place, name=alike),
+    ]
     if observation.source_id is not None:
         source = observation.source_id
-        yield _row(List.OBSERVATIONS_FROM, source, observation, rank=place)
+        found.append(_row(List.OBSERVATIONS_FROM, source, observation, rank=place))
+    return found
 
 
-def _fact(fact: Fact) -> Iterator[ListingRow]:
+def _fact(fact: Fact) -> list[ListingRow]:
     facet = f"{fact.level}/{fact.authority}/{fact.fact_type}"
     starts, ends = storable(fact.time_ref), storable(fact.ends_at)
-    yield _born(List.FACTS, NOBODY, fact, facet, starts=starts, ends=ends)
-    for entity in frozenset(fact.involved):
-        yield _born(List.FACTS_OF, entity, fact, facet, starts=starts, ends=ends)
-    yield _born(List.FACTS_STATING, key_hash(statement_key(fact.statement)), fact)
+    found = [_row(List.FACTS, NOBODY, fact, facet, starts=starts, ends=ends)]
+    found += [
+        _row(List.FACTS_OF, entity, fact, facet, starts=starts, ends=ends)
+        for entity in frozenset(fact.involved)
+    ]
+    found.append(_row(List.FACTS_STATING, key_hash(statement_key(fact.statement)), fact))
     if fact.level is CanonLevel.CANON:
-        for key in frames_keys(fact):
-            yield _born(List.FACTS_FRAMED, key_hash(key), fact)
+        found += [_row(List.FACTS_FRAMED, key_hash(key), fact) for key in frames_keys(fact)]
+    return found
 
 
-def _event(event: Event) -> Iterator[ListingRow]:
+def _event(event: Event) -> list[ListingRow]:
     rank, later = event.rank
-    yield _row(List.EVENTS, NOBODY, event, event.level, rank=rank, later=later)
-    for entity in frozenset(event.involved):
-        yield _row(List.EVENTS_OF, entity, event, event.level, rank=rank, later=later)
+    found = [_row(List.EVENTS, NOBODY, event, event.level, rank=rank, later=later)]
+    found += [
+        _row(List.EVENTS_OF, entity, event, event.level, rank=rank, later=later)
+        for entity in frozenset(event.involved)
+    ]
     if event.scene_id is not None:
-        yield _row(List.EVENTS_IN, event.scene_id, event, event.level, rank=rank, later=later)
-    for effect in frozenset(event.causes):
-        yield _born(List.EVENTS_CAUSING, effect, event)
+        scene = event.scene_id
+        found.append(_row(List.EVENTS_IN, scene, event, event.level, rank=rank, later=later))
+    found += [_row(List.EVENTS_CAUSING, effect, event) for effect in frozenset(event.causes)]
+    return found
 
 
-def _relation(relation: Relation) -> Iterator[ListingRow]:
+def _relation(relation: Relation) -> list[ListingRow]:
     state = f"{'current' if relation.current else 'past'}/{relation.rel_type}"
-    yield _born(List.RELATIONS, NOBODY, relation, f"edge/{state}")
+    every = _row(List.RELATIONS, NOBODY, relation, f"edge/{state}")
     if relation.from_id == relation.to_id:
-        yield _born(List.RELATIONS_OF, relation.from_id, relation, f"both/{state}")
-    else:
-        yield _born(List.RELATIONS_OF, relation.from_id, relation, f"out/{state}")
-        yield _born(List.RELATIONS_OF, relation.to_id, relation, f"in/{state}")
+        return [every, _row(List.RELATIONS_OF, relation.from_id, relation, f"both/{state}")]
+    return [
+        every,
+        _row(List.RELATIONS_OF, relation.from_id, relation, f"out/{state}"),
+        _row(List.RELATIONS_OF, relation.to_id, relation, f"in/{state}"),
+    ]
 
 
 def _edges(relation: Thing) -> Iterator[ListingRow]:
@@ -303,10 +292,13 @@ def _edges(relation: Thing) -> Iterator[ListingRow]:
             yield _row(List.EDGES_OF, end, relation, facet, rank=until, later=since, name=name)
 
 
-def _scene(scene: Scene) -> Iterator[ListingRow]:
+def _scene(scene: Scene) -> list[ListingRow]:
     order, born = scene.order, scene.created_at
-    yield _row(List.SCENES, NOBODY, scene, scene.status, rank=order, later=born)
     story = scene.story_id
-    yield _row(List.SCENES_OF, story, scene, scene.status, rank=order, later=born)
+    found = [
+        _row(List.SCENES, NOBODY, scene, scene.status, rank=order, later=born),
+        _row(List.SCENES_OF, story, scene, scene.status, rank=order, later=born),
+    ]
     if scene.status is SceneStatus.FINALIZING:
-        yield _born(List.SCENES_OPEN, NOBODY, scene)
+        found.append(_row(List.SCENES_OPEN, NOBODY, scene))
+    return found

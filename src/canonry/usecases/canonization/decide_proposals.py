@@ -22,8 +22,9 @@ from canonry.domain.ids import ProposalId, SpaceId
 from canonry.domain.judging.candidates import Candidate
 from canonry.domain.judging.ordering import dependencies_of
 from canonry.domain.judging.slices import Lookup, Slice, ThingLookup
+from canonry.domain.log.canon import Changes
 from canonry.domain.log.commits import Append, Appended, Draft, Position
-from canonry.domain.log.entries import Entry
+from canonry.domain.log.entries import Entry, Thing
 from canonry.domain.things.proposals import Proposal, ProposalStatus
 from canonry.domain.things.scenes import Scene, SceneStatus
 from canonry.usecases.kernel.caller import Caller
@@ -129,7 +130,8 @@ class _Run:
             known, judgement = await self._settled(candidate, known)
             if judgement.entries:
                 at = Position(position + number)
-                known = foretold(self._draft(judgement), known, at, self.canon.clock.now())
+                draft, now = self._draft(judgement), self.canon.clock.now()
+                known = known.after(foretold(draft, known.things, at, now))
         after = (known.things.get(each.proposal.id) for each in batch)
         return {each.id: each for each in after if isinstance(each, Proposal)}
 
@@ -187,13 +189,13 @@ class _Run:
 
         def wanting(known: Slice) -> Collection[Lookup]:
             nonlocal then
-            if missing := first - known.loaded:
+            if missing := {one for one in first - known.loaded if not known.answers(one)}:
                 return missing
             if not then:
                 then = True
                 policy = self.canon.policy
                 found = {each for one in batch for each in foreseen_then(one, known, policy)}
-                if missing := found - known.loaded:
+                if missing := {one for one in found - known.loaded if not known.answers(one)}:
                     return missing
             wanted: set[Lookup] = set()
             still: list[Candidate] = []
@@ -213,10 +215,13 @@ class _Run:
     ) -> tuple[list[Append], list[int]]:
         """The appends of a batch, each judged as if those before it were in the log already.
 
-        Also, for each append, how many candidates of the batch come before it.
+        Also, for each append, how many candidates of the batch come before it. What those before
+        it change is brought into the slice once something rests on it.
         """
         appends: list[Append] = []
         counts: list[int] = []
+        changed: dict[str, Thing] = {}
+        touched: set[str] = set()
         for index, candidate in enumerate(batch):
             self.undecided.failed.pop(candidate.proposal.id, None)
             if not _pending(known, candidate):
@@ -226,6 +231,10 @@ class _Run:
                 reason = f"it waits for the proposal {blocker}"
                 self.undecided.failed[candidate.proposal.id] = reason
                 continue
+            rests_on = self.judged[candidate.proposal.id].reads
+            if not (rests_on.isdisjoint(touched) and rests_on.isdisjoint(known.touched)):
+                known = known.after(Changes(things=changed, touched=frozenset(touched)))
+                changed, touched = {}, set()
             known, judgement = await self._settled(candidate, known)
             if not judgement.entries:
                 continue
@@ -235,7 +244,9 @@ class _Run:
             appends.append(Append(draft=draft, judged_at=position, reads=reads))
             if index + 1 < len(batch):
                 at = Position(position + len(appends))
-                known = foretold(draft, known, at, self.canon.clock.now())
+                more = foretold(draft, {**known.things, **changed}, at, self.canon.clock.now())
+                changed |= more.things
+                touched |= more.touched
         return appends, counts
 
     async def _settled(self, candidate: Candidate, known: Slice) -> tuple[Slice, Judgement]:

@@ -98,9 +98,8 @@ async def retcon_fact(
         if not undone.settled:
             back = give_back(fact, before, tags=undone.tags, instead=fallen.replaced_by)
         reads |= undone.reads | {thing_key(each.id) for each in (fact, *before)}
-        told = (*entries, fallen, *back)
         audience = None if evidence and not fact.audience else fact.audience
-        return Change(entries=told, reads=reads, audience=audience)
+        return Change(entries=(*entries, fallen, *back), reads=reads, audience=audience)
 
     return await commit_change(canon, caller, space, prepare)
 

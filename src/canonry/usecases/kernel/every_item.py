@@ -14,11 +14,16 @@ NEWEST_MAX: Final = PAGE_MAX
 
 async def every_item(ask: Callable[..., Awaitable[Page[T]]]) -> AsyncIterator[T]:
     """The items in their order; `ask` takes `limit` and `offset` and gives that page."""
+    async for items in _pages(ask):
+        for item in items:
+            yield item
+
+
+async def _pages(ask: Callable[..., Awaitable[Page[T]]]) -> AsyncIterator[Sequence[T]]:
     offset, total = 0, 1
     while offset < total:
         page = await ask(limit=PAGE_MAX, offset=offset)
-        for item in page.items:
-            yield item
+        yield page.items
         if not page.items:
             return
         offset, total = offset + len(page.items), page.total
@@ -30,8 +35,9 @@ async def every_match(ask: Callable[[Q], Awaitable[Page[T]]], query: Q) -> Async
     async def page_of(limit: int, offset: int) -> Page[T]:
         return await ask(replace(query, limit=limit, offset=offset))
 
-    async for item in every_item(page_of):
-        yield item
+    async for items in _pages(page_of):
+        for item in items:
+            yield item
 
 
 async def newest_match(ask: Callable[[Q], Awaitable[Page[T]]], query: Q) -> Sequence[T]:

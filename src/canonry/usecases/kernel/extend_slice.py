@@ -79,11 +79,12 @@ async def judged_by(
 
 async def load_more(canon: Canon, known: Slice, wanted: Collection[Lookup]) -> Slice:
     """The slice with the answers to these lookups."""
-    return known.extended(wanted, await _load(canon.judged, known.space, wanted))
+    return known.extended(wanted, await _load(canon.judged, known, wanted))
 
 
-async def _load(canon: Canon, space: SpaceId, wanted: Collection[Lookup]) -> list[Thing]:
-    ids = [one.id for one in wanted if isinstance(one, ThingLookup)]
+async def _load(canon: Canon, known: Slice, wanted: Collection[Lookup]) -> list[Thing]:
+    space = known.space
+    ids: set[str] = {one.id for one in wanted if isinstance(one, ThingLookup)}
     framed = {one.key: most_under(one.key) for one in wanted if isinstance(one, ConflictLookup)}
     stated = {one.statement for one in wanted if isinstance(one, StatementLookup)}
     found = await _events(canon, space, [one for one in wanted if isinstance(one, EventsLookup)])
@@ -103,7 +104,10 @@ async def _load(canon: Canon, space: SpaceId, wanted: Collection[Lookup]) -> lis
     if stated:
         found.extend(await canon.state.facts_stating(space, stated))
     if framed:
-        found.extend(await canon.state.facts_framed(space, framed))
+        facts = await canon.state.facts_framed(space, framed)
+        found.extend(facts)
+        ids.update(one for fact in facts for one in fact.involved)  # they are looked at next
+        ids -= known.things.keys()
     if ids:
         found.extend((await canon.state.things(ids)).values())
     return found

@@ -1,0 +1,30 @@
+"""Remembering: what was found out about a value that never changes, by the value itself."""
+
+from canonry.domain.remembering import remembered
+
+
+def test_of_the_very_same_value_the_very_same_result_is_given() -> None:
+    def spelled(words: tuple[str, ...]) -> list[str]:
+        return [*words, "again"]
+
+    found, words = remembered(spelled), ("one", "two")
+
+    first = found(words)
+
+    assert first == ["one", "two", "again"]
+    assert found(words) is first
+
+
+def test_a_value_that_is_equal_but_another_has_a_result_of_its_own() -> None:
+    found = remembered(list)
+    one, equal = {1: "a", 2: "b"}, {1.0: "a", 2.0: "b"}
+
+    assert [type(each) for each in found(one)] == [int, int]
+    assert [type(each) for each in found(equal)] == [float, float]
+
+
+def test_a_result_stays_right_however_many_other_values_were_asked_about() -> None:
+    found = remembered(sum)
+    kept = [(number, number + 1) for number in range(2_000)]
+
+    assert [found(each) for each in (*kept, *kept)] == [sum(each) for each in (*kept, *kept)]
