@@ -47,7 +47,7 @@ def interpret(
     """
     warnings = list(reading.notes)
     found = _statements(reading, schemas, warnings) or _entities(reading, schemas, untyped)
-    seen = _Seen()
+    seen = _Passed()
     entities = held(seen.over(with_lists(found, schemas)))
     warnings += seen.mismatches
     if reading.differs:
@@ -62,7 +62,7 @@ def interpret(
 
 
 @dataclass(slots=True)
-class _Seen:
+class _Passed:
     """What the entities that went by say together: of very many none is kept for it."""
 
     mismatches: dict[str, None] = field(default_factory=dict)
