@@ -29,7 +29,9 @@ VOCABULARY = (
     "dragon dragons dragoon wagon gold golden goldsmith silver sliver key keys keyhole tower"
     " towers towering Kragholm Kraghelm Cragholm krahgolm fire firing fireside the of and is in"
     " \u00c9owyn Stra\u00dfe Drachen schliefen Bergen montagne zebra 007 x2 \u6c49\u5b57"
+    " donaudampfschifffahrtselektrizitaetenhauptbetriebswerkbauunter"
 )
+LONG = VOCABULARY.rsplit(maxsplit=1)[-1]
 WORDS = VOCABULARY.split()
 ASKED = (
     *("dragon", "the dragon of gold", "dragno", "drgaon gold", '"silver key"', '"the key" tower'),
@@ -37,6 +39,11 @@ ASKED = (
     *("karxgholm", "hraghkolm", "kragohlm", "krghlom", "drag*", "gold* key*", "ke*", "tow* towerz"),
     *("eowyn strasse", "drachen in den bergen", "the", "the of and", "zebbra 007 x2"),
     *("\u6c49\u5b57", "goldsmitth towerings firesidde silverr", VOCABULARY, "nothing-of-it"),
+    *(
+        LONG[1:],
+        f"{LONG[:20]}{LONG[21]}x{LONG[20]}{LONG[22:]}",
+        f"{LONG[:9]}{LONG[11]}{LONG[9]}{LONG[12:]}",
+    ),
 )
 
 QUERY = TextQuery(collection=Collection.SCENES, text="fire", spaces=HERE)

@@ -25,7 +25,7 @@ from canonry.ports.world import Clock, Identities
 from canonry.usecases.kernel.canon import Canon
 from canonry.usecases.kernel.filing import Filing
 from canonry.usecases.projection.following import Follower
-from canonry.usecases.projection.join import join
+from canonry.usecases.projection.join import Joined, join
 
 if TYPE_CHECKING:
     from canonry.adapters.objects import ObjectStore
@@ -90,22 +90,27 @@ async def open_polyglot(
         following = asyncio.create_task(joined.projector.keep_up(), name="following")
         opening.push_async_callback(_ended, following)
         closing = opening.pop_all()
-    upkeep = PolyglotUpkeep(
-        canon=joined.canon,
-        projector=joined.projector,
-        copy=copy,
-        mending=MongoMending(store.database),
-        back_up=partial(back_up, joined.canon),
-        graph=opened,
-    )
     return Polyglot(
         canon=joined.canon,
-        upkeep=upkeep,
+        upkeep=_upkeep(joined, copy, store, opened),
         close=closing.aclose,
         store=store,
         blobs=copy.blobs,
         graph=opened,
         vectors=None if meaning is None else partial(_meaning, meaning, meaning_key, database),
+    )
+
+
+def _upkeep(
+    joined: Joined, copy: KeptStore, store: MongoStore, graph: OpenedGraph | None
+) -> PolyglotUpkeep:
+    return PolyglotUpkeep(
+        canon=joined.canon,
+        projector=joined.projector,
+        copy=copy,
+        mending=MongoMending(store.database),
+        back_up=partial(back_up, joined.canon),
+        graph=graph,
     )
 
 

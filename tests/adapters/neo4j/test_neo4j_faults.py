@@ -5,6 +5,7 @@ import shutil
 import signal
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
+from uuid import uuid4
 
 import pytest
 
@@ -80,7 +81,7 @@ async def test_a_server_that_is_killed_and_started_again_shows_each_commit_once(
     server: Graph,
 ) -> None:
     made = await some_facts(30)
-    async with opened(server.url, "killed") as database:
+    async with opened(server.url, f"test_{uuid4().hex}") as database:
         state, half = Neo4jState(database), asyncio.Event()
 
         async def kill() -> None:
@@ -93,7 +94,7 @@ async def test_a_server_that_is_killed_and_started_again_shows_each_commit_once(
         assert (await state.facts(FactQuery(limit=1))).total == len(made)
         counted = "MATCH (t:Fact) WHERE t.store = $store RETURN count(t)"
         assert await database.rows(counted) == [[len(made)]]
-        rows = "MATCH (l:_Row) WHERE l.run STARTS WITH '3 ' RETURN count(l)"
+        rows = "MATCH (l:_Row {store: $store}) WHERE l.run STARTS WITH '3 ' RETURN count(l)"
         assert await database.rows(rows) == [[len(made)]]
 
 

@@ -184,7 +184,7 @@ class OpenSearchText(Text):
         Whether none is left; else ask again in a minute: the server keeps them for its recovery.
 
         Raises:
-            Unavailable: `text.unavailable`.
+            Unavailable: `text.unavailable`; a server that was only slow goes on, so ask again.
         """
         await self._index.merge()
         return await self._index.gone() == 0
