@@ -1,24 +1,22 @@
 """Reviewing and deciding: what waits for somebody, and what that somebody says."""
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Final
 
-from canonry.domain.errors import InvalidInput, NotSupported
-from canonry.domain.extraction.reviewing import NOTATIONS
+from canonry.domain.errors import InvalidInput
 from canonry.domain.log.entries import THING_KINDS
 from canonry.domain.provenance import Authority
 from canonry.domain.things.entities import Entity
 from canonry.domain.things.facts import Event, Fact
 from canonry.domain.things.proposals import Ask, Proposal, ProposalStatus, ProposalType
 from canonry.domain.things.relations import Relation
-from canonry.domain.things.sources import Source
 from canonry.gateway.shapes import BOOLEAN, COUNT, OBJECT, TEXT, array, enum
 from canonry.gateway.tool import Arguments, Reply, Tool
 from canonry.toolsets.canon.desk import (
     PAGING,
     SPACE,
     Desk,
-    Wanted,
     desk_of,
     named,
     names,
@@ -27,6 +25,7 @@ from canonry.toolsets.canon.desk import (
 )
 from canonry.toolsets.canon.roles import EVERYBODY, KEEPERS
 from canonry.toolsets.canon.rows import Row, fitted, reply_schema, rows_of
+from canonry.toolsets.canon.unclear import read_values, unclear_values
 from canonry.usecases.canonization.canonize_proposals import canonize_proposals
 from canonry.usecases.canonization.evaluate_proposal import KeeperVerdict, evaluate_proposal
 from canonry.usecases.canonization.list_proposals import ProposalQuery, list_proposals
@@ -41,8 +40,6 @@ from canonry.usecases.kernel.canon import Canon
 from canonry.usecases.truth.identity.keep_apart import DIFFERENT_FROM, keep_apart
 from canonry.usecases.truth.identity.merge_records import merge_records, unmerge_records
 from canonry.usecases.truth.identity.possible_duplicates import DuplicateQuery, duplicates_within
-from canonry.usecases.truth.review.list_unclear import list_unclear
-from canonry.usecases.truth.review.settle_values import settle_values
 
 _ASKS: Final[Mapping[str, frozenset[Ask]]] = {
     "pending": frozenset({Ask.PENDING}),
@@ -54,7 +51,6 @@ WAITING: Final = frozenset(ProposalType) - {ProposalType.WORLD}
 """What waits for somebody who decides; what is proposed in a world passes gates of its own."""
 _ENDED: Final = "ended by decision"
 _FEW: Final = 3
-_READ: Final = "decide read: of=[document], field, other=the name of the reading that is meant"
 _BOTH: Final = "what=duplicates and what=unclear list all, and say what to decide"
 
 
@@ -62,12 +58,13 @@ async def _review(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
     desk = await desk_of(canon, caller, arguments, "about")
     page, what = wanted(arguments), arguments.get("what")
     if what == "unclear":
-        _require_account(desk, "/what")
-        return fitted(*await _unclear(desk, page), "unclear") | {"hint": _READ}
+        return await unclear_values(desk, page)
     if what == "duplicates" or (what is None and not desk.space.told):
         reply = await _duplicates(desk, arguments)
-        if desk.is_account and what is None and (unclear := await _unclear(desk, page))[0]:
-            reply |= {"unclear": unclear[0][:_FEW], "hint": _BOTH}
+        if desk.is_account and what is None:
+            unclear = await unclear_values(desk, replace(page, limit=_FEW, offset=0))
+            if unclear["unclear"]:
+                reply |= {"unclear": unclear["unclear"], "hint": _BOTH}
         return reply
     desk.require_told("a proposal", "review what=duplicates looks through your account")
     asks = _ASKS[what] if what is not None else frozenset(Ask)
@@ -125,44 +122,6 @@ async def _duplicates(desk: Desk, arguments: Arguments) -> Reply:
     if rows:
         reply["hint"] = "decide of=[kept, other]: merge where two are one, else separate"
     return reply
-
-
-async def _unclear(desk: Desk, page: Wanted) -> tuple[Sequence[Row], Wanted, int]:
-    """Values of the account that can be read in several ways, by document and field."""
-    found, _ = await list_unclear(desk.canon, desk.caller)
-    rows = [
-        {
-            "document": each.source_id,
-            "type": each.entity_type,
-            "field": each.name,
-            "count": each.count,
-            "of": each.examples[0].entity.name,
-            "says": each.examples[0].unclear.fragment.value,
-            "read_as": each.examples[0].unclear.readings,
-        }
-        for each in found[page.offset : page.offset + page.limit]
-    ]
-    return rows, page, len(found)
-
-
-async def _read(desk: Desk, of: Sequence[str], arguments: Arguments) -> Row:
-    _require_account(desk, "/verdict")
-    (one,) = _exactly(of, 1)
-    document = await desk.thing(one, Source, path="/of/0")
-    field, notation = arguments.get("field"), arguments.get("other")
-    if field is None or notation not in NOTATIONS:
-        message = "name the /field of the document, and in /other one of its read_as in review"
-        raise InvalidInput("decide.read-as", message, path="/field" if field is None else "/other")
-    done = await settle_values(
-        desk.canon, desk.caller, None, source_id=document.id, name=field, notation=notation
-    )
-    return {"id": document.id, "settled": done.settled, "left": done.left}
-
-
-def _require_account(desk: Desk, path: str) -> None:
-    if not desk.is_account:
-        message = "only documents and records of your account have unclear values: space 'account'"
-        raise NotSupported("space.no-readings", message, path=path)
 
 
 Decide = Callable[[Desk, Sequence[str], Arguments], Awaitable[Row]]
@@ -310,6 +269,11 @@ async def _end(desk: Desk, of: Sequence[str], arguments: Arguments) -> Row:
         desk.canon, caller, relation.id, until=until, reason=arguments.get("reason") or _ENDED
     )
     return {"id": ended.id}
+
+
+async def _read(desk: Desk, of: Sequence[str], arguments: Arguments) -> Row:
+    (one,) = _exactly(of, 1)
+    return await read_values(desk, one, arguments)
 
 
 _SHOWN: Final = 10
