@@ -14,7 +14,6 @@ from canonry.testing.conformance import (
     Backend,
     DocumentsContract,
     DurabilityContract,
-    HistoriesContract,
     LedgerContract,
     SharedHistoriesContract,
     UpkeepContract,
@@ -45,7 +44,7 @@ class TestMongoWriters(OnMongo, WritersContract):
     pass
 
 
-class TestMongoHistories(OnMongo, HistoriesContract, SharedHistoriesContract):
+class TestMongoHistories(OnMongo, SharedHistoriesContract):
     pass
 
 

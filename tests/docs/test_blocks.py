@@ -11,7 +11,9 @@ import pytest
 
 from tests.docs.markdown import ROOT, Block, blocks
 
-LANGUAGES = frozenset({"bash", "console", "json", "python", "toml", "text", "markdown", "sql"})
+LANGUAGES = frozenset(
+    {"bash", "console", "cypher", "json", "python", "toml", "text", "markdown", "sql"}
+)
 RUNNABLE = [block for block in blocks() if "run" in block.marks]
 SCRIPTS = [block for block in RUNNABLE if block.language == "python"]
 TESTS = [block for block in blocks("python") if "test" in block.marks]
