@@ -98,6 +98,7 @@ SAMPLES = {
     "postgres.connections": "4",
     "mongodb.url": "mongodb://canonry@127.0.0.1",
     "neo4j.url": "bolt://neo4j@127.0.0.1",
+    "opensearch.url": "http://127.0.0.1:9200",
     "qdrant.url": "http://127.0.0.1:6333",
     "durability": "normal",
     "http": "127.0.0.1:8123",
@@ -146,6 +147,7 @@ NEEDED["dialogue.model"] = NEEDED["dialogue.moderator"] = {"dialogue_url": "http
 NEEDED["dialogue.intents"] = NEEDED["dialogue.model"]
 NEEDED["recall.reranker"] = {"recall_rerank_url": "https://models/v1"}
 NEEDED["files.url"] = {"postgres_url": "postgresql://canonry@127.0.0.1/canonry"}
+NEEDED["opensearch.url"] = {"mongodb_url": "mongodb://canonry@127.0.0.1"}
 NEEDED["neo4j.url"] = NEEDED["qdrant.url"] = {"mongodb_url": "mongodb://canonry@127.0.0.1"}
 NEEDED["files.endpoint"] = {**NEEDED["files.url"], "files_url": "s3://files"}
 NEEDED["truth.interpreter"] = {"truth_url": "https://models/v1", "truth_model": "m-1"}

@@ -8,7 +8,7 @@ import pytest
 
 from canonry.adapters.neo4j import Neo4jDatabase
 from canonry.bootstrap.moving import quietly
-from canonry.bootstrap.polyglot import Polyglot, open_polyglot
+from canonry.bootstrap.polyglot import BesideServers, Polyglot, open_polyglot
 from canonry.domain.log.entries import Erased, Tombstone
 from canonry.domain.things.facts import Fact
 from canonry.testing.conformance.chronicle import write_chronicle
@@ -35,7 +35,7 @@ async def store(tmp_path: Path) -> AsyncIterator[Polyglot]:
         folder=tmp_path,
         clock=HandClock(),
         identities=CountingIdentities(),
-        graph=neo4j_store.URL,
+        beside=BesideServers(graph=neo4j_store.URL),
     )
     yield opened
     await opened.close()

@@ -9,7 +9,7 @@ import pytest
 
 from canonry.adapters.qdrant import QdrantVectors
 from canonry.bootstrap.moving import quietly
-from canonry.bootstrap.polyglot import open_polyglot
+from canonry.bootstrap.polyglot import BesideServers, open_polyglot
 from canonry.domain.errors import Unavailable
 from canonry.domain.log.commits import ORIGIN
 from canonry.domain.log.entries import Erased, Tombstone
@@ -93,7 +93,9 @@ async def test_meaning_is_indexed_in_the_server_that_is_named(
     await opened.fresh()
     name = f"test_{uuid4().hex}"
     opened.closing.push_async_callback(dropped, name)
-    store = await open_polyglot(URL, database=name, folder=tmp_path / "x", meaning=":memory:")
+    store = await open_polyglot(
+        URL, database=name, folder=tmp_path / "x", beside=BesideServers(meaning=":memory:")
+    )
     opened.closing.push_async_callback(store.close)
 
     vectors = present(store.vectors)()

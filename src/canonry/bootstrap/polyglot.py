@@ -10,13 +10,14 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 
 from canonry.adapters.mongodb import MongoMending, MongoStore, open_store
 from canonry.adapters.system import SystemClock, SystemIdentities
 from canonry.bootstrap.embedded import open_embedded
 from canonry.bootstrap.filing import shared_filing
 from canonry.bootstrap.moving import back_up
-from canonry.bootstrap.polyglot_upkeep import OpenedGraph, PolyglotUpkeep
+from canonry.bootstrap.polyglot_upkeep import OpenedGraph, OpenedWords, PolyglotUpkeep
 from canonry.bootstrap.stores import KeptStore
 from canonry.domain.policy import Policy
 from canonry.ports.records.blobs import Blobs
@@ -26,12 +27,28 @@ from canonry.usecases.kernel.canon import Canon
 from canonry.usecases.kernel.filing import Filing
 from canonry.usecases.projection.following import Follower
 from canonry.usecases.projection.join import Joined, join
+from canonry.usecases.projection.projector import Projector
 
 if TYPE_CHECKING:
     from canonry.adapters.objects import ObjectStore
 
 COPY = "copy"
 """The folder of the copy, in the data folder."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BesideServers:
+    """What lies on servers beside the records, each where it is named; else in the copy.
+
+    The state in the `graph` of Neo4j; the index of `words` in OpenSearch and that of `meaning` in
+    Qdrant, each with its key or password.
+    """
+
+    graph: str | None = None
+    words: str | None = None
+    words_password: str | None = None
+    meaning: str | None = None
+    meaning_key: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,14 +70,12 @@ async def open_polyglot(
     identities: Identities | None = None,
     policy: Policy | None = None,
     objects: "ObjectStore | None" = None,
-    graph: str | None = None,
-    meaning: str | None = None,
-    meaning_key: str | None = None,
+    beside: BesideServers | None = None,
 ) -> Polyglot:
     """Open the store in a database of a MongoDB deployment; this machine's copy is in `folder`.
 
-    The state lies in the `graph` of a Neo4j server, and the index of `meaning` in a Qdrant server,
-    where one is named. Files lie in `objects`, or in `folder`, where only this machine has them.
+    Views lie on servers `beside` it, where some are named. Files lie in `objects`, or in `folder`,
+    where only this machine has them.
 
     Raises:
         BrokenInvariant: `store.newer`, or what is wrong with the copy.
@@ -68,6 +83,7 @@ async def open_polyglot(
         Unavailable: `store.unreachable`, or the folder cannot be used.
     """
     the_clock, the_identities = clock or SystemClock(), identities or SystemIdentities()
+    beside = beside or BesideServers()
     async with AsyncExitStack() as opening:
         store = await open_store(
             url, clock=the_clock, identities=the_identities, name=database, password=password
@@ -77,7 +93,7 @@ async def open_polyglot(
             folder / COPY, clock=the_clock, identities=the_identities, policy=policy
         )
         opening.push_async_callback(copy.close)
-        opened = None if graph is None else await _graph(graph, database)
+        opened = None if beside.graph is None else await _graph(beside.graph, database)
         if opened is not None:
             opening.push_async_callback(opened.close)
         follower = Follower(log=store.ledger, copy=copy.canon.ledger, purge=copy.upkeep.purge)
@@ -87,22 +103,26 @@ async def open_polyglot(
             canon = replace(canon, state=opened.state)
         joined = join(canon)
         opening.push_async_callback(joined.finish)
-        following = asyncio.create_task(joined.projector.keep_up(), name="following")
-        opening.push_async_callback(_ended, following)
+        words = _words(beside, database, canon, opening)
+        opening.push_async_callback(_ended, _kept_up(joined.projector))
         closing = opening.pop_all()
     return Polyglot(
-        canon=joined.canon,
-        upkeep=_upkeep(joined, copy, store, opened),
+        canon=joined.canon if words is None else words.beside(joined.canon),
+        upkeep=_upkeep(joined, copy, store, opened, words),
         close=closing.aclose,
         store=store,
         blobs=copy.blobs,
         graph=opened,
-        vectors=None if meaning is None else partial(_meaning, meaning, meaning_key, database),
+        vectors=None if beside.meaning is None else partial(_meaning, beside, database),
     )
 
 
 def _upkeep(
-    joined: Joined, copy: KeptStore, store: MongoStore, graph: OpenedGraph | None
+    joined: Joined,
+    copy: KeptStore,
+    store: MongoStore,
+    graph: OpenedGraph | None,
+    words: OpenedWords | None,
 ) -> PolyglotUpkeep:
     return PolyglotUpkeep(
         canon=joined.canon,
@@ -111,7 +131,12 @@ def _upkeep(
         mending=MongoMending(store.database),
         back_up=partial(back_up, joined.canon),
         graph=graph,
+        words=words,
     )
+
+
+def _kept_up(projector: Projector) -> asyncio.Task[None]:
+    return asyncio.create_task(projector.keep_up(), name="following")
 
 
 async def _ended(following: asyncio.Task[None]) -> None:
@@ -138,10 +163,29 @@ async def _graph(url: str, name: str) -> OpenedGraph:
     )
 
 
-def _meaning(url: str, key: str | None, name: str) -> Vectors:
+def _meaning(beside: BesideServers, name: str) -> Vectors:
     from canonry.adapters.qdrant import open_vectors  # noqa: PLC0415 - loads the client
 
-    return open_vectors(url, identities=SystemIdentities(), api_key=key, name=name)
+    return open_vectors(
+        beside.meaning or "", identities=SystemIdentities(), api_key=beside.meaning_key, name=name
+    )
+
+
+def _words(
+    beside: BesideServers, name: str, canon: Canon, opening: AsyncExitStack
+) -> OpenedWords | None:
+    """The index of words, kept up until `opening` ends; its user is whom the address names."""
+    if beside.words is None:
+        return None
+    from canonry.adapters.opensearch import open_text  # noqa: PLC0415 - loads the client
+
+    parts = urlsplit(beside.words)
+    bare = parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl()
+    text = open_text(bare, user=parts.username, password=beside.words_password, name=name)
+    opening.push_async_callback(text.close)
+    projector = Projector(ledger=canon.ledger, state=canon.state, others=(text,))
+    opening.push_async_callback(_ended, _kept_up(projector))
+    return OpenedWords(text=text, projector=projector)
 
 
 def _over(store: MongoStore, copy: Canon, follower: Follower, filing: Filing | None) -> Canon:

@@ -1,7 +1,7 @@
 """Upkeep of records in MongoDB: the copy of this machine is the measure of what others keep."""
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -20,9 +20,11 @@ from canonry.ports.views.upkeep import Finding, Upkeep, UpkeepProgress, Verifica
 from canonry.usecases.kernel.canon import Canon
 from canonry.usecases.kernel.follow_log import heads_of
 from canonry.usecases.projection.projector import Projector
+from canonry.usecases.projection.shared_text import SharedText
 
 if TYPE_CHECKING:
     from canonry.adapters.neo4j import Neo4jMending
+    from canonry.adapters.opensearch import OpenSearchText
 
 BackUp = Callable[[Path, UpkeepProgress], Awaitable[Mapping[SpaceId, tuple[int, str]]]]
 _FINDINGS_MAX: Final = 20
@@ -39,6 +41,28 @@ class OpenedGraph:
     close: Callable[[], Awaitable[None]]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OpenedWords:
+    """The index of words on a server, with what brings it to where the log is."""
+
+    text: "OpenSearchText"
+    projector: Projector
+
+    def beside(self, canon: Canon) -> Canon:
+        """The canon, whose words are found there or, while it is away, where they were."""
+        return replace(canon, text=SharedText(self.text, own=canon.text, projector=self.projector))
+
+    async def purge(self) -> None:
+        """Erase there what the log has erased; the server may keep its bytes for some minutes."""
+        await self.projector.catch_up()
+        await self.text.purge()
+
+    async def anew(self) -> None:
+        """Fill it again from the log."""
+        await self.text.drop()
+        await self.projector.catch_up()
+
+
 class PolyglotUpkeep(Upkeep):
     """Works on an open store."""
 
@@ -51,6 +75,7 @@ class PolyglotUpkeep(Upkeep):
         mending: MongoMending,
         back_up: BackUp,
         graph: OpenedGraph | None = None,
+        words: OpenedWords | None = None,
     ) -> None:
         """Compare with `copy`, once `projector` has brought it to where the log is."""
         self._canon = canon
@@ -59,6 +84,7 @@ class PolyglotUpkeep(Upkeep):
         self._mending = mending
         self._back_up = back_up
         self._graph = graph
+        self._words = words
 
     @override
     async def verify(self, told: UpkeepProgress) -> Verification:
@@ -176,6 +202,8 @@ class PolyglotUpkeep(Upkeep):
         await self._mend()
         if await self._differing_graph():
             await self._graph_anew()
+        if self._words is not None:
+            await self._words.anew()
         return done
 
     async def _differing_graph(self) -> Sequence[Finding]:
@@ -247,6 +275,8 @@ class PolyglotUpkeep(Upkeep):
         await self._copy.upkeep.purge(space, targets)
         await self._mend()
         await self._graph_anew()
+        if self._words is not None:
+            await self._words.purge()
         return dropped
 
     @override

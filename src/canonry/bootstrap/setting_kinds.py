@@ -28,6 +28,7 @@ TABLES: Final = (
     "files",
     "mongodb",
     "neo4j",
+    "opensearch",
     "postgres",
     "qdrant",
     "recall",

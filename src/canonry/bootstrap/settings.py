@@ -35,6 +35,7 @@ __all__ = [
     "MODEL_KEY_VARIABLE",
     "MONGODB_PASSWORD_VARIABLE",
     "NEO4J_PASSWORD_VARIABLE",
+    "OPENSEARCH_PASSWORD_VARIABLE",
     "QDRANT_KEY_VARIABLE",
     "RERANK_KEY_VARIABLE",
     "Settings",
@@ -56,9 +57,10 @@ MODEL_KEY_VARIABLE: Final = "CANONRY_TRUTH_KEY"
 """The key of an endpoint for a language model."""
 
 DIALOGUE_KEY_VARIABLE: Final = "CANONRY_DIALOGUE_KEY"
+"""The key of the endpoint for characters that speak."""
+
 LOCAL: Final = "local"
 """The moderator that needs no endpoint."""
-"""The key of the endpoint for characters that speak."""
 
 FILES_KEY_VARIABLE: Final = "CANONRY_FILES_KEY"
 """What signs links to files, where several servers must sign alike; else each store has its own."""
@@ -68,6 +70,9 @@ MONGODB_PASSWORD_VARIABLE: Final = "CANONRY_MONGODB_PASSWORD"  # noqa: S105 - it
 
 NEO4J_PASSWORD_VARIABLE: Final = "CANONRY_NEO4J_PASSWORD"  # noqa: S105 - its name
 """The password of the user whom `neo4j.url` names."""
+
+OPENSEARCH_PASSWORD_VARIABLE: Final = "CANONRY_OPENSEARCH_PASSWORD"  # noqa: S105 - its name
+"""The password of the user whom `opensearch.url` names."""
 
 QDRANT_KEY_VARIABLE: Final = "CANONRY_QDRANT_KEY"
 """The key of the server of `qdrant.url`."""
@@ -81,6 +86,7 @@ _KEYS: Final = frozenset(
         FILES_KEY_VARIABLE,
         MONGODB_PASSWORD_VARIABLE,
         NEO4J_PASSWORD_VARIABLE,
+        OPENSEARCH_PASSWORD_VARIABLE,
         QDRANT_KEY_VARIABLE,
     }
 )
@@ -257,6 +263,7 @@ def _check_mongodb(settings: Settings) -> None:
         )
     for key, given, schemes in (
         ("neo4j.url", settings.neo4j_url, ("bolt", "neo4j")),
+        ("opensearch.url", settings.opensearch_url, ("http",)),
         ("qdrant.url", settings.qdrant_url, ("http",)),
     ):
         if given is None:

@@ -69,6 +69,16 @@ class StoreSettings:
         told="the copy on each machine",
         group=STORE,
     )
+    opensearch_url: str | None = setting(
+        TEXT,
+        (
+            "Keep the index of words of a store in MongoDB in this OpenSearch server, such as "
+            "https://canonry@host:9200; its password is CANONRY_OPENSEARCH_PASSWORD."
+        ),
+        metavar="URL",
+        told="the copy on each machine",
+        group=STORE,
+    )
     qdrant_url: str | None = setting(
         TEXT,
         (

@@ -12,6 +12,7 @@ from canonry.bootstrap.recalling import recall_for, reranking_for
 from canonry.bootstrap.settings import (
     MONGODB_PASSWORD_VARIABLE,
     NEO4J_PASSWORD_VARIABLE,
+    OPENSEARCH_PASSWORD_VARIABLE,
     QDRANT_KEY_VARIABLE,
     Settings,
 )
@@ -180,12 +181,16 @@ async def _open_shared(settings: Settings, url: str) -> KeptStore:
 
 async def _open_polyglot(settings: Settings, url: str) -> KeptStore:
     try:
-        from canonry.bootstrap.polyglot import open_polyglot  # noqa: PLC0415 - loads the driver
+        from canonry.bootstrap.polyglot import (  # noqa: PLC0415 - loads the driver
+            BesideServers,
+            open_polyglot,
+        )
     except ImportError as error:
         message = "mongodb.url needs a driver: install canonry[mongodb]"
         raise NotSupported("store.no-driver", message) from error
     for module, key, extra in (
         ("neo4j", settings.neo4j_url, "neo4j"),
+        ("opensearchpy", settings.opensearch_url, "opensearch"),
         ("qdrant_client", settings.qdrant_url, "qdrant"),
     ):
         if key is not None and find_spec(module) is None:
@@ -198,9 +203,13 @@ async def _open_polyglot(settings: Settings, url: str) -> KeptStore:
         password=os.environ.get(MONGODB_PASSWORD_VARIABLE) or None,
         policy=settings.policy,
         objects=_objects(settings),
-        graph=_with_password(settings.neo4j_url, os.environ.get(NEO4J_PASSWORD_VARIABLE)),
-        meaning=settings.qdrant_url,
-        meaning_key=os.environ.get(QDRANT_KEY_VARIABLE) or None,
+        beside=BesideServers(
+            graph=_with_password(settings.neo4j_url, os.environ.get(NEO4J_PASSWORD_VARIABLE)),
+            words=settings.opensearch_url,
+            words_password=os.environ.get(OPENSEARCH_PASSWORD_VARIABLE) or None,
+            meaning=settings.qdrant_url,
+            meaning_key=os.environ.get(QDRANT_KEY_VARIABLE) or None,
+        ),
     )
 
 

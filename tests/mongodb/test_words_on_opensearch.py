@@ -1,0 +1,113 @@
+"""Records in MongoDB with words in OpenSearch: found there, and without it in the copy."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from uuid import uuid4
+
+import pytest
+
+from canonry.adapters.opensearch import open_text
+from canonry.bootstrap.moving import quietly
+from canonry.bootstrap.polyglot import BesideServers, Polyglot, open_polyglot
+from canonry.domain.log.entries import Erased
+from canonry.domain.recall.passages import Collection
+from canonry.ports.views.text import TextQuery
+from canonry.testing.scribe import Scribe
+from canonry.testing.things import MIDDLE_EARTH, a_fact, ident
+from canonry.testing.worlds import CountingIdentities, HandClock
+from canonry.usecases.projection import shared_text
+from tests.conformance import opensearch_text
+from tests.conformance.mongodb_store import URL, dropped, require_server
+
+pytestmark = pytest.mark.anyio
+
+NOBODY = "http://127.0.0.1:9"
+SWORD = TextQuery(collection=Collection.FACTS, text="sword", spaces=frozenset((MIDDLE_EARTH,)))
+
+
+@asynccontextmanager
+async def a_store(folder: Path, words: str) -> AsyncIterator[tuple[Polyglot, str]]:
+    require_server()
+    name = f"test_{uuid4().hex}"
+    opened = await open_polyglot(
+        URL,
+        database=name,
+        folder=folder,
+        clock=HandClock(),
+        identities=CountingIdentities(),
+        beside=BesideServers(words=words),
+    )
+    try:
+        yield opened, name
+    finally:
+        await opened.close()
+        await dropped(name)
+
+
+@pytest.fixture
+async def there(tmp_path: Path) -> AsyncIterator[tuple[Polyglot, str]]:
+    if not opensearch_text.URL:
+        pytest.skip("no OpenSearch server: `make servers` starts one")
+    async with a_store(tmp_path, opensearch_text.URL) as (store, name):
+        yield store, name
+        text = open_text(opensearch_text.URL, name=name)
+        await text.drop()
+        await text.close()
+
+
+async def found_there(name: str) -> list[str]:
+    """What anybody finds who asks that server alone."""
+    text = open_text(opensearch_text.URL, name=name)
+    try:
+        return [hit.id for hit in (await text.search(SWORD)).hits]
+    finally:
+        await text.close()
+
+
+async def found(store: Polyglot) -> list[str]:
+    return [hit.id for hit in (await store.canon.text.search(SWORD)).hits]
+
+
+async def test_what_is_written_is_found_at_once_and_stands_on_the_server(
+    there: tuple[Polyglot, str],
+) -> None:
+    store, name = there
+
+    await Scribe(store.canon).make(a_fact("ring"), a_fact("sword"))
+
+    assert await found(store) == [ident("sword")]
+    assert await found_there(name) == [ident("sword")]
+
+
+async def test_an_index_that_is_lost_is_filled_again_and_what_is_erased_leaves_it(
+    there: tuple[Polyglot, str],
+) -> None:
+    store, name = there
+    scribe = Scribe(store.canon)
+    await scribe.make(a_fact("sword"))
+    await found(store)
+
+    text = open_text(opensearch_text.URL, name=name)
+    await text.drop()
+    await text.close()
+    await store.upkeep.rebuild(quietly)
+    filled = await found_there(name)
+    await scribe.write(Erased(targets=(ident("sword"),), reason="a right"))
+    await store.upkeep.purge(MIDDLE_EARTH, [ident("sword")])
+
+    assert filled == [ident("sword")]
+    assert await found_there(name) == await found(store) == []
+
+
+async def test_while_the_server_is_away_writes_go_on_and_the_copy_answers(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(shared_text, "PATIENCE", 0.2)
+    async with a_store(tmp_path, NOBODY) as (store, _):
+        await Scribe(store.canon).make(a_fact("sword"))
+
+        async with asyncio.timeout(10):
+            assert await found(store) == [ident("sword")]
+            assert await found(store) == [ident("sword")]
