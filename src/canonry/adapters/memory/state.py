@@ -36,8 +36,6 @@ from canonry.domain.truth.timeline import (
     entries_said,
     event_of,
 )
-from canonry.domain.views import listing
-from canonry.domain.views.listing import List
 from canonry.domain.vocabularies.schemas import RegisteredSchema
 from canonry.domain.vocabularies.state_tags import normal_tags
 from canonry.ports.views.pages import PAGE_MAX, Page
@@ -126,12 +124,8 @@ class MemoryState(MemoryView, State):
 
     @override
     async def compartments(self) -> frozenset[SpaceId]:
-        return frozenset(
-            SpaceId(row[2])
-            for one in self._store.veiled
-            for row in listing.rows_of(self._store.things[one])
-            if row[0] == List.COMPARTMENTS and is_part(row[2])
-        )
+        spaces = frozenset[SpaceId]().union(*self._store.veiled.values())
+        return frozenset(filter(is_part, spaces))
 
     @override
     async def entities(self, query: EntityQuery) -> Page[Entity]:

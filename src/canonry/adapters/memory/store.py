@@ -30,8 +30,8 @@ class MemoryStore:
     touched: list[tuple[SpaceId, frozenset[int]]] = field(default_factory=list)
     things: dict[str, Thing] = field(default_factory=dict)
     versions: dict[str, list[Thing]] = field(default_factory=lambda: defaultdict(list))
-    veiled: set[str] = field(default_factory=set)
-    """The ids of the things that are not the same to everybody."""
+    veiled: dict[str, frozenset[SpaceId]] = field(default_factory=dict)
+    """Where those things lie, by their ids, that are not the same to everybody."""
     shown: dict[SpaceId, Position] = field(default_factory=dict)
 
     def take(self, sealed: Sealed, touched: frozenset[str] | None, commit: Commit) -> None:
@@ -53,7 +53,10 @@ class MemoryStore:
             raise Conflict("view.gap", "commits are missing: apply those after the cursor first")
         for thing in folded.things:
             self.things[thing.id] = thing
-            (self.veiled.add if is_veiled(thing) else self.veiled.discard)(thing.id)
+            self.veiled.pop(thing.id, None)
+            if is_veiled(thing):
+                some: Any = thing
+                self.veiled[thing.id] = frozenset(v.space for v in (homed(some), *variants(some)))
             if isinstance(thing, Tombstone):
                 self.versions[thing.id] = []
             self.versions[thing.id].append(thing)
