@@ -1,5 +1,6 @@
 """Records in MongoDB with the state as a graph: written, verified, mended and erased."""
 
+import asyncio
 from collections.abc import AsyncIterator
 from pathlib import Path
 from uuid import uuid4
@@ -60,6 +61,7 @@ async def test_the_graph_shows_what_the_copy_does(store: Polyglot) -> None:
 
 async def test_a_graph_that_lost_something_is_found_and_filled_again(store: Polyglot) -> None:
     await Scribe(store.canon).make(a_fact("ring"), a_fact("sword"))
+    await present(store.graph).catch_up()
     await present(store.graph).mending.remove([ident("ring")])
 
     found = (await store.upkeep.verify(quietly)).findings
@@ -67,7 +69,7 @@ async def test_a_graph_that_lost_something_is_found_and_filled_again(store: Poly
 
     assert [each.where for each in found] != []
     assert (await store.upkeep.verify(quietly)).findings == ()
-    things = await store.canon.state.things([ident("ring"), ident("sword")])
+    things = await present(store.graph).state.things([ident("ring"), ident("sword")])
     assert len(things) == 2
     assert await store.canon.ledger.head(MIDDLE_EARTH) == 1
 
@@ -80,7 +82,40 @@ async def test_what_is_erased_is_in_no_past_of_the_graph(store: Polyglot) -> Non
     dropped_parts = await store.upkeep.purge(MIDDLE_EARTH, [ident("secret")])
 
     assert dropped_parts == 1
-    found = await store.canon.state.things([ident("secret"), ident("kept")])
+    found = await present(store.graph).state.things([ident("secret"), ident("kept")])
     assert isinstance(found[ident("secret")], Tombstone)
     assert isinstance(found[ident("kept")], Fact)
     assert (await store.upkeep.verify(quietly)).findings == ()
+
+
+async def test_what_is_written_is_soon_in_the_graph(store: Polyglot) -> None:
+    await Scribe(store.canon).make(a_fact("ring"))
+
+    async with asyncio.timeout(20):
+        while True:
+            if await present(store.graph).state.things([ident("ring")]):
+                break
+            await asyncio.sleep(0.05)
+
+
+async def test_while_the_graph_is_away_all_goes_on_and_upkeep_tells(tmp_path: Path) -> None:
+    require_server()
+    name = f"test_{uuid4().hex}"
+    store = await open_polyglot(
+        URL,
+        database=name,
+        folder=tmp_path,
+        clock=HandClock(),
+        identities=CountingIdentities(),
+        beside=BesideServers(graph="bolt://neo4j@127.0.0.1:9"),
+    )
+    try:
+        await Scribe(store.canon).make(a_fact("ring"))
+
+        assert ident("ring") in await store.canon.state.things([ident("ring")])
+        (finding,) = (await store.upkeep.verify(quietly)).findings
+        assert finding.where == "graph"
+        assert "away" in str((await store.upkeep.facts_about_store())["graph"])
+    finally:
+        await store.close()
+        await dropped(name)

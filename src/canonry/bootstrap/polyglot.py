@@ -17,8 +17,9 @@ from canonry.adapters.system import SystemClock, SystemIdentities
 from canonry.bootstrap.embedded import open_embedded
 from canonry.bootstrap.filing import shared_filing
 from canonry.bootstrap.moving import back_up
-from canonry.bootstrap.polyglot_upkeep import OpenedGraph, OpenedWords, PolyglotUpkeep
+from canonry.bootstrap.polyglot_upkeep import GraphBeside, OpenedWords, PolyglotUpkeep
 from canonry.bootstrap.stores import KeptStore
+from canonry.domain.errors import Unavailable
 from canonry.domain.policy import Policy
 from canonry.ports.records.blobs import Blobs
 from canonry.ports.views.vectors import Vectors
@@ -40,8 +41,8 @@ COPY = "copy"
 class BesideServers:
     """What lies on servers beside the records, each where it is named; else in the copy.
 
-    The state in the `graph` of Neo4j; the index of `words` in OpenSearch and that of `meaning` in
-    Qdrant, each with its key or password.
+    A `graph` of the state in Neo4j, for people to walk through; the index of `words` in OpenSearch
+    and that of `meaning` in Qdrant, each with its key or password.
     """
 
     graph: str | None = None
@@ -57,7 +58,7 @@ class Polyglot(KeptStore):
 
     store: MongoStore
     blobs: Blobs
-    graph: OpenedGraph | None = None
+    graph: GraphBeside | None = None
 
 
 async def open_polyglot(
@@ -93,14 +94,10 @@ async def open_polyglot(
             folder / COPY, clock=the_clock, identities=the_identities, policy=policy
         )
         opening.push_async_callback(copy.close)
-        opened = None if beside.graph is None else await _graph(beside.graph, database)
-        if opened is not None:
-            opening.push_async_callback(opened.close)
+        graph = await _graph(beside.graph, database, store, opening)
         follower = Follower(log=store.ledger, copy=copy.canon.ledger, purge=copy.upkeep.purge)
         opening.push_async_callback(follower.close)
         canon = _over(store, copy.canon, follower, _filing(objects, folder, the_identities))
-        if opened is not None:
-            canon = replace(canon, state=opened.state)
         joined = join(canon)
         opening.push_async_callback(joined.finish)
         words = _words(beside, database, canon, opening)
@@ -108,11 +105,11 @@ async def open_polyglot(
         closing = opening.pop_all()
     return Polyglot(
         canon=joined.canon if words is None else words.beside(joined.canon),
-        upkeep=_upkeep(joined, copy, store, opened, words),
+        upkeep=_upkeep(joined, copy, store, graph, words),
         close=closing.aclose,
         store=store,
         blobs=copy.blobs,
-        graph=opened,
+        graph=graph,
         vectors=None if beside.meaning is None else partial(_meaning, beside, database),
     )
 
@@ -121,7 +118,7 @@ def _upkeep(
     joined: Joined,
     copy: KeptStore,
     store: MongoStore,
-    graph: OpenedGraph | None,
+    graph: GraphBeside | None,
     words: OpenedWords | None,
 ) -> PolyglotUpkeep:
     return PolyglotUpkeep(
@@ -145,22 +142,21 @@ async def _ended(following: asyncio.Task[None]) -> None:
         await asyncio.wait([following], timeout=0.05)
 
 
-async def _graph(url: str, name: str) -> OpenedGraph:
-    from canonry.adapters.neo4j import (  # noqa: PLC0415 - loads the driver
-        Neo4jDatabase,
-        Neo4jMending,
-        Neo4jState,
-        empty,
-    )
-
-    database = Neo4jDatabase(url, name)
-    await database.open()
-    return OpenedGraph(
-        state=Neo4jState(database),
-        mending=Neo4jMending(database),
-        empty=partial(empty, database),
-        close=database.close,
-    )
+async def _graph(
+    url: str | None, name: str, store: MongoStore, opening: AsyncExitStack
+) -> GraphBeside | None:
+    """The graph, kept up until `opening` ends; its server may be away by now, and come later."""
+    if url is None:
+        return None
+    graph = GraphBeside(url, name, store.ledger)
+    opening.push_async_callback(graph.close)
+    try:
+        await graph.open()
+    except Unavailable as error:
+        if error.code != "store.unreachable":
+            raise
+    opening.push_async_callback(_ended, asyncio.create_task(graph.keep_up(), name="graph"))
+    return graph
 
 
 def _meaning(beside: BesideServers, name: str) -> Vectors:

@@ -1,6 +1,8 @@
 """Upkeep of records in MongoDB: the copy of this machine is the measure of what others keep."""
 
+import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -9,21 +11,21 @@ from typing_extensions import override
 
 from canonry.adapters.mongodb import MongoMending
 from canonry.bootstrap.stores import KeptStore
-from canonry.domain.errors import BrokenInvariant
+from canonry.domain.errors import BrokenInvariant, CanonryError, Unavailable
 from canonry.domain.ids import SpaceId
 from canonry.domain.log.canon import needs
 from canonry.domain.log.commits import ORIGIN, Position
 from canonry.domain.log.entries import Thing, Tombstone
 from canonry.domain.log.sealing import GENESIS, Sealed, fault_in
+from canonry.ports.records.ledger import Ledger
 from canonry.ports.views.state import State
 from canonry.ports.views.upkeep import Finding, Upkeep, UpkeepProgress, Verification
 from canonry.usecases.kernel.canon import Canon
 from canonry.usecases.kernel.follow_log import heads_of
-from canonry.usecases.projection.projector import Projector
+from canonry.usecases.projection.projector import LOOKS_EVERY, Projector
 from canonry.usecases.projection.shared_text import SharedText
 
 if TYPE_CHECKING:
-    from canonry.adapters.neo4j import Neo4jMending
     from canonry.adapters.opensearch import OpenSearchText
 
 BackUp = Callable[[Path, UpkeepProgress], Awaitable[Mapping[SpaceId, tuple[int, str]]]]
@@ -31,14 +33,68 @@ _FINDINGS_MAX: Final = 20
 _PAGE: Final = 100
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OpenedGraph:
-    """The state in a graph, with what upkeep does to it."""
+class GraphBeside:
+    """The graph that people walk through, shown what the log has; nobody else waits for it."""
 
-    state: State
-    mending: "Neo4jMending"
-    empty: Callable[[], Awaitable[None]]
-    close: Callable[[], Awaitable[None]]
+    def __init__(self, url: str, name: str, ledger: Ledger) -> None:
+        """Show the store `name` in the server at `url`; nothing is asked of it yet."""
+        from canonry.adapters.neo4j import (  # noqa: PLC0415 - loads the driver
+            Neo4jDatabase,
+            Neo4jMending,
+            Neo4jState,
+            empty,
+        )
+
+        self._database = Neo4jDatabase(url, name)
+        self._empty = empty
+        self._opening = asyncio.Lock()
+        self._is_open = False
+        self.state: State = Neo4jState(self._database)
+        self.mending = Neo4jMending(self._database)
+        self._projector = Projector(ledger=ledger, state=self.state, others=())
+
+    async def open(self) -> None:
+        """Connect, unless it is; a server that is away may be tried again.
+
+        Raises:
+            BrokenInvariant: `store.newer`.
+            Unavailable: `store.unreachable` or `store.refused`.
+        """
+        async with self._opening:
+            if not self._is_open:
+                await self._database.open()
+                self._is_open = True
+
+    async def keep_up(self) -> None:
+        """Show what any machine writes, soon after, and whenever the server is there again."""
+        while True:
+            with suppress(CanonryError):
+                await self.open()
+                await self._projector.keep_up()
+            await asyncio.sleep(LOOKS_EVERY)
+
+    async def catch_up(self) -> None:
+        """Show everything that is in the log by now."""
+        await self.open()
+        await self._projector.catch_up()
+
+    async def anew(self) -> None:
+        """Fill it again from the log; whoever walks through it meanwhile misses things."""
+        await self.open()
+        await self._empty(self._database)
+        await self._projector.catch_up()
+
+    async def facts(self) -> Mapping[str, str | int]:
+        """What an operator is told of it."""
+        try:
+            await self.open()
+            return await self.mending.facts()
+        except Unavailable as error:
+            return {"graph": f"away: {error.message}"}
+
+    async def close(self) -> None:
+        """Let go of the server."""
+        await self._database.close()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,7 +130,7 @@ class PolyglotUpkeep(Upkeep):
         copy: KeptStore,
         mending: MongoMending,
         back_up: BackUp,
-        graph: OpenedGraph | None = None,
+        graph: GraphBeside | None = None,
         words: OpenedWords | None = None,
     ) -> None:
         """Compare with `copy`, once `projector` has brought it to where the log is."""
@@ -210,6 +266,10 @@ class PolyglotUpkeep(Upkeep):
         """What of the graph is not what the copy shows, once nobody writes who might explain it."""
         if self._graph is None:
             return ()
+        try:
+            await self._graph.catch_up()
+        except Unavailable as error:
+            return (Finding(where="graph", what=error.message),)
         mending, suspects = self._graph.mending, set[str]()
         async for things in self._true():
             suspects |= set(await mending.differing(things))
@@ -218,6 +278,7 @@ class PolyglotUpkeep(Upkeep):
             suspects |= {each for each in ids if each not in there}
         async with self._canon.ledger.exclusive():
             await self._projector.catch_up()
+            await self._graph.catch_up()
             true = await self._copy.canon.state.things(suspects)
             shown = await self._graph.state.things(suspects)
             wrong = {*await mending.differing(true), *(shown.keys() - true.keys())}
@@ -230,8 +291,7 @@ class PolyglotUpkeep(Upkeep):
         """Let the graph be filled again from the records; who reads it meanwhile waits for it."""
         if self._graph is not None:
             async with self._canon.ledger.exclusive():
-                await self._graph.empty()
-                await self._projector.catch_up()
+                await self._graph.anew()
 
     async def _erase_what_was_erased(self) -> None:
         """Purge from the copy what was erased from the records while it did not look."""
@@ -286,7 +346,7 @@ class PolyglotUpkeep(Upkeep):
     @override
     async def facts_about_store(self) -> Mapping[str, str | int]:
         copy = await self._copy.upkeep.facts_about_store()
-        graph = {} if self._graph is None else await self._graph.mending.facts()
+        graph = {} if self._graph is None else await self._graph.facts()
         return {**copy, **graph, **await self._mending.facts()}
 
 

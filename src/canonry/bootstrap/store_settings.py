@@ -62,11 +62,11 @@ class StoreSettings:
     neo4j_url: str | None = setting(
         TEXT,
         (
-            "Keep the state of a store in MongoDB as a graph in this Neo4j server, such as "
+            "Show the state of a store in MongoDB as a graph in this Neo4j server, such as "
             "bolt://neo4j@host; its password is CANONRY_NEO4J_PASSWORD."
         ),
         metavar="URL",
-        told="the copy on each machine",
+        told="there is no graph",
         group=STORE,
     )
     opensearch_url: str | None = setting(
