@@ -1,9 +1,9 @@
-# Canonry over HTTP; the store is the volume /data, or the database of CANONRY_POSTGRES_URL.
+# Canonry over HTTP; the store is the volume /data, or what CANONRY_POSTGRES_URL or CANONRY_MONGODB_URL name.
 FROM python:3.13-slim AS build
 WORKDIR /source
-COPY requirements/postgres.lock requirements/postgres.lock
+COPY requirements/image.lock requirements/image.lock
 RUN python -m venv /opt/canonry \
-    && /opt/canonry/bin/pip install --no-cache-dir --require-hashes -r requirements/postgres.lock
+    && /opt/canonry/bin/pip install --no-cache-dir --require-hashes -r requirements/image.lock
 COPY pyproject.toml README.md LICENSE ./
 COPY src src
 RUN /opt/canonry/bin/pip install --no-cache-dir --no-deps --no-build-isolation .

@@ -78,12 +78,15 @@ $(VENV)-%/done: requirements/%.lock
 COMPILE = $(VENV)-lock/bin/uv pip compile pyproject.toml --quiet --universal --generate-hashes \
 	--python-version 3.11 --no-annotate --custom-compile-command 'make lock'
 
+# What a container may keep its store in.
+STORES = postgres s3 mongodb neo4j opensearch qdrant
+
 lock: $(VENV)-lock/bin/uv ## Choose the newest allowed versions of all dependencies anew
 	@$(COMPILE) --upgrade --group build --group dev --output-file requirements/dev.lock
 	@$(COMPILE) --upgrade --group build --constraint requirements/dev.lock \
 		--output-file requirements/run.lock
-	@$(COMPILE) --upgrade --group build --extra postgres --extra s3 --constraint requirements/dev.lock \
-		--output-file requirements/postgres.lock
+	@$(COMPILE) --upgrade --group build $(addprefix --extra ,$(STORES)) \
+		--constraint requirements/dev.lock --output-file requirements/image.lock
 	@$(subst pyproject.toml,,$(COMPILE)) --upgrade --group site --output-file requirements/site.lock
 	@for line in clients-1 clients-2 servers; do $(subst pyproject.toml,,$(COMPILE)) --upgrade \
 		--group $$line --output-file requirements/$$line.lock; done

@@ -120,7 +120,7 @@ def test_both_locks_choose_the_same_versions() -> None:
     assert {name: dev.get(name) for name in run} == run
 
 
-@pytest.mark.parametrize("name", ["run.lock", "postgres.lock", "servers.lock", "dev.lock"])
+@pytest.mark.parametrize("name", ["run.lock", "image.lock", "servers.lock", "dev.lock"])
 def test_every_locked_version_has_hashes(name: str) -> None:
     text = (ROOT / "requirements" / name).read_text(encoding="utf-8")
     entries = re.split(r"(?m)^(?=[a-z0-9._-]+==)", text)[1:]
