@@ -148,7 +148,7 @@ proposals = _command(
     "proposals",
     "review",
     "what",
-    "List what waits for a decision; WHAT is pending, review, conflicts or duplicates.",
+    "List what waits for a decision; WHAT is pending, review, conflicts, duplicates or unclear.",
     "",
     "duplicates --about Mara",
 )
@@ -159,9 +159,10 @@ decide = _command(
     (
         "Decide what waits, or take something back. VERDICT: judge (let the rules decide), accept, "
         "reject or waive a proposal; merge two into the first, separate them; retcon what never "
-        "was so; end a relation."
+        "was so; end a relation; read an unclear field of a document."
     ),
     "judge 01890a5d-ac96-774b-bcce-b302099a8057",
     "accept 01890a5d-ac96-774b-bcce-b302099a8057 --reason 'the book says so'",
     "merge Mara 'Mara Voss'",
+    "read 7d0f3b1e --field invoice_date --other day_first --space account",
 )
