@@ -35,7 +35,7 @@ RUNNING = (
 def server() -> Iterator[Graph]:
     if not URL or shutil.which("javac") is None:
         pytest.skip("no Neo4j server of our own: `make servers` starts one")
-    own = Graph(name="killed-graph", port=PORT + 60)
+    own = Graph(name="killed-graph", port=PORT + 100)
     own.start()
     yield own
     own.stop(signal.SIGKILL)
