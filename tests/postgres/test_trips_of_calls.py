@@ -64,8 +64,9 @@ class Waits:
 
         async def executed(cursor: Any, query: Any, *more: Any, **named: Any) -> Any:
             alone = not cursor.connection.pgconn.pipeline_status
-            # Nobody who is answered waits until others have been told.
-            self.count += alone and "pg_notify" not in str(query)
+            # Nobody waits until others have been told, or for connections that a pool makes ready.
+            aside = "pg_notify" in str(query) or "set_config" in str(query)
+            self.count += alone and not aside
             return await execute(cursor, query, *more, **named)
 
         async def fetched(cursor: Any) -> Any:
