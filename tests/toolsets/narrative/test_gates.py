@@ -6,13 +6,16 @@ from typing import Any
 import pytest
 
 from canonry.bootstrap.policy_settings import policy_from
-from canonry.domain.errors import InvalidInput
+from canonry.domain.errors import Conflict, InvalidInput
 from canonry.domain.policy import Policy, StagingGates
+from canonry.domain.things.proposals import ProposalDraft
 from canonry.domain.time import DAY, SECOND, Instant
 from canonry.domain.world.moderation.moderating import moderate_by_words
 from canonry.gateway.audit import Audit
 from canonry.gateway.call import Gateway
+from canonry.testing.worlds import a_caller
 from canonry.toolsets.narrative import NARRATIVE
+from canonry.usecases.canonization.create_proposal import restate_proposal
 from canonry.usecases.kernel.models.usage_report import usage_report
 from tests.toolsets.narrative.stage import Stage, a_stage
 
@@ -184,3 +187,23 @@ def test_the_settings_open_gates() -> None:
     for wrong in (-1, 501):
         with pytest.raises(InvalidInput, match="0 to 500"):
             policy_from({"staging": {"agent_a_minute": wrong}}, "file")
+
+
+async def test_what_is_said_better_repeats_not_what_it_stands_for_but_others_still() -> None:
+    stage, scene = await a_gated(duplication=True)
+    former = await staged(stage, scene, "Frodo carries the silver lantern")
+    await staged(stage, scene, "Frodo has lost his old and faithful pony")
+    canon, keeper = stage.world.canon, a_caller("CanonKeeper")
+
+    def said(statement: str) -> dict[str, Any]:
+        return {"statement": statement, "entity_ids": [stage.frodo]}
+
+    receipt = await restate_proposal(
+        canon, keeper, former, said("Frodo carries the silver lantern now")
+    )
+    with pytest.raises(Conflict, match=r"proposal\.repeated"):
+        await restate_proposal(
+            canon, keeper, former, said("Frodo has lost his old and faithful pony")
+        )
+
+    assert len(receipt.made(ProposalDraft)) == 1

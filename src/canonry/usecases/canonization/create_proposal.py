@@ -55,6 +55,7 @@ class _Origin:
     turn_id: TurnId | None = None
     turn_index: int | None = None
     reads: frozenset[str] = frozenset()
+    instead_of: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -122,6 +123,7 @@ async def restate_proposal(
         InvalidInput: `content.*`, the content does not say what its type needs.
         NotFound: `proposal.unknown` or `evidence.unknown`.
         Conflict: `proposal.decided`, or `proposal.not-judged`, it has no content of its own.
+        CanonryError: as `pass_gates`.
     """
     former = await _undecided(canon, caller, proposal_id)
     shape = CONTENT_SHAPES.get(former.type)
@@ -153,13 +155,15 @@ async def restate_proposal(
         turn_id=former.turn_id,
         turn_index=former.turn_index,
         reads=frozenset((thing_key(former.id),)),
+        instead_of=former.id,
     )
 
     async def prepare(new_id: NewId) -> Change:
         await _undecided(canon, caller, proposal_id)
         return await _stage(canon, caller, origin, staged, new_id)
 
-    return await commit_change(canon, caller, former.space, prepare)
+    async with staging_turn(canon, former.space):
+        return await commit_change(canon, caller, former.space, prepare)
 
 
 async def _undecided(canon: Canon, caller: Caller, proposal_id: str) -> Proposal:
@@ -207,7 +211,7 @@ async def _stage(
 ) -> Change:
     asked = staged.suggestion
     told = StagedContent(kind=asked.type, scene=place.scene_id, content=staged.content)
-    await pass_gates(canon, caller, place.space, (told,))
+    await pass_gates(canon, caller, place.space, (told,), instead_of=place.instead_of)
     cited = await require_evidence(canon, caller, place.space, asked.evidence, path="/evidence")
     proposal = ProposalDraft(
         id=ProposalId(new_id("proposal")),

@@ -33,9 +33,16 @@ def staging_turn(canon: Canon, space: SpaceId) -> AbstractAsyncContextManager[An
 
 
 async def pass_gates(
-    canon: Canon, caller: Caller, space: SpaceId, staged: Sequence[StagedContent]
+    canon: Canon,
+    caller: Caller,
+    space: SpaceId,
+    staged: Sequence[StagedContent],
+    *,
+    instead_of: str | None = None,
 ) -> None:
     """Refuse what one of the gates that are on refuses; none is on by itself.
+
+    What is staged instead of another proposal is no repetition of that one.
 
     Raises:
         InvalidInput: `proposal.unsafe`, a text may not stand.
@@ -45,7 +52,7 @@ async def pass_gates(
     gates = canon.policy.staging
     if not gates.opened:
         return
-    rejection = await _judged(canon, caller, space, staged)
+    rejection = await _judged(canon, caller, space, staged, instead_of)
     if rejection is not None:
         rule = f"{rejection.gate}:{rejection.rule}"
         canon.telemetry.tell(EventName.PROPOSAL_REJECTED, canon.clock.now(), rule=rule)
@@ -53,7 +60,11 @@ async def pass_gates(
 
 
 async def _judged(
-    canon: Canon, caller: Caller, space: SpaceId, staged: Sequence[StagedContent]
+    canon: Canon,
+    caller: Caller,
+    space: SpaceId,
+    staged: Sequence[StagedContent],
+    instead_of: str | None,
 ) -> Rejection | None:
     """Each gate judges all that is staged before the next one does."""
     gates, now, by = canon.policy.staging, canon.clock.now(), caller.actor.agent_id
@@ -72,7 +83,8 @@ async def _judged(
     own = [StagedBefore(id="", by=by, at=now, stands=True, told=each) for each in staged]
     if gates.duplication:
         for number, each in enumerate(staged):
-            refused = repeated(each, [*earlier, *own[:number]])
+            others = [one for one in earlier if one.id != instead_of]
+            refused = repeated(each, [*others, *own[:number]])
             if refused is not None:
                 return refused
     for number in range(len(staged)):

@@ -22,7 +22,7 @@ from canonry.usecases.projection.projector import Projector
 R = TypeVar("R")
 
 PATIENCE: Final = 2.0
-"""Seconds that a question waits for the shared view to show what this machine knows."""
+"""Seconds that a question waits for the shared view, to show what this machine knows and answer."""
 
 PAUSE: Final = 5.0
 """Seconds in which it is not asked again after it did not answer."""
@@ -66,7 +66,7 @@ class SharedText(Text):
             try:
                 async with asyncio.timeout(PATIENCE):
                     await self._bring_up(query)
-                return await ask(self._shared)
+                    return await ask(self._shared)
             except (Unavailable, TimeoutError):
                 self._asked_again = loop.time() + PAUSE
         return await ask(self._own)

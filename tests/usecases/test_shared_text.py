@@ -1,0 +1,49 @@
+"""Words of a shared view: asked first, and never waited for longer than is said."""
+
+import asyncio
+from dataclasses import replace
+
+import pytest
+from typing_extensions import override
+
+from canonry.adapters.memory import MemoryText
+from canonry.domain.recall.passages import Collection
+from canonry.ports.views.text import TextFound, TextQuery
+from canonry.testing.scribe import Scribe
+from canonry.testing.things import MIDDLE_EARTH, a_fact, ident
+from canonry.usecases.projection import shared_text
+from canonry.usecases.projection.projector import Projector
+from canonry.usecases.projection.shared_text import SharedText
+from tests.conformance.test_memory import open_memory
+
+pytestmark = pytest.mark.anyio
+
+SWORD = TextQuery(collection=Collection.FACTS, text="sword", spaces=frozenset((MIDDLE_EARTH,)))
+
+
+async def test_a_server_that_shows_all_and_does_not_answer_is_waited_for_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(shared_text, "PATIENCE", 0.1)
+    asked = 0
+
+    class Silent(MemoryText):
+        @override
+        async def search(self, query: TextQuery) -> TextFound:
+            nonlocal asked
+            asked += 1
+            await asyncio.Event().wait()
+            return await super().search(query)
+
+    canon = (await open_memory()).canon
+    await Scribe(canon).make(a_fact("sword"))
+    assert isinstance(canon.text, MemoryText)
+    silent = Silent(canon.text._store)
+    projector = Projector(ledger=canon.ledger, state=canon.state, others=(silent,))
+    shared = replace(canon, text=SharedText(silent, own=canon.text, projector=projector)).text
+
+    async with asyncio.timeout(5):
+        found = [await shared.search(SWORD) for _ in range(2)]
+
+    assert [[hit.id for hit in each.hits] for each in found] == [[ident("sword")]] * 2
+    assert asked == 1
