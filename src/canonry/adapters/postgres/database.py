@@ -102,7 +102,7 @@ class Database:
         await db.execute(
             "SELECT set_config('search_path', %s, false),"
             " set_config('statement_timeout', %s, false)",
-            (path.as_string(db), str(int(self._deadline * 1000))),
+            (path.as_string(db), f"{ceil(self._deadline)}s"),
         )
         self._seconds[db] = ceil(self._deadline)
 
