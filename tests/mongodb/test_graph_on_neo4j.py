@@ -91,7 +91,7 @@ async def test_what_is_erased_is_in_no_past_of_the_graph(store: Polyglot) -> Non
 async def test_what_is_written_is_soon_in_the_graph(store: Polyglot) -> None:
     await Scribe(store.canon).make(a_fact("ring"))
 
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         while True:
             if await present(store.graph).state.things([ident("ring")]):
                 break

@@ -19,7 +19,7 @@ from canonry.testing.things import MIDDLE_EARTH, a_fact, a_scene, a_turn, ident,
 from tests.conformance.mongodb_store import URL, Databases, databases, dropped
 
 pytestmark = pytest.mark.anyio
-LOOKS = 200
+LOOKS = 1200
 
 
 @pytest.fixture

@@ -127,7 +127,7 @@ async def test_a_watcher_of_the_newest_revision_is_told_of_changes_and_of_nothin
     async with (
         client_of(stage) as client,
         client.listen(resource_subscriptions=[uri], resources_list_changed=True) as events,
-        asyncio.timeout(20),
+        asyncio.timeout(60),
     ):
         await stage.world.call(
             "neo4j_update_entity_state",
@@ -170,7 +170,7 @@ async def test_a_session_is_told_until_it_unsubscribes() -> None:
             evidence_refs=stage.world.evidence,
         )
 
-    async with client_of(stage, "legacy", message_handler=hear) as client, asyncio.timeout(20):
+    async with client_of(stage, "legacy", message_handler=hear) as client, asyncio.timeout(60):
         await client.subscribe_resource(uri)
         await hurt("wounded")
         assert await told.get() == uri
@@ -220,7 +220,7 @@ async def test_a_session_that_has_seen_the_list_is_told_when_it_is_another() -> 
         if isinstance(message, types.ResourceListChangedNotification):
             told.put_nowait(message.method)
 
-    async with client_of(stage, "legacy", message_handler=hear) as client, asyncio.timeout(20):
+    async with client_of(stage, "legacy", message_handler=hear) as client, asyncio.timeout(60):
         offered = client.server_capabilities
         await client.list_resources()
         await client.list_resources()
@@ -247,7 +247,7 @@ async def test_looking_for_changes_costs_no_rate_and_reading_does() -> None:
 
     told = asyncio.Event()
     writer = Gateway(stage.world.canon, (NARRATIVE,))
-    async with client_of(stage, "legacy", message_handler=hear) as client, asyncio.timeout(30):
+    async with client_of(stage, "legacy", message_handler=hear) as client, asyncio.timeout(60):
         await client.subscribe_resource(uri)
         for tag in ("wounded", "tired", "hungry", "cold"):
             told.clear()

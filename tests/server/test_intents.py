@@ -27,7 +27,7 @@ from tests.toolsets.world.kit import Isle, a_world
 pytestmark = pytest.mark.anyio
 
 SAID = "slip the smith my blade, dear"
-WAIT, SLACK = 0.5, 1.0
+WAIT, SLACK = 0.5, 3.5
 
 
 @dataclass

@@ -105,7 +105,7 @@ async def test_the_old_index_follows_while_the_other_model_does_not_answer(
 
     await world.say(DAWN, start=2)
 
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(60):
         await older.given.wait()
     assert not step.done()
     hanging.let.set()
