@@ -14,7 +14,7 @@ CLIENTS := tests/clients/node_modules/done $(VENV)-clients-1/done $(VENV)-client
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test clients servers scripts check coverage bench reference site lock changelog clean
+.PHONY: help demo test clients pictures servers scripts check coverage bench reference site lock changelog clean
 
 help: ## Say what can be made
 	@grep -hE '^[a-z]+:.*## ' Makefile | sed -E 's/^([a-z]+):.*## /  make \1\t/' | expand -t 20
@@ -33,6 +33,9 @@ clients: $(CLIENTS) ## Install clients that others wrote, for the tests (needs n
 tests/clients/node_modules/done: tests/clients/package.json
 	@npm install --prefix tests/clients --no-package-lock --no-audit --no-fund --silent
 	@touch $@
+
+pictures: $(VENV)/ocr.done ## Run the tests of pictures with what recognises their text (250 MB)
+	@$(BIN)/python -m pytest tests/adapters/readers/test_images.py
 
 servers: $(VENV)-servers/done ## Start the servers that tests use (DO=down stops them); print where they are
 	@$(VENV)-servers/bin/python -m tests.servers $(or $(DO),up)
@@ -87,6 +90,8 @@ lock: $(VENV)-lock/bin/uv ## Choose the newest allowed versions of all dependenc
 		--output-file requirements/run.lock
 	@$(COMPILE) --upgrade --group build $(addprefix --extra ,$(STORES)) \
 		--constraint requirements/dev.lock --output-file requirements/image.lock
+	@$(COMPILE) --upgrade --extra ocr --constraint requirements/dev.lock \
+		--output-file requirements/ocr.lock
 	@$(subst pyproject.toml,,$(COMPILE)) --upgrade --group site --output-file requirements/site.lock
 	@for line in clients-1 clients-2 servers; do $(subst pyproject.toml,,$(COMPILE)) --upgrade \
 		--group $$line --output-file requirements/$$line.lock; done
@@ -106,6 +111,11 @@ $(VENV)/run.done: requirements/run.lock pyproject.toml | $(BIN)/python
 	@echo "installing Canonry (once, about a minute)"
 	@$(PIP) install --quiet --require-hashes -r requirements/run.lock
 	@$(PIP) install --quiet --no-deps --no-build-isolation --editable .
+	@touch $@
+
+# Beside the others, once they have run: without it pictures are refused, and that is tried too.
+$(VENV)/ocr.done: requirements/ocr.lock $(VENV)/dev.done
+	@$(PIP) install --quiet --require-hashes -r requirements/ocr.lock
 	@touch $@
 
 $(VENV)/dev.done: requirements/dev.lock $(VENV)/run.done

@@ -113,14 +113,15 @@ def test_everything_declared_is_locked() -> None:
     assert not dev - set(locked("dev.lock"))
 
 
-def test_both_locks_choose_the_same_versions() -> None:
-    run, dev = locked("run.lock"), locked("dev.lock")
+def test_the_locks_choose_the_same_versions() -> None:
+    run, dev, ocr = locked("run.lock"), locked("dev.lock"), locked("ocr.lock")
 
     assert run
     assert {name: dev.get(name) for name in run} == run
+    assert dev.items() >= {name: ocr[name] for name in ocr if name in dev}.items()
 
 
-@pytest.mark.parametrize("name", ["run.lock", "image.lock", "servers.lock", "dev.lock"])
+@pytest.mark.parametrize("name", ["run.lock", "image.lock", "ocr.lock", "servers.lock", "dev.lock"])
 def test_every_locked_version_has_hashes(name: str) -> None:
     text = (ROOT / "requirements" / name).read_text(encoding="utf-8")
     entries = re.split(r"(?m)^(?=[a-z0-9._-]+==)", text)[1:]
