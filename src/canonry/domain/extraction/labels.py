@@ -13,7 +13,11 @@ from canonry.domain.extraction.numbers import without_currency
 from canonry.domain.languages import notion_of, plain_letters
 
 _MARKUP: Final = re.compile(r"^\s*(?:[-*+\u2022]\s+|#{1,6}\s+|>\s?|\|\s*)*")
-_EMPHASIS: Final = re.compile(r"(\*\*|__|`|\*|_)(?=\S)(?![*_`])(.{1,300}?)(?<=\S)\1(?![\w*_`])")
+_EMPHASIS: Final = re.compile(
+    r"(\*\*|__|`|\*|_)(?=\S)([^*_`]{1,300}+(?:[*_`]{1,2}[^*_`]{1,300}+){0,4}?)(?<=\S)\1(?![\w*_`])"
+)
+"""What is marked, which may itself hold a few marks such as those of `due_date`."""
+
 _PAIR: Final = re.compile(
     r"([^:\uff1a|\t]{1,60}?)\s*(?:[:\uff1a](?!//)|\t|\s\|\s|\s{3,}|\.{4,})\s*(.*)",
     re.DOTALL,
