@@ -7,6 +7,7 @@ from pathlib import Path
 from uuid import uuid4
 
 import pytest
+from opensearchpy import AsyncOpenSearch
 
 from canonry.adapters.opensearch import open_text
 from canonry.bootstrap.moving import quietly
@@ -99,6 +100,44 @@ async def test_an_index_that_is_lost_is_filled_again_and_what_is_erased_leaves_i
 
     assert filled == [ident("sword")]
     assert await found_there(name) == await found(store) == []
+
+
+async def verified(store: Polyglot) -> list[str]:
+    """Where something is wrong."""
+    return [each.where for each in (await store.upkeep.verify(quietly)).findings]
+
+
+@pytest.mark.parametrize("wrong", ["missing", "altered", "unasked"])
+async def test_a_passage_that_is_not_what_the_records_lead_to_is_told_and_mended(
+    there: tuple[Polyglot, str], wrong: str
+) -> None:
+    store, name = there
+    await Scribe(store.canon).make(a_fact("ring"), a_fact("sword"))
+    before = await verified(store)
+    what = {"space": MIDDLE_EARTH, "collection": "facts", "terms": ["sword"], "words": 1}
+    about = {"index": f"{name}-passages", "params": {"routing": MIDDLE_EARTH, "refresh": "true"}}
+    async with AsyncOpenSearch(hosts=[opensearch_text.URL]) as server:
+        match wrong:
+            case "missing":
+                await server.delete(id=ident("sword"), **about)
+            case "altered":
+                await server.index(id=ident("sword"), body=what, **about)
+            case _:
+                await server.index(id=ident("axe"), body=what, **about)
+
+    told = await verified(store)
+    await store.upkeep.rebuild(quietly)
+
+    assert before == []
+    assert told == (["words"] if wrong == "unasked" else [f"words: {ident('sword')}"])
+    assert await verified(store) == []
+
+
+async def test_verify_says_that_the_server_is_away(tmp_path: Path) -> None:
+    async with a_store(tmp_path, NOBODY) as (store, _):
+        await Scribe(store.canon).make(a_fact("sword"))
+
+        assert await verified(store) == ["words"]
 
 
 async def test_while_the_server_is_away_writes_go_on_and_the_copy_answers(

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 
 from tests.conformance.postgres_store import URL
 
@@ -13,14 +13,23 @@ class Relay:
     def __init__(self) -> None:
         self.trips = 0
         self._asking = False
+        self._lines: set[asyncio.StreamWriter] = set()
 
     async def carry(
         self, client: asyncio.StreamReader, writer: asyncio.StreamWriter, port: int
     ) -> None:
         answers, server = await asyncio.open_connection("127.0.0.1", port)
-        await asyncio.gather(
-            self._pass(client, server, asks=True), self._pass(answers, writer, asks=False)
-        )
+        self._lines |= {writer, server}
+        with suppress(ConnectionError):
+            await asyncio.gather(
+                self._pass(client, server, asks=True), self._pass(answers, writer, asks=False)
+            )
+        self._lines -= {writer, server}
+
+    async def cut(self) -> None:
+        """Drop every line, whatever is under way on it; who comes next is let through."""
+        for each in self._lines:
+            each.transport.abort()
 
     async def _pass(
         self, source: asyncio.StreamReader, target: asyncio.StreamWriter, *, asks: bool

@@ -1,4 +1,4 @@
-"""The server is killed under load, or one of two processes: nothing is lost, nothing is twice."""
+"""The server is killed or cut off under load, or one of two processes: nothing is lost or twice."""
 
 import asyncio
 import os
@@ -11,18 +11,16 @@ from uuid import uuid4
 
 import pytest
 
-from canonry.bootstrap.moving import quietly
 from canonry.bootstrap.postgres import Shared, open_postgres
-from canonry.domain.errors import Unavailable
-from canonry.domain.log.commits import ORIGIN, Appended
 from canonry.testing.scribe import Scribe
 from canonry.testing.things import MIDDLE_EARTH, a_fact, made
+from tests.conformance.kills import require_whole, written_while
 from tests.conformance.postgres_store import URL, dropped
+from tests.postgres.relay import relayed_url
 from tests.servers.__main__ import Postgres
 from tests.servers.processes import ROOT
 
 pytestmark = pytest.mark.anyio
-WRITERS, EACH = 4, 25
 WRITER = """
 import asyncio, sys
 from pathlib import Path
@@ -55,52 +53,35 @@ async def opened(url: str, schema: str, folder: Path) -> Shared:
     return await open_postgres(url, schema=schema, folder=folder, connections=6)
 
 
-async def require_whole(store: Shared, acknowledged: set[str]) -> None:
-    """Every acknowledged commit is there once, and records and views agree."""
-    log = [
-        commit.id
-        for commit in await store.canon.ledger.read(MIDDLE_EARTH, after=ORIGIN, limit=10_000)
-    ]
-    assert len(log) == len(set(log))
-    assert acknowledged <= set(log)
-    assert (await store.upkeep.verify(quietly)).findings == ()
-
-
 async def test_a_server_that_is_killed_and_started_again_loses_nothing(
     server: Postgres, tmp_path: Path
 ) -> None:
     store = await opened(server.url, f"test_{uuid4().hex}", tmp_path)
-    acknowledged: set[str] = set()
-    news: asyncio.Queue[str] = asyncio.Queue()
-
-    async def write(writer: int) -> None:
-        for n in range(EACH):
-            scribe = Scribe(store.canon, f"{writer}/{n}")
-            draft = scribe.next(made(a_fact(f"fact {writer}/{n}")))
-            while True:
-                try:
-                    (outcome,) = await scribe.append([draft])
-                except Unavailable:
-                    await asyncio.sleep(0.05)
-                else:
-                    break
-            assert isinstance(outcome, Appended)
-            acknowledged.add(draft.draft.id)
-            news.put_nowait(draft.draft.id)
 
     async def kill() -> None:
-        for _ in range(2):
-            for _ in range(EACH):
-                await news.get()
-            await asyncio.to_thread(server.stop, signal.SIGKILL)
-            await asyncio.to_thread(server.start)
+        await asyncio.to_thread(server.stop, signal.SIGKILL)
+        await asyncio.to_thread(server.start)
 
-    await asyncio.gather(kill(), *(write(each) for each in range(WRITERS)))
+    acknowledged = await written_while(store.canon, kill)
 
-    assert len(acknowledged) == WRITERS * EACH
-    await require_whole(store, acknowledged)
-    assert await store.canon.ledger.head(MIDDLE_EARTH) == WRITERS * EACH
+    await require_whole(store.canon, store.upkeep, acknowledged)
+    assert await store.canon.ledger.head(MIDDLE_EARTH) == len(acknowledged)
     await store.close()
+
+
+async def test_lines_that_are_cut_lose_nothing(tmp_path: Path) -> None:
+    if not URL:
+        pytest.skip("no PostgreSQL server: `make servers` starts one")
+    schema = f"test_{uuid4().hex}"
+    async with relayed_url() as (relay, url):
+        store = await opened(url, schema, tmp_path)
+
+        acknowledged = await written_while(store.canon, relay.cut)
+
+        await require_whole(store.canon, store.upkeep, acknowledged)
+        assert await store.canon.ledger.head(MIDDLE_EARTH) == len(acknowledged)
+        await store.close()
+    await dropped(schema)
 
 
 async def test_a_process_that_is_killed_leaves_the_other_one_going(tmp_path: Path) -> None:
@@ -128,6 +109,6 @@ async def test_a_process_that_is_killed_leaves_the_other_one_going(tmp_path: Pat
     told += rest.splitlines()
 
     theirs = {Scribe(store.canon, f"other {n}").next(()).draft.id for n in range(len(told))}
-    await require_whole(store, ours | theirs)
+    await require_whole(store.canon, store.upkeep, ours | theirs)
     await store.close()
     await dropped(schema)

@@ -11,15 +11,25 @@ import subprocess
 import sys
 import time
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 
-from tests.servers.processes import PORT, ROOT, SECONDS, is_running, process_in, stopped
+from tests.servers.processes import (
+    PORT,
+    ROOT,
+    SECONDS,
+    STARTED,
+    is_running,
+    process_in,
+    stopped,
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Documents:
-    """The server, by its port."""
+    """A server by its name, which its data are kept under."""
 
+    name: str
     port: int
 
     @property
@@ -30,11 +40,11 @@ class Documents:
         """Start it, unless it runs; wait until it listens."""
         if is_running(self.process()):
             return
-        home = ROOT / "documents"
+        home = ROOT / self.name
         home.mkdir(parents=True, exist_ok=True)
         started = subprocess.Popen(
             [
-                *(sys.executable, "-m", "nx_27017.nx_27017"),
+                *(interpreter(), "-m", "nx_27017.nx_27017"),
                 *("--host", "127.0.0.1", "--port", str(self.port)),
                 *("--data-dir", str(home), "--log-file", str(home / "log")),
                 *("--pid-file", str(home / "own.pid")),
@@ -46,6 +56,7 @@ class Documents:
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
         )
+        STARTED[started.pid] = started
         self._said().write_text(str(started.pid))
         ends = time.monotonic() + SECONDS
         while not listens(self.port):
@@ -62,7 +73,15 @@ class Documents:
         return process_in(self._said())
 
     def _said(self) -> Path:
-        return ROOT / "documents.pid"
+        return ROOT / f"{self.name}.pid"
+
+
+def interpreter() -> str:
+    """The Python of the environment of the servers, for who asks from another one."""
+    kept = ROOT / "documents.python"
+    if find_spec("nx_27017") is not None:
+        kept.write_text(sys.executable)
+    return kept.read_text()
 
 
 def listens(port: int) -> bool:
@@ -74,4 +93,4 @@ def listens(port: int) -> bool:
     return True
 
 
-DOCUMENTS = Documents(port=PORT + 80)
+DOCUMENTS = Documents(name="documents", port=PORT + 80)

@@ -17,6 +17,7 @@ from canonry.domain.log.canon import needs
 from canonry.domain.log.commits import ORIGIN, Position
 from canonry.domain.log.entries import Thing, Tombstone
 from canonry.domain.log.sealing import GENESIS, Sealed, fault_in
+from canonry.domain.recall.passages import passages_of
 from canonry.ports.records.ledger import Ledger
 from canonry.ports.views.state import State
 from canonry.ports.views.upkeep import Finding, Upkeep, UpkeepProgress, Verification
@@ -108,6 +109,26 @@ class OpenedWords:
         """The canon, whose words are found there or, while it is away, where they were."""
         return replace(canon, text=SharedText(self.text, own=canon.text, projector=self.projector))
 
+    async def differing(self, true: AsyncIterator[Mapping[str, Thing]]) -> Sequence[Finding]:
+        """The passages there that are not those of the `true` things.
+
+        Raises:
+            Unavailable: `text.unavailable`.
+        """
+        await self.projector.catch_up()
+        wrong: list[str] = []
+        passages = 0
+        async for things in true:
+            made = {i: next(passages_of(thing), None) for i, thing in things.items()}
+            passages += sum(each is not None for each in made.values())
+            wrong += await self.text.differing(made)
+        what = "the index of words does not hold what the records lead to"
+        found = [Finding(where=f"words: {each}", what=what) for each in wrong]
+        if not found and (there := await self.text.passages()) != passages:
+            what = f"the index of words holds {there} passages, and the records lead to {passages}"
+            found = [Finding(where="words", what=what)]
+        return found
+
     async def purge(self) -> None:
         """Erase there what the log has erased; the server may keep its bytes for some minutes."""
         await self.projector.catch_up()
@@ -174,6 +195,7 @@ class PolyglotUpkeep(Upkeep):
         if not findings:
             findings += await self._differing()
             findings += await self._differing_graph()
+            findings += await self._differing_words()
         return Verification(
             commits=commits,
             things=copy.things,
@@ -199,13 +221,15 @@ class PolyglotUpkeep(Upkeep):
             after = sealed[-1].position
 
     async def _true(self) -> AsyncIterator[Mapping[str, Thing]]:
-        """All things, as the copy shows them; some more than once."""
+        """All things, as the copy shows them, each beside the commit that changed it last."""
         ledger, state = self._copy.canon.ledger, self._copy.canon.state
         for space in await heads_of(ledger):
             after = ORIGIN
             while page := await ledger.read(space, after=after, limit=_PAGE):
-                yield await state.things(needs(e for commit in page for e in commit.entries))
-                after = page[-1].position
+                things = await state.things(needs(e for commit in page for e in commit.entries))
+                end = page[-1].position
+                yield {i: each for i, each in things.items() if after < each.changed_at <= end}
+                after = end
 
     async def _differing(self) -> Sequence[Finding]:
         """What is wrong with the documents, once nobody writes who might explain it."""
@@ -286,6 +310,19 @@ class PolyglotUpkeep(Upkeep):
         what = "the graph is not what the records lead to"
         found = [Finding(where=f"graph: {each}", what=what) for each in sorted(wrong)]
         return (*found, *(Finding(where="graph: totals", what=what) for _ in runs))
+
+    async def _differing_words(self) -> Sequence[Finding]:
+        """What of the words on a server is not what the copy's things say."""
+        if self._words is None:
+            return ()
+        try:
+            if not await self._words.differing(self._true()):
+                return ()
+            async with self._canon.ledger.exclusive():
+                await self._projector.catch_up()
+                return await self._words.differing(self._true())
+        except Unavailable as error:
+            return (Finding(where="words", what=error.message),)
 
     async def _graph_anew(self) -> None:
         """Let the graph be filled again from the records; who reads it meanwhile waits for it."""

@@ -4,7 +4,7 @@ Each write says of which change of its thing it is, and the server refuses one t
 what it has. So whoever is late, or writes again, does no harm.
 """
 
-from base64 import b64encode, urlsafe_b64decode
+from base64 import b64decode, b64encode, urlsafe_b64decode
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from hashlib import blake2b
 from typing import Any, Final
@@ -47,7 +47,7 @@ def bulks_of(space: SpaceId, things: Iterable[Thing]) -> Iterator[Sequence[BulkL
             "version_type": "external_gte",
         }
         if passage is not None:
-            lines += ({"index": about}, _document(passage))
+            lines += ({"index": about}, document_of(passage))
             size += len(passage.text)
         elif is_silenced(thing):
             lines.append({"delete": about})
@@ -58,7 +58,8 @@ def bulks_of(space: SpaceId, things: Iterable[Thing]) -> Iterator[Sequence[BulkL
         yield lines
 
 
-def _document(passage: Passage) -> BulkLine:
+def document_of(passage: Passage) -> BulkLine:
+    """A passage as it is indexed."""
     stems = stems_of(passage.text)
     where = (passage.id, passage.scene_id, passage.place, passage.entities)
     return {
@@ -86,6 +87,15 @@ def stems_in(found: Mapping[str, Any]) -> list[str]:
     return _bytes_in(found, "stems").decode().split(" ")
 
 
+def is_written(found: Mapping[str, Any], document: BulkLine) -> bool:
+    """Whether a passage that was found is what would be written."""
+    return (
+        found["fields"]["words"] == [document["words"]]
+        and sorted(found["fields"].get("terms", ())) == document["terms"]
+        and all(_bytes_in(found, each) == b64decode(document[each]) for each in ("where", "stems"))
+    )
+
+
 def _bytes_in(found: Mapping[str, Any], field: str) -> bytes:
     # The server leaves out what fills up the last four letters, and more than that does no harm.
-    return urlsafe_b64decode(found["fields"][field][0] + "==")
+    return urlsafe_b64decode(found["fields"].get(field, ("",))[0] + "==")

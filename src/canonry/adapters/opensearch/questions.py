@@ -1,6 +1,6 @@
 """Questions: what the server is asked, as it wants to be asked; no text of a query is syntax."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
 from canonry.adapters.opensearch.passages import kept
@@ -16,6 +16,8 @@ _TOGETHER: Final = 16
 """So many stems are counted in one pass over the passages that hold any of them."""
 
 Question = dict[str, Any]
+
+_FILTERS: Final = ("space", "collection", "scene", "source", "entities")
 
 
 def sizes(query: TextQuery) -> Question:
@@ -74,6 +76,27 @@ def placing(query: TextQuery, ids: Sequence[str]) -> Question:
     """Those of the passages of these things that the filters select."""
     found = _found(query, {"ids": {"values": ids}}, len(ids))
     return {**found, "docvalue_fields": ["where"]}
+
+
+def exactly(identity: str, document: Mapping[str, Any] | None) -> Question:
+    """The passage of a thing, if every filter finds it by what `document` says; None: any."""
+    chosen: list[Question] = [{"ids": {"values": [identity]}}]
+    if document is not None:
+        for field in _FILTERS:
+            value = document[field]
+            values = value if isinstance(value, tuple | list) else (value,)
+            chosen += [{"term": {field: each}} for each in values if each is not None]
+    return {
+        "query": {"bool": {"filter": chosen}},
+        "size": 1,
+        "stored_fields": "_none_",
+        "docvalue_fields": ["where", "stems", "terms", "words"],
+    }
+
+
+def all_passages() -> Question:
+    """How many passages there are, of whatever space and collection."""
+    return {**_counting([{"exists": {"field": "words"}}]), "track_total_hits": True}
 
 
 def _found(query: TextQuery, what: Question, limit: int) -> Question:

@@ -13,7 +13,13 @@ from typing_extensions import override
 
 from canonry.adapters.opensearch import questions
 from canonry.adapters.opensearch.index import QuickSerializer, SearchIndex
-from canonry.adapters.opensearch.passages import bulks_of, hit_of, stems_in
+from canonry.adapters.opensearch.passages import (
+    bulks_of,
+    document_of,
+    hit_of,
+    is_written,
+    stems_in,
+)
 from canonry.domain.errors import Conflict
 from canonry.domain.ids import SpaceId
 from canonry.domain.log.commits import Position
@@ -29,6 +35,7 @@ from canonry.domain.recall.keywords import (
     picked,
     sought_in,
 )
+from canonry.domain.recall.passages import Passage
 from canonry.domain.recall.ranking import Asked
 from canonry.domain.texts.stems import LONGEST
 from canonry.ports.views.text import Hit, Text, TextFound, TextQuery
@@ -177,6 +184,31 @@ class OpenSearchText(Text):
         answers = await self._index.search([questions.placing(query, part) for part in parts])
         found = (each for told in answers for each in told.get("hits", {}).get("hits", ()))
         return [hit_of(each, {}) for each in found]
+
+    async def differing(self, passages: Mapping[str, Passage | None]) -> Sequence[str]:
+        """The ids of those that are not indexed as they would be written; None: not at all.
+
+        Raises:
+            Unavailable: `text.unavailable`.
+        """
+        made = {i: None if each is None else document_of(each) for i, each in passages.items()}
+        answers = await self._index.search([questions.exactly(i, d) for i, d in made.items()])
+        found = (told.get("hits", {}).get("hits", ()) for told in answers)
+        return [
+            identity
+            for (identity, document), hits in zip(made.items(), found, strict=True)
+            if bool(hits) != (document is not None)
+            or (document is not None and not is_written(hits[0], document))
+        ]
+
+    async def passages(self) -> int:
+        """How many passages are indexed.
+
+        Raises:
+            Unavailable: `text.unavailable`.
+        """
+        (told,) = await self._index.search([questions.all_passages()])
+        return int(told["hits"]["total"]["value"])
 
     async def purge(self) -> bool:
         """Leave no byte of passages that are gone in any file of the index; erasing calls it.

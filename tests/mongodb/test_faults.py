@@ -1,0 +1,113 @@
+"""The server is killed or cut off under load, or one of two processes: nothing is lost or twice."""
+
+import asyncio
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from uuid import uuid4
+
+import pytest
+
+from canonry.bootstrap.polyglot import Polyglot, open_polyglot
+from canonry.testing.scribe import Scribe
+from canonry.testing.things import MIDDLE_EARTH, a_fact, made
+from tests.conformance.kills import require_whole, written_while
+from tests.conformance.mongodb_store import URL, dropped, require_server
+from tests.postgres.relay import relayed_url
+from tests.servers.documents import Documents
+from tests.servers.processes import PORT, ROOT
+
+pytestmark = pytest.mark.anyio
+WRITER = """
+import asyncio, sys
+from pathlib import Path
+from canonry.bootstrap.polyglot import open_polyglot
+from canonry.testing.scribe import Scribe
+from canonry.testing.things import a_fact
+
+async def main():
+    url, database, folder = sys.argv[1:]
+    store = await open_polyglot(url, database=database, folder=Path(folder))
+    for n in range(10_000):
+        await Scribe(store.canon, f"other {n}").make(a_fact(f"other {n}"))
+        print(n, flush=True)
+
+asyncio.run(main())
+"""
+
+
+@pytest.fixture
+def server() -> Iterator[Documents]:
+    require_server()
+    if not (ROOT / "documents.python").is_file():
+        pytest.skip("no server of documents of our own: `make servers` starts one")
+    own = Documents(name=f"documents-{uuid4().hex}", port=PORT + 89)
+    own.start()
+    yield own
+    own.stop(signal.SIGKILL)
+
+
+@asynccontextmanager
+async def opened(url: str, name: str, folder: Path) -> AsyncIterator[Polyglot]:
+    store = await open_polyglot(url, database=name, folder=folder)
+    try:
+        yield store
+    finally:
+        await store.close()
+
+
+async def test_a_server_that_is_killed_and_started_again_loses_nothing(
+    server: Documents, tmp_path: Path
+) -> None:
+    async def kill() -> None:
+        await asyncio.to_thread(server.stop, signal.SIGKILL)
+        await asyncio.to_thread(server.start)
+
+    async with opened(server.url, "killed", tmp_path) as store:
+        acknowledged = await written_while(store.canon, kill)
+
+        await require_whole(store.canon, store.upkeep, acknowledged)
+        assert await store.canon.ledger.head(MIDDLE_EARTH) == len(acknowledged)
+
+
+async def test_lines_that_are_cut_lose_nothing(tmp_path: Path) -> None:
+    require_server()
+    name = f"test_{uuid4().hex}"
+    async with relayed_url(f"{URL}/") as (relay, url), opened(url, name, tmp_path) as store:
+        acknowledged = await written_while(store.canon, relay.cut)
+
+        await require_whole(store.canon, store.upkeep, acknowledged)
+        assert await store.canon.ledger.head(MIDDLE_EARTH) == len(acknowledged)
+    await dropped(name)
+
+
+async def test_a_process_that_is_killed_leaves_the_other_one_going(tmp_path: Path) -> None:
+    require_server()
+    name = f"test_{uuid4().hex}"
+    other = subprocess.Popen(  # noqa: ASYNC220 - the other process writes while this one does
+        [sys.executable, "-c", WRITER, URL, name, str(tmp_path / "other")],
+        stdout=subprocess.PIPE,
+        env={**os.environ, "PYTHONPATH": "src"},
+        text=True,
+    )
+    assert other.stdout is not None
+    told = [await asyncio.to_thread(other.stdout.readline) for _ in range(3)]
+    ours: set[str] = set()
+    async with opened(URL, name, tmp_path / "ours") as store:
+        for n in range(40):
+            scribe = Scribe(store.canon, f"ours {n}")
+            draft = scribe.next(made(a_fact(f"ours {n}")))
+            await scribe.append([draft])
+            ours.add(draft.draft.id)
+            if n == 20:
+                other.kill()
+        rest, _ = await asyncio.to_thread(other.communicate)
+        told += rest.splitlines()
+
+        theirs = {Scribe(store.canon, f"other {n}").next(()).draft.id for n in range(len(told))}
+        await require_whole(store.canon, store.upkeep, ours | theirs)
+    await dropped(name)
