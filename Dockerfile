@@ -3,7 +3,7 @@ FROM python:3.13-slim AS build
 WORKDIR /source
 COPY requirements/image.lock requirements/image.lock
 RUN python -m venv /opt/canonry \
-    && /opt/canonry/bin/pip install --no-cache-dir --require-hashes -r requirements/image.lock
+    && /opt/canonry/bin/pip install --no-cache-dir --no-deps --require-hashes -r requirements/image.lock
 COPY pyproject.toml README.md LICENSE ./
 COPY src src
 RUN /opt/canonry/bin/pip install --no-cache-dir --no-deps --no-build-isolation .

@@ -72,9 +72,11 @@ changelog: $(VENV)/dev.done ## Move the fragments of changelog.d into CHANGELOG.
 site: $(VENV)-site/done ## Build the documentation as a site in site/, with every link checked
 	@$(VENV)-site/bin/zensical build --strict --clean
 
+# A lock names everything, so that nothing is left to resolve: asked to, an old pip takes a newer
+# release than the lock's for what somebody asks for with an extra, and then misses its hash.
 $(VENV)-%/done: requirements/%.lock
 	@"$(PYTHON)" -m venv $(@D)
-	@$(@D)/bin/python -m pip --disable-pip-version-check install --quiet --require-hashes -r $<
+	@$(@D)/bin/python -m pip --disable-pip-version-check install --quiet --no-deps --require-hashes -r $<
 	@touch $@
 
 # The locks hold versions and hashes for every platform, and no address of an index.
@@ -109,18 +111,18 @@ $(BIN)/python:
 
 $(VENV)/run.done: requirements/run.lock pyproject.toml | $(BIN)/python
 	@echo "installing Canonry (once, about a minute)"
-	@$(PIP) install --quiet --require-hashes -r requirements/run.lock
+	@$(PIP) install --quiet --no-deps --require-hashes -r requirements/run.lock
 	@$(PIP) install --quiet --no-deps --no-build-isolation --editable .
 	@touch $@
 
 # Beside the others, once they have run: without it pictures are refused, and that is tried too.
 $(VENV)/ocr.done: requirements/ocr.lock $(VENV)/dev.done
-	@$(PIP) install --quiet --require-hashes -r requirements/ocr.lock
+	@$(PIP) install --quiet --no-deps --require-hashes -r requirements/ocr.lock
 	@touch $@
 
 $(VENV)/dev.done: requirements/dev.lock $(VENV)/run.done
 	@echo "installing what tests and checks need (once)"
-	@$(PIP) install --quiet --require-hashes -r requirements/dev.lock
+	@$(PIP) install --quiet --no-deps --require-hashes -r requirements/dev.lock
 	@touch $@
 
 $(VENV)-lock/bin/uv:
