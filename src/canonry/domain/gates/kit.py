@@ -51,7 +51,8 @@ class Objection:
     """What a gate says; `authority` is the strongest word behind the rivals.
 
     `taken_back`: the proposal comes later in the scene that told them, so that a word of the same
-    authority is enough.
+    authority is enough. `dated`: it says from when it holds, and they do not, so that where it is
+    enough they end there, and held until then.
     """
 
     weight: Weight
@@ -60,6 +61,7 @@ class Objection:
     rivals: tuple[Rival, ...] = ()
     authority: Authority = Authority.SYSTEM
     taken_back: bool = False
+    dated: bool = False
     rule: str = ""
 
     def yields_to(self, word: Authority) -> bool:
@@ -207,15 +209,16 @@ def _weighed(found: list[Objection], score: Score, view: SliceView, *, overrulin
             reads=reads,
             wanted=wanted,
         )
-    ended = [one for one in found if one.weight is Weight.SUPERSEDES]
+    fallen = [one for one in against if not one.dated]
+    ended = [one for one in found if one.weight is Weight.SUPERSEDES or one.dated]
     deciding = against or ended
     return Verdict(
         status=ProposalStatus.ACCEPTED,
         rule=deciding[0].rule if deciding else ACCEPTED_RULE,
-        rationale=_reason(against, ended, score, warnings),
+        rationale=_reason(fallen, ended, score, warnings),
         score=score,
         graded=_graded((*against, *doubts)),
-        retcons=_each(rival for one in against for rival in one.rivals),
+        retcons=_each(rival for one in fallen for rival in one.rivals),
         supersedes=_each(rival for one in ended for rival in one.rivals),
         ends=_each(r for one in found if one.weight is Weight.ENDS for r in one.rivals),
         warnings=warnings,

@@ -86,7 +86,11 @@ def _objections(
         yield _told(Weight.SUPERSEDES, "the words end what held", fact)
     elif found is not None and found.grade is Grade.CONTRADICTION:
         objection = _told(Weight.CONTRADICTS, found.reason, fact)
-        yield replace(objection, taken_back=_comes_later_in_scene(candidate, fact))
+        yield replace(
+            objection,
+            taken_back=_comes_later_in_scene(candidate, fact),
+            dated=candidate.moment.at is not None and fact.time_ref is None,
+        )
     elif _is_contradiction(known or at_once) and not again and when is not When.EARLIER:
         weight = Weight.SUPERSEDES if when is When.LATER else Weight.CONTRADICTS
         yield _told(weight, "the states exclude each other", fact)

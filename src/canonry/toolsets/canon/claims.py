@@ -21,6 +21,7 @@ from canonry.gateway.shapes import TEXT, Field, enum
 from canonry.gateway.text import meant
 from canonry.toolsets.canon.desk import ANYTHING, Desk, checked, named, names, require_few, takes
 from canonry.usecases.canonization.create_proposal import Suggestion
+from canonry.usecases.queries.find_mentioned import find_mentioned
 
 CLAIMS_MAX: Final = 20
 CONFIDENCE: Final = 0.9
@@ -92,6 +93,7 @@ _NEEDED: Final[Mapping[str, tuple[str, ...]]] = {
     "retcon": ("of", "says"),
 }
 _ALWAYS: Final = frozenset({"kind", "evidence", "confidence"})
+_ABOUT: Final = frozenset({"fact", "event"})
 _ENTITIES: Final = frozenset({"about", "who", "from", "to", "of", "where"})
 _OTHERS: Final[Mapping[str, type]] = {"replaces": Fact, "caused_by": Event}
 
@@ -108,7 +110,7 @@ CLAIM: Final = Field(
                 description="fact: the statement; event: what happened; else description, reason."
             ),
             "more": TEXT.but(description="event: the same in full."),
-            "about": names("fact, event: whom and what it concerns."),
+            "about": names("fact, event: whom it concerns; else whom it names."),
             "who": names("fact, event: who acts in it."),
             "from": named("relation: whose; merge: who is the same as"),
             "to": named("relation: to whom or what; merge: who is kept."),
@@ -175,6 +177,8 @@ class ClaimReading:
                 content[member] = await self._value(name, claim[name], f"{path}/{name}")
         if kind == "entity":
             content["ref"] = self.declared[folded(claim["name"])]
+        elif kind in _ABOUT and not claim.get("about"):
+            content["involved_entity_ids"] = await self._mentioned(claim)
         evidence = await evidence_of(self.desk, claim.get("evidence", ()), f"{path}/evidence")
         return Suggestion(
             type=_TYPES[kind],
@@ -183,6 +187,13 @@ class ClaimReading:
             confidence=float(claim.get("confidence", CONFIDENCE)),
             authority=self.cited.authority,
         )
+
+    async def _mentioned(self, claim: Mapping[str, Any]) -> list[str]:
+        """Whom the words of a claim name that says nothing else of whom it is about."""
+        found = await find_mentioned(
+            self.desk.canon, self.desk.space.id, claim["says"], self.declared
+        )
+        return [bearer or self.declared[name] for name, bearer in found.items()]
 
     async def _value(self, name: str, value: Any, path: str) -> Any:
         """The value with ids for names, those of entities claimed along included."""

@@ -6,6 +6,7 @@ from typing import Any, Final
 
 from canonry.domain.errors import InvalidInput, NotAllowed, NotSupported
 from canonry.domain.gates.kit import ACCEPTED_RULE
+from canonry.domain.gates.statement_negated import GATE as STATEMENT_NEGATED
 from canonry.domain.provenance import Authority, Evidence, EvidenceKind
 from canonry.domain.things.proposals import ProposalStatus
 from canonry.domain.truth.files import FileHint
@@ -152,13 +153,17 @@ def _verdicts(
     if not written:
         reply = {"written": False, **reply}
     if good < len(rows):
-        weak = any(row.get("rule") == ACCEPTED_RULE for row in rows)
-        reply["hint"] = "why explains what stands against it; " + (
-            "say what it rests on as said or evidence, or decide accept"
-            if weak
-            else "authority=gm or decide accept overrules it"
-        )
+        reply["hint"] = f"why explains what stands against it; {_way_out(rows)}"
     return reply
+
+
+def _way_out(rows: Sequence[Row]) -> str:
+    """What helps whom the rules refused."""
+    rules = {row.get("rule") for row in rows}
+    if ACCEPTED_RULE in rules:
+        return "say what it rests on as said or evidence, or decide accept"
+    dated = "; with when, what stood held until then" if STATEMENT_NEGATED.id in rules else ""
+    return f"authority=gm or decide accept overrules it{dated}"
 
 
 def _verdict(claim: Mapping[str, Any], verdict: ProposalVerdict, written: bool) -> Row:  # noqa: FBT001

@@ -1,0 +1,56 @@
+"""What claims mean beyond their words: whom they are about, and what ends where they begin."""
+
+import pytest
+
+from tests.toolsets.canon.kit import a_desk
+
+pytestmark = pytest.mark.anyio
+
+
+async def test_a_fact_is_about_whom_it_names_unless_it_says_otherwise() -> None:
+    desk = a_desk()
+    await desk.saltmere()
+    claims = [
+        {"kind": "entity", "name": "Silver Lantern", "type": "object"},
+        {"kind": "fact", "says": "Ilsa Vane carries Odo Brand\u2019s silver lantern"},
+        {"kind": "event", "says": "Ilsa Vane is seen at Marrow", "about": ["Odo Brand"]},
+        {"kind": "fact", "says": "Nobody sails at night"},
+    ]
+
+    await desk.call("propose", claims=claims, said="It is so.")
+
+    found = (await desk.call("find", text="lantern", kinds=["fact"]))["found"]
+    assert found[0]["about"] == ["Ilsa Vane", "Odo Brand", "Silver Lantern"]
+    told = (await desk.call("timeline"))["timeline"]
+    assert [row["about"] for row in told] == [["Odo Brand"]]
+    held = (await desk.call("get", of="Ilsa Vane"))["facts"]
+    assert [row["says"] for row in held] == ["Ilsa Vane carries Odo Brand\u2019s silver lantern"]
+
+
+async def test_a_name_that_two_bear_makes_a_fact_about_neither() -> None:
+    desk = a_desk()
+    await desk.saltmere()
+    twins = [{"kind": "entity", "name": "Ann", "type": kind} for kind in ("character", "object")]
+    for twin in twins:
+        await desk.call("propose", claims=[twin], said="There are two.")
+
+    await desk.call("propose", claims=[{"kind": "fact", "says": "Ann is at sea"}], said="So.")
+
+    assert "about" not in (await desk.call("find", text="sea", kinds=["fact"]))["found"][0]
+
+
+async def test_what_overrules_with_a_time_ends_what_had_none_and_undoes_nothing() -> None:
+    desk = a_desk()
+    await desk.saltmere()
+    first, later = "The rent of Odo Brand is 1450 EUR", "The rent of Odo Brand is 1600 EUR"
+    await desk.call("propose", claims=[{"kind": "fact", "says": first}], said="So it is.")
+    claim = {"kind": "fact", "says": later, "when": "2025-02-01"}
+
+    refused = await desk.call("propose", claims=[claim], said="It went up.")
+    await desk.call("propose", claims=[claim], said="It went up.", authority="gm")
+
+    assert refused["accepted"] == 0
+    assert refused["hint"].endswith("with when, what stood held until then")
+    for at, says in (("2024-06-01", first), ("2025-06-01", later)):
+        found = (await desk.call("find", text="rent", kinds=["fact"], at=at))["found"]
+        assert [row["says"] for row in found] == [says]
