@@ -74,7 +74,10 @@ async def test_no_other_way_leads_to_a_file_and_all_are_told_alike(root: Path, p
 
     assert refused.value.code == "file.unknown"
     assert refused.value.details == {}
-    assert refused.value.message == "there is no such file below the allowed folders"
+    assert refused.value.message == (
+        "there is no such file below the allowed folders, which the setting truth.upload_roots "
+        "names; a path without a root begins in the first of them"
+    )
 
 
 async def test_whole_paths_outside_and_folders_not_allowed_are_told_alike(

@@ -20,7 +20,7 @@ def test_a_card_keeps_the_first_address_apart_from_the_others() -> None:
     assert found.fields == {
         "name": "Ada",
         "email": "a@x.org",
-        "other_emails": ["b@x.org"],
+        "emails": ["b@x.org"],
         "phone": "1",
         "external_id": "u-1",
     }

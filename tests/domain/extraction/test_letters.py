@@ -181,7 +181,7 @@ def test_several_addresses_of_one_contact_are_kept_beside_the_first() -> None:
     )
 
     assert found.fields["email"] == "a@x.org"
-    assert found.fields["other_emails"] == ["b@x.org", "c@x.org"]
+    assert found.fields["emails"] == ["b@x.org", "c@x.org"]
     assert found.fields["phone"] == "+44 20 7946 0018"
     assert found.unread["birthday"].value == "5/6/90"
 

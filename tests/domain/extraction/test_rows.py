@@ -176,7 +176,7 @@ def test_cards_and_calendar_entries_are_contacts_events_and_tasks() -> None:
     assert [(each.entity_type, dict(each.fields)) for each in found] == [
         (
             "contact",
-            {"name": "Ada", "email": "a@x.org", "other_emails": ["b@x.org"], "external_id": "1"},
+            {"name": "Ada", "email": "a@x.org", "emails": ["b@x.org"], "external_id": "1"},
         ),
         (
             "event",

@@ -1,5 +1,7 @@
 """What claims mean beyond their words: whom they are about, and what ends where they begin."""
 
+import base64
+
 import pytest
 
 from tests.toolsets.canon.kit import a_desk
@@ -54,3 +56,39 @@ async def test_what_overrules_with_a_time_ends_what_had_none_and_undoes_nothing(
     for at, says in (("2024-06-01", first), ("2025-06-01", later)):
         found = (await desk.call("find", text="rent", kinds=["fact"], at=at))["found"]
         assert [row["says"] for row in found] == [says]
+
+
+CARD = b"""BEGIN:VCARD
+VERSION:4.0
+FN:Ana Prado
+EMAIL:ana@ribeira.example
+EMAIL:ana@prado.example
+END:VCARD
+"""
+TABLE = b"""Buchungstag;Umsatzart;Verwendungszweck;Betrag (EUR);Saldo (EUR)
+31.03.2026;Lastschrift;Strom;-84,00;2.871,44
+28.03.2026;Gutschrift;Gehalt;2.950,00;2.955,44
+"""
+
+
+async def test_somebody_is_found_by_each_address_of_a_card() -> None:
+    desk = a_desk(user="u")
+    card = base64.b64encode(CARD).decode()
+    await desk.call("tell", file=card, mime_type="text/vcard", space="account")
+
+    found = await desk.call("get", of="ana@prado.example", space="account")
+
+    assert found["name"] == "Ana Prado"
+    assert found["fields"]["emails"] == ["ana@prado.example"]
+
+
+async def test_a_warning_about_a_column_is_told_once() -> None:
+    desk = a_desk(user="u")
+    table = base64.b64encode(TABLE).decode()
+
+    told = await desk.call("tell", file=table, mime_type="text/csv", space="account")
+
+    assert told["warnings"] == [
+        "the running balances prove the amounts of 2 lines",
+        "umsatzart of 2 records: the value is kept as a raw fragment",
+    ]

@@ -105,5 +105,8 @@ def _resolved(root: Path, parts: Sequence[str]) -> int:
 
 
 def _unknown() -> NotFound:
-    message = "there is no such file below the allowed folders"
+    message = (
+        "there is no such file below the allowed folders, which the setting truth.upload_roots "
+        "names; a path without a root begins in the first of them"
+    )
     return NotFound("file.unknown", message)

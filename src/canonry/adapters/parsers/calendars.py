@@ -55,6 +55,8 @@ def parse(kind: str, data: bytes, found: Findings) -> None:
             named = f' "{title[1].strip()}"' if title else ""
             found.note(f"entry {number}{named} is broken and was skipped")
             continue
+        if entry[1].upper() == "VEVENT" and not {"start", "unread"} & fields.keys():
+            found.note(f"entry {number} has no beginning; it was kept without a time")
         if read.errors:
             found.note(f"a line of entry {number} could not be read")
         found.record(entry[1].lower(), fields)

@@ -13,6 +13,7 @@ from canonry.domain.extraction.labels import plain
 from canonry.domain.languages import languages
 from canonry.domain.truth.files import Cell, Table
 from canonry.domain.truth.interpretations import Found, Unread
+from canonry.domain.vocabularies.truth_types.people import PLURALS
 
 _HEADER_WITHIN: Final = 8
 _COLUMNS_MIN: Final = 6
@@ -123,7 +124,7 @@ def _contact(
             dict.fromkeys(v for each in said.get(meant, ()) for v in each.split(_SEVERAL))
         )
         fields |= {meant: values[0]} if values else {}
-        fields |= {f"other_{meant}s": values[1:]} if len(values) > 1 else {}
+        fields |= {PLURALS[meant]: values[1:]} if len(values) > 1 else {}
     fields |= {meant: first[meant] for meant in _PLAIN if meant in first}
     if _LINKEDIN.match(fields.get("website", "")):
         fields["linkedin_url"] = fields.pop("website")

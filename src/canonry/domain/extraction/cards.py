@@ -7,6 +7,7 @@ from typing import Any, Final
 from canonry.domain.extraction.context import shortened
 from canonry.domain.truth.files import Record
 from canonry.domain.truth.interpretations import Found, Unread
+from canonry.domain.vocabularies.truth_types.people import PLURALS
 
 KINDS: Final = frozenset({"vcard", "vevent", "vtodo", "vjournal", "message"})
 _CARD: Final = (
@@ -110,7 +111,7 @@ def _contact(card: Mapping[str, Any], number: int) -> Found:
         if values:
             fields[name] = values[0]
         if len(values) > 1:
-            fields[f"other_{name}s"] = list(values[1:])
+            fields[PLURALS[name]] = list(values[1:])
     if card.get("uid"):
         fields["external_id"] = card["uid"]
     return Found(entity_type="contact", fields=fields, row=number, reasons=("vcard",))

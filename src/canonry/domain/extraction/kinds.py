@@ -64,6 +64,9 @@ _NUMERIC: Final = frozenset(
 )
 """Notions whose value holds a digit: a number, a day, an amount."""
 
+_OTHER: Final = "other"
+"""What headings of payslips, quotes and the like name: none of the types, however alike inside."""
+
 _HEADING_WEIGHT: Final = 3
 _HEADING_WORDS: Final = 8
 _HEADING_WITHIN: Final = 8
@@ -92,7 +95,10 @@ def kind_of_text(lines: Sequence[LabelledLine]) -> Kind | None:
     text = "\n".join(line.text for line in lines)
     language = written_in(text)
     said = dict(_notions(lines))
-    for kind, heading in _headed(lines, language).items():
+    headings = _headed(lines, language)
+    if _OTHER in headings:
+        return None
+    for kind, heading in headings.items():
         weights[kind] += _HEADING_WEIGHT
         reasons.setdefault(kind, []).append(f'heading "{heading[:_SHOWN]}"')
         if kind == "contract" and "parties" not in said and (names := between(text, language)):
@@ -146,14 +152,21 @@ def _headed(lines: Sequence[LabelledLine], language: str) -> Mapping[str, str]:
 
 
 def _named(text: str, language: str) -> Iterator[str]:
-    """The types of document that a heading names at its beginning or its end."""
-    for code in (language,) if language else languages():
-        for phrase, kind in languages()[code].headings.items():
-            words = text.split()
-            if phrase.startswith("*"):
-                fits = any(word.endswith(phrase[1:]) for word in (words[0], words[-1]))
-            else:
-                fits = f"{text} ".startswith(f"{phrase} ") or f" {text}".endswith(f" {phrase}")
-            if fits:
-                yield kind
-                return
+    """The type of document that a heading names at its beginning or its end; the longest word.
+
+    What it is written in goes first: forms have few words of a sentence that tell the language.
+    """
+    every = languages()
+    own = {language: every[language]} if language else {}
+    for known in (own, every):
+        named = {word: kind for each in known.values() for word, kind in each.headings.items()}
+        if fitting := [phrase for phrase in named if _fits(phrase, text)]:
+            yield named[max(fitting, key=len)]
+            return
+
+
+def _fits(phrase: str, text: str) -> bool:
+    if phrase.startswith("*"):
+        words = text.split()
+        return any(word.endswith(phrase[1:]) for word in (words[0], words[-1]))
+    return f"{text} ".startswith(f"{phrase} ") or f" {text}".endswith(f" {phrase}")

@@ -31,10 +31,10 @@ class Language:
     """What one language's documents say.
 
     `common` are the words that every text has, `letters` those beside the plain ones. `labels` has
-    the notion of each label, `headings` the type of document behind what a heading calls it, and
-    `contacts` what the columns of address books hold. Parties stand behind a word of `between`,
-    one of `joined` divides them; a day by which something is due stands behind one of `by`,
-    and a letter begins to speak with one of `salutation`.
+    the notion of each label, `headings` the type of document behind what a heading calls it
+    (`other`: none of the types), and `contacts` what the columns of address books hold. Parties
+    stand behind a word of `between`, one of `joined` divides them; a day by which something is due
+    stands behind one of `by`, and a letter begins to speak with one of `salutation`.
     `day_first` is set where dates in numbers begin with the day, `thousands` where one mark alone
     divides them. `columns` has what titles of columns in statements stand for, and how well.
     """

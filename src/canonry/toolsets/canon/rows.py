@@ -112,7 +112,7 @@ def _said(  # noqa: PLR0911 - one case a kind
     """What a thing says; first of what canon is made of."""
     match thing:
         case Entity():
-            said = thing.description or _properties_said(thing)
+            said = thing.description or _properties_said(thing, full)
             tags = list(thing.state_tags)
             return {"name": thing.name, "type": thing.entity_type, "tags": tags} | _cut(said, full)
         case Fact():
@@ -227,8 +227,8 @@ def _held(fact: Fact) -> Row:
     return {"from": _time(fact.time_ref), "until": _time(fact.ends_at), **gone}
 
 
-def _properties_said(entity: Entity) -> str:
-    some = list(entity.properties.items())[:_PROPERTIES]
+def _properties_said(entity: Entity, full: bool) -> str:  # noqa: FBT001 - as above
+    some = list(entity.properties.items())[: None if full else _PROPERTIES]
     return ", ".join(f"{name}: {value}" for name, value in some if value not in (None, ""))
 
 

@@ -11,6 +11,7 @@ from canonry.domain.provenance import CanonLevel
 from canonry.domain.texts.excerpts import DocumentType
 from canonry.domain.things.scenes import Scene, SceneDraft, SceneStatus, Speaker, TurnDraft
 from canonry.domain.things.sources import SourceType
+from canonry.domain.truth.assertions import Warned
 from canonry.domain.truth.files import FileHint
 from canonry.gateway.limits import Limits
 from canonry.gateway.shapes import BOOLEAN, COUNT, OBJECT, TEXT, Field, array
@@ -49,6 +50,8 @@ from canonry.usecases.truth.store_file import GivenFile, given_file, read_local
 TURNS_MAX: Final = 50
 RECORDS_MAX: Final = 500
 SHOWN_MAX: Final = 20
+_ENTITY_PATH: Final = 2
+"""So many slashes has the path of an entity, and one more that of its field."""
 """So many of what came of it are listed; all are kept."""
 
 _FORMS: Final = ("text", "turns", "records", "file", "path")
@@ -209,18 +212,36 @@ def _recorded(records: Sequence[RecordedAs], recorded: Any) -> Row:
         }
         for one in records[:SHOWN_MAX]
     ]
-    warnings = [] if recorded is None else recorded.warnings[:SHOWN_MAX]
+    warnings = () if recorded is None else recorded.warnings
     duplicates = [] if recorded is None else recorded.duplicates[:SHOWN_MAX]
     return {
         "entities": found,
         "total": (recorded is not None and recorded.total) or None,
-        "warnings": [f"{each.path}: {each.message}" for each in warnings],
+        "warnings": _warned(warnings)[:SHOWN_MAX],
         "possible_duplicates": [
             {"of": each.entity_id, "and": each.candidate_id, "because": each.reason}
             for each in duplicates
         ],
         "hint": "decide merges possible duplicates; propose a correction where a field is wrong",
     }
+
+
+def _warned(warnings: Sequence[Warned]) -> list[str]:
+    """Each warning once, the ones about all of it first; of a field in several records, how many.
+
+    A file of a thousand rows has a column that nobody reads a thousand times.
+    """
+    paths: dict[tuple[str, str], list[str]] = {}
+    for each in warnings:
+        field = each.path.rpartition("/")[2] if each.path.count("/") > _ENTITY_PATH else ""
+        paths.setdefault((field, each.message), []).append(each.path)
+    told = [
+        f"{field or 'all'} of {len(where)} records: {message}"
+        if len(where) > 1
+        else f"{where[0]}: {message}".removeprefix(": ")
+        for (field, message), where in paths.items()
+    ]
+    return sorted(told, key=lambda line: line.startswith("/"))
 
 
 async def _turns(desk: Desk, arguments: Arguments) -> Reply:
