@@ -86,6 +86,30 @@ async def entity_at(
     return _folded(entity, then, in_turn=in_turn)
 
 
+async def told_until(
+    canon: Canon, space: SpaceId, entities: Iterable[Entity], at: Instant
+) -> frozenset[str]:
+    """Of these the ids of those that were at `at` as they are, as one look at them all tells.
+
+    All that one of them rests on holds since a time until then, so that without what came later
+    it is the same. Whoever is not among them has to be folded.
+    """
+    behind = {each.id: _held_by(each) for each in entities}
+    seen = await canon.within(space).things(frozenset[str]().union(*behind.values()))
+    then = {
+        each.id
+        for each in _of_observations(seen.values())
+        if each.observed_at is not None and each.observed_at <= at
+    }
+    return frozenset(name for name, held in behind.items() if held and held <= then)
+
+
+def _held_by(entity: Entity) -> frozenset[str]:
+    """The observations of all that its fields are made of."""
+    every = (*entity.own.values(), *entity.absorbed.values())
+    return frozenset(held.observation for elements in every for held in elements.values())
+
+
 async def entities_then(
     canon: Canon, space: SpaceId, entities: Sequence[Entity], moment: Moment
 ) -> Sequence[Entity]:

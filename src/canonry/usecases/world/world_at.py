@@ -18,7 +18,7 @@ from canonry.domain.world.realms import narrowest_first
 from canonry.domain.world.ticks import Tick, instant_of
 from canonry.ports.views.places import EdgeQuery
 from canonry.usecases.kernel.canon import Canon
-from canonry.usecases.kernel.get_entity_as_of import entity_at
+from canonry.usecases.kernel.get_entity_as_of import entity_at, told_until
 from canonry.usecases.world.bound_world import BoundWorld
 
 NEARBY_MAX: Final = 20
@@ -63,7 +63,11 @@ class WorldAt:
         }
         if self.tick >= self.world.now:  # nothing is dated later than the clock
             return things
-        past = {name: await self._then(thing) for name, thing in things.items()}
+        told = await told_until(self.canon, self.world.space, things.values(), self.at)
+        past = {
+            name: thing if name in told else await self._then(thing)
+            for name, thing in things.items()
+        }
         return {name: thing for name, thing in past.items() if thing is not None}
 
     async def _then(self, thing: Entity) -> Entity | None:
