@@ -1,14 +1,16 @@
-"""Indexing in the background: who waits after a failure notices when its cause is taken away."""
+"""Indexing in the background: who fails notices when the cause is taken away; work is shared."""
 
 from pathlib import Path
 
 import pytest
 
+from canonry.adapters.memory.vectors import MemoryVectors
 from canonry.bootstrap import indexing
 from canonry.bootstrap.indexing import BackgroundIndexing
 from canonry.bootstrap.recalling import RECALL_FILE
+from canonry.testing.things import ident
 from tests.server.recall_world import becomes
-from tests.usecases.recall_scenario import a_scenario
+from tests.usecases.recall_scenario import Noting, a_scenario
 
 pytestmark = pytest.mark.anyio
 
@@ -40,3 +42,35 @@ async def test_a_damaged_index_that_is_dropped_is_made_anew_without_waiting_any_
 
         assert "The dragon sleeps on gold." in "".join(await becomes(made, "a vector"))
         await background.stop()
+
+
+async def test_two_machines_on_one_index_share_the_work(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(indexing, "LOOKS_EVERY", 0.001)
+    faults: list[str] = []
+    async with a_scenario(tmp_path) as world:
+        lines = [f"The {n}th ship leaves the harbour" for n in range(600)]
+        for start in range(0, len(lines), 10):
+            await world.say(*lines[start : start + 10], start=start + 1)
+        vectors = MemoryVectors()
+        machines: list[BackgroundIndexing] = []
+        for name in ("one", "two"):
+            recall = world.recall(vectors=vectors)
+            recall.asked.set()
+            folder = tmp_path / name
+            folder.mkdir()
+            machine = BackgroundIndexing(world.stage.canon, recall, folder, faults.append)
+            machines.append(machine)
+            machine.start()
+
+        async def done() -> bool | None:
+            known = await vectors.digests(Noting().model, list(map(ident, lines)))
+            return len(known) == len(lines) or None
+
+        await becomes(done, "every passage is indexed")
+        for machine in machines:
+            await machine.stop()
+
+    assert faults == []
+    assert len(world.embedders[384].texts) < 1.5 * len(lines)

@@ -1,10 +1,13 @@
 """Indexing in the background of a server: one process of all on a folder does it.
 
+Several machines on one database share the work: whoever comes second embeds ahead of the first.
+
 It begins with the first search or write, or a while after the start where there is no index yet.
 The lock of whoever does it falls with that process.
 """
 
 import asyncio
+import os
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
@@ -15,6 +18,7 @@ from canonry.domain.errors import CanonryError, Unavailable
 from canonry.ports.views.upkeep import UpkeepProgress
 from canonry.usecases.kernel.canon import Canon
 from canonry.usecases.kernel.recall import Recall
+from canonry.usecases.recall.index_ahead import index_ahead
 from canonry.usecases.recall.index_passages import PassageIndexer, drop_index
 
 LOCK: Final = "indexing.lock"
@@ -134,13 +138,25 @@ class BackgroundIndexing:
         while True:
             indexer, file = PassageIndexer(self._recall), self._file()
             while file in {None, self._file()}:
-                done = await indexer.step()
+                try:
+                    done = await indexer.step()
+                except Unavailable as error:
+                    if error.code != "vectors.moved":
+                        raise
+                    await self._help()
+                    continue
                 file = file or self._file()
                 self._tell(None)
                 self._failures = 0
                 if done.idle and not await indexer.tend():
                     cursor = await self._wait(cursor, file)
             self._recall.indexed_anew()
+
+    async def _help(self) -> None:
+        """Another machine indexes too: embed what lies ahead of it, until nothing does."""
+        while await index_ahead(self._recall, seat=os.getpid()):
+            self._tell(None)
+        await asyncio.sleep(LOOKS_EVERY)
 
     async def _wait(self, cursor: int, file: _FileId | None) -> int:
         """Wait until something was written, or until somebody dropped the index."""

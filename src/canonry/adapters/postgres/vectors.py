@@ -42,8 +42,10 @@ CREATE TABLE IF NOT EXISTS vector_models (
   name text COLLATE "C" NOT NULL,
   version text COLLATE "C" NOT NULL,
   dimensions int NOT NULL,
+  weights text COLLATE "C",
   cursor text COLLATE "C" NOT NULL
 );
+ALTER TABLE vector_models ADD COLUMN IF NOT EXISTS weights text COLLATE "C";
 CREATE TABLE IF NOT EXISTS vectors (
   space text COLLATE "C" NOT NULL,
   model text COLLATE "C" NOT NULL,
@@ -63,8 +65,8 @@ CREATE INDEX IF NOT EXISTS vectors_by_entity ON vectors USING gin (entities);
 _LOCK: Final = "SELECT pg_advisory_xact_lock(hashtext(%s))"
 _CURSOR: Final = "SELECT cursor FROM vector_models WHERE model = %s FOR UPDATE"
 _MOVE: Final = (
-    "INSERT INTO vector_models (model, name, version, dimensions, cursor)"
-    " VALUES (%s, %s, %s, %s, %s) ON CONFLICT (model) DO UPDATE SET cursor = excluded.cursor"
+    "INSERT INTO vector_models (model, name, version, dimensions, weights, cursor)"
+    " VALUES (%s, %s, %s, %s, %s, %s) ON CONFLICT (model) DO UPDATE SET cursor = excluded.cursor"
 )
 _GONE: Final = "DELETE FROM vectors WHERE model = %s AND id = ANY(%s)"
 _PUT: Final = (
@@ -86,8 +88,9 @@ _INDEX: Final = (
     "CREATE INDEX IF NOT EXISTS {name} ON vectors"
     " USING hnsw ((embedding::vector({size})) vector_ip_ops) WHERE model = {model}"
 )
+_CURSORS: Final = "SELECT name, version, dimensions, weights, cursor FROM vector_models ORDER BY n"
 _STATUS: Final = (
-    "SELECT m.name, m.version, m.dimensions, m.cursor,"
+    "SELECT m.name, m.version, m.dimensions, m.weights, m.cursor,"
     " (SELECT count(*) FROM vectors v WHERE v.model = m.model) FROM vector_models m ORDER BY m.n"
 )
 _INDEXED: Final = "SELECT to_regclass(%s) IS NOT NULL"
@@ -116,7 +119,10 @@ class PostgresVectors(Vectors):
             if batch.follows is not None and batch.follows != kept:
                 raise Unavailable("vectors.moved", "somebody else indexed meanwhile; look again")
             about = batch.model
-            said = (model, about.name, about.version, about.dimensions, batch.cursor)
+            said = (
+                *(model, about.name, about.version, about.dimensions, about.digest),
+                batch.cursor,
+            )
             await run(db, _MOVE, said)
             gone = [*batch.removed, *(entry.id for entry in batch.entries)]
             if gone:
@@ -164,24 +170,13 @@ class PostgresVectors(Vectors):
     @override
     async def status(self) -> Sequence[VectorStatus]:
         return [
-            VectorStatus(
-                model=EmbeddingModel(name=name, version=version, dimensions=size),
-                count=count,
-                cursor=cursor,
-                waiting=0,
-            )
-            for name, version, size, cursor, count in await self._rows(_STATUS)
+            VectorStatus(model=_model(*model), count=count, cursor=cursor, waiting=0)
+            for *model, cursor, count in await self._rows(_STATUS)
         ]
 
     @override
     async def cursors(self) -> Mapping[EmbeddingModel, str]:
-        rows = await self._rows(
-            "SELECT name, version, dimensions, cursor FROM vector_models ORDER BY n"
-        )
-        return {
-            EmbeddingModel(name=name, version=version, dimensions=size): cursor
-            for name, version, size, cursor in rows
-        }
+        return {_model(*model): cursor for *model, cursor in await self._rows(_CURSORS)}
 
     @override
     async def digests(
@@ -290,7 +285,12 @@ async def _silent(work: Any) -> Any:
 
 
 def _key(model: EmbeddingModel) -> str:
-    return f"{model.name}\n{model.version}\n{model.dimensions}"
+    weights = "" if model.digest is None else f"\n{model.digest}"
+    return f"{model.name}\n{model.version}\n{model.dimensions}{weights}"
+
+
+def _model(name: str, version: str, dimensions: int, weights: str | None) -> EmbeddingModel:
+    return EmbeddingModel(name=name, version=version, dimensions=dimensions, digest=weights)
 
 
 def _index_of(model: EmbeddingModel) -> str:

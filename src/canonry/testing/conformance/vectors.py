@@ -105,6 +105,11 @@ class VectorsContract(Contract):
         assert await found(vectors, 1.0) == ["old"]
         assert await found(vectors, 1.0, model=OTHER) == ["new"]
         assert await found(vectors, 1.0, model=replace(OTHER, name="unknown")) == []
+        weighed = replace(MODEL, digest="f" * 64)
+        await take_in(vectors, entry("weighed", 1.0), model=weighed, cursor="3")
+        assert await found(vectors, 1.0, model=weighed) == ["weighed"]
+        assert await vectors.cursors() == {MODEL: "1", OTHER: "1", weighed: "3"}
+        assert [status.model for status in await vectors.status()] == [MODEL, OTHER, weighed]
         short = VectorQuery(model=MODEL, vector=b"1234", collection=Collection.MEMORIES)
         assert await vectors.search(short) == []
 

@@ -1,0 +1,116 @@
+"""Several processes index one log: none does what another did, and the vectors are the same."""
+
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from canonry.adapters.memory.vectors import MemoryVectors
+from canonry.domain.log.entries import Erased
+from canonry.testing.things import ident
+from canonry.usecases.recall.index_ahead import index_ahead
+from canonry.usecases.recall.index_passages import PassageIndexer
+from tests.usecases.recall_scenario import SCENES, Scenario, a_scenario, index
+
+pytestmark = pytest.mark.anyio
+LINES = [f"The {n}th ship leaves the harbour" for n in range(40)]
+
+
+@pytest.fixture
+async def world(tmp_path: Path) -> AsyncIterator[Scenario]:
+    async with a_scenario(tmp_path) as made:
+        for start, line in enumerate(LINES, 1):
+            await made.say(line, start=start)
+        yield made
+
+
+async def test_who_comes_second_embeds_what_the_first_then_passes_over(world: Scenario) -> None:
+    vectors = MemoryVectors()
+    leader = PassageIndexer(world.recall(vectors=vectors), things=4)
+    helper = world.recall(vectors=vectors)
+    assert await index_ahead(helper, things=4) == 0, "nobody has begun"
+    await leader.step()
+
+    made = [await index_ahead(helper, seat=seat, things=4) for seat in (0, 3)]
+    done = 0
+    while not (step := await leader.step()).idle:
+        done += step.vectors
+
+    assert min(made) > 0
+    assert done <= len(LINES) - sum(made), "the first one has less to do"
+    texts = world.embedders[384].texts
+    assert len(texts) == len(set(texts)), "no passage was embedded twice"
+    alone = MemoryVectors()
+    await index(world.recall(vectors=alone))
+    assert await _kept(world, vectors) == await _kept(world, alone)
+
+
+async def test_what_lies_ahead_is_embedded_to_the_end_and_then_there_is_nothing(
+    world: Scenario,
+) -> None:
+    vectors = MemoryVectors()
+    leader = PassageIndexer(world.recall(vectors=vectors), things=4)
+    await leader.step()
+    helper = world.recall(vectors=vectors)
+
+    while await index_ahead(helper, things=4):
+        pass
+    steps = [await leader.step() for _ in range(4)]
+
+    assert sum(step.vectors for step in steps) <= 4, "only the step that was being made is left"
+
+
+async def test_the_first_one_moving_on_meanwhile_costs_no_second_embedding(
+    world: Scenario, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    vectors = MemoryVectors()
+    leader = PassageIndexer(world.recall(vectors=vectors), things=4)
+    await leader.step()
+    helper = world.recall(vectors=vectors)
+    embedder = world.embedders[384]
+    embed = embedder.embed
+
+    async def slowly(*given: Any) -> Any:
+        made = await embed(*given)
+        monkeypatch.setattr(embedder, "embed", embed)
+        await leader.step()
+        return made
+
+    monkeypatch.setattr(embedder, "embed", slowly)
+    assert await index_ahead(helper, seat=3, things=4) == 4
+
+    assert len(embedder.texts) == len(set(embedder.texts))
+
+
+async def test_what_is_erased_while_it_is_embedded_ahead_is_not_kept(
+    world: Scenario, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    vectors = MemoryVectors()
+    leader = PassageIndexer(world.recall(vectors=vectors), things=4)
+    await leader.step()
+    helper = world.recall(vectors=vectors)
+    embedder, gone = world.embedders[384], tuple(ident(line) for line in LINES[-4:])
+    embed = embedder.embed
+
+    async def meanwhile(*given: Any) -> Any:
+        made = await embed(*given)
+        monkeypatch.setattr(embedder, "embed", embed)
+        await world.stage.scribe.write(Erased(targets=gone, reason="asked"))
+        while not (await leader.step()).idle:
+            pass
+        return made
+
+    monkeypatch.setattr(embedder, "embed", meanwhile)
+    await index_ahead(helper, things=4)
+
+    assert not set(gone) & set(await vectors.digests(embedder.model, gone))
+
+
+async def _kept(world: Scenario, vectors: MemoryVectors) -> object:
+    """Which passages are known by which digests, and how near each is to a question."""
+    model = world.embedders[384].model
+    digests = await vectors.digests(model, [ident(line) for line in LINES])
+    recall = world.recall(vectors=vectors)
+    return digests, await recall.search("the 7th ship", replace(SCENES, limit=len(LINES)))
