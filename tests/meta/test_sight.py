@@ -37,6 +37,7 @@ LOOKING_BEYOND: Final = {
     "usecases/kernel/extend_slice.py": "gates judge by the canon as it is, whoever proposes",
     "usecases/kernel/recall.py": "hands the state to the index of meanings",
     "usecases/kernel/passage_parts.py": "embeds the passages of all spaces",
+    "usecases/recall/index_ahead.py": "embeds the passages of all spaces",
     "usecases/recall/index_passages.py": "embeds the passages of all spaces",
     "usecases/projection/join.py": "folds the log of all spaces",
     "usecases/projection/joined_ledger.py": "folds the log of all spaces",
