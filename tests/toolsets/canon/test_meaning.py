@@ -92,3 +92,24 @@ async def test_a_warning_about_a_column_is_told_once() -> None:
         "the running balances prove the amounts of 2 lines",
         "umsatzart of 2 records: the value is kept as a raw fragment",
     ]
+
+
+async def test_the_brief_of_somebody_at_a_time_tells_where_they_were_then() -> None:
+    desk = a_desk()
+    await desk.saltmere()
+    moves = [
+        {"kind": "entity", "name": "Far Quay", "type": "location"},
+        *(
+            {"kind": "relation", "from": "Ilsa Vane", "type": "LOCATED_IN", "to": place, "when": at}
+            for place, at in (("Marrow Lighthouse", "2019-01-01"), ("Far Quay", "2024-03-01"))
+        ),
+    ]
+    await desk.call("propose", claims=moves, said="She moved.")
+
+    then = (await desk.call("context", of="Ilsa Vane", at="2020-06-01"))["brief"]
+    now = (await desk.call("context", of="Ilsa Vane"))["brief"]
+
+    assert "Ilsa Vane located in Marrow Lighthouse" in then
+    assert "Far Quay" not in then
+    assert "Ilsa Vane located in Far Quay" in now
+    assert "Marrow" not in now

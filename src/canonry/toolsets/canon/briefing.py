@@ -9,6 +9,7 @@ from canonry.domain.provenance import CanonLevel
 from canonry.domain.recall.context import Section, fit, tokens_of
 from canonry.domain.things.entities import Entity
 from canonry.domain.things.scenes import Scene
+from canonry.domain.time import Instant
 from canonry.gateway.shapes import COUNT, OBJECT, TEXT
 from canonry.gateway.tool import Arguments, Reply, Tool
 from canonry.toolsets.canon.desk import AT, SPACE, Desk, desk_of, named, takes
@@ -89,7 +90,7 @@ async def _sections(
     entities += [e for e in found if isinstance(e, Entity) and e not in entities]
     around: list[Thing] = []
     for each in entities[:_ENTITIES]:
-        around += await _said_of(desk, each)
+        around += await _said_of(desk, each, at)
     every = {e.id: e for e in (*entities, *found, *around) if holds(e, at)}
     sections: dict[str, list[str]] = {}
     for row in await rows_of(desk, every.values()):
@@ -97,11 +98,12 @@ async def _sections(
     return sections
 
 
-async def _said_of(desk: Desk, entity: Entity) -> list[Thing]:
+async def _said_of(desk: Desk, entity: Entity, at: Instant | None) -> list[Thing]:
+    """What is said of an entity, now or at a time; who asks leaves out what did not hold then."""
     canon, caller = desk.canon, desk.caller
     ids = {"universe_id": entity.space, "entity_id": entity.id}
-    facts = FactQuery(level=CanonLevel.CANON, limit=_EACH)
-    relations = RelationQuery(current=True, limit=_EACH)
+    facts = FactQuery(level=CanonLevel.CANON, start=at, end=at, limit=_EACH)
+    relations = RelationQuery(current=at is None, limit=_EACH)
     found: list[Thing] = list((await query_facts(canon, caller, facts, **ids)).items)
     return [*reversed(found), *(await query_relations(canon, caller, relations, **ids)).items]
 
