@@ -37,6 +37,14 @@ def test_the_version_is_told() -> None:
     assert run("--version") == (0, f"canonry, version {__version__}\n", "")
 
 
+def test_a_slip_in_a_command_is_told_the_nearest_one_and_nothing_where_none_is_near() -> None:
+    for slip, told in (("fnd", "'fnd'; did you mean find?"), ("xyzzy", "'xyzzy'")):
+        code, _, said = run(slip)
+
+        assert code == 2
+        assert said.endswith(f"Error: there is no command {told}\n")
+
+
 def test_help_names_every_command_and_every_exit_code() -> None:
     _, out, _ = run("--help")
 

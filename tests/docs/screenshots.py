@@ -55,7 +55,7 @@ def main(folder: Path) -> None:
                     for name, path in named_pages(harbour).items():
                         page = tab.go(path)
                         page.wait_for_timeout(300 if name == "graph" else 0)
-                        page.wait_for_function("[...document.images].every(one => one.complete)")
+                        page.wait_for_load_state("networkidle")  # pictures of pages too
                         target = folder / f"{name}-{width}-{theme}.png"
                         page.screenshot(path=target, full_page=True)
 

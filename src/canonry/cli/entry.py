@@ -113,6 +113,16 @@ class LazyGroup(click.Group):
         return command
 
     @override
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        if args and args[0] not in COMMANDS and not args[0].startswith("-"):
+            from canonry.gateway.text import meant, shown  # noqa: PLC0415 - only for slips
+
+            ctx.fail(f"there is no command '{shown(args[0])}'{meant(args[0], COMMANDS)}")
+        return super().resolve_command(ctx, args)
+
+    @override
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
             formatter.write_dl([(name, help_line) for name, (_, help_line) in COMMANDS.items()])
