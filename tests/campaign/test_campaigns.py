@@ -36,7 +36,10 @@ async def test_after_every_step_each_viewer_sees_what_the_model_lets_them(seed: 
 
 @pytest.mark.parametrize(
     ("seed", "scenes"),
-    [(5115, 5), (5115, 6), (5134, 5), (5155, 5), (5155, 7), (5160, 5), (7088, 7)],
+    [
+        *((5115, 5), (5115, 6), (5134, 5), (5155, 5), (5155, 7), (5160, 5), (7088, 7)),
+        *((10009, 8), (10150, 8), (10248, 8)),
+    ],
 )
 async def test_where_secrets_once_left_a_line_wrong_for_some_they_agree(
     seed: int, scenes: int

@@ -5,7 +5,7 @@ moment ends what held until then, and holds until the next one begins, whichever
 Who says the same again ends nothing, but says that it held then.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
@@ -172,10 +172,18 @@ def written(
 
 
 def settled_line(
-    view: SliceView, new_id: NewId, backing: Backing, line: RelationLine
+    view: SliceView,
+    new_id: NewId,
+    backing: Backing,
+    line: RelationLine,
+    *,
+    fresh: Collection[SaidAgain] = (),
 ) -> tuple[Entry, ...]:
-    """What has to be said yet, so that each relation of a line ends where the next one begins."""
-    words, anew = _begun_anew(new_id, backing, line.words)
+    """What has to be said yet, so that each relation of a line ends where the next one begins.
+
+    `fresh` is what was said again by the change itself, after all that somebody has ended.
+    """
+    words, anew = _begun_anew(new_id, backing, line.words, fresh=fresh)
     heirs = [view.thing(one) for w in words if (one := _heir_of(w.relation)) is not None]
     fallen = (h.id for h in heirs if isinstance(h, Relation) and h.level is not CanonLevel.CANON)
     return (*anew, *_following(words, fallen))
@@ -203,18 +211,23 @@ def _following(words: Sequence[Telling], beside: Iterable[str]) -> Iterator[Entr
             )
 
 
+def _ended_alone(relation: RelationDraft) -> bool:
+    return isinstance(relation, Relation) and relation.ended and relation.superseded_by is None
+
+
 def _heir_of(relation: RelationDraft) -> RelationId | None:
     return relation.superseded_by if isinstance(relation, Relation) else None
 
 
 def _begun_anew(
-    new_id: NewId, backing: Backing, words: Sequence[Telling]
+    new_id: NewId, backing: Backing, words: Sequence[Telling], *, fresh: Collection[SaidAgain] = ()
 ) -> tuple[list[Telling], list[Made]]:
     """The words, where those that say again what has ended meanwhile are relations of their own."""
     found: list[Telling] = []
     made: list[Made] = []
     for word in words:
         begins = not found or found[-1].what != word.what
+        begins = begins or (word.again in fresh and _ended_alone(found[-1].relation))
         if not begins or word.again is None:
             found.append(word)
             continue
@@ -282,6 +295,6 @@ def _holding(words: Sequence[Telling], moment: Moment) -> list[Relation]:
 
 def _reaches(one: Relation, end: End | None, moment: Moment, *, last: bool) -> bool:
     """Whether a relation that has ended held at a moment, which the next one in line follows."""
-    if end is not None and one.until == end[0]:
+    if end is not None and _heir_of(one) is not None and one.until == end[0]:
         return last
     return one.until is not None and moment.at is not None and one.until > moment.at

@@ -171,7 +171,9 @@ class _Desk:
         kind = relation_type(one.rel_type)
         line = line_of(view, kind, start, end, one.moment, properties=one.properties)
         done |= {word.relation.id for word in line.words}
-        yield from settled_line(view, new_id, backing, line)
+        links = (each for each in self.entries if isinstance(each, EvidenceLinked))
+        fresh = [each.again for each in links if each.again is not None]
+        yield from settled_line(view, new_id, backing, line, fresh=fresh)
         for ended in self.entries:
             if not isinstance(ended, RelationEnded) or ended.relation_id != one.id:
                 continue
