@@ -31,7 +31,13 @@ from canonry.domain.judging.making import (
     make_relation,
 )
 from canonry.domain.judging.namesakes import known_as, restated
-from canonry.domain.judging.relation_lines import RelationLine, line_of, restates, written
+from canonry.domain.judging.relation_lines import (
+    RelationLine,
+    is_told_of,
+    line_of,
+    restates,
+    written,
+)
 from canonry.domain.judging.retold_events import retold, telling_of
 from canonry.domain.judging.slices import SliceView
 from canonry.domain.judging.standing_tags import TagHeld, as_held, still_stands
@@ -191,7 +197,11 @@ def _relation(desk: WritingDesk, content: RelationshipContent) -> Acceptance:
     kind, moment = relation_type(content.rel_type), desk.candidate.moment
     line = line_of(desk.view, kind, start, end, moment, properties=content.properties)
     held = {} if line.same is None else line.same.properties
-    if line.same is not None and not restates(line.same, content):
+    if (
+        line.same is not None
+        and is_told_of(line.same, start, end)
+        and not restates(line.same, content)
+    ):
         return with_rivals(desk, _said_again(desk, line, line.same))
     made = make_relation(
         desk.new_id,

@@ -99,6 +99,11 @@ def restates(relation: Relation, content: RelationshipContent) -> bool:
     return {**relation.properties, **content.properties} != dict(relation.properties)
 
 
+def is_told_of(relation: Relation, start: Entity, end: Entity) -> bool:
+    """Whether a relation was told of these two themselves, and not of who was merged into them."""
+    return {relation.from_id, relation.to_id} == {start.id, end.id}
+
+
 def _words(view: SliceView, relations: Iterable[Relation]) -> list[Telling]:
     words: list[Telling] = []
     for one in relations:
@@ -137,7 +142,8 @@ def word_behind(line: RelationLine, relation: Relation) -> Authority:
     before, _after = split_at(line.moment, line.words, lambda word: word.moment)
     run: list[Telling] = []
     for word in before:
-        run = [*run, word] if run and run[0].what == word.what else [word]
+        parted = word.again is None and bool(run) and _ended_alone(run[-1].relation)
+        run = [*run, word] if run and run[0].what == word.what and not parted else [word]
     own = any(word.relation.id == relation.id for word in run)
     said = [word.authority for word in run if own]
     return strongest((relation.authority, *said))
@@ -178,15 +184,17 @@ def settled_line(
     line: RelationLine,
     *,
     fresh: Collection[SaidAgain] = (),
+    parted: Iterable[str] = (),
 ) -> tuple[Entry, ...]:
     """What has to be said yet, so that each relation of a line ends where the next one begins.
 
-    `fresh` is what was said again by the change itself, after all that somebody has ended.
+    `fresh` is what was said again by the change itself, after all that somebody has ended;
+    `parted` are relations that were in the line before it.
     """
     words, anew = _begun_anew(new_id, backing, line.words, fresh=fresh)
     heirs = [view.thing(one) for w in words if (one := _heir_of(w.relation)) is not None]
     fallen = (h.id for h in heirs if isinstance(h, Relation) and h.level is not CanonLevel.CANON)
-    return (*anew, *_following(words, fallen))
+    return (*anew, *_following(words, (*fallen, *parted)))
 
 
 def _following(words: Sequence[Telling], beside: Iterable[str]) -> Iterator[Entry]:
@@ -281,15 +289,27 @@ def _joins(relation: Relation, start: Entity, end: Entity) -> bool:
 
 
 def _holding(words: Sequence[Telling], moment: Moment) -> list[Relation]:
-    """The relations that began before `moment` and have not ended by then."""
-    before, _after = split_at(moment, words, lambda word: word.moment)
-    begun = [word.relation for word in before if word.again is None]
+    """The relations that began before `moment` and have not ended by then.
+
+    What only says again what is held later began then as well, where it is the first to say so;
+    and what was said again later had not ended until then.
+    """
+    before, after = split_at(moment, words, lambda word: word.moment)
+    told_on = {word.relation.id for word in after if word.again is not None}
+    begun: list[Telling] = []
+    for word in before:
+        if word.again is None or not begun or begun[-1].what != word.what:
+            begun.append(word)
     ends = _ends(words)
     return [
         one
-        for one in begun
-        if isinstance(one, Relation)
-        and (not one.ended or _reaches(one, ends[one.id], moment, last=one is begun[-1]))
+        for word in begun
+        if isinstance(one := word.relation, Relation)
+        and (
+            (word is begun[-1] and (word.again is not None or one.id in told_on))
+            or (not one.ended and word.again is None)
+            or _reaches(one, ends[one.id], moment, last=word is begun[-1])
+        )
     ]
 
 

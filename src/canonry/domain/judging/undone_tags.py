@@ -17,6 +17,7 @@ from canonry.domain.judging.standing_tags import (
 from canonry.domain.judging.tag_facts import facts_of_changes
 from canonry.domain.log.entries import Entry, FactRetconned, Made
 from canonry.domain.merge.tag_set import TagChange, in_turn
+from canonry.domain.observations import Observation
 from canonry.domain.things.entities import Entity
 from canonry.domain.vocabularies.narrative_fields import STATE_TAGS
 from canonry.domain.vocabularies.state_tags import excluded_by
@@ -51,12 +52,19 @@ def undone(
         named = f"{label}:{number}" if number else label
         never = _never_true(view, entity, held, change, [tag for tag in back if tags[tag]])
         entries += [
-            _observed(new_id, backing, change, entity.id, tags, label=named),
+            _observed(new_id, backing, change, _bearer(view, entity, change), tags, label=named),
             *(FactRetconned(fact_id=one, replaced_by=None, reason=reason) for one in never),
         ]
     more = excluded_in(in_turn((*old, *said)), view.policy.exclusive_tags)
     entries += [
-        _observed(new_id, backing, one, entity.id, {one.tag: False}, label=f"{label}:ends:{number}")
+        _observed(
+            new_id,
+            backing,
+            one,
+            _bearer(view, entity, one),
+            {one.tag: False},
+            label=f"{label}:ends:{number}",
+        )
         for number, one in enumerate(more)
     ]
     retconned = (one.fact_id for one in entries if isinstance(one, FactRetconned))
@@ -70,6 +78,12 @@ def undone(
         fallen=(*held.facts, *retconned),
     )
     return (*entries, *facts.entries)
+
+
+def _bearer(view: SliceView, entity: Entity, change: TagChange) -> EntityId:
+    """Of whom a change was told, who may have become the entity since."""
+    seen = view.thing(change.observation) if change.observation else None
+    return seen.entity_id if isinstance(seen, Observation) else entity.id
 
 
 def _observed(

@@ -14,7 +14,13 @@ from canonry.domain.errors import Conflict
 from canonry.domain.ids import NewId, RelationId
 from canonry.domain.judging.laws import laws_against_relation, misplacing
 from canonry.domain.judging.making import Backing, make_relation
-from canonry.domain.judging.relation_lines import RelationLine, line_of, word_behind, written
+from canonry.domain.judging.relation_lines import (
+    RelationLine,
+    is_told_of,
+    line_of,
+    word_behind,
+    written,
+)
 from canonry.domain.judging.slices import SliceView
 from canonry.domain.log.entries import Entry, Made, RelationEnded
 from canonry.domain.log.keys import relations_key, thing_key
@@ -107,8 +113,9 @@ async def create_relation(canon: Canon, caller: Caller, new: NewRelation) -> Rel
         if misplaced is not None:
             raise Conflict("relation.misplaced", misplaced[0], conflicts=list(misplaced[1]))
         _require_unopposed(new, line)
-        if line.same is not None and _equals(line.same, new) and not (line.ends or line.against):
-            return Change(entries=(), reads=frozenset(), found=line.same)
+        same = line.same if not (line.ends or line.against) else None
+        if same is not None and is_told_of(same, from_, to) and _equals(same, new):
+            return Change(entries=(), reads=frozenset(), found=same)
         made = _made(new_id, new, from_, to)
         entries = _taking_its_place(new_id, new, made, line)
         reads |= rested_on
