@@ -273,7 +273,7 @@ class Truth:
     def has_secrets(self, line: Line, *, beside: Told | None = None) -> bool:
         """Whether anything of a line was told to a few alone, also where it came out."""
         told = [one for one in self.words(line) if beside is None or one.told != beside.told]
-        return any(one.audience != EVERYBODY for one in told)
+        return any({one.audience, self.audience(one)} != {EVERYBODY} for one in told)
 
     def reveal(self, told: Told) -> None:
         """Everybody may know of it from now on, and of what it has changed."""

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from tests.campaign.looks import RELATIONS, VIEWERS, Look, instant, joined, reader
-from tests.campaign.model import EVERYBODY, MASTERS, Told, Truth
+from tests.campaign.model import EVERYBODY, MASTERS, Line, Told, Truth
 from tests.campaign.plots import (
     DOUBLES,
     HEROES,
@@ -79,17 +79,46 @@ class Table:
             case Merging():
                 await self._merge(step)
 
-    async def result(self) -> list[tuple[str, object]]:
+    async def take(self) -> list[tuple[object, ...]]:
+        """Everything in the plot without the model, whatever waits being accepted; then the end."""
+        await self._open()
+        for step in self.plot.steps:
+            match step:
+                case Merging():
+                    await self._merge(step)
+                case int(number):
+                    scene = self.plot.scenes[number - 1]
+                    for said in scene.said:
+                        await self._propose(scene, said)
+                    done = await self.world.call(
+                        "composite_canonize_scene", scene_id=self.scenes[number]
+                    )
+                    for waiting in done["pending_proposals"]:
+                        await self.world.call(
+                            "mongodb_evaluate_proposal",
+                            proposal_id=waiting,
+                            decision="accepted",
+                            rationale="so it was",
+                        )
+        viewers = VIEWERS if self.plot.secrets else (MASTERS,)
+        looks = [Look(played=self, truth=self.truth, viewer=viewer) for viewer in viewers]
+        return [one for look in looks for one in await self._shown(look)]
+
+    async def result(self) -> list[tuple[object, ...]]:
         """What the tools say in the end, without what tells in which order it was canonized."""
-        found: list[tuple[str, object]] = []
+        return await self._shown(Look(played=self, truth=self.truth))
+
+    async def _shown(self, look: Look) -> list[tuple[object, ...]]:
+        found: list[tuple[object, ...]] = []
         for hero in (*HEROES, *DOUBLES.values()):
-            shown = await self.world.call("neo4j_get_entity", entity_id=self.ids[hero])
-            found.append((hero, shown["state_tags"]))
+            shown = await look.call("neo4j_get_entity", entity_id=self.ids[hero])
+            found.append((look.viewer, hero, shown["state_tags"]))
         lines = {self.truth.rooted(told.line) for told in self.proposed.values()}
-        lines = {line for line in lines if line[0] in RELATIONS}
-        look = Look(played=self, truth=self.truth)
-        told = [(str(line), joined(await look.relations(line))) for line in sorted(lines)]
-        return [*found, *told, ("timeline", await look.timeline())]
+        told = [
+            (look.viewer, line, joined(await look.relations(line)))
+            for line in sorted(line for line in lines if line[0] in RELATIONS)
+        ]
+        return [*found, *told, (look.viewer, "timeline", await look.timeline())]
 
     async def _open(self) -> None:
         for names, kind in ((HEROES, "character"), (PLACES, "location"), (THINGS, "object")):
@@ -328,10 +357,13 @@ class Table:
     async def _end(self, ending: Ending) -> None:
         """End a relation that holds for those who know of it."""
         first: dict[str, int] = {}
-        for number, thing in sorted(self.became.items()):
+        for number, thing in self.became.items():  # in the order in which they were judged
             first.setdefault(thing, number)
         found: list[Told] = []
+        doubled = {*DOUBLES, *DOUBLES.values()}  # an end stays with whom it was said of
         for line in self.truth.lines():
+            if self.plot.merges and not doubled.isdisjoint((*line, *self._values(line))):
+                continue
             for viewer in VIEWERS if line[0] in RELATIONS else ():
                 run = self.truth.seen_by(viewer).holding(line)
                 mine = [one for one in run[-1:] if self.truth.audience(one) == viewer]
@@ -378,6 +410,9 @@ class Table:
             reason="they are one",
         )
         self.truth.merged[double] = merging.kept
+
+    def _values(self, line: Line) -> set[str]:
+        return {one.value for one in self.truth.words(line)}
 
     async def _stated(self, told: Told) -> str | None:
         shown = await self.world.call(

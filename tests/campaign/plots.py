@@ -99,6 +99,7 @@ class Plot:
     scenes: tuple[PlannedScene, ...]
     steps: tuple["Step", ...]
     secrets: bool = False
+    merges: bool = False
 
 
 Step: TypeAlias = int | Said | Gift | Correction | Reveal | Hiding | Ending | Merging
@@ -171,6 +172,18 @@ def with_secrets(plot: Plot, share: float = 0.35) -> Plot:
     return replace(plot, scenes=scenes, steps=tuple(steps), secrets=True)
 
 
+def for_few(plot: Plot, share: float = 0.35) -> Plot:
+    """The same scenes, of which some of what is said is for few."""
+    lots = Random(f"few of {plot.seed}")
+
+    def told(said: Said) -> Said:
+        few = lots.choice(READERS) if lots.random() < share else EVERYBODY
+        return replace(said, audience=few)
+
+    scenes = tuple(replace(one, said=tuple(map(told, one.said))) for one in plot.scenes)
+    return replace(plot, scenes=scenes, secrets=True)
+
+
 def with_merges(plot: Plot, share: float = 0.4) -> Plot:
     """The same campaign, where much is told of doubles, who turn out to be who they are."""
     lots = Random(f"merges of {plot.seed}")
@@ -192,7 +205,7 @@ def with_merges(plot: Plot, share: float = 0.4) -> Plot:
         for turn in range(lots.choice((0, 1, 1, 2, 3))):
             at = lots.randint(at + 1, len(steps))
             steps.insert(at, Merging(kept=kept, back=turn % 2 == 1))
-    return replace(plot, scenes=scenes, steps=tuple(steps))
+    return replace(plot, scenes=scenes, steps=tuple(steps), merges=True)
 
 
 def reordered(plot: Plot, turn: int) -> Plot:

@@ -1,5 +1,6 @@
 """Campaigns made up from seeds: after every step the tools say what a simple model says."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,15 @@ from canonry.testing.worlds import HandClock
 from canonry.toolsets.narrative import NARRATIVE
 from tests.campaign.model import EVERYBODY
 from tests.campaign.play import DisagreementError, Table
-from tests.campaign.plots import a_plot, reordered, with_secrets
+from tests.campaign.plots import (
+    DOUBLES,
+    Merging,
+    a_plot,
+    for_few,
+    reordered,
+    with_merges,
+    with_secrets,
+)
 from tests.toolsets.narrative.kit import World, a_world
 
 pytestmark = pytest.mark.anyio
@@ -95,6 +104,21 @@ async def test_d1_the_order_of_canonizing_never_changes_the_result(
         table = Table(world=await a_world(), plot=reordered(plot, turn))
         await table.play()
         results.append(await table.result())
+
+    assert results[1:] == results[:-1]
+
+
+@pytest.mark.parametrize("secrets", [False, True])
+@pytest.mark.parametrize("seed", range(210, 218))
+async def test_d1_nor_does_it_where_much_is_secret_and_some_turn_out_to_be_others(
+    seed: int, secrets: bool
+) -> None:
+    plot = a_plot(seed, scenes=6, authorities=("gm",))
+    plot = for_few(plot) if secrets else plot
+    scenes = with_merges(plot).scenes
+    steps = (*plot.steps, *(Merging(kept=one) for one in DOUBLES))
+    plot = replace(plot, scenes=scenes, steps=steps)
+    results = [await Table(world=await a_world(), plot=reordered(plot, n)).take() for n in range(4)]
 
     assert results[1:] == results[:-1]
 

@@ -146,7 +146,7 @@ def word_behind(line: RelationLine, relation: Relation) -> Authority:
         run = [*run, word] if run and run[0].what == word.what and not parted else [word]
     own = any(word.relation.id == relation.id for word in run)
     said = [word.authority for word in run if own]
-    return strongest((relation.authority, *said))
+    return strongest(said or (relation.authority,))
 
 
 def written(

@@ -12,7 +12,7 @@ from canonry.domain.audience import Audience, covers, narrowest
 from canonry.domain.errors import Conflict, NotAllowed
 from canonry.domain.ids import NewId
 from canonry.domain.judging.settling import tells_tags
-from canonry.domain.log.canon import needs
+from canonry.domain.log.canon import ids_of, needs
 from canonry.domain.log.commits import ORIGIN, Position
 from canonry.domain.log.entries import (
     AudienceChanged,
@@ -143,7 +143,8 @@ async def _told_together(canon: Canon, thing: Kept) -> tuple[tuple[str, ...], tu
     known = await audiences_of(canon, ids)
     along = tuple(one for one in dict.fromkeys(ids) if known.get(one) == thing.audience)
     changed = (each for each in entries if not isinstance(each, Made | AudienceChanged))
-    told = (each for each in changed if getattr(each, "audience", None) == thing.audience)
+    others = (each for each in changed if ids_of(each)[0] not in along)
+    told = (each for each in others if getattr(each, "audience", None) == thing.audience)
     return along, tuple(told)
 
 
