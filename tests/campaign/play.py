@@ -83,23 +83,20 @@ class Table:
         """Everything in the plot without the model, whatever waits being accepted; then the end."""
         await self._open()
         for step in self.plot.steps:
-            match step:
-                case Merging():
-                    await self._merge(step)
-                case int(number):
-                    scene = self.plot.scenes[number - 1]
-                    for said in scene.said:
-                        await self._propose(scene, said)
-                    done = await self.world.call(
-                        "composite_canonize_scene", scene_id=self.scenes[number]
-                    )
-                    for waiting in done["pending_proposals"]:
-                        await self.world.call(
-                            "mongodb_evaluate_proposal",
-                            proposal_id=waiting,
-                            decision="accepted",
-                            rationale="so it was",
-                        )
+            if not isinstance(step, int):
+                await self._step(step)
+                continue
+            scene = self.plot.scenes[step - 1]
+            for said in scene.said:
+                await self._propose(scene, said)
+            done = await self.world.call("composite_canonize_scene", scene_id=self.scenes[step])
+            for waiting in done["pending_proposals"]:
+                await self.world.call(
+                    "mongodb_evaluate_proposal",
+                    proposal_id=waiting,
+                    decision="accepted",
+                    rationale="so it was",
+                )
         viewers = VIEWERS if self.plot.secrets else (MASTERS,)
         looks = [Look(played=self, truth=self.truth, viewer=viewer) for viewer in viewers]
         return [one for look in looks for one in await self._shown(look)]

@@ -82,9 +82,9 @@ async def _told(desk: Desk, claims: Sequence[Mapping[str, Any]], arguments: Argu
         return _verdicts(claims, foretold, written=False)
     ids = await propose_changes(canon, step(caller, "propose"), space, suggestions)
     if caller.actor.agent_type in KEEPERS:
-        judged = (await canonize_proposals(canon, caller, ids)).verdicts
+        judged = (await canonize_proposals(canon, caller, ids, while_played=True)).verdicts
         return _verdicts(claims, judged, written=True)
-    foreseen = await preview_proposals(canon, caller, ids)
+    foreseen = await preview_proposals(canon, caller, ids, while_played=True)
     return _verdicts(claims, foreseen, written=False) | {
         "kept": True,
         "hint": "kept for a Keeper, who decides; these are the verdicts that it would get now",

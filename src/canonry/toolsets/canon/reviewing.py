@@ -11,6 +11,7 @@ from canonry.domain.things.entities import Entity
 from canonry.domain.things.facts import Event, Fact
 from canonry.domain.things.proposals import Ask, Proposal, ProposalStatus, ProposalType
 from canonry.domain.things.relations import Relation
+from canonry.domain.things.scenes import Scene
 from canonry.gateway.shapes import BOOLEAN, COUNT, OBJECT, TEXT, array, enum
 from canonry.gateway.tool import Arguments, Reply, Tool
 from canonry.toolsets.canon.desk import (
@@ -32,6 +33,7 @@ from canonry.usecases.canonization.list_proposals import ProposalQuery, list_pro
 from canonry.usecases.canonization.waive_conflict import waive_conflict
 from canonry.usecases.graph.end_relation import end_relation
 from canonry.usecases.graph.merge_entities import merge_entities, unmerge_entities
+from canonry.usecases.graph.retcon_scene import retcon_scene
 from canonry.usecases.graph.retcon_thing import Retcon, retcon_thing
 from canonry.usecases.graph.upkeep import accept_upkeep
 from canonry.usecases.kernel.account import Account, within_account
@@ -143,7 +145,7 @@ async def _proposals(desk: Desk, of: Sequence[str]) -> list[Proposal]:
 async def _judge(desk: Desk, of: Sequence[str], arguments: Arguments) -> Row:
     del arguments
     ids = [each.id for each in await _proposals(desk, of)]
-    judged = await canonize_proposals(desk.canon, desk.caller, ids)
+    judged = await canonize_proposals(desk.canon, desk.caller, ids, while_played=True)
     rows = [
         {
             "proposal": each.proposal_id,
@@ -239,9 +241,14 @@ def _own_word(desk: Desk) -> Authority:
 async def _retcon(desk: Desk, of: Sequence[str], arguments: Arguments) -> Row:
     desk.require_told("a retcon", "propose a correction of the field")
     (one,) = _exactly(of, 1)
-    thing = await desk.thing(one, Fact, Event, Relation, Entity, path="/of/0")
+    thing = await desk.thing(one, Fact, Event, Relation, Entity, Scene, path="/of/0")
+    reason = _reason(arguments, "why it never was so")
+    if isinstance(thing, Scene):
+        taken = await retcon_scene(desk.canon, desk.caller, thing.id, reason=reason)
+        fell: Row = {"fallen": list(taken.fallen), "holds_again": list(taken.resumed)}
+        return {key: value for key, value in fell.items() if value}
     retcon = Retcon(
-        reason=_reason(arguments, "why it never was so"),
+        reason=reason,
         along=bool(arguments.get("along")),
         authority=_own_word(desk),
     )
