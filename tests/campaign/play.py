@@ -398,7 +398,7 @@ class Table:
             await self.world.call(
                 "neo4j_unmerge_entities", entity_id=self.ids[double], reason="they are two"
             )
-            del self.truth.merged[double]
+            self.truth.merged.pop(double, None)
             return
         await self.world.call(
             "neo4j_merge_entities",

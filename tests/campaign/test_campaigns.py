@@ -47,7 +47,7 @@ async def test_after_every_step_each_viewer_sees_what_the_model_lets_them(seed: 
     ("seed", "scenes"),
     [
         *((5115, 5), (5115, 6), (5134, 5), (5155, 5), (5155, 7), (5160, 5), (7088, 7)),
-        *((10009, 8), (10150, 8), (10248, 8)),
+        *((10009, 8), (10150, 8), (10248, 8), (10311, 8), (11293, 8)),
     ],
 )
 async def test_where_secrets_once_left_a_line_wrong_for_some_they_agree(
@@ -58,6 +58,42 @@ async def test_where_secrets_once_left_a_line_wrong_for_some_they_agree(
     await table.play()
 
     assert any(told.audience != EVERYBODY for told in table.proposed.values())
+
+
+@pytest.mark.parametrize("seed", range(500, 510))
+async def test_after_every_step_it_is_so_where_some_turn_out_to_be_others(seed: int) -> None:
+    table = Table(world=await a_world(), plot=with_merges(a_plot(seed, scenes=6)))
+
+    await table.play()
+
+    assert any(line.startswith("Merging") for line in table.trail)
+
+
+@pytest.mark.parametrize(
+    ("seed", "scenes", "secrets"),
+    [
+        *((387, 6, False), (400, 6, False), (455, 6, False), (1364, 8, False), (1399, 8, False)),
+        *((387, 6, True), (566, 6, True), (2117, 7, True)),
+        *((seed, 5, True) for seed in range(510, 514)),
+    ],
+)
+async def test_where_merges_once_left_a_line_wrong_they_agree(
+    seed: int, scenes: int, secrets: bool
+) -> None:
+    plot = a_plot(seed, scenes=scenes)
+    plot = with_merges(with_secrets(plot) if secrets else plot)
+    table = Table(world=await a_world(), plot=plot)
+
+    await table.play()
+
+    assert table.checks > len(plot.steps)
+
+
+async def test_a_model_in_which_nobody_is_somebody_else_disagrees() -> None:
+    table = Table(world=await a_world(), plot=with_merges(a_plot(503, scenes=6)))
+
+    with pytest.raises(DisagreementError, match="seed 503"):
+        await table.play(after=table.truth.merged.clear)
 
 
 async def test_a_model_in_which_everybody_knows_a_secret_disagrees() -> None:

@@ -1,5 +1,7 @@
 """What is claimed of a scene happens there: at its time, in its place of the story."""
 
+from typing import Any
+
 import pytest
 
 from tests.toolsets.canon.kit import Desk, a_desk
@@ -28,7 +30,7 @@ async def vell(agent: str = "Solo") -> Desk:
     return desk
 
 
-async def scene(desk: Desk, title: str, when: str, *claims: dict[str, object]) -> dict[str, object]:
+async def scene(desk: Desk, title: str, when: str, *claims: dict[str, Any]) -> dict[str, Any]:
     """The reply to claims that cite a scene of their own."""
     await desk.call("tell", scene=title, when=when, turns=[{"by": "gm", "text": f"{title}."}])
     return await desk.call("propose", claims=list(claims), evidence=[title])
@@ -58,7 +60,7 @@ async def test_d10_who_died_in_one_scene_does_nothing_in_the_next_that_says_when
     sells = {"kind": "event", "says": "Corin sells a map", "who": ["Corin"], "about": ["Maro"]}
     reply = await scene(desk, "The docks", "next day", sells)
 
-    (verdict,) = reply["verdicts"]  # type: ignore[misc]
+    (verdict,) = reply["verdicts"]
     assert (verdict["verdict"], verdict["rule"]) == ("rejected", "gate:actor-alive")
 
 

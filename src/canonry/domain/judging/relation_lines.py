@@ -233,9 +233,12 @@ def _begun_anew(
     """The words, where those that say again what has ended meanwhile are relations of their own."""
     found: list[Telling] = []
     made: list[Made] = []
-    for word in words:
+    for index, word in enumerate(words):
         begins = not found or found[-1].what != word.what
-        begins = begins or (word.again in fresh and _ended_alone(found[-1].relation))
+        if word.again in fresh and not begins and _ended_alone(found[-1].relation):
+            own = found[-1].relation.id
+            later = (one for one in words[index + 1 :] if one.relation.id == own)
+            begins = all(one.again is None or one.again in fresh for one in later)
         if not begins or word.again is None:
             found.append(word)
             continue
