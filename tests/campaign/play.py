@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from tests.campaign.looks import RELATIONS, VIEWERS, Look, instant, joined, reader
+from tests.campaign.looks import RELATIONS, VIEWERS, Look, instant, reader
 from tests.campaign.model import EVERYBODY, MASTERS, Line, Told, Truth
 from tests.campaign.plots import (
     DOUBLES,
@@ -51,16 +51,16 @@ class Table:
 
     async def play(self, after: Callable[[], None] | None = None) -> None:
         """Everything in the plot; whatever differs from the model is raised."""
-        await self._open()
+        await self.open()
         for step in self.plot.steps:
-            await self._step(step)
+            await self.step(step)
             for viewer in VIEWERS if self.plot.secrets else (MASTERS,):
                 truth = self.truth.seen_by(viewer)
                 await Look(played=self, truth=truth, viewer=viewer).compare()
             if after is not None:
                 after()
 
-    async def _step(self, step: Step) -> None:
+    async def step(self, step: Step) -> None:
         match step:
             case int():
                 await self._canonize(self.plot.scenes[step - 1])
@@ -79,45 +79,7 @@ class Table:
             case Merging():
                 await self._merge(step)
 
-    async def take(self) -> list[tuple[object, ...]]:
-        """Everything in the plot without the model, whatever waits being accepted; then the end."""
-        await self._open()
-        for step in self.plot.steps:
-            if not isinstance(step, int):
-                await self._step(step)
-                continue
-            scene = self.plot.scenes[step - 1]
-            for said in scene.said:
-                await self._propose(scene, said)
-            done = await self.world.call("composite_canonize_scene", scene_id=self.scenes[step])
-            for waiting in done["pending_proposals"]:
-                await self.world.call(
-                    "mongodb_evaluate_proposal",
-                    proposal_id=waiting,
-                    decision="accepted",
-                    rationale="so it was",
-                )
-        viewers = VIEWERS if self.plot.secrets else (MASTERS,)
-        looks = [Look(played=self, truth=self.truth, viewer=viewer) for viewer in viewers]
-        return [one for look in looks for one in await self._shown(look)]
-
-    async def result(self) -> list[tuple[object, ...]]:
-        """What the tools say in the end, without what tells in which order it was canonized."""
-        return await self._shown(Look(played=self, truth=self.truth))
-
-    async def _shown(self, look: Look) -> list[tuple[object, ...]]:
-        found: list[tuple[object, ...]] = []
-        for hero in (*HEROES, *DOUBLES.values()):
-            shown = await look.call("neo4j_get_entity", entity_id=self.ids[hero])
-            found.append((look.viewer, hero, shown["state_tags"]))
-        lines = {self.truth.rooted(told.line) for told in self.proposed.values()}
-        told = [
-            (look.viewer, line, joined(await look.relations(line)))
-            for line in sorted(line for line in lines if line[0] in RELATIONS)
-        ]
-        return [*found, *told, (look.viewer, "timeline", await look.timeline())]
-
-    async def _open(self) -> None:
+    async def open(self) -> None:
         for names, kind in ((HEROES, "character"), (PLACES, "location"), (THINGS, "object")):
             doubles = [DOUBLES[name] for name in names if name in DOUBLES]
             for name in (*names, *doubles):
@@ -158,7 +120,7 @@ class Table:
                 )
 
     async def _canonize(self, scene: PlannedScene) -> None:
-        waiting = [await self._propose(scene, each) for each in scene.said]
+        waiting = [await self.propose(scene, each) for each in scene.said]
         reply = await self.world.call(
             "composite_canonize_scene", scene_id=self.scenes[scene.number]
         )
@@ -170,7 +132,7 @@ class Table:
                 self.became.setdefault(told.told, verdict["canonical_id"])
             self.equal(expected, verdict["status"], f"verdict on {told}: {verdict['rationale']}")
 
-    async def _propose(self, scene: PlannedScene, said: Said) -> tuple[str, Told]:
+    async def propose(self, scene: PlannedScene, said: Said) -> tuple[str, Told]:
         told = self._told(said, scene)
         kind, content = self._content(said)
         old = self._replaced(said)
