@@ -116,3 +116,29 @@ async def test_what_a_contributor_claims_of_a_scene_that_goes_on_is_decided_ther
 
     assert asked["kept"] is True
     assert "wounded" in (await desk.call("get", of="Corin"))["tags"]
+
+
+async def test_d7_a_secret_is_told_to_whom_it_is_for_and_comes_out_by_one_word() -> None:
+    desk = await vell()
+    corin = (await desk.call("get", of="Corin"))["id"]
+    told = a_desk("Reader", beside=desk, characters=frozenset({corin}))
+    others = a_desk("Reader", beside=desk)
+    poison = {"kind": "fact", "says": "Maro poisoned the cup", "about": ["Maro"], "for": ["Corin"]}
+    (verdict,) = (await desk.call("propose", claims=[poison], said="Maro did it."))["verdicts"]
+
+    async def known(to: Desk) -> list[str]:
+        return [row["says"] for row in (await to.call("find", about="Maro"))["found"]]
+
+    assert (await known(told), await known(others)) == (["Maro poisoned the cup"], [])
+    await desk.call("decide", verdict="reveal", of=[verdict["id"]], reason="Corin tells all")
+
+    assert await known(others) == ["Maro poisoned the cup"]
+
+
+async def test_who_may_know_is_somebody_who_is_there() -> None:
+    desk = await vell()
+    claim = {"kind": "fact", "says": "Maro lies", "about": ["Maro"], "for": ["Nobody"]}
+
+    refused = await desk.refused("propose", claims=[claim], said="So it is.")
+
+    assert refused["details"]["path"] == "/claims/0/for/0"

@@ -166,7 +166,10 @@ class _Desk:
             new_id = partial(_labelled, self.new_id, f"{number}:{turn}")
             backing = _backing(self.entries, one)
             if isinstance(one, Entity):
-                before = self.view(self.before, audience).entity(Reference(one.id))
+                merged = any(isinstance(each, EntitiesMerged) for each in self.entries)
+                before = (
+                    one if merged else self.view(self.before, audience).entity(Reference(one.id))
+                )
                 found += _state(view, new_id, backing, one, before)
             elif one.id not in done:
                 found += self._relations(view, new_id, backing, one, done)

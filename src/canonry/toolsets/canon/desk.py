@@ -30,7 +30,7 @@ NAME_MAX: Final = 500
 SPACE: Final = TEXT.but(description="Space, if several.")
 AT: Final = TEXT.but(description="As of this time in its world.")
 KNOWN_AT: Final = TEXT.but(description="As known here at this time.")
-FULL: Final = BOOLEAN.but(description="Whole texts and all details.")
+FULL: Final = BOOLEAN.but(description="Whole texts, all details.")
 ANYTHING: Final = Field({"type": "object"})
 PAGING: Final[Mapping[str, Field]] = {
     "limit": INTEGER.but(description="Rows, 1 to 50; else 10."),

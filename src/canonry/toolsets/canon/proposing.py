@@ -307,8 +307,7 @@ PROPOSE: Final = Tool(
             "evidence": names("What all rest on: ids or titles from tell."),
             "said": TEXT.but(description="Or the words, which are kept and cited."),
             "authority": enum(*Authority).but(
-                description="Whose word: source (document), gm (runs the space, undoes what "
-                "stands), player, system. Else by evidence."
+                description="Whose word: source (document), gm (overrules), player, system."
             ),
             "dry_run": BOOLEAN.but(description="Foretell only."),
             "space": SPACE,

@@ -4,6 +4,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
+from canonry.domain.audience import EVERYBODY as ALL
 from canonry.domain.errors import InvalidInput
 from canonry.domain.log.entries import THING_KINDS
 from canonry.domain.provenance import Authority
@@ -28,6 +29,7 @@ from canonry.toolsets.canon.roles import EVERYBODY, KEEPERS
 from canonry.toolsets.canon.rows import Row, fitted, reply_schema, rows_of
 from canonry.toolsets.canon.unclear import read_values, unclear_values
 from canonry.usecases.canonization.canonize_proposals import canonize_proposals
+from canonry.usecases.canonization.change_audience import change_audience
 from canonry.usecases.canonization.evaluate_proposal import KeeperVerdict, evaluate_proposal
 from canonry.usecases.canonization.list_proposals import ProposalQuery, list_proposals
 from canonry.usecases.canonization.waive_conflict import waive_conflict
@@ -263,6 +265,15 @@ async def _retcon(desk: Desk, of: Sequence[str], arguments: Arguments) -> Row:
     return {key: value for key, value in row.items() if value}
 
 
+async def _reveal(desk: Desk, of: Sequence[str], arguments: Arguments) -> Row:
+    desk.require_told("a secret", "what you keep there is yours alone")
+    (one,) = _exactly(of, 1)
+    thing = await desk.thing(one, Fact, Event, Relation, Entity, path="/of/0")
+    reason = _reason(arguments, "how it came out")
+    told = await change_audience(desk.canon, desk.caller, thing.id, ALL, reason=reason)
+    return {"revealed": list(told.ids[:_SHOWN])}
+
+
 async def _end(desk: Desk, of: Sequence[str], arguments: Arguments) -> Row:
     (one,) = _exactly(of, 1)
     caller, kinds = desk.caller, (Relation, Entity) if desk.is_account else (Relation,)
@@ -292,6 +303,7 @@ _VERDICTS: Final[Mapping[str, Decide]] = {
     "merge": _merge,
     "separate": _separate,
     "retcon": _retcon,
+    "reveal": _reveal,
     "end": _end,
     "read": _read,
 }
@@ -322,7 +334,7 @@ TOOLS: Final = (
         input_schema=takes(
             {},
             {
-                "what": enum(*_WHAT).but(description="Only this; else all but duplicates."),
+                "what": enum(*_WHAT).but(description="Else all but duplicates."),
                 "about": named("duplicates: only of this entity."),
                 "space": SPACE,
                 **PAGING,
@@ -342,18 +354,18 @@ TOOLS: Final = (
         description=(
             "Say what becomes of it. judge: let the rules decide a proposal. accept, reject: your "
             "own word. waive: a possible conflict is meant so. merge: two are one; separate: they "
-            "are not. retcon: it never was so. end: a relation holds no longer. read: an unclear "
-            "field of a document, by the reading in other."
+            "are not. retcon: it never was so. reveal: all may know. end: a relation holds no "
+            "longer. read: an unclear field of a document, by the reading in other."
         ),
         input_schema=takes(
             {
-                "verdict": enum(*_VERDICTS).but(description="What is decided."),
+                "verdict": enum(*_VERDICTS).but(description="Which."),
                 "of": names("What; merge: who is kept, then the other.").but(minItems=1),
             },
             {
                 "reason": TEXT.but(maxLength=2_000, description="Why."),
                 "other": named("waive: what it perhaps conflicts with."),
-                "along": BOOLEAN.but(description="retcon: what rests on it for sure falls too."),
+                "along": BOOLEAN.but(description="retcon: what rests on it falls too."),
                 "when": named("end: when, in its world."),
                 "field": named("read: which."),
                 "space": SPACE,
@@ -369,6 +381,7 @@ TOOLS: Final = (
                 "name": TEXT,
                 "merged": TEXT,
                 "fallen": array(TEXT),
+                "revealed": array(TEXT),
                 "holds_again": array(TEXT),
                 "rested_on_it": array(OBJECT),
                 "settled": COUNT,

@@ -325,7 +325,7 @@ TELL: Final = Tool(
     input_schema=takes(
         {},
         {
-            "text": TEXT.but(description="Words of a document, message or note."),
+            "text": TEXT.but(description="A document, message, note."),
             "title": named("What the text or file is called."),
             "turns": array(_TURN).but(
                 maxItems=TURNS_MAX, description="What was said in a scene, in order."
@@ -333,12 +333,12 @@ TELL: Final = Tool(
             "scene": named("Scene by title or id; a new title opens one."),
             "place": named("Where a new scene takes place."),
             "when": named("When a new scene takes place, in its world."),
-            "end_scene": TEXT.but(description="Summary that closes the scene."),
+            "end_scene": TEXT.but(description="Summary that closes it."),
             "records": array(ANYTHING).but(
-                maxItems=RECORDS_MAX, description="Objects with type and their fields as said."
+                maxItems=RECORDS_MAX, description="Objects with type and fields as said."
             ),
             "file": TEXT.but(description="A file in base64, with mime_type."),
-            "path": TEXT.but(description="A file on the server's machine, where allowed."),
+            "path": TEXT.but(description="A file on the server, where allowed."),
             "mime_type": named("Media type of file or text."),
             "space": SPACE,
         },

@@ -8,6 +8,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
+from canonry.domain.audience import Audience, audience_in
 from canonry.domain.fields import ReadTime, Reference
 from canonry.domain.ids import NewId, ProposalId, SpaceId, derived_id
 from canonry.domain.judging.candidates import linked
@@ -136,6 +137,7 @@ async def _staged(
                 authority=asked.authority,
                 proposed_by=caller.actor.agent_id,
                 status=ProposalStatus.PENDING,
+                audience=_for_whom(asked, n),
             )
         )
     told = [
@@ -164,3 +166,8 @@ def _brought_up(asked: Suggestion, played: Mapping[str, Thing]) -> tuple[Scene |
     if not isinstance(scene, Scene):
         return None, None
     return scene, max(turns, key=lambda turn: turn.index, default=None)
+
+
+def _for_whom(asked: Suggestion, number: int) -> Audience:
+    """Who may know of it; what it names and cites may narrow that."""
+    return audience_in(asked.content.get("audience", "everyone"), path=f"/claims/{number}/for")
