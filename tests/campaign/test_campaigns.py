@@ -116,16 +116,23 @@ async def test_where_a_correction_once_left_too_much_they_agree(seed: int, scene
     assert any(line.startswith("never was") for line in table.trail)
 
 
-@pytest.mark.parametrize(("seed", "secrets"), [*((n, False) for n in range(100, 106)), (400, True)])
-async def test_the_embedded_store_says_so_too(seed: int, secrets: bool, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("seed", "secrets", "merges"),
+    [*((n, False, n > 103) for n in range(100, 106)), (400, True, False), (387, True, True)],
+)
+async def test_the_embedded_store_says_so_too(
+    seed: int, secrets: bool, merges: bool, tmp_path: Path
+) -> None:
     clock = HandClock()
-    plot = a_plot(seed, scenes=4 if secrets else 6)
+    plot = a_plot(seed, scenes=4 if secrets and not merges else 6)
+    plot = with_secrets(plot) if secrets else plot
+    plot = with_merges(plot) if merges else plot
     store = await open_embedded(tmp_path, clock=clock)
     try:
         gateway = Gateway(store.canon, (NARRATIVE,))
         world = World(canon=store.canon, gateway=gateway, clock=clock)
         await world.begin("Middle-earth")
-        await Table(world=world, plot=with_secrets(plot) if secrets else plot).play()
+        await Table(world=world, plot=plot).play()
     finally:
         await store.close()
 
