@@ -10,6 +10,7 @@ from canonry.domain.calendars.reckoning import GREGORIAN
 from canonry.domain.errors import InvalidInput, NotSupported
 from canonry.domain.ids import is_uuid
 from canonry.domain.log.entries import Thing
+from canonry.domain.normal_forms import folded
 from canonry.domain.spaces import SpaceKind
 from canonry.domain.things.entities import Entity
 from canonry.domain.time import DAY, Instant, parse_instant, render_instant
@@ -79,6 +80,16 @@ class Desk:
         found = await self.thing(text, Entity, path=path)
         assert isinstance(found, Entity)  # noqa: S101 - the kind was asked for
         return found
+
+    async def merged(self, text: str, *, path: str) -> str:
+        """The id of somebody who was merged into another, by that id or by their own name."""
+        if is_uuid(text.strip()):
+            return text.strip().lower()
+        root = await self.entity(text, path=path)
+        members = (await self.canon.seen_by(self.caller).things(root.members)).values()
+        known = (one for one in members if isinstance(one, Entity))
+        named = [one.id for one in known if folded(text.strip()) in one.known_as]
+        return named[0] if len(named) == 1 else root.id
 
     async def entities(self, texts: Sequence[str], *, path: str) -> Sequence[Entity]:
         """The entities that texts name here, each once."""

@@ -219,7 +219,7 @@ async def _separate(desk: Desk, of: Sequence[str], arguments: Arguments) -> Row:
     if len(of) == 2:  # noqa: PLR2004 - two that never were merged
         return await _kept_apart(desk, of, reason)
     (one,) = _exactly(of, 1)
-    separated = one.strip().lower()
+    separated = await desk.merged(one, path="/of/0")
     if desk.is_account:
         await unmerge_records(desk.canon, desk.caller, None, separated, reason=reason)
     else:
