@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tests.campaign.play import DisagreementError, Table
-from tests.campaign.plots import a_plot, with_secrets
+from tests.campaign.plots import a_plot, with_merges, with_secrets
 from tests.toolsets.narrative.kit import a_world
 
 
@@ -26,12 +26,13 @@ class Tally:
     first: str = ""
 
 
-async def played(seeds: range, scenes: int, *, secrets: bool) -> Tally:
-    """The campaigns of these seeds, each of so many scenes, with secrets or without."""
+async def played(seeds: range, scenes: int, *, secrets: bool, merges: bool) -> Tally:
+    """The campaigns of these seeds, each of so many scenes, with secrets and merges or without."""
     tally = Tally()
     for seed in seeds:
         plot = a_plot(seed, scenes=scenes)
-        table = Table(world=await a_world(), plot=with_secrets(plot) if secrets else plot)
+        plot = with_secrets(plot) if secrets else plot
+        table = Table(world=await a_world(), plot=with_merges(plot) if merges else plot)
         try:
             await table.play()
         except DisagreementError as error:
@@ -49,14 +50,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--seeds", default="0-99", metavar="A-B", help="the first and the last")
     parser.add_argument("--scenes", type=int, default=8, help="of each campaign")
     parser.add_argument("--secrets", action="store_true", help="much is for few, and comes out")
+    parser.add_argument("--merges", action="store_true", help="some turn out to be others")
     chosen = parser.parse_args(arguments)
     first, _dash, last = chosen.seeds.partition("-")
     began = time.perf_counter()
     seeds = range(int(first), int(last or first) + 1)
-    tally = asyncio.run(played(seeds, chosen.scenes, secrets=chosen.secrets))
+    asked = played(seeds, chosen.scenes, secrets=chosen.secrets, merges=chosen.merges)
+    tally = asyncio.run(asked)
     sys.stdout.write(
         f"seeds {chosen.seeds}, {chosen.scenes} scenes each"
-        f"{', secrets' * chosen.secrets}: {tally.campaigns} campaigns, "
+        f"{', secrets' * chosen.secrets}{', merges' * chosen.merges}: {tally.campaigns} campaigns, "
         f"{tally.steps} steps, {tally.checks} checks, {tally.disagreements} disagreements, "
         f"{time.perf_counter() - began:.0f} s\n{tally.first}\n"
     )

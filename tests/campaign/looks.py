@@ -84,12 +84,13 @@ class Look:
 
     async def compare(self) -> None:
         await self._compare_coins()
-        for hero in HEROES:
-            await self._compare_state(hero)
-            await self._compare_facts(hero)
-        lines = {line for line in self.truth.said if line[0] in RELATIONS}
-        for line in sorted(lines):
-            await self._compare_line(line)
+        for hero in (*HEROES, "Stranger"):
+            if self.truth.root(hero) == hero:
+                await self._compare_state(hero)
+                await self._compare_facts(hero)
+        for line in self.truth.lines():
+            if line[0] in RELATIONS:
+                await self._compare_line(line)
         await self._compare_events()
 
     async def _compare_state(self, hero: str) -> None:
@@ -103,9 +104,9 @@ class Look:
             for fact in shown["state_history"]
             if fact["canon_level"] == "canon" and fact["superseded_by"] is None
         ]
-        stated = {each.removeprefix(f"{hero} is ") for each in told if "no longer" not in each}
+        stated = {each.partition(" is ")[2] for each in told if "no longer" not in each}
         self._equal(tags, sorted(stated), f"facts about the state of {hero}")
-        days = {one.day for one in self.truth.of(("state", hero)) if one.day is not None}
+        days = {one.day for one in self.truth.words(("state", hero)) if one.day is not None}
         for day in sorted({each + step for each in days for step in (-1, 0)}):
             then = await self.call(
                 "neo4j_get_entity_at", entity_id=self.played.ids[hero], at=instant(day)
@@ -117,7 +118,7 @@ class Look:
         told = [
             fact["statement"]
             for fact in found["facts"]
-            if fact["canon_level"] == "canon" and not fact["statement"].startswith(f"{hero} is ")
+            if fact["canon_level"] == "canon" and " is " not in fact["statement"]
         ]
         self._equal(self.truth.statements(hero), sorted(told), f"facts about {hero}")
 
@@ -138,7 +139,9 @@ class Look:
                 detail=True,
             )
             for each in reply["relationships"]:
-                ends = {names[each["from_entity_id"]], names[each["to_entity_id"]]}
+                ends = {
+                    self.truth.root(names[each[end]]) for end in ("from_entity_id", "to_entity_id")
+                }
                 if each["canon_level"] != "canon" or not ends >= set(line[1:]):
                     continue
                 value = kind if line[0] == "feeling" else (ends - set(line[1:])).pop()
@@ -150,11 +153,13 @@ class Look:
                     current=each["current"],
                 )
                 found.append((told or self.played.related[each["relationship_id"]], stretch))
-        every = {one.told: one for one in (*self.truth.of(line), *(told for told, _ in found))}
+        every = {one.told: one for one in (*(told for told, _ in found), *self.truth.words(line))}
         order = [one for _day, one in in_order(every.values())]
-        cut = {one for one, end in pairwise(order) if end.over and end.value == one.value}
-        found = [(told, replace(one, cut=told in cut)) for told, one in found]
-        return sorted(found, key=lambda each: order.index(each[0]))
+        cut = {one.told for one, end in pairwise(order) if end.over and end.value == one.value}
+        cut |= {one.instead for one in order if one.over and one.instead is not None}
+        found = [(told, replace(one, cut=told.told in cut)) for told, one in found]
+        turns = [one.told for one in order]
+        return sorted(found, key=lambda each: turns.index(each[0].told))
 
     async def _compare_events(self) -> None:
         happened = [one.value for _day, one in in_order(self.truth.events)]

@@ -119,32 +119,61 @@ class Truth:
     coins: dict[str, int] = field(default_factory=dict)
     lost: list[tuple[Told, Told]] = field(default_factory=list)
     audiences: dict[int, str] = field(default_factory=dict)
+    merged: dict[str, str] = field(default_factory=dict)
+    """Who turned out to be somebody else, and who that is."""
 
     def seen_by(self, viewer: str) -> "Truth":
         """What is true to somebody who knows no more than they may."""
-        lost = [gone for gone, by in self.lost if sees(viewer, self.audience(by))]
+        lost = [gone.told for gone, by in self.lost if sees(viewer, self.audience(by))]
 
         def seen(told: Collection[Told]) -> list[Told]:
-            return [one for one in told if one not in lost and sees(viewer, self.audience(one))]
+            known = [one for one in told if sees(viewer, self.audience(one))]
+            return [one for one in known if one.told not in lost]
 
         said = {line: seen(told) for line, told in self.said.items()}
-        return Truth(said=said, events=seen(self.events), coins=self.coins)
+        return Truth(said=said, events=seen(self.events), coins=self.coins, merged=self.merged)
+
+    def root(self, name: str) -> str:
+        """Who that is, as far as anybody knows."""
+        return self.merged.get(name, name)
+
+    def rooted(self, line: Line) -> Line:
+        """The line to which this one belongs now."""
+        return (line[0], *map(self.root, line[1:]))
+
+    def lines(self) -> list[Line]:
+        """All lines about which something was told, each once."""
+        return sorted({self.rooted(line) for line in self.said})
+
+    def words(self, line: Line) -> list[Told]:
+        """All that was told about a line, of whom it turned out to be about."""
+        return [
+            replace(one, line=self.rooted(one.line), value=self.root(one.value))
+            for key, said in self.said.items()
+            for one in said
+            if self.rooted(key) == self.rooted(line)
+        ]
+
+    def as_told(self, told: int) -> Told:
+        """A word as it was told."""
+        return next(one for said in self.said.values() for one in said if one.told == told)
 
     def audience(self, told: Told) -> str:
         of = told.instead if told.over and told.instead is not None else told.told
         return self.audiences.get(of, told.audience)
 
-    def of(self, line: Line) -> list[Told]:
-        return self.said.setdefault(line, [])
+    def tell(self, told: Told) -> None:
+        """Keep it as it was told."""
+        self.said.setdefault(told.line, []).append(told)
 
     def before(self, new: Told) -> list[Told]:
         """What of its line was told of an earlier time."""
-        ordered = [one for _day, one in in_order([*self.of(new.line), new])]
+        ordered = [one for _day, one in in_order([*self.words(new.line), new])]
         return ordered[: ordered.index(new)]
 
     def tags(self, character: str, day: int | None = None) -> list[str]:
         """The tags that hold now, or at the end of a day."""
-        ordered = in_order(self.of(("state", character)))
+        ordered = in_order(self.words(("state", character)))
         first = min((at for at, _one in ordered if at is not None), default=NEVER)
         then = [
             one
@@ -156,7 +185,7 @@ class Truth:
     def stretches(self, line: Line) -> list[Stretch]:
         """What held one after the other; who says the same again changes nothing."""
         runs: list[Stretch] = []
-        for _day, one in in_order(self.of(line)):
+        for _day, one in in_order(self.words(line)):
             last = runs[-1] if runs and runs[-1].current else None
             if last is not None and (last.value == one.value) is not one.holds:
                 runs[-1] = replace(last, until=one.day, current=False)
@@ -176,12 +205,12 @@ class Truth:
         if (status, ends, against) != self.seen_by(MASTERS).verdict(new):
             return "needs_review"
         state = ("state", new.line[1]) if new.line[0] == "event" else new.line
-        self.lost += [(one, new) for one in known.of(state) if one.told in against]
+        self.lost += [(one, new) for one in known.words(state) if one.told in against]
         if new.line[0] == "fact":
             again = new.value in known.statements(new.line[1]) and new.instead is None
-            self.of(new.line).append(replace(new, holds=not again))
+            self.tell(replace(new, holds=not again))
         elif new.line[0] != "event":
-            self.of(new.line).append(new)
+            self.tell(new)
         elif not known.happened(new):
             self.events.append(new)
         return "accepted"
@@ -212,7 +241,7 @@ class Truth:
                 known = self.seen_by(know[0])
         held = _standing(known.before(new)) if new.line[0] == "state" else {}
         if new.line[0] != "state" or (new.value in held) is not new.holds:
-            self.of(new.line).append(new)
+            self.tell(new)
 
     def gives(self, giver: str, taker: str, amount: int) -> bool:
         """Whether somebody can give so much, and what each has then."""
@@ -231,9 +260,9 @@ class Truth:
         known = self.seen_by(MASTERS)
         said = [
             one
-            for line in known.said.values()
-            for one in line
-            if one.holds and sum(each.value == one.value for each in self.of(one.line)) == 1
+            for line in known.lines()
+            for one in known.words(line)
+            if one.holds and sum(each.value == one.value for each in self.words(line)) == 1
         ]
         return sorted((*said, *known.events), key=lambda one: one.told)
 
@@ -243,7 +272,8 @@ class Truth:
 
     def has_secrets(self, line: Line, *, beside: Told | None = None) -> bool:
         """Whether anything of a line was told to a few alone, also where it came out."""
-        return any(one.audience != EVERYBODY and one != beside for one in self.of(line))
+        told = [one for one in self.words(line) if beside is None or one.told != beside.told]
+        return any({one.audience, self.audience(one)} != {EVERYBODY} for one in told)
 
     def reveal(self, told: Told) -> None:
         """Everybody may know of it from now on, and of what it has changed."""
@@ -255,24 +285,25 @@ class Truth:
 
     def holding(self, line: Line) -> list[Told]:
         """The words by which something holds now on a line."""
-        return _run([one for _day, one in in_order(self.of(line))])
+        return _run([one for _day, one in in_order(self.words(line))])
 
     def never(self, told: Told) -> None:
         """It turns out that this never was."""
-        (self.events if told in self.events else self.of(told.line)).remove(told)
+        for said in (self.events, *self.said.values()):
+            said[:] = [one for one in said if one.told != told.told]
 
     def statements(self, hero: str) -> list[str]:
         """What is said of somebody beside all that; who says what they know adds nothing."""
-        return sorted(one.value for one in self.of(("fact", hero)) if one.holds)
+        return sorted(one.value for one in self.words(("fact", hero)) if one.holds)
 
     def _met(self, new: Told) -> tuple[list[Told], list[Told]]:
         """The words that it ends, and those that were told of the very same day and cannot be."""
         if new.line[0] == "fact":
-            return [], [one for one in self.of(new.line) if one.told == new.instead]
+            return [], [one for one in self.words(new.line) if one.told == new.instead]
         if new.line[0] == "event":
             return [], self._deaths(new)
         before = self.before(new)
-        at_once = [one for one in self.of(new.line) if _same_day(one, new)]
+        at_once = [one for one in self.words(new.line) if _same_day(one, new)]
         if new.line[0] != "state":
             against = [one for one in at_once if one.value != new.value]
             run = _run(before)

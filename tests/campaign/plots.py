@@ -15,6 +15,8 @@ INSTEAD = (
     *("sings at dawn", "sleeps in boots", "hates thunder", "collects shells", "whistles badly"),
     *("dreams of whales", "carves spoons", "grows thyme", "rides mules", "bakes bread"),
 )
+DOUBLES = {"Ann": "Stranger", "Crown": "Relic", "Inn": "Tavern"}
+"""Who and what goes by another name, as it may turn out."""
 READERS = (MASTERS, "Bo", "Cid")
 """Who may know a secret: the masters alone, who plays Bo, or Cid."""
 
@@ -72,6 +74,14 @@ class Ending:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Merging:
+    """It turns out that one is another; or that they are two after all."""
+
+    kept: str
+    back: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
 class PlannedScene:
     """A scene; its number is its place in its story, of which there are two."""
 
@@ -89,9 +99,10 @@ class Plot:
     scenes: tuple[PlannedScene, ...]
     steps: tuple["Step", ...]
     secrets: bool = False
+    merges: bool = False
 
 
-Step: TypeAlias = int | Said | Gift | Correction | Reveal | Hiding | Ending
+Step: TypeAlias = int | Said | Gift | Correction | Reveal | Hiding | Ending | Merging
 
 
 def a_plot(
@@ -159,6 +170,42 @@ def with_secrets(plot: Plot, share: float = 0.35) -> Plot:
         steps.insert(lots.randint(1, len(steps)), Ending(pick=lots.random()))
     scenes = tuple(told(scene) for scene in plot.scenes)
     return replace(plot, scenes=scenes, steps=tuple(steps), secrets=True)
+
+
+def for_few(plot: Plot, share: float = 0.35) -> Plot:
+    """The same scenes, of which some of what is said is for few."""
+    lots = Random(f"few of {plot.seed}")
+
+    def told(said: Said) -> Said:
+        few = lots.choice(READERS) if lots.random() < share else EVERYBODY
+        return replace(said, audience=few)
+
+    scenes = tuple(replace(one, said=tuple(map(told, one.said))) for one in plot.scenes)
+    return replace(plot, scenes=scenes, secrets=True)
+
+
+def with_merges(plot: Plot, share: float = 0.4) -> Plot:
+    """The same campaign, where much is told of doubles, who turn out to be who they are."""
+    lots = Random(f"merges of {plot.seed}")
+
+    def called(name: str) -> str:
+        return DOUBLES[name] if name in DOUBLES and lots.random() < share else name
+
+    def of_doubles(said: Said) -> Said:
+        line = (said.line[0], *map(called, said.line[1:]))
+        if said.line[0] in ("fact", "event"):
+            _name, rest = said.value.split(" ", 1)
+            return replace(said, line=line, value=f"{line[1]} {rest}")
+        return replace(said, line=line, value=called(said.value))
+
+    scenes = tuple(replace(one, said=tuple(map(of_doubles, one.said))) for one in plot.scenes)
+    steps = [of_doubles(step) if isinstance(step, Said) else step for step in plot.steps]
+    for kept in DOUBLES:
+        at = -1
+        for turn in range(lots.choice((0, 1, 1, 2, 3))):
+            at = lots.randint(at + 1, len(steps))
+            steps.insert(at, Merging(kept=kept, back=turn % 2 == 1))
+    return replace(plot, scenes=scenes, steps=tuple(steps), merges=True)
 
 
 def reordered(plot: Plot, turn: int) -> Plot:

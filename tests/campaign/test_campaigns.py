@@ -1,5 +1,6 @@
 """Campaigns made up from seeds: after every step the tools say what a simple model says."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -8,9 +9,18 @@ from canonry.bootstrap.embedded import open_embedded
 from canonry.gateway.call import Gateway
 from canonry.testing.worlds import HandClock
 from canonry.toolsets.narrative import NARRATIVE
+from tests.campaign.ends import result, taken
 from tests.campaign.model import EVERYBODY
 from tests.campaign.play import DisagreementError, Table
-from tests.campaign.plots import a_plot, reordered, with_secrets
+from tests.campaign.plots import (
+    DOUBLES,
+    Merging,
+    a_plot,
+    for_few,
+    reordered,
+    with_merges,
+    with_secrets,
+)
 from tests.toolsets.narrative.kit import World, a_world
 
 pytestmark = pytest.mark.anyio
@@ -36,7 +46,10 @@ async def test_after_every_step_each_viewer_sees_what_the_model_lets_them(seed: 
 
 @pytest.mark.parametrize(
     ("seed", "scenes"),
-    [(5115, 5), (5115, 6), (5134, 5), (5155, 5), (5155, 7), (5160, 5), (7088, 7)],
+    [
+        *((5115, 5), (5115, 6), (5134, 5), (5155, 5), (5155, 7), (5160, 5), (7088, 7)),
+        *((10009, 8), (10150, 8), (10248, 8), (10311, 8), (11293, 8), (12189, 8)),
+    ],
 )
 async def test_where_secrets_once_left_a_line_wrong_for_some_they_agree(
     seed: int, scenes: int
@@ -46,6 +59,42 @@ async def test_where_secrets_once_left_a_line_wrong_for_some_they_agree(
     await table.play()
 
     assert any(told.audience != EVERYBODY for told in table.proposed.values())
+
+
+@pytest.mark.parametrize("seed", range(500, 510))
+async def test_after_every_step_it_is_so_where_some_turn_out_to_be_others(seed: int) -> None:
+    table = Table(world=await a_world(), plot=with_merges(a_plot(seed, scenes=6)))
+
+    await table.play()
+
+    assert any(line.startswith("Merging") for line in table.trail)
+
+
+@pytest.mark.parametrize(
+    ("seed", "scenes", "secrets"),
+    [
+        *((387, 6, False), (400, 6, False), (455, 6, False), (1364, 8, False), (1399, 8, False)),
+        *((387, 6, True), (566, 6, True), (2117, 7, True), (14107, 7, True)),
+        *((seed, 5, True) for seed in range(510, 514)),
+    ],
+)
+async def test_where_merges_once_left_a_line_wrong_they_agree(
+    seed: int, scenes: int, secrets: bool
+) -> None:
+    plot = a_plot(seed, scenes=scenes)
+    plot = with_merges(with_secrets(plot) if secrets else plot)
+    table = Table(world=await a_world(), plot=plot)
+
+    await table.play()
+
+    assert table.checks > len(plot.steps)
+
+
+async def test_a_model_in_which_nobody_is_somebody_else_disagrees() -> None:
+    table = Table(world=await a_world(), plot=with_merges(a_plot(503, scenes=6)))
+
+    with pytest.raises(DisagreementError, match="seed 503"):
+        await table.play(after=table.truth.merged.clear)
 
 
 async def test_a_model_in_which_everybody_knows_a_secret_disagrees() -> None:
@@ -67,16 +116,23 @@ async def test_where_a_correction_once_left_too_much_they_agree(seed: int, scene
     assert any(line.startswith("never was") for line in table.trail)
 
 
-@pytest.mark.parametrize(("seed", "secrets"), [*((n, False) for n in range(100, 106)), (400, True)])
-async def test_the_embedded_store_says_so_too(seed: int, secrets: bool, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("seed", "secrets", "merges"),
+    [*((n, False, n > 103) for n in range(100, 106)), (400, True, False), (387, True, True)],
+)
+async def test_the_embedded_store_says_so_too(
+    seed: int, secrets: bool, merges: bool, tmp_path: Path
+) -> None:
     clock = HandClock()
-    plot = a_plot(seed, scenes=4 if secrets else 6)
+    plot = a_plot(seed, scenes=4 if secrets and not merges else 6)
+    plot = with_secrets(plot) if secrets else plot
+    plot = with_merges(plot) if merges else plot
     store = await open_embedded(tmp_path, clock=clock)
     try:
         gateway = Gateway(store.canon, (NARRATIVE,))
         world = World(canon=store.canon, gateway=gateway, clock=clock)
         await world.begin("Middle-earth")
-        await Table(world=world, plot=with_secrets(plot) if secrets else plot).play()
+        await Table(world=world, plot=plot).play()
     finally:
         await store.close()
 
@@ -91,7 +147,22 @@ async def test_d1_the_order_of_canonizing_never_changes_the_result(
     for turn in range(4):
         table = Table(world=await a_world(), plot=reordered(plot, turn))
         await table.play()
-        results.append(await table.result())
+        results.append(await result(table))
+
+    assert results[1:] == results[:-1]
+
+
+@pytest.mark.parametrize("secrets", [False, True])
+@pytest.mark.parametrize("seed", range(210, 218))
+async def test_d1_nor_does_it_where_much_is_secret_and_some_turn_out_to_be_others(
+    seed: int, secrets: bool
+) -> None:
+    plot = a_plot(seed, scenes=6, authorities=("gm",))
+    plot = for_few(plot) if secrets else plot
+    scenes = with_merges(plot).scenes
+    steps = (*plot.steps, *(Merging(kept=one) for one in DOUBLES))
+    plot = replace(plot, scenes=scenes, steps=steps)
+    results = [await taken(Table(world=await a_world(), plot=reordered(plot, n))) for n in range(4)]
 
     assert results[1:] == results[:-1]
 

@@ -41,20 +41,22 @@ async def test_canon_does_not_deny_what_it_says(statement: str, status: Proposal
         assert (verdict.rule, verdict.conflicts) == ("gate:statement-negated", (fact.id,))
 
 
-async def test_a_fact_does_not_state_what_the_state_of_an_entity_excludes() -> None:
+async def test_d6_who_says_in_words_that_the_dead_live_changes_their_state() -> None:
     stage = await a_peopled_stage()
     await stage.tag("Gollum", "dead")
     gollum = id_of("Gollum")
-    alive = {"statement": "Gollum is alive", "entity_ids": [gollum]}
+    alive = {"statement": "Gollum is alive again.", "entity_ids": [gollum]}
+    for order in (2, 3):
+        await stage.scene(f"scene {order}", order=order)
 
-    refused = await stage.verdict("fact", alive)
-    await stage.scene("scene 2", order=2)
-    decreed = await stage.verdict("fact", alive, authority=Authority.GM, scene="scene 2")
+    waiting = await stage.verdict("fact", alive, scene="scene 2")
+    decreed = await stage.verdict("fact", alive, authority=Authority.GM, scene="scene 3")
 
-    assert (refused.status, refused.rule) == (REJECTED, "gate:statement-negated")
-    assert (decreed.status, decreed.conflicts) == (ACCEPTED, refused.conflicts)
-    assert (await stage.thing(refused.conflicts[0])).level is CanonLevel.RETCONNED
-    assert (await stage.thing(gollum)).state_tags == ()
+    assert (waiting.status, waiting.rule) == (PENDING, "gate:state-tags-exclusive")
+    assert (decreed.status, decreed.conflicts) == (ACCEPTED, ())
+    died = await stage.thing(waiting.conflicts[0])
+    assert (died.level, died.superseded) == (CanonLevel.CANON, True)
+    assert (await stage.thing(gollum)).state_tags == ("alive",)
 
 
 async def test_a_state_that_has_been_left_denies_nothing() -> None:

@@ -39,6 +39,7 @@ class Desk:
     user: str | None = None
     spaces: frozenset[SpaceId] | None = None
     world: SpaceId | None = None
+    characters: frozenset[str] = frozenset()
 
     async def outcome(self, tool_: str, arguments: dict[str, Any]) -> Result:
         """Whatever a call comes to."""
@@ -48,6 +49,7 @@ class Desk:
             user=self.user,
             spaces=self.spaces,
             world=self.world,
+            characters=self.characters,
             authorities=None,
         )
         result = await self.gateway.call(tool_, arguments, principal)

@@ -45,7 +45,8 @@ async def test_what_overrules_with_a_time_ends_what_had_none_and_undoes_nothing(
     desk = a_desk()
     await desk.saltmere()
     first, later = "The rent of Odo Brand is 1450 EUR", "The rent of Odo Brand is 1600 EUR"
-    await desk.call("propose", claims=[{"kind": "fact", "says": first}], said="So it is.")
+    written = [{"kind": "fact", "says": first}]
+    await desk.call("propose", claims=written, evidence=["Harbour book"])
     claim = {"kind": "fact", "says": later, "when": "2025-02-01"}
 
     refused = await desk.call("propose", claims=[claim], said="It went up.")

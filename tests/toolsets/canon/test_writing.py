@@ -168,7 +168,7 @@ async def test_two_are_made_one_and_two_again_and_what_never_was_falls() -> None
         "merged": "The Keeper",
     }
     assert (await desk.call("get", of=keeper))["name"] == "Odo Brand"
-    await desk.call("decide", verdict="separate", of=[keeper], reason="Two men.")
+    await desk.call("decide", verdict="separate", of=["the keeper"], reason="Two men.")
     assert (await desk.call("get", of=keeper))["name"] == "The Keeper"
     (tie,) = (await desk.call("find", kinds=["relation"]))["found"]
     await desk.call("decide", verdict="end", of=[tie["id"]], reason="He left.")

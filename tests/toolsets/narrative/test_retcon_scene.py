@@ -3,6 +3,7 @@
 import pytest
 
 from tests.toolsets.narrative.kit import NOWHERE, World, a_world
+from tests.toolsets.narrative.stage import a_stage
 from tests.toolsets.narrative.test_canonization import a_scene, proposed
 
 pytestmark = pytest.mark.anyio
@@ -71,3 +72,22 @@ async def test_d13_only_the_keeper_takes_a_scene_back() -> None:
 
     await world.refused(TOOL, agent="Narrator", code=-32001, scene_id=scene, reason="x")
     await world.refused(TOOL, code=-32002, scene_id=NOWHERE, reason="x")
+
+
+async def test_d9_what_a_scene_was_said_to_be_is_no_longer_told_once_it_is_taken_back() -> None:
+    stage = await a_stage()
+    scene_id = await stage.scene("The fall")
+    content = {"entity_id": stage.frodo, "add": ["dead"]}
+    await stage.propose(scene_id, type="state_change", content=content)
+    await stage.world.call("composite_canonize_scene", scene_id=scene_id)
+
+    for _twice in range(2):
+        await stage.world.call("composite_retcon_scene", scene_id=scene_id, reason="we replay it")
+
+    shown = await stage.world.call("mongodb_get_scene", scene_id=scene_id)
+    later = await stage.scene("later", order=9)
+    context = await stage.world.call(
+        "composite_assemble_scene_context", "ContextAssembly", scene_id=later
+    )
+    assert shown["summary"] == "Taken back, so that nothing of it ever was: we replay it"
+    assert "Frodo is dead" not in str(context)

@@ -198,3 +198,16 @@ async def test_d6_the_game_masters_word_changes_what_a_source_has_named() -> Non
     )
 
     assert (await world.call("neo4j_get_entity", entity_id=ana))["name"] == "Ana the Brave"
+
+
+async def test_d14_a_merge_leaves_the_kept_entity_its_own_description() -> None:
+    world = await a_world()
+    kept = await world.entity("Marn", description="The ferryman.")
+    other = await world.entity("A hooded man", description="Nobody knows him.")
+
+    await world.call(
+        "neo4j_merge_entities", kept_entity_id=kept, merged_entity_id=other, reason="one man"
+    )
+    shown = await world.call("neo4j_get_entity", entity_id=kept)
+
+    assert (shown["name"], shown["description"]) == ("Marn", "The ferryman.")

@@ -9,7 +9,7 @@ from typing_extensions import override
 
 from canonry.domain.errors import Conflict
 from canonry.domain.ids import SpaceId
-from canonry.domain.log.canon import beside, fold, needs
+from canonry.domain.log.canon import BESIDE_ROUNDS, beside, fold, needs
 from canonry.domain.log.commits import ORIGIN, Commit, Position
 from canonry.domain.log.entries import Thing, Tombstone
 from canonry.domain.log.keys import ANY, key_hash
@@ -38,7 +38,9 @@ class MemoryStore:
         """Take a commit into the log and, where nobody says what it touches, into the views."""
         if touched is None:
             loaded = self._those(needs(commit.entries))
-            changes = fold(commit, loaded | self._those(beside(commit.entries, loaded)))
+            for _round in range(BESIDE_ROUNDS):
+                loaded |= self._those(beside(commit.entries, loaded))
+            changes = fold(commit, loaded)
             touched, things = changes.touched, tuple(changes.things.values())
             self.show(Folded(space=commit.space, position=commit.position, things=things))
         self.log[commit.space].append(sealed)

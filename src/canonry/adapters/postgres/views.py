@@ -14,7 +14,7 @@ from canonry.adapters.postgres.lists import rows_of
 from canonry.adapters.postgres.state import timeline
 from canonry.adapters.postgres.state.identifier_rows import identifiers_of
 from canonry.adapters.postgres.text.passages import PassageCounts, passages_in
-from canonry.domain.log.canon import beside, needs
+from canonry.domain.log.canon import BESIDE_ROUNDS, beside, needs
 from canonry.domain.log.encoding import decode_thing, encode_thing
 from canonry.domain.log.entries import THING_KINDS, Entry, Thing, Tombstone
 from canonry.domain.spaces import Space
@@ -162,7 +162,8 @@ class Loading:
     async def for_entries(self, entries: Sequence[Entry]) -> dict[str, Thing]:
         """The things that folding these entries looks at, as they are by now."""
         await self._load(needs(entries))
-        await self._load(beside(entries, self._now))
+        for _round in range(BESIDE_ROUNDS):
+            await self._load(beside(entries, self._now))
         return self._now
 
     async def for_things(self, things: Iterable[Thing]) -> None:

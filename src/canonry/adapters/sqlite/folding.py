@@ -10,7 +10,7 @@ from canonry.adapters.sqlite import views
 from canonry.adapters.sqlite.ledger import records
 from canonry.adapters.sqlite.ledger.records import Stored
 from canonry.adapters.sqlite.views import Loaded
-from canonry.domain.log.canon import beside, fold, needs
+from canonry.domain.log.canon import BESIDE_ROUNDS, beside, fold, needs
 from canonry.domain.log.commits import Commit
 from canonry.domain.log.entries import Entry, Thing
 from canonry.domain.log.sealing import Sealed, require_unaltered, unseal
@@ -38,9 +38,11 @@ class Folder:
         wanted = needs(commit.entries)
         self._load(wanted)
         things = self._known(wanted)
-        more = beside(commit.entries, things).difference(wanted)
-        self._load(more)
-        changes = fold(commit, things | self._known(more))
+        for _round in range(BESIDE_ROUNDS):
+            more = beside(commit.entries, things).difference(wanted)
+            self._load(more)
+            things |= self._known(more)
+        changes = fold(commit, things)
         self._now.update(changes.things)
         for thing in changes.things.values():
             self._stages.setdefault(thing.id, []).append(thing)

@@ -31,7 +31,13 @@ from canonry.domain.judging.making import (
     make_relation,
 )
 from canonry.domain.judging.namesakes import known_as, restated
-from canonry.domain.judging.relation_lines import RelationLine, line_of, restates, written
+from canonry.domain.judging.relation_lines import (
+    RelationLine,
+    is_told_of,
+    line_of,
+    restates,
+    written,
+)
 from canonry.domain.judging.retold_events import retold, telling_of
 from canonry.domain.judging.slices import SliceView
 from canonry.domain.judging.standing_tags import TagHeld, as_held, still_stands
@@ -41,12 +47,13 @@ from canonry.domain.log.entries import (
     CausesLinked,
     Entry,
     EvidenceLinked,
+    ThingDraft,
 )
-from canonry.domain.moments import comes_after, overlaps
+from canonry.domain.moments import arranged, comes_after, overlaps
 from canonry.domain.observations import Observation
 from canonry.domain.provenance import may_end, strongest
 from canonry.domain.things.entities import Entity
-from canonry.domain.things.facts import Fact
+from canonry.domain.things.facts import Fact, FactDraft
 from canonry.domain.things.relations import Relation, RelationDraft, SaidAgain
 from canonry.domain.time import SECOND, Instant
 from canonry.domain.vocabularies.narrative_relations import relation_type
@@ -190,7 +197,11 @@ def _relation(desk: WritingDesk, content: RelationshipContent) -> Acceptance:
     kind, moment = relation_type(content.rel_type), desk.candidate.moment
     line = line_of(desk.view, kind, start, end, moment, properties=content.properties)
     held = {} if line.same is None else line.same.properties
-    if line.same is not None and not restates(line.same, content):
+    if (
+        line.same is not None
+        and is_told_of(line.same, start, end)
+        and not restates(line.same, content)
+    ):
         return with_rivals(desk, _said_again(desk, line, line.same))
     made = make_relation(
         desk.new_id,
@@ -311,7 +322,16 @@ def _fact(desk: WritingDesk, content: FactContent) -> Acceptance:
         properties=content.properties,
         replaces=FactId(facts[0]) if facts else None,
     )
-    return with_rivals(desk, Acceptance(canonical_id=made.thing.id, entries=(made,)))
+    entries = (made, *_over_by(desk, made.thing))
+    return with_rivals(desk, Acceptance(canonical_id=made.thing.id, entries=entries))
+
+
+def _over_by(desk: WritingDesk, made: ThingDraft) -> Iterator[Entry]:
+    """That a fact has ended by what was told of a later time, and told before it."""
+    found = [desk.view.thing(one) for one in desk.verdict.heirs if isinstance(one, str)]
+    heirs = arranged([one for one in found if isinstance(one, Fact)], lambda fact: fact.moment)
+    if heirs and isinstance(made, FactDraft):
+        yield superseded(made, heirs[0].time_ref, heirs[0].id)
 
 
 def _may_detail(desk: WritingDesk, fact: Fact, content: FactContent) -> bool:

@@ -34,6 +34,7 @@ from canonry.domain.judging.slices import (
     ThingLookup,
 )
 from canonry.domain.judging.standing_tags import as_held, changes_of
+from canonry.domain.judging.statements import as_state
 from canonry.domain.judging.undone_tags import said_until
 from canonry.domain.log.canon import Changes, fold
 from canonry.domain.log.commits import Commit, Draft, Position
@@ -134,6 +135,8 @@ def decide(
     commit_id = commit_of_proposal(proposal_id)
     audience = candidate.proposal.audience
     viewer = viewer_of(audience)
+    view = SliceView(known, policy, viewer)
+    candidate = as_state(candidate, view)
     verdict = judge(candidate, known, policy, gates, viewer=viewer)
     if known.secrets and not viewer.masters:
         whole = judge(candidate, known, policy, gates, viewer=ALL_SEEING)
@@ -141,7 +144,6 @@ def decide(
             whole, SliceView(known, policy, ALL_SEEING)
         )
         verdict = _beside_secrets(verdict, whole, alike=alike)
-    view = SliceView(known, policy, viewer)
     entries: tuple[Entry, ...] = ()
     if not verdict.wanted and verdict.status is ProposalStatus.PENDING:
         proposal = view.thing(proposal_id)
@@ -174,8 +176,9 @@ def overrule(
     proposal_id = candidate.proposal.id
     commit_id = commit_of_proposal(proposal_id)
     viewer = viewer_of(candidate.proposal.audience)
-    verdict = judge(candidate, known, policy, GATES, viewer=viewer, overruling=True)
     view = SliceView(known, policy, viewer)
+    candidate = as_state(candidate, view)
+    verdict = judge(candidate, known, policy, GATES, viewer=viewer, overruling=True)
     entries: tuple[Entry, ...] = ()
     if not verdict.wanted and verdict.status is ProposalStatus.ACCEPTED:
         said = replace(verdict, rationale=reason, rule=rule)

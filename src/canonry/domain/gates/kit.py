@@ -30,7 +30,8 @@ class Weight(StrEnum):
     `REFUSES`: no authority helps. `DEFERS`: it stays pending. `CONTRADICTS`: canon stands against
     it, and falls where the proposal outranks it. `SUPERSEDES`: what held until then ends. `ENDS`:
     the same, where that is all that the proposal says. No lower word ends what a higher one said,
-    so it stays pending for review. `WARNS`: it is told and changes nothing; the things that it
+    so it stays pending for review. `PRECEDES`: it held until what the rivals say, whoever was heard
+    first. `WARNS`: it is told and changes nothing; the things that it
     names perhaps conflict with the proposal.
     """
 
@@ -39,6 +40,7 @@ class Weight(StrEnum):
     CONTRADICTS = "contradicts"
     SUPERSEDES = "supersedes"
     ENDS = "ends"
+    PRECEDES = "precedes"
     WARNS = "warns"
 
 
@@ -93,8 +95,8 @@ class Verdict:
     """How a proposal fares; `status` PENDING means that it needs review.
 
     `graded` is what it does not go with, or perhaps not; `retcons` what falls, `supersedes` what
-    ends for what it says, `ends` what it says to end, `reads` the keys that all this rests on,
-    `wanted` what must be loaded before it counts.
+    ends for what it says, `ends` what it says to end, `heirs` what ended it, `reads` the keys that
+    all this rests on, `wanted` what must be loaded before it counts.
     """
 
     status: ProposalStatus
@@ -105,6 +107,7 @@ class Verdict:
     retcons: tuple[Rival, ...] = ()
     supersedes: tuple[Rival, ...] = ()
     ends: tuple[Rival, ...] = ()
+    heirs: tuple[Rival, ...] = ()
     warnings: tuple[str, ...] = ()
     audience: Audience = EVERYBODY
     reads: frozenset[str] = frozenset()
@@ -211,16 +214,18 @@ def _weighed(found: list[Objection], score: Score, view: SliceView, *, overrulin
         )
     fallen = [one for one in against if not one.dated]
     ended = [one for one in found if one.weight is Weight.SUPERSEDES or one.dated]
+    heirs = [one for one in found if one.weight is Weight.PRECEDES]
     deciding = against or ended
     return Verdict(
         status=ProposalStatus.ACCEPTED,
         rule=deciding[0].rule if deciding else ACCEPTED_RULE,
-        rationale=_reason(fallen, ended, score, warnings),
+        rationale=_reason(fallen, ended, heirs, score, warnings),
         score=score,
         graded=_graded((*against, *doubts)),
         retcons=_each(rival for one in fallen for rival in one.rivals),
         supersedes=_each(rival for one in ended for rival in one.rivals),
         ends=_each(r for one in found if one.weight is Weight.ENDS for r in one.rivals),
+        heirs=_each(rival for one in heirs for rival in one.rivals),
         warnings=warnings,
         reads=reads,
         wanted=wanted,
@@ -244,13 +249,18 @@ def _review(unheard: list[Objection], score: Score) -> str:
 
 
 def _reason(
-    against: list[Objection], ended: list[Objection], score: Score, warnings: tuple[str, ...]
+    against: list[Objection],
+    ended: list[Objection],
+    heirs: list[Objection],
+    score: Score,
+    warnings: tuple[str, ...],
 ) -> str:
     said = f"the word of {score.authority} carries it with a score of {score.value:g}"
     parts = [
         said,
         *(f"retconned: {one.rationale}" for one in against),
         *(f"superseded: {one.rationale}" for one in ended),
+        *(f"until it was otherwise: {one.rationale}" for one in heirs),
         *(f"warning: {one}" for one in warnings),
     ]
     return "; ".join(dict.fromkeys(parts))

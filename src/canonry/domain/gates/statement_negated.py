@@ -22,11 +22,17 @@ from canonry.domain.judging.contents import FactContent
 from canonry.domain.judging.slices import SliceView
 from canonry.domain.judging.standing_tags import still_stands
 from canonry.domain.judging.statements import contraries_of
-from canonry.domain.moments import AFTER_ALL, comes_after, overlaps, same_scene
+from canonry.domain.moments import AFTER_ALL, Moment, comes_after, overlaps, same_scene
+from canonry.domain.provenance import Authority
 from canonry.domain.things.facts import Fact
 from canonry.domain.things.proposals import Grade
 from canonry.domain.time import SECOND, Instant
 
+_BY_TIME: Final = {
+    When.ONE: Weight.CONTRADICTS,
+    When.LATER: Weight.SUPERSEDES,
+    When.EARLIER: Weight.PRECEDES,
+}
 _EXCLUDED: Final = Clash(Grade.CONTRADICTION, "the states exclude each other")
 
 
@@ -77,25 +83,44 @@ def _objections(
     candidate: Candidate, fact: Fact, view: SliceView, claim: Stated, known: Clash | None
 ) -> Iterator[Objection]:
     standing = standing_of_fact(view, fact)
-    when = _when(candidate, fact, standing)
+    when = _when(candidate, fact, standing, claim)
     found = conflict(standing, claim, when=when)
     at_once = found if when is When.ONE else conflict(standing, claim, when=When.ONE)
-    ended = when is not When.EARLIER and ends(standing, claim)
-    again = when is When.LATER and tells_an_end(standing)
-    if ended:
+    over = tells_an_end(claim if when is When.EARLIER else standing)
+    if when is not When.EARLIER and ends(standing, claim):
         yield _told(Weight.SUPERSEDES, "the words end what held", fact)
+    elif when is When.EARLIER and ends(claim, standing):
+        yield _told(Weight.PRECEDES, "the words end what held", fact)
     elif found is not None and found.grade is Grade.CONTRADICTION:
-        objection = _told(Weight.CONTRADICTS, found.reason, fact)
+        objection = _told(_told_elsewhere(candidate, fact, when), found.reason, fact)
         yield replace(
             objection,
             taken_back=_comes_later_in_scene(candidate, fact),
-            dated=candidate.moment.at is not None and fact.time_ref is None,
+            dated=objection.weight is Weight.CONTRADICTS and _dates_the_undated(candidate, fact),
         )
-    elif _is_contradiction(known or at_once) and not again and when is not When.EARLIER:
-        weight = Weight.SUPERSEDES if when is When.LATER else Weight.CONTRADICTS
-        yield _told(weight, "the states exclude each other", fact)
+    elif _is_contradiction(known or at_once) and not (over and when is not When.ONE):
+        yield _told(_BY_TIME[when], "the states exclude each other", fact)
     elif found is not None:
         yield _told(Weight.WARNS, found.reason, fact)
+
+
+def _told_elsewhere(candidate: Candidate, fact: Fact, when: When) -> Weight:
+    """What a contradiction of one moment comes to.
+
+    Whose word always counts says otherwise than they did in another scene: then it has changed.
+    What another has said falls instead, as if it had never been.
+    """
+    now, said = candidate.moment, fact.moment
+    words = {candidate.proposal.authority, fact.authority}
+    if words != {Authority.GM} or when is not When.ONE or same_scene(now, said):
+        return Weight.CONTRADICTS
+    return _BY_TIME[_by_place(now, said)]
+
+
+def _dates_the_undated(candidate: Candidate, fact: Fact) -> bool:
+    """Whether the claim itself says from when it holds, of which the fact says nothing."""
+    now = candidate.moment
+    return now.at is not None and now.place.dated and fact.time_ref is None
 
 
 def _comes_later_in_scene(candidate: Candidate, fact: Fact) -> bool:
@@ -108,19 +133,22 @@ def _is_contradiction(found: Clash | None) -> bool:
     return found is not None and found.grade is Grade.CONTRADICTION
 
 
-def _when(candidate: Candidate, fact: Fact, standing: Stated) -> When:
+def _when(candidate: Candidate, fact: Fact, standing: Stated, claim: Stated) -> When:
     """Whether the claim follows the fact, is followed by it, or speaks of the same moment.
 
-    What has no times of its own speaks of one moment, so that a plain denial is one; only of what
-    a statement says has ended the stories tell whether it may have begun again.
+    What has no times of its own speaks of one moment, so that a plain denial is one; only where
+    the words say that something has ended the stories tell what was before and what after it.
     """
     now, said = candidate.moment, fact.moment
     dated = when_dated(now.at, fact.time_ref)
-    if dated is not When.ONE:
-        return dated
-    if tells_an_end(standing) and not same_scene(now, said):
-        return When.LATER if comes_after(now, said) else When.EARLIER
-    return When.ONE
+    told = dated is When.ONE and not same_scene(now, said)
+    if told and (tells_an_end(standing) or tells_an_end(claim)):
+        return _by_place(now, said)
+    return dated
+
+
+def _by_place(now: Moment, said: Moment) -> When:
+    return When.LATER if comes_after(now, said) else When.EARLIER
 
 
 def _told(weight: Weight, why: str, fact: Fact) -> Objection:

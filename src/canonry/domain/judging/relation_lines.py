@@ -5,7 +5,7 @@ moment ends what held until then, and holds until the next one begins, whichever
 Who says the same again ends nothing, but says that it held then.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
@@ -99,6 +99,11 @@ def restates(relation: Relation, content: RelationshipContent) -> bool:
     return {**relation.properties, **content.properties} != dict(relation.properties)
 
 
+def is_told_of(relation: Relation, start: Entity, end: Entity) -> bool:
+    """Whether a relation was told of these two themselves, and not of who was merged into them."""
+    return {relation.from_id, relation.to_id} == {start.id, end.id}
+
+
 def _words(view: SliceView, relations: Iterable[Relation]) -> list[Telling]:
     words: list[Telling] = []
     for one in relations:
@@ -137,10 +142,11 @@ def word_behind(line: RelationLine, relation: Relation) -> Authority:
     before, _after = split_at(line.moment, line.words, lambda word: word.moment)
     run: list[Telling] = []
     for word in before:
-        run = [*run, word] if run and run[0].what == word.what else [word]
+        parted = word.again is None and bool(run) and _ended_alone(run[-1].relation)
+        run = [*run, word] if run and run[0].what == word.what and not parted else [word]
     own = any(word.relation.id == relation.id for word in run)
     said = [word.authority for word in run if own]
-    return strongest((relation.authority, *said))
+    return strongest(said or (relation.authority,))
 
 
 def written(
@@ -172,13 +178,23 @@ def written(
 
 
 def settled_line(
-    view: SliceView, new_id: NewId, backing: Backing, line: RelationLine
+    view: SliceView,
+    new_id: NewId,
+    backing: Backing,
+    line: RelationLine,
+    *,
+    fresh: Collection[SaidAgain] = (),
+    parted: Iterable[str] = (),
 ) -> tuple[Entry, ...]:
-    """What has to be said yet, so that each relation of a line ends where the next one begins."""
-    words, anew = _begun_anew(new_id, backing, line.words)
+    """What has to be said yet, so that each relation of a line ends where the next one begins.
+
+    `fresh` is what was said again by the change itself, after all that somebody has ended;
+    `parted` are relations that were in the line before it.
+    """
+    words, anew = _begun_anew(new_id, backing, line.words, fresh=fresh)
     heirs = [view.thing(one) for w in words if (one := _heir_of(w.relation)) is not None]
     fallen = (h.id for h in heirs if isinstance(h, Relation) and h.level is not CanonLevel.CANON)
-    return (*anew, *_following(words, fallen))
+    return (*anew, *_following(words, (*fallen, *parted)))
 
 
 def _following(words: Sequence[Telling], beside: Iterable[str]) -> Iterator[Entry]:
@@ -203,18 +219,26 @@ def _following(words: Sequence[Telling], beside: Iterable[str]) -> Iterator[Entr
             )
 
 
+def _ended_alone(relation: RelationDraft) -> bool:
+    return isinstance(relation, Relation) and relation.ended and relation.superseded_by is None
+
+
 def _heir_of(relation: RelationDraft) -> RelationId | None:
     return relation.superseded_by if isinstance(relation, Relation) else None
 
 
 def _begun_anew(
-    new_id: NewId, backing: Backing, words: Sequence[Telling]
+    new_id: NewId, backing: Backing, words: Sequence[Telling], *, fresh: Collection[SaidAgain] = ()
 ) -> tuple[list[Telling], list[Made]]:
     """The words, where those that say again what has ended meanwhile are relations of their own."""
     found: list[Telling] = []
     made: list[Made] = []
-    for word in words:
+    for index, word in enumerate(words):
         begins = not found or found[-1].what != word.what
+        if word.again in fresh and not begins and _ended_alone(found[-1].relation):
+            own = found[-1].relation.id
+            later = (one for one in words[index + 1 :] if one.relation.id == own)
+            begins = all(one.again is None or one.again in fresh for one in later)
         if not begins or word.again is None:
             found.append(word)
             continue
@@ -268,20 +292,32 @@ def _joins(relation: Relation, start: Entity, end: Entity) -> bool:
 
 
 def _holding(words: Sequence[Telling], moment: Moment) -> list[Relation]:
-    """The relations that began before `moment` and have not ended by then."""
-    before, _after = split_at(moment, words, lambda word: word.moment)
-    begun = [word.relation for word in before if word.again is None]
+    """The relations that began before `moment` and have not ended by then.
+
+    What only says again what is held later began then as well, where it is the first to say so;
+    and what was said again later had not ended until then.
+    """
+    before, after = split_at(moment, words, lambda word: word.moment)
+    told_on = {word.relation.id for word in after if word.again is not None}
+    begun: list[Telling] = []
+    for word in before:
+        if word.again is None or not begun or begun[-1].what != word.what:
+            begun.append(word)
     ends = _ends(words)
     return [
         one
-        for one in begun
-        if isinstance(one, Relation)
-        and (not one.ended or _reaches(one, ends[one.id], moment, last=one is begun[-1]))
+        for word in begun
+        if isinstance(one := word.relation, Relation)
+        and (
+            (word is begun[-1] and (word.again is not None or one.id in told_on))
+            or (not one.ended and word.again is None)
+            or _reaches(one, ends[one.id], moment, last=word is begun[-1])
+        )
     ]
 
 
 def _reaches(one: Relation, end: End | None, moment: Moment, *, last: bool) -> bool:
     """Whether a relation that has ended held at a moment, which the next one in line follows."""
-    if end is not None and one.until == end[0]:
+    if end is not None and _heir_of(one) is not None and one.until == end[0]:
         return last
     return one.until is not None and moment.at is not None and one.until > moment.at

@@ -10,11 +10,18 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Final
 
-from canonry.domain.audience import EVERYBODY, GAME_MASTERS, Audience, viewer_of, wide_first
+from canonry.domain.audience import (
+    EVERYBODY,
+    GAME_MASTERS,
+    Audience,
+    Viewer,
+    viewer_of,
+    wide_first,
+)
 from canonry.domain.fields import Reference
 from canonry.domain.ids import CommitId, NewId
 from canonry.domain.judging.making import Backing, make_observation
-from canonry.domain.judging.relation_lines import line_of, settled_line
+from canonry.domain.judging.relation_lines import RelationLine, line_of, settled_line
 from canonry.domain.judging.slices import Lookup, Slice, SliceView, ThingLookup
 from canonry.domain.judging.standing_tags import changes_of, excluded_in, together, told_of
 from canonry.domain.judging.tag_facts import facts_of_changes
@@ -44,7 +51,7 @@ from canonry.domain.things.relations import Relation, RelationDraft
 from canonry.domain.things.veils import audience_of, audiences_in
 from canonry.domain.time import Instant
 from canonry.domain.vocabularies.narrative_fields import STATE_TAGS
-from canonry.domain.vocabularies.narrative_relations import relation_type
+from canonry.domain.vocabularies.narrative_relations import RELATION_TYPES, relation_type
 from canonry.domain.vocabularies.state_tags import excluded_by
 
 _SOME_TIME: Final = Instant(0)
@@ -112,7 +119,11 @@ class _Desk:
 
     def view(self, known: Slice, audience: Audience) -> SliceView:
         """What an audience knows; what it reads and wants counts for the desk."""
-        view = SliceView(known, self.policy, viewer_of(audience))
+        return self.seen(known, viewer_of(audience))
+
+    def seen(self, known: Slice, viewer: Viewer) -> SliceView:
+        """What a viewer sees; the same holds of it."""
+        view = SliceView(known, self.policy, viewer)
         view.read, view.wanted = self.reads, self.wanted
         return view
 
@@ -124,8 +135,9 @@ class _Desk:
         moved = [one for one in self.entries if isinstance(one, AudienceChanged)]
         told = {one.audience for one in moved}
         told |= {audience_of(self.before.things.get(one.thing_id)) for one in moved}
-        if not found - {EVERYBODY} and not told:
-            return []
+        told |= {EVERYBODY} if joins(self.entries) else set()
+        if not found - {EVERYBODY} and told <= {EVERYBODY}:
+            return sorted(told)
         return sorted((found | {GAME_MASTERS} | told) - ({EVERYBODY} - told), key=wide_first)
 
     def touched(self, view: SliceView, viewer: Audience) -> list[Entity | Relation]:
@@ -139,7 +151,10 @@ class _Desk:
         roots = (
             view.entity(Reference(one.id)) if isinstance(one, Entity) else one for one in found
         )
-        return [one for one in roots if isinstance(one, Entity | Relation)]
+        met = [one for one in roots if isinstance(one, Entity | Relation)]
+        if joins(self.entries):
+            met += [each for one in met if isinstance(one, Entity) for each in _lines_at(view, one)]
+        return met
 
     def settle(self, audience: Audience) -> None:
         """Say what the lines are for one audience, which those after it may see."""
@@ -151,7 +166,10 @@ class _Desk:
             new_id = partial(_labelled, self.new_id, f"{number}:{turn}")
             backing = _backing(self.entries, one)
             if isinstance(one, Entity):
-                before = self.view(self.before, audience).entity(Reference(one.id))
+                merged = any(isinstance(each, EntitiesMerged) for each in self.entries)
+                before = (
+                    one if merged else self.view(self.before, audience).entity(Reference(one.id))
+                )
                 found += _state(view, new_id, backing, one, before)
             elif one.id not in done:
                 found += self._relations(view, new_id, backing, one, done)
@@ -165,13 +183,14 @@ class _Desk:
         self, view: SliceView, new_id: NewId, backing: Backing, one: Relation, done: set[str]
     ) -> Iterator[Entry]:
         """The line of a relation, and what was said of the same in it and ends with it."""
-        start, end = (view.entity(Reference(each)) for each in (one.from_id, one.to_id))
-        if start is None or end is None:
+        line = _line(view, one)
+        if line is None:
             return
-        kind = relation_type(one.rel_type)
-        line = line_of(view, kind, start, end, one.moment, properties=one.properties)
         done |= {word.relation.id for word in line.words}
-        yield from settled_line(view, new_id, backing, line)
+        links = (each for each in self.entries if isinstance(each, EvidenceLinked))
+        fresh = [each.again for each in links if each.again is not None]
+        parted = self._parted(view, one) if joins(self.entries) else ()
+        yield from settled_line(view, new_id, backing, line, fresh=fresh, parted=parted)
         for ended in self.entries:
             if not isinstance(ended, RelationEnded) or ended.relation_id != one.id:
                 continue
@@ -184,6 +203,32 @@ class _Desk:
                 if isinstance(other, Relation) and _outlasts(other, ended.until):
                     yield replace(ended, relation_id=other.id)
 
+    def _parted(self, view: SliceView, one: Relation) -> Iterator[str]:
+        """What was told in the line of a relation while its ends were one with others."""
+        line = _line(self.seen(self.before, view.viewer), one)
+        yield from () if line is None else (word.relation.id for word in line.words)
+
+
+def joins(entries: Iterable[Entry]) -> bool:
+    """Whether entries make lines of several one, or several of one."""
+    return any(isinstance(one, EntitiesMerged | EntitiesUnmerged) for one in entries)
+
+
+def _lines_at(view: SliceView, entity: Entity) -> Iterator[Relation]:
+    """The relations of an entity which others follow."""
+    for kind in RELATION_TYPES.values():
+        if kind.one_target or kind.one_origin or kind.excludes:
+            yield from view.relations(entity, kind.name)
+
+
+def _line(view: SliceView, one: Relation) -> RelationLine | None:
+    """The line in which a relation stands, as a viewer sees it."""
+    start, end = (view.entity(Reference(each)) for each in (one.from_id, one.to_id))
+    if start is None or end is None or start.id == end.id:
+        return None
+    kind, said = relation_type(one.rel_type), one.properties
+    return line_of(view, kind, start, end, one.moment, properties=said)
+
 
 def _outlasts(relation: Relation, until: Instant | None) -> bool:
     """Whether a relation holds now, or held longer than until then."""
@@ -194,12 +239,9 @@ def _outlasts(relation: Relation, until: Instant | None) -> bool:
 def _ids_of(view: SliceView, thing: Entity | Relation) -> Iterator[str]:
     """The ids of all that is told in a line."""
     yield thing.id
-    if isinstance(thing, Relation):
-        start, end = (view.entity(Reference(each)) for each in (thing.from_id, thing.to_id))
-        if start is not None and end is not None:
-            kind, said = relation_type(thing.rel_type), thing.properties
-            line = line_of(view, kind, start, end, thing.moment, properties=said)
-            yield from (word.relation.id for word in line.words)
+    line = _line(view, thing) if isinstance(thing, Relation) else None
+    if line is not None:
+        yield from (word.relation.id for word in line.words)
 
 
 def tells_tags(entry: Entry) -> bool:
@@ -231,18 +273,22 @@ def _touched(view: SliceView, entries: Iterable[Entry]) -> Iterator[str]:
                 yield entry.relation_id
             case EvidenceLinked(thing_id=one):
                 yield one
-            case EntitiesMerged(kept=one) | EntitiesUnmerged(kept=one):
+            case EntitiesMerged(kept=one):
                 yield one
+            case EntitiesUnmerged():
+                yield from (entry.kept, entry.separated)
             case AudienceChanged(thing_id=one):
-                told = view.thing(one)
-                if isinstance(told, Observation):
-                    yield told.entity_id
-                elif isinstance(told, Fact):
-                    yield str(told.properties.get("entity_id", ""))
-                else:
-                    yield one
+                yield _told_about(view, one)
             case _:
                 continue
+
+
+def _told_about(view: SliceView, thing_id: str) -> str:
+    """Whose line something is told in: of an observation or a fact the entity's, else its own."""
+    told = view.thing(thing_id)
+    if isinstance(told, Observation):
+        return told.entity_id
+    return str(told.properties.get("entity_id", "")) if isinstance(told, Fact) else thing_id
 
 
 def _labelled(new_id: NewId, own: str, label: str) -> str:

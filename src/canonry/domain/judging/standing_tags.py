@@ -8,7 +8,7 @@ from canonry.domain.ids import EntityId, FactId
 from canonry.domain.judging.making import tag_statement
 from canonry.domain.judging.slices import SliceView
 from canonry.domain.merge.tag_set import TagChange, changes_in
-from canonry.domain.moments import Moment, arranged, split_at
+from canonry.domain.moments import Moment, arranged, comes_after, split_at
 from canonry.domain.observations import Observation
 from canonry.domain.provenance import Authority, strongest
 from canonry.domain.things.entities import Entity, family_of, normalised_name
@@ -142,10 +142,12 @@ def still_stands(view: SliceView, fact: Fact, moment: Moment) -> bool:
     """Whether no later change of the state, and no other fact, has ended what a fact states.
 
     Where the fact was superseded at a known time, its interval says whether it holds at a time.
-    Without a time the question is about now, when a superseded fact does not hold.
+    Without a time it holds at what was told before what took its place.
     """
     if fact.superseded and (fact.until is None or moment.at is None):
-        return False
+        heir = view.thing(fact.superseded_by or "")
+        if not isinstance(heir, Fact) or not comes_after(heir.moment, moment):
+            return False
     said = fact.properties
     entity_id, tag, holds = said.get("entity_id"), said.get("tag"), said.get("holds")
     if fact.until is not None or not isinstance(entity_id, str) or not isinstance(holds, bool):

@@ -1,9 +1,23 @@
-"""Statements of tags: which others contradict the statement that somebody bears a tag."""
+"""Statements of tags: what a sentence says of a state, and which others contradict it.
+
+Who says in words that somebody is dead says the same as who changes their state.
+"""
 
 from collections.abc import Iterable
+from dataclasses import replace
+from typing import Final
 
-from canonry.domain.things.entities import normalised_name
-from canonry.domain.vocabularies.state_tags import excluded_by
+from canonry.domain.judging.candidates import Candidate
+from canonry.domain.judging.contents import FactContent, StateChangeContent
+from canonry.domain.judging.slices import SliceView
+from canonry.domain.judging.standing_tags import changes_of
+from canonry.domain.normal_forms import folded
+from canonry.domain.texts.statements import plain_statement
+from canonry.domain.things.entities import Entity, EntityClass, normalised_name
+from canonry.domain.vocabularies.state_tags import excluded_by, normal_tag
+
+_ANEW: Final = frozenset({"again", "now", "still"})
+"""Words that say of a state when, and not which."""
 
 
 def contraries_of(statement: str, groups: Iterable[tuple[str, ...]]) -> tuple[str, ...]:
@@ -17,3 +31,42 @@ def contraries_of(statement: str, groups: Iterable[tuple[str, ...]]) -> tuple[st
     held = [one.casefold() for group in groups for one in group]
     excluded = excluded_by(tag, groups, dict.fromkeys(held))
     return tuple(f"{subject} is {other}" for other in excluded)
+
+
+def stated_tag(
+    statement: str, entity: Entity, groups: Iterable[tuple[str, ...]]
+) -> tuple[str, bool] | None:
+    """The tag that a statement says of the entity, as far as it is known as a tag, and whether so.
+
+    Known are the tags of `groups`, and those that the entity has or had.
+    """
+    subject, verb, said = folded(statement).rstrip(" .!").rpartition(" is ")
+    if not verb or entity.entity_class is EntityClass.ARCHETYPE:
+        return None
+    if plain_statement(subject) not in map(plain_statement, entity.known_as):
+        return None
+    words = said.split()
+    holds = words[:2] != ["no", "longer"]
+    tag = " ".join(word for word in words[0 if holds else 2 :] if word not in _ANEW)
+    known = {normal_tag(one): one for group in groups for one in group}
+    known |= {normal_tag(one.tag): one.tag for one in changes_of(entity)}
+    return (known[tag], holds) if tag in known else None
+
+
+def as_state(candidate: Candidate, view: SliceView) -> Candidate:
+    """The candidate; a fact that says no more than that a tag holds is a change of that state."""
+    content = candidate.content
+    if not isinstance(content, FactContent) or len(set(content.involved)) != 1:
+        return candidate
+    entity = view.entity(content.involved[0])
+    if entity is None or content.replaces or content.duration is not None or content.properties:
+        return candidate
+    stated = stated_tag(content.statement, entity, view.policy.exclusive_tags)
+    if stated is None:
+        return candidate
+    tag, holds = stated
+    add, remove = ((tag,), ()) if holds else ((), (tag,))
+    change = StateChangeContent(
+        entity=content.involved[0], add=add, remove=remove, time_ref=content.time_ref
+    )
+    return replace(candidate, content=change)

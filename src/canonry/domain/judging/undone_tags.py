@@ -1,6 +1,6 @@
 """Undone tags: when a tag never held, what it had displaced holds on, and the facts follow."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from canonry.domain.ids import EntityId, FactId, NewId
@@ -17,6 +17,7 @@ from canonry.domain.judging.standing_tags import (
 from canonry.domain.judging.tag_facts import facts_of_changes
 from canonry.domain.log.entries import Entry, FactRetconned, Made
 from canonry.domain.merge.tag_set import TagChange, in_turn
+from canonry.domain.observations import Observation
 from canonry.domain.things.entities import Entity
 from canonry.domain.vocabularies.narrative_fields import STATE_TAGS
 from canonry.domain.vocabularies.state_tags import excluded_by
@@ -48,15 +49,23 @@ def undone(
         if instead is not None and not number and instead not in back:
             tags |= _set(view, entity, change, instead, {*back} | {held.tag})
         said += [replace(change, tag=tag, holds=holds) for tag, holds in tags.items()]
-        named = f"{label}:{number}" if number else label
+        own, named = _bearer(view, entity, change), f"{label}:{number}" if number else label
+        whose = {one.tag: _bearer(view, entity, one) for one in others}
         never = _never_true(view, entity, held, change, [tag for tag in back if tags[tag]])
         entries += [
-            _observed(new_id, backing, change, entity.id, tags, label=named),
+            *_observed_of(new_id, backing, change, tags, whose=whose, own=own, label=named),
             *(FactRetconned(fact_id=one, replaced_by=None, reason=reason) for one in never),
         ]
     more = excluded_in(in_turn((*old, *said)), view.policy.exclusive_tags)
     entries += [
-        _observed(new_id, backing, one, entity.id, {one.tag: False}, label=f"{label}:ends:{number}")
+        _observed(
+            new_id,
+            backing,
+            one,
+            _bearer(view, entity, one),
+            {one.tag: False},
+            label=f"{label}:ends:{number}",
+        )
         for number, one in enumerate(more)
     ]
     retconned = (one.fact_id for one in entries if isinstance(one, FactRetconned))
@@ -70,6 +79,30 @@ def undone(
         fallen=(*held.facts, *retconned),
     )
     return (*entries, *facts.entries)
+
+
+def _bearer(view: SliceView, entity: Entity, change: TagChange) -> EntityId:
+    """Of whom a change was told, who may have become the entity since."""
+    seen = view.thing(change.observation) if change.observation else None
+    return seen.entity_id if isinstance(seen, Observation) else entity.id
+
+
+def _observed_of(
+    new_id: NewId,
+    backing: Backing,
+    change: TagChange,
+    tags: dict[str, bool],
+    *,
+    whose: Mapping[str, EntityId],
+    own: EntityId,
+    label: str,
+) -> Iterator[Made]:
+    """One observation for each of whom it is said: a tag that is back was theirs before."""
+    for number, bearer in enumerate(dict.fromkeys((own, *whose.values()))):
+        theirs = {tag: holds for tag, holds in tags.items() if whose.get(tag, own) == bearer}
+        named = f"{label}:of:{number}" if number else label
+        if theirs:
+            yield _observed(new_id, backing, change, bearer, theirs, label=named)
 
 
 def _observed(

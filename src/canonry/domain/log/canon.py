@@ -43,7 +43,7 @@ from canonry.domain.log.entries import (
 )
 from canonry.domain.log.folding import Folding
 from canonry.domain.log.merging import merge, unmerge
-from canonry.domain.log.observing import beside, observe, unsay
+from canonry.domain.log.observing import BESIDE_ROUNDS, beside, observe, unsay
 from canonry.domain.log.playing import play
 from canonry.domain.log.record_entries import EntityRetold, KeysDisowned, Withdrawn
 from canonry.domain.log.revealing import reveal
@@ -75,7 +75,7 @@ from canonry.domain.things.scenes import (
 )
 from canonry.domain.things.sources import Source
 
-__all__ = ["Changes", "beside", "fold", "ids_of", "needs"]
+__all__ = ["BESIDE_ROUNDS", "Changes", "beside", "fold", "ids_of", "needs"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,7 +4,7 @@ An observation stays with the entity that it was addressed to, whatever merges c
 """
 
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, Final
 
 from canonry.domain.ids import SchemaId
 from canonry.domain.log.entries import (
@@ -37,19 +37,21 @@ from canonry.domain.vocabularies.narrative_fields import policy_of
 from canonry.domain.vocabularies.schemas import EntitySchema
 from canonry.domain.vocabularies.truth_types import TRUTH_TYPES
 
+BESIDE_ROUNDS: Final = 2
+"""So often `beside` may name more, once what it named is loaded."""
+
 
 def beside(entries: Iterable[Entry], loaded: Mapping[str, Thing]) -> frozenset[str]:
     """What folding observations looks at beside the things that the entries name.
 
     It is known once those are `loaded`: who answers for a merged entity, and by which registered
-    schema an observation was read.
+    schema an observation was read. Some of it is known only once that is loaded too.
     """
     wanted: set[str] = set()
     made: dict[str, EntityDraft] = {}
     for entry in entries:
         if isinstance(entry, AudienceChanged):
-            told = loaded.get(entry.thing_id)
-            wanted |= {told.entity_id} if isinstance(told, Observation) else set()
+            wanted |= _told_of(loaded.get(entry.thing_id), loaded)
         if isinstance(entry, EntityRetold):
             wanted |= _read_under(loaded.get(entry.entity_id), map(loaded.get, entry.standing))
         if not isinstance(entry, Made):
@@ -64,6 +66,15 @@ def beside(entries: Iterable[Entry], loaded: Mapping[str, Thing]) -> frozenset[s
                 schema_id = _registered(entity, entry.thing)
                 wanted |= {each for each in (root, schema_id) if each is not None}
     return frozenset(wanted)
+
+
+def _told_of(seen: Thing | None, loaded: Mapping[str, Thing]) -> set[str]:
+    """Of whom something was observed, and who answers for them."""
+    if not isinstance(seen, Observation):
+        return set()
+    entity = loaded.get(seen.entity_id)
+    root = entity.merged_into if isinstance(entity, Entity) else None
+    return {seen.entity_id} if root is None else {seen.entity_id, root}
 
 
 def _read_under(entity: Thing | None, said: Iterable[Thing | None]) -> set[str]:

@@ -36,6 +36,10 @@ class EntityClass(StrEnum):
     INSTANCE = "EntityInstance"
 
 
+_ITS_OWN: Final = (NAME, DESCRIPTION)
+"""What a merge leaves to an entity as it says it of itself."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sightings:
     """How many observations there are, and when the first and last of them were made."""
@@ -151,11 +155,11 @@ class Entity(EntityDraft):
 
     @property
     def snapshot(self) -> Accumulator:
-        """What all observations of it and of its members make; its name stays its own."""
-        joined = join(self.own, self.absorbed, policy_of)
-        if NAME in self.own and NAME in self.absorbed:
-            return {**joined, NAME: self.own[NAME]}
-        return joined
+        """What all observations of it and of its members make; name and description are its own."""
+        if not self.absorbed:
+            return self.own
+        kept = {name: self.own[name] for name in _ITS_OWN if self._says(name)}
+        return {**join(self.own, self.absorbed, policy_of), **kept}
 
     @property
     def observed(self) -> Sightings:
@@ -198,7 +202,9 @@ class Entity(EntityDraft):
 
     @property
     def description(self) -> str:
-        """The current description."""
+        """The current description: its own, or else that of whoever was merged into it."""
+        if self._says(DESCRIPTION):
+            return str(policy_of(DESCRIPTION).show(self.own[DESCRIPTION]))
         return str(self._shown(DESCRIPTION, ""))
 
     @property
@@ -227,6 +233,10 @@ class Entity(EntityDraft):
             for part, observations in policy_of(name).credit(elements).items():
                 found[f"{name}.{part}" if part else name] = observations[0]
         return found
+
+    def _says(self, name: str) -> bool:
+        """Whether its own observations say something of a field."""
+        return name in self.own and bool(policy_of(name).show(self.own[name]))
 
     def _shown(self, name: str, default: Any) -> Any:
         own, absorbed = self.own.get(name), self.absorbed.get(name)

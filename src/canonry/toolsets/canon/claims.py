@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from canonry.domain.audience import character
 from canonry.domain.errors import InvalidInput
 from canonry.domain.fields import PROPOSAL_PREFIX
 from canonry.domain.ids import is_uuid
@@ -51,6 +52,7 @@ _MEMBERS: Final[Mapping[str, Mapping[str, str]]] = {
         "says": "description",
         "fields": "properties",
         "tags": "state_tags",
+        "for": "audience",
     },
     "fact": {
         "says": "statement",
@@ -59,6 +61,7 @@ _MEMBERS: Final[Mapping[str, Mapping[str, str]]] = {
         "fields": "properties",
         "when": "time_ref",
         "replaces": "replaces",
+        "for": "audience",
     },
     "relation": {
         "from": "from_entity_id",
@@ -66,8 +69,15 @@ _MEMBERS: Final[Mapping[str, Mapping[str, str]]] = {
         "to": "to_entity_id",
         "fields": "properties",
         "when": "since",
+        "for": "audience",
     },
-    "state": {"of": "entity_id", "tags": "add", "untags": "remove", "when": "time_ref"},
+    "state": {
+        "of": "entity_id",
+        "tags": "add",
+        "untags": "remove",
+        "when": "time_ref",
+        "for": "audience",
+    },
     "event": {
         "says": "title",
         "more": "description",
@@ -76,6 +86,7 @@ _MEMBERS: Final[Mapping[str, Mapping[str, str]]] = {
         "where": "location_id",
         "when": "time_ref",
         "caused_by": "caused_by_event_ids",
+        "for": "audience",
     },
     "correction": {"of": "entity_id", "field": "field", "value": "value", "says": "reason"},
     "merge": {"from": "from_entity_id", "to": "to_entity_id", "says": "reason"},
@@ -92,6 +103,7 @@ _NEEDED: Final[Mapping[str, tuple[str, ...]]] = {
     "merge": ("from", "to"),
     "retcon": ("of", "says"),
 }
+_READERS: Final = frozenset({"gm", "everyone"})
 _ALWAYS: Final = frozenset({"kind", "evidence", "confidence"})
 _ABOUT: Final = frozenset({"fact", "event"})
 _ENTITIES: Final = frozenset({"about", "who", "from", "to", "of", "where"})
@@ -110,7 +122,7 @@ CLAIM: Final = Field(
                 description="fact: the statement; event: what happened; else description, reason."
             ),
             "more": TEXT.but(description="event: the same in full."),
-            "about": names("fact, event: whom it concerns; else whom it names."),
+            "about": names("fact, event: whom it is about; else all named."),
             "who": names("fact, event: who acts in it."),
             "from": named("relation: whose; merge: who is the same as"),
             "to": named("relation: to whom or what; merge: who is kept."),
@@ -123,7 +135,8 @@ CLAIM: Final = Field(
             "replaces": named("fact: id of the fact that it corrects."),
             "field": named("name, description or any field."),
             "value": Field({}).but(description="correction: what is right."),
-            "fields": ANYTHING.but(description="Whatever else is known, by name."),
+            "for": names("Who alone may know: gm, names."),
+            "fields": ANYTHING.but(description="Whatever else is known."),
             "evidence": names("Ids or titles of passages, turns, scenes, documents."),
             "confidence": Field(
                 {"type": "number", "minimum": 0, "maximum": 1, "description": "Default 0.9."}
@@ -199,6 +212,8 @@ class ClaimReading:
         """The value with ids for names, those of entities claimed along included."""
         if isinstance(value, list):
             require_few(value, path)
+        if name == "for":
+            return [await self._reader(each, f"{path}/{n}") for n, each in enumerate(value)]
         if name in _ENTITIES:
             if isinstance(value, list):
                 return [await self._entity(each, f"{path}/{n}") for n, each in enumerate(value)]
@@ -217,6 +232,12 @@ class ClaimReading:
             return named
         found = await self.desk.thing(named, Entity, Proposal, path=path)
         return found.id if isinstance(found, Entity) else f"{PROPOSAL_PREFIX}{found.id}"
+
+    async def _reader(self, text: str, path: str) -> str:
+        """Somebody who may know: as it is written, or the character of that name."""
+        if text in _READERS or ":" in text:
+            return text
+        return character((await self.desk.entity(text, path=path)).id)
 
     async def _other(self, name: str, text: str, path: str) -> str:
         return (await self.desk.thing(text, _OTHERS[name], path=path)).id

@@ -5,18 +5,21 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+from canonry.domain.calendars.dates import spoken
+from canonry.domain.calendars.reckoning import GREGORIAN
 from canonry.domain.errors import InvalidInput, NotSupported
 from canonry.domain.ids import is_uuid
 from canonry.domain.log.entries import Thing
+from canonry.domain.normal_forms import folded
 from canonry.domain.spaces import SpaceKind
 from canonry.domain.things.entities import Entity
-from canonry.domain.time import DAY, Instant, parse_instant
+from canonry.domain.time import DAY, Instant, parse_instant, render_instant
 from canonry.domain.truth.accounts import entity_id_behind
 from canonry.gateway.shapes import BOOLEAN, INTEGER, TEXT, Field, array, obj
 from canonry.gateway.tool import Arguments, Schema
 from canonry.usecases.kernel.caller import Caller
 from canonry.usecases.kernel.canon import Canon
-from canonry.usecases.kernel.spoken_times import in_words
+from canonry.usecases.kernel.spoken_times import calendar_of, in_words
 from canonry.usecases.queries.choose_space import ChosenSpace, choose_space
 from canonry.usecases.queries.find_named import find_named
 
@@ -28,7 +31,7 @@ NAME_MAX: Final = 500
 SPACE: Final = TEXT.but(description="Space, if several.")
 AT: Final = TEXT.but(description="As of this time in its world.")
 KNOWN_AT: Final = TEXT.but(description="As known here at this time.")
-FULL: Final = BOOLEAN.but(description="Whole texts and all details.")
+FULL: Final = BOOLEAN.but(description="Whole texts, all details.")
 ANYTHING: Final = Field({"type": "object"})
 PAGING: Final[Mapping[str, Field]] = {
     "limit": INTEGER.but(description="Rows, 1 to 50; else 10."),
@@ -78,6 +81,16 @@ class Desk:
         assert isinstance(found, Entity)  # noqa: S101 - the kind was asked for
         return found
 
+    async def merged(self, text: str, *, path: str) -> str:
+        """The id of somebody who was merged into another, by that id or by their own name."""
+        if is_uuid(text.strip()):
+            return text.strip().lower()
+        root = await self.entity(text, path=path)
+        members = (await self.canon.seen_by(self.caller).things(root.members)).values()
+        known = (one for one in members if isinstance(one, Entity))
+        named = [one.id for one in known if folded(text.strip()) in one.known_as]
+        return named[0] if len(named) == 1 else root.id
+
     async def entities(self, texts: Sequence[str], *, path: str) -> Sequence[Entity]:
         """The entities that texts name here, each once."""
         require_few(texts, path)
@@ -85,18 +98,31 @@ class Desk:
         return list({each.id: each for each in found}.values())
 
     async def time(
-        self, arguments: Arguments, name: str, *, end_of_day: bool = False
+        self,
+        arguments: Arguments,
+        name: str,
+        *,
+        end_of_day: bool = False,
+        at: Thing | None = None,
     ) -> Instant | None:
-        """A time in the world that may be missing: a date, RFC 3339, or words of its calendar."""
+        """A time in the world that may be missing: a date, RFC 3339, or words of its calendar.
+
+        "Next day" counts from the present `at` a story or a scene.
+        """
         text = arguments.get(name)
         if text is None:
             return None
         path = f"/{name}"
         if _DATE.fullmatch(text) or self.space.opened is None:
             return recorded_time(text, path=path, end_of_day=end_of_day)
-        return await in_words(
-            self.canon, self.caller, self.space.opened, lambda read: read(text, path)
-        )
+        place = at or self.space.opened
+        return await in_words(self.canon, self.caller, place, lambda read: read(text, path))
+
+    def spoken(self, instant: Instant) -> str:
+        """A time of the world in the words of the calendar that the space has declared, if any."""
+        opened = self.space.opened
+        calendar = GREGORIAN if opened is None else calendar_of(opened)
+        return render_instant(instant) if calendar is GREGORIAN else spoken(instant, calendar)
 
     def require_told(self, what: str, instead: str) -> str:
         """The id of the space, if claims are judged in it.

@@ -213,7 +213,7 @@ async def _timeline(canon: Canon, caller: Caller, arguments: Arguments) -> Reply
     for row, item in zip(rows, found.items, strict=True):
         when = item.time_ref
         row.pop("from", None)
-        row["when"] = "undated" if when is None else render_instant(when)
+        row["when"] = "undated" if when is None else desk.spoken(when)
     reply = fitted(rows, page, found.total, "timeline")
     if found.truncated:
         reply["more"] = "not everything was looked through; narrow it by from and to"

@@ -119,11 +119,16 @@ async def _listed(
         past = await read_as_known(desk.canon, desk.caller, desk.space.id, ids, then)
         known = (past[i] for i in ids if i in past)
         things = [e for e in known if getattr(e, "level", None) is not CanonLevel.RETCONNED]
-    reply = fitted(
-        await rows_of(desk, (t for t in things if holds(t, at)), full=page.full), page, total
-    )
-    if page.offset + page.limit < total:
-        reply.setdefault("next", str(page.offset + page.limit))
+    shown = [each for each in things if holds(each, at)]
+    reply = fitted(await rows_of(desk, shown, full=page.full), page, total)
+    reply.pop("next", None)  # which counts what is shown, and not what was looked at
+    kept = len(reply["found"])
+    if kept < len(shown):
+        reply["next"] = str(page.offset + things.index(shown[kept]))
+    elif page.offset + page.limit < total:
+        reply["next"] = str(page.offset + page.limit)
+    elif not page.offset:
+        reply["total"] = kept
     return reply
 
 

@@ -83,9 +83,9 @@ async def _told(desk: Desk, claims: Sequence[Mapping[str, Any]], arguments: Argu
         return _verdicts(claims, foretold, written=False)
     ids = await propose_changes(canon, step(caller, "propose"), space, suggestions)
     if caller.actor.agent_type in KEEPERS:
-        judged = (await canonize_proposals(canon, caller, ids)).verdicts
+        judged = (await canonize_proposals(canon, caller, ids, while_played=True)).verdicts
         return _verdicts(claims, judged, written=True)
-    foreseen = await preview_proposals(canon, caller, ids)
+    foreseen = await preview_proposals(canon, caller, ids, while_played=True)
     return _verdicts(claims, foreseen, written=False) | {
         "kept": True,
         "hint": "kept for a Keeper, who decides; these are the verdicts that it would get now",
@@ -312,8 +312,7 @@ PROPOSE: Final = Tool(
             "evidence": names("What all rest on: ids or titles from tell."),
             "said": TEXT.but(description="Or the words, which are kept and cited."),
             "authority": enum(*Authority).but(
-                description="Whose word: source (document), gm (runs the space, undoes what "
-                "stands), player, system. Else by evidence."
+                description="Whose word: source (document), gm (overrules), player, system."
             ),
             "dry_run": BOOLEAN.but(description="Foretell only."),
             "space": SPACE,

@@ -4,6 +4,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
+from canonry.domain.audience import EVERYBODY as ALL
 from canonry.domain.errors import InvalidInput
 from canonry.domain.log.entries import THING_KINDS
 from canonry.domain.provenance import Authority
@@ -11,6 +12,7 @@ from canonry.domain.things.entities import Entity
 from canonry.domain.things.facts import Event, Fact
 from canonry.domain.things.proposals import Ask, Proposal, ProposalStatus, ProposalType
 from canonry.domain.things.relations import Relation
+from canonry.domain.things.scenes import Scene
 from canonry.gateway.shapes import BOOLEAN, COUNT, OBJECT, TEXT, array, enum
 from canonry.gateway.tool import Arguments, Reply, Tool
 from canonry.toolsets.canon.desk import (
@@ -27,11 +29,13 @@ from canonry.toolsets.canon.roles import EVERYBODY, KEEPERS
 from canonry.toolsets.canon.rows import Row, fitted, reply_schema, rows_of
 from canonry.toolsets.canon.unclear import read_values, unclear_values
 from canonry.usecases.canonization.canonize_proposals import canonize_proposals
+from canonry.usecases.canonization.change_audience import change_audience
 from canonry.usecases.canonization.evaluate_proposal import KeeperVerdict, evaluate_proposal
 from canonry.usecases.canonization.list_proposals import ProposalQuery, list_proposals
 from canonry.usecases.canonization.waive_conflict import waive_conflict
 from canonry.usecases.graph.end_relation import end_relation
 from canonry.usecases.graph.merge_entities import merge_entities, unmerge_entities
+from canonry.usecases.graph.retcon_scene import retcon_scene
 from canonry.usecases.graph.retcon_thing import Retcon, retcon_thing
 from canonry.usecases.graph.upkeep import accept_upkeep
 from canonry.usecases.kernel.account import Account, within_account
@@ -143,7 +147,7 @@ async def _proposals(desk: Desk, of: Sequence[str]) -> list[Proposal]:
 async def _judge(desk: Desk, of: Sequence[str], arguments: Arguments) -> Row:
     del arguments
     ids = [each.id for each in await _proposals(desk, of)]
-    judged = await canonize_proposals(desk.canon, desk.caller, ids)
+    judged = await canonize_proposals(desk.canon, desk.caller, ids, while_played=True)
     rows = [
         {
             "proposal": each.proposal_id,
@@ -215,7 +219,7 @@ async def _separate(desk: Desk, of: Sequence[str], arguments: Arguments) -> Row:
     if len(of) == 2:  # noqa: PLR2004 - two that never were merged
         return await _kept_apart(desk, of, reason)
     (one,) = _exactly(of, 1)
-    separated = one.strip().lower()
+    separated = await desk.merged(one, path="/of/0")
     if desk.is_account:
         await unmerge_records(desk.canon, desk.caller, None, separated, reason=reason)
     else:
@@ -239,9 +243,14 @@ def _own_word(desk: Desk) -> Authority:
 async def _retcon(desk: Desk, of: Sequence[str], arguments: Arguments) -> Row:
     desk.require_told("a retcon", "propose a correction of the field")
     (one,) = _exactly(of, 1)
-    thing = await desk.thing(one, Fact, Event, Relation, Entity, path="/of/0")
+    thing = await desk.thing(one, Fact, Event, Relation, Entity, Scene, path="/of/0")
+    reason = _reason(arguments, "why it never was so")
+    if isinstance(thing, Scene):
+        taken = await retcon_scene(desk.canon, desk.caller, thing.id, reason=reason)
+        fell: Row = {"fallen": list(taken.fallen), "holds_again": list(taken.resumed)}
+        return {key: value for key, value in fell.items() if value}
     retcon = Retcon(
-        reason=_reason(arguments, "why it never was so"),
+        reason=reason,
         along=bool(arguments.get("along")),
         authority=_own_word(desk),
     )
@@ -254,6 +263,15 @@ async def _retcon(desk: Desk, of: Sequence[str], arguments: Arguments) -> Row:
     row: Row = {"fallen": list(done.fallen), "holds_again": list(done.resumed)}
     row |= {"rested_on_it": rests[:_SHOWN]}
     return {key: value for key, value in row.items() if value}
+
+
+async def _reveal(desk: Desk, of: Sequence[str], arguments: Arguments) -> Row:
+    desk.require_told("a secret", "what you keep there is yours alone")
+    (one,) = _exactly(of, 1)
+    thing = await desk.thing(one, Fact, Event, Relation, Entity, path="/of/0")
+    reason = _reason(arguments, "how it came out")
+    told = await change_audience(desk.canon, desk.caller, thing.id, ALL, reason=reason)
+    return {"revealed": list(told.ids[:_SHOWN])}
 
 
 async def _end(desk: Desk, of: Sequence[str], arguments: Arguments) -> Row:
@@ -285,6 +303,7 @@ _VERDICTS: Final[Mapping[str, Decide]] = {
     "merge": _merge,
     "separate": _separate,
     "retcon": _retcon,
+    "reveal": _reveal,
     "end": _end,
     "read": _read,
 }
@@ -315,7 +334,7 @@ TOOLS: Final = (
         input_schema=takes(
             {},
             {
-                "what": enum(*_WHAT).but(description="Only this; else all but duplicates."),
+                "what": enum(*_WHAT).but(description="Else all but duplicates."),
                 "about": named("duplicates: only of this entity."),
                 "space": SPACE,
                 **PAGING,
@@ -335,18 +354,18 @@ TOOLS: Final = (
         description=(
             "Say what becomes of it. judge: let the rules decide a proposal. accept, reject: your "
             "own word. waive: a possible conflict is meant so. merge: two are one; separate: they "
-            "are not. retcon: it never was so. end: a relation holds no longer. read: an unclear "
-            "field of a document, by the reading in other."
+            "are not. retcon: it never was so. reveal: all may know. end: a relation holds no "
+            "longer. read: an unclear field of a document, by the reading in other."
         ),
         input_schema=takes(
             {
-                "verdict": enum(*_VERDICTS).but(description="What is decided."),
+                "verdict": enum(*_VERDICTS).but(description="Which."),
                 "of": names("What; merge: who is kept, then the other.").but(minItems=1),
             },
             {
                 "reason": TEXT.but(maxLength=2_000, description="Why."),
                 "other": named("waive: what it perhaps conflicts with."),
-                "along": BOOLEAN.but(description="retcon: what rests on it for sure falls too."),
+                "along": BOOLEAN.but(description="retcon: what rests on it falls too."),
                 "when": named("end: when, in its world."),
                 "field": named("read: which."),
                 "space": SPACE,
@@ -362,6 +381,7 @@ TOOLS: Final = (
                 "name": TEXT,
                 "merged": TEXT,
                 "fallen": array(TEXT),
+                "revealed": array(TEXT),
                 "holds_again": array(TEXT),
                 "rested_on_it": array(OBJECT),
                 "settled": COUNT,

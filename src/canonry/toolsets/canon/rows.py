@@ -14,7 +14,7 @@ from canonry.domain.things.relations import Relation
 from canonry.domain.things.scenes import Scene, Story, Turn
 from canonry.domain.things.sources import Snippet, Source
 from canonry.domain.things.upkeep import Correcting, Merging, Retconning, read_upkeep
-from canonry.domain.time import render_instant
+from canonry.domain.time import parse_instant, render_instant
 from canonry.gateway.shapes import TEXT, Field, array, obj
 from canonry.gateway.tool import Schema
 from canonry.toolsets.canon.desk import Desk, Wanted
@@ -33,6 +33,7 @@ REPLY_FULL: Final = 24_000
 _PROPERTIES: Final = 8
 _STANDING: Final = frozenset({CanonLevel.CANON, CanonLevel.AUTHORITATIVE})
 
+_TIMES: Final = ("from", "until", "when")
 _ENDS: Final = ("entity_id", "from_entity_id", "to_entity_id")
 """The members of a proposal's content that name one entity."""
 
@@ -78,7 +79,17 @@ async def rows_of(desk: Desk, things: Iterable[Thing], *, full: bool = False) ->
     seen = desk.canon.seen_by(desk.caller)
     found = await seen.things(ids)
     names = await seen.roots(i for i, each in found.items() if isinstance(each, Entity))
-    return [row_of(each, names, found, full=full) for each in listed]
+    rows = [row_of(each, names, found, full=full) for each in listed]
+    return [
+        _in_its_calendar(desk, row) if isinstance(each, Fact | Event | Relation) else row
+        for row, each in zip(rows, listed, strict=True)
+    ]
+
+
+def _in_its_calendar(desk: Desk, row: Row) -> Row:
+    """The row with its times in the words of the calendar that the space has declared."""
+    times: Row = {name: desk.spoken(parse_instant(row[name])) for name in _TIMES if name in row}
+    return {**row, **times}
 
 
 def row_of(thing: Thing, names: Names, around: Mapping[str, Thing], *, full: bool) -> Row:

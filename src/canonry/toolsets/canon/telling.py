@@ -5,6 +5,7 @@ from pathlib import PurePosixPath
 from typing import Any, Final
 
 from canonry.domain.errors import InvalidInput, NotAllowed, NotFound
+from canonry.domain.fields import plain_time
 from canonry.domain.ids import is_uuid
 from canonry.domain.normal_forms import folded
 from canonry.domain.provenance import CanonLevel
@@ -28,6 +29,7 @@ from canonry.toolsets.canon.desk import (
 )
 from canonry.toolsets.canon.roles import CONTRIBUTORS, SOLO
 from canonry.toolsets.canon.rows import Row, cut, filled, fitted, reply_schema
+from canonry.usecases.canonization.complete_scene import outcomes_among, proposals_of
 from canonry.usecases.canonization.finalize_scene import finalize_scene
 from canonry.usecases.graph.import_documents import (
     GivenDocument,
@@ -39,7 +41,7 @@ from canonry.usecases.kernel.caller import Caller, step
 from canonry.usecases.kernel.canon import Canon
 from canonry.usecases.kernel.receipts import the_made
 from canonry.usecases.narrative.append_turn import TurnRequest, append_turn
-from canonry.usecases.narrative.open_scene import SceneAsked, open_scene
+from canonry.usecases.narrative.open_scene import SceneAsked, open_scene, story_of_late
 from canonry.usecases.narrative.query_scenes import SceneQuery, query_scenes
 from canonry.usecases.queries.query_snippets import query_snippets
 from canonry.usecases.truth.ingest_file import FileIngested, ingest_file
@@ -266,8 +268,15 @@ async def _turns(desk: Desk, arguments: Arguments) -> Reply:
     reply: Row = {"scene": scene.id, "name": scene.title, "opened": opened or None, "turns": told}
     if (closing := arguments.get("end_scene")) is not None:
         summary = checked(closing, desk.canon.policy.limits.summary, path="/end_scene")
+        proposals = await proposals_of(desk.canon, scene.space, scene.id)
+        became = [one for each in proposals if each.decision for one in each.decision.made]
+        outcomes = await outcomes_among(desk.canon, scene.space, became)
         await finalize_scene(
-            desk.canon, step(desk.caller, "end"), scene.id, outcomes=(), summary=summary
+            desk.canon,
+            step(desk.caller, "end"),
+            scene.id,
+            outcomes=[each.id for each in outcomes],
+            summary=summary,
         )
         reply["closed"] = True
     elif told:
@@ -312,9 +321,19 @@ async def _scene(desk: Desk, arguments: Arguments, space: str) -> tuple[Scene | 
     asked = SceneAsked(
         title=checked(named, desk.canon.policy.limits.name, path="/scene"),
         place_id=None if place is None else (await desk.entity(place, path="/place")).id,
-        at=await desk.time(arguments, "when"),
+        at=await desk.time(arguments, "when", at=await story_of_late(desk.canon, desk.space.id)),
+        words=_words_of(arguments.get("when")),
     )
     return await open_scene(desk.canon, desk.caller, space, asked), True
+
+
+def _words_of(when: str | None) -> str | None:
+    """The words by which somebody says when; no words are needed for what RFC 3339 says."""
+    try:
+        plain_time(when or "", "/when")
+    except InvalidInput:
+        return when
+    return None
 
 
 TELL: Final = Tool(
@@ -327,7 +346,7 @@ TELL: Final = Tool(
     input_schema=takes(
         {},
         {
-            "text": TEXT.but(description="Words of a document, message or note."),
+            "text": TEXT.but(description="A document, message, note."),
             "title": named("What the text or file is called."),
             "turns": array(_TURN).but(
                 maxItems=TURNS_MAX, description="What was said in a scene, in order."
@@ -335,12 +354,12 @@ TELL: Final = Tool(
             "scene": named("Scene by title or id; a new title opens one."),
             "place": named("Where a new scene takes place."),
             "when": named("When a new scene takes place, in its world."),
-            "end_scene": TEXT.but(description="Summary that closes the scene."),
+            "end_scene": TEXT.but(description="Summary that closes it."),
             "records": array(ANYTHING).but(
-                maxItems=RECORDS_MAX, description="Objects with type and their fields as said."
+                maxItems=RECORDS_MAX, description="Objects with type and fields as said."
             ),
             "file": TEXT.but(description="A file in base64, with mime_type."),
-            "path": TEXT.but(description="A file on the server's machine, where allowed."),
+            "path": TEXT.but(description="A file on the server, where allowed."),
             "mime_type": named("Media type of file or text."),
             "space": SPACE,
         },

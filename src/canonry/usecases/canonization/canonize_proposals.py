@@ -45,9 +45,12 @@ class _Read:
         return [each for each in self.of(space) if each.status is ProposalStatus.PENDING]
 
 
-async def canonize_proposals(canon: Canon, caller: Caller, proposal_ids: Sequence[str]) -> Judged:
+async def canonize_proposals(
+    canon: Canon, caller: Caller, proposal_ids: Sequence[str], *, while_played: bool = False
+) -> Judged:
     """Decide the pending ones among these proposals; those decided before are only reported.
 
+    `while_played`: also those of scenes that go on, which are canonized as a whole otherwise.
     Names that they declare (`$name`) are known to all of them that lie in the same universe.
 
     Raises:
@@ -58,7 +61,7 @@ async def canonize_proposals(canon: Canon, caller: Caller, proposal_ids: Sequenc
             where this one stopped.
     """
     wanted = tuple(dict.fromkeys(proposal_ids))
-    read = await _read(canon, caller, wanted)
+    read = await _read(canon, caller, wanted, while_played=while_played)
     undecided = Undecided()
     decided = read.proposals
     for space, position in read.positions.items():
@@ -79,7 +82,7 @@ async def canonize_proposals(canon: Canon, caller: Caller, proposal_ids: Sequenc
 
 
 async def preview_proposals(
-    canon: Canon, caller: Caller, proposal_ids: Sequence[str]
+    canon: Canon, caller: Caller, proposal_ids: Sequence[str], *, while_played: bool = False
 ) -> tuple[ProposalVerdict, ...]:
     """The verdicts that canonizing these proposals would give now; nothing is written.
 
@@ -87,7 +90,8 @@ async def preview_proposals(
         NotFound: `proposal.unknown`.
         Conflict: `proposal.of-a-scene`.
     """
-    read = await _read(canon, caller, tuple(dict.fromkeys(proposal_ids)))
+    wanted = tuple(dict.fromkeys(proposal_ids))
+    read = await _read(canon, caller, wanted, while_played=while_played)
     after: dict[str, Proposal] = {}
     for space in read.positions:
         pending, beside = read.pending(space), read.of(space)
@@ -96,14 +100,17 @@ async def preview_proposals(
     return tuple(verdict_on(after.get(each.id, each)) for each in read.proposals)
 
 
-async def _read(canon: Canon, caller: Caller, wanted: Sequence[str]) -> _Read:
+async def _read(
+    canon: Canon, caller: Caller, wanted: Sequence[str], *, while_played: bool
+) -> _Read:
     """The proposals, and a position of each space at which they were as they are read.
 
     None: they change at this moment, and are read again when they are judged.
     """
     before = await canon.ledger.touched_since(0, limit=1)
     proposals = await require_all(canon, caller, Proposal, wanted)
-    await _require_closed_scenes(canon, proposals)
+    if not while_played:
+        await _require_closed_scenes(canon, proposals)
     spaces = dict.fromkeys(each.space for each in proposals)
     heads = {space: await canon.ledger.head(space) for space in spaces}
     since = await canon.ledger.touched_since(before.cursor, limit=_TOUCHES_MAX)

@@ -12,7 +12,7 @@ from canonry.domain.audience import Audience, covers, narrowest
 from canonry.domain.errors import Conflict, NotAllowed
 from canonry.domain.ids import NewId
 from canonry.domain.judging.settling import tells_tags
-from canonry.domain.log.canon import needs
+from canonry.domain.log.canon import ids_of, needs
 from canonry.domain.log.commits import ORIGIN, Position
 from canonry.domain.log.entries import (
     AudienceChanged,
@@ -36,6 +36,7 @@ from canonry.domain.things.facts import Event, Fact
 from canonry.domain.things.relations import Relation
 from canonry.domain.things.sources import Source
 from canonry.domain.time import Instant
+from canonry.domain.vocabularies.narrative_fields import STATE_TAGS
 from canonry.ports.views.state import EventQuery, FactQuery, RelationQuery
 from canonry.usecases.kernel.caller import Caller, unknown
 from canonry.usecases.kernel.canon import Canon
@@ -140,11 +141,29 @@ async def _told_together(canon: Canon, thing: Kept) -> tuple[tuple[str, ...], tu
         ids += await _observed(canon, thing)
     if isinstance(thing, Source):
         ids += await _snippets(canon, thing)
+    ids += await _said_since(canon, thing, entries)
     known = await audiences_of(canon, ids)
     along = tuple(one for one in dict.fromkeys(ids) if known.get(one) == thing.audience)
     changed = (each for each in entries if not isinstance(each, Made | AudienceChanged))
-    told = (each for each in changed if getattr(each, "audience", None) == thing.audience)
+    others = (each for each in changed if ids_of(each)[0] not in along)
+    told = (each for each in others if getattr(each, "audience", None) == thing.audience)
     return along, tuple(told)
+
+
+async def _said_since(canon: Canon, thing: Kept, entries: Iterable[Entry]) -> list[str]:
+    """What was observed since at the very moments at which the commit told of a state."""
+    made = (each.thing for each in entries if isinstance(each, Made))
+    seen = [each for each in made if isinstance(each, ObservationDraft)]
+    told = [each for each in seen if STATE_TAGS in each.fields]
+    found: list[str] = []
+    for entity_id in dict.fromkeys(each.entity_id for each in told):
+        moments = {(each.observed_at, each.place) for each in told if each.entity_id == entity_id}
+        later = await canon.store_of_all.state.observations(
+            entity_id, after=Position(thing.position), limit=ALONG_MAX
+        )
+        same = (each for each in later if (each.observed_at, each.place) in moments)
+        found += [each.id for each in same if STATE_TAGS in each.fields]
+    return found
 
 
 async def _told_with(canon: Canon, thing: Kept) -> Sequence[Entry]:

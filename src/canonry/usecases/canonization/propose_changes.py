@@ -1,21 +1,25 @@
-"""Propose changes: several at once that no scene brought up, all kept or none; or only foretold.
+"""Propose changes: several at once, all kept or none; or only foretold.
 
-They may name each other: what one of them declares as `$name`, the others refer to by it.
+They may name each other: what one of them declares as `$name`, the others refer to by it. What
+cites turns of one scene, or the scene, was brought up there, and happens at its time and place.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Final
 
+from canonry.domain.audience import Audience, audience_in
 from canonry.domain.fields import ReadTime, Reference
 from canonry.domain.ids import NewId, ProposalId, SpaceId, derived_id
 from canonry.domain.judging.candidates import linked
 from canonry.domain.judging.contents import EntityContent, read_content, render_content
 from canonry.domain.judging.ordering import in_order
 from canonry.domain.log.commits import Position
-from canonry.domain.log.entries import Made
+from canonry.domain.log.entries import Made, Thing
 from canonry.domain.log.stamping import stamped
+from canonry.domain.provenance import EvidenceKind
 from canonry.domain.things.proposals import Proposal, ProposalDraft, ProposalStatus
+from canonry.domain.things.scenes import Scene, Turn
 from canonry.domain.world.admission.staged import StagedContent
 from canonry.usecases.canonization.create_proposal import Suggestion
 from canonry.usecases.canonization.decide_proposals import foretell
@@ -27,6 +31,8 @@ from canonry.usecases.kernel.canon import Canon
 from canonry.usecases.kernel.commit_change import Change, commit_change
 from canonry.usecases.kernel.lookup import require_evidence, require_universe
 from canonry.usecases.kernel.spoken_times import in_words
+
+_PLAYED: Final = frozenset({EvidenceKind.TURN, EvidenceKind.SCENE})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,7 +105,10 @@ async def _staged(
     drafts: list[ProposalDraft] = []
     reads: frozenset[str] = frozenset()
     universe = await require_universe(canon, caller, space)
+    cited = {one.ref for asked in suggestions for one in asked.evidence if one.kind in _PLAYED}
+    played = await _scenes_with(canon, caller, cited)
     for n, asked in enumerate(suggestions):
+        scene, turn = _brought_up(asked, played)
 
         def read(times: ReadTime, asked: Suggestion = asked) -> Mapping[str, Any]:
             limits = canon.policy.limits
@@ -110,16 +119,16 @@ async def _staged(
                 content = replace(content, ref=None)  # the others name it by its proposal now
             return render_content(content)
 
-        content = await in_words(canon, caller, universe, read)
+        content = await in_words(canon, caller, scene or universe, read)
         path = f"/claims/{n}/evidence"
         reads |= await require_evidence(canon, caller, space, asked.evidence, path=path)
         drafts.append(
             ProposalDraft(
                 id=ids[n],
                 space=space,
-                scene_id=None,
-                turn_id=None,
-                turn_index=None,
+                scene_id=None if scene is None else scene.id,
+                turn_id=None if turn is None else turn.id,
+                turn_index=None if turn is None else turn.index,
                 type=asked.type,
                 content=content,
                 original=asked.content,
@@ -128,11 +137,37 @@ async def _staged(
                 authority=asked.authority,
                 proposed_by=caller.actor.agent_id,
                 status=ProposalStatus.PENDING,
+                audience=_for_whom(asked, n),
             )
         )
     told = [
-        StagedContent(kind=each.type, scene=None, content=each.content, path=f"/claims/{n}")
+        StagedContent(
+            kind=each.type, scene=each.scene_id, content=each.content, path=f"/claims/{n}"
+        )
         for n, each in enumerate(drafts)
     ]
     await pass_gates(canon, caller, space, told)
     return StagedChanges(drafts=tuple(drafts), reads=reads)
+
+
+async def _scenes_with(canon: Canon, caller: Caller, ids: Collection[str]) -> Mapping[str, Thing]:
+    """The scenes and turns among these, and the scenes of the turns."""
+    found = dict(await canon.seen_by(caller).things(ids)) if ids else {}
+    scenes = {one.scene_id for one in found.values() if isinstance(one, Turn)} - found.keys()
+    return found | dict(await canon.seen_by(caller).things(scenes)) if scenes else found
+
+
+def _brought_up(asked: Suggestion, played: Mapping[str, Thing]) -> tuple[Scene | None, Turn | None]:
+    """In which scene, where all that it cites of what was played is of one, and by which turn."""
+    cited = [played.get(one.ref) for one in asked.evidence if one.kind in _PLAYED]
+    turns = [one for one in cited if isinstance(one, Turn)]
+    told = {one.scene_id for one in turns} | {one.id for one in cited if isinstance(one, Scene)}
+    scene = played.get(next(iter(told))) if len(told) == 1 else None
+    if not isinstance(scene, Scene):
+        return None, None
+    return scene, max(turns, key=lambda turn: turn.index, default=None)
+
+
+def _for_whom(asked: Suggestion, number: int) -> Audience:
+    """Who may know of it; what it names and cites may narrow that."""
+    return audience_in(asked.content.get("audience", "everyone"), path=f"/claims/{number}/for")

@@ -1,5 +1,6 @@
 """Create a fact directly: the keeper's word, with evidence; the same statement earns a warning."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Final
@@ -7,15 +8,30 @@ from typing import Final
 from canonry.domain.ids import EntityId, NewId
 from canonry.domain.judging.comparing.conflicts import Stated
 from canonry.domain.judging.comparing.rivals import rivals_of, unread
+from canonry.domain.judging.laws import laws_against_state
 from canonry.domain.judging.making import Backing, make_fact
 from canonry.domain.judging.slices import SliceView
+from canonry.domain.judging.statements import stated_tag
+from canonry.domain.judging.tag_changes import TagsChanged, change_tags
+from canonry.domain.log.entries import Entry
+from canonry.domain.log.keys import thing_key
+from canonry.domain.moments import NOW, Moment
 from canonry.domain.provenance import CanonLevel
-from canonry.domain.things.facts import Fact
+from canonry.domain.things.entities import Entity
+from canonry.domain.things.facts import Axiom, Fact
 from canonry.domain.time import SECOND, Instant
 from canonry.usecases.kernel.caller import Caller
 from canonry.usecases.kernel.canon import Canon
-from canonry.usecases.kernel.commit_change import Change, Receipt, commit_change
+from canonry.usecases.kernel.commit_change import (
+    Change,
+    Receipt,
+    audience_for,
+    commit_change,
+    known_to,
+)
+from canonry.usecases.kernel.extend_slice import judged_by
 from canonry.usecases.kernel.involved import require_involved, standing_beside
+from canonry.usecases.kernel.lawful import require_lawful
 from canonry.usecases.kernel.lookup import require_evidence, require_universe
 
 _NAMED_MAX: Final = 50
@@ -39,11 +55,11 @@ class NewFact:
 
 
 async def create_fact(canon: Canon, caller: Caller, backing: Backing, new: NewFact) -> Receipt:
-    """Assert the fact.
+    """Assert the fact; one that says how somebody is changes their state.
 
     Raises:
         NotFound: `universe.unknown`, `entity.unknown` or `evidence.unknown`.
-        Conflict: `space.foreign` or `entity.retconned`.
+        Conflict: `space.foreign`, `entity.retconned` or `axiom.forbids`.
     """
     await require_universe(canon, caller, backing.space)
 
@@ -53,6 +69,8 @@ async def create_fact(canon: Canon, caller: Caller, backing: Backing, new: NewFa
             canon, caller, backing.space, new.involved, path="/involved_entity_ids"
         )
         ids = tuple(entity.id for entity in involved)
+        state, rested_on = await _state_said(canon, backing, new_id, new, involved)
+        reads |= rested_on
         made = make_fact(
             new_id,
             backing,
@@ -64,13 +82,40 @@ async def create_fact(canon: Canon, caller: Caller, backing: Backing, new: NewFa
         same = await _same_statements(canon, backing, new, ids)
         rivals, looked = await standing_beside(canon, backing, ids, partial(_rivals, new, ids))
         return Change(
-            entries=(made,),
+            entries=state or (made,),
             reads=reads | read | looked,
             warnings=(*same, *rivals),
             audience=backing.audience,
         )
 
     return await commit_change(canon, caller, backing.space, prepare)
+
+
+async def _state_said(
+    canon: Canon, backing: Backing, new_id: NewId, new: NewFact, involved: Sequence[Entity]
+) -> tuple[tuple[Entry, ...], frozenset[str]]:
+    """What changes where the words say no more than how somebody is, and what that rests on."""
+    if len(involved) != 1 or new.duration is not None:
+        return (), frozenset()
+    named = (involved[0].id, *(one.ref for one in backing.evidence))
+    audience = await audience_for(canon, named, backing.audience)
+    entity = await known_to(canon, involved[0], audience)
+    stated = stated_tag(new.statement, entity, canon.policy.exclusive_tags)
+    if stated is None:
+        return (), frozenset()
+    tag, holds = stated
+    add, remove = ((tag,), ()) if holds else ((), (tag,))
+    moment = Moment(at=new.time_ref, place=NOW.place)
+
+    def change(view: SliceView) -> tuple[TagsChanged, list[Axiom]]:
+        broken = list(laws_against_state(view, entity.entity_type, add, entity.state_tags))
+        made = change_tags(view, new_id, backing, entity, add=add, remove=remove, moment=moment)
+        return made, broken
+
+    (changed, broken), reads = await judged_by(canon, backing.space, change, audience)
+    require_lawful(broken)
+    documented = changed.begun or changed.ended
+    return changed.entries if documented else (), reads | {thing_key(entity.id)}
 
 
 async def _same_statements(

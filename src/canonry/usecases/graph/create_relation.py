@@ -9,12 +9,18 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from canonry.domain.audience import Audience
+from canonry.domain.audience import GAME_MASTERS, Audience
 from canonry.domain.errors import Conflict
 from canonry.domain.ids import NewId, RelationId
 from canonry.domain.judging.laws import laws_against_relation, misplacing
 from canonry.domain.judging.making import Backing, make_relation
-from canonry.domain.judging.relation_lines import RelationLine, line_of, word_behind, written
+from canonry.domain.judging.relation_lines import (
+    RelationLine,
+    is_told_of,
+    line_of,
+    word_behind,
+    written,
+)
 from canonry.domain.judging.slices import SliceView
 from canonry.domain.log.entries import Entry, Made, RelationEnded
 from canonry.domain.log.keys import relations_key, thing_key
@@ -107,8 +113,10 @@ async def create_relation(canon: Canon, caller: Caller, new: NewRelation) -> Rel
         if misplaced is not None:
             raise Conflict("relation.misplaced", misplaced[0], conflicts=list(misplaced[1]))
         _require_unopposed(new, line)
-        if line.same is not None and _equals(line.same, new) and not (line.ends or line.against):
-            return Change(entries=(), reads=frozenset(), found=line.same)
+        if (same := line.same) is not None and _equals(same, new, from_, to):
+            whole, _ = await judged_by(canon, space, line_in, GAME_MASTERS)
+            if _only(same, line) and _only(same, whole):
+                return Change(entries=(), reads=frozenset(), found=same)
         made = _made(new_id, new, from_, to)
         entries = _taking_its_place(new_id, new, made, line)
         reads |= rested_on
@@ -167,7 +175,15 @@ def _require_unopposed(new: NewRelation, line: RelationLine) -> None:
         raise Conflict("relation.opposed", message, conflicts=conflicts)
 
 
-def _equals(old: Relation, new: NewRelation) -> bool:
+def _only(same: Relation, line: RelationLine) -> bool:
+    """Whether a relation is all that holds in a line then."""
+    told = line.same is not None and line.same.id == same.id
+    return told and not (line.ends or line.against)
+
+
+def _equals(old: Relation, new: NewRelation, from_: Entity, to: Entity) -> bool:
+    if not is_told_of(old, from_, to):
+        return False
     theirs = (old.since, dict(old.properties), old.authority, old.confidence)
     ours = (new.since, dict(new.properties), new.authority, new.confidence)
     return theirs == ours and set(new.evidence) <= set(old.evidence)

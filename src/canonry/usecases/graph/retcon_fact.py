@@ -6,15 +6,15 @@ from itertools import takewhile
 from typing import Any
 
 from canonry.domain.ids import FactId, NewId
-from canonry.domain.judging.making import Backing, make_fact, make_observation, tag_statement
+from canonry.domain.judging.making import Backing, make_fact, make_observation
 from canonry.domain.judging.slices import SliceView
 from canonry.domain.judging.standing_tags import TagHeld, changes_of, together
+from canonry.domain.judging.statements import stated_tag
 from canonry.domain.judging.undone_tags import undone
 from canonry.domain.log.entries import Entry, FactResumed, FactRetconned, Made
 from canonry.domain.log.keys import thing_key
 from canonry.domain.observations import Observation
 from canonry.domain.provenance import Authority, Evidence
-from canonry.domain.texts.statements import plain_statement
 from canonry.domain.things.entities import Entity
 from canonry.domain.things.facts import Fact, FactDraft, FactType
 from canonry.domain.vocabularies.narrative_fields import STATE_TAGS
@@ -134,7 +134,8 @@ async def _tag_undone(
     entity = await known_to(canon, entity, fact.audience)
     reads = frozenset((thing_key(entity.id), thing_key(fact.properties["entity_id"])))
     if holds:
-        stated = None if instead is None else _tag_in(instead, entity, canon)
+        said = stated_tag(instead or "", entity, canon.policy.exclusive_tags)
+        stated = said[0] if said is not None and said[1] else None
         return await _never_held(
             canon, new_id, backing, fallen, fact=fact, entity=entity, instead=stated
         )
@@ -193,19 +194,6 @@ def _begun(view: SliceView, entries: Iterable[Entry], tag: str | None) -> Iterat
             thing = view.thing(entry.fact_id)
         if isinstance(thing, FactDraft) and thing.properties.get("holds") is True:
             yield from (thing,) if thing.properties["tag"] == tag else ()
-
-
-def _tag_in(statement: str, entity: Entity, canon: Canon) -> str | None:
-    """The tag that a statement says of the entity, as far as it is known as a tag."""
-    words = plain_statement(statement)
-    groups = canon.policy.exclusive_tags
-    known = {tag for group in groups for tag in group} | {one.tag for one in changes_of(entity)}
-    says = {
-        plain_statement(tag_statement(name, tag, holds=True)): tag
-        for name in entity.known_as
-        for tag in known
-    }
-    return says.get(words)
 
 
 def _displaced_by(canon: Canon, entity: Entity, seen: Observation, tag: str) -> list[str]:

@@ -7,6 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from canonry.domain.errors import Conflict
+from canonry.domain.ids import NewId
+from canonry.domain.log.keys import thing_key
+from canonry.domain.log.scene_entries import SceneSummarised
 from canonry.domain.provenance import CanonLevel
 from canonry.domain.things.proposals import ProposalStatus
 from canonry.domain.things.scenes import Scene
@@ -20,6 +23,7 @@ from canonry.usecases.graph.dependents import (
 from canonry.usecases.graph.retcon_thing import Retcon, retcon_thing
 from canonry.usecases.kernel.caller import Caller
 from canonry.usecases.kernel.canon import Canon
+from canonry.usecases.kernel.commit_change import Change, commit_change
 from canonry.usecases.kernel.every_item import every_match
 from canonry.usecases.kernel.lookup import require
 
@@ -65,7 +69,8 @@ async def retcon_scene(canon: Canon, caller: Caller, scene_id: str, *, reason: s
     """Take back all that the scene made, the newest first, with what rests on it for sure.
 
     Each thing falls in a commit of its own, so that the same call goes on where one was
-    interrupted; called again when all has fallen it changes nothing.
+    interrupted; called again when all has fallen it changes nothing. The summary of the scene says
+    from then on that it was taken back.
 
     Raises:
         NotFound: `scene.unknown`.
@@ -87,6 +92,8 @@ async def retcon_scene(canon: Canon, caller: Caller, scene_id: str, *, reason: s
         elif isinstance(now, Retconnable):  # it fell with another
             fallen.append(each.id)
     fallen = list(dict.fromkeys(fallen))
+    if fallen:
+        await _summarise_anew(canon, keyless, listed.scene, reason)
     return SceneRetcon(
         scene=listed.scene,
         made=listed.made,
@@ -95,6 +102,19 @@ async def retcon_scene(canon: Canon, caller: Caller, scene_id: str, *, reason: s
         fallen=tuple(fallen),
         resumed=tuple(one for one in dict.fromkeys(resumed) if one not in fallen),
     )
+
+
+async def _summarise_anew(canon: Canon, caller: Caller, scene: Scene, reason: str) -> None:
+    """Let the summary of a closed scene, which contexts and searches tell, say that it is void."""
+    text = f"Taken back, so that nothing of it ever was: {reason}"
+
+    async def prepare(_: NewId) -> Change:
+        now = await require(canon, caller, Scene, scene.id)
+        told = not now.summary or now.summary == text
+        entries = () if told else (SceneSummarised(scene_id=scene.id, summary=text),)
+        return Change(entries=entries, reads=frozenset((thing_key(scene.id),)))
+
+    await commit_change(canon, caller, scene.space, prepare)
 
 
 async def _made_by(canon: Canon, scene: Scene) -> Sequence[Retconnable]:

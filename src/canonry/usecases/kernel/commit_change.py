@@ -10,7 +10,7 @@ from typing_extensions import TypeVar
 from canonry.domain.audience import EVERYBODY, Audience, covers, narrowest, viewer_of
 from canonry.domain.errors import BrokenInvariant, Conflict, Unavailable
 from canonry.domain.ids import CommitId, NewId, SpaceId, derived_id
-from canonry.domain.judging.settling import SettledLines, settled, touches
+from canonry.domain.judging.settling import SettledLines, joins, settled, touches
 from canonry.domain.judging.slices import Lookup, Slice
 from canonry.domain.log.commits import Append, Appended, Commit, Draft, Position
 from canonry.domain.log.entries import AudienceChanged, Entry, Made, ThingDraft
@@ -186,7 +186,8 @@ async def _for_its_audience(
     """What is told to whom, and what lines come to be for those who know more of them."""
     told = change.audience
     moved = {e.thing_id: e.audience for e in change.entries if isinstance(e, AudienceChanged)}
-    if not moved and not await canon.store_of_all.state.compartments():
+    secrets = moved or await canon.store_of_all.state.compartments()
+    if not secrets and not joins(change.entries):
         return under(change.entries, told or EVERYBODY), SettledLines()
     known = {**await audiences_of(canon, names_in(change.entries, evidence=told is None)), **moved}
     entries = under(change.entries, told or EVERYBODY, known)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from canonry.domain.ids import SpaceId, StoryId
-from canonry.domain.things.scenes import SceneDraft, StoryDraft, StoryStatus, StoryType
+from canonry.domain.things.scenes import SceneDraft, Story, StoryDraft, StoryStatus, StoryType
 from canonry.domain.time import Instant
 from canonry.ports.views.pages import PAGE_MAX
 from canonry.usecases.kernel.caller import Caller, step
@@ -27,6 +27,7 @@ class SceneAsked:
     place_id: str | None = None
     participant_ids: Sequence[str] = ()
     at: Instant | None = None
+    words: str | None = None
 
 
 async def open_scene(
@@ -48,15 +49,20 @@ async def open_scene(
         location_id=asked.place_id,
         participant_ids=asked.participant_ids,
         time_ref=asked.at,
+        time_words=asked.words,
     )
     return the_made(await create_scene(canon, step(caller, "scene"), request), SceneDraft)
 
 
-async def _story(canon: Canon, caller: Caller, space: SpaceId) -> StoryId:
+async def story_of_late(canon: Canon, space: SpaceId) -> Story | None:
+    """The story that takes new scenes where nobody names one; None: there is none yet."""
     stories = (await canon.state.stories(space, limit=PAGE_MAX, offset=0)).items
-    taking = [story for story in stories if story.status not in _CLOSED]
-    if taking:
-        return taking[-1].id
+    return next((one for one in reversed(stories) if one.status not in _CLOSED), None)
+
+
+async def _story(canon: Canon, caller: Caller, space: SpaceId) -> StoryId:
+    if (story := await story_of_late(canon, space)) is not None:
+        return story.id
     new = NewStory(
         space=space,
         title=STORY,

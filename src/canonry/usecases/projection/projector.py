@@ -13,7 +13,7 @@ from typing import Final
 
 from canonry.domain.errors import CanonryError, Unavailable
 from canonry.domain.ids import SpaceId
-from canonry.domain.log.canon import beside, fold, needs
+from canonry.domain.log.canon import BESIDE_ROUNDS, beside, fold, needs
 from canonry.domain.log.commits import Commit, Position
 from canonry.domain.log.entries import Entry, Thing
 from canonry.ports.records.ledger import Ledger
@@ -122,8 +122,12 @@ class Projector:
 async def looked_at(state: State, entries: Sequence[Entry]) -> dict[str, Thing]:
     """All things that folding these entries looks at, as they are shown."""
     loaded = dict(await state.things(needs(entries)))
-    more = beside(entries, loaded).difference(loaded)
-    return loaded | dict(await state.things(more)) if more else loaded
+    for _round in range(BESIDE_ROUNDS):
+        more = beside(entries, loaded).difference(loaded)
+        if not more:
+            break
+        loaded |= await state.things(more)
+    return loaded
 
 
 def folded(commits: Sequence[Commit], loaded: Mapping[str, Thing]) -> Sequence[Folded]:

@@ -80,7 +80,7 @@ def _worded(held: str, said: str, setting: Setting) -> Clash | None:
 
 def ends(standing: Stated, claim: Stated) -> bool:
     """Whether the claim ends what stands rather than denies that it ever held."""
-    return any(
+    return tells_an_end(claim) and any(
         changes.ends(held, said)
         for held, said in product(frames_of(standing.statement), frames_of(claim.statement))
     )
@@ -88,7 +88,12 @@ def ends(standing: Stated, claim: Stated) -> bool:
 
 def tells_an_end(statement: Stated) -> bool:
     """Whether the words say that something is over."""
-    return any(changes.tells_an_end(frame) for frame in frames_of(statement.statement))
+    return _tells_an_end(statement.statement)
+
+
+@lru_cache(maxsize=16_384)
+def _tells_an_end(statement: str) -> bool:
+    return any(changes.tells_an_end(frame) for frame in frames_of(statement))
 
 
 _RULES: Final = (
