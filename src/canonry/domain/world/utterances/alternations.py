@@ -55,7 +55,11 @@ _LIGHT: Final = frozenset(map(lemma, lexicon.words("light_verbs")))
 def by_result(clause: SpokenClause) -> SpokenClause:
     """A clause that says how something ends up, by that: who pulls a door open opens it."""
     said = [word.text for word in clause.rest]
-    if clause.form is None or clause.form.verb not in _FORCES:
+    if clause.form is None:
+        return clause
+    if clause.form.verb == "move" and [word.text for word in clause.words[-2:]] == _FOR_IT:
+        return replace(clause, form=replace(clause.form, verb="flee"), rest=())
+    if clause.form.verb not in _FORCES:
         return clause
     for at in range(len(said)):
         for ending, verb in _RESULTS.items():
@@ -70,6 +74,7 @@ def by_result(clause: SpokenClause) -> SpokenClause:
     return clause
 
 
+_FOR_IT: Final = ["for", "it"]
 _DOWN: Final = ("down",)
 _RESULTS: Final[Mapping[tuple[str, ...], str]] = {
     ("open",): "open",

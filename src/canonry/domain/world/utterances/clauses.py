@@ -130,7 +130,8 @@ def _sentence(
         return
     if addressed:
         yield SpokenClause(
-            kind=ClauseKind.SAYING, words=tuple(words), rest=tuple(words),
+            kind=ClauseKind.SAYING, words=tuple(words),
+            rest=tuple(words[2:] if words[0].text in names else words),
             cut=tuple(word for word in words[:1] if word.text in names),
         )  # fmt: skip
         return

@@ -119,6 +119,7 @@ class _Frame:
         self.known, self.memory = hearing.known, hearing.memory
         form = clause.form
         self.verb = form.verb if form else UNKNOWN
+        self.said = form.words if form else ()
         self.tool_first = form is not None and form.tool_first
         self.direction = form.direction if form else None
         self.loose: Direction | None = None
@@ -150,7 +151,7 @@ class _Frame:
         self._settle_going(directs[0], named=named)
         if self.verb == "move" and refers_to_thing(directs[0]):
             directs = [None]
-        if self.verb == "hide" and named:
+        if self.verb == "hide" and named and len(self.said) == 1:
             self.verb = "put"  # what is hidden is put somewhere, nobody hides in it
             secondary = self._first(segments[1:], _DIRECT["hide"], role="tool")
         frames = []
@@ -175,15 +176,12 @@ class _Frame:
 
     def _settle_going(self, direct: EntityRef | None, *, named: bool) -> None:
         """Who runs somewhere goes there, and who moves a thing pushes it."""
-        said = self.clause.form.words if self.clause.form else ()
-        if [word.text for word in self.clause.rest[-2:]] == ["for", "it"]:
-            self.verb = "flee"  # who runs, bolts or makes a break for it
-        if self.verb == "flee" and said[:1] == ("run",):
+        if self.verb == "flee" and self.said[:1] == ("run",):
             away = any(word.text in {"away", "from"} for word in self.clause.words)
             if not away and (self.direction or refers_to_place(direct)):
                 self.verb = "move"
-        if self.verb == "move" and named and said[0] in _WITH_THINGS:
-            self.verb, self.direction = _WITH_THINGS[said[0]], None
+        if self.verb == "move" and named and self.said[0] in _WITH_THINGS:
+            self.verb, self.direction = _WITH_THINGS[self.said[0]], None
 
     def _verb(self, direct: EntityRef | None) -> str:
         """Looking at something is examining it."""
