@@ -19,7 +19,8 @@ from canonry.domain.world.moderation.moderating import CATEGORIES
 from canonry.ports.embedder import Purpose
 
 KINDS = ("ok", *CATEGORIES)
-LEARNED_FROM = ("moderation", "moderation_afterwards", "moderation_last", "moderation_fresh")
+PARTS = ("afterwards", "last", "fresh", "newest", "apart", "final", "first")
+LEARNED_FROM = ("moderation", *(f"moderation_{part}" for part in PARTS))
 DECAY, HARM, THRESHOLD, STEPS, STRIDE = 0.03, 2.0, 0.75, 3_000, 0.02
 
 

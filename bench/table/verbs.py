@@ -18,7 +18,8 @@ from canonry.domain.world.utterances import lexicon
 BODILY: Final = frozenset({29, 32, 33, 34, 35, 38, 39, 40})
 """Lexicographers' files: what is done with body, voice, hands, feet and eyes."""
 NEAR: Final = 0.5
-SURE: Final = 0.6
+FEW: Final = 2
+SURE: Final = 0.5
 ENOUGH: Final = 0.05
 TARGET: Final = Path(lexicon.__file__).with_name("verbs.txt")
 
@@ -72,7 +73,7 @@ def read(folder: Path) -> Net:
     for row in rows(folder / "index.verb"):
         offsets = row[-int(row[2]) :]
         counts = [told[row[0], at] for at in range(1, len(offsets) + 1)]
-        if row[0] in named and nouns[row[0]] >= sum(counts) and row[0] not in seeds():
+        if row[0] in named and nouns[row[0]] > sum(counts) + FEW and row[0] not in seeds():
             continue
         weights = [count + 1 / at for at, count in enumerate(counts, 1)]
         shares[row[0]] = {o: w / sum(weights) for o, w in zip(offsets, weights, strict=True)}

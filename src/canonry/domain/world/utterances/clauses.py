@@ -319,7 +319,8 @@ def _clause(words: list[SpokenWord], condition: tuple[SpokenWord, ...] | None) -
     elif form is None and at + 1 < len(kept):
         # "Ann takes the lantern": whoever is named first does it.
         form, taken, respelled = verb_at(kept, at + 1)
-        if respelled or kept[at].text in lexicon.DETERMINERS:
+        guessed = respelled or (form is not None and form.derived)
+        if guessed or kept[at].text in lexicon.DETERMINERS:
             form, taken, respelled = None, (), False
     if form is None:
         return SpokenClause(
