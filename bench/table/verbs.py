@@ -79,7 +79,9 @@ def read(folder: Path) -> Net:
         shares[row[0]] = {o: w / sum(weights) for o, w in zip(offsets, weights, strict=True)}
     lines = (folder / "data.verb").read_text("latin-1").splitlines()
     notice = [line[4:].strip() for line in lines if line.startswith("  ")]
-    return Net(senses=senses, shares=shares, notice="\n".join(f"# {each}".rstrip() for each in notice))
+    return Net(
+        senses=senses, shares=shares, notice="\n".join(f"# {each}".rstrip() for each in notice)
+    )
 
 
 def seeds() -> Mapping[str, str]:

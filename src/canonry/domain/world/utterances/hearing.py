@@ -359,7 +359,14 @@ class _Frame:
 
 
 _UP_TO: Final = frozenset({"to", "on", "toward", "towards", "behind", "beside", "next"})
-_AFTER_NAMES: Final = lexicon.PARTICLES | {"straight", "first", "again", "together", "here", "there"}
+_AFTER_NAMES: Final = lexicon.PARTICLES | {
+    "straight",
+    "first",
+    "again",
+    "together",
+    "here",
+    "there",
+}
 _LOOSE: Final = lexicon.DETERMINERS | {"to", "toward", "towards", "nach", ","}
 
 
