@@ -53,13 +53,13 @@ def rows(path: Path) -> Iterable[list[str]]:
 def read(folder: Path) -> Net:
     """The verbs of a WordNet; a verb that is commoner as a noun is left out."""
     senses = {}
-    for row in rows(folder / "data.verb"):
-        count = int(row[3], 16)
-        links = row[5 + 2 * count :]
+    for line in rows(folder / "data.verb"):
+        size = int(line[3], 16)
+        links = line[5 + 2 * size :]
         linked = [links[at : at + 2] for at in range(0, len(links) - 3, 4) if links[at + 2] == "v"]
-        senses[row[0]] = Sense(
-            file=int(row[1]),
-            members=tuple(word.lower() for word in row[4 : 4 + 2 * count : 2]),
+        senses[line[0]] = Sense(
+            file=int(line[1]),
+            members=tuple(word.lower() for word in line[4 : 4 + 2 * size : 2]),
             above=tuple(to for sign, to in linked if sign == "@"),
             near=tuple(to for sign, to in linked if sign in {"@", "~", "$"}),
         )
@@ -95,21 +95,23 @@ def seeds() -> Mapping[str, str]:
 
 def meaning(verb: str, net: Net, known: Mapping[str, str]) -> str | None:
     """What a verb means by those that have its senses or senses near them; None: nobody knows."""
-    total = Counter[str]()
+    total = defaultdict[str, float](float)
     for offset, share in net.shares[verb].items():
         sense = net.senses[offset]
-        around = {offset: 1.0} | {to: NEAR for to in sense.near}
+        around = {offset: 1.0} | dict.fromkeys(sense.near, NEAR)
         for above in sense.above:
-            for to in net.senses[above].near:
-                around.setdefault(to, NEAR**2 if to in net.senses[above].above else NEAR**3)
+            for beside in net.senses[above].near:
+                higher = beside in net.senses[above].above
+                around.setdefault(beside, NEAR**2 if higher else NEAR**3)
         for to, weight in around.items():
             for member in net.senses[to].members:
                 if member in known and member != verb:
                     total[known[member]] += share * weight * net.shares[member].get(to, 0.0)
     if not total:
         return None
-    [(best, most)] = total.most_common(1)
-    sure = most / total.total() * min(most / ENOUGH, 1.0)
+    best = max(total, key=lambda each: total[each])
+    most = total[best]
+    sure = most / sum(total.values()) * min(most / ENOUGH, 1.0)
     first = net.senses[next(iter(net.shares[verb]))]
     return best if sure >= SURE and first.file in BODILY else None
 

@@ -261,7 +261,7 @@ def _skipped(words: Sequence[SpokenWord], at: int) -> tuple[int, bool]:
 
 
 def _leads_on(words: Sequence[SpokenWord], at: int) -> bool:
-    """Whether what follows can only follow a verb: "crown" ends a row, "crown the king" does not."""
+    """Whether what follows can only follow a verb, as in "crown the king"."""
     after = words[at].text if at < len(words) else ""
     return after in _AFTER_VERBS
 

@@ -13,7 +13,6 @@ from canonry.domain.world.utterances.frames import (
     UNKNOWN,
     ActionFrame,
     EntityRef,
-    Nameable,
     unclear_in,
 )
 from canonry.domain.world.utterances.memory import Hearing
