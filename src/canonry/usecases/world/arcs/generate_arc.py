@@ -121,7 +121,7 @@ async def _steps_from(
         ring = ring[: _PLACES_MAX - len(steps)]
         onward: dict[EntityId, set[EntityId]] = {place: set() for place in ring}
         for edge in await now.edges(EXIT, *ring, kinds=None, limit=_PLACES_MAX):
-            way = way_of(edge)
+            way = way_of(edge, now.tick)
             if way is not None and no_passage(way, way.direction, ()) is None:
                 onward[way.start].add(way.to)
         steps |= {place: frozenset(ends) for place, ends in onward.items()}
