@@ -1,7 +1,7 @@
 """Hearing: one clause as frames, with what is named in it, and with what was named before."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final
 
 from canonry.domain.world.directions import Direction
@@ -23,6 +23,7 @@ from canonry.domain.world.utterances.naming import (
     refers_to_place,
     refers_to_thing,
 )
+from canonry.domain.world.utterances.segments import Segment, list_of, segments_of
 
 _RESPELLED: Final = 0.1
 _AT: Final = ("at", "on", "to", "through", "in", "into", "inside", "for", "under", "before", "mit")
@@ -64,14 +65,6 @@ _GOING: Final = frozenset({"move", "flee", "follow", "look"})
 _UPON: Final = ("on", "over", "against", "into")
 _SCENES: Final = frozenset({"here", "away", "back", "myself", "himself", "herself", "themselves"})
 _NOBODY: Final = _SCENES | {"to", "out", "at"}
-
-
-@dataclass(frozen=True, slots=True)
-class _Segment:
-    """What follows a preposition, or the verb itself."""
-
-    before: str
-    words: tuple[SpokenWord, ...]
 
 
 def heard(clause: SpokenClause, hearing: Hearing) -> list[ActionFrame]:
@@ -128,10 +121,10 @@ class _Frame:
     def read(self) -> list[ActionFrame]:
         words = list(without_question(self._without_topic(self.clause.rest)))
         words = self._without_direction(words)
-        segments = _segments(words)
+        segments = segments_of(words)
         if self.verb == "use" and (turned := self._tool_for(segments)):
             return turned
-        lists = _list_of(segments[0].words)
+        lists = list_of(segments[0].words)
         directs = [self._ref(part, "direct") for part in lists] or [None]
         counts = [phrase_of(part).count for part in lists] or [None]
         secondary, tool = self._secondary(segments[1:]), self._instrument(segments[1:])
@@ -186,7 +179,7 @@ class _Frame:
         """Looking at something is examining it."""
         return "examine" if self.verb == "look" and direct is not None else self.verb
 
-    def _goal(self, segments: Sequence[_Segment]) -> tuple[EntityRef | None, str]:
+    def _goal(self, segments: Sequence[Segment]) -> tuple[EntityRef | None, str]:
         """Whom or what something is moved to, and the word that says so."""
         goal = next((each for each in segments if each.before in _TO and each.words), None)
         return (self._ref(goal.words, "secondary"), goal.before) if goal else (None, "")
@@ -239,17 +232,17 @@ class _Frame:
                 kept.append(word)
         return kept if any(w.text not in _LOOSE for w in kept) else []
 
-    def _secondary(self, segments: Sequence[_Segment]) -> EntityRef | None:
+    def _secondary(self, segments: Sequence[Segment]) -> EntityRef | None:
         return self._first(segments, _SECONDARY.get(self.verb, ()), role="secondary")
 
-    def _instrument(self, segments: Sequence[_Segment]) -> EntityRef | None:
+    def _instrument(self, segments: Sequence[Segment]) -> EntityRef | None:
         if self.verb in {"emote", "give"}:
             return None
         ref = self._first(segments, tuple(lexicon.INSTRUMENT), role="tool")
         return None if self.verb == "talk" and not refers_to_thing(ref) else ref
 
     def _first(
-        self, segments: Sequence[_Segment], before: Sequence[str], role: str = "direct"
+        self, segments: Sequence[Segment], before: Sequence[str], role: str = "direct"
     ) -> EntityRef | None:
         for segment in segments:
             if segment.before in before and segment.words:
@@ -259,7 +252,7 @@ class _Frame:
         return None
 
     def _placed(
-        self, direct: EntityRef | None, secondary: EntityRef | None, segments: Sequence[_Segment]
+        self, direct: EntityRef | None, secondary: EntityRef | None, segments: Sequence[Segment]
     ) -> tuple[EntityRef | None, EntityRef | None]:
         """What is named where: after which preposition the one that it is done to stands."""
         after = segments[1:]
@@ -284,7 +277,7 @@ class _Frame:
                 direct = None
         return direct, secondary
 
-    def _paid(self, segments: Sequence[_Segment]) -> EntityRef | None:
+    def _paid(self, segments: Sequence[Segment]) -> EntityRef | None:
         """What somebody is bribed with."""
         for segment in segments:
             if segment.before in lexicon.INSTRUMENT:
@@ -311,7 +304,7 @@ class _Frame:
                 return given, got
         return None
 
-    def _tool_for(self, segments: Sequence[_Segment]) -> list[ActionFrame] | None:
+    def _tool_for(self, segments: Sequence[Segment]) -> list[ActionFrame] | None:
         """To use the torch to light the lantern is to light it with the torch."""
         for at, segment in enumerate(segments[1:], 1):
             if segment.before != "to" or not segment.words:
@@ -375,29 +368,3 @@ def _noun_follows(words: Sequence[SpokenWord], at: int) -> bool:
     if following in lexicon.PREPOSITIONS or following in {"then", "and"}:
         return False
     return at > 0 and words[at - 1].text in lexicon.DETERMINERS
-
-
-def _segments(words: Sequence[SpokenWord]) -> list[_Segment]:
-    """The words after the verb, and after each preposition."""
-    found: list[_Segment] = []
-    before, current = "", list[SpokenWord]()
-    for word in words:
-        if word.text in lexicon.PREPOSITIONS or word.text in {"out", "away", "off"}:
-            if current or before == "":
-                found.append(_Segment(before, tuple(current)))
-            before, current = word.text, []
-        else:
-            current.append(word)
-    found.append(_Segment(before, tuple(current)))
-    return found
-
-
-def _list_of(words: Sequence[SpokenWord]) -> list[tuple[SpokenWord, ...]]:
-    """The phrases of "the rope, the torch and the lute"."""
-    found: list[list[SpokenWord]] = [[]]
-    for word in words:
-        if word.text in {",", "and", "und"}:
-            found.append([])
-        else:
-            found[-1].append(word)
-    return [tuple(part) for part in found if phrase_of(part).words or phrase_of(part).count]
