@@ -13,7 +13,7 @@ from bench.table.utterances import labels_of, lines, read_labels
 from canonry.adapters.embedders.onnx import OnnxEmbedder
 from canonry.adapters.moderators.likeness import LikenessModerator
 
-AFTER = ("afterwards", "last", "fresh", "newest", "apart")
+AFTER = ("afterwards", "last", "fresh", "newest", "apart", "first", "second")
 
 
 async def main() -> None:
@@ -49,7 +49,7 @@ async def main() -> None:
         part: half(lines("narrations.txt"), kept=part == "kept apart")
         for part in ("development", "kept apart")
     }
-    narrations["afterwards"] = lines("narrations_afterwards.txt")
+    narrations |= {p: lines(f"narrations_{p}.txt") for p in ("afterwards", "first", "second")}
     for part, told in narrations.items():
         checked = await measured_narrations(told)
         print(

@@ -134,7 +134,7 @@ def unlearned() -> Sequence[str]:
     """What is legitimately said, as far as nothing was learned from it."""
     told = [label.text for label in read_labels() if label.kept]
     told += [line.split("|")[2].strip() for line in half(lines("narrations.txt"), kept=True)]
-    for part in ("afterwards", "last", "fresh", "newest", "apart"):
+    for part in ("afterwards", "last", "fresh", "newest", "apart", "first", "second"):
         told += [label.text for label in labels_of(f"utterances_{part}.txt")]
     return told
 

@@ -9,12 +9,13 @@ from bench.table.measures import (
     measured_narrations,
     measured_utterances,
 )
-from bench.table.utterances import lines, read_labels
+from bench.table.utterances import labels_of, lines, read_labels
 from canonry.domain.world.moderation.moderating import CATEGORIES, moderate_by_words
 from canonry.domain.world.utterances.frames import Category
 from canonry.domain.world.utterances.lexicon import VERBS
 
 UTTERANCES, FRAMES, MODERATION, REFUSED = 300, 0.85, 0.90, 0.01
+UNSEEN = 0.67
 NARRATIONS, PRECISION, RECALL = 200, 0.92, 0.65
 
 
@@ -36,6 +37,13 @@ async def test_utterances_are_read_as_labelled(kept: bool) -> None:
 
 
 @pytest.mark.anyio
+async def test_utterances_that_no_rule_was_written_for_are_read_no_worse_than_before() -> None:
+    found = await measured_utterances(labels_of("utterances_second.txt"))
+    assert found.frames >= UNSEEN  # the aim of .85 is not reached here
+    assert found.categories >= FRAMES
+
+
+@pytest.mark.anyio
 @pytest.mark.parametrize("kept", [False, True], ids=["development", "kept apart"])
 async def test_texts_are_moderated_as_labelled(kept: bool) -> None:
     told = half(lines("moderation.txt"), kept=kept)
@@ -49,12 +57,12 @@ def test_hardly_anything_that_is_said_in_play_is_refused() -> None:
 
 
 @pytest.mark.anyio
-@pytest.mark.parametrize("part", ["development", "kept apart", "afterwards"])
+@pytest.mark.parametrize("part", ["development", "kept apart", "afterwards", "second"])
 async def test_narrations_are_checked_as_labelled(part: str) -> None:
     told = lines("narrations.txt")
     assert len(told) >= NARRATIONS
-    if part == "afterwards":
-        told = lines("narrations_afterwards.txt")
+    if part in {"afterwards", "second"}:
+        told = lines(f"narrations_{part}.txt")
     else:
         told = list(half(told, kept=part == "kept apart"))
     found = await measured_narrations(told)

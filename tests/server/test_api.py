@@ -102,6 +102,9 @@ async def test_what_models_cost_is_told_in_sums() -> None:
         some = await http.get("/api/telemetry/ai-usage", params={"purpose": "ambience"})
         later = await http.get("/api/telemetry/ai-usage", params={"since": "2030-01-01T00:00:00Z"})
         wrong = await http.get("/api/telemetry/ai-usage", params={"purpose": "mischief"})
+        named = {"eventType": "Agent.Proposal.Rejected"}
+        refused = await http.get("/api/telemetry/ai-usage", params=named)
+        nameless = await http.get("/api/telemetry/ai-usage", params={"eventType": "Jane.Roe"})
 
     rows = {(each["purpose"], each["eventType"]): each for each in usage}
     told = rows["ambience", "Agent.Proposal.Accepted"]
@@ -111,8 +114,10 @@ async def test_what_models_cost_is_told_in_sums() -> None:
     assert rows[None, "Agent.Proposal.Rejected"]["rejections"] == {"schema:schema.unknown-field": 1}
     assert [each["purpose"] for each in some.json()["usage"]] == ["ambience"]
     assert later.json()["usage"] == []
-    assert wrong.status_code == 400
-    assert "Jane" not in str(usage)
+    assert wrong.status_code == nameless.status_code == 400
+    assert [each["eventType"] for each in refused.json()["usage"]] == ["Agent.Proposal.Rejected"]
+    assert refused.json()["callsSince"] <= refused.json()["until"]
+    assert "Jane" not in str(usage) + nameless.text
 
 
 async def test_without_the_world_toolset_there_are_no_such_pages() -> None:

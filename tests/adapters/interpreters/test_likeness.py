@@ -17,7 +17,7 @@ from canonry.domain.world.moderation.moderating import CATEGORIES, moderate_by_w
 
 pytestmark = pytest.mark.anyio
 
-FRESH, HARDEST, STANDS = 0.9, 0.6, 0.98
+FRESH, STANDS = 0.9, 0.99
 VEILED = "trade pics of middle school girls?"
 
 
@@ -32,7 +32,7 @@ async def test_what_no_rule_has_words_for_is_flagged(moderator: LikenessModerato
     assert moderate_by_words(VEILED).allowed
     told = await moderator.moderate(VEILED)
     assert told.categories == ("sexual-minors",)
-    assert told.policy_version == f"{moderate_by_words('').policy_version}+likeness-1"
+    assert told.policy_version == f"{moderate_by_words('').policy_version}+likeness-2"
 
 
 async def test_the_rules_hold_whatever_was_learned(moderator: LikenessModerator) -> None:
@@ -40,14 +40,13 @@ async def test_the_rules_hold_whatever_was_learned(moderator: LikenessModerator)
         assert await moderator.moderate(text) == moderate_by_words(text)
 
 
-@pytest.mark.parametrize(("part", "least"), [("apart", FRESH), ("final", 0.0), ("newest", HARDEST)])
 async def test_texts_that_nothing_was_learned_from_are_judged_better_than_by_rules(
-    moderator: LikenessModerator, part: str, least: float
+    moderator: LikenessModerator,
 ) -> None:
-    told = lines(f"moderation_{part}.txt")
+    told = lines("moderation_second.txt")
     found = await measured_moderation(told, moderator.moderate)
     assert found.verdicts > (await measured_moderation(told)).verdicts
-    assert found.verdicts >= least
+    assert found.categories >= FRESH
 
 
 async def test_what_players_and_narrators_legitimately_say_stands(

@@ -106,3 +106,47 @@ def test_who_does_what_to_whom(text: str, verb: str, direct: str | None, seconda
     assert frame.verb == verb
     assert (frame.direct and frame.direct.id) == direct
     assert (frame.secondary and frame.secondary.id) == secondary
+
+
+@pytest.mark.parametrize(
+    ("text", "verb", "direct"),
+    [
+        ("I take a swing at the goblin", "attack", "goblin"),
+        ("have a closer look at the chest", "examine", "chest"),
+        ("I give Mara a hug", "emote", "mara"),
+        ("flip open the chest", "open", "chest"),
+        ("bring the rock to Mara", "give", "rock"),
+        ("slip the rock into the chest", "put", "rock"),
+        ("leave the sword here", "drop", "sword"),
+        ("smash the rock on the goblin", "attack", "goblin"),
+        ("perambulate to the market", "move", "market"),
+        ("run for it", "flee", None),
+        ("uh, I guess I open the chest", "open", "chest"),
+    ],
+)
+def test_one_thing_is_read_alike_however_it_is_said(text: str, verb: str, direct: str) -> None:
+    [frame] = read(text).frames
+    assert (frame.verb, frame.direct and frame.direct.id) == (verb, direct)
+
+
+def test_what_names_something_stays_a_thing_beside_a_verb_that_says_little() -> None:
+    [frame] = read("take a rock").frames
+    assert (frame.verb, frame.direct.id) == ("take", "rock")
+
+
+def test_a_verb_that_was_derived_is_less_sure() -> None:
+    [derived], [known] = read("perambulate to the market").frames, read("walk to the market").frames
+    assert derived.confidence < known.confidence
+
+
+def test_a_condition_ends_where_the_speaker_says_what_they_do() -> None:
+    for text in ("if Mara screams I take the sword", "as soon as she leaves we take the sword"):
+        [frame] = read(text).frames
+        assert (frame.verb, frame.direct.id, frame.conditional) == ("take", "sword", True)
+
+
+def test_up_to_somewhere_is_the_way_there_and_up_on_somebody_is_none() -> None:
+    [there] = read("head up to the market").frames
+    assert there.direction is Direction.NORTH
+    [near] = read("sneak up on Mara").frames
+    assert (near.direct.id, near.direction) == ("mara", None)

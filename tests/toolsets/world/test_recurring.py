@@ -77,3 +77,77 @@ def test_a_file_with_half_a_rhythm_is_wrong() -> None:
     )
     found = problems(replace(an_isle(), layers=(half,)))
     assert "layer.rhythm" in {each.code for each in found if each.fatal}
+
+
+CAUSEWAY = {
+    "fromLocationId": "inn",
+    "direction": "west",
+    "toLocationId": "yard",
+    "oneWay": True,
+    "opensAtTick": HOUR,
+    "everyTicks": 4 * HOUR,
+    "lastingTicks": HOUR,
+}
+
+
+async def ways(isle: Isle, tick: int) -> dict[str, str | None]:
+    told = await isle.call("get-location-context", "Narrative", locationId="inn", tick=tick)
+    return {each["direction"]: each.get("blocked") for each in told["exits"]}
+
+
+async def place_of_ann(isle: Isle) -> str:
+    told = await isle.call("get-player-context", "Narrative", playerId="ann")
+    place: str = told["location"]["id"]
+    return place
+
+
+@pytest.mark.anyio
+async def test_an_exit_that_recurs_is_open_at_its_hours_and_shut_between() -> None:
+    isle = await a_world(an_isle())
+    await isle.call("create-exit", **CAUSEWAY)
+    now = await isle.call("get-location-context", "Narrative", locationId="inn")
+    begin = now["tick"]
+    round_ = 4 * HOUR
+    opening = begin + (HOUR - begin) % round_
+    await isle.call("advance-clock", durationMs=opening - begin + 1, reason="until low tide")
+
+    assert (await ways(isle, opening))["west"] is None
+    await isle.call("move", moverId="ann", direction="west")
+    assert await place_of_ann(isle) == isle.id("yard")
+    await isle.call("move", moverId="ann", teleportTo="inn")
+    await isle.call("advance-clock", durationMs=HOUR, reason="the tide comes in")
+
+    shut = (await ways(isle, opening + HOUR + 1))["west"]
+    assert shut == f"It is shut until tick {opening + round_}."
+    await isle.refused("move", "CONFLICT", "exit.blocked", moverId="ann", direction="west")
+    going = act("Mover.Move", f"player:{isle.id('ann')}", moverId=isle.id("ann"), direction="west")
+    told = await propose(isle, fresh(envelope(going)))
+    assert told["rejection"]["rule"] == "exit.blocked"
+    changed = await isle.call(
+        "get-changes", "Narrative", locationId="inn", fromTick=opening, toTick=opening + HOUR + 1
+    )
+    assert "west" in str(changed)
+
+
+@pytest.mark.anyio
+async def test_an_exit_that_recurs_goes_through_a_file() -> None:
+    isle = await a_world(an_isle())
+    await isle.call("create-exit", **CAUSEWAY)
+    world = await require_world(isle.canon, a_caller("Operator", "world export"), isle.world)
+    atlas = await export_world(isle.canon, world)
+    inn = next(each for each in atlas.locations if each.key == "inn")
+    [way] = [each for each in inn.exits if each.direction == "west"]
+    assert (way.opens, way.every, way.lasting) == (HOUR, 4 * HOUR, HOUR)
+    assert not [each for each in problems(atlas) if each.fatal]
+    never = replace(way, lasting=4 * HOUR)
+    wrong = replace(inn, exits=(*(e for e in inn.exits if e is not way), never))
+    places = tuple(wrong if each.key == "inn" else each for each in atlas.locations)
+    found = problems(replace(atlas, locations=places))
+    assert "exit.rhythm" in {each.code for each in found if each.fatal}
+
+
+@pytest.mark.anyio
+async def test_an_exit_that_recurs_without_end_of_its_hours_is_refused() -> None:
+    isle = await a_world(an_isle())
+    told = {**CAUSEWAY, "lastingTicks": 4 * HOUR}
+    await isle.refused("create-exit", "INVALID_ARGUMENT", "exit.rhythm", **told)

@@ -75,7 +75,7 @@ class SrdRulebook(Rulebook):
         """By stem: in which entries it stands, and what it adds there; a name counts most."""
         found: dict[str, dict[int, float]] = defaultdict(dict)
         for place, entry in enumerate(self._entries):
-            told = stems_of(entry.text)
+            told = stems_of(f"{entry.text}\n{' '.join(_texts(entry.details))}")
             named = frozenset(stems_of(entry.name))
             counts = Counter(told) | Counter(named)
             for stem, count in counts.items():
@@ -120,8 +120,22 @@ def _plain(value: Any, depth: int = _DEPTH) -> Any:
 
 
 def _told(details: Mapping[str, Any]) -> str:
-    """What an entry without prose says: the texts within its values."""
-    return "\n".join(_texts(details))
+    """What an entry without prose says: what it can do, else the words within its values."""
+    return "\n".join(_abilities(details)) or ", ".join(_texts(details))
+
+
+def _abilities(value: Any) -> Iterator[str]:
+    match value:
+        case {"name": str(name), "desc": str(text)}:
+            yield f"{name}. {text}"
+        case Mapping():
+            for each in value.values():
+                yield from _abilities(each)
+        case list():
+            for each in value:
+                yield from _abilities(each)
+        case _:
+            return
 
 
 def _texts(value: Any) -> Iterator[str]:

@@ -21,7 +21,9 @@ class Exit:
     """A way out of a location.
 
     With `one_way` nothing leads back; without, the opposite exit of the target belongs to it.
-    `blocked` says why nobody passes, `requires` names an item without which nobody does.
+    `blocked` says why nobody passes, `requires` names an item without which nobody does. With
+    `every` it is open again and again, as a causeway or a shop is: from the tick `opens` on for
+    `lasting` ticks of each so many, and shut between.
     """
 
     direction: Direction
@@ -32,6 +34,9 @@ class Exit:
     hidden: bool = False
     blocked: str | None = None
     requires: str | None = None
+    opens: int | None = None
+    every: int | None = None
+    lasting: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -153,6 +153,10 @@ def _exits(atlas: Atlas) -> Iterator[Problem]:
         for way in place.exits:
             if way.to == place.key:
                 yield _wrong("exit.to-itself", place.key, f"the exit {way.direction} leads back")
+            rhythm = {way.opens, way.every, way.lasting}
+            if rhythm != {None} and not is_rhythm(way.every, way.lasting):
+                message = f"the exit {way.direction} is open for fewer ticks than it recurs after"
+                yield _wrong("exit.rhythm", place.key, message)
             if way.to in places and not way.one_way:
                 yield from _way_back(place, way, _ways(places[way.to]))
 

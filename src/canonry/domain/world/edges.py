@@ -45,9 +45,23 @@ def shows_at(relation: RelationDraft, tick: Tick) -> bool:
     """Whether what recurs is on at a tick at which its edge holds."""
     if not recurs(relation) or relation.since is None:
         return True
+    return _passed(relation, tick) < int(relation.properties["lasting"])
+
+
+def _passed(relation: RelationDraft, tick: Tick) -> int:
+    """So many ticks of its round have gone by."""
     own = relation.properties
-    passed = tick - tick_of(Instant(relation.since))
-    return passed % int(own["every"]) < int(own["lasting"])
+    first = own.get("opens")
+    begin = tick_of(Instant(relation.since or 0)) if first is None else int(first)
+    return (tick - begin) % int(own["every"])
+
+
+def blocked_at(exit_edge: RelationDraft, tick: Tick) -> str | None:
+    """Why nobody passes an exit at a tick; None where it is open."""
+    own = exit_edge.properties
+    if own.get("blocked") or shows_at(exit_edge, tick):
+        return own.get("blocked") or None
+    return f"It is shut until tick {tick + int(own['every']) - _passed(exit_edge, tick)}."
 
 
 def holds_at(relation: RelationDraft, at: Instant) -> bool:

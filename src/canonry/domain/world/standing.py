@@ -13,7 +13,7 @@ from canonry.domain.things.entities import Entity
 from canonry.domain.things.relations import RelationDraft
 from canonry.domain.vocabularies.world_types import WorldType
 from canonry.domain.world.directions import Direction, travel_ms
-from canonry.domain.world.edges import kind_of
+from canonry.domain.world.edges import blocked_at, kind_of
 from canonry.domain.world.ticks import Tick
 
 _DEAD: Final = frozenset({"dead", "deceased", "slain", "killed"})
@@ -96,8 +96,8 @@ def stack_of(thing: Entity, holder: EntityId | None) -> Stack:
     return Stack(id=thing.id, name=thing.name, holder=holder, quantity=count)
 
 
-def way_of(edge: RelationDraft) -> KnownWay | None:
-    """The exit that an edge is; None where it leads in no direction."""
+def way_of(edge: RelationDraft, tick: Tick) -> KnownWay | None:
+    """The exit that an edge is at a tick; None where it leads in no direction."""
     kind, own = kind_of(edge), edge.properties
     if kind not in _DIRECTIONS:
         return None
@@ -110,7 +110,7 @@ def way_of(edge: RelationDraft) -> KnownWay | None:
         travel_ms=travel_ms(direction, own.get("travel_ms")),
         one_way=bool(own.get("one_way")),
         hidden=bool(own.get("hidden")),
-        blocked=own.get("blocked") or None,
+        blocked=blocked_at(edge, tick),
         requires=None if needed is None else str(needed),
         proposed=edge.proposal_id is not None,
     )

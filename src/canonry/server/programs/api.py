@@ -105,13 +105,24 @@ class Api:
         try:
             since = parse_instant(asked["since"], path="since") if "since" in asked else Instant(0)
             purpose = ModelPurpose(asked["purpose"]) if "purpose" in asked else None
+            event = EventName(asked["eventType"]) if "eventType" in asked else None
         except (InvalidInput, ValueError):
             known = ", ".join(ModelPurpose)
-            message = f"since is an instant as of RFC 3339, and purpose one of {known}"
+            message = (
+                f"since is an instant as of RFC 3339, purpose one of {known}, and eventType the "
+                "name of an event, as the report has them"
+            )
             return _wrong(400, "query.malformed", message)
         await recount_usage(canon.whole)
+        began, now = canon.telemetry.began, canon.clock.now()
         rows = usage_report(canon.telemetry, since, purpose)
-        return _told({"until": render_instant(canon.clock.now()), "usage": rows}, 200)
+        told = {
+            "until": render_instant(now),
+            # What is not recorded, such as calls, is counted anew by each process.
+            "callsSince": render_instant(now if began is None else began),
+            "usage": [row for row in rows if event is None or row["eventType"] == event],
+        }
+        return _told(told, 200)
 
 
 def _template(found: Template) -> dict[str, Any]:

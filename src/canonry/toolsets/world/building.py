@@ -53,6 +53,9 @@ _EXIT: Final = Request(
         "hidden": BOOLEAN,
         "blocked": PROSE,
         "requiresItem": KEY.of("requires"),
+        "opensAtTick": COUNT.of("opens"),
+        "everyTicks": POSITIVE.of("every"),
+        "lastingTicks": POSITIVE.of("lasting"),
     },
 )
 _EXITS: Final = array(Field(_EXIT.schema, _EXIT.read)).but(maxItems=len(Direction))

@@ -1,10 +1,11 @@
 """Rules tools: reference, dice, and whether a spell can be cast here and now."""
 
+from dataclasses import dataclass
 from typing import Final
 
 from canonry.domain.policy import NAME_MAX
 from canonry.domain.world.mechanics.dice import EXPRESSION_MAX, roll
-from canonry.domain.world.mechanics.rules import RuleEntry, RuleKind
+from canonry.domain.world.mechanics.rules import RuleEntry, RuleKind, excerpt_of
 from canonry.gateway.shapes import COUNT, INTEGER, TEXT, Field, Shape, array, enum, nullable, obj
 from canonry.gateway.tool import Arguments, Reply, Tool
 from canonry.toolsets.world.arguments import FOUND_MAX, tick_of
@@ -26,8 +27,21 @@ _ENTRY: Final = Shape(
     kind=_KIND, id=TEXT, name=TEXT, text=TEXT, details=ANYTHING.by(dict), attribution=TEXT.of(None)
 )
 _FOUND: Final = Shape(
-    kind=_KIND, id=TEXT, name=TEXT, snippet=TEXT.of(lambda entry: entry.text[:_PREVIEW])
+    kind=_KIND.of("entry.kind"),
+    id=TEXT.of("entry.id"),
+    name=TEXT.of("entry.name"),
+    snippet=TEXT.of(lambda found: excerpt_of(found.entry, found.query, _PREVIEW)),
 )
+
+
+@dataclass(frozen=True, slots=True)
+class _Hit:
+    """An entry, and what was asked."""
+
+    entry: RuleEntry
+    query: str
+
+
 _ROLLED: Final = Shape(rolls=array(Shape(sides=COUNT, value=INTEGER)), total=INTEGER, seed=TEXT)
 _SORTED: Final = array(TEXT).by(sorted)
 _STATE: Final = Shape(
@@ -59,7 +73,7 @@ async def _search(canon: Canon, _caller: Caller, arguments: Arguments) -> Reply:
     limit = min(int(arguments.get("limit", _K)), FOUND_MAX)
     found = await search_rules(canon, arguments["query"], kind, limit)
     return {
-        "results": [_FOUND(each) for each in found],
+        "results": [_FOUND(_Hit(each, arguments["query"])) for each in found],
         "attribution": rulebook_of(canon).attribution,
     }
 

@@ -172,6 +172,9 @@ def _exit(edge: Relation, names: _Names) -> Exit:
         hidden=bool(own.get("hidden")),
         blocked=own.get("blocked"),
         requires=None if requires is None else names.of(requires),
+        opens=own.get("opens"),
+        every=own.get("every"),
+        lasting=own.get("lasting"),
     )
 
 

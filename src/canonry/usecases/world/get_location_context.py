@@ -1,7 +1,7 @@
 """Get a location's context: everything that a narrator needs of one place at one tick."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from canonry.domain.ids import EntityId
@@ -10,7 +10,7 @@ from canonry.domain.things.facts import Event
 from canonry.domain.things.relations import Relation
 from canonry.domain.vocabularies.world_types import EXIT, LOCATED_IN, LayerType, WorldType
 from canonry.domain.world.directions import PLACE_IN_ORDER, Direction
-from canonry.domain.world.edges import kind_of
+from canonry.domain.world.edges import blocked_at, kind_of
 from canonry.domain.world.ticks import Tick
 from canonry.usecases.kernel.canon import Canon
 from canonry.usecases.world.bound_world import BoundWorld
@@ -70,13 +70,21 @@ async def get_location_context(
 
 
 async def exits_of(then: WorldAt, location: Entity) -> Sequence[Relation]:
-    """The exits of a location in the order of their directions.
+    """The exits of a location in the order of their directions, shut ones as blocked.
 
     A relation of that name that leads in no direction, as other toolsets can make it, is none.
     """
     edges = await then.edges(EXIT, location.id, kinds=None)
-    ways = [edge for edge in edges if kind_of(edge) in _DIRECTIONS]
+    ways = [_as_it_is(edge, then.tick) for edge in edges if kind_of(edge) in _DIRECTIONS]
     return sorted(ways, key=lambda edge: PLACE_IN_ORDER[Direction(kind_of(edge))])
+
+
+def _as_it_is(way: Relation, tick: Tick) -> Relation:
+    """An exit as it is at a tick: what is shut then is blocked."""
+    blocked = blocked_at(way, tick)
+    if blocked == way.properties.get("blocked"):
+        return way
+    return replace(way, properties={**way.properties, "blocked": blocked})
 
 
 async def _present(then: WorldAt, location: Entity, kind: WorldType) -> Sequence[Relation]:

@@ -14,6 +14,7 @@ from canonry.domain.things.relations import RelationDraft
 from canonry.domain.time import Instant
 from canonry.domain.vocabularies.world_types import EXIT, HELD_BY, LOCATED_IN, MOVERS, WorldType
 from canonry.domain.world.directions import Direction, travel_ms
+from canonry.domain.world.edges import blocked_at
 from canonry.domain.world.identity import thing_id_of
 from canonry.domain.world.ticks import Tick, tick_of
 from canonry.usecases.kernel.caller import Caller
@@ -142,8 +143,7 @@ async def _target(
 
 
 async def _require_open(draft: WorldDraft, way: RelationDraft, mover: EntityId) -> None:
-    blocked = way.properties.get("blocked")
-    if blocked:
+    if blocked_at(way, tick_of(draft.at)):
         message = "this exit is blocked; its context says why"
         raise Conflict("exit.blocked", message, path="/direction", conflicts=[way.id])
     item = way.properties.get("requires")

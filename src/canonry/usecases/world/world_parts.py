@@ -200,7 +200,15 @@ async def _exit_properties(draft: WorldDraft, way: Exit) -> dict[str, Any]:
     if way.travel_ms is not None and way.travel_ms < 0:
         message = "a way takes no less than no time; give a duration of 0 or more"
         raise InvalidInput("exit.negative-duration", message, path="/travelDurationMs")
+    rhythm = {"every": way.every, "lasting": way.lasting}
+    if {*rhythm.values(), way.opens} != {None} and not is_rhythm(way.every, way.lasting):
+        message = "an exit that recurs is open for fewer ticks than it recurs after; give both"
+        raise InvalidInput("exit.rhythm", message, path="/everyTicks")
+    if way.opens is not None:
+        checked_tick(way.opens, path="/opensAtTick")
     given = {
+        **rhythm,
+        "opens": (way.opens or 0) if way.every else None,
         "description": way.description,
         "travel_ms": way.travel_ms,
         "one_way": way.one_way or None,

@@ -102,7 +102,7 @@ async def test_a_refusal_is_recorded_and_nothing_else_is_written() -> None:
         "rule": "exit.unknown",
         "reason": "no exit leads north from there",
         "path": "/proposedActions/0/params/direction",
-        "admissible": "one of the exits of the place",
+        "admissible": "one of the exits of the place: down, out",
         "transient": False,
     }
 

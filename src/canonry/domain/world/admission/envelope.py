@@ -4,7 +4,7 @@ A field that is not declared here is refused, and so is one in snake case: the p
 in camel case. What a character or an item is called may be its id or its key.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, Final, Literal, TypeAlias, TypeVar
 
@@ -273,6 +273,11 @@ def read_strictly(sent: Any, kind: type[T]) -> tuple[T | None, str]:
         return msgspec.convert(sent, kind), ""
     except msgspec.ValidationError as error:
         return None, str(error)
+
+
+def field_names(kind: type[Any]) -> Sequence[str]:
+    """The fields of a type as they are sent."""
+    return [each.encode_name for each in msgspec.structs.fields(kind)]
 
 
 def envelope_schema() -> tuple[dict[str, Any], dict[str, Any]]:

@@ -25,6 +25,7 @@ from canonry.domain.world.admission.envelope import (
 from canonry.domain.world.admission.kit import Rejection, refusal
 from canonry.domain.world.admission.known import KnownSpot
 from canonry.domain.world.admission.staging import Stage, home_of
+from canonry.domain.world.directions import Direction
 from canonry.domain.world.standing import KnownWay, Person, Stack
 
 HEALTH: Final = "health"
@@ -43,9 +44,13 @@ def move(stage: Stage, move: MoveAction) -> Rejection | None:
     )
     if refused is not None or mover.place is None:
         return refused or apart(None, None, "nobody knows where they are", path=stage.at("moverId"))
-    way = stage.known.ways(mover.place).get(move.direction)
+    ways = stage.known.ways(mover.place)
+    way = ways.get(move.direction)
     held = _held(stage, mover, way)
     refused = no_passage(way, move.direction, held, path=stage.at("direction"))
+    if refused is not None and way is None and ways:
+        there = ", ".join(each for each in Direction if each in ways)
+        return replace(refused, admissible=f"{refused.admissible}: {there}")
     if refused is None and way is not None:
         stage.known.put(replace(mover, place=way.to))
     return refused

@@ -4,6 +4,7 @@ Nothing is converted: a number in a text is a text, and true is no number.
 """
 
 import re
+from dataclasses import replace
 from typing import Any, Final, TypeVar
 
 from canonry.domain.errors import BrokenInvariant, InvalidInput
@@ -15,6 +16,7 @@ from canonry.domain.world.admission.envelope import (
     Action,
     Envelope,
     Proposed,
+    field_names,
     read_strictly,
 )
 from canonry.domain.world.admission.kit import Rejection, refusal
@@ -87,7 +89,15 @@ def _generated(envelope: Envelope) -> Rejection | None:
 
 def _read(sent: Any, kind: type[T], around: str = "") -> T | Rejection:
     read, wrong = read_strictly(sent, kind)
-    return _refused(wrong, around) if read is None else read
+    if read is not None:
+        return read
+    refused = _refused(wrong, around)
+    if (refused.path or "").endswith("/actionType") and refused.rule == "schema.wrong-value":
+        return replace(refused, admissible=f"one of {', '.join(sorted(ACTION_TYPES))}")
+    if refused.rule == "schema.unknown-field" and refused.path == around:
+        known = ", ".join(field_names(kind))
+        return replace(refused, admissible=f"{refused.admissible}: {known}")
+    return refused
 
 
 def _refused(said: str, around: str) -> Rejection:

@@ -12,15 +12,17 @@ T = TypeVar("T")
 BEATS_MIN, BEATS_MAX, BEATS = 3, 12, 5
 _BRANCHING: Final = 6
 _MIDDLE: Final = ("search", "meeting", "obstacle", "choice", "reversal")
-_NOBODY: Final = "a stranger"
+_LIKELIER: Final = 3
+"""Places where somebody lives are so much likelier than others."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ArcLore:
-    """A fact that an arc can be about."""
+    """A fact that an arc can be about, and of which type it is."""
 
     key: str
     name: str
+    kind: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,15 +106,14 @@ def drawn_arc(
     about = draws.one_of(materials.lore) if materials.lore else None
     told = about.name if about else (materials.themes[0] if materials.themes else "an old promise")
     kinds = ["opening", *(draws.one_of(_MIDDLE) for _ in range(beats - 3)), "climax", "ending"]
-    met: list[Nameable] = []
-    made = []
+    made, title, hook = [], "", ""
     for index, (kind, place) in enumerate(zip(kinds, route, strict=True)):
         people = materials.people.get(place.id, ())
         person = draws.one_of(people) if people else None
-        if person is not None:
-            met.append(person)
-        words = {"place": place.name, "about": told, "person": person.name if person else _NOBODY}
-        line = _line(draws, kind)
+        words = {"place": place.name, "about": told, "person": person.name if person else ""}
+        line = _line(draws, kind, words, about)
+        if index == 0:
+            title, hook = (_filled(_line(draws, k, words, about), words) for k in ("title", "hook"))
         lore = (about.key,) if about and "{about}" in line else ()
         requires, leads_to = _order(index, beats)
         made.append(
@@ -122,14 +123,14 @@ def drawn_arc(
                 lore=lore, requires=requires, leads_to=leads_to,
             )
         )  # fmt: skip
-    first = met[0].name if met else _NOBODY
-    words = {"place": route[0].name, "about": told, "person": first}
-    title, hook = (_filled(_line(draws, kind), words) for kind in ("title", "hook"))
     return Arc(id=arc_id, seed=seed, title=title, hook=hook, beats=tuple(made))
 
 
-def _line(draws: _Draws, kind: str) -> str:
-    return draws.one_of(_TEMPLATES[kind])
+def _line(draws: _Draws, kind: str, words: Mapping[str, str], about: ArcLore | None) -> str:
+    """A line of a kind, also for this type of fact; nobody speaks where nobody is."""
+    typed = _TEMPLATES.get(f"{kind}.{about.kind if about else ''}", ())
+    lines = [*_TEMPLATES[kind], *typed]
+    return draws.one_of([line for line in lines if words["person"] or "{person}" not in line])
 
 
 def _filled(line: str, words: Mapping[str, str]) -> str:
@@ -153,7 +154,13 @@ def _route(draws: _Draws, beats: int, materials: Materials) -> list[Nameable] | 
             following = due[0]
             missing.remove(following)
         else:
-            following = draws.one_of([p.id for p in materials.places if p.id in reached])
+            following = draws.one_of(
+                [
+                    place.id
+                    for place in materials.places if place.id in reached
+                    for _ in range(_LIKELIER if place.id in materials.people else 1)
+                ]
+            )  # fmt: skip
             missing = [each for each in missing if each != following]
         route.append(by_id[following])
     return None if missing else route

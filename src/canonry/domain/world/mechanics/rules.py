@@ -5,6 +5,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, Final
 
+from canonry.domain.texts.stems import asked_stems, stems_of
+
 
 class RuleKind(StrEnum):
     """What an entry is about."""
@@ -25,6 +27,14 @@ class RuleEntry:
     name: str
     text: str
     details: Mapping[str, Any] = field(default_factory=dict)
+
+
+def excerpt_of(entry: RuleEntry, query: str, length: int) -> str:
+    """The text of an entry from the line on that has most of the words asked for."""
+    asked = frozenset(asked_stems(query))
+    lines = entry.text.splitlines() or [""]
+    best = max(range(len(lines)), key=lambda at: (len(asked & {*stems_of(lines[at])}), -at))
+    return "\n".join(lines[best:])[:length]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -12,6 +12,7 @@ from canonry.domain.frames.tokens import lemma
 from canonry.domain.texts.sentences import sentence_starts
 from canonry.domain.world.utterances.clauses import SpokenWord, words_in
 from canonry.domain.world.utterances.frames import Nameable
+from canonry.domain.world.utterances.lexicon import forms_of
 from canonry.domain.world.utterances.naming import called
 
 NARRATION_MAX: Final = 4_000
@@ -33,6 +34,31 @@ def _read() -> Mapping[str, tuple[str, ...]]:
 
 
 WORDS: Final = _read()
+
+
+UNCLAIMED: Final = (*WORDS["unclaimed"], *WORDS["reporting"])
+_PHRASES: Final = {
+    name: tuple(each for each in told if " " in each) for name, told in WORDS.items()
+}
+_STEMS: Final = {
+    name: frozenset(lemma(each) for each in told if " " not in each) for name, told in WORDS.items()
+}
+_MEANT: Final = {
+    "going": frozenset({"move", "flee"}),
+    "holding": frozenset(
+        {"take", "use", "throw", "put", "give", "drop", "drink", "eat", "read", "light", "play"}
+    ),
+}
+
+
+@lru_cache(maxsize=8_192)
+def is_of(group: str, word: str) -> bool:
+    """Whether a word is a form of one of a group, or a verb that means the same to players."""
+    if lemma(word) in _STEMS[group]:
+        return True
+    forms, respelled = forms_of(word)
+    single = next((form for form in forms if len(form.words) == 1), None)
+    return not respelled and single is not None and single.verb in _MEANT.get(group, ())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,9 +90,16 @@ class Claim:
         return f" {' '.join(word.text for word in self.words)} "
 
     def has(self, group: str) -> bool:
-        """Whether it has a word, or words in a row, of this group."""
+        """Whether it has a word of this group in any form, or words in a row as they are.
+
+        What somebody does counts by what players mean with the verb, too.
+        """
         plain = self.plain
-        return any(f" {each} " in plain for each in WORDS[group])
+        if any(f" {each} " in plain for each in _PHRASES[group]):
+            return True
+        if group.startswith("layer."):  # what is brightly lit is not bright weather
+            return any(f" {each} " in plain for each in WORDS[group])
+        return any(is_of(group, word.text) for word in self.words if not word.owns)
 
     @property
     def span(self) -> tuple[int, int]:
@@ -101,8 +134,12 @@ def sentences_of(narration: str, known: Sequence[Nameable]) -> list[Sentence]:
             continue
         asked = text[start:end].rstrip().endswith("?")
         told = f" {' '.join(word.text for word in words)} "
-        is_open = asked or any(f" {each} " in told for each in WORDS["unclaimed"])
-        claims = tuple(_claims(bare, words, names, is_open=is_open))
+        is_open = asked or any(f" {each} " in told for each in UNCLAIMED)
+        begin = 0 if asked else _reported(words)
+        claims = (
+            *_claims(bare, words[:begin], names, is_open=False),
+            *_claims(bare, words[begin:], names, is_open=is_open),
+        )
         found.append(
             Sentence(
                 text=bare[start:end].strip(), start=words[0].start, end=words[-1].end,
@@ -112,6 +149,18 @@ def sentences_of(narration: str, known: Sequence[Nameable]) -> list[Sentence]:
     return found
 
 
+def _reported(words: Sequence[SpokenWord]) -> int:
+    """Where it begins that somebody is said to have said something: who says it is there."""
+    plain = [word.text for word in words]
+    for at in range(len(plain)):
+        rest = f"{' '.join(plain[at:])} "
+        if any(rest.startswith(f"{each} ") for each in WORDS["unclaimed"]):
+            return 0
+        if any(rest.startswith(f"{each} ") for each in WORDS["reporting"]):
+            return at
+    return 0
+
+
 def _claims(
     text: str, words: Sequence[SpokenWord], names: "NamesByStem", *, is_open: bool
 ) -> Iterator[Claim]:
@@ -119,7 +168,7 @@ def _claims(
     for part in _parts(words):
         first = part[0].text
         named = tuple(_named(part, names))
-        begins = any(each.start == 0 or part[each.start - 1].text == "the" for each in named[:1])
+        begins = any(each.start == 0 for each in named[:1])
         if any(word.text in _YOU for word in part):
             you = True
         elif begins or first in {"the", "a", "an"}:

@@ -9,7 +9,7 @@ from canonry.domain.frames.tokens import lemma
 from canonry.domain.world.admission.constraints import no_passage, time_too_short
 from canonry.domain.world.admission.kit import Rejection
 from canonry.domain.world.directions import Direction
-from canonry.domain.world.narration.claims import WORDS, Claim, Named, Sentence, sentences_of
+from canonry.domain.world.narration.claims import WORDS, Claim, Named, Sentence, is_of, sentences_of
 from canonry.domain.world.narration.scene import NarratedScene
 from canonry.domain.world.standing import KnownWay, Stack
 from canonry.domain.world.utterances.lexicon import DIRECTIONS
@@ -51,13 +51,15 @@ def violations_of(narration: str, scene: NarratedScene) -> list[Violation]:
 
 
 def _claimed(sentence: Sentence, scene: NarratedScene) -> Iterator[Violation]:
-    if sentence.open:
-        return
     for claim in sentence.claims:
+        if claim.open:
+            continue
         if claim.denied:
             yield from _still(claim, scene)
             continue
-        first = next(_positions(claim, scene), None) or next(_directions(claim, scene), None)
+        first = next(_positions(claim, sentence, scene), None) or next(
+            _directions(claim, scene), None
+        )
         if first is not None:
             yield first
         yield from _times(claim, sentence, scene)
@@ -75,7 +77,7 @@ def _way(scene: NarratedScene, direction: Direction) -> KnownWay | None:
     return next((way for way in scene.ways if way.direction is direction), None)
 
 
-def _positions(claim: Claim, scene: NarratedScene) -> Iterator[Violation]:
+def _positions(claim: Claim, sentence: Sentence, scene: NarratedScene) -> Iterator[Violation]:
     """Being where no way leads: by flight, on a height without a way up, or in another place."""
     if claim.has("lifted"):
         yield _violation(
@@ -96,10 +98,12 @@ def _positions(claim: Claim, scene: NarratedScene) -> Iterator[Violation]:
     ):
         yield _violation(claim, NarrationLimit.POSITION, scene.place.id, "no exit leads up")
     else:
-        yield from _elsewhere(claim, scene)
+        yield from _elsewhere(claim, sentence, scene)
 
 
-def _elsewhere(claim: Claim, scene: NarratedScene) -> Iterator[Violation]:
+def _elsewhere(claim: Claim, sentence: Sentence, scene: NarratedScene) -> Iterator[Violation]:
+    places = {n.thing.id for c in sentence.claims for n in c.named if _is_place(n)}
+    onward = len(places - {scene.place.id}) > 1 or any(map(_takes_time, sentence.claims))
     for each in claim.named:
         if not _is_place(each) or each.thing.id == scene.place.id:
             continue
@@ -111,16 +115,25 @@ def _elsewhere(claim: Claim, scene: NarratedScene) -> Iterator[Violation]:
         is_there = claim.has("being") and before in _IN
         if is_there and travel == 0:
             continue
-        if is_there and not _takes_time(claim):
+        if is_there and (travel is None or not _takes_time(claim)):
             reason = f"the player is not in {each.thing.name}"
             yield _violation(claim, NarrationLimit.POSITION, each.thing.id, reason)
-        elif travel is None and (claim.has("arriving") or claim.has("going")):
-            reason = f"no open way leads to {each.thing.name}"
-            yield _violation(claim, NarrationLimit.POSITION, each.thing.id, reason)
+        elif claim.has("arriving") or claim.has("going"):
+            if travel is None:
+                reason = f"no open way leads to {each.thing.name}"
+                yield _violation(claim, NarrationLimit.POSITION, each.thing.id, reason)
+            elif claim.has("arriving") and not onward and _is_far(scene, each):
+                reason = f"no exit leads from there to {each.thing.name}"
+                yield _violation(claim, NarrationLimit.POSITION, each.thing.id, reason)
 
 
 _AWAY: Final = frozenset({"from", "of", "toward", "towards", "behind", "beyond", "where", "like"})
 _IN: Final = frozenset({"in", "at", "on", "inside", "within", "before"})
+
+
+def _is_far(scene: NarratedScene, each: Named) -> bool:
+    """Whether the place is more than one way off."""
+    return all(way.to != each.thing.id for way in scene.ways)
 
 
 def _takes_time(claim: Claim) -> bool:
@@ -163,19 +176,20 @@ def _direction_in(claim: Claim) -> Direction | None:
             continue
         if word in {"up", "down"}:
             before = words[at - 1] if at else ""
-            verb = before in WORDS["going"] or before in WORDS["leading"] or before in _CLIMBING
+            verb = is_of("going", before) or is_of("leading", before) or before in _CLIMBING
             if not verb:
                 continue
         return way
     return None
 
 
-_CLIMBING: Final = frozenset({"climb", "climbs", "slip", "slips", "you"})
+_CLIMBING: Final = frozenset({"you"})
 
 
 def _times(claim: Claim, sentence: Sentence, scene: NarratedScene) -> Iterator[Violation]:
     """Another time of day, or a way that takes longer than is told."""
-    told = next((part for part in _PARTS if claim.has(part)), None)
+    parts = () if claim.has("habit") else _PARTS
+    told = next((part for part in parts if claim.has(part)), None)
     if scene.time_of_day and told and told not in _ALIKE.get(scene.time_of_day, ()):
         reason = f"it is {scene.time_of_day}"
         yield _violation(claim, NarrationLimit.TIME, scene.place.id, reason)
@@ -333,7 +347,9 @@ def _told_of_lore(sentence: Sentence, scene: NarratedScene) -> Iterator[Violatio
         held = f" {' '.join(_plain(f'{told.text} {told.status}'))} "
         for gone, there in _STATES:
             was = any(f" {each} " in held for each in WORDS[gone])
-            now = any(f" {each} " in plain for each in WORDS[there])
+            now = any(f" {each} " in plain for each in WORDS[there]) or (
+                gone == "ended" and _is_used(sentence, told.about)
+            )
             never = denied and any(f" {each} " in plain for each in WORDS[gone])
             if was and ((now and not denied) or never):
                 reason = f"lore says: {told.text[:160]}"
@@ -343,6 +359,16 @@ def _told_of_lore(sentence: Sentence, scene: NarratedScene) -> Iterator[Violatio
                     against=told.id, reason=reason,
                 )  # fmt: skip
                 break
+
+
+def _is_used(sentence: Sentence, name: str) -> bool:
+    """Whether somebody goes over, into or onto what is called so."""
+    about = f" {' '.join(_plain(name))} "
+    return any(
+        each.you and (each.has("going") or each.has("being")) and about in each.plain
+        and not _AWAY & {word.text for word in each.words}
+        for each in sentence.claims
+    )  # fmt: skip
 
 
 _STATES: Final = (

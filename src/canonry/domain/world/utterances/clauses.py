@@ -46,7 +46,10 @@ class ClauseKind(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SpokenClause:
-    """One clause: the words after its verb, and how it is meant; `form` None: no verb is known."""
+    """One clause: the words after its verb, and how it is meant; `form` None: no verb is known.
+
+    `begin` is the place among its words at which what somebody does begins.
+    """
 
     kind: ClauseKind
     words: tuple[SpokenWord, ...]
@@ -57,6 +60,7 @@ class SpokenClause:
     condition: tuple[SpokenWord, ...] | None = None
     quoted: bool = False
     modifiers: tuple[str, ...] = ()
+    begin: int | None = None
     cut: tuple[SpokenWord, ...] = field(default=())
 
 
@@ -115,15 +119,21 @@ def _sentence(
         return
     if not plain:
         return
-    addressed = len(words) > 2 and words[1].text == "," and words[0].text in names  # noqa: PLR2004
-    conditional = words[0].text in lexicon.CONDITIONS and "," in [word.text for word in words]
+    hailed = words[0].text in lexicon.GREETINGS
+    words = words[1:] if hailed and len(words) > 1 else words
+    addressed = hailed or (
+        len(words) > 2 and words[1].text == "," and words[0].text in names  # noqa: PLR2004
+    )
+    conditional = _condition(words)[0] is not None
     if not addressed and not conditional and not quoted and _asks(plain, asks=asks):
         yield SpokenClause(kind=ClauseKind.ASKING, words=tuple(words))
         return
     if addressed:
         yield SpokenClause(
-            kind=ClauseKind.SAYING, words=tuple(words), cut=(words[0],), rest=tuple(words[2:])
-        )
+            kind=ClauseKind.SAYING, words=tuple(words),
+            rest=tuple(words[2:] if words[0].text in names else words),
+            cut=tuple(word for word in words[:1] if word.text in names),
+        )  # fmt: skip
         return
     yield from _cut(words, quoted=quoted)
 
@@ -141,11 +151,7 @@ def _asks(plain: Sequence[str], *, asks: bool) -> bool:
 
 
 def _cut(words: list[SpokenWord], *, quoted: bool) -> Iterator[SpokenClause]:
-    condition: tuple[SpokenWord, ...] | None = None
-    if words[0].text in lexicon.CONDITIONS:
-        end = next((i for i, word in enumerate(words) if word.text in {",", "then"}), None)
-        if end is not None:
-            condition, words = tuple(words[1:end]), words[end + 1 :]
+    condition, words = _condition(words)
     found = False
     for part in _parts(words):
         clause = _clause(part, condition)
@@ -158,6 +164,39 @@ def _cut(words: list[SpokenWord], *, quoted: bool) -> Iterator[SpokenClause]:
         yield clause
     if quoted and not found:
         yield SpokenClause(kind=ClauseKind.SAYING, words=tuple(words), quoted=True)
+
+
+def _condition(
+    words: list[SpokenWord],
+) -> tuple[tuple[SpokenWord, ...] | None, list[SpokenWord]]:
+    """What has to be before anything is done, and the words after it.
+
+    It ends with a comma, a "then", or where the speaker says what they do.
+    """
+    told = _condition_at(words, 0)
+    if told:
+        for at in range(told, len(words)):
+            if words[at].text in {",", "then"}:
+                return tuple(words[told:at]), words[at + 1 :]
+            if at > told and _speaks(words, at):
+                return tuple(words[told:at]), words[at:]
+    return None, words
+
+
+def _condition_at(words: Sequence[SpokenWord], at: int) -> int:
+    """How many words from here on begin a condition."""
+    for length in (3, 2, 1):
+        if " ".join(word.text for word in words[at : at + length]) in lexicon.CONDITIONS:
+            return length
+    return 0
+
+
+def _speaks(words: Sequence[SpokenWord], at: int) -> bool:
+    """Whether the speaker says from here on what they do."""
+    return words[at].text in _SPEAKER and _begins(words, at + 1)
+
+
+_SPEAKER: Final = frozenset({"i", "ill", "id", "im", "we", "well", "lets"})
 
 
 def _parts(words: Sequence[SpokenWord]) -> Iterator[list[SpokenWord]]:
@@ -195,8 +234,10 @@ def _begins(words: Sequence[SpokenWord], at: int) -> bool:
     if word in lexicon.DIRECTIONS:
         return at + 1 == len(words) or words[at + 1].text in _JOINING
     before = words[at - 1].text if at else ""
-    form, _, respelled = _match(words, at)
+    form, _, respelled = verb_at(words, at)
     named = words[at].owns or before in lexicon.DETERMINERS
+    if form is not None and form.derived and before != "then" and not _leads_on(words, at + 1):
+        return False
     return form is not None and not respelled and not named
 
 
@@ -219,6 +260,15 @@ def _skipped(words: Sequence[SpokenWord], at: int) -> tuple[int, bool]:
     return at, denied
 
 
+def _leads_on(words: Sequence[SpokenWord], at: int) -> bool:
+    """Whether what follows can only follow a verb, as in "crown the king"."""
+    after = words[at].text if at < len(words) else ""
+    return after in _AFTER_VERBS
+
+
+_AFTER_VERBS: Final = (
+    lexicon.DETERMINERS | lexicon.PREPOSITIONS | lexicon.PRONOUNS | lexicon.QUESTIONS | {"whos"}
+)
 _BEFORE: Final = frozenset(map(lemma, lexicon.BEFORE_VERB))
 
 
@@ -227,7 +277,7 @@ def _leads(words: Sequence[SpokenWord], at: int) -> bool:
     return words[at].text != "my" or (at + 1 < len(words) and words[at + 1].text == "character")
 
 
-def _match(words: Sequence[SpokenWord], at: int) -> tuple[VerbForm | None, tuple[int, ...], bool]:
+def verb_at(words: Sequence[SpokenWord], at: int) -> tuple[VerbForm | None, tuple[int, ...], bool]:
     """The verb that begins at a word, which words it takes, and whether it was respelled."""
     forms, respelled = forms_of(words[at].text)
     for form in forms:
@@ -247,7 +297,8 @@ def _particle(words: Sequence[SpokenWord], at: int, particle: str) -> int | None
     for later in range(at + 2, min(len(words), at + 2 + _FORM_WORDS)):
         text = words[later].text
         if text == particle:
-            ends = later + 1 == len(words) or words[later + 1].text in _JOINING | {"without"}
+            after = words[later + 1].text if later + 1 < len(words) else ","
+            ends = after in _JOINING | {"without"} or after.endswith("ly")
             return later if ends else None
         if text in _JOINING or text in lexicon.PREPOSITIONS:
             return None
@@ -258,16 +309,24 @@ def _clause(words: list[SpokenWord], condition: tuple[SpokenWord, ...] | None) -
     words = [word for word in words if word.text != ":"]
     kept, late, modifiers = _trailing(words)
     at, denied = _skipped(kept, 0)
-    form, taken, respelled = _match(kept, at) if at < len(kept) else (None, (), False)
+    if at >= len(kept) or (verb_at(kept, at)[0] is None and not direction_of(kept[at].text)):
+        # "uh, I guess I look around": what comes before the speaker's last word of themselves.
+        later = next((i for i in range(1, len(kept)) if _speaks(kept, i)), None)
+        at, denied = (at, denied) if later is None else _skipped(kept, later)
+    form, taken, respelled = verb_at(kept, at) if at < len(kept) else (None, (), False)
     if form is None and at < len(kept) and direction_of(kept[at].text):
         form, taken = VerbForm(words=("go",), verb="move"), ()
     elif form is None and at + 1 < len(kept):
         # "Ann takes the lantern": whoever is named first does it.
-        form, taken, respelled = _match(kept, at + 1)
-        if respelled or kept[at].text in lexicon.DETERMINERS:
+        form, taken, respelled = verb_at(kept, at + 1)
+        guessed = respelled or (form is not None and form.derived)
+        if guessed or kept[at].text in lexicon.DETERMINERS:
             form, taken, respelled = None, (), False
     if form is None:
-        return SpokenClause(kind=ClauseKind.DOING, words=tuple(words), condition=condition or late)
+        return SpokenClause(
+            kind=ClauseKind.DOING, words=tuple(words), condition=condition or late,
+            begin=at if at < len(kept) else None, negated=denied,
+        )  # fmt: skip
     begin = at if not taken else taken[0] + 1
     rest = tuple(word for i, word in enumerate(kept) if i >= begin and i not in taken)
     return SpokenClause(
@@ -280,6 +339,7 @@ def _clause(words: list[SpokenWord], condition: tuple[SpokenWord, ...] | None) -
         condition=condition or late,
         quoted=any(word.text == QUOTE for word in words),
         modifiers=modifiers,
+        begin=at if taken else None,
     )
 
 
@@ -288,8 +348,9 @@ def _trailing(
 ) -> tuple[list[SpokenWord], tuple[SpokenWord, ...] | None, tuple[str, ...]]:
     """The words without a condition or circumstance that follows, and both."""
     for at, word in enumerate(words):
-        if at and word.text in lexicon.CONDITIONS and not _asks_about(words, at):
-            return words[:at], tuple(words[at + 1 :]), ()
+        told = _condition_at(words, at) if at else 0
+        if told and not _asks_about(words, at):
+            return words[:at], tuple(words[at + told :]), ()
         if at and word.text == "i" and words[-1].text in _MUSING:
             return words[:at], None, ()
         told = word.text == "where" and _asks_about(words, at)

@@ -1,20 +1,21 @@
 """Hearing: one clause as frames, with what is named in it, and with what was named before."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Final
 
 from canonry.domain.world.directions import Direction
 from canonry.domain.world.utterances import lexicon
+from canonry.domain.world.utterances.alternations import by_goal, without_question
 from canonry.domain.world.utterances.clauses import QUOTE, SpokenClause, SpokenWord
 from canonry.domain.world.utterances.frames import (
     SURE,
     UNKNOWN,
     ActionFrame,
     EntityRef,
-    Nameable,
     unclear_in,
 )
+from canonry.domain.world.utterances.memory import Hearing
 from canonry.domain.world.utterances.naming import (
     named,
     phrase_of,
@@ -22,10 +23,12 @@ from canonry.domain.world.utterances.naming import (
     refers_to_place,
     refers_to_thing,
 )
+from canonry.domain.world.utterances.segments import Segment, list_of, segments_of
 
 _RESPELLED: Final = 0.1
 _AT: Final = ("at", "on", "to", "through", "in", "into", "inside", "for", "under", "before", "mit")
-_TO: Final = ("to", "into", "in", "onto", "on", "against", "under", "behind", "inside")
+_TO: Final = ("to", "into", "in", "onto", "on", "against", "under", "behind", "inside", "toward",
+              "towards")  # fmt: skip
 _SECONDARY: Final = {
     "throw": ("at", "to", "behind", "into", "onto", "over", "against", "toward", "towards", "in"),
     "give": ("to", "with", "for"),
@@ -33,7 +36,7 @@ _SECONDARY: Final = {
     "push": _TO,
     "use": ("on", "to", "with", "against", "in", "around"),
     "take": ("from", "out", "off"),
-    "buy": ("from",),
+    "buy": ("from", "off"),
     "cast": ("on", "at", "against", "over"),
     "defend": ("from", "against", "with"),
     "rest": ("to", "by", "beside", "near"),
@@ -43,7 +46,7 @@ _DIRECT: Final = {
     "attack": ("at", "against", "into"),
     "flee": ("from", "off"),
     "move": ("to", "into", "toward", "towards", "through", "along", "onto", "for", "in", "nach",
-             "across", "over", "inside"),
+             "across", "over", "inside", "on"),
     "hide": ("behind", "in", "under", "from", "beside", "inside", "into"),
     "emote": ("at", "to", "on", "before", "with"),
 }  # fmt: skip
@@ -57,53 +60,11 @@ _KINDS: Final = {
 _ONLY_THINGS: Final = frozenset(
     {"open", "close", "unlock", "read", "eat", "drink", "light", "play"}
 )
+_WITH_THINGS: Final = {"move": "push", "leave": "drop"}
 _GOING: Final = frozenset({"move", "flee", "follow", "look"})
+_UPON: Final = ("on", "over", "against", "into")
 _SCENES: Final = frozenset({"here", "away", "back", "myself", "himself", "herself", "themselves"})
 _NOBODY: Final = _SCENES | {"to", "out", "at"}
-
-
-@dataclass(slots=True)
-class LastNamed:
-    """What was named last, so that pronouns mean something."""
-
-    things: list[EntityRef] = field(default_factory=list)
-    persons: list[EntityRef] = field(default_factory=list)
-
-    def note(self, ref: EntityRef | None) -> None:
-        """Remember what was named."""
-        if ref is None or ref.id is None:
-            return
-        (self.persons if refers_to_person(ref) else self.things).append(ref)
-
-    def meant(self, pronoun: str, *, animate: bool) -> EntityRef | None:
-        """What a pronoun stands for: somebody where only that makes sense, else a thing first."""
-        first, second = (self.persons, self.things) if animate else (self.things, self.persons)
-        if pronoun in {"him", "her", "he", "she", "ihn", "ihm"}:
-            first, second = self.persons, []
-        found = first or second
-        return replace(found[-1], surface=pronoun) if found else None
-
-
-@dataclass(frozen=True, slots=True)
-class Hearing:
-    """Who speaks, the text, what can be named, and what has been."""
-
-    text: str
-    subject: Nameable
-    known: Sequence[Nameable]
-    memory: LastNamed
-
-    def raw(self, clause: SpokenClause) -> str:
-        """The words of a clause as they were said."""
-        return self.text[clause.words[0].start : clause.words[-1].end]
-
-
-@dataclass(frozen=True, slots=True)
-class _Segment:
-    """What follows a preposition, or the verb itself."""
-
-    before: str
-    words: tuple[SpokenWord, ...]
 
 
 def heard(clause: SpokenClause, hearing: Hearing) -> list[ActionFrame]:
@@ -123,7 +84,8 @@ def finished(
     topic: str | None = None,
 ) -> ActionFrame:
     """A frame with what is unclear in it, and how sure it is."""
-    ambiguity, sure = unclear_in(direct, secondary, SURE - _RESPELLED * clause.respelled)
+    guessed = clause.respelled or (clause.form is not None and clause.form.derived)
+    ambiguity, sure = unclear_in(direct, secondary, SURE - _RESPELLED * guessed)
     return ActionFrame(
         verb=verb,
         subject=hearing.subject.id,
@@ -149,18 +111,20 @@ class _Frame:
         self.known, self.memory = hearing.known, hearing.memory
         form = clause.form
         self.verb = form.verb if form else UNKNOWN
+        self.said = form.words if form else ()
         self.tool_first = form is not None and form.tool_first
         self.direction = form.direction if form else None
+        self.loose: Direction | None = None
         self.topic: str | None = None
         self.count: int | str | None = None
 
     def read(self) -> list[ActionFrame]:
-        words = list(self._without_topic(self.clause.rest))
+        words = list(without_question(self._without_topic(self.clause.rest)))
         words = self._without_direction(words)
-        segments = _segments(words)
+        segments = segments_of(words)
         if self.verb == "use" and (turned := self._tool_for(segments)):
             return turned
-        lists = _list_of(segments[0].words)
+        lists = list_of(segments[0].words)
         directs = [self._ref(part, "direct") for part in lists] or [None]
         counts = [phrase_of(part).count for part in lists] or [None]
         secondary, tool = self._secondary(segments[1:]), self._instrument(segments[1:])
@@ -171,10 +135,15 @@ class _Frame:
             if target is not None:
                 directs, tool = [target], directs[0]
         named = refers_to_thing(directs[0]) and bool(segments[0].words)
+        if named and len(segments) > 1:
+            self.verb = by_goal(self.verb, directs[0], *self._goal(segments[1:]))
+            if self.verb in {"give", "put"} and secondary is None:
+                secondary = self._secondary(segments[1:])
+        self._settle_way(directs[0])
         self._settle_going(directs[0], named=named)
         if self.verb == "move" and refers_to_thing(directs[0]):
             directs = [None]
-        if self.verb == "hide" and named:
+        if self.verb == "hide" and named and len(self.said) == 1:
             self.verb = "put"  # what is hidden is put somewhere, nobody hides in it
             secondary = self._first(segments[1:], _DIRECT["hide"], role="tool")
         frames = []
@@ -191,19 +160,29 @@ class _Frame:
         self.memory.note(secondary)
         return frames
 
+    def _settle_way(self, direct: EntityRef | None) -> None:
+        """Up to somewhere is where the way to it leads; up to somebody is no way at all."""
+        if self.loose is not None and self.direction is None:
+            known = direct is not None and (bool(direct.candidates) or direct.id is not None)
+            self.direction = self._way(direct) if known else self.loose
+
     def _settle_going(self, direct: EntityRef | None, *, named: bool) -> None:
         """Who runs somewhere goes there, and who moves a thing pushes it."""
-        said = self.clause.form.words if self.clause.form else ()
-        if self.verb == "flee" and said[:1] == ("run",):
+        if self.verb == "flee" and self.said[:1] == ("run",):
             away = any(word.text in {"away", "from"} for word in self.clause.words)
             if not away and (self.direction or refers_to_place(direct)):
                 self.verb = "move"
-        if self.verb == "move" and named and "move" in said:
-            self.verb = "push"
+        if self.verb == "move" and named and self.said[0] in _WITH_THINGS:
+            self.verb, self.direction = _WITH_THINGS[self.said[0]], None
 
     def _verb(self, direct: EntityRef | None) -> str:
         """Looking at something is examining it."""
         return "examine" if self.verb == "look" and direct is not None else self.verb
+
+    def _goal(self, segments: Sequence[Segment]) -> tuple[EntityRef | None, str]:
+        """Whom or what something is moved to, and the word that says so."""
+        goal = next((each for each in segments if each.before in _TO and each.words), None)
+        return (self._ref(goal.words, "secondary"), goal.before) if goal else (None, "")
 
     def _way(self, direct: EntityRef | None) -> Direction | None:
         if self.verb not in {"move", "flee", "follow"} or direct is None:
@@ -245,23 +224,25 @@ class _Frame:
                 or (word.text in {"in", "inside"} and not last)
             ):
                 kept.append(word)
+            elif short and not last and words[at + 1].text in _UP_TO:
+                self.loose = way
             elif short or last or not _noun_follows(words, at):
                 self.direction = way
             else:
                 kept.append(word)
         return kept if any(w.text not in _LOOSE for w in kept) else []
 
-    def _secondary(self, segments: Sequence[_Segment]) -> EntityRef | None:
+    def _secondary(self, segments: Sequence[Segment]) -> EntityRef | None:
         return self._first(segments, _SECONDARY.get(self.verb, ()), role="secondary")
 
-    def _instrument(self, segments: Sequence[_Segment]) -> EntityRef | None:
+    def _instrument(self, segments: Sequence[Segment]) -> EntityRef | None:
         if self.verb in {"emote", "give"}:
             return None
         ref = self._first(segments, tuple(lexicon.INSTRUMENT), role="tool")
         return None if self.verb == "talk" and not refers_to_thing(ref) else ref
 
     def _first(
-        self, segments: Sequence[_Segment], before: Sequence[str], role: str = "direct"
+        self, segments: Sequence[Segment], before: Sequence[str], role: str = "direct"
     ) -> EntityRef | None:
         for segment in segments:
             if segment.before in before and segment.words:
@@ -271,16 +252,21 @@ class _Frame:
         return None
 
     def _placed(
-        self, direct: EntityRef | None, secondary: EntityRef | None, segments: Sequence[_Segment]
+        self, direct: EntityRef | None, secondary: EntityRef | None, segments: Sequence[Segment]
     ) -> tuple[EntityRef | None, EntityRef | None]:
         """What is named where: after which preposition the one that it is done to stands."""
         after = segments[1:]
-        if self.verb == "give" and secondary is None:
+        if self.verb in {"give", "throw"} and secondary is None:
             both = self._two(segments[0].words)
             if both is not None:
                 return both
-            if refers_to_person(direct):
+            if self.verb == "give" and refers_to_person(direct):
                 return self._paid(after), direct
+        if self.verb == "play" and direct is not None and direct.kind == "latent":
+            direct = self._first(after, ("on",)) or direct
+        if self.verb == "attack" and refers_to_thing(direct) and secondary is None:
+            hit = self._first(after, _UPON)
+            direct, secondary = (hit, direct) if refers_to_person(hit) else (direct, secondary)
         if direct is None and self.verb == "use" and secondary is not None:
             return secondary, None
         if direct is None and self.verb not in {"throw", "put", "give", "wait", "rest", "defend"}:
@@ -291,7 +277,7 @@ class _Frame:
                 direct = None
         return direct, secondary
 
-    def _paid(self, segments: Sequence[_Segment]) -> EntityRef | None:
+    def _paid(self, segments: Sequence[Segment]) -> EntityRef | None:
         """What somebody is bribed with."""
         for segment in segments:
             if segment.before in lexicon.INSTRUMENT:
@@ -318,7 +304,7 @@ class _Frame:
                 return given, got
         return None
 
-    def _tool_for(self, segments: Sequence[_Segment]) -> list[ActionFrame] | None:
+    def _tool_for(self, segments: Sequence[Segment]) -> list[ActionFrame] | None:
         """To use the torch to light the lantern is to light it with the torch."""
         for at, segment in enumerate(segments[1:], 1):
             if segment.before != "to" or not segment.words:
@@ -333,7 +319,10 @@ class _Frame:
         return None
 
     def _ref(self, words: Sequence[SpokenWord], role: str) -> EntityRef | None:
-        phrase = phrase_of(tuple(word for word in words if word.text != QUOTE))
+        said = [word for word in words if word.text != QUOTE]
+        while len(said) > 1 and said[-1].text in _AFTER_NAMES:
+            said.pop()
+        phrase = phrase_of(said)
         if not phrase.words:
             return None
         head = phrase.words[-1].text
@@ -361,6 +350,15 @@ class _Frame:
         return role != "tool" and self.verb not in {"take", "search", "open"}
 
 
+_UP_TO: Final = frozenset({"to", "on", "toward", "towards", "behind", "beside", "next"})
+_AFTER_NAMES: Final = lexicon.PARTICLES | {
+    "straight",
+    "first",
+    "again",
+    "together",
+    "here",
+    "there",
+}
 _LOOSE: Final = lexicon.DETERMINERS | {"to", "toward", "towards", "nach", ","}
 
 
@@ -370,29 +368,3 @@ def _noun_follows(words: Sequence[SpokenWord], at: int) -> bool:
     if following in lexicon.PREPOSITIONS or following in {"then", "and"}:
         return False
     return at > 0 and words[at - 1].text in lexicon.DETERMINERS
-
-
-def _segments(words: Sequence[SpokenWord]) -> list[_Segment]:
-    """The words after the verb, and after each preposition."""
-    found: list[_Segment] = []
-    before, current = "", list[SpokenWord]()
-    for word in words:
-        if word.text in lexicon.PREPOSITIONS or word.text in {"out", "away", "off"}:
-            if current or before == "":
-                found.append(_Segment(before, tuple(current)))
-            before, current = word.text, []
-        else:
-            current.append(word)
-    found.append(_Segment(before, tuple(current)))
-    return found
-
-
-def _list_of(words: Sequence[SpokenWord]) -> list[tuple[SpokenWord, ...]]:
-    """The phrases of "the rope, the torch and the lute"."""
-    found: list[list[SpokenWord]] = [[]]
-    for word in words:
-        if word.text in {",", "and", "und"}:
-            found.append([])
-        else:
-            found[-1].append(word)
-    return [tuple(part) for part in found if phrase_of(part).words or phrase_of(part).count]

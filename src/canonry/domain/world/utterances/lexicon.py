@@ -1,4 +1,7 @@
-"""The words of players: verbs with their particles, directions, numbers; `words.txt` has them."""
+"""The words of players: verbs with their particles, directions, numbers.
+
+`words.txt` has them; `verbs.txt` has further verbs, which `bench.table.verbs` derived from WordNet.
+"""
 
 from collections import defaultdict
 from collections.abc import Mapping
@@ -26,22 +29,25 @@ _LONG_WORD: Final = 8
 class VerbForm:
     """A verb as players say it: its words, what it means, and by which exit it leads.
 
-    With `tool_first` what follows is what it is done with: "swing the sword at the troll".
+    With `tool_first` what follows is what it is done with: "swing the sword at the troll". What is
+    `derived` is less sure.
     """
 
     words: tuple[str, ...]
     verb: str
     direction: Direction | None = None
     tool_first: bool = False
+    derived: bool = False
 
 
-def _read() -> Mapping[str, tuple[str, ...]]:
-    text = (files("canonry.domain.world.utterances") / "words.txt").read_text("utf-8")
-    groups = text.replace("\n ", " ").splitlines()
+def _read(file: str) -> Mapping[str, tuple[str, ...]]:
+    text = (files("canonry.domain.world.utterances") / file).read_text("utf-8")
+    groups = [each for each in text.replace("\n ", " ").splitlines() if not each.startswith("#")]
     return {name: tuple(told.split()) for name, _, told in (g.partition(": ") for g in groups)}
 
 
-_GROUPS: Final = _read()
+_GROUPS: Final = _read("words.txt")
+_FURTHER: Final = _read("verbs.txt")
 
 
 def words(name: str) -> frozenset[str]:
@@ -66,6 +72,10 @@ def _forms() -> Mapping[str, tuple[VerbForm, ...]]:
                 tool_first=text.endswith("*"),
             )
             found[lemma(said[0])].append(form)
+    further = {told: verb for verb, group in _FURTHER.items() for told in group}
+    for told, verb in further.items():
+        if all(len(form.words) > 1 for form in found[lemma(told)]):
+            found[lemma(told)].append(VerbForm(words=(told,), verb=verb, derived=True))
     return {
         stem: tuple(sorted(forms, key=lambda form: -len(form.words)))
         for stem, forms in found.items()
@@ -92,10 +102,13 @@ DENIALS: Final = words("denials")
 QUESTIONS: Final = words("questions")
 TOPICS: Final = words("topics")
 QUIET: Final = words("quiet")
+GREETINGS: Final = words("greetings")
 OOC: Final = words("ooc")
 PREPOSITIONS: Final = words("prepositions")
-_FIRST: Final = tuple(sorted({form.words[0] for forms in FORMS.values() for form in forms}))
-_PLAIN_WORDS: Final = (
+_FIRST: Final = tuple(
+    sorted({f.words[0] for forms in FORMS.values() for f in forms if not f.derived})
+)
+PLAIN_WORDS: Final = (
     FILLERS | DETERMINERS | QUESTIONS | CONDITIONS | DENIALS | PRONOUNS | QUIET | set(DIRECTIONS)
 )
 
@@ -123,7 +136,7 @@ def direction_of(word: str) -> Direction | None:
 
 def misspelled(word: str, known: tuple[str, ...]) -> str | None:
     """The one known word that this is a slip of; swapped letters come before wrong ones."""
-    if len(word) < _TYPO_LENGTH or not word.isalpha() or word in _PLAIN_WORDS:
+    if len(word) < _TYPO_LENGTH or not word.isalpha() or word in PLAIN_WORDS:
         return None
     near = [each for each in known if _is_slip(word, each)]
     swapped = [each for each in near if sorted(each) == sorted(word)]

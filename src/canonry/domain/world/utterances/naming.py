@@ -13,6 +13,7 @@ from canonry.domain.world.utterances.clauses import SpokenWord
 from canonry.domain.world.utterances.frames import EntityRef, MeantThing, Nameable
 
 _SLIP: Final = 0.8
+_COMPOUND: Final = 4
 _MOST_CANDIDATES: Final = 8
 _KINDS: Final = {
     "person": frozenset(map(str, MOVERS)),
@@ -156,7 +157,9 @@ def _score(stems: Sequence[str], thing: CalledAs) -> float:
 
 
 def _near(stem: str, heads: frozenset[str]) -> bool:
-    return lexicon.misspelled(stem, tuple(heads)) is not None
+    """Whether a word is a slip of one of these, or the end of one: a gull is a seagull."""
+    ends = len(stem) >= _COMPOUND and any(head.endswith(stem) for head in heads)
+    return ends or lexicon.misspelled(stem, tuple(heads)) is not None
 
 
 def refers_to_person(ref: EntityRef | None) -> bool:

@@ -1,10 +1,10 @@
 """Reading: an utterance as action frames in order, resolved against what the character can name."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Final
 
-from canonry.domain.world.utterances import lexicon
+from canonry.domain.world.utterances.alternations import by_noun, by_result
 from canonry.domain.world.utterances.clauses import ClauseKind, SpokenClause, SpokenWord, clauses_of
 from canonry.domain.world.utterances.frames import (
     SURE,
@@ -17,16 +17,16 @@ from canonry.domain.world.utterances.frames import (
 )
 from canonry.domain.world.utterances.hearing import (
     PERSONS_FIRST,
-    Hearing,
-    LastNamed,
     finished,
     heard,
 )
+from canonry.domain.world.utterances.memory import Hearing, LastNamed
 from canonry.domain.world.utterances.naming import NounPhrase, named, phrase_of
 
 UTTERANCE_MAX: Final = 500
 FRAMES_MAX: Final = 8
-_NOT_TWICE: Final = frozenset({"rest", "wait", "hide", "talk", "look"})
+_NOT_TWICE: Final = frozenset({"rest", "wait", "hide", "talk", "look", "defend", "emote"})
+_AS_ONE: Final = frozenset({"talk", "rest", "defend"})
 
 
 def read_utterance(
@@ -65,7 +65,7 @@ def _once(frames: Sequence[ActionFrame]) -> list[ActionFrame]:
             and frame.verb in _NOT_TWICE
             and (replace(frame, raw_text=last.raw_text) == last)
         )
-        if last is not None and last.verb == frame.verb == "talk" and not again:
+        if last is not None and last.verb == frame.verb and frame.verb in _AS_ONE and not again:
             blank = next((f for f in (last, frame) if f.direct is None and f.topic is None), None)
             if blank is not None:
                 kept[-1] = frame if blank is last else last
@@ -95,8 +95,9 @@ def _frames(clause: SpokenClause, hearing: Hearing) -> list[ActionFrame]:
         return []
     if clause.condition:
         _note_all(clause.condition, hearing)
+    clause = by_noun(clause, hearing.known)
     if clause.form is not None:
-        return heard(_by_result(clause), hearing)
+        return heard(by_result(clause), hearing)
     if clause.kind is ClauseKind.DOING:
         return [unknown_frame(hearing.raw(clause), hearing.subject)]
     to = named(phrase_of(clause.cut), hearing.known, PERSONS_FIRST) if clause.cut else None
@@ -104,38 +105,6 @@ def _frames(clause: SpokenClause, hearing: Hearing) -> list[ActionFrame]:
     said = clause.rest
     topic = hearing.text[said[0].start : said[-1].end] if said else None
     return [finished("talk", clause, hearing, direct=to, topic=topic)]
-
-
-def _by_result(clause: SpokenClause) -> SpokenClause:
-    """A clause that says how something ends up, by that: who pulls a door open opens it."""
-    said = [word.text for word in clause.rest]
-    if clause.form is None or clause.form.verb not in _FORCES:
-        return clause
-    for at in range(1, len(said)):
-        for ending, verb in _RESULTS.items():
-            after = said[at + len(ending) :][:1]
-            if tuple(said[at : at + len(ending)]) == ending and set(after) <= lexicon.INSTRUMENT:
-                if ending == _DOWN and clause.form.verb != "put":
-                    continue
-                form = replace(clause.form, verb=verb, direction=None, tool_first=False)
-                rest = (*clause.rest[:at], *clause.rest[at + len(ending) :])
-                return replace(clause, form=form, rest=rest)
-    return clause
-
-
-_DOWN: Final = ("down",)
-_RESULTS: Final[Mapping[tuple[str, ...], str]] = {
-    ("open",): "open",
-    ("shut",): "close",
-    ("closed",): "close",
-    ("on", "fire"): "light",
-    ("alight",): "light",
-    ("ablaze",): "light",
-    _DOWN: "drop",
-}
-_FORCES: Final = frozenset(
-    ["push", "attack", "use", "put", "open", "close", "throw", "drop", "move"]
-)
 
 
 def _note_all(words: Sequence[SpokenWord], hearing: Hearing) -> None:

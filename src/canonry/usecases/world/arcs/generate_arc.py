@@ -76,7 +76,7 @@ async def generate_arc(canon: Canon, world: BoundWorld, wanted: WantedArc) -> Pl
 
 
 async def _materials(now: WorldAt, wanted: WantedArc) -> Materials:
-    ids = [now.id_of(name) for name in wanted.locations] or [now.id_of(None)]
+    ids = [now.id_of(name) for name in wanted.locations] or [await _beginning(now, wanted)]
     known = await now.all(ids, WorldType.LOCATION)
     for place in ids:
         if place not in known:
@@ -96,6 +96,19 @@ async def _materials(now: WorldAt, wanted: WantedArc) -> Materials:
     )
 
 
+async def _beginning(now: WorldAt, wanted: WantedArc) -> EntityId:
+    """Where an arc begins of which nobody says where: with somebody not far from the starter."""
+    starter = now.id_of(None)
+    steps = await _steps_from(now, (starter,))
+    found = await now.all(steps, WorldType.LOCATION)
+    people = await _people(now, [found[place] for place in sorted(steps) if place in found])
+    with_people = [place for place in steps if place in people]
+    if not with_people:
+        return starter
+    drawn = int(sha256(wanted.seed.encode("utf-8", "surrogatepass")).hexdigest()[:8], 16)
+    return with_people[drawn % len(with_people)]
+
+
 async def _steps_from(
     now: WorldAt, starts: Sequence[EntityId]
 ) -> Mapping[EntityId, frozenset[EntityId]]:
@@ -108,7 +121,7 @@ async def _steps_from(
         ring = ring[: _PLACES_MAX - len(steps)]
         onward: dict[EntityId, set[EntityId]] = {place: set() for place in ring}
         for edge in await now.edges(EXIT, *ring, kinds=None, limit=_PLACES_MAX):
-            way = way_of(edge)
+            way = way_of(edge, now.tick)
             if way is not None and no_passage(way, way.direction, ()) is None:
                 onward[way.start].add(way.to)
         steps |= {place: frozenset(ends) for place, ends in onward.items()}
@@ -149,14 +162,23 @@ async def _lore(
     places: Sequence[Entity],
     people: Mapping[str, Sequence[Nameable]],
 ) -> Sequence[ArcLore]:
-    """The facts of the wanted factions; else those that share words with what is around."""
+    """The facts of the wanted factions; else those that share words with the themes, or around."""
     if wanted.factions:
         return [await _faction(now, key) for key in wanted.factions]
-    names = [*wanted.themes, *(place.name for place in places)]
+    if themed := await _told_of(now, wanted.themes):
+        return themed
+    names = [place.name for place in places]
     names += [each.name for some in people.values() for each in some]
+    return await _told_of(now, names)
+
+
+async def _told_of(now: WorldAt, words: Sequence[str]) -> Sequence[ArcLore]:
+    """The facts that share words with these."""
+    if not words:
+        return []
     asked = TextQuery(
         collection=Collection.LORE,
-        text=" ".join(names)[: now.canon.policy.limits.query],
+        text=" ".join(words)[: now.canon.policy.limits.query],
         spaces=frozenset((now.world.space,)),
         limit=_LORE_MAX,
     )
@@ -179,7 +201,8 @@ async def _faction(now: WorldAt, key: str) -> ArcLore:
 def _fact(fact: Entity) -> ArcLore:
     fields: Mapping[str, Any] = fact.properties.get("fields") or {}
     key = str(fact.properties["key"])
-    return ArcLore(key=key, name=str(fields.get("name") or key))
+    kind = str(fact.properties.get("lore_type") or "")
+    return ArcLore(key=key, name=str(fields.get("name") or key), kind=kind)
 
 
 def _envelope(arc: Arc, told: bytes) -> Mapping[str, Any]:

@@ -45,7 +45,7 @@ async def scene_of(
     exits = await exits_of(then, place)
     ends = await then.all({*(edge.to_id for edge in exits), *reached}, WorldType.LOCATION)
     places = {**ends, **{n: t for n, t in named.items() if t.entity_type == WorldType.LOCATION}}
-    ways = (way_of(edge) for edge in exits if edge.to_id in ends)
+    ways = (way_of(edge, then.tick) for edge in exits if edge.to_id in ends)
     return NarratedScene(
         place=nameable(place),
         player=None if player is None else player.id,
@@ -110,7 +110,7 @@ async def _reached(then: WorldAt, place: Entity, items: frozenset[str]) -> Mappi
     for _step in range(_STEPS):
         onward: dict[EntityId, int] = {}
         for edge in await then.edges(EXIT, *ring, kinds=None, limit=_PLACES_MAX):
-            way = way_of(edge)
+            way = way_of(edge, then.tick)
             if way is None or no_passage(way, way.direction, items) is not None:
                 continue
             spent = ring[way.start] + way.travel_ms

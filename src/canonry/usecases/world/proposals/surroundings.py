@@ -81,7 +81,7 @@ async def _thing(draft: WorldDraft, thing_id: EntityId) -> KnownThing | None:
 
 
 async def _ways(draft: WorldDraft, place: EntityId) -> Ways:
-    ways = (way_of(edge) for edge in await draft.edges(EXIT, place, kinds=None))
+    ways = (way_of(edge, tick_of(draft.at)) for edge in await draft.edges(EXIT, place, kinds=None))
     return {way.direction: way for way in ways if way is not None}
 
 

@@ -31,6 +31,7 @@ async def recount_usage(canon: Canon) -> None:
     telemetry.recounted = True
     since = Instant(canon.clock.now() - HOURS_MAX * HOUR)
     until = Instant(FOREVER) if telemetry.began is None else telemetry.began
+    telemetry.began = canon.clock.now() if telemetry.began is None else telemetry.began
     for space in await query_worlds(canon):
         world = await find_world(canon, space.id)
         if world is not None:

@@ -78,7 +78,7 @@ class _Search:
         return [step for edge in self.exits[place] if (step := self._step(edge)) is not None]
 
     def _step(self, edge: Relation) -> Step | None:
-        way = way_of(edge)
+        way = way_of(edge, self.then.tick)
         if way is None or (self.seen and way.hidden):
             return None
         held = (str(way.requires),) if self.held is None else self.held
