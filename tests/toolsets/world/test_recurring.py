@@ -5,8 +5,9 @@ from dataclasses import replace
 import pytest
 
 from canonry.domain.vocabularies.world_types import LayerType
-from canonry.domain.world.atlas import Layer
+from canonry.domain.world.atlas import Exit, Layer
 from canonry.domain.world.checks import problems
+from canonry.domain.world.directions import Direction
 from canonry.testing.worlds import a_caller
 from canonry.usecases.world.bound_world import require_world
 from canonry.usecases.world.export_world import export_world
@@ -151,3 +152,21 @@ async def test_an_exit_that_recurs_without_end_of_its_hours_is_refused() -> None
     isle = await a_world(an_isle())
     told = {**CAUSEWAY, "lastingTicks": 4 * HOUR}
     await isle.refused("create-exit", "INVALID_ARGUMENT", "exit.rhythm", **told)
+
+
+@pytest.mark.anyio
+async def test_the_way_back_of_an_exit_in_a_file_keeps_its_hours() -> None:
+    atlas = an_isle()
+    inn = next(each for each in atlas.locations if each.key == "inn")
+    way = Exit(direction=Direction.WEST, to="yard", opens=HOUR, every=4 * HOUR, lasting=HOUR)
+    tidal = replace(inn, exits=(*inn.exits, way))
+    places = tuple(tidal if each.key == "inn" else each for each in atlas.locations)
+    isle = await a_world(replace(atlas, locations=places))
+
+    begin = (await isle.call("get-location-context", "Narrative"))["tick"]
+    opening = begin - (begin - HOUR) % (4 * HOUR)
+    for tick, shut in ((opening, False), (opening + HOUR, True)):
+        for place, direction in (("inn", "west"), ("yard", "east")):
+            told = await isle.call("get-location-context", "Narrative", locationId=place, tick=tick)
+            [found] = [each for each in told["exits"] if each["direction"] == direction]
+            assert bool(found.get("blocked")) is shut, (place, tick)

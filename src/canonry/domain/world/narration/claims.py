@@ -135,7 +135,7 @@ def sentences_of(narration: str, known: Sequence[Nameable]) -> list[Sentence]:
         asked = text[start:end].rstrip().endswith("?")
         told = f" {' '.join(word.text for word in words)} "
         is_open = asked or any(f" {each} " in told for each in UNCLAIMED)
-        begin = 0 if asked else _reported(words)
+        begin = 0 if asked or not is_open else _reported(told)
         claims = (
             *_claims(bare, words[:begin], names, is_open=False),
             *_claims(bare, words[begin:], names, is_open=is_open),
@@ -149,16 +149,18 @@ def sentences_of(narration: str, known: Sequence[Nameable]) -> list[Sentence]:
     return found
 
 
-def _reported(words: Sequence[SpokenWord]) -> int:
-    """Where it begins that somebody is said to have said something: who says it is there."""
-    plain = [word.text for word in words]
-    for at in range(len(plain)):
-        rest = f"{' '.join(plain[at:])} "
-        if any(rest.startswith(f"{each} ") for each in WORDS["unclaimed"]):
-            return 0
-        if any(rest.startswith(f"{each} ") for each in WORDS["reporting"]):
-            return at
-    return 0
+def _reported(told: str) -> int:
+    """How many words stand before it is said that somebody said something: who says it is there.
+
+    None do where something else before them claims nothing either.
+    """
+    open_at, at = (
+        min((place for each in WORDS[group] if (place := told.find(f" {each} ")) >= 0), default=-1)
+        for group in ("unclaimed", "reporting")
+    )
+    if at < 0 or 0 <= open_at < at:
+        return 0
+    return told[:at].count(" ")
 
 
 def _claims(

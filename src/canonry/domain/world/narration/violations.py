@@ -14,7 +14,7 @@ from canonry.domain.world.narration.scene import NarratedScene
 from canonry.domain.world.standing import KnownWay, Stack
 from canonry.domain.world.utterances.lexicon import DIRECTIONS
 
-POLICY_VERSION: Final = "narration-1.0.0"
+POLICY_VERSION: Final = "narration-1.1.0"
 
 
 class NarrationLimit(StrEnum):
