@@ -156,8 +156,11 @@ class Look:
         every = {one.told: one for one in (*(told for told, _ in found), *self.truth.words(line))}
         order = [one for _day, one in in_order(every.values())]
         cut = {one.told for one, end in pairwise(order) if end.over and end.value == one.value}
-        cut |= {one.instead for one in order if one.over and one.instead is not None}
-        found = [(told, replace(one, cut=told.told in cut)) for told, one in found]
+        over = {one.instead for one in order if one.over}
+        found = [
+            (told, replace(one, cut=told.told in (cut | over if one.until is None else cut)))
+            for told, one in found
+        ]
         turns = [one.told for one in order]
         return sorted(found, key=lambda each: turns.index(each[0].told))
 
