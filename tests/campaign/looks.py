@@ -8,7 +8,7 @@ from typing import Any, Protocol
 
 from canonry.domain.provenance import Authority
 from canonry.gateway.principal import Principal
-from tests.campaign.model import EVERYBODY, MASTERS, Line, Stretch, Told, Truth, in_order
+from tests.campaign.model import EVERYBODY, MASTERS, NEVER, Line, Stretch, Told, Truth, in_order
 from tests.campaign.plots import FEELINGS, HEROES
 from tests.toolsets.narrative.kit import World
 
@@ -156,10 +156,13 @@ class Look:
         every = {one.told: one for one in (*(told for told, _ in found), *self.truth.words(line))}
         order = [one for _day, one in in_order(every.values())]
         cut = {one.told for one, end in pairwise(order) if end.over and end.value == one.value}
-        cut |= {one.instead for one in order if one.over and one.instead is not None}
-        found = [(told, replace(one, cut=told.told in cut)) for told, one in found]
+        over = {one.instead: one.told for one in order if one.over}
         turns = [one.told for one in order]
-        return sorted(found, key=lambda each: turns.index(each[0].told))
+        found.sort(key=lambda each: turns.index(each[0].told))
+        for (told, one), (after, _) in pairwise(found):  # what was said since begins anew
+            if one.until is None and after.told > over.get(told.told, NEVER):
+                cut.add(told.told)
+        return [(told, replace(one, cut=told.told in cut)) for told, one in found]
 
     async def _compare_events(self) -> None:
         happened = [one.value for _day, one in in_order(self.truth.events)]

@@ -97,7 +97,7 @@ def test_a_shell_completes_commands_and_the_words_that_they_take() -> None:
         return done.stdout.splitlines()
 
     assert asked("pro") == ["plain,proposals"]
-    assert asked("decide", "re") == ["plain,reject", "plain,retcon", "plain,read"]
+    assert asked("decide", "re") == ["plain,reject", "plain,retcon", "plain,reveal", "plain,read"]
 
 
 def test_a_file_called_minus_is_standard_output(store: Path) -> None:

@@ -95,10 +95,11 @@ async def a_harbour(*, world: bool = True) -> Harbour:
     ]
     scene = await desk.call("tell", scene="Night", place="Marrow", turns=turns, **about)
     first, second = (each["id"] for each in scene["turns"])
+    written = ["Harbour book"]  # of no scene, so that nobody knows whether it was before the fall
     claims: list[dict[str, Any]] = [
         {"kind": "event", "says": "Odo falls", "about": ["Odo"], "when": "1207-11-03"},
         {"kind": "event", "says": "Ilsa flees", "about": ["Ilsa"], "when": "1207-11-04"},
-        {"kind": "state", "of": "Odo", "tags": ["dead"], "untags": ["alive"]},
+        {"kind": "state", "of": "Odo", "tags": ["dead"], "untags": ["alive"], "evidence": written},
         {"kind": "entity", "name": "Odo Brandt", "type": "character", "fields": {"age": 40}},
     ]
     await desk.call("propose", claims=claims, evidence=[first], **about)

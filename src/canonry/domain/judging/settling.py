@@ -24,7 +24,7 @@ from canonry.domain.judging.making import Backing, make_observation
 from canonry.domain.judging.relation_lines import RelationLine, line_of, settled_line
 from canonry.domain.judging.slices import Lookup, Slice, SliceView, ThingLookup
 from canonry.domain.judging.standing_tags import changes_of, excluded_in, together, told_of
-from canonry.domain.judging.tag_facts import facts_of_changes
+from canonry.domain.judging.tag_facts import begins_in, facts_of_changes
 from canonry.domain.log.canon import beside, fold, needs
 from canonry.domain.log.commits import Commit, Position
 from canonry.domain.log.entries import (
@@ -166,10 +166,7 @@ class _Desk:
             new_id = partial(_labelled, self.new_id, f"{number}:{turn}")
             backing = _backing(self.entries, one)
             if isinstance(one, Entity):
-                merged = any(isinstance(each, EntitiesMerged) for each in self.entries)
-                before = (
-                    one if merged else self.view(self.before, audience).entity(Reference(one.id))
-                )
+                before = self._told_before(audience, one)
                 found += _state(view, new_id, backing, one, before)
             elif one.id not in done:
                 found += self._relations(view, new_id, backing, one, done)
@@ -178,6 +175,18 @@ class _Desk:
         entries = under(found, audience)
         self.more += entries
         self.told(entries)
+
+    def _told_before(self, audience: Audience, entity: Entity) -> Sequence[TagChange]:
+        """The changes of its state before; of those who are one now, what each brought about."""
+        view = self.view(self.before, audience)
+        merges = (one for one in self.entries if isinstance(one, EntitiesMerged))
+        joined = [one.merged for one in merges if one.kept == entity.id]
+        sides = (view.entity(Reference(one)) for one in (entity.id, *joined))
+        told = [changes_of(side) for side in sides if side is not None]
+        if not joined:
+            return told[0] if told else ()
+        begun = (begins for each in told for begins in begins_in(each).values())
+        return in_turn(change for each in begun for change in each)
 
     def _relations(
         self, view: SliceView, new_id: NewId, backing: Backing, one: Relation, done: set[str]
@@ -309,11 +318,14 @@ def _backing(entries: Iterable[Entry], thing: Entity | Relation) -> Backing:
 
 
 def _state(
-    view: SliceView, new_id: NewId, backing: Backing, entity: Entity, before: Entity | None
+    view: SliceView,
+    new_id: NewId,
+    backing: Backing,
+    entity: Entity,
+    old: Sequence[TagChange],
 ) -> Iterator[Entry]:
     """The tags that cease, or hold after all, and the facts that follow from that."""
-    old, now = changes_of(before) if before is not None else (), changes_of(entity)
-    groups = view.policy.exclusive_tags
+    now, groups = changes_of(entity), view.policy.exclusive_tags
     never = [one for one in old if one.holds and not any(_alike(one, each) for each in now)]
     kept = [one for one in now if not one.holds and _ceased_for(one, never, groups)]
     fallen = [

@@ -80,7 +80,7 @@ def facts_of_changes(
         new=new,
         fallen=frozenset(fallen),
     )
-    before, after = _begins(old), _begins(new)
+    before, after = begins_in(old), begins_in(new)
     touched = [
         tag for tag in sorted(after) if every or _told(after[tag]) != _told(before.get(tag, []))
     ]
@@ -93,7 +93,7 @@ def facts_of_changes(
     )
 
 
-def _begins(changes: Iterable[TagChange]) -> dict[str, list[TagChange]]:
+def begins_in(changes: Iterable[TagChange]) -> dict[str, list[TagChange]]:
     """The changes of each tag with which it begins to hold, or ceases; no tag holds at first."""
     found: dict[str, list[TagChange]] = {}
     for change in changes:

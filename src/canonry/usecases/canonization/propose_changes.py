@@ -140,13 +140,7 @@ async def _staged(
                 audience=_for_whom(asked, n),
             )
         )
-    told = [
-        StagedContent(
-            kind=each.type, scene=each.scene_id, content=each.content, path=f"/claims/{n}"
-        )
-        for n, each in enumerate(drafts)
-    ]
-    await pass_gates(canon, caller, space, told)
+    await pass_gates(canon, caller, space, list(map(_as_staged, drafts, range(len(drafts)))))
     return StagedChanges(drafts=tuple(drafts), reads=reads)
 
 
@@ -171,3 +165,8 @@ def _brought_up(asked: Suggestion, played: Mapping[str, Thing]) -> tuple[Scene |
 def _for_whom(asked: Suggestion, number: int) -> Audience:
     """Who may know of it; what it names and cites may narrow that."""
     return audience_in(asked.content.get("audience", "everyone"), path=f"/claims/{number}/for")
+
+
+def _as_staged(draft: ProposalDraft, number: int) -> StagedContent:
+    path = f"/claims/{number}"
+    return StagedContent(kind=draft.type, scene=draft.scene_id, content=draft.content, path=path)

@@ -95,12 +95,15 @@ async def _state_said(
     canon: Canon, backing: Backing, new_id: NewId, new: NewFact, involved: Sequence[Entity]
 ) -> tuple[tuple[Entry, ...], frozenset[str]]:
     """What changes where the words say no more than how somebody is, and what that rests on."""
+    groups = canon.policy.exclusive_tags
     if len(involved) != 1 or new.duration is not None:
+        return (), frozenset()
+    if stated_tag(new.statement, involved[0], groups) is None:
         return (), frozenset()
     named = (involved[0].id, *(one.ref for one in backing.evidence))
     audience = await audience_for(canon, named, backing.audience)
     entity = await known_to(canon, involved[0], audience)
-    stated = stated_tag(new.statement, entity, canon.policy.exclusive_tags)
+    stated = stated_tag(new.statement, entity, groups)
     if stated is None:
         return (), frozenset()
     tag, holds = stated

@@ -93,7 +93,6 @@ async def create_relation(canon: Canon, caller: Caller, new: NewRelation) -> Rel
         from_, to = await require_all(canon, caller, Entity, (new.from_id, new.to_id))
         _require_pair(new, from_, to)
         reads = await require_evidence(canon, caller, space, new.evidence)
-
         cited = () if new.audience is not None else tuple(one.ref for one in new.evidence)
         audience = await audience_for(canon, (from_.id, to.id, *cited), new.audience)
         moment = Moment(at=new.since, place=NOW.place)
