@@ -49,6 +49,21 @@ async def test_a_machine_that_only_reads_follows_by_itself(opened: Databases) ->
     assert await becomes(is_there)
 
 
+async def test_what_a_machine_is_told_of_it_shows(opened: Databases) -> None:
+    writer = await opened.fresh()
+    reader = (await present(writer.second)()).canon
+    cursor = (await reader.ledger.touched_since(0, limit=100)).cursor
+    scribe = Scribe(writer.canon)
+
+    for name in map(str, range(20)):
+        await scribe.make(a_fact(name))
+
+        touched = await reader.ledger.touched_since(cursor, limit=100)
+        assert touched.keys
+        assert await reader.state.things([ident(name)])
+        cursor = touched.cursor
+
+
 async def test_what_is_erased_is_erased_from_the_copies_of_other_machines(
     opened: Databases,
 ) -> None:

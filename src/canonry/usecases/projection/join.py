@@ -24,11 +24,15 @@ class Joined:
     finish: Callable[[], Awaitable[None]]
 
 
-def join(canon: Canon) -> Joined:
-    """A canon over the same ports that waits for views which the ledger does not write itself."""
+def join(canon: Canon, *, foresees: bool = True) -> Joined:
+    """A canon over the same ports that waits for views which the ledger does not write itself.
+
+    A ledger that folds drafts by itself, because it has views beside these, needs nobody who
+    `foresees` what they touch.
+    """
     others = (canon.documents, canon.text, canon.catalog, canon.places)
     projector = Projector(ledger=canon.ledger, state=canon.state, others=others)
-    ledger = JoinedLedger(projector)
+    ledger = JoinedLedger(projector, foresees=foresees)
     joined = replace(
         canon,
         ledger=ledger,

@@ -1,8 +1,8 @@
 """The joined ledger: the log of one engine in front of views that others keep.
 
-Before anybody judges, the views stand where the log does; after an append they are brought there,
-and where one of them cannot be, whoever reads next waits for it. A view that is dead for longer
-refuses reads, and never a commit.
+Before anybody judges, or is told what was touched, the views stand where the log does; after an
+append they are brought there, and where one of them cannot be, whoever reads next waits for it. A
+view that is dead for longer refuses reads, and never a commit.
 """
 
 import asyncio
@@ -16,14 +16,29 @@ from typing_extensions import override
 from canonry.domain.errors import BrokenInvariant, Unavailable
 from canonry.domain.ids import CommitId, SpaceId
 from canonry.domain.log.canon import beside, fold, needs
-from canonry.domain.log.commits import Append, Appended, Commit, Foreseen, Outcome, Position, Stale
+from canonry.domain.log.commits import (
+    ORIGIN,
+    Append,
+    Appended,
+    Commit,
+    Foreseen,
+    Outcome,
+    Position,
+    Stale,
+)
 from canonry.domain.log.entries import Thing
 from canonry.domain.log.keys import ANY, thing_key
 from canonry.domain.log.sealing import GENESIS, Sealed, unseal
 from canonry.domain.revising import spread
 from canonry.domain.time import Instant
+from canonry.ports.call_scope import scope
 from canonry.ports.records.ledger import Head, Ledger, Touched
+from canonry.usecases.kernel.follow_log import heads_of
 from canonry.usecases.projection.projector import Projector, looked_at
+
+_ANY: Final = 1
+_FEW: Final = 200
+"""Of so few spaces a server tells at once where each stands."""
 
 ATTEMPTS_MAX: Final = 5
 """So often a draft is foreseen anew while others change what it changes."""
@@ -32,11 +47,14 @@ ATTEMPTS_MAX: Final = 5
 class JoinedLedger(Ledger):
     """Says what drafts touch, which needs the views, and waits for the views, which need them."""
 
-    def __init__(self, projector: Projector) -> None:
-        """Append to the projector's ledger."""
+    def __init__(self, projector: Projector, *, foresees: bool = True) -> None:
+        """Append to the projector's ledger, which folds drafts by itself unless this `foresees`."""
         self._log = projector.ledger
         self._projector = projector
+        self._foresees = foresees
         self._owed: dict[SpaceId, Position] = {}
+        self._shown: dict[SpaceId, Position] = {}
+        self._cursor = 0
         self._ended = False
         self._appending = 0
         self._idle = asyncio.Event()
@@ -48,18 +66,30 @@ class JoinedLedger(Ledger):
         await self._idle.wait()
 
     async def settle(self) -> None:
-        """Let the views show what this process was told to be written.
+        """Let the views show what this process was told to be written, before a call others' too.
 
         Raises:
             Unavailable: `view.behind`.
         """
+        call = scope()
+        if call is not None and not call.told.is_up:
+            if self._foresees or len(self._shown) > _FEW:
+                self._cursor = (await self.touched_since(self._cursor, limit=_ANY)).cursor
+            else:
+                await self._bring_up()
         for space, position in list(self._owed.items()):
             await self._projector.reach(space, position)
+            self._shown[space] = max(position, self._shown.get(space, ORIGIN))
             if self._owed.get(space) == position:
                 del self._owed[space]
 
     @override
     async def head(self, space: SpaceId) -> Position:
+        if not self._foresees and (call := scope()) is not None:
+            # A verdict may rest on what the views show by now: an append tells if that is stale.
+            await self.settle()
+            if call.told.is_up:
+                return await self._projector.state.cursor(space)
         head = await self._log.head(space)
         await self._projector.reach(space, head)
         return head
@@ -81,30 +111,39 @@ class JoinedLedger(Ledger):
 
     async def _append(self, batch: Sequence[Append]) -> Sequence[Outcome]:
         for _attempt in range(ATTEMPTS_MAX):
-            outcomes = await self._log.append(await self._foreseen(batch))
+            told = await self._foreseen(batch) if self._foresees else batch
+            outcomes = await self._log.append(told)
             if not isinstance(outcomes[0], Stale) or await self._is_stale(batch[0]):
                 break
         for item, outcome in zip(batch, outcomes, strict=True):
             if isinstance(outcome, Appended):
                 self._owe(item.draft.space, outcome.position)
-        with suppress(Unavailable):  # it is durable; who reads next waits
-            await self.settle()
+            elif isinstance(outcome, Stale) and (call := scope()) is not None:
+                call.told.is_up = False
+        if self._foresees:
+            with suppress(Unavailable):  # it is durable; who reads next waits
+                await self.settle()
         return outcomes
 
     @override
     async def restore(
         self, sealed: Sequence[Sealed], touched: Sequence[frozenset[str]] | None = None
     ) -> None:
-        for item in sealed:
+        if not self._foresees:
+            await self._log.restore(sealed, touched)
+        for item in sealed if self._foresees else ():
             commit = unseal(item)
             await self.head(item.space)
             things = await looked_at(self._projector.state, commit.entries)
             await self._log.restore([item], [_touched(commit, things)])
+        for item in sealed:
             self._owe(item.space, item.position)
         await self.settle()
 
     async def _is_stale(self, item: Append) -> bool:
         """Whether a verdict is stale, and not only what was foreseen; the views are asked anew."""
+        if not self._foresees:
+            return True
         return await self._log.head(item.draft.space) > item.judged_at and bool(item.reads)
 
     async def _foreseen(self, batch: Sequence[Append]) -> Sequence[Append]:
@@ -166,7 +205,20 @@ class JoinedLedger(Ledger):
 
     @override
     async def touched_since(self, cursor: int, *, limit: int) -> Touched:
-        return await self._log.touched_since(cursor, limit=limit)
+        touched = await self._log.touched_since(cursor, limit=limit)
+        if touched.keys is None or touched.keys:
+            await self._bring_up()  # a reply that is made after this rests on all of it
+        elif (call := scope()) is not None:
+            call.told.is_up = True
+        return touched
+
+    async def _bring_up(self) -> None:
+        for space, head in (await heads_of(self._log)).items():
+            if self._shown.get(space, ORIGIN) < head:
+                await self._projector.reach(space, head)
+                self._shown[space] = head
+        if (call := scope()) is not None:
+            call.told.is_up = True
 
     @override
     async def await_news(self, seconds: float) -> None:
