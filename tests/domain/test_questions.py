@@ -1,5 +1,7 @@
 """Questions: compared by meaning without names, and answered first by what denies as they do."""
 
+import pytest
+
 from canonry.domain.recall.questions import denied_in, denies, without_names
 
 
@@ -24,3 +26,43 @@ def test_the_words_after_a_denial_are_denied_by_a_sentence_that_denies_one_of_th
     assert not denies("What a puppy. I am not hungry.", denied)
     assert not denied_in("Who is a puppy?")
     assert denied_in("Who never came to the castle?") >= {"came", "castl"}
+
+
+@pytest.mark.parametrize(
+    ("question", "denial", "other"),
+    [
+        ("Who can't swim?", "Orlo can't swim.", "Orlo can swim."),
+        ("Who shouldn\u2019t swim?", "You shouldn\u2019t swim here.", "You should swim here."),
+        ("Who is neither elf nor dwarf?", "She is no elf.", "She is an elf."),
+        ("Who dont trust the mayor?", "I dont trust the mayor", "I trust the mayor"),
+        ("Wer hat keinem Dorf geholfen?", "Er half keinem Dorf.", "Er half dem Dorf."),
+        ("Wer tr\u00e4gt das Schwert nicht?", "Das Schwert hat er nicht.", "Er hat das Schwert."),
+        ("Chi non \u00e8 un lupo?", "Mara non \u00e8 un lupo.", "Mara \u00e8 un lupo."),
+        ("Qui n'est plus un loup ?", "Mara n'est plus un loup.", "Mara est un loup."),
+        ("\u00bfQui\u00e9n nunca vio el lobo?", "Ella nunca vio el lobo.", "Ella vio el lobo."),
+        ("Wie is geen wolf?", "Mara is geen wolf.", "Mara is een wolf."),
+    ],
+)
+def test_each_language_denies_by_words_of_its_own(question: str, denial: str, other: str) -> None:
+    denied = denied_in(question)
+
+    assert denies(denial, denied)
+    assert not denies(other, denied)
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "Whose sin killed the old priest?",
+        "Quem estava no templo antigo?",
+        "Chi era nel tempio con il lupo?",
+        "Who drank the tea in the tent?",
+        "Why not?",
+    ],
+)
+def test_what_denies_in_another_language_denies_nothing(question: str) -> None:
+    assert not denied_in(question)
+
+
+def test_words_that_only_go_with_a_denial_are_not_what_is_denied() -> None:
+    assert denied_in("Who no longer has the sword?") == {"sword"}
