@@ -33,7 +33,6 @@ from tests.servers.processes import (
     stopped,
 )
 from tests.servers.search import SEARCH
-from tests.servers.second_documents import SECOND
 
 POSTGRES = (
     "listen_addresses=127.0.0.1",
@@ -72,8 +71,6 @@ def up() -> None:
     print(f"export TEST_POSTGRES_URL={SHARED.url}")
     print(f"export TEST_S3_URL={OBJECTS.url}")
     print(f"export TEST_MONGODB_URL={DOCUMENTS.url}")
-    if SECOND.start():
-        print(f"export TEST_SECOND_MONGODB_URL={SECOND.url}")
     if GRAPH.start():
         print(f"export TEST_NEO4J_URL={GRAPH.url}")
     if SEARCH.start():
@@ -85,7 +82,6 @@ def down() -> None:
     SHARED.stop()
     OBJECTS.stop()
     DOCUMENTS.stop()
-    SECOND.stop()
     GRAPH.stop()
     SEARCH.stop()
 

@@ -169,7 +169,7 @@ async def _open_shared(settings: Settings, url: str) -> KeptStore:
     except ImportError as error:
         message = "postgres.url needs a driver: install canonry[postgres]"
         raise NotSupported("store.no-driver", message) from error
-    shared = await open_postgres(
+    return await open_postgres(
         url,
         schema=settings.postgres_schema,
         folder=settings.data,
@@ -177,11 +177,6 @@ async def _open_shared(settings: Settings, url: str) -> KeptStore:
         policy=settings.policy,
         objects=_objects(settings),
     )
-    if not settings.postgres_copy:
-        return shared
-    from canonry.bootstrap.postgres_copy import with_copy  # noqa: PLC0415 - loads the engine
-
-    return await with_copy(shared, settings.data)
 
 
 async def _open_polyglot(settings: Settings, url: str) -> KeptStore:
