@@ -66,9 +66,11 @@ def main() -> None:
 def up() -> None:
     """Start what does not run yet, and say where it is."""
     SHARED.start()
+    SECOND_POSTGRES.start()
     OBJECTS.start()
     DOCUMENTS.start()
     print(f"export TEST_POSTGRES_URL={SHARED.url}")
+    print(f"export TEST_SECOND_POSTGRES_URL={SECOND_POSTGRES.url}")
     print(f"export TEST_S3_URL={OBJECTS.url}")
     print(f"export TEST_MONGODB_URL={DOCUMENTS.url}")
     if GRAPH.start():
@@ -80,6 +82,7 @@ def up() -> None:
 def down() -> None:
     """Stop what runs."""
     SHARED.stop()
+    SECOND_POSTGRES.stop()
     OBJECTS.stop()
     DOCUMENTS.stop()
     GRAPH.stop()
@@ -200,6 +203,9 @@ def program(name: str = "pg0", found: str = "lib/python*/site-packages/pg0/bin/p
 
 
 SHARED = Postgres(name="postgres", port=PORT)
+SECOND_POSTGRES = Postgres(name="second-postgres", port=PORT + 10)
+"""Between which and the first the spaces of a store are divided."""
+
 OBJECTS = Objects(port=PORT + 20)
 
 

@@ -135,6 +135,8 @@ def load_settings(
         Settings(policy=policy, sources=sources),
         **{rows[key]: value for key, value in values.items()},
     )
+    if settings.records_shards and settings.postgres_url is None:
+        settings = replace(settings, postgres_url=settings.records_shards[0])
     _check(settings)
     return settings
 
@@ -295,19 +297,17 @@ def _check_postgres(settings: Settings) -> None:
         settings.postgres_schema,
         settings.postgres_connections,
     )
-    where = settings.sources.get("postgres.url", DEFAULT)
-    if url is not None:
-        try:
-            parts = urlsplit(url)
-            known = parts.scheme in {"postgres", "postgresql"} and parts.password is None
-        except ValueError:
-            known = False
-        if not known or "password" in parts.query:
+    shards = settings.records_shards
+    for key, address in (("postgres.url", url), *(("records.shards", each) for each in shards)):
+        if address is not None and not _is_database(address):
             expected = "like postgresql://user@host/database; the password goes into PGPASSWORD"
-            raise wrong_value("postgres.url", expected, where)
-        if settings.memory:
-            message = "memory and postgres.url exclude each other: leave one of them out"
-            raise InvalidInput("settings.incomplete", message, path="postgres.url")
+            raise wrong_value(key, expected, settings.sources.get(key, DEFAULT))
+    if shards and url != shards[0]:
+        message = "postgres.url is the first server of records.shards: leave it out, or name it so"
+        raise InvalidInput("settings.incomplete", message, path="records.shards")
+    if url is not None and settings.memory:
+        message = "memory and postgres.url exclude each other: leave one of them out"
+        raise InvalidInput("settings.incomplete", message, path="postgres.url")
     if not _SCHEMA.fullmatch(schema):
         expected = "up to 40 small letters, digits and underscores, the first one a letter"
         raise wrong_value("postgres.schema", expected, settings.sources.get("postgres.schema", ""))
@@ -316,6 +316,15 @@ def _check_postgres(settings: Settings) -> None:
         raise wrong_value(
             "postgres.connections", expected, settings.sources.get("postgres.connections", "")
         )
+
+
+def _is_database(text: str) -> bool:
+    try:
+        parts = urlsplit(text)
+        named = parts.scheme in {"postgres", "postgresql"} and parts.password is None
+    except ValueError:
+        return False
+    return named and "password" not in parts.query
 
 
 def _check_dialogue(settings: Settings) -> None:
