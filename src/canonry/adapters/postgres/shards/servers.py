@@ -2,12 +2,13 @@
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
 from typing import Final, TypeVar
 
-from canonry.adapters.postgres.database import Database
-from canonry.adapters.postgres.faults import MOVED, moved
+from canonry.adapters.postgres.database import DEADLINE, Database
+from canonry.adapters.postgres.faults import MOVED, closed, moved
 from canonry.adapters.postgres.shards.directory import LEASE, Directory
 from canonry.adapters.postgres.store import PostgresStore
 from canonry.domain.audience import space_of
@@ -39,6 +40,41 @@ class Server:
         return self.store.database
 
 
+class Writes:
+    """The writes under way: they take several servers, so that all stay open until they end."""
+
+    def __init__(self) -> None:
+        """Nothing is under way."""
+        self._under_way = 0
+        self._closed = False
+        self._idle = asyncio.Event()
+        self._idle.set()
+
+    @contextmanager
+    def begun(self) -> Iterator[None]:
+        """Let whoever closes wait for the block.
+
+        Raises:
+            Unavailable: `ledger.closed`.
+        """
+        if self._closed:
+            raise closed()
+        self._under_way += 1
+        self._idle.clear()
+        try:
+            yield
+        finally:
+            self._under_way -= 1
+            if not self._under_way:
+                self._idle.set()
+
+    async def end(self) -> None:
+        """Let nothing begin any more, and wait for what has begun."""
+        self._closed = True
+        with suppress(TimeoutError):
+            await asyncio.wait_for(self._idle.wait(), DEADLINE)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Shards:
     """All servers by their ids, the first one first."""
@@ -47,6 +83,8 @@ class Shards:
     directory: Directory
     mend: Callable[["Shards", SpaceId], Awaitable[bool]]
     """Ends a move of the space whose mover is gone; False where somebody is still at it."""
+
+    writes: Writes = field(default_factory=Writes)
 
     @property
     def first(self) -> Server:
@@ -97,8 +135,13 @@ class Shards:
         """Write to a space where it lives; where it is just moving, wait until it has arrived.
 
         Raises:
-            Unavailable: `space.moved`, it takes longer than `PATIENCE`; nothing was written.
+            Unavailable: `space.moved`, it takes longer than `PATIENCE`, or `ledger.closed`;
+                nothing was written.
         """
+        with self.writes.begun():
+            return await self._write(space, write)
+
+    async def _write(self, space: SpaceId, write: Callable[[Server], Awaitable[T]]) -> T:
         ends, mends = time.monotonic() + PATIENCE, time.monotonic() + 3 * LEASE
         while True:
             home = await self.directory.place(space)

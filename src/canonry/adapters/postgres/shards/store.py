@@ -42,7 +42,8 @@ class ShardedStore:
         return self.shards.first.database
 
     async def close(self) -> None:
-        """Let go of all servers."""
+        """Finish what was begun, then let go of all servers; closing twice is allowed."""
+        await self.shards.writes.end()
         await asyncio.gather(*(each.store.close() for each in self.shards.servers.values()))
 
 
