@@ -16,7 +16,7 @@ from canonry.adapters.postgres.shards.routes import (
     united,
 )
 from canonry.adapters.postgres.state.identifiers import pages_of
-from canonry.domain.catalog.catalog import projects_in_order
+from canonry.domain.catalog.catalog import place_of
 from canonry.domain.truth.identifiers import Bearer
 from canonry.ports.views.pages import PAGE_MAX
 
@@ -49,6 +49,10 @@ def _itself(identity: str) -> str:
     return identity
 
 
+def _named(project: Any) -> tuple[Any, ...]:
+    return place_of(project.name), project.id
+
+
 async def _relations(question: Question) -> Any:
     newest_first = question.value("newest_first")
     return await page(_newest if newest_first else _born)(question)
@@ -64,11 +68,6 @@ async def _identified(question: Question) -> Any:
         ),
     )
     return pages_of([bearers for _, bearers in found], query)
-
-
-async def _projects(question: Question) -> Any:
-    found: Sequence[Any] = await first(_born)(question)
-    return projects_in_order(found)[: question.value("limit")]
 
 
 async def _into_place(question: Question) -> None:
@@ -120,7 +119,7 @@ DOCUMENTS: Final[Mapping[str, Route]] = {
 }
 CATALOG: Final[Mapping[str, Route]] = {
     **OF_EVERY_VIEW,
-    "projects": _projects,
+    "projects": first(_named),
     "search": at_home("project"),
     "entry": at_home("project"),
     "graph": at_home("project"),
