@@ -367,3 +367,33 @@ async def test_why_a_field_of_ones_own_record_says_so_names_its_place_on_the_pag
     assert 72 < left < right < 200
     assert 72 < top < bottom < 120
     assert "places" not in whole
+
+
+async def test_a_fact_goes_by_its_own_words_whatever_their_signs() -> None:
+    desk = a_desk()
+    await desk.saltmere()
+
+    fact = await desk.call("get", of="Odo Brand keeps the light at Marrow.")
+    assert fact["kind"] == "fact"
+    assert (await desk.call("why", of=" odo brand keeps the light at marrow"))["id"] == fact["id"]
+
+    refused = await desk.refused("get", of="Odo Brand keeps the light")
+    assert refused["details"]["reason"] == "name.unknown"
+
+
+async def test_what_waits_is_named_by_what_it_builds_on_and_told_where_nothing_is_found() -> None:
+    desk = a_desk()
+    await desk.call("open", name="Saltmere")
+    claims = [
+        {"kind": "entity", "name": "Nils Roke", "type": "character"},
+        {"kind": "entity", "name": "Quay", "type": "location"},
+        {"kind": "relation", "from": "Nils Roke", "type": "LOCATED_IN", "to": "Quay"},
+    ]
+    _, _, built = (await desk.call("propose", claims=claims))["verdicts"]
+
+    assert len(built["builds_on"]) == 2
+    assert "against" not in built
+    waiting = (await desk.call("review"))["waiting"]
+    assert waiting[-1]["says"] == "relationship: Nils Roke LOCATED_IN Quay"
+    assert (await desk.call("why", of=built["proposal"]))["says"] == waiting[-1]["says"]
+    assert "3 proposed, see review" in (await desk.call("find", text="quay"))["hint"]

@@ -11,6 +11,7 @@ from canonry.domain.things.proposals import Proposal, ProposalStatus
 
 
 def _examine(candidate: Candidate, view: SliceView) -> Iterator[Objection]:
+    waiting: list[str] = []
     for needed in sorted(dependencies_of(candidate)):
         proposal = view.thing(needed)
         if not isinstance(proposal, Proposal):
@@ -20,14 +21,19 @@ def _examine(candidate: Candidate, view: SliceView) -> Iterator[Objection]:
         elif proposal.status is ProposalStatus.REJECTED:
             rationale = f"the proposal {needed} that it builds on was rejected"
         elif proposal.status is ProposalStatus.PENDING and proposal.review is not None:
-            rationale = f"needs review: the proposal {needed} that it builds on does as well"
-            yield Objection(weight=Weight.DEFERS, rationale=rationale, conflicts=(needed,))
+            waiting.append(needed)
             continue
         elif proposal.status is ProposalStatus.PENDING:
             rationale = f"the proposal {needed} that it builds on is not decided before it"
         else:
             continue
         yield Objection(weight=Weight.REFUSES, rationale=rationale, conflicts=(needed,))
+    if waiting:
+        named, does = ("proposal", "does") if len(waiting) == 1 else ("proposals", "do")
+        rationale = (
+            f"needs review: the {named} {', '.join(waiting)} that it builds on {does} as well"
+        )
+        yield Objection(weight=Weight.DEFERS, rationale=rationale, conflicts=tuple(waiting))
 
 
 GATE: Final = Gate(id="gate:dependency-accepted", examine=_examine)

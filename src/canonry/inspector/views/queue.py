@@ -179,7 +179,7 @@ async def waiting_of(desk: Desk, proposal: Proposal) -> WaitingSeen:
     at = content.get("time_ref") or content.get("since")
     return WaitingSeen(
         id=proposal.id,
-        says=proposal_text(proposal, named).partition(": ")[2],
+        says=proposal_text(proposal, named, others).partition(": ")[2],
         type=proposal.type.value,
         by=proposal.proposed_by,
         authority=proposal.authority.value,

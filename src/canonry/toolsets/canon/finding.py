@@ -8,7 +8,7 @@ from canonry.domain.log.entries import Thing
 from canonry.domain.provenance import CanonLevel
 from canonry.domain.things.entities import Entity, family_of
 from canonry.domain.things.facts import Fact
-from canonry.domain.things.proposals import Proposal
+from canonry.domain.things.proposals import Ask, Proposal
 from canonry.domain.things.relations import Relation
 from canonry.domain.things.scenes import Scene
 from canonry.domain.things.sources import Source
@@ -28,6 +28,7 @@ from canonry.toolsets.canon.desk import (
     takes,
     wanted,
 )
+from canonry.toolsets.canon.reviewing import WAITING
 from canonry.toolsets.canon.roles import EVERYBODY
 from canonry.toolsets.canon.rows import (
     ONE,
@@ -39,6 +40,7 @@ from canonry.toolsets.canon.rows import (
     row_of,
     rows_of,
 )
+from canonry.usecases.canonization.list_proposals import ProposalQuery, list_proposals
 from canonry.usecases.kernel.caller import Caller
 from canonry.usecases.kernel.canon import Canon
 from canonry.usecases.kernel.get_entity_as_of import get_entity_as_of
@@ -56,6 +58,7 @@ from canonry.usecases.recall.find_things import FoundKind, ThingSearch, find_thi
 from canonry.usecases.truth.read_snapshot import read_snapshot
 
 _PROPERTIES: Final = 12
+_OTHER_WORDS: Final = "other words, other kinds, or tell it"
 _AROUND: Final = 5
 """So many facts and relations stand beside an entity in brief; of each four times more in full."""
 
@@ -90,8 +93,17 @@ async def _find(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
     if result.truncated:
         reply["more"] = "not everything was looked through; name kinds or about"
     if not shown:
-        reply["hint"] = "nothing is known of it here; other words, other kinds, or tell it"
+        reply["hint"] = f"nothing is known of it here; {await _elsewhere(desk)}"
     return reply
+
+
+async def _elsewhere(desk: Desk) -> str:
+    """Where to look, or what to do, after a search without a hit."""
+    if not desk.space.told:
+        return _OTHER_WORDS
+    query = ProposalQuery(types=WAITING, asks=frozenset({Ask.PENDING, Ask.NEEDS_REVIEW}), limit=1)
+    waiting = await list_proposals(desk.canon, desk.caller, query, universe_id=desk.space.id)
+    return f"{waiting.total} proposed, see review" if waiting.total else _OTHER_WORDS
 
 
 async def _listed(

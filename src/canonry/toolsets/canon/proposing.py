@@ -5,6 +5,7 @@ from dataclasses import replace
 from typing import Any, Final
 
 from canonry.domain.errors import InvalidInput, NotAllowed, NotSupported
+from canonry.domain.gates.dependency_accepted import GATE as DEPENDENCY_ACCEPTED
 from canonry.domain.gates.kit import ACCEPTED_RULE
 from canonry.domain.gates.statement_negated import GATE as STATEMENT_NEGATED
 from canonry.domain.provenance import Authority, Evidence, EvidenceKind
@@ -175,6 +176,8 @@ def _verdict(claim: Mapping[str, Any], verdict: ProposalVerdict, written: bool) 
     elif verdict.status is not ProposalStatus.ACCEPTED:
         row |= {"rule": verdict.rule, "because": verdict.rationale}
         row |= {"proposal": verdict.proposal_id}
+    if verdict.rule == DEPENDENCY_ACCEPTED.id:  # what it waits for is nothing against it
+        return {**row, "builds_on": [one.id for one in verdict.graded]}
     against = [
         {"id": one.id, "grade": one.grade.value, "because": one.reason} for one in verdict.graded
     ]

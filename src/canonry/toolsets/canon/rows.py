@@ -4,6 +4,8 @@ import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final
 
+from canonry.domain.fields import PROPOSAL_PREFIX
+from canonry.domain.gates.dependency_accepted import GATE as DEPENDENCY_ACCEPTED
 from canonry.domain.log.entries import THING_KINDS, Thing
 from canonry.domain.provenance import CanonLevel
 from canonry.domain.things.entities import Entity
@@ -139,7 +141,8 @@ def _said(  # noqa: PLR0911 - one case a kind
         case Axiom():
             return _cut(thing.statement, full)
         case Proposal():
-            return {**_cut(proposal_text(thing, names), full), "status": thing.status.value}
+            said = proposal_text(thing, names, around)
+            return {**_cut(said, full), "status": thing.status.value}
         case _:
             return _recorded(thing, names, around, full)
 
@@ -174,13 +177,20 @@ def _cut(text: str, full: bool) -> Row:  # noqa: FBT001
     return {"says": cut(text, full)}
 
 
-def proposal_text(proposal: Proposal, names: Names) -> str:
-    """What a proposal says, in one line."""
+def proposal_text(proposal: Proposal, names: Names, around: Mapping[str, Thing]) -> str:
+    """What a proposal says, in one line; what waits as it does is called as it is proposed."""
     content = proposal.content
+    proposed = {
+        reference: str(other.content["name"])
+        for other in map(around.get, _rests_on(proposal))
+        if isinstance(other, Proposal) and other.type is ProposalType.ENTITY
+        for reference in (f"{PROPOSAL_PREFIX}{other.id}", other.content.get("ref"))
+    }
 
     def called(member: str) -> str:
-        found = names.get(str(content.get(member)))
-        return "an entity proposed with it" if found is None else found.name
+        named = str(content.get(member))
+        found = names.get(named)
+        return proposed.get(named, "an entity proposed with it") if found is None else found.name
 
     match proposal.type:
         case ProposalType.FACT:
@@ -223,9 +233,20 @@ def named_in(thing: Thing) -> tuple[str, ...]:
         case Memory(entity_id=owner):
             return (owner,)
         case Proposal(content=content):
-            return tuple(content[name] for name in _ENDS if isinstance(content.get(name), str))
+            ends = (content[name] for name in _ENDS if isinstance(content.get(name), str))
+            return (*ends, *_rests_on(thing))
         case _:
             return about(thing)
+
+
+def _rests_on(proposal: Proposal) -> tuple[str, ...]:
+    """The proposals that it is said to build on, and those that it waits for."""
+    ends = (str(proposal.content.get(name)) for name in _ENDS)
+    said = [e.removeprefix(PROPOSAL_PREFIX) for e in ends if e.startswith(PROPOSAL_PREFIX)]
+    ruling = proposal.review
+    if ruling is not None and ruling.rule == DEPENDENCY_ACCEPTED.id:
+        said += [one.id for one in ruling.all_conflicts]
+    return tuple(dict.fromkeys(said))
 
 
 def _about(thing: Thing, names: Names) -> Row:

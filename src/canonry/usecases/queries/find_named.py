@@ -1,6 +1,7 @@
 """Find what is named: the thing behind an id, a name, or how either begins; never a guess.
 
-An entity goes by any of its names and addresses, a scene, a story and a document by their titles.
+An entity goes by any of its names and addresses, a scene, a story and a document by their titles,
+a fact by its statement.
 """
 
 import re
@@ -14,6 +15,7 @@ from canonry.domain.log.entries import THING_KINDS, Thing, Tombstone
 from canonry.domain.normal_forms import folded
 from canonry.domain.provenance import CanonLevel
 from canonry.domain.things.entities import Entity
+from canonry.domain.things.facts import Fact
 from canonry.domain.things.scenes import Scene, Story
 from canonry.domain.things.sources import Source
 from canonry.domain.truth.accounts import entity_id_behind
@@ -78,9 +80,11 @@ def candidate(thing: Thing) -> str:
 
 
 def title_of(thing: Thing) -> str:
-    """What a thing is called, where it has a name or a title."""
+    """What a thing is called, where it has a name, a title or a statement."""
     if isinstance(thing, Entity):
         return thing.name
+    if isinstance(thing, Fact):
+        return thing.statement
     return thing.title if isinstance(thing, Titled) else ""
 
 
@@ -118,6 +122,8 @@ async def _called(canon: Canon, space: SpaceId, named: str, kinds: Sequence[type
     own += [each for each in titled if wanted in _titles(each)]
     if own or entities:
         return own or [*entities]
+    if _asks(kinds, Fact) and (facts := await canon.state.facts_stating(space, {named})):
+        return [each for each in facts if each.level is CanonLevel.CANON] or [*facts]
     if len(wanted) < _BEGINNING_MIN:
         return []
     begun: list[Thing] = []
